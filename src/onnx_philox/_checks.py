@@ -1,0 +1,264 @@
+"""The rules for the operators' inputs and attributes: every refusal is worded here.
+
+What is known of a node grows from build to load to run. `check_node` is called at each of them
+with what is known by then, and refuses as early as it can. It raises TypeError for a wrong type
+and ValueError for a wrong value; a runtime's backend passes the text on as that runtime's own
+exception.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._element_types import BY_DTYPE, BY_NAME, ElementType
+from onnx_philox._operators import (
+    DOMAIN,
+    INT64_MAX,
+    MAX_RANK,
+    OPSET_VERSION,
+    OUTPUT_TYPE,
+    Attribute,
+    Input,
+    Operator,
+    Role,
+)
+from onnx_philox._state import STATE_SHAPE_RULE, is_state_shape
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of an input so far; None, also as a dimension, is what is not known yet."""
+
+    type: ElementType | np.dtype[Any] | None = None
+    shape: tuple[int | None, ...] | None = None
+    value: NDArray[Any] | None = None
+
+    @classmethod
+    def array(cls, value: NDArray[Any]) -> Known:
+        """Everything is known: the value itself."""
+        return cls(BY_DTYPE.get(value.dtype, value.dtype), value.shape, value)
+
+    @property
+    def type_name(self) -> str:
+        """The type as messages say it."""
+        return self.type.name if self.type is not None else "of no known type"
+
+
+UNKNOWN = Known()
+
+
+def refuse(
+    op: Operator | str,
+    what: str,
+    given: Any,
+    allowed: str,
+    remedy: str,
+    error: type[Exception] = ValueError,
+) -> NoReturn:
+    """Raises an error in four parts: what of which operator, what it is, what is allowed, a way out."""
+    name = op.name if isinstance(op, Operator) else op
+    raise error(f"{name}: {what} is {given}; allowed: {allowed}. {remedy}")
+
+
+def check_node(
+    op: Operator,
+    inputs: Mapping[str, Known | None],
+    attributes: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Checks a node against all that is known of it.
+
+    Args:
+        op: The operator.
+        inputs: What is known of each input; None or absent for one that is left out.
+        attributes: The attributes that are given.
+
+    Returns:
+        All attributes, defaults filled in.
+
+    Raises:
+        TypeError: An input or attribute of a wrong type.
+        ValueError: A wrong value or shape, or an input or attribute too few or too many.
+    """
+    complete = check_attributes(op, attributes)
+    for declared in op.inputs:
+        known = inputs.get(declared.name)
+        if known is not None:
+            _check_input(op, declared, known, complete)
+        elif not declared.optional:
+            _refuse_missing(op, declared)
+        elif declared.role is Role.STATE:
+            _check_seeded(op, complete)
+    if op.output_types != () and all(n in inputs for n in ("minval", "maxval")):
+        _check_range(op, inputs["minval"], inputs["maxval"])
+    return complete
+
+
+def output_type(op: Operator, attributes: Mapping[str, Any]) -> ElementType:
+    """The element type of the first output, from complete attributes."""
+    return op.outputs[0].type or BY_NAME[attributes[OUTPUT_TYPE]]
+
+
+def check_attributes(op: Operator, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes with defaults filled in; refuses unknown, missing and wrong ones."""
+    names = [a.name for a in op.attributes]
+    for name in given:
+        if name not in names:
+            refuse(op, f"attribute {name!r}", "unknown", ", ".join(names), "Remove it.")
+    return {a.name: _check_attribute(op, a, given.get(a.name, a.default)) for a in op.attributes}
+
+
+def _check_attribute(op: Operator, attribute: Attribute, value: Any) -> Any:
+    what = f"attribute {attribute.name!r}"
+    if attribute.allowed:
+        if isinstance(value, bytes):
+            value = value.decode(errors="replace")
+        if value not in attribute.allowed:
+            allowed = ", ".join(repr(name) for name in attribute.allowed)
+            given = "missing" if value is None else repr(value)
+            refuse(op, what, given, allowed, "Set it to one of these.")
+        return value
+    allowed = "an integer from 0 to 2^63-1"
+    try:
+        number = operator.index(value)
+    except TypeError:
+        refuse(op, what, repr(value), allowed, "Pass an int.", TypeError)
+    if not 0 <= number <= INT64_MAX:
+        refuse(op, what, number, allowed, "Choose another seed.")
+    return number
+
+
+def _check_seeded(op: Operator, attributes: Mapping[str, Any]) -> None:
+    if attributes["global_seed"] == 0 and attributes["op_seed"] == 0:
+        refuse(
+            op,
+            "input 'state'",
+            "left out with global_seed and op_seed both 0",
+            "a state, or a seed that is not 0",
+            "Every run draws the same numbers here, so there is no unseeded mode: set global_seed "
+            "or op_seed, or connect a state, from PhiloxState.from_entropy() for instance.",
+        )
+
+
+def _check_input(
+    op: Operator, declared: Input, known: Known, attributes: Mapping[str, Any]
+) -> None:
+    types = declared.types or (output_type(op, attributes),)
+    what = f"input {declared.name!r}"
+    if known.type is not None and known.type not in types:
+        names = " or ".join(t.name for t in types)
+        rule = names if declared.types else f"{names}, as {OUTPUT_TYPE} says"
+        refuse(op, what, known.type_name, rule, f"Cast it to {types[0].name}.", TypeError)
+    match declared.role:
+        case Role.STATE:
+            _check_state(op, what, known)
+        case Role.SHAPE:
+            _check_shape(op, what, known, output_type(op, attributes))
+        case Role.BOUND:
+            _check_bound(op, what, known)
+
+
+def _check_state(op: Operator, what: str, known: Known) -> None:
+    if known.shape is not None and not is_state_shape(known.shape):
+        remedy = "Pass PhiloxState(...).to_array(), or reshape it."
+        refuse(op, what, f"of shape {_dims(known.shape)}", STATE_SHAPE_RULE, remedy)
+
+
+def _check_shape(op: Operator, what: str, known: Known, values: ElementType) -> None:
+    if known.shape is not None and len(known.shape) != 1:
+        given = f"of shape {_dims(known.shape)}"
+        refuse(op, what, given, "1-D, one entry a dimension", "Reshape it to 1-D.")
+    length = known.shape[0] if known.shape else None
+    if length is not None and length > MAX_RANK:
+        allowed = f"0 to {MAX_RANK} dimensions"
+        refuse(op, what, f"of {length} dimensions", allowed, "Merge some and reshape the output.")
+    if known.value is not None:
+        check_dimensions(op, what, known.value.tolist(), values)
+
+
+def check_dimensions(
+    op: Operator | str, what: str, dimensions: Sequence[int], values: ElementType
+) -> None:
+    """Refuses dimensions that are negative or whose elements or bytes pass int64."""
+    if any(d < 0 for d in dimensions):
+        refuse(op, what, _dims(dimensions), "dimensions of 0 or more", "Give the size itself.")
+    size = math.prod(dimensions) * values.dtype.itemsize
+    # Runtimes multiply dimension by dimension: a 0 further on does not undo an overflow.
+    largest = math.prod(d for d in dimensions if d) * values.dtype.itemsize
+    if max(size, largest) > INT64_MAX:
+        allowed = f"at most 2^63-1 bytes of {values.name}"
+        refuse(op, what, f"{_dims(dimensions)}, too large", allowed, "Draw it in parts.")
+
+
+def check_memory(op: Operator | str, dimensions: Sequence[int], values: ElementType) -> None:
+    """Refuses an output that this machine cannot hold, where an attempt might end the process."""
+    size = math.prod(dimensions) * values.dtype.itemsize
+    memory = _physical_memory()
+    if memory is not None and size > memory:
+        given = f"{_dims(dimensions)}, {size:,} bytes of {values.name}"
+        allowed = f"what this machine's memory of {memory:,} bytes can hold"
+        refuse(op, "input 'shape'", given, allowed, "Draw it in parts, from state to next_state.")
+
+
+def _physical_memory() -> int | None:
+    """Bytes of memory, or None where the system does not say (an allocation then tells)."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _check_bound(op: Operator, what: str, known: Known) -> None:
+    if known.shape is not None and known.shape not in ((), (1,), (None,)):
+        given = f"of shape {_dims(known.shape)}"
+        refuse(op, what, given, "a scalar, or 1-D of one element", "Pass one number.")
+    if known.value is not None and not np.isfinite(known.value).all():
+        refuse(op, what, known.value.item(), "a finite number", "Pass a finite bound.")
+
+
+def _check_range(op: Operator, minval: Known | None, maxval: Known | None) -> None:
+    """Refuses bounds in the wrong order, or so far apart that their difference overflows."""
+    if minval is None or maxval is None or minval.value is None or maxval.value is None:
+        return
+    low, high = minval.value.reshape(()), maxval.value.reshape(())
+    given = f"{low.item()!r} with maxval {high.item()!r}"
+    if BY_DTYPE[low.dtype].is_float:
+        if low > high:
+            refuse(op, "input 'minval'", given, "minval <= maxval", "Swap them.")
+        with np.errstate(over="ignore"):
+            width = np.subtract(high, low, dtype=low.dtype)
+        if not np.isfinite(width):
+            name = BY_DTYPE[low.dtype].name
+            allowed = f"maxval - minval within {name}"
+            refuse(op, "input 'minval'", given, allowed, "Bring the bounds closer together.")
+    elif low >= high:
+        refuse(op, "input 'minval'", given, "minval < maxval", "Raise maxval; it is not drawn.")
+
+
+def check_opset(version: int, where: str) -> None:
+    """Refuses a model that a newer version of the domain saved."""
+    if version > OPSET_VERSION:
+        refuse(
+            where,
+            f"the model's opset of the domain {DOMAIN!r}",
+            version,
+            f"1 to {OPSET_VERSION}",
+            "The model was saved by a newer onnx-philox: upgrade with "
+            "'pip install --upgrade onnx-philox'.",
+        )
+
+
+def _refuse_missing(op: Operator, declared: Input) -> NoReturn:
+    allowed = ", ".join(f"{i.name}{' (optional)' * i.optional}" for i in op.inputs)
+    refuse(op, f"input {declared.name!r}", "missing", allowed, "Connect it.")
+
+
+def _dims(shape: Sequence[int | None]) -> str:
+    return "[" + ", ".join("?" if d is None else str(d) for d in shape) + "]"

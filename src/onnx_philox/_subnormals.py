@@ -1,0 +1,59 @@
+"""Arithmetic that keeps subnormal numbers, whatever the host process has set.
+
+ONNX Runtime (``session.set_denormal_as_zero``) and OpenVINO can switch a thread of theirs to
+flushing subnormals to zero. NumPy then computes other numbers from bounds near zero, and the
+contract says that no caller's setting changes a bit.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+# Where glibc's fenv_t keeps the control word, and the word's flush bits: MXCSR's FTZ and DAZ,
+# FPCR's FZ. glibc's own FE_DFL_ENV leaves DAZ as it is.
+_CONTROL_WORD = {"x86_64": (28, 0x8040), "aarch64": (0, 1 << 24)}
+_FENV_BYTES = 64
+
+_TINY = np.array([np.finfo(np.float32).smallest_subnormal, np.finfo(np.float32).tiny])
+_FACTORS = np.array([2.0, 0.5], np.float32)
+
+
+def are_flushed() -> bool:
+    """Whether this thread loses subnormal operands or results."""
+    return not np.multiply(_TINY, _FACTORS).all()
+
+
+@contextmanager
+def kept() -> Iterator[None]:
+    """Keeps subnormals in this thread for the time of the block, then restores the setting.
+
+    Raises:
+        RuntimeError: They are flushed, and this platform offers no way known here to keep them.
+    """
+    if not are_flushed():
+        yield
+        return
+    place = _CONTROL_WORD.get(platform.machine()) if sys.platform == "linux" else None
+    if place is None:
+        raise RuntimeError(
+            "onnx-philox: this thread flushes subnormal numbers to zero, which would change the "
+            "numbers drawn; allowed: IEEE arithmetic. Switch the flushing off in the host."
+        )
+    offset, flush_bits = place
+    libm = ctypes.CDLL("libm.so.6")
+    saved = (ctypes.c_uint8 * _FENV_BYTES)()
+    libm.fegetenv(saved)
+    cleared = (ctypes.c_uint8 * _FENV_BYTES)(*saved)
+    word = ctypes.c_uint32.from_buffer(cleared, offset)
+    word.value &= ~flush_bits
+    libm.fesetenv(cleared)
+    try:
+        yield
+    finally:
+        libm.fesetenv(saved)

@@ -1,0 +1,41 @@
+"""The operators for `onnx.reference.ReferenceEvaluator`.
+
+    >>> from onnx.reference import ReferenceEvaluator
+    >>> import onnx_philox
+    >>> model = onnx_philox.graphs.random_uniform([2, 3], 50, 100, "i32", global_seed=80, op_seed=100)
+    >>> ReferenceEvaluator(model, new_ops=onnx_philox.onnx_reference.OPS).run(None, {})[0]
+    array([[65, 70, 56],
+           [59, 82, 92]], dtype=int32)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from onnx.reference.op_run import OpRun
+
+from onnx_philox import _checks, reference
+from onnx_philox._operators import DOMAIN, OPERATORS, Operator
+from onnx_philox._schemas import make_schema
+
+__all__ = ["OPS"]
+
+
+def _op_run(op: Operator) -> type[OpRun]:
+    """The OpRun class of one operator; it takes its name and its defaults from the schema."""
+
+    def _run(self: OpRun, *inputs: Any, **attributes: Any) -> tuple[Any, ...]:
+        _checks.check_opset(self.run_params["opsets"].get(DOMAIN, 1), op.name)
+        named = {i.name: value for i, value in zip(op.inputs, inputs, strict=False)}
+        results = getattr(reference, op.function)(**named, **attributes)
+        return tuple(results[: len(self.onnx_node.output)])
+
+    members = {"op_domain": DOMAIN, "op_schema": make_schema(op), "_run": _run}
+    return type(op.name, (OpRun,), members)
+
+
+OPS: list[type[OpRun]] = [_op_run(op) for op in OPERATORS.values()]
+"""The operator classes, for `ReferenceEvaluator(model, new_ops=OPS)`.
+
+They raise TypeError and ValueError like `onnx_philox.reference`.
+"""
