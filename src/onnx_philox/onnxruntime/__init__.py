@@ -1,0 +1,22 @@
+"""The operators in ONNX Runtime: `InferenceSession` runs models that hold them.
+
+    >>> import onnx_philox
+    >>> model = onnx_philox.graphs.random_uniform([2, 3], 50, 100, "i32", global_seed=80, op_seed=100)
+    >>> session = onnx_philox.onnxruntime.InferenceSession(model)
+    >>> session.run(None, {})[0]
+    array([[65, 70, 56],
+           [59, 82, 92]], dtype=int32)
+"""
+
+from __future__ import annotations
+
+try:
+    import onnxruntime as _runtime  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "onnx_philox.onnxruntime needs ONNX Runtime: pip install 'onnx-philox[onnxruntime]'"
+    ) from error
+
+from onnx_philox.onnxruntime._session import InferenceSession
+
+__all__ = ["InferenceSession"]

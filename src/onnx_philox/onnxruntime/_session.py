@@ -1,0 +1,252 @@
+"""The drop-in for ONNX Runtime's InferenceSession."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+import ml_dtypes
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
+
+from onnx_philox import _backends
+from onnx_philox.onnxruntime import _python_backend
+
+_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+
+Model = str | os.PathLike[str] | bytes | onnx.ModelProto
+Feed = dict[str, Any]
+
+
+class Run(Protocol):
+    """One run of a session."""
+
+    hidden_feed: dict[str, Any]
+    """Inputs, int64 scalars, that the backend adds to the ones the user knows."""
+
+    def check(self) -> None:
+        """Raises what the operators have refused in this run; called when it has ended."""
+
+
+class Plan(Protocol):
+    """What a backend makes of a model and the options: what to load, and how to run it."""
+
+    model: str | bytes
+    options: ort.SessionOptions | None
+    hidden_inputs: frozenset[str]
+
+    def loading(self) -> AbstractContextManager[None]:
+        """Holds while ONNX Runtime loads the model."""
+
+    def start_run(self) -> Run:
+        """Begins a run."""
+
+
+class SessionBackend(_backends.Backend, Protocol):
+    """A backend of ONNX Runtime."""
+
+    def plan(self, model: Model, options: ort.SessionOptions | None) -> Plan:
+        """Prepares a model; refuses what breaks the contract with InvalidArgument."""
+
+
+BACKENDS: dict[str, SessionBackend] = {"python": _python_backend}
+
+
+class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
+    """ONNX Runtime's InferenceSession for models with operators of this package.
+
+    Everything that ONNX Runtime's session does works the same here, also for models without such
+    operators. In addition `run` returns bfloat16 outputs as `ml_dtypes.bfloat16` arrays and takes
+    such arrays as inputs.
+
+    Args:
+        model: A path, the bytes of a model, or an `onnx.ModelProto`.
+        sess_options: As for ONNX Runtime. The backend "python" registers onnxruntime-extensions
+            on it, once, unless it holds them.
+        providers: As for ONNX Runtime.
+        provider_options: As for ONNX Runtime.
+        backend: "python", the operators as Python ops through onnxruntime-extensions; or "auto",
+            the best there is.
+        **kwargs: As for ONNX Runtime.
+
+    Raises:
+        InvalidArgument: (ONNX Runtime's own exception, here and from every kind of run) the
+            model or an input breaks a rule of the operators.
+        NotImplemented: (likewise) the backend cannot carry a type of the model.
+        ValueError: `backend` is none of the above.
+        ImportError: The backend lacks something that must be installed.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        sess_options: ort.SessionOptions | None = None,
+        providers: Sequence[Any] | None = None,
+        provider_options: Sequence[dict[str, Any]] | None = None,
+        *,
+        backend: str = _backends.AUTO,
+        **kwargs: Any,
+    ) -> None:
+        chosen = _backends.choose("onnxruntime", BACKENDS, backend)
+        self._plan = chosen.plan(model, sess_options)
+        with self._plan.loading():
+            super().__init__(
+                self._plan.model, self._plan.options, providers, provider_options, **kwargs
+            )
+
+    def set_providers(
+        self, providers: Sequence[Any] | None = None, provider_options: Any = None
+    ) -> None:
+        """As ONNX Runtime's, which loads the model again."""
+        with self._plan.loading():
+            super().set_providers(providers, provider_options)
+
+    def get_inputs(self) -> list[Any]:
+        """As ONNX Runtime's: the inputs of the model as the user knows it."""
+        return [i for i, seen in self._seen(super().get_inputs()) if seen]
+
+    def get_input_memory_infos(self) -> list[Any]:
+        """As ONNX Runtime's."""
+        return [i for i, seen in self._seen(super().get_input_memory_infos()) if seen]
+
+    def get_input_epdevices(self) -> list[Any]:
+        """As ONNX Runtime's."""
+        return [i for i, seen in self._seen(super().get_input_epdevices()) if seen]
+
+    def _seen(self, per_input: Sequence[Any]) -> list[tuple[Any, bool]]:
+        hidden = self._plan.hidden_inputs
+        inputs = super().get_inputs()
+        return [(x, i.name not in hidden) for x, i in zip(per_input, inputs, strict=True)]
+
+    def run(
+        self,
+        output_names: Sequence[str] | None,
+        input_feed: Feed,
+        run_options: ort.RunOptions | None = None,
+    ) -> list[Any]:
+        """As ONNX Runtime's; bfloat16 goes in and comes out as `ml_dtypes.bfloat16` arrays."""
+        with _Checked(self._plan) as hidden:
+            if self._has_bfloat16(output_names, input_feed):
+                feed = {name: _to_ort_value(value) for name, value in (input_feed | hidden).items()}
+                values = super().run_with_ort_values(output_names, feed, run_options)
+                return [_from_ort_value(value) for value in values]
+            return list(super().run(output_names, input_feed | hidden, run_options))
+
+    def run_async(
+        self,
+        output_names: Sequence[str] | None,
+        input_feed: Feed,
+        callback: Callable[[Any, Any, str], None],
+        user_data: Any,
+        run_options: ort.RunOptions | None = None,
+    ) -> None:
+        """As ONNX Runtime's; a refused input reaches the callback as its third argument."""
+        run = self._plan.start_run()
+
+        def checked_callback(results: Any, data: Any, error: str) -> None:
+            try:
+                run.check()
+            except Exception as refused:
+                results, error = [], str(refused)
+            callback(results, data, error)
+
+        try:
+            super().run_async(
+                output_names, input_feed | run.hidden_feed, checked_callback, user_data, run_options
+            )
+        except Exception:
+            run.check()
+            raise
+
+    def run_with_ort_values(
+        self,
+        output_names: Sequence[str] | None,
+        input_dict_ort_values: Feed,
+        run_options: ort.RunOptions | None = None,
+    ) -> list[Any]:
+        """As ONNX Runtime's."""
+        with _Checked(self._plan) as hidden:
+            feed = input_dict_ort_values | {k: _to_ort_value(v) for k, v in hidden.items()}
+            return list(super().run_with_ort_values(output_names, feed, run_options))
+
+    def run_with_iobinding(
+        self, iobinding: ort.IOBinding, run_options: ort.RunOptions | None = None
+    ) -> None:
+        """As ONNX Runtime's."""
+        with _Checked(self._plan) as hidden:
+            for name, value in hidden.items():
+                iobinding.bind_cpu_input(name, value)
+            super().run_with_iobinding(iobinding, run_options)
+
+    def run_with_ortvaluevector(
+        self,
+        run_options: ort.RunOptions,
+        feed_names: list[str],
+        feeds: Any,
+        fetch_names: list[str],
+        fetches: Any,
+        fetch_devices: Any,
+    ) -> None:
+        """As ONNX Runtime's."""
+        with _Checked(self._plan) as hidden:
+            if hidden:
+                all_feeds = ort_state.OrtValueVector()
+                for value in feeds:
+                    all_feeds.push_back(value)
+                for value in hidden.values():
+                    all_feeds.push_back(_to_ort_value(value)._get_c_value())
+                feeds, feed_names = all_feeds, [*feed_names, *hidden]
+            super().run_with_ortvaluevector(
+                run_options, feed_names, feeds, fetch_names, fetches, fetch_devices
+            )
+
+    def _has_bfloat16(self, output_names: Sequence[str] | None, feed: Feed) -> bool:
+        return any(
+            o.type == "tensor(bfloat16)" and (not output_names or o.name in output_names)
+            for o in self.get_outputs()
+        ) or any(getattr(value, "dtype", None) == _BFLOAT16 for value in feed.values())
+
+
+class _Checked:
+    """A run as a block: yields its hidden feed; at the end raises what an operator refused.
+
+    The refusal goes before an error of ONNX Runtime's own, which can only be its consequence.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._run = plan.start_run()
+
+    def __enter__(self) -> dict[str, Any]:
+        return self._run.hidden_feed
+
+    def __exit__(self, *_: object) -> None:
+        self._run.check()
+
+
+def _to_ort_value(value: Any) -> ort.OrtValue:
+    if isinstance(value, ort.OrtValue):
+        return value
+    array = np.asarray(value)
+    if array.dtype == _BFLOAT16:
+        return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(
+            np.ascontiguousarray(array), onnx.TensorProto.BFLOAT16
+        )
+    return ort.OrtValue.ortvalue_from_numpy(array)
+
+
+def _from_ort_value(value: ort.OrtValue) -> Any:
+    if not value.is_tensor() or value.element_type() != onnx.TensorProto.BFLOAT16:
+        return value.numpy()
+    shape = value.shape()
+    count = math.prod(shape)
+    if count == 0:
+        return np.empty(shape, _BFLOAT16)
+    memory = (ctypes.c_uint16 * count).from_address(value.data_ptr())
+    # A copy: the memory goes with the OrtValue.
+    return np.array(memory, np.uint16).view(_BFLOAT16).reshape(shape)
