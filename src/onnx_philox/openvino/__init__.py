@@ -1,0 +1,52 @@
+"""The operators in OpenVINO: an extension, and factories of its nodes.
+
+    >>> import numpy as np, openvino as ov, onnx_philox
+    >>> core = onnx_philox.openvino.register(ov.Core())
+    >>> node = onnx_philox.openvino.random_uniform([2, 3], 50, 100, "i32", 80, 100)
+    >>> core.compile_model(ov.Model([node.output(0)], []), "CPU")()[0]
+    array([[65, 70, 56],
+           [59, 82, 92]], dtype=int32)
+"""
+
+from __future__ import annotations
+
+try:
+    import openvino as _runtime
+except ImportError as error:
+    raise ImportError(
+        "onnx_philox.openvino needs OpenVINO: pip install 'onnx-philox[openvino]'"
+    ) from error
+
+from typing import Protocol
+
+from onnx_philox import _backends
+from onnx_philox.openvino import _python_backend
+from onnx_philox.openvino._factories import random_generator, random_uniform
+
+__all__ = ["random_generator", "random_uniform", "register"]
+
+
+class _CoreBackend(_backends.Backend, Protocol):
+    def register(self, core: _runtime.Core) -> None:
+        """Adds the operators and their conversion from ONNX."""
+
+
+BACKENDS: dict[str, _CoreBackend] = {"python": _python_backend}
+
+
+def register(core: _runtime.Core, *, backend: str = _backends.AUTO) -> _runtime.Core:
+    """Adds the operators to a core, which then reads them from ONNX models and from IR.
+
+    Args:
+        core: The core. Registering it twice is fine.
+        backend: "python", the operators written in Python; or "auto", the best there is.
+
+    Returns:
+        The core.
+
+    Raises:
+        ValueError: `backend` is none of the above.
+        ImportError: The backend lacks something that must be installed.
+    """
+    _backends.choose("openvino", BACKENDS, backend).register(core)
+    return core

@@ -1,0 +1,42 @@
+"""OpenVINO's tensors and constants as NumPy arrays, and back.
+
+OpenVINO shows bfloat16 memory as float16: the bits are right, the type is not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import openvino as ov
+from numpy.typing import NDArray
+
+from onnx_philox._element_types import BF16, BY_NAME, ElementType
+
+
+def element_type(type_: ov.Type) -> ElementType | np.dtype[Any] | None:
+    """An OpenVINO type as ours; None if it is dynamic."""
+    if type_.is_dynamic():
+        return None
+    known = BY_NAME.get(type_.to_string())
+    return known if known is not None else np.dtype(type_.to_dtype())
+
+
+def openvino_type(type_: ElementType) -> ov.Type:
+    """Our type as OpenVINO's."""
+    return getattr(ov.Type, type_.name)
+
+
+def memory(tensor: ov.Tensor | ov.op.Constant) -> NDArray[Any]:
+    """The tensor's own memory, not a copy."""
+    data: NDArray[Any] = tensor.data
+    kind = tensor.get_element_type()
+    return data.view(np.uint16).view(BF16.dtype) if kind == ov.Type.bf16 else data
+
+
+def constant(array: NDArray[Any]) -> ov.op.Constant:
+    """A constant of the array's type and value."""
+    if array.dtype != BF16.dtype:
+        return ov.op.Constant(array)
+    bits = np.ascontiguousarray(array).reshape(-1).view(np.uint16)
+    return ov.op.Constant(ov.Tensor(bits, ov.Shape(array.shape), ov.Type.bf16))

@@ -1,0 +1,125 @@
+"""Factories of the operators' nodes, in the manner of `openvino.opset8`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import openvino as ov
+
+from onnx_philox import _checks
+from onnx_philox._element_types import ElementType
+from onnx_philox._operators import RANDOM_GENERATOR, RANDOM_UNIFORM, Operator
+from onnx_philox._state import PhiloxState
+from onnx_philox.openvino import _arrays
+from onnx_philox.openvino._python_ops import RandomGenerator, RandomOp, RandomUniform
+from onnx_philox.reference import bound_array, shape_array
+
+
+def random_generator(
+    state: Any,
+    shape: Any,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    *,
+    name: str | None = None,
+) -> ov.Node:
+    """Makes a node that draws random bits.
+
+    Args:
+        state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others
+            1, rank 1 to 8.
+        shape: A node or output of type i64 or i32, 1-D; or a sequence of ints.
+        global_seed: 0 to 2^63-1, added to the key.
+        op_seed: 0 to 2^63-1, added to the counter's upper 64 bits.
+        name: The node's friendly name.
+
+    Returns:
+        A node with the outputs bits (u32) and next state (u32).
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range.
+    """
+    op = RANDOM_GENERATOR
+    node = RandomGenerator(
+        [_state(state), _shape(op, shape)], global_seed=global_seed, op_seed=op_seed
+    )
+    return _named(node, name)
+
+
+def random_uniform(
+    shape: Any,
+    minval: Any,
+    maxval: Any,
+    output_type: str,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    state: Any = None,
+    *,
+    name: str | None = None,
+) -> ov.Node:
+    """Makes a node that draws uniform values in [minval, maxval).
+
+    Args:
+        shape: A node or output of type i64 or i32, 1-D; or a sequence of ints.
+        minval: A node or output of the output's type, or a number. It must be a constant if the
+            type is f64 or i64.
+        maxval: Likewise.
+        output_type: One of i32, i64, f16, bf16, f32, f64.
+        global_seed: 0 to 2^63-1.
+        op_seed: 0 to 2^63-1.
+        state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others
+            1, rank 1 to 8. Without it one of the seeds must not be 0.
+        name: The node's friendly name.
+
+    Returns:
+        A node with the outputs values and next state (u32).
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range, or neither seed nor state.
+    """
+    op = RANDOM_UNIFORM
+    attributes = {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed}
+    complete = _checks.check_attributes(op, attributes)
+    values = _checks.output_type(op, complete)
+    inputs = [
+        _shape(op, shape),
+        _bound(op, "minval", minval, values),
+        _bound(op, "maxval", maxval, values),
+    ]
+    if state is not None:
+        inputs.append(_state(state))
+    return _named(RandomUniform(inputs, **complete), name)
+
+
+def _state(state: Any) -> ov.Output:
+    if isinstance(state, PhiloxState):
+        state = state.to_array()
+    return _output(state) or _arrays.constant(np.asarray(state)).output(0)
+
+
+def _shape(op: Operator, shape: Any) -> ov.Output:
+    output = _output(shape)
+    if output is not None:
+        return output
+    array = shape if isinstance(shape, np.ndarray) else shape_array(op, shape)
+    return _arrays.constant(array).output(0)
+
+
+def _bound(op: Operator, name: str, bound: Any, values: ElementType) -> ov.Output:
+    return _output(bound) or _arrays.constant(bound_array(op, name, bound, values)).output(0)
+
+
+def _output(value: Any) -> ov.Output | None:
+    """A node's output; None for what is neither a node nor an output."""
+    if isinstance(value, ov.Node):
+        return value.output(0)
+    return value if isinstance(value, ov.Output) else None
+
+
+def _named(node: RandomOp, name: str | None) -> ov.Node:
+    if name is not None:
+        node.set_friendly_name(name)
+    return node

@@ -1,0 +1,44 @@
+"""The backend "python": the operators as `openvino.Op` subclasses, read from ONNX and from IR."""
+
+from __future__ import annotations
+
+import openvino as ov
+from openvino.frontend import NodeContext
+from openvino.frontend.onnx import ConversionExtension
+
+from onnx_philox._operators import DOMAIN, Operator
+from onnx_philox.openvino._python_ops import OPS, RandomOp
+
+
+def unavailable() -> str | None:
+    """Why this backend cannot be used here: it always can."""
+    return None
+
+
+def register(core: ov.Core) -> None:
+    """Adds the operators and their conversion from ONNX."""
+    for op_class in OPS.values():
+        core.add_extension(op_class)
+        core.add_extension(_conversion(op_class))
+
+
+def _conversion(op_class: type[RandomOp]) -> ConversionExtension:
+    op = op_class.operator
+
+    def convert(node: NodeContext) -> list[ov.Output]:
+        inputs = [node.get_input(i) for i in range(node.get_input_size())]
+        # An optional input that is left out arrives as a node of this type.
+        while inputs and inputs[-1].get_node().get_type_name() == "NullNode":
+            inputs.pop()
+        return list(op_class(inputs, **_attributes(op, node)).outputs())
+
+    return ConversionExtension(op.name, DOMAIN, convert)
+
+
+def _attributes(op: Operator, node: NodeContext) -> dict[str, int | str]:
+    given = {}
+    for a in op.attributes:
+        if node.has_attribute(a.name):
+            # Without a type to go by, the front end takes the attribute for a float.
+            given[a.name] = node.get_attribute(a.name, dtype=a.type)
+    return given
