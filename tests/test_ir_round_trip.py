@@ -1,0 +1,386 @@
+"""Builder, ONNX, OpenVINO, IR, a fresh process: the same bits as the reference at the end.
+
+Every case is saved in each of the three ways that OpenVINO has, and every file runs in a fresh
+process under each precision hint. One process runs all the files of one way and hint.
+
+Run as a script, this file is that process: it gets the folder of the files, the hint, and where
+to write what came out.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import openvino as ov
+import pytest
+from onnx import ModelProto, numpy_helper
+
+import onnx_philox
+from onnx_philox import graphs, reference
+from onnx_philox._operators import RANDOM_UNIFORM
+
+Arrays = Mapping[str, Any]
+
+SAVE: dict[str, Callable[[ov.Model, Path], None]] = {
+    "save_model": lambda model, path: ov.save_model(model, path),
+    "save_model_uncompressed": lambda model, path: ov.save_model(
+        model, path, compress_to_fp16=False
+    ),
+    "serialize": lambda model, path: ov.serialize(model, path),
+}
+HINTS = ("default", "f32", "bf16", "f16")
+
+# High bits in every word, and a counter that wraps at 2^128 within the first three blocks.
+STATE = np.array([0xFFFFFFFE, *[0xFFFFFFFF] * 3, 0x89ABCDEF, 0xFEDCBA98], np.uint32)
+ALL_ONES = np.full(6, 0xFFFFFFFF, np.uint32)
+SEEDS = {"global_seed": 2**63 - 1, "op_seed": 2**62 + 3}
+
+BOUNDS: dict[str, tuple[float, float]] = {
+    "i32": (-(2**31), 2**31 - 1),
+    "i64": (-3, 2**40 + 1),
+    "f16": (-1.7, 2.2),
+    "bf16": (0.1, 0.7),
+    "f32": (0.1, 0.7),
+    "f64": (0.1, 0.7),
+}
+SUBNORMAL_BOUNDS = {
+    "f16": (6e-8, 3e-5),
+    "bf16": (1e-40, 9e-39),
+    "f32": (1e-45, 9e-39),
+    "f64": (5e-324, 1e-308),
+}
+DTYPES = {t.name: t.dtype for t in RANDOM_UNIFORM.output_types}
+# OpenVINO's CPU plugin narrows f64 and i64 inputs; the operators refuse such bounds there.
+INPUT_BOUND_TYPES = ("i32", "f16", "bf16", "f32")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, what to feed it with run by run, and what each run must give."""
+
+    model: Callable[[], ov.Model]
+    feeds: Sequence[Arrays]
+    expected: Sequence[Arrays]
+
+
+def cases() -> dict[str, Case]:
+    return {
+        **{
+            f"random_uniform_{type_}_{shape}_{'state' if stateful else 'seeds'}": uniform(
+                type_, shape, BOUNDS[type_], stateful=stateful
+            )
+            for type_ in BOUNDS
+            for shape in SHAPES
+            for stateful in (True, False)
+        },
+        **{f"random_generator_{shape}": generator(shape) for shape in SHAPES},
+        **{
+            f"random_uniform_{type_}_subnormal_bounds": uniform(
+                type_, "static", bounds, stateful=False
+            )
+            for type_, bounds in SUBNORMAL_BOUNDS.items()
+        },
+        **{f"random_uniform_{t}_input_bounds": input_bounds(t) for t in INPUT_BOUND_TYPES},
+        "random_generator_constant_state": constant_state_generator(),
+        **{f"random_uniform_{t}_constant_state": constant_state_uniform(t) for t in BOUNDS},
+        **{f"random_uniform_{t}_factory": factory_uniform(t, constant=True) for t in BOUNDS},
+        **{f"random_uniform_{t}_factory_state": factory_uniform(t, constant=False) for t in BOUNDS},
+        "random_generator_factory": factory_generator(constant=True),
+        "random_generator_factory_state": factory_generator(constant=False),
+        "chained_nodes_constant_state": chained_nodes(constant=True),
+        "chained_nodes_state": chained_nodes(constant=False),
+    }
+
+
+# The shape that the builder gets, and the ones that runs ask for: None where it is the builder's.
+SHAPES: dict[str, tuple[list[int] | None, int | None, list[list[int]]]] = {
+    "static": ([3, 5], None, [[3, 5]]),
+    "rank_0": ([], None, [[]]),
+    "dynamic": (None, 2, [[3, 5], [1, 9], [0, 4], [2, 2]]),
+    "dynamic_rank_0": (None, 0, [[]]),
+}
+
+
+def from_onnx(model: ModelProto) -> ov.Model:
+    core = onnx_philox.openvino.register(ov.Core())
+    return core.read_model(model.SerializeToString())
+
+
+def with_constant_state(model: ModelProto, state: np.ndarray) -> ModelProto:
+    """The model of a builder with its graph input `state` made an initializer."""
+    (state_input,) = (i for i in model.graph.input if i.name == "state")
+    model.graph.input.remove(state_input)
+    model.graph.initializer.append(numpy_helper.from_array(state, "state"))
+    return model
+
+
+def uniform(type_: str, shape_name: str, bounds: tuple[float, float], *, stateful: bool) -> Case:
+    shape, rank, asked = SHAPES[shape_name]
+    seeds = {} if stateful else SEEDS
+    state = {"state": STATE} if stateful else {}
+
+    def expected(run_shape: list[int]) -> Arrays:
+        values, next_state = reference.random_uniform(run_shape, *bounds, type_, **seeds, **state)
+        return {"values": values} | ({"next_state": next_state} if stateful else {})
+
+    return Case(
+        lambda: from_onnx(
+            graphs.random_uniform(shape, *bounds, type_, **seeds, stateful=stateful, rank=rank)
+        ),
+        [state | run_shape(s, shape is None) for s in asked],
+        [expected(s) for s in asked],
+    )
+
+
+def generator(shape_name: str) -> Case:
+    shape, rank, asked = SHAPES[shape_name]
+    return Case(
+        lambda: from_onnx(graphs.random_generator(shape, rank=rank)),
+        [{"state": STATE} | run_shape(s, shape is None) for s in asked],
+        [bits_and_next(STATE, s) for s in asked],
+    )
+
+
+def run_shape(shape: list[int], is_input: bool) -> Arrays:
+    return {"shape": np.array(shape, np.int64)} if is_input else {}
+
+
+def bits_and_next(state: np.ndarray, shape: list[int]) -> Arrays:
+    return dict(zip(("bits", "next_state"), reference.random_generator(state, shape), strict=True))
+
+
+def input_bounds(type_: str) -> Case:
+    low, high = (np.array(bound, DTYPES[type_]) for bound in BOUNDS[type_])
+    results = reference.random_uniform([2, 7], low, high, type_, state=STATE)
+    return Case(
+        lambda: from_onnx(graphs.random_uniform(None, None, None, type_, stateful=True, rank=2)),
+        [{"state": STATE, "minval": low, "maxval": high} | run_shape([2, 7], True)],
+        [dict(zip(("values", "next_state"), results, strict=True))],
+    )
+
+
+def constant_state_generator() -> Case:
+    return Case(
+        lambda: from_onnx(with_constant_state(graphs.random_generator([4, 5]), ALL_ONES)),
+        [{}],
+        [bits_and_next(ALL_ONES, [4, 5])],
+    )
+
+
+def constant_state_uniform(type_: str) -> Case:
+    bounds = BOUNDS[type_]
+    results = reference.random_uniform([4, 5], *bounds, type_, state=ALL_ONES)
+    return Case(
+        lambda: from_onnx(
+            with_constant_state(
+                graphs.random_uniform([4, 5], *bounds, type_, stateful=True), ALL_ONES
+            )
+        ),
+        [{}],
+        [dict(zip(("values", "next_state"), results, strict=True))],
+    )
+
+
+def factory_uniform(type_: str, *, constant: bool) -> Case:
+    bounds = BOUNDS[type_]
+    state = ALL_ONES if constant else STATE
+
+    def model() -> ov.Model:
+        source = ALL_ONES if constant else parameter("state", ov.Type.u32, [6])
+        node = onnx_philox.openvino.random_uniform([2, 7], *bounds, type_, **SEEDS, state=source)
+        return named_model(node.outputs(), ["values", "next_state"], source)
+
+    results = reference.random_uniform([2, 7], *bounds, type_, **SEEDS, state=state)
+    return Case(
+        model,
+        [{} if constant else {"state": state}],
+        [dict(zip(("values", "next_state"), results, strict=True))],
+    )
+
+
+def factory_generator(*, constant: bool) -> Case:
+    state = ALL_ONES if constant else STATE
+
+    def model() -> ov.Model:
+        source = ALL_ONES if constant else parameter("state", ov.Type.u32, [6])
+        node = onnx_philox.openvino.random_generator(source, [2, 7])
+        return named_model(node.outputs(), ["bits", "next_state"], source)
+
+    return Case(model, [{} if constant else {"state": state}], [bits_and_next(state, [2, 7])])
+
+
+def chained_nodes(*, constant: bool) -> Case:
+    """A node that draws on where another has stopped, both of one state."""
+    state = ALL_ONES if constant else STATE
+
+    def model() -> ov.Model:
+        source = ALL_ONES if constant else parameter("state", ov.Type.u32, [6])
+        first = onnx_philox.openvino.random_generator(source, [5])
+        second = onnx_philox.openvino.random_uniform(
+            [7], *BOUNDS["f64"], "f64", state=first.output(1)
+        )
+        names = ["bits", "values", "next_state"]
+        return named_model([first.output(0), *second.outputs()], names, source)
+
+    bits, between = reference.random_generator(state, [5])
+    values, after = reference.random_uniform([7], *BOUNDS["f64"], "f64", state=between)
+    return Case(
+        model,
+        [{} if constant else {"state": state}],
+        [{"bits": bits, "values": values, "next_state": after}],
+    )
+
+
+def parameter(name: str, type_: ov.Type, shape: list[int]) -> ov.Node:
+    node = ov.opset8.parameter(shape, type_, name)
+    node.output(0).get_tensor().set_names({name})
+    return node
+
+
+def named_model(outputs: list[ov.Output], names: list[str], source: Any) -> ov.Model:
+    for output, name in zip(outputs, names, strict=True):
+        output.get_tensor().set_names({name})
+    return ov.Model(outputs, [source] if isinstance(source, ov.Node) else [], "model")
+
+
+CASES = cases()
+
+
+# Tensors cross the border between the processes as type, shape and bytes.
+
+
+def packed(array: np.ndarray) -> list[Any]:
+    name = next(n for n, dtype in (*DTYPES.items(), ("u32", np.uint32)) if dtype == array.dtype)
+    return [name, list(array.shape), array.tobytes().hex()]
+
+
+def packed_tensor(tensor: ov.Tensor) -> list[Any]:
+    # OpenVINO shows bfloat16 memory as float16; the bytes are right.
+    return [
+        tensor.get_element_type().to_string(),
+        list(tensor.get_shape()),
+        tensor.data.tobytes().hex(),
+    ]
+
+
+def as_tensor(packed_array: list[Any]) -> ov.Tensor:
+    type_name, shape, text = packed_array
+    tensor = ov.Tensor(getattr(ov.Type, type_name), ov.Shape(shape))
+    tensor.data[...] = np.frombuffer(bytes.fromhex(text), tensor.data.dtype).reshape(shape)
+    return tensor
+
+
+def run_files(folder: Path, hint: str) -> dict[str, Any]:
+    """Runs all files of a folder; by name, the outputs of each run or the text of an error."""
+    core = onnx_philox.openvino.register(ov.Core())
+    config = {} if hint == "default" else {"INFERENCE_PRECISION_HINT": hint}
+    results: dict[str, Any] = {}
+    for path in sorted(folder.glob("*.xml")):
+        print(path.name, file=sys.stderr)
+        try:
+            compiled = core.compile_model(core.read_model(path), "CPU", config)
+            request = compiled.create_infer_request()
+            results[path.stem] = [
+                run_once(compiled, request, feed)
+                for feed in json.loads(path.with_suffix(".json").read_text())
+            ]
+        except Exception as error:
+            results[path.stem] = str(error)
+    return results
+
+
+def run_once(
+    compiled: ov.CompiledModel, request: ov.InferRequest, feed: dict[str, Any]
+) -> dict[str, Any]:
+    for name, array in feed.items():
+        request.set_tensor(name, as_tensor(array))
+    request.infer()
+    return {o.get_any_name(): packed_tensor(request.get_tensor(o)) for o in compiled.outputs}
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of files for every way of saving."""
+    root = tmp_path_factory.mktemp("ir")
+    for way, save in SAVE.items():
+        (root / way).mkdir()
+        for name, case in CASES.items():
+            path = root / way / f"{name}.xml"
+            save(case.model(), path)
+            feeds = [{k: packed(v) for k, v in feed.items()} for feed in case.feeds]
+            path.with_suffix(".json").write_text(json.dumps(feeds))
+    return root
+
+
+@pytest.fixture(scope="module", params=HINTS)
+def hint(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module", params=SAVE)
+def results(saved: Path, hint: str, request: pytest.FixtureRequest) -> dict[str, Any]:
+    """What a fresh process got from the files of one way of saving under one hint."""
+    path = saved / f"{request.param}-{hint}.json"
+    command = [sys.executable, __file__, str(saved / request.param), hint, str(path)]
+    process = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert process.returncode == 0, process.stderr
+    return dict(json.loads(path.read_text()))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_ir_gives_the_bits_of_the_reference_in_a_fresh_process(
+    results: dict[str, Any], name: str
+) -> None:
+    expected = [{k: packed(v) for k, v in run.items()} for run in CASES[name].expected]
+    assert results[name] == expected
+
+
+def test_ir_opened_without_the_extension_gives_openvinos_own_error(saved: Path) -> None:
+    path = saved / "save_model" / "random_uniform_f32_static_state.xml"
+    with pytest.raises(
+        RuntimeError,
+        match=r"Cannot create RandomUniform layer .* from unsupported opset: extension",
+    ):
+        ov.Core().read_model(path)
+
+
+@pytest.mark.parametrize("way", SAVE)
+def test_constants_are_kept_exactly_in_the_attributes_of_ir(saved: Path, way: str) -> None:
+    state = ", ".join(["4294967295"] * 6)
+    for name, attribute in (
+        ("random_generator_constant_state", f'const_state="{state}"'),
+        ("random_uniform_i64_static_seeds", f'const_maxval="{2**40 + 1}"'),
+        ("random_uniform_f64_static_seeds", f'const_minval="{(0.1).hex()}"'),
+        ("random_uniform_f32_subnormal_bounds", f'const_minval="{float(np.float32(1e-45)).hex()}"'),
+    ):
+        assert attribute in (saved / way / f"{name}.xml").read_text(), name
+
+
+def test_ir_of_a_constant_state_does_not_keep_it_for_a_state_that_became_an_input(
+    saved: Path,
+) -> None:
+    core = onnx_philox.openvino.register(ov.Core())
+    model = core.read_model(saved / "save_model" / "random_generator_constant_state.xml")
+    (node,) = (n for n in model.get_ordered_ops() if n.get_type_name() == "RandomGenerator")
+    source = parameter("state", ov.Type.u32, [6])
+    node.input(0).replace_source_output(source.output(0))
+    model.add_parameters([source])
+    model.validate_nodes_and_infer_types()
+    bits = core.compile_model(model, "CPU")({"state": STATE})["bits"]
+    np.testing.assert_array_equal(bits, reference.random_generator(STATE, [4, 5])[0])
+
+
+def main() -> None:
+    folder, hint, path = sys.argv[1:]
+    Path(path).write_text(json.dumps(run_files(Path(folder), hint)))
+
+
+if __name__ == "__main__":
+    main()
