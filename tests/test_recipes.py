@@ -1,0 +1,189 @@
+"""The gallery `graphs/`: every recipe, run as a user runs it, in both runtimes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import openvino as ov
+import pytest
+
+import onnx_philox
+from onnx_philox import PhiloxState, reference
+
+GALLERY = Path(__file__).parents[1] / "graphs"
+RECIPES = (
+    "documented_f32",
+    "documented_f64",
+    "documented_i32",
+    "dropout_mask",
+    "noise_source",
+    "random_crop",
+)
+RUNTIMES = ("onnxruntime", "openvino")
+DOCUMENTED = json.loads((Path(__file__).parent / "vectors" / "known.json").read_text())[
+    "openvino_documented"
+]["rows"]
+# A key with high bits, and a counter about to carry into its second word.
+STATE = PhiloxState(counter=2**32 - 3, key=0xFEDCBA9876543210)
+
+
+class Gallery:
+    """The models that the recipes saved, by name."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def path(self, name: str) -> Path:
+        path = self._folder / f"{name}.onnx"
+        if not path.exists():
+            run_recipe(name, str(path)).check_returncode()
+        return path
+
+    def run(self, name: str, runtime: str, **feed: Any) -> dict[str, np.ndarray]:
+        """One run's outputs by name."""
+        if runtime == "onnxruntime":
+            session = onnx_philox.onnxruntime.InferenceSession(self.path(name))
+            names = [o.name for o in session.get_outputs()]
+            return dict(zip(names, session.run(None, feed), strict=True))
+        core = onnx_philox.openvino.register(ov.Core())
+        config = {"INFERENCE_PRECISION_HINT": "f32"}
+        model = core.compile_model(core.read_model(self.path(name)), "CPU", config)
+        results = model(feed)
+        return {o.get_any_name(): results[o] for o in model.outputs}
+
+
+def run_recipe(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(GALLERY / f"{name}.py"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.fixture(scope="module")
+def gallery(tmp_path_factory: pytest.TempPathFactory) -> Gallery:
+    return Gallery(tmp_path_factory.mktemp("gallery"))
+
+
+def test_every_recipe_of_the_gallery_is_tested_here_and_listed_in_its_readme() -> None:
+    assert {path.stem for path in GALLERY.glob("*.py")} == set(RECIPES)
+    readme = (GALLERY / "README.md").read_text()
+    assert all(f"{name}.py" in readme for name in RECIPES)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_says_in_two_lines_what_it_saved(name: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "model.onnx")
+    process = run_recipe(name, path)
+    assert process.returncode == 0, process.stderr
+    first, _ = process.stdout.splitlines()
+    assert first.startswith(f"Saved {path}: ")
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_without_a_path_says_how_to_run_it(name: str) -> None:
+    process = run_recipe(name)
+    assert process.returncode == 1
+    assert process.stderr.startswith("usage: python ")
+    assert process.stderr.endswith(f"{name}.py OUT.onnx\n")
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipes_model_passes_the_full_check(gallery: Gallery, name: str) -> None:
+    onnx_philox.register_schemas()
+    onnx.checker.check_model(onnx.load(gallery.path(name)), full_check=True)
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("row", DOCUMENTED, ids=lambda row: row["output_type"])
+def test_a_documented_example_gives_the_documented_numbers(
+    gallery: Gallery, runtime: str, row: dict[str, Any]
+) -> None:
+    (values,) = gallery.run(f"documented_{row['output_type']}", runtime).values()
+    # The specification prints 7 to 9 digits.
+    np.testing.assert_allclose(values, row["output"], rtol=0, atol=6e-8)
+    exact, _ = reference.random_uniform(
+        row["shape"],
+        row["minval"],
+        row["maxval"],
+        row["output_type"],
+        global_seed=row["global_seed"],
+        op_seed=row["op_seed"],
+    )
+    np.testing.assert_array_equal(values, exact, strict=True)
+
+
+@pytest.mark.parametrize("row", DOCUMENTED, ids=lambda row: row["output_type"])
+def test_a_documented_examples_docstring_shows_the_documented_numbers(row: dict[str, Any]) -> None:
+    _, docstring, _ = (GALLERY / f"documented_{row['output_type']}.py").read_text().split('"""')
+    numbers = [line.split() for line in docstring.splitlines() if line.startswith("    ")]
+    assert [[float(n) for n in line] for line in numbers] == row["output"]
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_the_noise_source_draws_the_references_noise_and_goes_on_in_the_next_run(
+    gallery: Gallery, runtime: str
+) -> None:
+    signal = np.sin(np.arange(256, dtype=np.float32))
+    state = STATE.to_array()
+    for _ in range(3):
+        expected, after = reference.random_uniform([256], -1, 1, "f32", state=state)
+        got = gallery.run(
+            "noise_source",
+            runtime,
+            signal=signal,
+            amplitude=np.array(0.25, np.float32),
+            state=state,
+        )
+        np.testing.assert_array_equal(got["noise"], expected)
+        np.testing.assert_array_equal(got["next_state"], after)
+        np.testing.assert_allclose(got["noisy"], signal + 0.25 * expected, atol=1e-6)
+        state = after
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("ratio", [0.0, 0.1, 0.5, 1.0])
+def test_the_dropout_mask_keeps_where_the_references_uniform_reaches_the_ratio(
+    gallery: Gallery, runtime: str, ratio: float
+) -> None:
+    x = np.linspace(-3, 3, 64 * 33, dtype=np.float32).reshape(64, 33)
+    u, after = reference.random_uniform(x.shape, 0, 1, "f32", state=STATE.to_array())
+    got = gallery.run(
+        "dropout_mask", runtime, x=x, ratio=np.array(ratio, np.float32), state=STATE.to_array()
+    )
+    kept = u >= np.float32(ratio)
+    np.testing.assert_array_equal(got["mask"], kept)
+    np.testing.assert_array_equal(got["next_state"], after)
+    scaled = x / np.float32(1 - ratio) if ratio < 1 else x
+    np.testing.assert_allclose(got["y"], np.where(kept, scaled, 0), rtol=1e-6)
+    assert abs(kept.mean() - (1 - ratio)) < 0.04
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("size", [(8, 8), (9, 30), (100, 12)])
+def test_the_random_crop_is_cut_at_the_references_offset(
+    gallery: Gallery, runtime: str, size: tuple[int, int]
+) -> None:
+    image = np.arange(3 * size[0] * size[1], dtype=np.float32).reshape(3, *size)
+    state = STATE.to_array()
+    for _ in range(3):
+        (top, after), (left, _) = (
+            reference.random_uniform([], 0, n - 7, "i32", op_seed=op_seed, state=state)
+            for op_seed, n in enumerate(size)
+        )
+        got = gallery.run("random_crop", runtime, image=image, state=state)
+        np.testing.assert_array_equal(got["offset"], [top, left])
+        np.testing.assert_array_equal(got["crop"], image[:, top : top + 8, left : left + 8])
+        np.testing.assert_array_equal(got["next_state"], after)
+        state = after
+
+
+def test_the_random_crop_of_too_small_an_image_is_refused_with_the_bounds(
+    gallery: Gallery,
+) -> None:
+    image = np.zeros((3, 8, 7), np.float32)
+    with pytest.raises(Exception, match="RandomUniform: input 'minval' is 0 with maxval 0"):
+        gallery.run("random_crop", "onnxruntime", image=image, state=STATE.to_array())
