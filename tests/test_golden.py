@@ -1,0 +1,190 @@
+"""The golden files: models and IR that were saved once give the same bits in this version."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+import onnxruntime as ort
+import openvino as ov
+import pytest
+from onnx.reference import ReferenceEvaluator
+
+import onnx_philox
+from onnx_philox._operators import OPSET_VERSION
+from onnx_philox.onnxruntime import InferenceSession
+from onnx_philox.onnxruntime._session import BACKENDS as ONNX_RUNTIME_BACKENDS
+from onnx_philox.openvino import BACKENDS as OPENVINO_BACKENDS
+
+GOLDEN = Path(__file__).parents[1] / "graphs" / "golden"
+FOLDERS = sorted(GOLDEN.glob("v*"))
+STEMS = [path.with_suffix("") for folder in FOLDERS for path in sorted(folder.glob("*.json"))]
+# onnxruntime-extensions cannot carry these, so neither can the backend that stands on it.
+NOT_CARRIED = {"python": ("f16", "bf16")}
+
+# As in the files, so that a renamed type of ours cannot rename them.
+DTYPES: dict[str, Any] = {
+    "i32": np.int32,
+    "i64": np.int64,
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "f32": np.float32,
+    "f64": np.float64,
+    "u32": np.uint32,
+}
+
+Arrays = dict[str, np.ndarray]
+golden_file = pytest.mark.parametrize("stem", STEMS, ids=lambda p: f"{p.parent.name}-{p.name}")
+
+
+def as_array(text: dict[str, Any]) -> np.ndarray:
+    dtype = np.dtype(DTYPES[text["type"]])
+    words = [int(word, 16) for word in text["bits"].split()]
+    return np.array(words, f"u{dtype.itemsize}").view(dtype).reshape(text["shape"])
+
+
+def golden_runs(stem: Path) -> list[tuple[Arrays, Arrays]]:
+    """The inputs and outputs of each run."""
+    runs = json.loads(stem.with_suffix(".json").read_text())["runs"]
+    return [
+        tuple({k: as_array(v) for k, v in run[kind].items()} for kind in ("inputs", "outputs"))
+        for run in runs
+    ]
+
+
+def assert_same_bits(got: Arrays, expected: Arrays) -> None:
+    assert got.keys() == expected.keys()
+    for name, array in expected.items():
+        assert got[name].dtype == array.dtype, name
+        assert got[name].shape == array.shape, name
+        assert got[name].tobytes() == array.tobytes(), name
+
+
+def values_type(stem: Path) -> str:
+    """The type of the first output, as the attribute `output_type` says it."""
+    first_run = json.loads(stem.with_suffix(".json").read_text())["runs"][0]["outputs"]
+    return str(next(iter(first_run.values()))["type"])
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_no_golden_file_is_missing_changed_or_added(folder: Path) -> None:
+    lines = (folder / "SHA256SUMS").read_text().splitlines()
+    listed = {name: digest for digest, name in (line.split("  ") for line in lines)}
+    found = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.iterdir()
+        if path.name != "SHA256SUMS"
+    }
+    assert found == listed
+
+
+def test_every_version_of_the_domain_has_its_golden_files() -> None:
+    versions = range(1, OPSET_VERSION + 1)
+    assert [folder.name for folder in FOLDERS] == [f"v{version}" for version in versions]
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_every_golden_model_has_its_ir_and_its_outputs(folder: Path) -> None:
+    for suffix in (".onnx", ".xml", ".bin"):
+        stems = [path.with_suffix("") for path in sorted(folder.glob(f"*{suffix}"))]
+        assert stems == [stem for stem in STEMS if stem.parent == folder], suffix
+
+
+def test_version_1_covers_the_operators_types_shapes_and_states() -> None:
+    types, operators, ranks, inputs, elements = set(), set(), set(), set(), set()
+    for stem in (stem for stem in STEMS if stem.parent.name == "v1"):
+        model = onnx.load(stem.with_suffix(".onnx"))
+        operators |= {node.op_type for node in model.graph.node}
+        types.add(values_type(stem))
+        for run_inputs, outputs in golden_runs(stem):
+            first = next(iter(outputs.values()))
+            ranks.add(first.ndim)
+            elements.add(first.size)
+            inputs.add(tuple(sorted(run_inputs)))
+    assert operators == {"RandomGenerator", "RandomUniform"}
+    assert types == {"i32", "i64", "f16", "bf16", "f32", "f64", "u32"}
+    assert ranks == {0, 1, 2, 3, 4}
+    assert {0, 1} < elements
+    assert inputs == {
+        (),
+        ("state",),
+        ("shape", "state"),
+        ("maxval", "minval", "shape", "state"),
+    }
+
+
+@golden_file
+def test_onnx_reference_gives_the_golden_bits(stem: Path) -> None:
+    model = onnx.load(stem.with_suffix(".onnx"))
+    evaluator = ReferenceEvaluator(model, new_ops=onnx_philox.onnx_reference.OPS)
+    names = [o.name for o in model.graph.output]
+    for inputs, expected in golden_runs(stem):
+        got = dict(zip(names, evaluator.run(None, inputs), strict=True))
+        assert_same_bits({name: np.asarray(array) for name, array in got.items()}, expected)
+
+
+@golden_file
+@pytest.mark.parametrize("backend", ONNX_RUNTIME_BACKENDS)
+def test_onnx_runtime_gives_the_golden_bits_or_refuses_a_type_it_cannot_carry(
+    stem: Path, backend: str
+) -> None:
+    path, type_ = stem.with_suffix(".onnx"), values_type(stem)
+    if type_ in NOT_CARRIED.get(backend, ()):
+        with pytest.raises(
+            ort.capi.onnxruntime_pybind11_state.NotImplemented,
+            match=rf"RandomUniform: attribute 'output_type' is '{type_}'; .* backend='native'",
+        ):
+            InferenceSession(path, backend=backend)
+        return
+    session = InferenceSession(path, backend=backend)
+    names = [o.name for o in session.get_outputs()]
+    for inputs, expected in golden_runs(stem):
+        assert_same_bits(dict(zip(names, session.run(None, inputs), strict=True)), expected)
+
+
+@golden_file
+@pytest.mark.parametrize("suffix", [".onnx", ".xml"])
+@pytest.mark.parametrize("backend", OPENVINO_BACKENDS)
+def test_openvino_gives_the_golden_bits(stem: Path, suffix: str, backend: str) -> None:
+    core = onnx_philox.openvino.register(ov.Core(), backend=backend)
+    model = core.compile_model(core.read_model(stem.with_suffix(suffix)), "CPU")
+    request = model.create_infer_request()
+    for inputs, expected in golden_runs(stem):
+        for name, array in inputs.items():
+            request.set_tensor(name, as_tensor(array))
+        request.infer()
+        got = {o.get_any_name(): from_tensor(request.get_tensor(o)) for o in model.outputs}
+        assert_same_bits(got, expected)
+
+
+def as_tensor(array: np.ndarray) -> ov.Tensor:
+    # OpenVINO shows bfloat16 memory as float16; the bits are right.
+    name = next(name for name, dtype in DTYPES.items() if array.dtype == dtype)
+    tensor = ov.Tensor(getattr(ov.Type, name), ov.Shape(array.shape))
+    tensor.data[...] = array.view(tensor.data.dtype)
+    return tensor
+
+
+def from_tensor(tensor: ov.Tensor) -> np.ndarray:
+    return tensor.data.copy().view(DTYPES[tensor.get_element_type().to_string()])
+
+
+def test_golden_files_are_never_made_again() -> None:
+    process = subprocess.run(
+        [sys.executable, str(GOLDEN / "make.py")],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert process.returncode == 1
+    assert process.stderr.endswith(
+        "v1 exists, and golden files are never made again: raise VERSION.\n"
+    )
