@@ -63,7 +63,7 @@ def refuse(
     remedy: str,
     error: type[Exception] = ValueError,
 ) -> NoReturn:
-    """Raises an error in four parts: what of which operator, what it is, what is allowed, a way out."""
+    """Raises an error of four parts: what of which operator, what it is, what may be, a way out."""
     name = op.name if isinstance(op, Operator) else op
     raise error(f"{name}: {what} is {given}; allowed: {allowed}. {remedy}")
 
@@ -96,8 +96,7 @@ def check_node(
             _refuse_missing(op, declared)
         elif declared.role is Role.STATE:
             _check_seeded(op, complete)
-    if op.output_types != () and all(n in inputs for n in ("minval", "maxval")):
-        _check_range(op, inputs["minval"], inputs["maxval"])
+    _check_range(op, inputs.get("minval"), inputs.get("maxval"))
     return complete
 
 

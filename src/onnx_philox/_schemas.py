@@ -10,7 +10,15 @@ from onnx import defs, helper, numpy_helper
 from onnx_philox import _checks
 from onnx_philox._checks import Known
 from onnx_philox._element_types import BY_ONNX
-from onnx_philox._operators import DOMAIN, OPERATORS, OPSET_VERSION, Attribute, Operator, Role
+from onnx_philox._operators import (
+    DOMAIN,
+    OPERATORS,
+    OPSET_VERSION,
+    STATE_WORDS,
+    Attribute,
+    Operator,
+    Role,
+)
 
 _OPTION = defs.OpSchema.FormalParameterOption
 _TYPES = "T"
@@ -55,7 +63,6 @@ def make_schema(op: Operator) -> defs.OpSchema:
         ],
         type_constraints=_type_constraints(op),
         attributes=[_attribute(a) for a in op.attributes],
-        node_determinism=defs.OpSchema.NodeDeterminism.Deterministic,
     )
     schema.set_type_and_shape_inference_function(lambda context: _infer(op, context))
     return schema
@@ -113,7 +120,8 @@ def _infer(op: Operator, context: Any) -> None:
             continue
         if output.is_state:
             state = inputs.get("state")
-            shape = (6,) if state is None else state.shape
+            shape: tuple[int | str | None, ...] | None
+            shape = (STATE_WORDS,) if state is None else state.shape
             element_type = output.type or _checks.output_type(op, attributes)
         else:
             shape = _values_shape(op, context, inputs)
@@ -153,7 +161,9 @@ def _known(context: Any, index: int) -> Known:
     tensor = proto.tensor_type
     shape = None
     if tensor.HasField("shape"):
-        shape = tuple(int(d.dim_value) if d.HasField("dim_value") else None for d in tensor.shape.dim)
+        shape = tuple(
+            int(d.dim_value) if d.HasField("dim_value") else None for d in tensor.shape.dim
+        )
     element_type = BY_ONNX.get(tensor.elem_type)
     if element_type is None and tensor.elem_type != onnx.TensorProto.UNDEFINED:
         return Known(helper.tensor_dtype_to_np_dtype(tensor.elem_type), shape)

@@ -23,9 +23,7 @@ def words_per_element(values: ElementType) -> int:
     return 2 if values.dtype.itemsize == 8 else 1
 
 
-def converter(
-    values: ElementType, minval: Values, maxval: Values
-) -> Callable[[Words], Values]:
+def converter(values: ElementType, minval: Values, maxval: Values) -> Callable[[Words], Values]:
     """The function from words to values in [minval, maxval).
 
     Args:
@@ -58,7 +56,8 @@ def _float_converter(
     table = units * width.astype(values.dtype) + minval.astype(values.dtype)
 
     def look_up(words: Words) -> Values:
-        return np.take(table, words & (fractions - 1))
+        values_of_words: Values = np.take(table, words & (fractions - 1))
+        return values_of_words
 
     return look_up
 
@@ -94,6 +93,7 @@ def _integer_converter(
         quotient = np.floor_divide(x, width[0])
         np.multiply(quotient, width, out=quotient)
         np.subtract(x, quotient, out=quotient)
-        return np.add(quotient, low, out=quotient).view(values.dtype)
+        np.add(quotient, low, out=quotient)
+        return quotient.view(values.dtype)
 
     return convert

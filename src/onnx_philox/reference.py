@@ -70,6 +70,7 @@ def random_generator(
     return _draw(op, state, dimensions, attributes, U32, lambda words: words)
 
 
+@_subnormals.kept()
 def random_uniform(
     shape: Shape,
     minval: ArrayLike,
@@ -116,9 +117,8 @@ def random_uniform(
         },
         given,
     )
-    with _subnormals.kept():
-        convert = _uniform.converter(values, low.reshape(()), high.reshape(()))
-        return _draw(op, state, dimensions, attributes, values, convert)
+    convert = _uniform.converter(values, low.reshape(()), high.reshape(()))
+    return _draw(op, state, dimensions, attributes, values, convert)
 
 
 def _draw(

@@ -1,11 +1,11 @@
 """The operators in ONNX Runtime: `InferenceSession` runs models that hold them.
 
-    >>> import onnx_philox
-    >>> model = onnx_philox.graphs.random_uniform([2, 3], 50, 100, "i32", global_seed=80, op_seed=100)
-    >>> session = onnx_philox.onnxruntime.InferenceSession(model)
-    >>> session.run(None, {})[0]
-    array([[65, 70, 56],
-           [59, 82, 92]], dtype=int32)
+>>> import onnx_philox
+>>> model = onnx_philox.graphs.random_uniform([2, 3], 50, 100, "i32", global_seed=80, op_seed=100)
+>>> session = onnx_philox.onnxruntime.InferenceSession(model)
+>>> session.run(None, {})[0]
+array([[65, 70, 56],
+       [59, 82, 92]], dtype=int32)
 """
 
 from __future__ import annotations

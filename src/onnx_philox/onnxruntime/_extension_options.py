@@ -11,6 +11,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import onnx
 import onnxruntime as ort
@@ -21,9 +22,10 @@ from onnx_philox._element_types import U32
 from onnx_philox._operators import RANDOM_GENERATOR
 from onnx_philox.onnxruntime import _python_ops
 
-LOCK = threading.RLock()
-"""Held while options of the user's are changed."""
+_EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 
+# Held while options of the user's are changed.
+_lock = threading.RLock()
 _holders: weakref.WeakSet[ort.SessionOptions] = weakref.WeakSet()
 
 
@@ -34,7 +36,7 @@ def with_python_ops(options: ort.SessionOptions | None) -> tuple[ort.SessionOpti
     neither them nor the extensions again: a copy of their settings serves instead. It lacks what
     other libraries registered, which no copy can have.
     """
-    with LOCK:
+    with _lock:
         if options is None:
             options = ort.SessionOptions()
             options.register_custom_ops_library(get_library_path())
@@ -49,6 +51,22 @@ def with_python_ops(options: ort.SessionOptions | None) -> tuple[ort.SessionOpti
             options.register_custom_ops_library(get_library_path())
         _holders.add(options)
         return options, False
+
+
+@contextmanager
+def external_folder(options: ort.SessionOptions, path: str, *, restore: bool) -> Iterator[None]:
+    """Lets a model that is loaded from bytes find its external data in a folder.
+
+    With `restore` the options are then as they were, but for an empty entry: ONNX Runtime has no
+    way to remove one.
+    """
+    with _lock:
+        options.add_session_config_entry(_EXTERNAL_FOLDER, path)
+        try:
+            yield
+        finally:
+            if restore:
+                options.add_session_config_entry(_EXTERNAL_FOLDER, "")
 
 
 def _try(options: ort.SessionOptions, model: bytes) -> ort.SessionOptions | None:
@@ -100,7 +118,7 @@ def _model(
     op_type: str,
     inputs: list[tuple[str, str]],
     outputs: list[tuple[str, str]],
-    attributes: dict[str, object],
+    attributes: dict[str, Any],
 ) -> bytes:
     def infos(named: list[tuple[str, str]]) -> list[onnx.ValueInfoProto]:
         return [
@@ -113,6 +131,4 @@ def _model(
     )
     graph = helper.make_graph([node], "trial", infos(inputs), infos(outputs))
     imports = [helper.make_opsetid("", 17), helper.make_opsetid(domain, 1)]
-    return bytes(
-        helper.make_model(graph, opset_imports=imports, ir_version=8).SerializeToString()
-    )
+    return bytes(helper.make_model(graph, opset_imports=imports, ir_version=8).SerializeToString())

@@ -134,10 +134,10 @@ class _Rewriter:
         values = _checks.output_type(op, attributes)
         self._check_type(op, values)
         shape = next(i.name for i in op.inputs if i.role is Role.SHAPE)
-        constant_shape = known[shape].value
-        if constant_shape is not None:
-            _checks.check_memory(op, constant_shape.tolist(), values)
-        if known[shape].type is I32:
+        known_shape = known[shape] or _checks.UNKNOWN
+        if known_shape.value is not None:
+            _checks.check_memory(op, known_shape.value.tolist(), values)
+        if known_shape.type is I32:
             inputs[shape] = self._cast_to_int64(node, inputs[shape])
 
         node.resize_inputs(1 + len(op.inputs))
@@ -147,12 +147,35 @@ class _Rewriter:
             node.replace_input_with(index, self._zero_state() if value is None else value)
         node.resize_outputs(len(op.outputs))
         for output in node.outputs:
-            output.name = output.name or self._new_name("unused")
+            self._shield(node, output)
         node.domain = _python_ops.DOMAIN
         node.op_type = _python_ops.name_of(op, values)
         for name, value in attributes.items():
             make = ir.AttrString if isinstance(value, str) else ir.AttrInt64
             node.attributes[name] = make(name, value)
+
+    def _shield(self, node: ir.Node, output: ir.Value) -> None:
+        """Keeps ONNX Runtime from giving a Python op memory that does not fit its output.
+
+        The op would end the process then. Memory is given in advance where a graph's output is
+        bound to it, or where shapes are declared: so no output of the op is a graph's own, and
+        none has a declared shape. Reshape to its own shape is a copy that no optimiser removes.
+        """
+        graph = node.graph
+        assert graph is not None
+        indices = [i for i, o in enumerate(graph.outputs) if o is output]
+        if indices:
+            size = ir.node("Shape", [output])
+            copy = ir.node("Reshape", [output, size.outputs[0]])
+            size.outputs[0].name = self._new_name("size")
+            (copied,) = copy.outputs
+            copied.name, copied.type, copied.shape = output.name, output.type, output.shape
+            output.name = None
+            node.append([size, copy])
+            for i in indices:
+                graph.outputs[i] = copied
+        output.name = output.name or self._new_name("output")
+        output.shape = None
 
     def _check_type(self, op: Operator, values: ElementType) -> None:
         if not _python_ops.can_carry(values):

@@ -19,7 +19,7 @@ from onnxruntime_extensions import PyCustomOpDef, onnx_op
 from onnx_philox import reference
 from onnx_philox._checks import output_type
 from onnx_philox._element_types import F32, F64, I32, I64, U32, ElementType
-from onnx_philox._operators import OPERATORS, OUTPUT_TYPE, STATE_WORDS, Operator
+from onnx_philox._operators import MAX_RANK, OPERATORS, STATE_WORDS, Operator
 
 DOMAIN = "onnx_philox.python"
 
@@ -119,7 +119,8 @@ def _nothing(
     op: Operator, inputs: dict[str, Any], attributes: dict[str, Any]
 ) -> tuple[np.ndarray[Any, Any], ...]:
     """Outputs of a refused call: no values, and the state not advanced."""
-    values = np.empty(0, output_type(op, attributes).dtype)
+    # Of the rank that was asked for: ONNX Runtime logs a warning for any other.
+    values = np.empty((0,) * min(inputs["shape"].size, MAX_RANK), output_type(op, attributes).dtype)
     state = inputs["state"]
     if state.size != STATE_WORDS:
         state = np.zeros(STATE_WORDS, np.uint32)
@@ -130,5 +131,3 @@ for _op in OPERATORS.values():
     for _values in _op.output_types:
         if can_carry(_values):
             _declare(_op, _values)
-
-__all__ = ["DOMAIN", "OUTPUT_TYPE", "REFUSALS", "can_carry", "name_of"]

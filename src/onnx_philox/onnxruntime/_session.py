@@ -27,8 +27,9 @@ Feed = dict[str, Any]
 class Run(Protocol):
     """One run of a session."""
 
-    hidden_feed: dict[str, Any]
-    """Inputs, int64 scalars, that the backend adds to the ones the user knows."""
+    @property
+    def hidden_feed(self) -> dict[str, Any]:
+        """Inputs, int64 scalars, that the backend adds to the ones the user knows."""
 
     def check(self) -> None:
         """Raises what the operators have refused in this run; called when it has ended."""
@@ -37,9 +38,17 @@ class Run(Protocol):
 class Plan(Protocol):
     """What a backend makes of a model and the options: what to load, and how to run it."""
 
-    model: str | bytes
-    options: ort.SessionOptions | None
-    hidden_inputs: frozenset[str]
+    @property
+    def model(self) -> str | bytes:
+        """The model to load."""
+
+    @property
+    def options(self) -> ort.SessionOptions | None:
+        """The options to load it with."""
+
+    @property
+    def hidden_inputs(self) -> frozenset[str]:
+        """The graph inputs that the user's model does not have."""
 
     def loading(self) -> AbstractContextManager[None]:
         """Holds while ONNX Runtime loads the model."""

@@ -1,11 +1,11 @@
 """The operators in OpenVINO: an extension, and factories of its nodes.
 
-    >>> import numpy as np, openvino as ov, onnx_philox
-    >>> core = onnx_philox.openvino.register(ov.Core())
-    >>> node = onnx_philox.openvino.random_uniform([2, 3], 50, 100, "i32", 80, 100)
-    >>> core.compile_model(ov.Model([node.output(0)], []), "CPU")()[0]
-    array([[65, 70, 56],
-           [59, 82, 92]], dtype=int32)
+>>> import numpy as np, openvino as ov, onnx_philox
+>>> core = onnx_philox.openvino.register(ov.Core())
+>>> node = onnx_philox.openvino.random_uniform([2, 3], 50, 100, "i32", 80, 100)
+>>> core.compile_model(ov.Model([node.output(0)], []), "CPU")()[0]
+array([[65, 70, 56],
+       [59, 82, 92]], dtype=int32)
 """
 
 from __future__ import annotations

@@ -38,5 +38,7 @@ def constant(array: NDArray[Any]) -> ov.op.Constant:
     """A constant of the array's type and value."""
     if array.dtype != BF16.dtype:
         return ov.op.Constant(array)
-    bits = np.ascontiguousarray(array).reshape(-1).view(np.uint16)
-    return ov.op.Constant(ov.Tensor(bits, ov.Shape(array.shape), ov.Type.bf16))
+    # The tensor owns its memory: one made from an array would only borrow it.
+    tensor = ov.Tensor(ov.Type.bf16, ov.Shape(array.shape))
+    memory(tensor)[...] = array
+    return ov.op.Constant(tensor)

@@ -20,7 +20,16 @@ from onnx_philox.openvino import _arrays
 _MAX_ELEMENTS = 4096
 _INT32_MAX = 2**31 - 1
 # These hand over the data of every input, the others that of their first.
-_MERGING = {"Concat", "Select", "Add", "Subtract", "Multiply", "BitwiseOr", "BitwiseAnd", "BitwiseXor"}
+_MERGING = {
+    "Concat",
+    "Select",
+    "Add",
+    "Subtract",
+    "Multiply",
+    "BitwiseOr",
+    "BitwiseAnd",
+    "BitwiseXor",
+}
 
 
 def to_text(array: NDArray[Any]) -> str:
@@ -49,10 +58,12 @@ def value_of(output: ov.Output) -> NDArray[Any] | None:
     sources = [i.get_source_output() for i in node.inputs()]
     if not sources or node.get_output_size() != 1:
         return None
-    inputs = [value_of(source) for source in sources]
-    if any(value is None for value in inputs):
-        return None
-    tensors = [_tensor(v, s) for v, s in zip(inputs, sources, strict=True)]
+    tensors = []
+    for source in sources:
+        value = value_of(source)
+        if value is None:
+            return None
+        tensors.append(_tensor(value, source))
     result = ov.Tensor(output.get_element_type(), ov.Shape(shape))
     if not node.evaluate([result], tensors):
         return None
@@ -74,10 +85,8 @@ def is_decompressed(output: ov.Output) -> bool:
     if node.get_type_name() != "Convert":
         return False
     source = node.input_value(0)
-    return (
-        source.get_node().get_type_name() == "Constant"
-        and source.get_element_type() == ov.Type.f16
-    )
+    is_constant = source.get_node().get_type_name() == "Constant"
+    return is_constant and bool(source.get_element_type() == ov.Type.f16)
 
 
 def clamped_part(output: ov.Output) -> int | None:

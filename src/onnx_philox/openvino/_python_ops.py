@@ -18,7 +18,6 @@ from onnx_philox._checks import Known
 from onnx_philox._element_types import BF16, F16, F32, F64, I32, I64, U32, ElementType
 from onnx_philox._operators import (
     OPERATORS,
-    OUTPUT_TYPE,
     RANDOM_GENERATOR,
     RANDOM_UNIFORM,
     STATE_WORDS,
@@ -43,7 +42,7 @@ _NARROWED = (I64, F64)
 _CAPTURED_ROLES = (Role.STATE, Role.BOUND)
 
 
-class RandomOp(ov.Op):
+class RandomOp(ov.Op):  # type: ignore[misc]
     """What all operators share; a subclass says which one it is."""
 
     operator: Operator
@@ -54,7 +53,10 @@ class RandomOp(ov.Op):
         # the uint32 result to 2^31-1.
         self.get_rt_info()["DisableConstantFolding_0"] = ""
         self._attributes: dict[str, int | str] = {
-            **{a.name: a.type() if a.default is None else a.default for a in self.operator.attributes},
+            **{
+                a.name: a.type() if a.default is None else a.default
+                for a in self.operator.attributes
+            },
             **{_captured(i): "" for i in self.operator.inputs if i.role in _CAPTURED_ROLES},
             **attributes,
         }
@@ -66,7 +68,7 @@ class RandomOp(ov.Op):
 
     def clone_with_new_inputs(self, new_inputs: list[ov.Output]) -> RandomOp:
         """A copy, which knows what this one has captured."""
-        clone = type(self)(**self._attributes)
+        clone = type(self)(None, **self._attributes)
         clone._is_validated = self._is_validated
         clone.set_arguments(new_inputs)
         clone.constructor_validate_and_infer_types()
@@ -125,7 +127,9 @@ class RandomOp(ov.Op):
 
     def _known(self, declared: Input, source: ov.Output) -> Known:
         """What is known of an input, in its declared type even where the plugin changed it."""
-        values = _checks.output_type(self.operator, _checks.check_attributes(self.operator, self._own_attributes()))
+        values = _checks.output_type(
+            self.operator, _checks.check_attributes(self.operator, self._own_attributes())
+        )
         types = declared.types or (values,)
         arrived = _arrays.element_type(source.get_element_type())
         partial = source.get_partial_shape()
@@ -161,7 +165,9 @@ class RandomOp(ov.Op):
     def _may_keep(self, type_: ElementType, source: ov.Output) -> bool:
         """Whether a constant of another type is what became of the captured one."""
         arrived = _arrays.element_type(source.get_element_type())
-        return _constants.is_constant(source) and (arrived is type_ or arrived in _narrowings(type_))
+        return _constants.is_constant(source) and (
+            arrived is type_ or arrived in _narrowings(type_)
+        )
 
     def _check_arrival(
         self, declared: Input, values: ElementType, source: ov.Output | None
@@ -194,7 +200,9 @@ class RandomOp(ov.Op):
         for index, output in enumerate(op.outputs):
             if output.is_state:
                 state = sources.get("state")
-                shape = ov.PartialShape([STATE_WORDS]) if state is None else state.get_partial_shape()
+                shape = (
+                    ov.PartialShape([STATE_WORDS]) if state is None else state.get_partial_shape()
+                )
             else:
                 shape = self._values_shape(op, sources)
             type_ = U32 if output.is_state else values
@@ -211,9 +219,7 @@ class RandomOp(ov.Op):
             return ov.PartialShape([-1] * partial.to_shape()[0])
         return ov.PartialShape.dynamic()
 
-    def _input_array(
-        self, declared: Input, tensor: ov.Tensor, values: ElementType
-    ) -> NDArray[Any]:
+    def _input_array(self, declared: Input, tensor: ov.Tensor, values: ElementType) -> NDArray[Any]:
         type_ = declared.types[0] if declared.types else values
         if declared.role is Role.SHAPE:
             return _as_dimensions(_arrays.memory(tensor))
@@ -280,6 +286,3 @@ def _store(output: ov.Tensor, result: NDArray[Any]) -> None:
         # The same bits where the plugin holds them as int32.
         memory = memory.view(np.uint32)
     memory[...] = result
-
-
-__all__ = ["OPS", "OUTPUT_TYPE", "RandomGenerator", "RandomOp", "RandomUniform"]

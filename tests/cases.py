@@ -1,0 +1,43 @@
+"""Vectors, types, bounds and counters that several test files draw from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+VECTORS = Path(__file__).parent / "vectors"
+
+
+def load_vectors(name: str) -> dict[str, Any]:
+    """The peers' numbers, as they computed or printed them."""
+    return json.loads((VECTORS / f"{name}.json").read_text())
+
+
+def assert_same_bits(actual: np.ndarray, expected: np.ndarray) -> None:
+    """The same type, shape and bits: no tolerance, and -0 is not 0."""
+    assert actual.dtype == expected.dtype
+    assert actual.shape == expected.shape
+    assert actual.tobytes() == expected.tobytes(), f"{actual!r}\n!=\n{expected!r}"
+
+
+SEED = {"global_seed": 7, "op_seed": 3}
+
+BOUNDS: dict[str, list[tuple[Any, Any]]] = {
+    "i32": [(0, 1), (50, 100), (-(2**31), 2**31 - 1), (-5, 2**31 - 6)],
+    "i64": [(0, 1), (-7, 2**40 + 1), (-(2**63), 2**63 - 1), (2**62, 2**62 + 3)],
+    "f16": [(0, 1), (-3, 5.5), (100, 101), (2.0**-24, 2.0**-22), (-3e4, 3e4)],
+    "bf16": [(0, 1), (-3, 5.5), (100, 101), (1e-39, 3e-39)],
+    "f32": [(0, 1), (0.1, 0.7), (-1e30, 2e30), (1e-40, 3e-39), (5, 5), (-1e-45, 0)],
+    "f64": [(0, 1), (0.1, 0.7), (-1e300, 2e300), (1e-310, 3e-309), (2, 10)],
+}
+"""Bounds by type: unit, plain, wide, subnormal and empty ranges."""
+
+TYPE_BOUNDS = [(name, *bounds) for name, pairs in BOUNDS.items() for bounds in pairs]
+
+EDGE_COUNTERS = [
+    edge - near for edge in (2**32, 2**64, 2**96, 2**128) for near in (1, 2, 5)
+] + [0, 2**127 + 12345]
+"""Counters from which a few blocks carry into the next word."""

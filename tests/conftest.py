@@ -1,0 +1,28 @@
+"""Fixtures: every runtime with every backend it has."""
+
+from __future__ import annotations
+
+import hypothesis
+import pytest
+from runtimes import OpenVino
+
+import onnx_philox
+from onnx_philox.onnxruntime import _session
+
+hypothesis.settings.register_profile(
+    "default",
+    deadline=None,
+    # The same examples in every run: a red test stays red.
+    derandomize=True,
+)
+hypothesis.settings.load_profile("default")
+
+
+@pytest.fixture(scope="session", params=list(onnx_philox.openvino.BACKENDS))
+def openvino(request: pytest.FixtureRequest) -> OpenVino:
+    return OpenVino(request.param)
+
+
+@pytest.fixture(scope="session", params=list(_session.BACKENDS))
+def ort_backend(request: pytest.FixtureRequest) -> str:
+    return request.param

@@ -1,0 +1,49 @@
+"""How the tests run a model in each runtime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import openvino as ov
+
+import onnx_philox
+from onnx_philox._element_types import BF16, BY_NAME
+
+
+class OpenVino:
+    """Runs ONNX models, IR and `openvino.Model`s on the CPU, with this package's operators."""
+
+    def __init__(self, backend: str) -> None:
+        self.core = onnx_philox.openvino.register(ov.Core(), backend=backend)
+
+    def read(self, model: Any) -> ov.Model:
+        if isinstance(model, ov.Model):
+            return model
+        return self.core.read_model(
+            model if isinstance(model, (str, Path)) else model.SerializeToString()
+        )
+
+    def __call__(
+        self, model: Any, feeds: dict[str, np.ndarray] | None = None, precision: str | None = None
+    ) -> list[np.ndarray]:
+        config = {} if precision is None else {"INFERENCE_PRECISION_HINT": precision}
+        compiled = self.core.compile_model(self.read(model), "CPU", config)
+        request = compiled.create_infer_request()
+        request.infer({name: tensor_of(value) for name, value in (feeds or {}).items()})
+        return [array_of(request.get_output_tensor(i)) for i in range(len(compiled.outputs))]
+
+
+def tensor_of(array: np.ndarray) -> ov.Tensor:
+    if array.dtype != BF16.dtype:
+        return ov.Tensor(np.ascontiguousarray(array).reshape(array.shape))
+    tensor = ov.Tensor(ov.Type.bf16, ov.Shape(array.shape))
+    tensor.data.view(np.uint16)[...] = array.view(np.uint16)
+    return tensor
+
+
+def array_of(tensor: ov.Tensor) -> np.ndarray:
+    """A copy; OpenVINO shows the memory of a bf16 tensor as float16."""
+    type_ = BY_NAME[tensor.element_type.to_string()]
+    return tensor.data.copy().view(type_.dtype)

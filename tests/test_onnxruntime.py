@@ -1,0 +1,576 @@
+"""The drop-in InferenceSession: the same bits as NumPy, and all that ONNX Runtime's session does."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from cases import EDGE_COUNTERS, SEED, TYPE_BOUNDS, assert_same_bits
+from onnx import TensorProto, helper, numpy_helper, parser
+
+from onnx_philox import PhiloxState, graphs, reference
+from onnx_philox.onnxruntime import InferenceSession
+from onnx_philox.onnxruntime._python_ops import REFUSALS
+
+STATE = PhiloxState(2**64 - 2, 2**64 - 12345)
+InvalidArgument = ort.capi.onnxruntime_pybind11_state.InvalidArgument
+NotImplementedByOrt = ort.capi.onnxruntime_pybind11_state.NotImplemented
+
+CARRIED = [case for case in TYPE_BOUNDS if case[0] not in ("f16", "bf16")]
+
+
+@pytest.mark.parametrize(("output_type", "minval", "maxval"), CARRIED)
+@pytest.mark.parametrize("stateful", [False, True])
+def test_uniform_values_are_the_reference_s(
+    ort_backend: str, output_type: str, minval, maxval, stateful: bool
+) -> None:
+    model = graphs.random_uniform([5, 7], minval, maxval, output_type, stateful=stateful, **SEED)
+    session = InferenceSession(model, backend=ort_backend)
+    state = STATE.to_array() if stateful else None
+    outputs = session.run(None, {"state": state} if stateful else {})
+    expected = reference.random_uniform([5, 7], minval, maxval, output_type, state=state, **SEED)
+    assert len(outputs) == 1 + stateful
+    for actual, wanted in zip(outputs, expected, strict=False):
+        assert_same_bits(actual, wanted)
+
+
+@pytest.mark.parametrize("counter", EDGE_COUNTERS)
+def test_bits_are_the_reference_s_where_the_counter_carries(ort_backend: str, counter: int) -> None:
+    session = InferenceSession(graphs.random_generator(None, rank=2), backend=ort_backend)
+    state = PhiloxState(counter, 2**63).to_array()
+    outputs = session.run(None, {"state": state, "shape": np.array([3, 11])})
+    for actual, wanted in zip(outputs, reference.random_generator(state, [3, 11]), strict=True):
+        assert_same_bits(actual, wanted)
+
+
+@pytest.mark.parametrize("shape", [[], [0], [2, 0, 3], [1, 2, 3, 1, 1, 1, 1, 2]])
+def test_shapes_from_a_scalar_to_rank_8_static_and_dynamic(ort_backend: str, shape) -> None:
+    expected, _ = reference.random_uniform(shape, 0, 1, "f32", **SEED)
+    static = InferenceSession(graphs.random_uniform(shape, 0, 1, "f32", **SEED), backend=ort_backend)
+    assert_same_bits(np.asarray(static.run(None, {})[0]), expected)
+    model = graphs.random_uniform(None, 0, 1, "f32", rank=len(shape), **SEED)
+    dynamic = InferenceSession(model, backend=ort_backend)
+    feeds = {"shape": np.array(shape, np.int64)}
+    assert_same_bits(np.asarray(dynamic.run(None, feeds)[0]), expected)
+
+
+def test_the_state_carried_on_draws_what_one_call_draws(ort_backend: str) -> None:
+    session = InferenceSession(graphs.random_generator([8]), backend=ort_backend)
+    state = STATE.to_array()
+    runs = []
+    for _ in range(5):
+        bits, state = session.run(None, {"state": state})
+        runs.append(bits)
+    assert_same_bits(np.concatenate(runs), reference.random_generator(STATE.to_array(), [40])[0])
+
+
+def test_the_session_shows_the_model_s_own_inputs_and_outputs(ort_backend: str) -> None:
+    model = graphs.random_uniform(None, None, None, "f64", stateful=True, rank=1)
+    session = InferenceSession(model, backend=ort_backend)
+    names = ["shape", "minval", "maxval", "state"]
+    assert [i.name for i in session.get_inputs()] == names
+    assert [o.name for o in session.get_outputs()] == ["values", "next_state"]
+    assert len(session.get_input_memory_infos()) == len(names)
+    session.set_providers(["CPUExecutionProvider"])
+    assert [i.name for i in session.get_inputs()] == names
+
+
+def test_a_session_is_onnxruntime_s_and_runs_any_model(tmp_path: Path) -> None:
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> g (float[N] x) => (float[N] y) { y = Neg(x) }'
+    )
+    path = tmp_path / "plain.onnx"
+    onnx.save(model, path)
+    for source in (path, str(path), path.read_bytes(), model):
+        session = InferenceSession(source, providers=["CPUExecutionProvider"])
+        assert isinstance(session, ort.InferenceSession)
+        assert session.run(["y"], {"x": np.ones(2, np.float32)})[0].tolist() == [-1, -1]
+
+
+# Models in which the nodes stand where a plain rewriting would miss or break them.
+
+
+def run_text(text: str, feeds: dict, backend: str) -> list[np.ndarray]:
+    model = parser.parse_model(text)
+    before = model.SerializeToString()
+    outputs = InferenceSession(model, backend=backend).run(None, feeds)
+    assert model.SerializeToString() == before, "the user's model was changed"
+    return outputs
+
+
+HEADER = '<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>'
+
+
+def test_nodes_in_branches_and_loops_draw_the_same(ort_backend: str) -> None:
+    text = f"""{HEADER}
+    g (bool c, uint32[6] state, int64 n) => (uint32[2] y, uint32[?, 2] z, uint32[6] last) {{
+        shape = Constant <value_ints = [2]> ()
+        y = If (c) <
+            then_branch = a () => (uint32[2] t) {{ t = onnx_philox.RandomGenerator (state, shape) }},
+            else_branch = b () => (uint32[2] e) {{
+                e = onnx_philox.RandomGenerator <global_seed = 5> (state, shape)
+            }}
+        >
+        yes = Constant <value = bool {{1}}> ()
+        last, z = Loop (n, yes, state) <
+            body = l (int64 i, bool k, uint32[6] s) => (bool k2, uint32[6] s2, uint32[2] r) {{
+                k2 = Identity (k)
+                r, s2 = onnx_philox.RandomGenerator (s, shape)
+            }}
+        >
+    }}"""
+    state = STATE.to_array()
+    for condition, seed in ((True, 0), (False, 5)):
+        feeds = {"c": np.array(condition), "state": state, "n": np.array(3)}
+        y, z, last = run_text(text, feeds, ort_backend)
+        assert_same_bits(y, reference.random_generator(state, [2], global_seed=seed)[0])
+        rows, s = [], state
+        for _ in range(3):
+            row, s = reference.random_generator(s, [2])
+            rows.append(row)
+        assert_same_bits(z, np.stack(rows))
+        assert_same_bits(last, s)
+
+
+def test_nodes_in_functions_of_the_model_draw_the_same(ort_backend: str) -> None:
+    text = f"""<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1, "mine": 1]>
+    g (uint32[6] state) => (uint32[3] y, uint32[3] z) {{
+        y, s = mine.draw (state)
+        z, t = mine.draw (s)
+    }}
+    <domain: "mine", opset_import: ["": 17, "onnx_philox": 1]>
+    draw (state) => (bits, next) {{
+        shape = Constant <value_ints = [3]> ()
+        bits, next = onnx_philox.RandomGenerator (state, shape)
+    }}"""
+    y, z = run_text(text, {"state": STATE.to_array()}, ort_backend)
+    first, after = reference.random_generator(STATE.to_array(), [3])
+    assert_same_bits(y, first)
+    assert_same_bits(z, reference.random_generator(after, [3])[0])
+
+
+def test_a_shape_may_be_int32_wherever_it_comes_from(ort_backend: str) -> None:
+    text = f"""{HEADER}
+    g (int32[1] a, uint32[6] state, float[N] x) => (uint32[?] p, uint32[?] q, uint32[?] r) {{
+        p = onnx_philox.RandomGenerator (state, a)
+        b = Add (a, a)
+        q = onnx_philox.RandomGenerator (state, b)
+        c = Shape (x)
+        r = onnx_philox.RandomGenerator (state, c)
+    }}"""
+    state = STATE.to_array()
+    feeds = {"a": np.array([3], np.int32), "state": state, "x": np.zeros(5, np.float32)}
+    sizes = [len(output) for output in run_text(text, feeds, ort_backend)]
+    assert sizes == [3, 6, 5]
+
+
+def test_an_output_may_be_left_out_and_the_second_be_the_only_one(ort_backend: str) -> None:
+    text = f"""{HEADER}
+    g (uint32[6] state) => (uint32[6] after) {{
+        shape = Constant <value_ints = [9]> ()
+        unused, after = onnx_philox.RandomGenerator (state, shape)
+    }}"""
+    (after,) = run_text(text, {"state": STATE.to_array()}, ort_backend)
+    assert PhiloxState.from_array(after) == STATE.advance(9)
+
+
+def test_names_that_clash_with_ours_do_no_harm(ort_backend: str) -> None:
+    model = graphs.random_generator([3])
+    model.graph.input[0].name = model.graph.node[0].input[0] = "onnx_philox.python.run.0"
+    session = InferenceSession(model, backend=ort_backend)
+    bits, _ = session.run(None, {"onnx_philox.python.run.0": STATE.to_array()})
+    assert_same_bits(bits, reference.random_generator(STATE.to_array(), [3])[0])
+
+
+# Ways to run.
+
+
+@pytest.fixture(scope="module")
+def dynamic_session(ort_backend: str) -> InferenceSession:
+    return InferenceSession(graphs.random_generator(None, rank=1), backend=ort_backend)
+
+
+GOOD = {"state": STATE.to_array(), "shape": np.array([4])}
+BAD = {**GOOD, "shape": np.array([-4])}
+EXPECTED = reference.random_generator(STATE.to_array(), [4])
+REFUSED = "RandomGenerator: input 'shape' is \\[-4\\]; allowed: dimensions of 0 or more"
+
+
+def test_run_refuses_bad_input_and_runs_on(dynamic_session: InferenceSession) -> None:
+    for _ in range(3):
+        with pytest.raises(InvalidArgument, match=REFUSED):
+            dynamic_session.run(None, BAD)
+        for actual, wanted in zip(dynamic_session.run(None, GOOD), EXPECTED, strict=True):
+            assert_same_bits(actual, wanted)
+    assert not REFUSALS._open, "runs are forgotten when they have ended"
+
+
+def test_run_with_ort_values_does_the_same(dynamic_session: InferenceSession) -> None:
+    def values(feeds: dict) -> dict:
+        return {k: ort.OrtValue.ortvalue_from_numpy(v) for k, v in feeds.items()}
+
+    with pytest.raises(InvalidArgument, match=REFUSED):
+        dynamic_session.run_with_ort_values(None, values(BAD))
+    outputs = dynamic_session.run_with_ort_values(["bits", "next_state"], values(GOOD))
+    for actual, wanted in zip(outputs, EXPECTED, strict=True):
+        assert_same_bits(actual.numpy(), wanted)
+
+
+def test_io_binding_writes_into_the_bound_memory(dynamic_session: InferenceSession) -> None:
+    binding = dynamic_session.io_binding()
+    bits = np.zeros(4, np.uint32)
+    bound = ort.OrtValue.ortvalue_from_numpy(bits)
+    for name, value in GOOD.items():
+        binding.bind_cpu_input(name, value)
+    binding.bind_ortvalue_output("bits", bound)
+    binding.bind_output("next_state")
+    for _ in range(3):
+        dynamic_session.run_with_iobinding(binding)
+        assert_same_bits(bound.numpy(), EXPECTED[0])
+        assert_same_bits(binding.copy_outputs_to_cpu()[1], EXPECTED[1])
+    binding.clear_binding_inputs()
+    for name, value in BAD.items():
+        binding.bind_cpu_input(name, value)
+    with pytest.raises(InvalidArgument, match=REFUSED):
+        dynamic_session.run_with_iobinding(binding)
+
+
+def test_a_refused_run_does_not_advance_a_bound_state(dynamic_session: InferenceSession) -> None:
+    binding = dynamic_session.io_binding()
+    for name, value in BAD.items():
+        binding.bind_cpu_input(name, value)
+    binding.bind_output("bits")
+    state = ort.OrtValue.ortvalue_from_numpy(STATE.to_array())
+    binding.bind_ortvalue_output("next_state", state)
+    with pytest.raises(InvalidArgument, match=REFUSED):
+        dynamic_session.run_with_iobinding(binding)
+    assert_same_bits(state.numpy(), STATE.to_array())
+
+
+@pytest.mark.parametrize("wrong", ["shape", "type"])
+def test_bound_memory_that_does_not_fit_is_an_error_and_no_crash(
+    dynamic_session: InferenceSession, wrong: str
+) -> None:
+    dtype, size = (np.uint32, 5) if wrong == "shape" else (np.float32, 4)
+    binding = dynamic_session.io_binding()
+    for name, value in GOOD.items():
+        binding.bind_cpu_input(name, value)
+    binding.bind_ortvalue_output("bits", ort.OrtValue.ortvalue_from_numpy(np.zeros(size, dtype)))
+    binding.bind_output("next_state")
+    message = {"shape": "shape", "type": "Unexpected output data type"}
+    with pytest.raises(Exception, match=message[wrong]):
+        dynamic_session.run_with_iobinding(binding)
+
+
+def test_declared_dimensions_that_are_wrong_do_not_crash(ort_backend: str) -> None:
+    """ONNX Runtime plans memory from them, and hands it out again for values of one shape."""
+    text = f"""{HEADER}
+    g (uint32[6] s, int64[1] a, int64[1] b) => (float[K] z) <float[N] x, float[N] y> {{
+        x = onnx_philox.RandomUniform <output_type = "f32"> (a, lo, hi, s)
+        x1 = Neg (x)
+        x2 = ReduceSum <keepdims = 1> (x1)
+        y = onnx_philox.RandomUniform <output_type = "f32"> (b, lo, hi, s)
+        y1 = Neg (y)
+        z = Add (y1, x2)
+    }}""".replace("<float[N] x, float[N] y>", "<float lo = {0}, float hi = {1}, float[N] x, float[N] y>")
+    session = InferenceSession(parser.parse_model(text), backend=ort_backend)
+    for a, b in ((5, 7), (7, 5), (100, 1)):
+        feeds = {"s": STATE.to_array(), "a": np.array([a]), "b": np.array([b])}
+        assert session.run(None, feeds)[0].shape == (b,)
+
+
+def test_run_async_hands_results_or_the_refusal_to_the_callback(
+    dynamic_session: InferenceSession,
+) -> None:
+    def run(feeds: dict) -> tuple:
+        done = threading.Event()
+        got: list = []
+
+        def callback(results, user_data, error) -> None:
+            got.extend([results, user_data, error])
+            done.set()
+
+        dynamic_session.run_async(None, feeds, callback, "mine")
+        assert done.wait(30)
+        return tuple(got)
+
+    results, user_data, error = run(GOOD)
+    assert (user_data, error) == ("mine", "")
+    assert_same_bits(results[0], EXPECTED[0])
+    results, user_data, error = run(BAD)
+    assert len(results) == 0
+    assert user_data == "mine"
+    assert "RandomGenerator: input 'shape' is [-4]" in error
+    assert not REFUSALS._open
+
+
+def test_run_with_ortvaluevector_does_the_same(dynamic_session: InferenceSession) -> None:
+    state_module = ort.capi.onnxruntime_pybind11_state
+
+    def run(feeds: dict):
+        values = state_module.OrtValueVector()
+        for value in feeds.values():
+            values.push_back(ort.OrtValue.ortvalue_from_numpy(value)._get_c_value())
+        fetches = state_module.OrtValueVector()
+        device = ort.OrtDevice.make("cpu", 0)._get_c_device()
+        dynamic_session.run_with_ortvaluevector(
+            ort.RunOptions(), list(feeds), values, ["bits", "next_state"], fetches, [device] * 2
+        )
+        return [fetches[i].numpy() for i in range(2)]
+
+    for actual, wanted in zip(run(GOOD), EXPECTED, strict=True):
+        assert_same_bits(actual, wanted)
+    with pytest.raises(InvalidArgument, match=REFUSED):
+        run(BAD)
+
+
+def test_many_threads_each_get_their_own_answer_and_their_own_error(
+    dynamic_session: InferenceSession,
+) -> None:
+    def work(i: int) -> None:
+        if i % 3 == 0:
+            with pytest.raises(InvalidArgument, match=f"is \\[-{i + 1}\\]"):
+                dynamic_session.run(None, {**GOOD, "shape": np.array([-i - 1])})
+            return
+        state = PhiloxState(i << 90, i)
+        bits, after = dynamic_session.run(
+            None, {"state": state.to_array(), "shape": np.array([100 * i])}
+        )
+        expected, _ = reference.random_generator(state.to_array(), [100 * i])
+        assert_same_bits(bits, expected)
+        assert PhiloxState.from_array(after) == state.advance(100 * i)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(200)))
+
+
+def test_parallel_execution_mode_keeps_errors_with_their_run(ort_backend: str) -> None:
+    options = ort.SessionOptions()
+    options.execution_mode = ort.ExecutionMode.ORT_PARALLEL
+    options.inter_op_num_threads = 4
+    text = f"""{HEADER}
+    g (uint32[6] s, int64[1] a, int64[1] b) => (uint32[?] x, uint32[?] y) {{
+        x = onnx_philox.RandomGenerator (s, a)
+        y = onnx_philox.RandomGenerator <global_seed = 1> (s, b)
+    }}"""
+    session = InferenceSession(parser.parse_model(text), options, backend=ort_backend)
+    feeds = {"s": STATE.to_array(), "a": np.array([5]), "b": np.array([6])}
+    for _ in range(20):
+        x, y = session.run(None, feeds)
+        assert (len(x), len(y)) == (5, 6)
+        with pytest.raises(InvalidArgument, match="-6"):
+            session.run(None, {**feeds, "b": np.array([-6])})
+
+
+def test_a_refusal_goes_before_the_error_that_it_causes_further_on(ort_backend: str) -> None:
+    text = f"""{HEADER}
+    g (uint32[6] state, int64[1] n) => (float[?] y) {{
+        bits = onnx_philox.RandomGenerator (state, n)
+        f = Cast <to = 1> (bits)
+        four = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> ()
+        y = Add (f, four)
+    }}"""
+    session = InferenceSession(parser.parse_model(text), backend=ort_backend)
+    with pytest.raises(InvalidArgument, match="input 'shape' is \\[-4\\]"):
+        session.run(None, {"state": STATE.to_array(), "n": np.array([-4])})
+
+
+# Options.
+
+
+def test_several_sessions_share_one_options_object(ort_backend: str) -> None:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    model = graphs.random_generator([4])
+    sessions = [InferenceSession(model, options, backend=ort_backend) for _ in range(3)]
+    del sessions[0]
+    gc.collect()
+    for session in sessions:
+        assert_same_bits(session.run(None, {"state": STATE.to_array()})[0], EXPECTED[0])
+        assert session.get_session_options().intra_op_num_threads == 1
+
+
+EXTENSIONS_FIRST = """
+import onnxruntime as ort, numpy as np
+from onnx import helper, TensorProto
+from onnxruntime_extensions import get_library_path
+if {python_op}:
+    # A Python op of the user's own.
+    from onnxruntime_extensions import onnx_op, PyCustomOpDef
+    @onnx_op(op_type="Mine", inputs=[PyCustomOpDef.dt_float], outputs=[PyCustomOpDef.dt_float])
+    def mine(x):
+        return x + 1
+if {import_first}:
+    import onnx_philox.onnxruntime, onnx_philox.onnxruntime._python_plan
+options = ort.SessionOptions()
+options.register_custom_ops_library(get_library_path())
+import onnx_philox
+model = onnx_philox.graphs.random_uniform([2, 3], 50, 100, "i32", global_seed=80, op_seed=100)
+for _ in range(2):
+    session = onnx_philox.onnxruntime.InferenceSession(model, options)
+    assert session.run(None, {{}})[0].tolist() == [[65, 70, 56], [59, 82, 92]]
+text = helper.make_node("StringLength", ["t"], ["n"], domain="ai.onnx.contrib")
+graph = helper.make_graph(
+    [text], "g",
+    [helper.make_tensor_value_info("t", TensorProto.STRING, [None])],
+    [helper.make_tensor_value_info("n", TensorProto.INT64, [None])],
+)
+imports = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.contrib", 1)]
+tokenizer = helper.make_model(graph, opset_imports=imports, ir_version=8)
+for make in (ort.InferenceSession, onnx_philox.onnxruntime.InferenceSession):
+    session = make(tokenizer.SerializeToString(), options)
+    assert session.run(None, {{"t": np.array(["abc"])}})[0].tolist() == [3]
+print("all right")
+"""
+
+
+@pytest.mark.parametrize("import_first", [True, False])
+@pytest.mark.parametrize("python_op", [True, False])
+def test_options_that_hold_the_extensions_already_are_fine(
+    import_first: bool, python_op: bool
+) -> None:
+    program = EXTENSIONS_FIRST.format(import_first=import_first, python_op=python_op)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "all right\n", done.stderr
+
+
+def test_trying_what_options_hold_leaves_no_files(tmp_path: Path) -> None:
+    options = ort.SessionOptions()
+    options.enable_profiling = True
+    options.profile_file_prefix = str(tmp_path / "profile")
+    options.optimized_model_filepath = str(tmp_path / "optimized.onnx")
+    session = InferenceSession(graphs.random_generator([4]), options, backend="python")
+    session.end_profiling()
+    written = sorted(p.name for p in tmp_path.iterdir())
+    assert len(written) == 2, written
+    assert written[0] == "optimized.onnx"
+
+
+def test_external_data_is_found_beside_the_model(
+    tmp_path: Path, ort_backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = np.arange(1000, dtype=np.float32)
+    noise = graphs.random_uniform([1000], 0, 1, "f32", **SEED)
+    graph = noise.graph
+    graph.initializer.append(numpy_helper.from_array(weights, "weights"))
+    graph.node.append(helper.make_node("Add", ["values", "weights"], ["y"]))
+    graph.output.append(helper.make_tensor_value_info("y", TensorProto.FLOAT, [1000]))
+    folder = tmp_path / "model"
+    folder.mkdir()
+    onnx.save_model(
+        noise, folder / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=100
+    )
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    options = ort.SessionOptions()
+    for given in (None, options, options):
+        session = InferenceSession(folder / "m.onnx", given, backend=ort_backend)
+        values, y = session.run(None, {})
+        assert_same_bits(values, reference.random_uniform([1000], 0, 1, "f32", **SEED)[0])
+        assert_same_bits(y, values + weights)
+    monkeypatch.chdir(tmp_path)
+    relative = InferenceSession("model/m.onnx", backend=ort_backend)
+    assert_same_bits(relative.run(["y"], {})[0], y)
+
+
+def test_flushing_of_subnormals_in_onnxruntime_changes_no_bit(ort_backend: str) -> None:
+    options = ort.SessionOptions()
+    options.add_session_config_entry("session.set_denormal_as_zero", "1")
+    model = graphs.random_uniform([64], 1e-40, 3e-39, "f32", **SEED)
+    session = InferenceSession(model, options, backend=ort_backend)
+    expected, _ = reference.random_uniform([64], 1e-40, 3e-39, "f32", **SEED)
+    with ThreadPoolExecutor(1) as fresh_thread:
+        outputs = fresh_thread.submit(session.run, None, {}).result()
+    assert_same_bits(outputs[0], expected)
+
+
+# Types.
+
+
+def test_run_takes_and_gives_bfloat16() -> None:
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]>'
+        "g (bfloat16[N] x, float[M] z) => (bfloat16[N] y, bfloat16[M] w, float[M] v)"
+        "{ y = Identity(x)  w = Cast<to = 16>(z)  v = Neg(z) }"
+    )
+    session = InferenceSession(model)
+    x = np.array([1.5, -2.0, 3e38], ml_dtypes.bfloat16)
+    z = np.array([0.1, 7.0], np.float32)
+    y, w, v = session.run(None, {"x": x, "z": z})
+    assert_same_bits(y, x)
+    assert_same_bits(w, z.astype(ml_dtypes.bfloat16))
+    assert_same_bits(v, -z)
+    assert_same_bits(session.run(["v"], {"x": x, "z": z})[0], -z)
+    empty = session.run(["w"], {"x": x, "z": z[:0]})[0]
+    assert (empty.shape, empty.dtype) == ((0,), np.dtype(ml_dtypes.bfloat16))
+
+
+@pytest.mark.parametrize("output_type", ["f16", "bf16"])
+def test_types_that_python_ops_lack_are_refused_when_the_session_is_made(output_type: str) -> None:
+    model = graphs.random_uniform([3], 0, 1, output_type, **SEED)
+    with pytest.raises(NotImplementedByOrt) as raised:
+        InferenceSession(model, backend="python")
+    text = str(raised.value)
+    assert f"is '{output_type}'; allowed with backend='python': i32, i64, f32, f64" in text
+    assert "backend='native'" in text
+
+
+def test_a_backend_that_does_not_exist_is_refused_with_those_that_do() -> None:
+    with pytest.raises(ValueError, match="backend is 'cuda'; allowed: 'auto', .*'python'"):
+        InferenceSession(graphs.random_generator([3]), backend="cuda")
+
+
+def test_auto_says_once_in_the_log_what_it_takes() -> None:
+    program = """
+import logging, sys
+logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(name)s: %(message)s")
+import onnx_philox
+for _ in range(3):
+    onnx_philox.onnxruntime.InferenceSession(onnx_philox.graphs.random_generator([3]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    lines = done.stdout.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("onnx_philox: onnx_philox.onnxruntime: backend 'auto' is ")
+
+
+def test_a_model_of_a_newer_opset_is_refused() -> None:
+    model = graphs.random_generator([3])
+    model.opset_import[1].version = 2
+    with pytest.raises(InvalidArgument, match="opset of the domain 'onnx_philox' is 2; .*upgrade"):
+        InferenceSession(model)
+
+
+def test_results_are_handed_over_without_lists(ort_backend: str) -> None:
+    """A million words as lists take 67 ms; in one copy, well under 10."""
+    import time
+
+    session = InferenceSession(graphs.random_generator([2**20]), backend=ort_backend)
+    feeds = {"state": STATE.to_array()}
+
+    def seconds(call) -> float:
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    in_session = seconds(lambda: session.run(None, feeds))
+    in_numpy = seconds(lambda: reference.random_generator(feeds["state"], [2**20]))
+    assert in_session < in_numpy + 0.03
+

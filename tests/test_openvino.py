@@ -1,0 +1,335 @@
+"""The OpenVINO extension on the CPU: the same bits as NumPy, whatever the plugin does to inputs."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import openvino as ov
+import pytest
+from cases import EDGE_COUNTERS, SEED, TYPE_BOUNDS, assert_same_bits
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import parser
+from openvino import opset8
+from runtimes import OpenVino, array_of
+
+import onnx_philox
+from onnx_philox import PhiloxState, graphs, reference
+from onnx_philox._element_types import BY_NAME
+from onnx_philox.openvino import random_generator, random_uniform
+from onnx_philox.openvino._arrays import constant
+
+STATE = PhiloxState(2**128 - 2, 2**64 - 12345)
+PRECISIONS = [None, "f32", "bf16", "f16"]
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize(("output_type", "minval", "maxval"), TYPE_BOUNDS)
+def test_uniform_values_are_the_reference_s_at_every_precision(
+    openvino: OpenVino, output_type: str, minval, maxval, precision: str | None
+) -> None:
+    for state in (None, STATE.to_array()):
+        model = graphs.random_uniform(
+            [5, 7], minval, maxval, output_type, stateful=state is not None, **SEED
+        )
+        outputs = openvino(model, {} if state is None else {"state": state}, precision)
+        expected = reference.random_uniform(
+            [5, 7], minval, maxval, output_type, state=state, **SEED
+        )
+        for actual, wanted in zip(outputs, expected, strict=False):
+            assert_same_bits(actual, wanted)
+
+
+@pytest.mark.parametrize("counter", EDGE_COUNTERS)
+def test_bits_are_the_reference_s_where_the_counter_carries(
+    openvino: OpenVino, counter: int
+) -> None:
+    state = PhiloxState(counter, 2**64 - 1).to_array()
+    expected = reference.random_generator(state, [3, 11])
+    from_input = openvino(graphs.random_generator([3, 11]), {"state": state})
+    from_constant = openvino(model_of(random_generator(state, [3, 11])))
+    for outputs in (from_input, from_constant):
+        for actual, wanted in zip(outputs, expected, strict=True):
+            assert_same_bits(actual, wanted)
+
+
+@pytest.mark.parametrize("shape", [[], [0], [2, 0, 3], [1, 2, 3, 1, 1, 1, 1, 2]])
+@pytest.mark.parametrize("stateful", [False, True])
+def test_shapes_from_a_scalar_to_rank_8_static_and_dynamic(
+    openvino: OpenVino, shape: list[int], stateful: bool
+) -> None:
+    state = STATE.to_array() if stateful else None
+    feeds = {"state": state} if stateful else {}
+    expected = reference.random_uniform(shape, 0, 1, "f32", state=state, **SEED)
+    static = graphs.random_uniform(shape, 0, 1, "f32", stateful=stateful, **SEED)
+    dynamic = graphs.random_uniform(None, 0, 1, "f32", stateful=stateful, rank=len(shape), **SEED)
+    of_shape = {**feeds, "shape": np.array(shape, np.int64)}
+    for outputs in (openvino(static, feeds), openvino(dynamic, of_shape)):
+        for actual, wanted in zip(outputs, expected, strict=False):
+            assert_same_bits(actual, wanted)
+
+
+def test_the_state_carried_on_draws_what_one_call_draws(openvino: OpenVino) -> None:
+    compiled = openvino.core.compile_model(openvino.read(graphs.random_generator([8])), "CPU")
+    request = compiled.create_infer_request()
+    state, runs = STATE.to_array(), []
+    for _ in range(5):
+        request.infer({"state": state})
+        runs.append(request.get_output_tensor(0).data.copy())
+        state = request.get_output_tensor(1).data.copy()
+    assert_same_bits(np.concatenate(runs), reference.random_generator(STATE.to_array(), [40])[0])
+
+
+def test_many_requests_at_once_each_get_their_own_answer(openvino: OpenVino) -> None:
+    model = openvino.read(graphs.random_generator(None, rank=1))
+    compiled = openvino.core.compile_model(model, "CPU", {"NUM_STREAMS": 2})
+
+    def work(i: int) -> None:
+        state = PhiloxState(i << 90, i).to_array()
+        request = compiled.create_infer_request()
+        request.infer({"state": state, "shape": np.array([100 * i])})
+        expected, _ = reference.random_generator(state, [100 * i])
+        assert_same_bits(request.get_output_tensor(0).data, expected)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(60)))
+
+
+# What the CPU plugin does to inputs on their way.
+
+
+def model_of(node: ov.Node, *parameters: ov.Node) -> ov.Model:
+    return ov.Model(list(node.outputs()), list(parameters), "m")
+
+
+def parameter(name: str, dtype: type, shape: list[int]) -> ov.Node:
+    node = opset8.parameter(shape, dtype, name)
+    node.output(0).set_names({name})
+    return node
+
+
+HIGH = PhiloxState(2**128 - 1, 2**64 - 1).to_array()
+
+
+@pytest.mark.parametrize(
+    "merge",
+    [
+        lambda: opset8.concat([opset8.constant(HIGH[:4]), opset8.constant(HIGH[4:])], 0),
+        lambda: opset8.reshape(opset8.constant(HIGH.reshape(2, 3)), [6], special_zero=False),
+        lambda: opset8.select(
+            opset8.constant(np.array(True)), opset8.constant(HIGH), opset8.constant(HIGH * 0)
+        ),
+        lambda: opset8.convert(opset8.constant(HIGH.astype(np.int64)), "u32"),
+        lambda: opset8.gather(
+            opset8.constant(np.stack([HIGH * 0, HIGH])), opset8.constant(1), opset8.constant(0)
+        ),
+    ],
+)
+def test_a_state_computed_from_constants_is_exact(openvino: OpenVino, merge) -> None:
+    """The plugin clamps uint32 constants to 2^31-1."""
+    outputs = openvino(model_of(random_generator(merge(), [5])))
+    for actual, wanted in zip(outputs, reference.random_generator(HIGH, [5]), strict=True):
+        assert_same_bits(actual, wanted)
+
+
+def test_a_state_of_a_high_constant_and_an_input_is_refused(openvino: OpenVino) -> None:
+    counter = parameter("counter", np.uint32, [4])
+    state = opset8.concat([counter, opset8.constant(HIGH[4:])], 0)
+    with pytest.raises(ValueError, match="merged from a uint32 constant of 4294967295") as raised:
+        random_generator(state, [5])
+    assert "Make the whole state a model input" in str(raised.value)
+
+
+def test_a_state_of_a_low_constant_and_an_input_is_exact(openvino: OpenVino) -> None:
+    counter = parameter("counter", np.uint32, [4])
+    state = opset8.concat([counter, opset8.constant(np.array([2**31 - 1, 5], np.uint32))], 0)
+    outputs = openvino(model_of(random_generator(state, [5]), counter), {"counter": HIGH[:4]})
+    whole = np.array([*HIGH[:4], 2**31 - 1, 5], np.uint32)
+    assert_same_bits(outputs[0], reference.random_generator(whole, [5])[0])
+
+
+def test_a_state_from_another_node_of_ours_is_exact(openvino: OpenVino) -> None:
+    first = random_generator(opset8.constant(HIGH), [5])
+    second = random_uniform([6], 0, 1, "f32", state=first.output(1))
+    model = ov.Model([second.output(0), second.output(1)], [])
+    _, after = reference.random_generator(HIGH, [5])
+    expected = reference.random_uniform([6], 0, 1, "f32", state=after)
+    for actual, wanted in zip(openvino(model), expected, strict=True):
+        assert_same_bits(actual, wanted)
+
+
+@pytest.mark.parametrize(
+    ("output_type", "minval", "maxval"),
+    [("f64", 0.1, 0.7), ("i64", -7, 2**40 + 1), ("f32", 0.1, 0.7), ("bf16", 0.125, 0.75)],
+)
+def test_bounds_computed_from_constants_are_exact(
+    openvino: OpenVino, output_type: str, minval, maxval
+) -> None:
+    dtype = BY_NAME[output_type].dtype
+    halves = [np.array(b, np.float64 if output_type != "i64" else np.int64) for b in (minval, maxval)]
+    # Not opset8.constant: that makes 0.1 of f64 what it is in f32.
+    low, high = (opset8.convert(ov.op.Constant(h), output_type) for h in halves)
+    outputs = openvino(model_of(random_uniform([9], low, high, output_type, **SEED)), {}, "f16")
+    bounds = [h.astype(dtype) for h in halves]
+    assert_same_bits(outputs[0], reference.random_uniform([9], *bounds, output_type, **SEED)[0])
+
+
+@pytest.mark.parametrize("output_type", ["f64", "i64"])
+def test_wide_bounds_that_are_no_constants_are_refused_when_the_model_is_read(
+    openvino: OpenVino, output_type: str
+) -> None:
+    model = graphs.random_uniform([3], 0, None, output_type, **SEED)
+    with pytest.raises(RuntimeError) as raised:
+        openvino.read(model)
+    assert f"RandomUniform: input 'maxval' is not constant, of type {output_type}" in str(raised.value)
+    assert "Make maxval a constant" in str(raised.value)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("output_type", ["i32", "f16", "bf16", "f32"])
+def test_narrow_bounds_may_be_inputs(
+    openvino: OpenVino, output_type: str, precision: str | None
+) -> None:
+    """Exact at every precision that leaves them alone; never silently wrong."""
+    dtype = BY_NAME[output_type].dtype
+    bounds = [np.array(b).astype(dtype) for b in ((-7, 91) if output_type == "i32" else (0.1, 0.7))]
+    model = graphs.random_uniform([9], None, None, output_type, **SEED)
+    feeds = dict(zip(("minval", "maxval"), bounds, strict=True))
+    try:
+        outputs = openvino(model, feeds, precision)
+    except RuntimeError as error:
+        assert precision == "f16"
+        assert "handed over as f16 by the device; allowed: " in str(error)
+        assert output_type in ("f32", "bf16")
+        return
+    assert_same_bits(outputs[0], reference.random_uniform([9], *bounds, output_type, **SEED)[0])
+
+
+def test_an_unfolded_node_of_constants_keeps_its_high_bits(openvino: OpenVino) -> None:
+    """Folded at compilation, its uint32 output would be clamped to 2^31-1."""
+    (bits, after) = openvino(model_of(random_generator(HIGH, [64])))
+    expected, next_state = reference.random_generator(HIGH, [64])
+    assert expected.max() > 2**31
+    assert_same_bits(bits, expected)
+    assert_same_bits(after, next_state)
+
+
+def test_flushing_of_subnormals_in_openvino_changes_no_bit(openvino: OpenVino) -> None:
+    compiled = openvino.core.compile_model(
+        openvino.read(graphs.random_uniform([64], 1e-40, 3e-39, "f32", stateful=True)),
+        "CPU",
+        {"CPU_DENORMALS_OPTIMIZATION": True},
+    )
+    expected, _ = reference.random_uniform([64], 1e-40, 3e-39, "f32", state=HIGH)
+    assert_same_bits(compiled({"state": HIGH})[0], expected)
+
+
+# Reading, building, registering.
+
+
+def test_a_model_s_own_op_seed_name_and_attributes_are_read(openvino: OpenVino) -> None:
+    text = """<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
+    g (uint32[6] state) => (uint32[3] y, int32[3] z) <int64[1] n = {3}, int32 lo = {-4}, int32 hi = {9}> {
+        y = onnx_philox.RandomGenerator
+            <type = "philox4x32_10", global_seed = 9223372036854775807, op_seed = 5> (state, n)
+        z, s = onnx_philox.RandomUniform <output_type = "i32", op_seed = 1> (n, lo, hi, "")
+    }"""
+    y, z = openvino(parser.parse_model(text), {"state": STATE.to_array()})
+    seeds = {"global_seed": 2**63 - 1, "op_seed": 5}
+    assert_same_bits(y, reference.random_generator(STATE.to_array(), [3], **seeds)[0])
+    assert_same_bits(z, reference.random_uniform([3], -4, 9, "i32", op_seed=1)[0])
+
+
+def test_factories_take_nodes_arrays_numbers_and_states(openvino: OpenVino) -> None:
+    expected = reference.random_uniform([2, 3], 0.5, 2, "f32", state=STATE.to_array(), **SEED)
+    shape = parameter("shape", np.int32, [2])
+    for state in (STATE, STATE.to_array(), opset8.constant(STATE.to_array())):
+        node = random_uniform(shape, 0.5, np.array([2], np.float32), "f32", state=state, **SEED, name="x")
+        assert node.get_friendly_name() == "x"
+        outputs = openvino(model_of(node, shape), {"shape": np.array([2, 3], np.int32)})
+        for actual, wanted in zip(outputs, expected, strict=True):
+            assert_same_bits(actual, wanted)
+
+
+@pytest.mark.parametrize("shape", [(1, 6), (1, 1, 1, 6), (1,) * 7 + (6,)])
+def test_the_next_state_has_the_state_s_shape(openvino: OpenVino, shape: tuple[int, ...]) -> None:
+    state = STATE.to_array().reshape(shape)
+    source = parameter("state", np.uint32, list(shape))
+    for model, feeds in (
+        (model_of(random_generator(source, [4]), source), {"state": state}),
+        (model_of(random_generator(state, [4])), {}),
+    ):
+        after = openvino(model, feeds)[1]
+        assert_same_bits(after, reference.random_generator(state, [4])[1])
+
+
+def test_registering_twice_is_fine_and_returns_the_core() -> None:
+    core = ov.Core()
+    assert onnx_philox.openvino.register(core) is core
+    assert onnx_philox.openvino.register(core) is core
+    model = graphs.random_generator([3]).SerializeToString()
+    outputs = core.compile_model(core.read_model(model), "CPU")({"state": HIGH})
+    assert_same_bits(outputs[0], reference.random_generator(HIGH, [3])[0])
+
+
+def test_a_backend_that_does_not_exist_is_refused_with_those_that_do() -> None:
+    with pytest.raises(ValueError, match="backend is 'gpu'; allowed: 'auto', .*'python'"):
+        onnx_philox.openvino.register(ov.Core(), backend="gpu")
+
+
+def test_the_built_in_operator_of_the_same_name_lives_beside_ours(openvino: OpenVino) -> None:
+    ours = random_uniform([5], 0, 1, "f64", **SEED)
+    shape = parameter("shape", np.int64, [1])
+    built_in = opset8.random_uniform(shape, np.float32(0), np.float32(1), "f32", 7, 3)
+    model = ov.Model([ours.output(0), built_in.output(0)], [shape])
+    values, theirs = openvino(model, {"shape": np.array([5])})
+    assert_same_bits(values, reference.random_uniform([5], 0, 1, "f64", **SEED)[0])
+    assert_same_bits(theirs, reference.random_uniform([5], 0, 1, "f32", **SEED)[0])
+
+
+# A live peer: OpenVINO's own reference code, through Model.evaluate.
+
+
+def by_openvino(output_type: str, low, high, count: int, global_seed: int, op_seed: int):
+    type_ = BY_NAME[output_type]
+    bounds = [constant(np.array(b, type_.dtype)) for b in (low, high)]
+    node = opset8.random_uniform(
+        opset8.constant(np.array([count])), *bounds, output_type, global_seed, op_seed
+    )
+    result = ov.Tensor(getattr(ov.Type, output_type), ov.Shape([count]))
+    assert ov.Model([node.output(0)], []).evaluate([result], [])
+    return array_of(result)
+
+
+INTEGERS = {"i32": 2**31, "i64": 2**63}
+
+
+@st.composite
+def draws(draw) -> tuple:
+    output_type = draw(st.sampled_from(["f32", "f64", "f16", "bf16", "i32", "i64"]))
+    if output_type in INTEGERS:
+        limit = INTEGERS[output_type]
+        low = draw(st.integers(-limit, limit - 2))
+        high = draw(st.integers(low + 1, limit - 1))
+    elif output_type == "bf16":
+        # OpenVINO rounds scaled bf16 otherwise than TensorFlow and the contract.
+        low, high = 0.0, 1.0
+    else:
+        width = {"f32": 32, "f64": 64, "f16": 16}[output_type]
+        largest = {"f32": 2.0**120, "f64": 2.0**1000, "f16": 2.0**14}[output_type]
+        numbers = st.floats(-largest, largest, width=width, allow_subnormal=False)
+        # OpenVINO refuses an empty range.
+        low, high = sorted(draw(st.lists(numbers, min_size=2, max_size=2, unique=True)))
+    seeds = st.integers(0, 2**63 - 1)
+    return output_type, low, high, draw(st.integers(1, 40)), draw(seeds), draw(seeds.filter(bool))
+
+
+@settings(max_examples=300)
+@given(draws())
+def test_openvino_s_reference_code_draws_the_same(case: tuple) -> None:
+    output_type, low, high, count, global_seed, op_seed = case
+    ours, _ = reference.random_uniform(
+        [count], low, high, output_type, global_seed=global_seed, op_seed=op_seed
+    )
+    assert_same_bits(by_openvino(output_type, low, high, count, global_seed, op_seed), ours)

@@ -1,0 +1,194 @@
+"""The operators in NumPy: the rules of the contract, against a model in plain Python integers."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from cases import EDGE_COUNTERS, SEED, TYPE_BOUNDS, assert_same_bits
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onnx_philox import PhiloxState, _philox, _subnormals, reference
+from onnx_philox._element_types import BY_NAME
+
+CHUNK_WORDS = _philox._CHUNK_BLOCKS * 4
+
+
+def plain_words(counter: int, key: int, count: int) -> Iterator[int]:
+    """Philox4x32-10 as the paper states it, a block at a time in Python integers."""
+    for i in range(-(-count // 4)):
+        block = (counter + i) % 2**128
+        c = [block >> 32 * w & 0xFFFFFFFF for w in range(4)]
+        k0, k1 = key & 0xFFFFFFFF, key >> 32
+        for _ in range(10):
+            p0, p1 = c[0] * 0xD2511F53, c[2] * 0xCD9E8D57
+            c = [p1 >> 32 ^ c[1] ^ k0, p1 & 0xFFFFFFFF, p0 >> 32 ^ c[3] ^ k1, p0 & 0xFFFFFFFF]
+            k0, k1 = (k0 + 0x9E3779B9) % 2**32, (k1 + 0xBB67AE85) % 2**32
+        yield from c[: min(4, count - 4 * i)]
+
+
+def bits(state: PhiloxState, count: int) -> np.ndarray:
+    return reference.random_generator(state.to_array(), [count])[0]
+
+
+@pytest.mark.parametrize("counter", EDGE_COUNTERS)
+def test_words_are_right_where_the_counter_carries(counter: int) -> None:
+    key = 0xFEDCBA9876543210
+    expected = list(plain_words(counter, key, 45))
+    assert bits(PhiloxState(counter, key), 45).tolist() == expected
+
+
+@given(st.integers(0, 2**128 - 1), st.integers(0, 2**64 - 1), st.integers(0, 70))
+def test_words_are_those_of_the_paper(counter: int, key: int, count: int) -> None:
+    assert bits(PhiloxState(counter, key), count).tolist() == list(plain_words(counter, key, count))
+
+
+@given(
+    st.sampled_from(EDGE_COUNTERS),
+    st.integers(0, 2 * CHUNK_WORDS // 4),
+    st.integers(0, CHUNK_WORDS),
+)
+def test_a_call_cut_in_two_at_a_block_gives_the_same_words(
+    counter: int, first_blocks: int, rest: int
+) -> None:
+    state = PhiloxState(counter, 99)
+    whole = bits(state, 4 * first_blocks + rest)
+    head = bits(state, 4 * first_blocks)
+    tail = bits(state.advance(4 * first_blocks), rest)
+    assert_same_bits(np.concatenate([head, tail]), whole)
+
+
+@pytest.mark.parametrize(("output_type", "minval", "maxval"), TYPE_BOUNDS)
+def test_values_cut_in_two_at_a_block_are_the_same(output_type: str, minval, maxval) -> None:
+    per_block = 2 if output_type.endswith("64") else 4
+    state = PhiloxState(2**64 - 3, 5)
+
+    def draw(start: PhiloxState, count: int) -> np.ndarray:
+        return reference.random_uniform(
+            [count], minval, maxval, output_type, state=start.to_array()
+        )[0]
+
+    first = 7 * per_block
+    whole = draw(state, first + 5)
+    parts = [draw(state, first), draw(state.advance(7 * 4), 5)]
+    assert_same_bits(np.concatenate(parts), whole)
+
+
+@given(st.integers(0, 2**128 - 1), st.lists(st.integers(0, 9), max_size=5))
+def test_the_next_state_is_advanced_by_what_was_used(counter: int, shape: list[int]) -> None:
+    state = PhiloxState(counter, 3)
+    elements = int(np.prod(shape, dtype=int))
+    for output_type, words in (("f32", 1), ("f64", 2), ("bf16", 1), ("i64", 2)):
+        values, after = reference.random_uniform(
+            shape, 0, 1, output_type, state=state.to_array(), **SEED
+        )
+        assert values.shape == tuple(shape)
+        assert PhiloxState.from_array(after) == state.advance(elements * words)
+
+
+@pytest.mark.parametrize("shape", [(6,), (1, 1, 1, 6), (1,) * 7 + (6,)])
+def test_the_next_state_has_the_state_s_shape(shape: tuple[int, ...]) -> None:
+    state = np.arange(6, dtype=np.uint32).reshape(shape)
+    assert reference.random_generator(state, [3])[1].shape == shape
+    assert reference.random_uniform([3], 0, 1, "f32", state=state)[1].shape == shape
+
+
+def test_seeds_and_states_that_mean_the_same_draw_the_same() -> None:
+    seeds = {"global_seed": 123, "op_seed": 45}
+    by_seeds, after = reference.random_uniform([9], 0, 1, "f32", **seeds)
+    state = PhiloxState.from_seeds(**seeds).to_array()
+    by_state, _ = reference.random_uniform([9], 0, 1, "f32", state=state)
+    assert_same_bits(by_seeds, by_state)
+    assert PhiloxState.from_array(after) == PhiloxState().advance(9)
+
+
+def test_seeds_shift_a_state_and_are_not_folded_into_the_next() -> None:
+    state = PhiloxState(2**128 - 1, 2**64 - 1)
+    shifted = state.with_seeds(7, 3)
+    drawn, after = reference.random_generator(state.to_array(), [6], global_seed=7, op_seed=3)
+    assert drawn.tolist() == list(plain_words(shifted.counter, shifted.key, 6))
+    assert PhiloxState.from_array(after) == state.advance(6)
+
+
+def test_no_dimensions_mean_a_scalar_and_a_dimension_of_0_an_empty_output() -> None:
+    state = PhiloxState(1, 2).to_array()
+    scalar, after = reference.random_generator(state, [])
+    assert scalar.shape == ()
+    assert PhiloxState.from_array(after).counter == 2
+    empty, unchanged = reference.random_generator(state, [3, 0, 2])
+    assert empty.shape == (3, 0, 2)
+    assert_same_bits(unchanged, state)
+
+
+@pytest.mark.parametrize(("output_type", "minval", "maxval"), TYPE_BOUNDS)
+def test_values_follow_the_contract_s_arithmetic_step_by_step(
+    output_type: str, minval, maxval
+) -> None:
+    """Each operation on its own, in the output type, from the words drawn as bits."""
+    type_ = BY_NAME[output_type]
+    n = 300
+    words = bits(PhiloxState.from_seeds(**SEED), 2 * n).astype(np.uint64)
+    x0, x1 = words[0::2], words[1::2]
+    low, high = (np.array(b, type_.dtype) for b in (minval, maxval))
+    if type_.is_float:
+        fraction = {
+            "f16": (words & 0x3FF, 1024),
+            "bf16": (words & 0x7F, 128),
+            "f32": (words & 0x7FFFFF, 2**23),
+            "f64": ((x0 & 0xFFFFF) << 32 | x1, 2**52),
+        }[output_type]
+        unit = (fraction[0] / fraction[1]).astype(type_.dtype)
+        width = (high - low).astype(type_.dtype)
+        expected = ((unit * width).astype(type_.dtype) + low).astype(type_.dtype)
+    elif output_type == "i32":
+        expected = np.array(
+            [int(x) % (int(high) - int(low)) + int(low) for x in words], type_.dtype
+        )
+    else:
+        expected = np.array(
+            [(int(b) << 32 | int(a)) % (int(high) - int(low)) + int(low) for a, b in zip(x0, x1, strict=True)],
+            type_.dtype,
+        )
+    values, _ = reference.random_uniform([len(expected)], minval, maxval, output_type, **SEED)
+    assert_same_bits(values, expected)
+
+
+def test_rounding_can_reach_maxval() -> None:
+    values, _ = reference.random_uniform([4096], 100, 101, "bf16", **SEED)
+    assert 0.2 < (values == 101).mean() < 0.3
+
+
+@pytest.mark.parametrize("output_type", ["f32", "f64", "bf16", "f16"])
+def test_a_caller_that_flushes_subnormals_gets_the_same_bits(output_type: str) -> None:
+    bounds = {"f32": (1e-40, 3e-39), "f64": (1e-310, 3e-309), "bf16": (1e-39, 3e-39)}
+    low, high = bounds.get(output_type, (2.0**-24, 2.0**-22))
+    expected, _ = reference.random_uniform([100], low, high, output_type, **SEED)
+    seen: list = []
+
+    def flushing_thread() -> None:
+        flush_subnormals()
+        seen.append(_subnormals.are_flushed())
+        seen.append(reference.random_uniform([100], low, high, output_type, **SEED)[0])
+        seen.append(_subnormals.are_flushed())
+
+    thread = threading.Thread(target=flushing_thread)
+    thread.start()
+    thread.join()
+    before, values, after = seen
+    assert before, "the test did not switch flushing on"
+    assert after, "the caller's setting was not restored"
+    assert_same_bits(values, expected)
+
+
+def flush_subnormals() -> None:
+    """Sets FTZ and DAZ in this thread, as a library built with -ffast-math would."""
+    offset, bits_ = _subnormals._CONTROL_WORD[__import__("platform").machine()]
+    libm = ctypes.CDLL("libm.so.6")
+    environment = (ctypes.c_uint8 * 64)()
+    libm.fegetenv(environment)
+    ctypes.c_uint32.from_buffer(environment, offset).value |= bits_
+    libm.fesetenv(environment)

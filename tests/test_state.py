@@ -1,0 +1,106 @@
+"""`PhiloxState`: 128-bit and 64-bit arithmetic, and the six words."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onnx_philox import PhiloxState
+
+COUNTERS = st.integers(0, 2**128 - 1)
+KEYS = st.integers(0, 2**64 - 1)
+SEEDS = st.integers(0, 2**63 - 1)
+
+
+@given(COUNTERS, KEYS)
+def test_a_state_survives_its_six_words(counter: int, key: int) -> None:
+    state = PhiloxState(counter, key)
+    array = state.to_array()
+    assert array.dtype == np.uint32
+    assert array.shape == (6,)
+    assert PhiloxState.from_array(array) == state
+
+
+def test_words_are_least_significant_first() -> None:
+    state = PhiloxState(0x44444444_33333333_22222222_11111111, 0x66666666_55555555)
+    words = [f"{word:08x}" for word in state.to_array().tolist()]
+    assert words == ["11111111", "22222222", "33333333", "44444444", "55555555", "66666666"]
+
+
+@given(COUNTERS, KEYS, st.integers(0, 2**70))
+def test_advance_adds_the_blocks_of_the_words_and_wraps(counter: int, key: int, words: int) -> None:
+    after = PhiloxState(counter, key).advance(words)
+    assert after == PhiloxState((counter + -(-words // 4)) % 2**128, key)
+
+
+@given(COUNTERS, KEYS, SEEDS, SEEDS)
+def test_seeds_add_to_the_key_and_to_the_upper_half_of_the_counter(
+    counter: int, key: int, global_seed: int, op_seed: int
+) -> None:
+    state = PhiloxState(counter, key).with_seeds(global_seed, op_seed)
+    assert state.counter == (counter + op_seed * 2**64) % 2**128
+    assert state.key == (key + global_seed) % 2**64
+    seeds_alone = PhiloxState.from_seeds(global_seed, op_seed)
+    assert seeds_alone == PhiloxState().with_seeds(global_seed, op_seed)
+
+
+@given(SEEDS, SEEDS, st.integers(0, 1000), st.integers(0, 10**6))
+def test_openvino_run_skips_256_blocks_an_element(
+    global_seed: int, op_seed: int, run: int, elements: int
+) -> None:
+    state = PhiloxState.openvino_run(global_seed, op_seed, run, elements)
+    assert state == PhiloxState(op_seed * 2**64 + run * elements * 256, global_seed)
+
+
+def test_openvino_run_never_carries_into_the_seed() -> None:
+    state = PhiloxState.openvino_run(1, 5, run=2**40, elements=2**30)
+    assert state.counter >> 64 == 5
+
+
+def test_a_state_is_frozen_and_hashable() -> None:
+    state = PhiloxState(1, 2)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        state.counter = 3  # type: ignore[misc]
+    assert {state: "found"}[PhiloxState(np.uint64(1), np.int32(2))] == "found"
+
+
+def test_a_seed_is_the_key_and_entropy_differs() -> None:
+    assert PhiloxState.from_seed(2**64 - 1) == PhiloxState(0, 2**64 - 1)
+    assert PhiloxState.from_entropy() != PhiloxState.from_entropy()
+    assert PhiloxState.from_entropy().counter == 0
+
+
+@pytest.mark.parametrize("shape", [(6,), (1, 6), (1, 1, 1, 6), (1,) * 7 + (6,)])
+def test_a_state_has_rank_1_to_8(shape: tuple[int, ...]) -> None:
+    array = PhiloxState(2**100, 3).to_array().reshape(shape)
+    assert PhiloxState.from_array(array) == PhiloxState(2**100, 3)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "text"),
+    [
+        (lambda: PhiloxState(-1, 0), ValueError, "PhiloxState: counter is -1"),
+        (lambda: PhiloxState(2**128, 0), ValueError, "from 0 to 2^128-1"),
+        (lambda: PhiloxState(0, 2**64), ValueError, "key is 18446744073709551616"),
+        (lambda: PhiloxState(1.5, 0), TypeError, "counter is 1.5"),
+        (lambda: PhiloxState("1", 0), TypeError, "Pass an int"),
+        (lambda: PhiloxState.from_seed(-1), ValueError, "from_seed: seed is -1"),
+        (lambda: PhiloxState.from_seeds(2**63, 0), ValueError, "global_seed"),
+        (lambda: PhiloxState.from_seeds(0, -3), ValueError, "op_seed is -3"),
+        (lambda: PhiloxState.openvino_run(0, 0, run=-1), ValueError, "run is -1"),
+        (lambda: PhiloxState().advance(-1), ValueError, "words is -1"),
+        (lambda: PhiloxState.from_array([0] * 6), TypeError, "int64; allowed: uint32"),
+        (lambda: PhiloxState.from_array(np.zeros(5, np.uint32)), ValueError, "shape is [5]"),
+        (lambda: PhiloxState.from_array(np.zeros((2, 6), np.uint32)), ValueError, "others 1"),
+        (lambda: PhiloxState.from_array(np.zeros((1,) * 8 + (6,), np.uint32)), ValueError, "1 to 8"),
+        (lambda: PhiloxState.from_array(np.uint32(3)), ValueError, "shape is []"),
+    ],
+)
+def test_a_wrong_argument_is_named(make, error: type[Exception], text: str) -> None:
+    with pytest.raises(error) as raised:
+        make()
+    assert text in str(raised.value)
