@@ -13,7 +13,7 @@ import onnx_philox
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
     pretty_exceptions_show_locals=False,
 )
 
@@ -26,7 +26,7 @@ def _print_version(is_asked: bool) -> None:
 
 @app.callback()
 def main(
-    version: Annotated[  # noqa: ARG001
+    version: Annotated[
         bool,
         typer.Option(
             "--version", callback=_print_version, is_eager=True, help="Print the version."
@@ -35,7 +35,7 @@ def main(
 ) -> None:
     """Random numbers as a node of the model, the same bits in every runtime.
 
-    Begin with [bold]onnx-philox verify[/bold]: it shows what is installed here, and that it draws
+    Begin with `onnx-philox verify`: it shows what is installed here, and that it draws
     the numbers that OpenVINO, TensorFlow, DirectML and Random123 document.
     """
 

@@ -47,7 +47,9 @@ def run(
         for case in all_cases
         if runner.takes(case)
     ]
-    results = {runner: [_absent(runner)] for runner in found if isinstance(runner, Absent)}
+    results: dict[Runner | Absent, list[Result]] = {
+        runner: [_absent(runner)] for runner in found if isinstance(runner, Absent)
+    }
     for done, (runner, case) in enumerate(jobs):
         if progress is not None:
             progress(done, len(jobs), f"{runner.runtime} {runner.backend}: {case.name}")
@@ -66,15 +68,18 @@ def _absent(member: Absent) -> Result:
 
 
 def _verify(runner: Runner, case: Case) -> Result:
-    verdict, reason, compared = Verdict.SAME, None, comparison.NOTHING
-    try:
-        for vector in case.vectors:
+    verdict, reason, draw, compared = Verdict.SAME, None, None, comparison.NOTHING
+    for vector in case.vectors:
+        try:
             compared += _compare(runner, vector)
-    except runners.NotCarriedError as error:
-        verdict, reason = Verdict.NOT_CARRIED, str(error)
-    except Exception as error:
-        # Whatever a runtime raises is a result: the table goes on, and the command fails.
-        verdict, reason = Verdict.ERROR, f"{vector.draw}: {type(error).__name__}: {error}"
+        except runners.NotCarriedError as error:
+            verdict, reason = Verdict.NOT_CARRIED, str(error)
+            break
+        except Exception as error:
+            # Whatever a runtime raises is a result: the table goes on, and the command fails.
+            verdict, reason = Verdict.ERROR, f"{type(error).__name__}: {error}"
+            draw = str(vector.draw)
+            break
     if verdict is Verdict.SAME and compared.first is not None:
         verdict = Verdict.OTHER if runner.is_peer else Verdict.MISMATCH
     return Result(
@@ -86,6 +91,7 @@ def _verify(runner: Runner, case: Case) -> Result:
         case=case,
         verdict=verdict,
         reason=reason,
+        draw=draw,
         compared=compared,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import platform
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -50,7 +51,15 @@ class Result:
     verdict: Verdict
     reason: str | None = None
     """Why there are no numbers to compare."""
+    draw: str | None = None
+    """The draw that ended in an error."""
     compared: Comparison = NOTHING
+
+    @property
+    def how_to_install(self) -> str | None:
+        """The command, where that is all there is to say."""
+        command = re.search(r"pip install \S+$", self.reason or "")
+        return command[0] if command else None
 
     @property
     def is_failure(self) -> bool:
@@ -92,8 +101,13 @@ class Report:
     def print(self, console: Console) -> None:
         """Prints the table, what went wrong, the counts, and what it means."""
         console.print(_table(self.results, console.width))
+        explained = set()
         for result in self.results:
-            if result.is_failure or result.verdict is Verdict.NOT_INSTALLED:
+            # A library that does not load breaks every case for the same reason: once is enough.
+            key = (result.title, result.reason or id(result))
+            is_open = result.verdict is Verdict.NOT_INSTALLED and not result.how_to_install
+            if (result.is_failure or is_open) and key not in explained:
+                explained.add(key)
                 console.print(_explanation(result))
         for note in _notes(self.results):
             console.print(Text(note, "dim"))
@@ -115,11 +129,15 @@ class Report:
                 f"{r.runtime} {r.backend}" for r in self.results if r.case and not r.is_peer
             )
         )
-        draw = "draw" if len(tried) > 1 else "draws"
-        return Text(
-            f"All is well: {_listed(tried)} {draw} the documented numbers, to the last bit.",
-            style="bold",
+        draw, they = ("draw", "they carry") if len(tried) > 1 else ("draws", "it carries")
+        meaning = (
+            f"All is well: {_listed(tried)} {draw} the documented numbers, to the last bit, in "
+            f"every type that {they}."
         )
+        missing = [r.title for r in self.results if r.verdict is Verdict.NOT_INSTALLED]
+        if missing:
+            meaning += f" Not tried: {_listed(missing)}."
+        return Text(meaning, "bold")
 
 
 @dataclass
@@ -163,8 +181,10 @@ class _Row:
                 element = None if first is None else first.element
                 where = "another form" if element is None else f"first at {element}"
                 return f"{self.verdict.value} ({where}; {compared.equal} of {compared.total} equal)"
-            case Verdict.ERROR | Verdict.NOT_INSTALLED:
-                return "see below"
+            case Verdict.ERROR:
+                return "error, see below"
+            case Verdict.NOT_INSTALLED:
+                return self.results[0].how_to_install or "see below"
             case _:
                 vectors = sum(r.vectors for r in self.results)
                 return f"{self.verdict.value}, {vectors} vector{'s' if vectors > 1 else ''}"
@@ -212,9 +232,10 @@ def _table(results: list[Result], width: int) -> RenderableType:
     groups = [(group[0], _rows(group)) for group in _groups(results)]
     table = _new_table("runtime", "version", "backend", "case", "verdict")
     for first, rows in groups:
+        who = (first.runtime, first.version, first.backend)
         for row in rows:
-            who = (first.runtime, first.version, first.backend)
             table.add_row(*who, row.label, row.outcome, end_section=row is rows[-1])
+            who = ("", "", "")
     # rich cuts where there is no room; so it must not come to that.
     if Measurement.get(_UNLIMITED, _UNLIMITED.options, table).maximum <= width:
         return table
@@ -245,6 +266,8 @@ def _explanation(result: Result) -> Text:
     what = f"{result.case.name} in {result.title}" if result.case else result.title
     lines = [(result.verdict.value.capitalize(), what)]
     first = result.compared.first
+    if result.draw is not None:
+        lines.append(("draw", result.draw))
     if result.reason is not None:
         lines.append(("because", result.reason))
     if first is not None:
@@ -266,16 +289,21 @@ def _notes(results: list[Result]) -> list[str]:
     refused = [r for r in results if r.verdict is Verdict.NOT_CARRIED]
     for group in _groups(refused):
         types = _listed(dict.fromkeys(r.case.type.name for r in group if r.case))
-        who = f"{group[0].runtime} with backend {group[0].backend}"
-        notes.append(f"Not carried: {who} has no {types} and refuses them when it loads a model.")
+        notes.append(
+            f"Not carried: {types}, which {group[0].runtime}'s backend {group[0].backend} refuses "
+            "when it loads a model."
+        )
     peers = [group for group in _groups(results) if group[0].is_peer]
     if peers:
-        right = "; ".join(f"{_PEERS[group[0].backend]}: {_right(group)}" for group in peers)
-        notes.append(f"OpenVINO's own RandomUniform, where its seeded draws are right. {right}.")
+        right = "; ".join(f"{_PEERS[g[0].backend]}: {_right(g)}" for g in peers)
+        notes.append(
+            f"Why ours: OpenVINO's own RandomUniform, which takes no state, has only some of the "
+            f"seeded draws right; {right}."
+        )
     return notes
 
 
-_PEERS = {"built-in": "On CPU", "evaluate": "In Model.evaluate"}
+_PEERS = {"built-in": "on CPU", "evaluate": "in Model.evaluate"}
 
 
 def _right(results: list[Result]) -> str:
@@ -290,26 +318,18 @@ def _right(results: list[Result]) -> str:
 def _summary(results: list[Result]) -> str:
     """The counts in one sentence a party."""
     lines = []
-    for name, chosen in (("Ours", False), ("Peers", True)):
-        party = [r for r in results if r.is_peer is chosen]
-        cases = [r for r in party if r.case]
-        if not party:
+    for name, chosen in (("Ours", False), ("OpenVINO's own", True)):
+        counts = _counts(r for r in results if r.case and r.is_peer is chosen)
+        if not counts["cases"]:
             continue
-        vectors = sum(r.vectors for r in cases)
-        counts = ", ".join(
+        verdicts = ", ".join(
             f"{count} {verdict}"
-            for verdict, count in _vectors_by_verdict(party).items()
+            for verdict, count in counts["verdicts"].items()
+            # A mismatch is what one looks for, so none of them is said too.
             if count or (verdict == Verdict.MISMATCH.value and not chosen)
         )
-        lines.append(f"{name}: {len(cases)} cases, {vectors} vectors: {counts}.")
+        lines.append(f"{name}: {counts['cases']} cases, {counts['vectors']} vectors; {verdicts}.")
     return "\n".join(lines)
-
-
-def _vectors_by_verdict(party: list[Result]) -> dict[str, int]:
-    counts = Counter[str]()
-    for result in party:
-        counts[result.verdict.value] += result.vectors if result.case else 1
-    return {verdict.value: counts[verdict.value] for verdict in Verdict}
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -350,6 +370,7 @@ def _case_json(result: Result) -> dict[str, Any]:
         "verdict": result.verdict.value,
         "detail": {
             "reason": result.reason,
+            "draw": result.draw,
             "equal_elements": compared.equal if compared else None,
             "elements": compared.total if compared else None,
             "first_difference": None if first is None else asdict(first),

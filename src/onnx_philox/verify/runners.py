@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -131,13 +132,14 @@ class OpenvinoRunner(Runner):
 
     runtime = "openvino"
 
-    def __init__(self, version: str, backend: str) -> None:
-        super().__init__(version, backend)
+    @cached_property
+    def _core(self) -> Any:
+        # Only when it draws, so that a library that does not load fails cases by name.
         import openvino as ov
 
         from onnx_philox.openvino import register
 
-        self._core = register(ov.Core(), backend=backend)
+        return register(ov.Core(), backend=self.backend)
 
     def prepare(self, draw: Draw) -> Prepared:
         """Reads the ONNX model and compiles it."""
