@@ -37,7 +37,8 @@ BOUNDS: dict[str, list[tuple[Any, Any]]] = {
 
 TYPE_BOUNDS = [(name, *bounds) for name, pairs in BOUNDS.items() for bounds in pairs]
 
-EDGE_COUNTERS = [
-    edge - near for edge in (2**32, 2**64, 2**96, 2**128) for near in (1, 2, 5)
-] + [0, 2**127 + 12345]
+EDGE_COUNTERS = [edge - near for edge in (2**32, 2**64, 2**96, 2**128) for near in (1, 2, 5)] + [
+    0,
+    2**127 + 12345,
+]
 """Counters from which a few blocks carry into the next word."""

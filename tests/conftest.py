@@ -19,8 +19,13 @@ hypothesis.settings.load_profile("default")
 
 
 @pytest.fixture(scope="session", params=list(onnx_philox.openvino.BACKENDS))
-def openvino(request: pytest.FixtureRequest) -> OpenVino:
-    return OpenVino(request.param)
+def openvino_backend(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def openvino(openvino_backend: str) -> OpenVino:
+    return OpenVino(openvino_backend)
 
 
 @pytest.fixture(scope="session", params=list(_session.BACKENDS))

@@ -1,4 +1,4 @@
-"""The drop-in InferenceSession: the same bits as NumPy, and all that ONNX Runtime's session does."""
+"""The drop-in InferenceSession: the bits of NumPy, and all that ONNX Runtime's session does."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def test_bits_are_the_reference_s_where_the_counter_carries(ort_backend: str, co
 @pytest.mark.parametrize("shape", [[], [0], [2, 0, 3], [1, 2, 3, 1, 1, 1, 1, 2]])
 def test_shapes_from_a_scalar_to_rank_8_static_and_dynamic(ort_backend: str, shape) -> None:
     expected, _ = reference.random_uniform(shape, 0, 1, "f32", **SEED)
-    static = InferenceSession(graphs.random_uniform(shape, 0, 1, "f32", **SEED), backend=ort_backend)
+    static = InferenceSession(
+        graphs.random_uniform(shape, 0, 1, "f32", **SEED), backend=ort_backend
+    )
     assert_same_bits(np.asarray(static.run(None, {})[0]), expected)
     model = graphs.random_uniform(None, 0, 1, "f32", rank=len(shape), **SEED)
     dynamic = InferenceSession(model, backend=ort_backend)
@@ -142,16 +144,16 @@ def test_nodes_in_branches_and_loops_draw_the_same(ort_backend: str) -> None:
 
 
 def test_nodes_in_functions_of_the_model_draw_the_same(ort_backend: str) -> None:
-    text = f"""<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1, "mine": 1]>
-    g (uint32[6] state) => (uint32[3] y, uint32[3] z) {{
+    text = """<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1, "mine": 1]>
+    g (uint32[6] state) => (uint32[3] y, uint32[3] z) {
         y, s = mine.draw (state)
         z, t = mine.draw (s)
-    }}
+    }
     <domain: "mine", opset_import: ["": 17, "onnx_philox": 1]>
-    draw (state) => (bits, next) {{
+    draw (state) => (bits, next) {
         shape = Constant <value_ints = [3]> ()
         bits, next = onnx_philox.RandomGenerator (state, shape)
-    }}"""
+    }"""
     y, z = run_text(text, {"state": STATE.to_array()}, ort_backend)
     first, after = reference.random_generator(STATE.to_array(), [3])
     assert_same_bits(y, first)
@@ -281,7 +283,9 @@ def test_declared_dimensions_that_are_wrong_do_not_crash(ort_backend: str) -> No
         y = onnx_philox.RandomUniform <output_type = "f32"> (b, lo, hi, s)
         y1 = Neg (y)
         z = Add (y1, x2)
-    }}""".replace("<float[N] x, float[N] y>", "<float lo = {0}, float hi = {1}, float[N] x, float[N] y>")
+    }}""".replace(
+        "<float[N] x, float[N] y>", "<float lo = {0}, float hi = {1}, float[N] x, float[N] y>"
+    )
     session = InferenceSession(parser.parse_model(text), backend=ort_backend)
     for a, b in ((5, 7), (7, 5), (100, 1)):
         feeds = {"s": STATE.to_array(), "a": np.array([a]), "b": np.array([b])}
@@ -528,7 +532,7 @@ def test_types_that_python_ops_lack_are_refused_when_the_session_is_made(output_
 
 
 def test_a_backend_that_does_not_exist_is_refused_with_those_that_do() -> None:
-    with pytest.raises(ValueError, match="backend is 'cuda'; allowed: 'auto', .*'python'"):
+    with pytest.raises(ValueError, match=r"backend is 'cuda'; allowed: 'auto', .*'python'"):
         InferenceSession(graphs.random_generator([3]), backend="cuda")
 
 
@@ -551,7 +555,7 @@ for _ in range(3):
 def test_a_model_of_a_newer_opset_is_refused() -> None:
     model = graphs.random_generator([3])
     model.opset_import[1].version = 2
-    with pytest.raises(InvalidArgument, match="opset of the domain 'onnx_philox' is 2; .*upgrade"):
+    with pytest.raises(InvalidArgument, match=r"opset of the domain 'onnx_philox' is 2; .*upgrade"):
         InferenceSession(model)
 
 
@@ -573,4 +577,3 @@ def test_results_are_handed_over_without_lists(ort_backend: str) -> None:
     in_session = seconds(lambda: session.run(None, feeds))
     in_numpy = seconds(lambda: reference.random_generator(feeds["state"], [2**20]))
     assert in_session < in_numpy + 0.03
-

@@ -8,7 +8,7 @@ import numpy as np
 import openvino as ov
 import pytest
 from cases import EDGE_COUNTERS, SEED, TYPE_BOUNDS, assert_same_bits
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from onnx import parser
 from openvino import opset8
@@ -133,7 +133,7 @@ def test_a_state_computed_from_constants_is_exact(openvino: OpenVino, merge) -> 
         assert_same_bits(actual, wanted)
 
 
-def test_a_state_of_a_high_constant_and_an_input_is_refused(openvino: OpenVino) -> None:
+def test_a_state_of_a_high_constant_and_an_input_is_refused() -> None:
     counter = parameter("counter", np.uint32, [4])
     state = opset8.concat([counter, opset8.constant(HIGH[4:])], 0)
     with pytest.raises(ValueError, match="merged from a uint32 constant of 4294967295") as raised:
@@ -167,7 +167,9 @@ def test_bounds_computed_from_constants_are_exact(
     openvino: OpenVino, output_type: str, minval, maxval
 ) -> None:
     dtype = BY_NAME[output_type].dtype
-    halves = [np.array(b, np.float64 if output_type != "i64" else np.int64) for b in (minval, maxval)]
+    halves = [
+        np.array(b, np.float64 if output_type != "i64" else np.int64) for b in (minval, maxval)
+    ]
     # Not opset8.constant: that makes 0.1 of f64 what it is in f32.
     low, high = (opset8.convert(ov.op.Constant(h), output_type) for h in halves)
     outputs = openvino(model_of(random_uniform([9], low, high, output_type, **SEED)), {}, "f16")
@@ -182,7 +184,9 @@ def test_wide_bounds_that_are_no_constants_are_refused_when_the_model_is_read(
     model = graphs.random_uniform([3], 0, None, output_type, **SEED)
     with pytest.raises(RuntimeError) as raised:
         openvino.read(model)
-    assert f"RandomUniform: input 'maxval' is not constant, of type {output_type}" in str(raised.value)
+    assert f"RandomUniform: input 'maxval' is not constant, of type {output_type}" in str(
+        raised.value
+    )
     assert "Make maxval a constant" in str(raised.value)
 
 
@@ -191,18 +195,11 @@ def test_wide_bounds_that_are_no_constants_are_refused_when_the_model_is_read(
 def test_narrow_bounds_may_be_inputs(
     openvino: OpenVino, output_type: str, precision: str | None
 ) -> None:
-    """Exact at every precision that leaves them alone; never silently wrong."""
     dtype = BY_NAME[output_type].dtype
     bounds = [np.array(b).astype(dtype) for b in ((-7, 91) if output_type == "i32" else (0.1, 0.7))]
     model = graphs.random_uniform([9], None, None, output_type, **SEED)
     feeds = dict(zip(("minval", "maxval"), bounds, strict=True))
-    try:
-        outputs = openvino(model, feeds, precision)
-    except RuntimeError as error:
-        assert precision == "f16"
-        assert "handed over as f16 by the device; allowed: " in str(error)
-        assert output_type in ("f32", "bf16")
-        return
+    outputs = openvino(model, feeds, precision)
     assert_same_bits(outputs[0], reference.random_uniform([9], *bounds, output_type, **SEED)[0])
 
 
@@ -230,7 +227,8 @@ def test_flushing_of_subnormals_in_openvino_changes_no_bit(openvino: OpenVino) -
 
 def test_a_model_s_own_op_seed_name_and_attributes_are_read(openvino: OpenVino) -> None:
     text = """<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
-    g (uint32[6] state) => (uint32[3] y, int32[3] z) <int64[1] n = {3}, int32 lo = {-4}, int32 hi = {9}> {
+    g (uint32[6] state) => (uint32[3] y, int32[3] z)
+    <int64[1] n = {3}, int32 lo = {-4}, int32 hi = {9}> {
         y = onnx_philox.RandomGenerator
             <type = "philox4x32_10", global_seed = 9223372036854775807, op_seed = 5> (state, n)
         z, s = onnx_philox.RandomUniform <output_type = "i32", op_seed = 1> (n, lo, hi, "")
@@ -245,7 +243,9 @@ def test_factories_take_nodes_arrays_numbers_and_states(openvino: OpenVino) -> N
     expected = reference.random_uniform([2, 3], 0.5, 2, "f32", state=STATE.to_array(), **SEED)
     shape = parameter("shape", np.int32, [2])
     for state in (STATE, STATE.to_array(), opset8.constant(STATE.to_array())):
-        node = random_uniform(shape, 0.5, np.array([2], np.float32), "f32", state=state, **SEED, name="x")
+        node = random_uniform(
+            shape, 0.5, np.array([2], np.float32), "f32", state=state, **SEED, name="x"
+        )
         assert node.get_friendly_name() == "x"
         outputs = openvino(model_of(node, shape), {"shape": np.array([2, 3], np.int32)})
         for actual, wanted in zip(outputs, expected, strict=True):
@@ -274,7 +274,7 @@ def test_registering_twice_is_fine_and_returns_the_core() -> None:
 
 
 def test_a_backend_that_does_not_exist_is_refused_with_those_that_do() -> None:
-    with pytest.raises(ValueError, match="backend is 'gpu'; allowed: 'auto', .*'python'"):
+    with pytest.raises(ValueError, match=r"backend is 'gpu'; allowed: 'auto', .*'python'"):
         onnx_philox.openvino.register(ov.Core(), backend="gpu")
 
 
@@ -312,6 +312,8 @@ def draws(draw) -> tuple:
         limit = INTEGERS[output_type]
         low = draw(st.integers(-limit, limit - 2))
         high = draw(st.integers(low + 1, limit - 1))
+        # OpenVINO compares bounds as doubles, and refuses those that are equal then.
+        assume(float(low) < float(high))
     elif output_type == "bf16":
         # OpenVINO rounds scaled bf16 otherwise than TensorFlow and the contract.
         low, high = 0.0, 1.0

@@ -150,7 +150,10 @@ def test_values_follow_the_contract_s_arithmetic_step_by_step(
         )
     else:
         expected = np.array(
-            [(int(b) << 32 | int(a)) % (int(high) - int(low)) + int(low) for a, b in zip(x0, x1, strict=True)],
+            [
+                (int(b) << 32 | int(a)) % (int(high) - int(low)) + int(low)
+                for a, b in zip(x0, x1, strict=True)
+            ],
             type_.dtype,
         )
     values, _ = reference.random_uniform([len(expected)], minval, maxval, output_type, **SEED)

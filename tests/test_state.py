@@ -96,7 +96,11 @@ def test_a_state_has_rank_1_to_8(shape: tuple[int, ...]) -> None:
         (lambda: PhiloxState.from_array([0] * 6), TypeError, "int64; allowed: uint32"),
         (lambda: PhiloxState.from_array(np.zeros(5, np.uint32)), ValueError, "shape is [5]"),
         (lambda: PhiloxState.from_array(np.zeros((2, 6), np.uint32)), ValueError, "others 1"),
-        (lambda: PhiloxState.from_array(np.zeros((1,) * 8 + (6,), np.uint32)), ValueError, "1 to 8"),
+        (
+            lambda: PhiloxState.from_array(np.zeros((1,) * 8 + (6,), np.uint32)),
+            ValueError,
+            "1 to 8",
+        ),
         (lambda: PhiloxState.from_array(np.uint32(3)), ValueError, "shape is []"),
     ],
 )

@@ -93,7 +93,7 @@ def _integer_converter(
         quotient = np.floor_divide(x, width[0])
         np.multiply(quotient, width, out=quotient)
         np.subtract(x, quotient, out=quotient)
-        np.add(quotient, low, out=quotient)
-        return quotient.view(values.dtype)
+        result: Values = np.add(quotient, low, out=quotient).view(values.dtype)
+        return result
 
     return convert

@@ -27,7 +27,11 @@ def _op_run(op: Operator) -> type[OpRun]:
     def _run(self: OpRun, *inputs: Any, **attributes: Any) -> tuple[Any, ...]:
         _checks.check_opset(self.run_params["opsets"].get(DOMAIN, 1), op.name)
         named = {i.name: value for i, value in zip(op.inputs, inputs, strict=False)}
-        results = getattr(reference, op.function)(**named, **attributes)
+        try:
+            results = getattr(reference, op.function)(**named, **attributes)
+        except TypeError as error:
+            # ReferenceEvaluator hides what a TypeError says.
+            raise ValueError(str(error)) from error
         return tuple(results[: len(self.onnx_node.output)])
 
     members = {"op_domain": DOMAIN, "op_schema": make_schema(op), "_run": _run}
@@ -37,5 +41,5 @@ def _op_run(op: Operator) -> type[OpRun]:
 OPS: list[type[OpRun]] = [_op_run(op) for op in OPERATORS.values()]
 """The operator classes, for `ReferenceEvaluator(model, new_ops=OPS)`.
 
-They raise TypeError and ValueError like `onnx_philox.reference`.
+They raise ValueError where `onnx_philox.reference` raises TypeError or ValueError.
 """

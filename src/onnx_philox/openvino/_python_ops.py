@@ -204,14 +204,18 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                     ov.PartialShape([STATE_WORDS]) if state is None else state.get_partial_shape()
                 )
             else:
-                shape = self._values_shape(op, sources)
+                shape = self._values_shape(op, values, sources)
             type_ = U32 if output.is_state else values
             self.set_output_type(index, _arrays.openvino_type(type_), shape)
 
-    def _values_shape(self, op: Operator, sources: dict[str, ov.Output]) -> ov.PartialShape:
+    def _values_shape(
+        self, op: Operator, values: ElementType, sources: dict[str, ov.Output]
+    ) -> ov.PartialShape:
         source = next(sources[i.name] for i in op.inputs if i.role is Role.SHAPE)
         value = _shape_value(source)
         if value is not None:
+            # The plugin would allocate it when it compiles the model.
+            _checks.check_memory(op, value.tolist(), values)
             return ov.PartialShape(value.tolist())
         partial = source.get_partial_shape()
         if partial.is_static:

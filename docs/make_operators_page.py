@@ -1,0 +1,63 @@
+"""Writes docs/operators.md from the declaration of the operators.
+
+python docs/make_operators_page.py          write it
+python docs/make_operators_page.py --check  exit 1 if it is not what would be written
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from onnx_philox._operators import DOMAIN, OPERATORS, OPSET_VERSION, OUTPUT_TYPE, Operator
+
+PAGE = Path(__file__).with_name("operators.md")
+HEAD = f"""\
+# The operators
+
+Domain `{DOMAIN}`, opset {OPSET_VERSION}. This page is made from the same declaration as the ONNX
+schemas, ONNX Runtime's Python ops, OpenVINO's operators and the argument checks
+(`python docs/make_operators_page.py`). What each refuses, and in which words, is in
+[`troubleshooting.md`](troubleshooting.md); which bits stay the same for ever, in
+[`promise.md`](promise.md).
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n".join([HEAD, *(section(op) for op in OPERATORS.values())])
+
+
+def section(op: Operator) -> str:
+    """One operator."""
+    element = f"as `{OUTPUT_TYPE}` says"
+    lines = [f"## {op.name}", "", op.doc, "", "| input | type | |", "|---|---|---|"]
+    for i in op.inputs:
+        types = " or ".join(t.name for t in i.types) or element
+        lines.append(f"| `{i.name}`{' (optional)' * i.optional} | {types} | {i.doc} |")
+    lines += ["", "| output | type | |", "|---|---|---|"]
+    for o in op.outputs:
+        type_ = o.type.name if o.type else element
+        lines.append(f"| `{o.name}`{' (optional)' * o.optional} | {type_} | {o.doc} |")
+    lines += ["", "| attribute | values | default | |", "|---|---|---|---|"]
+    for a in op.attributes:
+        values = ", ".join(f"`{v}`" for v in a.allowed) or "int, 0 to 2^63-1"
+        default = "required" if a.default is None else f"`{a.default}`"
+        lines.append(f"| `{a.name}` | {values} | {default} | {a.doc} |")
+    names = ", ".join(i.name for i in op.inputs)
+    lines += [
+        "",
+        f"In Python: `onnx_philox.reference.{op.function}`, "
+        f"`onnx_philox.graphs.{op.function}`, `onnx_philox.openvino.{op.function}`. "
+        f"Inputs in this order: {names}.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--check"]:
+        if PAGE.read_text() != page():
+            sys.exit(f"{PAGE.name} is not what the declaration says: run {Path(__file__).name}")
+    else:
+        PAGE.write_text(page())

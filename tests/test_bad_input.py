@@ -1,0 +1,344 @@
+"""Every row of the contract's table of bad input, in every place that can meet it.
+
+One list of bad calls; `BACKENDS` says how each runtime is given one. Runtimes run in a
+subprocess, which must survive all of them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+
+from onnx_philox import PhiloxState, graphs, onnx_reference, reference, register_schemas
+
+STATE = PhiloxState(1, 2).to_array()
+F32 = np.float32
+
+# What is wrong, the inputs and attributes that differ from a good call, and what the error says:
+# the operator, what was given, what is allowed, what to do.
+BAD_GENERATOR: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "state of another type": (
+        {"state": STATE.astype(np.int64)},
+        ["input 'state' is i64", "allowed: u32", "Cast it"],
+    ),
+    "state of five words": (
+        {"state": STATE[:5]},
+        ["of shape [5]", "last dimension 6, all others 1, rank 1 to 8", "PhiloxState"],
+    ),
+    "state of two rows": ({"state": np.stack([STATE] * 2)}, ["of shape [2, 6]", "all others 1"]),
+    "state of rank 0": (
+        {"state": np.uint32(3) * np.ones((), np.uint32)},
+        ["of shape []", "rank 1"],
+    ),
+    "state of rank 9": ({"state": STATE.reshape((1,) * 8 + (6,))}, ["rank 1 to 8"]),
+    "shape of another type": (
+        {"shape": np.array([2.0, 3.0], F32)},
+        ["input 'shape' is f32", "allowed: i64 or i32"],
+    ),
+    "shape of rank 2": ({"shape": np.array([[2, 3]])}, ["of shape [", "allowed: 1-D"]),
+    "shape of rank 0": ({"shape": np.array(3)}, ["of shape []", "allowed: 1-D"]),
+    "a negative dimension": (
+        {"shape": np.array([2, -1])},
+        ["input 'shape' is [2, -1]", "dimensions of 0 or more"],
+    ),
+    "nine dimensions": ({"shape": np.ones(9, np.int64)}, ["9 dimensions", "0 to 8 dimensions"]),
+    "elements over int64": (
+        {"shape": np.array([2**31 - 1] * 4)},
+        ["too large", "at most 2^63-1 bytes", "in parts"],
+    ),
+    "bytes over int64": ({"shape": np.array([2**31 - 1] * 2)}, ["too large", "bytes"]),
+    "an overflow beside a 0": ({"shape": np.array([2**31 - 1] * 4 + [0])}, ["too large"]),
+    "more than memory": ({"shape": np.array([2**31 - 1, 2**20])}, ["memory", "in parts"]),
+    "an unknown type": (
+        {"type": "mt19937"},
+        ["attribute 'type' is 'mt19937'", "allowed: 'philox4x32_10'"],
+    ),
+    "a negative seed": ({"op_seed": -1}, ["'op_seed' is -1", "0 to 2^63-1"]),
+}
+BAD_UNIFORM: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "an unknown output type": (
+        {"output_type": "f8"},
+        ["attribute 'output_type' is 'f8'", "'i32', 'i64', 'f16', 'bf16', 'f32', 'f64'"],
+    ),
+    "a negative seed": ({"global_seed": -5}, ["'global_seed' is -5", "0 to 2^63-1"]),
+    "neither state nor seed": (
+        {"global_seed": 0, "op_seed": 0},
+        ["input 'state' is left out", "both 0", "PhiloxState.from_entropy()"],
+    ),
+    "minval of another type": (
+        {"minval": np.array(0.0)},
+        ["input 'minval' is f64", "allowed: f32, as output_type says", "Cast it"],
+    ),
+    "maxval of two elements": (
+        {"maxval": np.array([1, 2], F32)},
+        ["input 'maxval' is of shape [2]", "1-D of one element"],
+    ),
+    "maxval of rank 2": ({"maxval": np.ones((1, 1), F32)}, ["of shape [", "a scalar"]),
+    "a bound that is NaN": ({"minval": F32(math.nan)}, ["'minval' is nan", "a finite number"]),
+    "a bound that is infinite": ({"maxval": F32(math.inf)}, ["'maxval' is inf", "finite"]),
+    "a difference that overflows": (
+        {"minval": F32(-3e38), "maxval": F32(3e38)},
+        ["maxval - minval within f32", "closer together"],
+    ),
+    "float bounds in the wrong order": (
+        {"minval": F32(2), "maxval": F32(1)},
+        ["'minval' is 2.0 with maxval 1.0", "minval <= maxval"],
+    ),
+    "an empty range of integers": (
+        {"minval": np.int32(5), "maxval": np.int32(5), "output_type": "i32"},
+        ["'minval' is 5 with maxval 5", "minval < maxval"],
+    ),
+    "state of five words": ({"state": STATE[:5], "global_seed": 0}, ["of shape [5]"]),
+    "a negative dimension": ({"shape": np.array([-3])}, ["'shape' is [-3]"]),
+    "more than memory": ({"shape": np.array([2**31 - 1, 2**20])}, ["memory"]),
+}
+CASES = [("RandomGenerator", what) for what in BAD_GENERATOR] + [
+    ("RandomUniform", what) for what in BAD_UNIFORM
+]
+
+
+def call_of(operator: str, what: str) -> tuple[dict[str, Any], list[str]]:
+    """A good call of the operator with the bad parts in it, and what the error must say."""
+    if operator == "RandomGenerator":
+        good: dict[str, Any] = {"state": STATE, "shape": np.array([2, 3])}
+        bad, texts = BAD_GENERATOR[what]
+    else:
+        good = {"shape": np.array([2, 3]), "minval": F32(0), "maxval": F32(1)}
+        good |= {"output_type": "f32", "global_seed": 7}
+        bad, texts = BAD_UNIFORM[what]
+    return good | bad, [operator, *texts]
+
+
+INPUTS = {
+    "RandomGenerator": ["state", "shape"],
+    "RandomUniform": ["shape", "minval", "maxval", "state"],
+}
+
+
+def model_of(operator: str, call: dict[str, Any], *, constant: bool) -> onnx.ModelProto:
+    """A model of the call, with its inputs as initializers or as graph inputs of unknown shape.
+
+    Made by hand: the builders would refuse it.
+    """
+    names = INPUTS[operator]
+    arrays = {name: np.asarray(call[name]) for name in names if name in call}
+    node = onnx.helper.make_node(
+        operator,
+        [name for name in names if name in call],
+        ["values", "next_state"],
+        domain="onnx_philox",
+        **{k: v for k, v in call.items() if k not in names},
+    )
+    infos = [
+        # The ranks of inputs and outputs are known, since OpenVINO's CPU plugin needs them.
+        onnx.helper.make_tensor_value_info(
+            n,
+            onnx.helper.np_dtype_to_tensor_dtype(a.dtype),
+            list(a.shape) if n == "shape" else [None] * a.ndim,
+        )
+        for n, a in arrays.items()
+    ]
+    rank = arrays["shape"].size
+    state_rank = arrays.get("state", STATE).ndim
+    values = {"i32": onnx.TensorProto.INT32}.get(
+        call.get("output_type", ""), onnx.TensorProto.FLOAT
+    )
+    if operator == "RandomGenerator":
+        values = onnx.TensorProto.UINT32
+    outputs = [
+        onnx.helper.make_tensor_value_info("values", values, [None] * rank),
+        onnx.helper.make_tensor_value_info(
+            "next_state", onnx.TensorProto.UINT32, [None] * state_rank
+        ),
+    ]
+    initializers = [onnx.numpy_helper.from_array(a, n) for n, a in arrays.items()]
+    graph = onnx.helper.make_graph(
+        [node],
+        "bad",
+        [] if constant else infos,
+        outputs,
+        initializer=initializers if constant else [],
+    )
+    imports = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("onnx_philox", 1)]
+    return onnx.helper.make_model(graph, opset_imports=imports, ir_version=8)
+
+
+def assert_says(error: BaseException | str, texts: list[str]) -> None:
+    missing = [text for text in texts if text not in str(error)]
+    assert not missing, f"{missing} not in: {error}"
+
+
+@pytest.mark.parametrize(("operator", "what"), CASES)
+def test_the_reference_refuses(operator: str, what: str) -> None:
+    call, texts = call_of(operator, what)
+    function = {
+        "RandomGenerator": reference.random_generator,
+        "RandomUniform": reference.random_uniform,
+    }[operator]
+    with pytest.raises((ValueError, TypeError)) as raised:
+        function(**call)
+    assert_says(raised.value, texts)
+
+
+@pytest.mark.parametrize(("operator", "what"), CASES)
+def test_onnx_reference_refuses(operator: str, what: str) -> None:
+    call, texts = call_of(operator, what)
+    model = model_of(operator, call, constant=True)
+    evaluator = onnx.reference.ReferenceEvaluator(model, new_ops=onnx_reference.OPS)
+    with pytest.raises((ValueError, TypeError)) as raised:
+        evaluator.run(None, {})
+    assert_says(raised.value, texts)
+
+
+@pytest.mark.parametrize(("operator", "what"), [c for c in CASES if c[1] != "more than memory"])
+def test_the_checker_refuses_what_constants_show(operator: str, what: str) -> None:
+    register_schemas()
+    call, texts = call_of(operator, what)
+    with pytest.raises(onnx.shape_inference.InferenceError) as raised:
+        onnx.checker.check_model(model_of(operator, call, constant=True), full_check=True)
+    assert_says(raised.value, texts)
+
+
+@pytest.mark.parametrize(
+    ("build", "error", "texts"),
+    [
+        (lambda: graphs.random_generator([-1]), ValueError, ["'shape' is [-1]"]),
+        (lambda: graphs.random_generator([1] * 9), ValueError, ["9 dimensions"]),
+        (lambda: graphs.random_generator([1.5]), TypeError, ["sequence of integers"]),
+        (lambda: graphs.random_generator(3), TypeError, ["'shape' is 3"]),
+        (lambda: graphs.random_generator([2**63]), ValueError, ["within int64"]),
+        (lambda: graphs.random_generator(None), ValueError, ["rank is None", "0 to 8"]),
+        (lambda: graphs.random_generator(None, rank=9), ValueError, ["rank is 9"]),
+        (lambda: graphs.random_generator([2], rank=2), ValueError, ["rank is 2"]),
+        (lambda: graphs.random_uniform([2], 0, 1, "f32"), ValueError, ["both 0"]),
+        (lambda: graphs.random_uniform([2], 0, 1, "f8", op_seed=1), ValueError, ["'f8'"]),
+        (
+            lambda: graphs.random_uniform([2], 1, 0, "f32", op_seed=1),
+            ValueError,
+            ["minval <= maxval"],
+        ),
+        (
+            lambda: graphs.random_uniform([2], 1, 1, "i64", op_seed=1),
+            ValueError,
+            ["minval < maxval"],
+        ),
+        (
+            lambda: graphs.random_uniform([2], 0, 2**31, "i32", op_seed=1),
+            ValueError,
+            ["2147483647"],
+        ),
+        (lambda: graphs.random_uniform([2], 0.5, 2, "i32", op_seed=1), TypeError, ["an integer"]),
+        (lambda: graphs.random_uniform([2], "0", 2, "i32", op_seed=1), TypeError, ["an integer"]),
+        (lambda: graphs.random_uniform([2], 0, 1e39, "f32", op_seed=1), ValueError, ["within f32"]),
+        (lambda: graphs.random_uniform([2], 0, 7e4, "f16", op_seed=1), ValueError, ["within f16"]),
+        (lambda: graphs.random_uniform([2], 0, math.nan, "f64", op_seed=1), ValueError, ["nan"]),
+        (
+            lambda: graphs.random_uniform(
+                [2], np.zeros(1, ml_dtypes.bfloat16), np.ones(1, F32), "bf16", op_seed=1
+            ),
+            TypeError,
+            ["'maxval' is f32", "allowed: bf16"],
+        ),
+        (lambda: graphs.random_uniform([2], 0, 1, "f32", op_seed=2**63), ValueError, ["op_seed"]),
+        (lambda: graphs.random_uniform([2], 0, 1, "f32", op_seed=1.0), TypeError, ["op_seed"]),
+    ],
+)
+def test_builders_refuse(build: Any, error: type[Exception], texts: list[str]) -> None:
+    with pytest.raises(error) as raised:
+        build()
+    assert_says(raised.value, texts)
+
+
+# The runtimes, in a subprocess: it prints what each case raised, and must live to the end.
+
+
+def run_in_onnxruntime(backend: str, model: onnx.ModelProto, feeds: dict[str, Any]) -> None:
+    import onnx_philox
+
+    session = onnx_philox.onnxruntime.InferenceSession(model, backend=backend)
+    session.run(None, feeds)
+
+
+def run_in_openvino(backend: str, model: onnx.ModelProto, feeds: dict[str, Any]) -> None:
+    import openvino as ov
+
+    import onnx_philox
+
+    core = onnx_philox.openvino.register(ov.Core(), backend=backend)
+    compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")
+    compiled(feeds)
+
+
+RUN = {"onnxruntime": run_in_onnxruntime, "openvino": run_in_openvino}
+
+
+def meet_all(runtime: str, backend: str) -> None:
+    """Runs every case in this process; prints a line of JSON for each."""
+    for operator, what in CASES:
+        call, _ = call_of(operator, what)
+        for constant in (True, False):
+            model = model_of(operator, call, constant=constant)
+            feeds = (
+                {} if constant else {n: np.asarray(call[n]) for n in INPUTS[operator] if n in call}
+            )
+            raised = None
+            try:
+                RUN[runtime](backend, model, feeds)
+            except Exception as error:
+                raised = (type(error).__name__, str(error))
+            print(json.dumps([operator, what, constant, raised]), flush=True)
+
+
+def test_onnxruntime_refuses_and_lives(ort_backend: str) -> None:
+    check_outcomes("onnxruntime", ort_backend, {"InvalidArgument"})
+
+
+def test_openvino_refuses_and_lives(openvino_backend: str) -> None:
+    check_outcomes(
+        "openvino", openvino_backend, {"RuntimeError", "GeneralFailure", "OpConversionFailure"}
+    )
+
+
+# The runtime refuses these itself, in its own words.
+OWN_WORDS = {
+    ("onnxruntime", "state of another type"),
+    ("onnxruntime", "shape of another type"),
+    ("onnxruntime", "minval of another type"),
+}
+
+
+def check_outcomes(runtime: str, backend: str, types: set[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", str(Path(__file__)), runtime, backend],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, (
+        f"died after {done.stdout.splitlines()[-1:]}: {done.stderr[-2000:]}"
+    )
+    outcomes = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(outcomes) == 2 * len(CASES)
+    wrong = []
+    for operator, what, constant, raised in outcomes:
+        _, texts = call_of(operator, what)
+        if raised is None:
+            wrong.append(f"{operator}, {what}, constant={constant}: not refused")
+        elif (runtime, what) not in OWN_WORDS and (
+            raised[0] not in types or any(text not in raised[1] for text in texts)
+        ):
+            wrong.append(f"{operator}, {what}, constant={constant}: {raised}, not {texts}")
+    assert not wrong, "\n".join(wrong)
+
+
+if __name__ == "__main__":
+    meet_all(sys.argv[1], sys.argv[2])

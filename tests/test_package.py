@@ -1,0 +1,160 @@
+"""The package as a whole: public names, imports without effect, and what the documents claim."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import onnx
+import onnxruntime as ort
+import openvino as ov
+import pytest
+
+import onnx_philox
+from onnx_philox import _operators, graphs
+from onnx_philox.openvino._python_ops import OPS
+
+ROOT = Path(__file__).parent.parent
+
+# The contract's names. A name that is missing here is new: document it, then list it.
+PUBLIC = {
+    "onnx_philox": {
+        "PhiloxState",
+        "__version__",
+        "graphs",
+        "onnx_reference",
+        "onnxruntime",
+        "openvino",
+        "reference",
+        "register_schemas",
+    },
+    "onnx_philox.reference": {"random_generator", "random_uniform"},
+    "onnx_philox.graphs": {"random_generator", "random_uniform"},
+    "onnx_philox.onnxruntime": {"InferenceSession"},
+    "onnx_philox.openvino": {"random_generator", "random_uniform", "register"},
+    "onnx_philox.onnx_reference": {"OPS"},
+}
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_the_public_names_are_the_documented_ones(module: str) -> None:
+    names = importlib.import_module(module)
+    assert set(names.__all__) == PUBLIC[module]
+    for name in PUBLIC[module]:
+        assert getattr(names, name) is not None
+
+
+def test_every_operator_has_its_functions_and_classes() -> None:
+    assert set(OPS) == set(_operators.OPERATORS)
+    for op in _operators.OPERATORS.values():
+        for module in (onnx_philox.reference, graphs, onnx_philox.openvino):
+            assert op.function in module.__all__
+    assert [c.__name__ for c in onnx_philox.onnx_reference.OPS] == list(_operators.OPERATORS)
+
+
+def test_importing_loads_no_runtime_and_registers_nothing() -> None:
+    program = """
+import sys, onnx
+import onnx_philox, onnx_philox._cli
+loaded = {"onnxruntime", "onnxruntime_extensions", "openvino"} & set(sys.modules)
+assert not loaded, loaded
+assert not onnx.defs.has("RandomUniform", "onnx_philox")
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_an_unknown_attribute_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'tensorrt'"):
+        _ = onnx_philox.tensorrt
+
+
+MODULES = [
+    m.name
+    for m in pkgutil.walk_packages(onnx_philox.__path__, "onnx_philox.")
+    if "_cli" not in m.name
+]
+
+
+@pytest.mark.parametrize("module", ["onnx_philox", *MODULES])
+def test_the_examples_in_docstrings_print_what_they_say(module: str) -> None:
+    failed, _ = doctest.testmod(importlib.import_module(module))
+    assert failed == 0
+
+
+def test_there_are_examples_in_docstrings() -> None:
+    found = sum(
+        len(test.examples)
+        for module in MODULES
+        for test in doctest.DocTestFinder().find(importlib.import_module(module))
+    )
+    assert found > 10
+
+
+def test_the_readme_s_examples_print_what_they_say() -> None:
+    failed, tried = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
+    assert tried > 10
+    assert failed == 0
+
+
+def test_the_operators_page_is_what_the_declaration_says() -> None:
+    page = ROOT / "docs" / "make_operators_page.py"
+    subprocess.run([sys.executable, str(page), "--check"], check=True)
+
+
+def test_links_in_documents_lead_somewhere() -> None:
+    dead = [
+        f"{page.relative_to(ROOT)}: {link}"
+        for page in (*ROOT.glob("*.md"), *ROOT.glob("*/*.md"))
+        for link in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text())
+        if "://" not in link and not (page.parent / link).exists()
+    ]
+    assert not dead, dead
+
+
+def test_the_version_is_in_the_changelog() -> None:
+    assert f"## {onnx_philox.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+# The titles of the troubleshooting page are the texts that users see.
+
+TROUBLESHOOTING = (ROOT / "docs" / "troubleshooting.md").read_text()
+
+
+def titled(error: BaseException, title: str) -> None:
+    """The page has this title, and the error's text matches it, `...` standing for anything."""
+    assert f"`{title}`" in TROUBLESHOOTING
+    pattern = ".*".join(re.escape(part) for part in title.split(" ... "))
+    assert re.search(pattern, str(error), re.DOTALL), f"{title}\nnot in\n{error}"
+
+
+def test_an_ir_without_the_extension_fails_as_the_page_says(tmp_path: Path) -> None:
+    core = onnx_philox.openvino.register(ov.Core())
+    model = graphs.random_uniform([3], 0, 1, "f32", op_seed=1).SerializeToString()
+    ov.save_model(core.read_model(model), tmp_path / "m.xml")
+    with pytest.raises(RuntimeError) as raised:
+        ov.Core().read_model(tmp_path / "m.xml")
+    titled(raised.value, "Cannot create RandomUniform layer ... from unsupported opset: extension")
+    cured = onnx_philox.openvino.register(ov.Core()).read_model(tmp_path / "m.xml")
+    assert cured.get_output_size() == 1
+
+
+def test_an_onnx_model_without_the_extension_fails_as_the_page_says() -> None:
+    model = graphs.random_uniform([3], 0, 1, "f32", op_seed=1).SerializeToString()
+    with pytest.raises(RuntimeError) as raised:
+        ov.Core().read_model(model)
+    titled(
+        raised.value,
+        "No conversion rule found for operations: onnx_philox.RandomUniform",
+    )
+
+
+def test_onnxruntime_s_own_session_fails_as_the_page_says() -> None:
+    model: onnx.ModelProto = graphs.random_uniform([3], 0, 1, "f32", op_seed=1)
+    with pytest.raises(Exception, match="RandomUniform") as raised:
+        ort.InferenceSession(model.SerializeToString())
+    titled(raised.value, "onnx_philox:RandomUniform(-1) is not a registered function/op")

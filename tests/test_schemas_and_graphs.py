@@ -1,0 +1,151 @@
+"""Builders, schemas, shape inference and ONNX's own reference evaluator."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+from cases import SEED, TYPE_BOUNDS, assert_same_bits
+from onnx import parser
+from onnx.reference import ReferenceEvaluator
+
+from onnx_philox import PhiloxState, graphs, onnx_reference, reference, register_schemas
+from onnx_philox._element_types import BY_NAME
+from onnx_philox._operators import DOMAIN, OPERATORS
+
+STATE = PhiloxState(3, 4)
+TYPES = ["i32", "i64", "f16", "bf16", "f32", "f64"]
+SHAPES = [([2, 3], None), ([], None), ([0, 4], None), (None, 0), (None, 3), ([1] * 8, None)]
+
+
+def all_models() -> list[onnx.ModelProto]:
+    bits = [graphs.random_generator(shape, rank=rank) for shape, rank in SHAPES]
+    values = [
+        graphs.random_uniform(shape, *bounds, output_type, stateful=stateful, rank=rank, **SEED)
+        for output_type in TYPES
+        for shape, rank in SHAPES
+        for stateful in (True, False)
+        for bounds in ((0, 1), (None, None), (0, None))
+    ]
+    return bits + values
+
+
+def test_every_builder_passes_the_full_check_and_strict_shape_inference() -> None:
+    register_schemas()
+    for model in all_models():
+        onnx.checker.check_model(model, full_check=True)
+        inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+        assert [o.type for o in inferred.graph.output] == [o.type for o in model.graph.output]
+
+
+def test_models_also_pass_where_the_domain_is_unknown() -> None:
+    program = """
+import onnx, onnx_philox
+for model in (onnx_philox.graphs.random_generator([3]),
+              onnx_philox.graphs.random_uniform(None, 0, 1, "bf16", stateful=True, rank=2)):
+    onnx.checker.check_model(model, full_check=True)
+assert not onnx.defs.has("RandomUniform", "onnx_philox"), "registered without being asked to"
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_registering_leaves_onnx_reference_importable_and_may_be_done_twice() -> None:
+    program = """
+import onnx_philox
+onnx_philox.register_schemas()
+onnx_philox.register_schemas()
+import onnx.reference
+assert onnx.defs.has("RandomGenerator", "onnx_philox")
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_shape_inference_finds_types_and_shapes_from_the_schemas_alone() -> None:
+    register_schemas()
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
+    g (uint32[1, 6] state, float16[A, 5] x, int64[3] n)
+        => (uint32[] y, float16[] z, uint32[] s, uint32[] w)
+    <int64[2] two = {4, 5}, float16 lo = {0}, float16 hi = {1}> {
+        y = onnx_philox.RandomGenerator (state, two)
+        like = Shape (x)
+        z, s = onnx_philox.RandomUniform <output_type = "f16"> (like, lo, hi, state)
+        w = onnx_philox.RandomGenerator (state, n)
+    }""")
+    for output in model.graph.output:
+        output.type.tensor_type.ClearField("shape")
+    inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+
+    def shape(i: int) -> list[int | str]:
+        dims = inferred.graph.output[i].type.tensor_type.shape.dim
+        return [d.dim_value or d.dim_param for d in dims]
+
+    assert shape(0) == [4, 5]
+    assert shape(1) == ["A", 5]
+    assert shape(2) == [1, 6]
+    assert len(shape(3)) == 3
+
+
+@pytest.mark.parametrize(("output_type", "minval", "maxval"), TYPE_BOUNDS)
+def test_onnx_s_reference_evaluator_gives_the_same_bits(output_type: str, minval, maxval) -> None:
+    model = graphs.random_uniform([3, 5], minval, maxval, output_type, stateful=True, **SEED)
+    evaluator = ReferenceEvaluator(model, new_ops=onnx_reference.OPS)
+    outputs = evaluator.run(None, {"state": STATE.to_array()})
+    expected = reference.random_uniform(
+        [3, 5], minval, maxval, output_type, state=STATE.to_array(), **SEED
+    )
+    for actual, wanted in zip(outputs, expected, strict=True):
+        assert_same_bits(actual, wanted)
+
+
+def test_the_reference_evaluator_refuses_a_newer_opset() -> None:
+    model = graphs.random_generator([3])
+    model.opset_import[1].version = 2
+    evaluator = ReferenceEvaluator(model, new_ops=onnx_reference.OPS)
+    with pytest.raises(ValueError, match=r"opset of the domain 'onnx_philox' is 2; .*upgrade"):
+        evaluator.run(None, {"state": STATE.to_array()})
+
+
+def test_bounds_given_as_none_are_scalar_graph_inputs_of_the_output_type() -> None:
+    model = graphs.random_uniform(None, None, None, "bf16", stateful=True, rank=2)
+    inputs = {i.name: i.type.tensor_type for i in model.graph.input}
+    assert list(inputs) == ["shape", "minval", "maxval", "state"]
+    assert inputs["minval"].elem_type == onnx.TensorProto.BFLOAT16
+    assert [d.dim_value for d in inputs["shape"].shape.dim] == [2]
+    assert [o.name for o in model.graph.output] == ["values", "next_state"]
+
+
+def test_bfloat16_bounds_are_written_as_raw_data() -> None:
+    """OpenVINO's front end misreads them as int32_data."""
+    model = graphs.random_uniform([2], 0.5, 1.5, "bf16", **SEED)
+    (minval,) = (t for t in model.graph.initializer if t.name == "minval")
+    assert minval.raw_data == np.array(0.5, ml_dtypes.bfloat16).tobytes()
+
+
+def test_every_random_node_has_dimension_names_of_its_own() -> None:
+    """Shared names make ONNX Runtime reuse memory of another size."""
+    model = graphs.random_uniform(None, 0, 1, "f32", rank=2, **SEED)
+    names = [d.dim_param for d in model.graph.output[0].type.tensor_type.shape.dim]
+    assert names == ["values_0", "values_1"]
+
+
+def test_schemas_say_all_that_the_declaration_says() -> None:
+    register_schemas()
+    for op in OPERATORS.values():
+        schema = onnx.defs.get_schema(op.name, domain=DOMAIN)
+        assert schema.doc == op.doc
+        assert [i.name for i in schema.inputs] == [i.name for i in op.inputs]
+        assert [o.name for o in schema.outputs] == [o.name for o in op.outputs]
+        assert set(schema.attributes) == {a.name for a in op.attributes}
+        for attribute in op.attributes:
+            assert schema.attributes[attribute.name].required == (attribute.default is None)
+        types = {t for c in schema.type_constraints for t in c.allowed_type_strs}
+        assert {t.onnx_name for t in op.output_types} <= types | {"tensor(uint32)"}
+
+
+def test_element_types_agree_with_onnx() -> None:
+    for type_ in BY_NAME.values():
+        assert onnx.helper.tensor_dtype_to_np_dtype(type_.onnx) == type_.dtype
