@@ -170,7 +170,7 @@ def test_the_table_ends_with_the_erratum_the_counts_and_the_meaning(table, docum
     assert "DirectML: the page's example prints the counter before minus 324,855" in text
     ours = document["summary"]["ours"]
     assert f"Ours: {ours['cases']} cases, {ours['vectors']} vectors; " in text
-    assert f"{ours['verdicts']['same bits']} same bits, 0 mismatch, 6 not carried." in text
+    assert f"{ours['verdicts']['same bits']} same bits, 0 mismatches, 6 not carried." in text
     assert text.endswith("to the last bit, in every type that they carry.")
 
 
@@ -297,10 +297,15 @@ def altered(tmp_path_factory):
         return invoke(), invoke("--json", "--runtime", "openvino")
 
 
+def test_a_table_with_mismatches_fits_80_columns_too(altered):
+    assert max(map(len, altered[0].stdout.splitlines())) <= 80
+    assert re.search(r"mismatch, first at \d+ \(see below\)\s*$", altered[0].stdout, re.M)
+
+
 def test_a_mismatch_exits_1(altered):
     table, document = altered
     assert (table.exit_code, document.exit_code) == (1, 1)
-    assert "Do not rely on reference numpy" in table.stdout
+    assert "Do not rely on reference numpy, reference onnx" in table.stdout
 
 
 @pytest.mark.parametrize(("case", "where"), CHANGED)

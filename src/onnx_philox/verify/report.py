@@ -34,6 +34,7 @@ class Verdict(Enum):
     """What a mismatch is for a peer: something to know, no failure."""
 
 
+_PLURALS = {Verdict.MISMATCH.value: "mismatches", Verdict.ERROR.value: "errors"}
 _STYLES = {Verdict.MISMATCH: "bold red", Verdict.ERROR: "bold red", Verdict.SAME: "green"}
 _PACKAGES = ("onnx-philox", "numpy", "onnx", "onnxruntime", "onnxruntime-extensions", "openvino")
 
@@ -118,10 +119,12 @@ class Report:
     def _meaning(self) -> Text:
         failed = [r for r in self.results if r.is_failure]
         if failed:
-            where = ", ".join(dict.fromkeys(f"{r.runtime} {r.backend}" for r in failed))
+            where = list(dict.fromkeys(f"{r.runtime} {r.backend}" for r in failed))
+            draws_others = any(r.verdict is Verdict.MISMATCH for r in failed)
+            what = "other numbers than are documented" if draws_others else "an error"
             return Text(
-                f"Do not rely on {where} here: it draws other numbers than are documented. Please "
-                "report it, with the output of onnx-philox verify --json.",
+                f"Do not rely on {_listed(where)} here: what came was {what}. Please report it, "
+                "with the output of onnx-philox verify --json.",
                 style="bold red",
             )
         tried = list(
@@ -180,9 +183,11 @@ class _Row:
                 first = compared.first
                 element = None if first is None else first.element
                 where = "another form" if element is None else f"first at {element}"
+                if self.verdict is Verdict.MISMATCH:
+                    return f"{self.verdict.value}, {where} (see below)"
                 return f"{self.verdict.value} ({where}; {compared.equal} of {compared.total} equal)"
             case Verdict.ERROR:
-                return "error, see below"
+                return f"{self.verdict.value} (see below)"
             case Verdict.NOT_INSTALLED:
                 return self.results[0].how_to_install or "see below"
             case _:
@@ -207,7 +212,7 @@ def _rows(results: list[Result]) -> list[_Row]:
 
 
 def _family_rows(family: list[Result]) -> list[_Row]:
-    mergeable = (Verdict.SAME, Verdict.NOT_CARRIED)
+    mergeable = (Verdict.SAME, Verdict.NOT_CARRIED, Verdict.ERROR)
     if len({r.verdict for r in family}) == 1 and family[0].verdict in mergeable:
         return [_Row(family, is_whole_family=True)]
     by_type: dict[str, list[Result]] = {}
@@ -239,7 +244,11 @@ def _table(results: list[Result], width: int) -> RenderableType:
     # rich cuts where there is no room; so it must not come to that.
     if Measurement.get(_UNLIMITED, _UNLIMITED.options, table).maximum <= width:
         return table
-    labels = max(len(row.label) for _, rows in groups for row in rows)
+    all_rows = [row for _, rows in groups for row in rows]
+    widest = max(len(row.label) for row in all_rows)
+    fits = widest + 2 + max(len(row.outcome) for row in all_rows) <= width
+    # Where not all blocks can be aligned, each has its own width.
+    labels = widest if fits else None
     blocks: list[RenderableType] = []
     for first, rows in groups:
         block = Table.grid(padding=(0, 2))
@@ -261,7 +270,7 @@ def _new_table(*headers: str) -> Table:
     return table
 
 
-def _explanation(result: Result) -> Text:
+def _explanation(result: Result) -> RenderableType:
     """What the table has no room for: a mismatch in full, an error, how to install."""
     what = f"{result.case.name} in {result.title}" if result.case else result.title
     lines = [(result.verdict.value.capitalize(), what)]
@@ -279,9 +288,12 @@ def _explanation(result: Result) -> Text:
             ("expected", " ".join(filter(None, (first.expected, first.expected_hex)))),
             ("got", " ".join(filter(None, (first.got, first.got_hex)))),
         ]  # fmt: skip
-    head, *rest = (f"{name}: {text}" for name, text in lines)
+    (head, text), *rest = lines
     style = "bold red" if result.is_failure else "bold"
-    return Text.assemble((head, style), *(f"\n  {line}" for line in rest), "\n")
+    details = Table.grid(padding=(0, 1))
+    for name, value in rest:
+        details.add_row(f"  {name}:", Text(value))
+    return Group(Text(f"{head}: {text}", style), details, "")
 
 
 def _notes(results: list[Result]) -> list[str]:
@@ -323,7 +335,7 @@ def _summary(results: list[Result]) -> str:
         if not counts["cases"]:
             continue
         verdicts = ", ".join(
-            f"{count} {verdict}"
+            f"{count} {_PLURALS.get(verdict, verdict) if count != 1 else verdict}"
             for verdict, count in counts["verdicts"].items()
             # A mismatch is what one looks for, so none of them is said too.
             if count or (verdict == Verdict.MISMATCH.value and not chosen)
