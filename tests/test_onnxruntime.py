@@ -117,7 +117,9 @@ def test_nodes_in_branches_and_loops_draw_the_same(ort_backend: str) -> None:
     g (bool c, uint32[6] state, int64 n) => (uint32[2] y, uint32[?, 2] z, uint32[6] last) {{
         shape = Constant <value_ints = [2]> ()
         y = If (c) <
-            then_branch = a () => (uint32[2] t) {{ t = onnx_philox.RandomGenerator (state, shape) }},
+            then_branch = a () => (uint32[2] t) {{
+                t = onnx_philox.RandomGenerator (state, shape)
+            }},
             else_branch = b () => (uint32[2] e) {{
                 e = onnx_philox.RandomGenerator <global_seed = 5> (state, shape)
             }}
