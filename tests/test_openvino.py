@@ -15,7 +15,7 @@ from openvino import opset8
 from runtimes import OpenVino, array_of
 
 import onnx_philox
-from onnx_philox import PhiloxState, graphs, reference
+from onnx_philox import PhiloxState, _subnormals, graphs, reference
 from onnx_philox._element_types import BY_NAME
 from onnx_philox.openvino import random_generator, random_uniform
 from onnx_philox.openvino._arrays import constant
@@ -213,13 +213,27 @@ def test_an_unfolded_node_of_constants_keeps_its_high_bits(openvino: OpenVino) -
 
 
 def test_flushing_of_subnormals_in_openvino_changes_no_bit(openvino: OpenVino) -> None:
-    compiled = openvino.core.compile_model(
-        openvino.read(graphs.random_uniform([64], 1e-40, 3e-39, "f32", stateful=True)),
-        "CPU",
-        {"CPU_DENORMALS_OPTIMIZATION": True},
-    )
-    expected, _ = reference.random_uniform([64], 1e-40, 3e-39, "f32", state=HIGH)
-    assert_same_bits(compiled({"state": HIGH})[0], expected)
+    bounds = (1e-40, 3e-39)
+
+    def run() -> list[np.ndarray]:
+        model = openvino.read(graphs.random_uniform([64], *bounds, "f32", stateful=True))
+        config = {"CPU_DENORMALS_OPTIMIZATION": True}
+        compiled = openvino.core.compile_model(model, "CPU", config)
+        values = compiled({"state": HIGH})[0].copy()
+        assert _subnormals.are_flushed(), "OpenVINO did not do what the test is about"
+        # Built, read and captured by a thread that flushes.
+        again = openvino(
+            graphs.random_uniform([64], *bounds, "f32", stateful=True), {"state": HIGH}
+        )
+        factory = openvino(model_of(random_uniform([64], *bounds, "f32", state=HIGH)))
+        return [values, again[0], factory[0]]
+
+    # It sets the thread that compiles, and leaves it so: not the tests' own.
+    with ThreadPoolExecutor(1) as thread:
+        drawn = thread.submit(run).result()
+    expected, _ = reference.random_uniform([64], *bounds, "f32", state=HIGH)
+    for values in drawn:
+        assert_same_bits(values, expected)
 
 
 # Reading, building, registering.

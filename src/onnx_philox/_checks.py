@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox import _subnormals
 from onnx_philox._element_types import BY_DTYPE, BY_NAME, ElementType
 from onnx_philox._operators import (
     DOMAIN,
@@ -68,6 +69,7 @@ def refuse(
     raise error(f"{name}: {what} is {given}; allowed: {allowed}. {remedy}")
 
 
+@_subnormals.kept()
 def check_node(
     op: Operator,
     inputs: Mapping[str, Known | None],

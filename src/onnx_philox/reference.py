@@ -179,6 +179,7 @@ def shape_array(op: Operator | str, shape: Any) -> NDArray[np.int64]:
         _checks.refuse(op, "input 'shape'", repr(shape), "dimensions within int64", remedy)
 
 
+@_subnormals.kept()
 def bound_array(op: Operator, name: str, bound: Any, values: ElementType) -> NDArray[Any]:
     """A bound as an array of the output's type.
 

@@ -13,7 +13,7 @@ import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
 
-from onnx_philox import _checks, reference
+from onnx_philox import _checks, _subnormals, reference
 from onnx_philox._checks import Known
 from onnx_philox._element_types import BF16, F16, F32, F64, I32, I64, U32, ElementType
 from onnx_philox._operators import (
@@ -83,6 +83,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         """Evaluation is here, in Python."""
         return True
 
+    @_subnormals.kept()
     def validate_and_infer_types(self) -> None:
         """Checks all that is known, captures constants, sets the outputs' types and shapes."""
         op = self.operator
@@ -98,6 +99,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         self._is_validated = True
         self._set_outputs(op, values, sources)
 
+    @_subnormals.kept()
     def evaluate(self, outputs: list[ov.Tensor], inputs: list[ov.Tensor]) -> bool:
         """Draws the values and the next state."""
         op = self.operator
