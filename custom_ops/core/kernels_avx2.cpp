@@ -15,7 +15,7 @@ struct Avx2 {
   using Lane = __m256i;
   using Product = __m256i;
   using Words = __m256i;
-  static constexpr unsigned kBlocks = 4, kWords = 2, kGroups = 2;
+  static constexpr unsigned kBlocks = 4, kWords = 2, kGroups = 3;
   static constexpr bool kStreams = true;
   static constexpr unsigned kWorthAligning = 4096;
 

@@ -16,7 +16,7 @@ struct Avx512 {
   using Lane = __m512i;
   using Product = __m512i;
   using Words = __m512i;
-  static constexpr unsigned kBlocks = 8, kWords = 2, kGroups = 2;
+  static constexpr unsigned kBlocks = 8, kWords = 2, kGroups = 4;
   static constexpr bool kStreams = true;
   static constexpr unsigned kWorthAligning = 4096;
 

@@ -42,7 +42,7 @@ struct Scalar {
   struct Words {
     std::uint32_t first, second;
   };
-  static constexpr unsigned kBlocks = 1, kWords = 2, kGroups = 2;
+  static constexpr unsigned kBlocks = 1, kWords = 2, kGroups = 3;
   static constexpr bool kStreams = false;
   static constexpr unsigned kWorthAligning = 4096;
 

@@ -130,8 +130,7 @@ int main(int argc, char** argv) {
     if (flag == "--seconds") budget = std::atof(argv[i + 1]);
   }
 
-  for (const int log2 : {10, 16, 20, 24, 26}) {
-    if (only_log2 >= 0 && log2 != only_log2) continue;
+  for (const int log2 : only_log2 >= 0 ? std::vector<int>{only_log2} : std::vector<int>{10, 16, 20, 24, 26}) {
     const std::size_t bytes = std::size_t{4} << log2;  // 2^log2 elements of four bytes; other types: as many bytes
     std::unique_ptr<unsigned char[]> memory(new unsigned char[bytes + 256]);
     unsigned char* const aligned =

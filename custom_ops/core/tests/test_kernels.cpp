@@ -164,7 +164,7 @@ void TestGuardPages(const Kernels& kernels, const std::vector<Expected>& draws) 
   Choices choices;
   for (const Expected& expected : draws) {
     const unsigned size = ElementSize(expected.what->type);
-    for (const std::uint64_t length : {1, 2, 3, 5, 8, 17, 31, 33, 64, 100, 1021, 2049, 5555}) {
+    for (const std::uint64_t length : {1u, 2u, 3u, 5u, 8u, 17u, 31u, 33u, 64u, 100u, 1021u, 2049u, 5555u}) {
       const std::uint64_t begin = choices.Below(8);
       const bool huge = choices.Below(2) == 0;
       CheckRange(kernels, expected, begin, begin + length, huge, memory.begin(), memory.begin(), memory.end());
