@@ -32,10 +32,6 @@ const Kernels* const kKernels[] = {
     &kScalarKernels,
 };
 
-/// From this size of a whole draw on, stores bypass the caches: the output would push out everything else and still not
-/// be there when it is read. Set where the bench shows them to win.
-constexpr std::uint64_t kStreamBytes = std::uint64_t{32} << 20;
-
 /// The least work to hand to another thread, in generator words, and what pieces are cut to a multiple of: at most 64
 /// bytes times 16 in every type, so that pieces keep the alignment of the whole.
 constexpr std::uint64_t kLeastWords = std::uint64_t{1} << 14;
@@ -131,14 +127,8 @@ const Selection& ActiveKernels() {
 
 void Fill(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end) {
   if (begin >= end) return;
-  const unsigned size = ElementSize(draw.type);
-  const Piece piece{draw.state,
-                    draw.type,
-                    draw.bounds,
-                    begin,
-                    end,
-                    static_cast<unsigned char*>(draw.out) + begin * size,
-                    draw.elements >= kStreamBytes / size};
+  unsigned char* const out = static_cast<unsigned char*>(draw.out) + begin * ElementSize(draw.type);
+  const Piece piece{draw.state, draw.type, draw.bounds, begin, end, out};
   const FloatEnvironment environment;
   kernels.fill(piece);
 }

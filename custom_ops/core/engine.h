@@ -83,8 +83,11 @@ constexpr unsigned BlockBytes() {
   return GroupBytes<Isa, Rule>() / Isa::kBlocks;
 }
 
+/// From this many bytes on, stores are aligned first: across a cache line they cost more, but so does the head.
+constexpr unsigned kWorthAligning = 4096;
+
 /// kGroups groups to `out`. `products` are those of word 0 in round 0.
-template <class Isa, class Rule, int kGroups, bool kStream>
+template <class Isa, class Rule, int kGroups>
 ONNX_PHILOX_INLINE void EmitGroups(const Schedule<Isa>& schedule, const typename Isa::Product (&products)[kGroups],
                                    const Rule& rule, unsigned char* out) {
   using Lane = typename Isa::Lane;
@@ -130,12 +133,7 @@ ONNX_PHILOX_INLINE void EmitGroups(const Schedule<Isa>& schedule, const typename
       } else {
         result = rule(words[i]);
       }
-      unsigned char* const place = group + i * sizeof(Words) / (Rule::kNarrow ? 2 : 1);
-      if constexpr (kStream) {
-        Isa::Stream(place, result);
-      } else {
-        Isa::Store(place, result);
-      }
+      Isa::Store(group + i * sizeof(Words) / (Rule::kNarrow ? 2 : 1), result);
     }
   }
 }
@@ -153,12 +151,12 @@ ONNX_PHILOX_INLINE void EmitPart(const Schedule<Isa>& schedule, std::uint32_t wo
                                  std::uint64_t bytes, unsigned char* out) {
   alignas(64) unsigned char group[GroupBytes<Isa, Rule>()];
   const typename Isa::Product products[1] = {FirstProduct(schedule, word0)};
-  EmitGroups<Isa, Rule, 1, false>(schedule, products, rule, group);
+  EmitGroups<Isa, Rule, 1>(schedule, products, rule, group);
   std::memcpy(out, group + skip, static_cast<std::size_t>(bytes));
 }
 
 /// Whole groups from `word0` on to `out`; gives back how many bytes were written.
-template <class Isa, class Rule, bool kStream>
+template <class Isa, class Rule>
 ONNX_PHILOX_INLINE std::uint64_t EmitWhole(const Schedule<Isa>& schedule, std::uint32_t word0, const Rule& rule,
                                            std::uint64_t bytes, unsigned char* out) {
   using Product = typename Isa::Product;
@@ -173,7 +171,7 @@ ONNX_PHILOX_INLINE std::uint64_t EmitWhole(const Schedule<Isa>& schedule, std::u
     for (unsigned g = 0; g < Isa::kGroups; ++g) products[g] = FirstProduct(schedule, word0 + g * Isa::kBlocks);
     const Product step = Isa::SplatProduct(MultiplyWide(kMultiplier0, Isa::kGroups * Isa::kBlocks));
     do {
-      EmitGroups<Isa, Rule, Isa::kGroups, kStream>(schedule, products, rule, out);
+      EmitGroups<Isa, Rule, Isa::kGroups>(schedule, products, rule, out);
       ONNX_PHILOX_UNROLL
       for (unsigned g = 0; g < Isa::kGroups; ++g) products[g] = Isa::AddProduct(products[g], step);
       out += Isa::kGroups * kBytes;
@@ -183,7 +181,7 @@ ONNX_PHILOX_INLINE std::uint64_t EmitWhole(const Schedule<Isa>& schedule, std::u
   }
   for (; groups > 0; --groups) {
     const Product products[1] = {FirstProduct(schedule, word0)};
-    EmitGroups<Isa, Rule, 1, kStream>(schedule, products, rule, out);
+    EmitGroups<Isa, Rule, 1>(schedule, products, rule, out);
     out += kBytes;
     word0 += Isa::kBlocks;
   }
@@ -193,7 +191,7 @@ ONNX_PHILOX_INLINE std::uint64_t EmitWhole(const Schedule<Isa>& schedule, std::u
 /// `bytes` bytes of one run, from byte `skip` of the block at `word0`.
 template <class Isa, class Rule>
 ONNX_PHILOX_INLINE void FillRun(const Schedule<Isa>& schedule, std::uint32_t word0, const Rule& rule, unsigned skip,
-                                std::uint64_t bytes, unsigned char* out, bool stream) {
+                                std::uint64_t bytes, unsigned char* out) {
   constexpr unsigned kBlockBytes = BlockBytes<Isa, Rule>();
   constexpr unsigned kAlignment = sizeof(typename Isa::Words);
   static_assert(kAlignment <= GroupBytes<Isa, Rule>() && kBlockBytes <= GroupBytes<Isa, Rule>(), "one group holds the head");
@@ -202,8 +200,7 @@ ONNX_PHILOX_INLINE void FillRun(const Schedule<Isa>& schedule, std::uint32_t wor
   // at an odd multiple of something smaller), stores stay unaligned.
   unsigned head = skip == 0 ? 0 : kBlockBytes - skip;
   const unsigned beyond = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(out) + head) % kAlignment;
-  const bool alignable = beyond % kBlockBytes == 0 || beyond == 0;
-  if (beyond != 0 && alignable && bytes >= Isa::kWorthAligning) head += kAlignment - beyond;
+  if (beyond != 0 && beyond % kBlockBytes == 0 && bytes >= kWorthAligning) head += kAlignment - beyond;
   if (head > bytes) head = static_cast<unsigned>(bytes);
   if (head > 0) {
     EmitPart<Isa>(schedule, word0, rule, skip, head, out);
@@ -212,13 +209,7 @@ ONNX_PHILOX_INLINE void FillRun(const Schedule<Isa>& schedule, std::uint32_t wor
     bytes -= head;
   }
 
-  std::uint64_t whole;
-  if (Isa::kStreams && stream && alignable && bytes >= Isa::kWorthAligning) {
-    whole = EmitWhole<Isa, Rule, Isa::kStreams>(schedule, word0, rule, bytes, out);
-    Isa::FinishStreams();
-  } else {
-    whole = EmitWhole<Isa, Rule, false>(schedule, word0, rule, bytes, out);
-  }
+  const std::uint64_t whole = EmitWhole<Isa>(schedule, word0, rule, bytes, out);
   if (whole < bytes) {
     word0 += static_cast<std::uint32_t>(whole / kBlockBytes);
     EmitPart<Isa>(schedule, word0, rule, 0, bytes - whole, out + whole);
@@ -243,7 +234,7 @@ ONNX_PHILOX_NOINLINE void FillPiece(const Piece& piece, const Rule rule) {
     const std::uint64_t run_blocks = (std::uint64_t{1} << 32) - Low32(counter.low);
     const std::uint64_t run_bytes = run_blocks * kBlockBytes - skip;
     const std::uint64_t now = bytes < run_bytes ? bytes : run_bytes;
-    FillRun<Isa>(schedule, Low32(counter.low), rule, skip, now, out, piece.stream);
+    FillRun<Isa>(schedule, Low32(counter.low), rule, skip, now, out);
     bytes -= now;
     if (bytes == 0) return;
     out += now;

@@ -16,8 +16,6 @@ struct Avx2 {
   using Product = __m256i;
   using Words = __m256i;
   static constexpr unsigned kBlocks = 4, kWords = 2, kGroups = 3;
-  static constexpr bool kStreams = true;
-  static constexpr unsigned kWorthAligning = 4096;
 
   static Lane SplatLane(std::uint32_t x) { return _mm256_set1_epi32(static_cast<int>(x)); }
   static Product SplatProduct(std::uint64_t x) { return _mm256_set1_epi64x(static_cast<long long>(x)); }
@@ -48,8 +46,6 @@ struct Avx2 {
   }
 
   static void Store(unsigned char* out, Words x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), x); }
-  static void Stream(unsigned char* out, Words x) { _mm256_stream_si256(reinterpret_cast<__m256i*>(out), x); }
-  static void FinishStreams() { _mm_sfence(); }
 
   static Words Splat32(std::uint32_t x) { return SplatLane(x); }
   static Words Splat64(std::uint64_t x) { return SplatProduct(x); }

@@ -17,8 +17,6 @@ struct Avx512 {
   using Product = __m512i;
   using Words = __m512i;
   static constexpr unsigned kBlocks = 8, kWords = 2, kGroups = 4;
-  static constexpr bool kStreams = true;
-  static constexpr unsigned kWorthAligning = 4096;
 
   static Lane SplatLane(std::uint32_t x) { return _mm512_set1_epi32(static_cast<int>(x)); }
   static Product SplatProduct(std::uint64_t x) { return _mm512_set1_epi64(static_cast<long long>(x)); }
@@ -51,8 +49,6 @@ struct Avx512 {
   }
 
   static void Store(unsigned char* out, Words x) { _mm512_storeu_si512(out, x); }
-  static void Stream(unsigned char* out, Words x) { _mm512_stream_si512(reinterpret_cast<__m512i*>(out), x); }
-  static void FinishStreams() { _mm_sfence(); }
 
   static Words Splat32(std::uint32_t x) { return SplatLane(x); }
   static Words Splat64(std::uint64_t x) { return SplatProduct(x); }

@@ -18,8 +18,6 @@ struct Neon {
     uint64x2_t blocks01, blocks23;
   };
   static constexpr unsigned kBlocks = 4, kWords = 4, kGroups = 2;
-  static constexpr bool kStreams = false;
-  static constexpr unsigned kWorthAligning = 4096;
 
   static Lane SplatLane(std::uint32_t x) { return vdupq_n_u32(x); }
   static Product SplatProduct(std::uint64_t x) { return Product{vdupq_n_u64(x), vdupq_n_u64(x)}; }
@@ -53,8 +51,6 @@ struct Neon {
   }
 
   static void Store(unsigned char* out, Words x) { vst1q_u8(out, vreinterpretq_u8_u32(x)); }
-  static void Stream(unsigned char* out, Words x) { Store(out, x); }
-  static void FinishStreams() {}
 
   static Words Splat32(std::uint32_t x) { return vdupq_n_u32(x); }
   static Words Splat64(std::uint64_t x) { return U32(vdupq_n_u64(x)); }

@@ -43,8 +43,6 @@ struct Scalar {
     std::uint32_t first, second;
   };
   static constexpr unsigned kBlocks = 1, kWords = 2, kGroups = 3;
-  static constexpr bool kStreams = false;
-  static constexpr unsigned kWorthAligning = 4096;
 
   static Lane SplatLane(std::uint32_t x) { return x; }
   static Product SplatProduct(std::uint64_t x) { return x; }
@@ -64,8 +62,6 @@ struct Scalar {
   }
 
   static void Store(unsigned char* out, Words x) { std::memcpy(out, &x, sizeof(x)); }
-  static void Stream(unsigned char* out, Words x) { Store(out, x); }
-  static void FinishStreams() {}
 
   static Words Splat32(std::uint32_t x) { return Words{x, x}; }
   static Words Splat64(std::uint64_t x) { return Words{Low32(x), High32(x)}; }

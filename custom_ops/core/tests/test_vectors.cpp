@@ -44,7 +44,7 @@ std::string Hex(const std::vector<unsigned char>& bytes) {
 std::vector<unsigned char> FillBytes(const Kernels& kernels, const State& state, OutputType type,
                                      const Bounds& bounds, std::uint64_t elements) {
   std::vector<unsigned char> bytes(elements * ElementSize(type), 0xCB);
-  Fill(kernels, Draw{state, type, bounds, elements, bytes.data()}, 0, elements);
+  Fill(kernels, Draw{state, type, bounds, bytes.data()}, 0, elements);
   return bytes;
 }
 
