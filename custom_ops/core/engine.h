@@ -263,7 +263,7 @@ void FillAny(const Piece& piece) {
     case OutputType::kBF16: {
       const float minval = F32FromBF16(low), width = WidthBF16(low, high);
       if (width == 1.0f && minval == 0.0f) return FillPiece<Isa>(piece, BF16UnitRule<Isa>());
-      return FillPiece<Isa>(piece, BF16Rule<Isa>(width, minval));
+      return FillPiece<Isa>(piece, typename Isa::BF16(width, minval));
     }
     case OutputType::kF64: {
       const double minval = F64FromBits(low), width = WidthF64(low, high);

@@ -74,6 +74,8 @@ struct Avx2 {
     return _mm256_permute4x64_epi64(packed, 0xD8);  // the pack works within 128-bit halves: 0 2 1 3
   }
 
+  using BF16 = BF16Rule<Avx2>;
+
   static Words Add32(Words a, Words b) { return _mm256_add_epi32(a, b); }
   static Words Subtract32(Words a, Words b) { return _mm256_sub_epi32(a, b); }
   static Words MultiplyLow32(Words a, Words b) { return _mm256_mullo_epi32(a, b); }

@@ -80,6 +80,26 @@ struct Avx512 {
     return _mm512_permutex2var_epi16(a, odd, b);
   }
 
+  static Words NarrowToLowerHalves(Words a, Words b) {
+    const __m512i even = _mm512_set_epi16(62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 38, 36, 34, 32, 30, 28, 26, 24,
+                                          22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    return _mm512_permutex2var_epi16(a, even, b);
+  }
+  /// The words 0 to 15.
+  static Words CountWords() { return _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15); }
+  /// 128 values of 16 bits.
+  struct Table128 {
+    Words part[4];
+  };
+  /// The values at the low seven bits of each index: six for a lookup in 64 values, the seventh to choose the half.
+  static Words LookUp(const Table128& table, Words index) {
+    const __mmask32 upper = _mm512_test_epi16_mask(index, _mm512_set1_epi16(0x40));
+    const Words low = _mm512_permutex2var_epi16(table.part[0], index, table.part[1]);
+    const Words high = _mm512_permutex2var_epi16(table.part[2], index, table.part[3]);
+    return _mm512_mask_mov_epi16(low, upper, high);
+  }
+  using BF16 = BF16TableRule<Avx512>;
+
   static Words Add32(Words a, Words b) { return _mm512_add_epi32(a, b); }
   static Words Subtract32(Words a, Words b) { return _mm512_sub_epi32(a, b); }
   static Words MultiplyLow32(Words a, Words b) { return _mm512_mullo_epi32(a, b); }

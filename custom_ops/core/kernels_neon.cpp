@@ -79,6 +79,8 @@ struct Neon {
     return vreinterpretq_u32_u16(vuzp2q_u16(vreinterpretq_u16_u32(a), vreinterpretq_u16_u32(b)));
   }
 
+  using BF16 = BF16Rule<Neon>;
+
   static Words Add32(Words a, Words b) { return vaddq_u32(a, b); }
   static Words Subtract32(Words a, Words b) { return vsubq_u32(a, b); }
   static Words MultiplyLow32(Words a, Words b) { return vmulq_u32(a, b); }

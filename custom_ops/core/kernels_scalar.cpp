@@ -97,6 +97,8 @@ struct Scalar {
     return Words{a.first >> 16 | (a.second & 0xFFFF0000u), b.first >> 16 | (b.second & 0xFFFF0000u)};
   }
 
+  using BF16 = BF16Rule<Scalar>;
+
   static Words Add32(Words a, Words b) { return Words{a.first + b.first, a.second + b.second}; }
   static Words Subtract32(Words a, Words b) { return Words{a.first - b.first, a.second - b.second}; }
   static Words MultiplyLow32(Words a, Words b) { return Words{a.first * b.first, a.second * b.second}; }

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "floats.h"
+#include "philox.h"
 
 namespace onnx_philox {
 
@@ -121,6 +122,27 @@ struct BF16Rule {
   }
   typename Isa::Words operator()(typename Isa::Words a, typename Isa::Words b) const {
     return Isa::NarrowToUpperHalves(Scaled(a), Scaled(b));
+  }
+};
+
+/// The same from a table of all 128 values, for instruction sets that hold one in registers and look up in it at once.
+template <class Isa>
+struct BF16TableRule {
+  static constexpr unsigned kWordsPerElement = 1;
+  static constexpr bool kSwapped = false, kNarrow = true;
+  typename Isa::Table128 table;
+  BF16TableRule(float width_value, float minval_value) {
+    const BF16Rule<Isa> rule(width_value, minval_value);
+    typename Isa::Words values = Isa::CountWords();
+    const typename Isa::Words step = Isa::Splat32(Isa::kBlocks * kWordsPerBlock / Isa::kWords);
+    for (typename Isa::Words& part : table.part) {
+      const typename Isa::Words next = Isa::Add32(values, step);
+      part = rule(values, next);
+      values = Isa::Add32(next, step);
+    }
+  }
+  typename Isa::Words operator()(typename Isa::Words a, typename Isa::Words b) const {
+    return Isa::LookUp(table, Isa::NarrowToLowerHalves(a, b));
   }
 };
 
