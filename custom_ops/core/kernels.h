@@ -67,7 +67,7 @@ std::string CheckBounds(OutputType type, const Bounds& bounds);
 
 /// Writes elements [begin, end) of `draw`, exactly these bytes, each once. The bits do not depend on how a draw is cut,
 /// on the thread, or on the kernels. The bounds must have passed CheckBounds. Stores go through
-/// the caches: non-temporal ones were 1 to 14% slower at every size from 2^22 to 2^27 words (Zen 4, both x86 kernels).
+/// the caches: non-temporal ones were never faster, and up to 14% slower, from 2^22 to 2^27 words (Zen 4).
 void Fill(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end);
 
 /// How to cut a draw for a thread pool: piece i is [i * step, min((i + 1) * step, elements)).
