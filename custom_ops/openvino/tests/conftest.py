@@ -1,0 +1,22 @@
+"""The tests of the native OpenVINO extension.
+
+    ONNX_PHILOX_OPENVINO_LIBRARY=.../libonnx_philox_openvino.so ONNX_PHILOX_TESTS=.../tests pytest .
+
+`ONNX_PHILOX_TESTS` is the folder of the Python package's tests, whose cases and behaviours are run again here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+sys.path.insert(0, os.environ["ONNX_PHILOX_TESTS"])
+
+from native import NativeOpenVino  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def openvino() -> NativeOpenVino:
+    return NativeOpenVino()
