@@ -235,19 +235,33 @@ std::string ShowFloatHere(double value) {
     if ((bits & 0x000FFFFFFFFFFFFFu) != 0) return "nan";
     return negative ? "-inf" : "inf";
   }
-  // The fewest digits that read back as the same bits. The host's locale may print another character for the point, so
-  // only the digits and the exponent are taken from the text.
-  char text[64] = "";
-  for (int precision = 0; precision <= 17; ++precision) {
-    std::snprintf(text, sizeof(text), "%.*e", precision, value);
-    if (BitCast<std::uint64_t>(std::strtod(text, nullptr)) == bits) break;
-  }
-  const char* const e = std::strchr(text, 'e');
+  // The fewest digits that read back as the same bits. Beside a power of two, where spacing changes, they can be those
+  // of the next number up instead of the nearest one. The host's locale may print another character for the point, so
+  // only digits and exponent are taken from the text, and read back without a point.
   std::string digits;
-  for (const char* c = text; c != e; ++c) {
-    if (*c >= '0' && *c <= '9') digits += *c;
+  int exponent = 0;
+  for (int precision = 0; precision <= 17; ++precision) {
+    char text[64];
+    std::snprintf(text, sizeof(text), "%.*e", precision, value);
+    const char* const e = std::strchr(text, 'e');
+    exponent = std::atoi(e + 1);
+    digits.clear();
+    for (const char* c = text; c != e; ++c) {
+      if (*c >= '0' && *c <= '9') digits += *c;
+    }
+    const std::uint64_t magnitude = bits & ~(std::uint64_t{1} << 63);
+    const auto reads_back = [&](const std::string& candidate) {
+      const std::string whole = candidate + "e" + std::to_string(exponent - precision);
+      return BitCast<std::uint64_t>(std::strtod(whole.c_str(), nullptr)) == magnitude;
+    };
+    if (reads_back(digits)) break;
+    std::string next = digits;
+    if (next.back() != '9') ++next.back();  // after a 9 a shorter number would have been found already
+    if (reads_back(next)) {
+      digits = next;
+      break;
+    }
   }
-  const int exponent = std::atoi(e + 1);
   std::string shown;
   if (exponent >= -4 && exponent < 16) {
     if (exponent < 0) {

@@ -53,18 +53,16 @@ bool Succeeded(const OrtApi& api, OrtStatus* status) {
   return false;
 }
 
-/// [1, 2] for an attribute that is a list.
-template <class T, class Query, class Show>
-bool ReadList(const OrtApi& api, const OrtKernelInfo* info, const char* name, Query query, Show show,
-              GivenAttribute* given) {
+/// The values of an attribute that is a list; none where it is not.
+template <class T, class Query>
+std::vector<T> ReadList(const OrtApi& api, const OrtKernelInfo* info, const char* name, Query query, bool* is_list) {
   std::size_t count = 0;
-  if (!Succeeded(api, query(info, name, nullptr, &count))) return false;
-  std::vector<T> values(count + 1);  // never empty: ONNX Runtime takes a null pointer as a question for the size
-  if (!Succeeded(api, query(info, name, values.data(), &count))) return false;
-  std::string text = "[";
-  for (std::size_t i = 0; i < count; ++i) text += (i > 0 ? ", " : "") + show(values[i]);
-  *given = GivenAttribute::Other(text + "]");
-  return true;
+  std::vector<T> values;
+  if (!Succeeded(api, query(info, name, nullptr, &count))) return values;
+  *is_list = true;
+  values.resize(count);
+  if (count > 0 && !Succeeded(api, query(info, name, values.data(), &count))) values.clear();
+  return values;
 }
 
 /// ONNX Runtime answers for one kind of attribute at a time: all are asked for, so that one of a wrong kind is not taken
@@ -84,13 +82,16 @@ GivenAttribute ReadAttribute(const OrtApi& api, const OrtKernelInfo* info, const
   if (Succeeded(api, api.KernelInfoGetAttribute_float(info, name, &number))) {
     return GivenAttribute::Float(static_cast<double>(number));
   }
-  GivenAttribute given;
-  const auto show_integer = [](std::int64_t value) { return std::to_string(value); };
-  const auto show_float = [](float value) { return ShowFloat(static_cast<double>(value)); };
-  if (!ReadList<std::int64_t>(api, info, name, api.KernelInfoGetAttributeArray_int64, show_integer, &given)) {
-    ReadList<float>(api, info, name, api.KernelInfoGetAttributeArray_float, show_float, &given);
+  // A list of floats is found by both questions, without its values by the first.
+  bool is_list = false;
+  std::string shown;
+  for (std::int64_t value : ReadList<std::int64_t>(api, info, name, api.KernelInfoGetAttributeArray_int64, &is_list)) {
+    shown += (shown.empty() ? "" : ", ") + std::to_string(value);
   }
-  return given;
+  for (float value : ReadList<float>(api, info, name, api.KernelInfoGetAttributeArray_float, &is_list)) {
+    shown += (shown.empty() ? "" : ", ") + ShowFloat(static_cast<double>(value));
+  }
+  return is_list ? GivenAttribute::Other("[" + shown + "]") : GivenAttribute();
 }
 
 /// Whether input or output `index` has a name, which it has not where it is left out.

@@ -39,10 +39,10 @@ class Kernel {
     kRun,       ///< read in each call
   };
 
-  OrtStatus* LoadAttributes(const OrtKernelInfo* info, std::string* error);
   OrtStatus* LoadInput(const OrtKernelInfo* info, int index, std::string* error);
-  /// Reads a value and checks it. `value` is null where its data is not known; then `known` is all there is.
+  /// Reads a value and checks it; an error of ours goes into `error`, one of ONNX Runtime's is returned.
   OrtStatus* ReadValue(const OrtValue* value, int index, Call* call, std::string* error) const;
+  /// Checks what is known of input `index`, and puts a value that is known into `call`.
   std::string Check(int index, const Known& known, Call* call) const;
   OrtStatus* Refuse(const std::string& error) const;
 
@@ -51,10 +51,10 @@ class Kernel {
   const Kernels& kernels_;
   Attributes attributes_;
   Source source_[4] = {};
-  bool range_is_known_ = false;
+  bool range_is_known_ = false;  ///< and checked
   bool has_values_ = true;
   bool has_next_state_ = false;
-  Call loaded_;
+  Call loaded_;  ///< the constant parts
 };
 
 }  // namespace onnx_philox

@@ -33,6 +33,10 @@ void TestNumbersAreShownAsPythonShowsThem() {
   Is(ShowFloat(0.00012), "0.00012");
   Is(ShowFloat(1e-5), "1e-05");
   Is(ShowFloat(5e-324), "5e-324");
+  Is(ShowFloat(0x1p-24), "5.960464477539063e-08");
+  Is(ShowFloat(-0x1p-24), "-5.960464477539063e-08");
+  Is(ShowFloat(0x1p-1022), "2.2250738585072014e-308");
+  Is(ShowFloat(9007199254740993.0), "9007199254740992.0");
   Is(ShowFloat(1.7976931348623157e308), "1.7976931348623157e+308");
   Is(ShowFloat(-std::numeric_limits<double>::infinity()), "-inf");
   Is(ShowFloat(std::numeric_limits<double>::quiet_NaN()), "nan");
