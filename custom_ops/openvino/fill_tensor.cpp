@@ -145,13 +145,14 @@ const FloatFormat* FormatOf(ElementType type) {
   }
 }
 
+bool IsContiguous(const ov::Tensor& tensor) { return tensor.get_shape().size() < 2 || tensor.is_continuous(); }
+
 bool FillTensor(const Kernels& kernels, Draw draw, std::uint64_t elements, ov::Tensor& tensor) {
   const ElementType wanted = ElementTypeOf(draw.type), given = ElementTypeOf(tensor.get_element_type());
   const bool same = given == wanted || (draw.type == OutputType::kBits && given == ElementType::kI32);
   if (!same && (FormatOf(wanted) == nullptr || FormatOf(given) == nullptr)) return false;
   if (elements == 0) return true;
-  if (!tensor.is_continuous()) {
-    // A region of another tensor: its rows lie apart.
+  if (!IsContiguous(tensor)) {
     ov::Tensor whole(tensor.get_element_type(), tensor.get_shape());
     FillTensor(kernels, draw, elements, whole);
     whole.copy_to(tensor);

@@ -161,13 +161,25 @@ void VisitCaptured(ov::AttributeVisitor& visitor, const std::string& name, std::
   captured->text = text;
 }
 
-/// The tensor with its elements next to each other, as the reads below take them.
-ov::Tensor Contiguous(const ov::Tensor& tensor) {
-  if (tensor.is_continuous()) return tensor;
-  ov::Tensor copy(tensor.get_element_type(), tensor.get_shape());
-  tensor.copy_to(copy);
-  return copy;
-}
+/// Where the tensor's elements are, next to each other; null if it has none.
+class Elements {
+ public:
+  explicit Elements(const ov::Tensor& tensor) {
+    if (tensor.get_size() == 0) return;
+    if (IsContiguous(tensor)) {
+      data_ = tensor.data();
+      return;
+    }
+    copy_ = ov::Tensor(tensor.get_element_type(), tensor.get_shape());
+    tensor.copy_to(copy_);
+    data_ = copy_.data();
+  }
+  const void* data() const { return data_; }
+
+ private:
+  const void* data_ = nullptr;
+  ov::Tensor copy_;
+};
 
 [[noreturn]] void RefuseArrival(const Operator& op, const char* name, ElementType arrived, ElementType declared) {
   Refuse(op, Input(name), std::string("handed over as ") + ElementTypeName(arrived) + " by the device",
@@ -216,6 +228,10 @@ bool RandomOp::visit_attributes(ov::AttributeVisitor& visitor) {
     VisitCaptured(visitor, "const_maxval", BoundText(maxval_, attributes_.output), &maxval_);
   }
   VisitCaptured(visitor, "const_state", StateText(state_), &state_);
+  if (!is_validated_ || HasNarrowedInput()) {
+    std::string narrowed;
+    if (Visit(visitor, "narrowed", is_validated_ ? "true" : "", &narrowed)) is_validated_ = narrowed == "true";
+  }
   if (changed) {
     type_name_ = type_name;
     global_seed_ = global_seed;
@@ -239,6 +255,16 @@ std::shared_ptr<ov::Node> RandomOp::CloneInto(std::shared_ptr<RandomOp> clone, c
   clone->set_arguments(inputs);
   clone->constructor_validate_and_infer_types();
   return clone;
+}
+
+/// Whether an input no longer has its declared type.
+bool RandomOp::HasNarrowedInput() const {
+  const ov::element::Type values = OpenVinoType(attributes_.output);
+  for (std::size_t i = 0; i < get_input_size(); ++i) {
+    const ov::element::Type& type = get_input_element_type(i);
+    if (i != at_.shape && type != (i == at_.state ? ov::element::u32 : values)) return true;
+  }
+  return false;
 }
 
 void RandomOp::CheckOwnAttributes() {
@@ -404,10 +430,10 @@ void RandomOp::SetOutputs() {
                   Has(at_.state) ? get_input_partial_shape(at_.state) : ov::PartialShape{kStateWords});
 }
 
-Dimensions RandomOp::ReadShape(const ov::Tensor& given) const {
-  const ov::Tensor tensor = Contiguous(given);
+Dimensions RandomOp::ReadShape(const ov::Tensor& tensor) const {
   const ElementType type = ElementTypeOf(tensor.get_element_type());
-  const void* const data = tensor.get_size() != 0 ? tensor.data() : nullptr;
+  const Elements elements(tensor);
+  const void* const data = elements.data();
   const KnownShape shape(tensor.get_shape());
   Known known = shape.WithType(type, data);
   if (shape.rank() == 0 && IsInteger(type) && IntegerAt(type, data, 0) == 0) known = EmptyShape(type);
@@ -416,23 +442,22 @@ Dimensions RandomOp::ReadShape(const ov::Tensor& given) const {
   return dimensions;
 }
 
-State RandomOp::ReadState(const ov::Tensor& given) const {
-  const ElementType type = ElementTypeOf(given.get_element_type());
+State RandomOp::ReadState(const ov::Tensor& tensor) const {
+  const ElementType type = ElementTypeOf(tensor.get_element_type());
   if (type != ElementType::kU32 && type != ElementType::kI32) RefuseArrival(op_, "state", type, ElementType::kU32);
-  const ov::Tensor tensor = Contiguous(given);
-  const void* const data = tensor.get_size() != 0 ? tensor.data() : nullptr;
+  const Elements elements(tensor);
   State state{};
-  ThrowIf(CheckState(op_, KnownShape(tensor.get_shape()).WithType(ElementType::kU32, data), &state));
+  ThrowIf(CheckState(op_, KnownShape(tensor.get_shape()).WithType(ElementType::kU32, elements.data()), &state));
   return state;
 }
 
-std::uint64_t RandomOp::ReadBound(const char* name, const ov::Tensor& given) const {
-  const ElementType declared = ElementTypeOf(attributes_.output), type = ElementTypeOf(given.get_element_type());
+std::uint64_t RandomOp::ReadBound(const char* name, const ov::Tensor& tensor) const {
+  const ElementType declared = ElementTypeOf(attributes_.output), type = ElementTypeOf(tensor.get_element_type());
   const bool is_wider = type == ElementType::kF32 && (declared == ElementType::kF16 || declared == ElementType::kBF16);
   const bool is_narrower = type == ElementType::kI32 && declared == ElementType::kI64;
   if (type != declared && !is_wider && !is_narrower) RefuseArrival(op_, name, type, declared);
-  const ov::Tensor tensor = Contiguous(given);
-  const void* data = tensor.get_size() != 0 ? tensor.data() : nullptr;
+  const Elements elements(tensor);
+  const void* data = elements.data();
   std::uint64_t converted = 0;
   if (data != nullptr && is_wider) {
     converted = ConvertFloat(*static_cast<const std::uint32_t*>(data), kF32Format, *FormatOf(declared));
@@ -479,7 +504,7 @@ bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& input
   if (next.get_shape() != next_shape) next.set_shape(next_shape);
   std::uint32_t words[kStateWords];
   StateToWords(Advance(state, type, elements), words);
-  if (next.is_continuous()) {
+  if (IsContiguous(next)) {
     std::memcpy(next.data(), words, sizeof(words));
   } else {
     ov::Tensor(next.get_element_type(), next_shape, words).copy_to(next);

@@ -4,6 +4,9 @@
 // What a constant `state`, `minval` or `maxval` holds is kept in the node (see constants.h), and goes through IR as the
 // text attributes const_state, const_minval and const_maxval: decimal integers or hexadecimal floats, joined by ", ",
 // empty for other inputs. The operators written in Python read and write the same.
+//
+// A cached compiled model (CACHE_DIR) is IR as well, saved when the plugin has already changed the types of inputs. There,
+// and only there, a node has one attribute more, narrowed="true", and the declared types are not asked for again.
 #pragma once
 
 #include <cstdint>
@@ -53,6 +56,7 @@ class RandomOp : public ov::op::Op {
 
  private:
   bool Has(std::size_t index) const { return index < get_input_size(); }
+  bool HasNarrowedInput() const;
   void CheckOwnAttributes();
   void ReadTexts();
   void ValidateShape(std::size_t index);

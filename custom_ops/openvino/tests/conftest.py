@@ -12,7 +12,10 @@ import sys
 
 import pytest
 
-sys.path.insert(0, os.environ["ONNX_PHILOX_TESTS"])
+TESTS = os.environ["ONNX_PHILOX_TESTS"]
+sys.path.insert(0, TESTS)
+# Some of the tests run their own file as a program.
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [TESTS, os.environ.get("PYTHONPATH")]))
 
 from native import NativeOpenVino  # noqa: E402
 
