@@ -35,7 +35,6 @@ typedef struct OrtEnv OrtEnv;
 typedef struct OrtSession OrtSession;
 typedef struct OrtSessionOptions OrtSessionOptions;
 typedef struct OrtRunOptions OrtRunOptions;
-typedef struct OrtMemoryInfo OrtMemoryInfo;
 typedef struct OrtValue OrtValue;
 typedef struct OrtTypeInfo OrtTypeInfo;
 typedef struct OrtTensorTypeAndShapeInfo OrtTensorTypeAndShapeInfo;
@@ -74,7 +73,6 @@ enum { ORT_REQUIRED = 0, ORT_OPTIONAL = 1 };
 
 typedef int OrtMemType;
 enum { ORT_MEM_DEFAULT = 0 };
-enum { ORT_DEVICE_ALLOCATOR = 0 };
 enum { ORT_LOG_WARNING = 2 };
 
 typedef struct OrtApiBase {
@@ -91,23 +89,16 @@ struct OrtApi {
   void (*unused_4[3])(void);
   OrtStatus*(ORT_CALL *CreateSession)(const OrtEnv* env, const OrtPathChar* path, const OrtSessionOptions* options,
                                       OrtSession** session);
-  OrtStatus*(ORT_CALL *CreateSessionFromArray)(const OrtEnv* env, const void* model, size_t bytes,
-                                               const OrtSessionOptions* options, OrtSession** session);
+  void (*unused_8[1])(void);
   OrtStatus*(ORT_CALL *Run)(OrtSession* session, const OrtRunOptions* options, const char* const* input_names,
                             const OrtValue* const* inputs, size_t input_count, const char* const* output_names,
                             size_t output_count, OrtValue** outputs);
   OrtStatus*(ORT_CALL *CreateSessionOptions)(OrtSessionOptions** options);
-  void (*unused_11[13])(void);
-  OrtStatus*(ORT_CALL *SetIntraOpNumThreads)(OrtSessionOptions* options, int threads);
-  void (*unused_25[1])(void);
+  void (*unused_11[15])(void);
   OrtStatus*(ORT_CALL *CreateCustomOpDomain)(const char* name, OrtCustomOpDomain** domain);
   OrtStatus*(ORT_CALL *CustomOpDomain_Add)(OrtCustomOpDomain* domain, const OrtCustomOp* op);
   OrtStatus*(ORT_CALL *AddCustomOpDomain)(OrtSessionOptions* options, OrtCustomOpDomain* domain);
-  void (*unused_29[20])(void);
-  OrtStatus*(ORT_CALL *CreateTensorWithDataAsOrtValue)(const OrtMemoryInfo* memory, void* data, size_t bytes,
-                                                       const int64_t* dimensions, size_t rank, OrtElementType type,
-                                                       OrtValue** value);
-  void (*unused_50[1])(void);
+  void (*unused_29[22])(void);
   OrtStatus*(ORT_CALL *GetTensorMutableData)(OrtValue* value, void** data);
   void (*unused_52[3])(void);
   OrtStatus*(ORT_CALL *CastTypeInfoToTensorInfo)(const OrtTypeInfo* type, const OrtTensorTypeAndShapeInfo** tensor);
@@ -115,11 +106,10 @@ struct OrtApi {
   OrtStatus*(ORT_CALL *GetTensorElementType)(const OrtTensorTypeAndShapeInfo* info, OrtElementType* type);
   OrtStatus*(ORT_CALL *GetDimensionsCount)(const OrtTensorTypeAndShapeInfo* info, size_t* rank);
   OrtStatus*(ORT_CALL *GetDimensions)(const OrtTensorTypeAndShapeInfo* info, int64_t* dimensions, size_t rank);
-  void (*unused_63[2])(void);
+  void (*unused_63[1])(void);
+  OrtStatus*(ORT_CALL *GetTensorShapeElementCount)(const OrtTensorTypeAndShapeInfo* info, size_t* elements);
   OrtStatus*(ORT_CALL *GetTensorTypeAndShape)(const OrtValue* value, OrtTensorTypeAndShapeInfo** info);
-  void (*unused_66[3])(void);
-  OrtStatus*(ORT_CALL *CreateCpuMemoryInfo)(int allocator_type, int memory_type, OrtMemoryInfo** memory);
-  void (*unused_70[15])(void);
+  void (*unused_66[19])(void);
   OrtStatus*(ORT_CALL *KernelInfoGetAttribute_float)(const OrtKernelInfo* info, const char* name, float* value);
   OrtStatus*(ORT_CALL *KernelInfoGetAttribute_int64)(const OrtKernelInfo* info, const char* name, int64_t* value);
   OrtStatus*(ORT_CALL *KernelInfoGetAttribute_string)(const OrtKernelInfo* info, const char* name, char* text,
@@ -130,7 +120,7 @@ struct OrtApi {
                                                 size_t rank, OrtValue** value);
   void (ORT_CALL *ReleaseEnv)(OrtEnv* env);
   void (ORT_CALL *ReleaseStatus)(OrtStatus* status);
-  void (ORT_CALL *ReleaseMemoryInfo)(OrtMemoryInfo* memory);
+  void (*unused_94[1])(void);
   void (ORT_CALL *ReleaseSession)(OrtSession* session);
   void (ORT_CALL *ReleaseValue)(OrtValue* value);
   void (*unused_97[1])(void);
@@ -166,21 +156,18 @@ ORT_POSITION(GetErrorCode, 1);
 ORT_POSITION(GetErrorMessage, 2);
 ORT_POSITION(CreateEnv, 3);
 ORT_POSITION(CreateSession, 7);
-ORT_POSITION(CreateSessionFromArray, 8);
 ORT_POSITION(Run, 9);
 ORT_POSITION(CreateSessionOptions, 10);
-ORT_POSITION(SetIntraOpNumThreads, 24);
 ORT_POSITION(CreateCustomOpDomain, 26);
 ORT_POSITION(CustomOpDomain_Add, 27);
 ORT_POSITION(AddCustomOpDomain, 28);
-ORT_POSITION(CreateTensorWithDataAsOrtValue, 49);
 ORT_POSITION(GetTensorMutableData, 51);
 ORT_POSITION(CastTypeInfoToTensorInfo, 55);
 ORT_POSITION(GetTensorElementType, 60);
 ORT_POSITION(GetDimensionsCount, 61);
 ORT_POSITION(GetDimensions, 62);
+ORT_POSITION(GetTensorShapeElementCount, 64);
 ORT_POSITION(GetTensorTypeAndShape, 65);
-ORT_POSITION(CreateCpuMemoryInfo, 69);
 ORT_POSITION(KernelInfoGetAttribute_float, 85);
 ORT_POSITION(KernelInfoGetAttribute_int64, 86);
 ORT_POSITION(KernelInfoGetAttribute_string, 87);
@@ -188,7 +175,6 @@ ORT_POSITION(KernelContext_GetInput, 90);
 ORT_POSITION(KernelContext_GetOutput, 91);
 ORT_POSITION(ReleaseEnv, 92);
 ORT_POSITION(ReleaseStatus, 93);
-ORT_POSITION(ReleaseMemoryInfo, 94);
 ORT_POSITION(ReleaseSession, 95);
 ORT_POSITION(ReleaseValue, 96);
 ORT_POSITION(ReleaseTypeInfo, 98);

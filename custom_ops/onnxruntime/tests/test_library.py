@@ -540,7 +540,7 @@ F32 = np.float32
 BAD_CALLS: dict[str, list[dict[str, Any]]] = {
     "RandomGenerator": [
         {"state": WORDS.astype(np.int64)},
-        {"state": WORDS.astype(np.float16)},
+        {"state": np.ones(6, np.float16)},
         {"state": WORDS.astype(np.uint16)},
         {"state": WORDS[:5]},
         {"state": WORDS[:0]},
