@@ -442,7 +442,7 @@ def test_declared_dimensions_that_are_wrong_give_an_error_or_the_right_values() 
         x, y = (reference.random_uniform([n], 0, 1, "f32", state=WORDS)[0] for n in (a, b))
         try:
             assert_same_bits(session.run(None, feeds)[0], -y + np.max(-x))
-        except ort.capi.onnxruntime_pybind11_state.Fail as error:
+        except Exception as error:  # the class differs from release to release
             assert "re-use buffer" in str(error)  # noqa: PT017
             refused += 1
     assert refused < 4
