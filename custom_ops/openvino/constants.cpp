@@ -1,10 +1,11 @@
-// Constant subgraphs: see constants.h. Each walk visits a node once, however many paths lead to it.
+// Constant subgraphs: see constants.h. Every node is visited once, however many paths lead to it.
 #include "constants.h"
 
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "openvino/op/constant.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 /// Only small tensors feed a state, a bound or a shape; larger constants are weights.
 constexpr std::size_t kMaxElements = 4096;
 constexpr std::uint64_t kInt32Max = 0x7FFFFFFF;
-/// How long a chain of nodes may be to be looked through: the walks are recursive.
+/// How long a chain of nodes may be to be evaluated: that is recursive. What is longer counts as no constant.
 constexpr int kMaxDepth = 1000;
 
 bool IsType(const ov::Node& node, const char* name) { return std::strcmp(node.get_type_name(), name) == 0; }
@@ -58,63 +59,53 @@ class Evaluator {
   std::unordered_map<const ov::Node*, ov::Tensor> values_;
 };
 
-class ConstantWalk {
+/// The nodes that lead to one, each once; a stack and not recursion, for a state may come out of a deep network.
+class Upstream {
  public:
-  bool operator()(const ov::Node& node, int depth) {
-    if (AsConstant(node) != nullptr || seen_.count(&node) != 0) return true;
-    if (depth == 0 || node.get_input_size() == 0 || DrawsAnew(node)) return false;
-    for (std::size_t i = 0; i < node.get_input_size(); ++i) {
-      if (!(*this)(*node.get_input_node_ptr(i), depth - 1)) return false;
-    }
-    seen_.insert(&node);
-    return true;
+  explicit Upstream(const ov::Node& node) { Add(node); }
+
+  const ov::Node* Next() {
+    if (stack_.empty()) return nullptr;
+    const ov::Node* const node = stack_.back();
+    stack_.pop_back();
+    return node;
+  }
+  void AddInputs(const ov::Node& node, std::size_t count) {
+    for (std::size_t i = count; i > 0; --i) Add(*node.get_input_node_ptr(i - 1));
   }
 
  private:
-  std::unordered_set<const ov::Node*> seen_;  // constant, as has been found
+  void Add(const ov::Node& node) {
+    if (seen_.insert(&node).second) stack_.push_back(&node);
+  }
+
+  std::vector<const ov::Node*> stack_;
+  std::unordered_set<const ov::Node*> seen_;
 };
 
-class ClampedWalk {
- public:
-  std::optional<std::uint64_t> operator()(const ov::Node& node, int depth) {
-    if (const auto* constant = AsConstant(node)) return Largest(*constant);
-    if (depth == 0 || std::strcmp(node.get_type_info().version_id, "extension") == 0) return {};
-    if (!seen_.insert(&node).second) return {};
-    const std::size_t inputs = std::min<std::size_t>(node.get_input_size(), HandsOverAll(node) ? SIZE_MAX : 1);
-    for (std::size_t i = 0; i < inputs; ++i) {
-      const auto part = (*this)(*node.get_input_node_ptr(i), depth - 1);
-      if (part.has_value()) return part;
-    }
-    return {};
-  }
+/// Operators that hand over the data of every input; the others hand over that of their first.
+bool HandsOverAll(const ov::Node& node) {
+  static const char* const kNames[] = {"Concat",   "Select",    "Add",        "Subtract",
+                                       "Multiply", "BitwiseOr", "BitwiseAnd", "BitwiseXor"};
+  return std::any_of(std::begin(kNames), std::end(kNames), [&](const char* name) { return IsType(node, name); });
+}
 
- private:
-  /// Operators that hand over the data of every input; the others hand over that of their first.
-  static bool HandsOverAll(const ov::Node& node) {
-    static const char* const kNames[] = {"Concat",   "Select",    "Add",        "Subtract",
-                                         "Multiply", "BitwiseOr", "BitwiseAnd", "BitwiseXor"};
-    return std::any_of(std::begin(kNames), std::end(kNames), [&](const char* name) { return IsType(node, name); });
-  }
+template <class T>
+std::optional<std::uint64_t> LargestOver(const ov::op::v0::Constant& constant) {
+  const T* const data = static_cast<const T*>(constant.get_data_ptr());
+  const std::size_t size = ov::shape_size(constant.get_shape());
+  if (size == 0) return {};
+  const T largest = *std::max_element(data, data + size);
+  if (largest <= static_cast<T>(kInt32Max)) return {};
+  return static_cast<std::uint64_t>(largest);
+}
 
-  template <class T>
-  static std::optional<std::uint64_t> LargestOf(const ov::op::v0::Constant& constant) {
-    const T* const data = static_cast<const T*>(constant.get_data_ptr());
-    const std::size_t size = ov::shape_size(constant.get_shape());
-    if (size == 0) return {};
-    const T largest = *std::max_element(data, data + size);
-    if (largest <= static_cast<T>(kInt32Max)) return {};
-    return static_cast<std::uint64_t>(largest);
-  }
-
-  static std::optional<std::uint64_t> Largest(const ov::op::v0::Constant& constant) {
-    const ov::element::Type& type = constant.get_element_type();
-    if (type == ov::element::u32) return LargestOf<std::uint32_t>(constant);
-    if (type == ov::element::i64) return LargestOf<std::int64_t>(constant);
-    return {};
-  }
-
-  std::unordered_set<const ov::Node*> seen_;  // without a clamped part, as has been found
-};
+std::optional<std::uint64_t> LargestOverInt32(const ov::op::v0::Constant& constant) {
+  const ov::element::Type& type = constant.get_element_type();
+  if (type == ov::element::u32) return LargestOver<std::uint32_t>(constant);
+  if (type == ov::element::i64) return LargestOver<std::int64_t>(constant);
+  return {};
+}
 
 }  // namespace
 
@@ -134,7 +125,16 @@ ConstantValue ValueOf(const ov::Node& node) {
   return value;
 }
 
-bool IsConstant(const ov::Node& node) { return ConstantWalk()(node, kMaxDepth); }
+bool IsConstant(const ov::Node& node) {
+  if (AsConstant(node) != nullptr) return true;
+  Upstream upstream(node);
+  while (const ov::Node* const next = upstream.Next()) {
+    if (AsConstant(*next) != nullptr) continue;
+    if (next->get_input_size() == 0 || DrawsAnew(*next)) return false;
+    upstream.AddInputs(*next, next->get_input_size());
+  }
+  return true;
+}
 
 bool IsDecompressed(const ov::Node& node) {
   if (!IsType(node, "Convert")) return false;
@@ -143,8 +143,19 @@ bool IsDecompressed(const ov::Node& node) {
 }
 
 std::optional<std::uint64_t> ClampedPart(const ov::Node& node) {
-  const bool is_source = node.get_input_size() == 0 && AsConstant(node) == nullptr;
-  return is_source ? std::nullopt : ClampedWalk()(node, kMaxDepth);
+  if (const auto* constant = AsConstant(node)) return LargestOverInt32(*constant);
+  if (node.get_input_size() == 0) return {};
+  Upstream upstream(node);
+  while (const ov::Node* const next = upstream.Next()) {
+    if (const auto* constant = AsConstant(*next)) {
+      const auto part = LargestOverInt32(*constant);
+      if (part.has_value()) return part;
+    } else if (std::strcmp(next->get_type_info().version_id, "extension") != 0) {
+      const std::size_t inputs = next->get_input_size();
+      upstream.AddInputs(*next, HandsOverAll(*next) ? inputs : std::min<std::size_t>(inputs, 1));
+    }
+  }
+  return {};
 }
 
 }  // namespace onnx_philox
