@@ -115,17 +115,21 @@ def seconds(run: Callable[[], None], calls: int) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("library")
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--log2", type=int, nargs="*", default=[10, 16, 20, 24])
+    parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     arguments = parser.parse_args()
     print(f"ONNX Runtime {ort.__version__}; median of {arguments.rounds} pairs")
-    print(f"{'node':10} {'against':18} {'size':>5} {'threads':>7} {'ours':>10} {'GB/s':>6} {'ratio':>6}")
+    columns = ("node", "against", "size", "threads", "ours", "GB/s", "ratio")
+    print("{:10} {:18} {:>5} {:>7} {:>10} {:>6} {:>6}".format(*columns))
     for log2 in arguments.log2:
         size = 1 << log2
         calls = max(1, (1 << 18) // size)
-        for threads in (1, 2):
+        for threads in arguments.threads:
             for name, mine, peer_name, peer in (
                 ("seeds", ours_seeded, "RandomUniform", own),
                 ("state", ours_stateful, "RandomUniform", own),
