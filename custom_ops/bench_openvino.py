@@ -1,9 +1,10 @@
-"""How fast the native extension draws float32 in [0, 1), beside OpenVINO's own RandomUniform on the CPU.
+"""How fast the native extension draws float32, beside OpenVINO's own RandomUniform on the CPU.
 
     python bench_openvino.py LIBRARY [--rounds N] [--threads 1 2]
 
-The shape is a model input on both sides: a node of constants is computed when the model is compiled. In every round each
-model runs in turn, many times if it is short; a ratio is the median over the rounds of their time by ours.
+The shape is a model input on both sides: a node of constants is computed when the model is
+compiled. In every round each model runs in turn, many times if it is short; a ratio is the median
+over the rounds of their time by ours.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ def models(core: ov.Core) -> dict[str, ov.Model]:
 
     def ours(stateful: bool) -> ov.Model:
         inputs = [helper.make_tensor_value_info("shape", TensorProto.INT64, [1])]
-        bounds = [helper.make_tensor(n, TensorProto.FLOAT, [], [v]) for n, v in (("low", 0), ("high", 1))]
+        bounds = [
+            helper.make_tensor(n, TensorProto.FLOAT, [], [v]) for n, v in (("low", 0), ("high", 1))
+        ]
         if stateful:
             inputs.append(helper.make_tensor_value_info("state", TensorProto.UINT32, [6]))
         names = ["values", "next_state"][: 1 + stateful]
@@ -42,8 +45,7 @@ def models(core: ov.Core) -> dict[str, ov.Model]:
             global_seed=7,
         )
         outputs = [
-            helper.make_tensor_value_info(n, t, [None])
-            for n, t in zip(names, types, strict=False)
+            helper.make_tensor_value_info(n, t, [None]) for n, t in zip(names, types, strict=False)
         ]
         graph = helper.make_graph([node], "g", inputs, outputs, initializer=bounds)
         imports = [helper.make_opsetid("", 17), helper.make_opsetid("onnx_philox", 1)]
@@ -98,7 +100,9 @@ def main() -> None:
     core = ov.Core()
     core.add_extension(arguments.library)
     print(f"OpenVINO {ov.__version__}; float32 in [0, 1); medians of {arguments.rounds} rounds")
-    print(f"{'threads':>7} {'elements':>9} {'model':<12} {'us':>10} {'GB/s':>7} {'ratio':>6} {'target':>7}")
+    print(
+        f"{'threads':>7} {'elements':>9} {'model':<12} {'us':>10} {'GB/s':>7} {'ratio':>6} {'target':>7}"
+    )
     for threads in arguments.threads:
         for size, repeats in SIZES.items():
             times = measure(requests(core, threads, size), repeats, arguments.rounds)
@@ -109,8 +113,8 @@ def main() -> None:
                 targets = {**TARGETS, **(TARGETS_STATE if name.endswith("state") else {})}
                 target = targets.get(size) if name != "OpenVINO" else None
                 print(
-                    f"{threads:>7} {size:>9} {name:<12} {median * 1e6:>10.1f} {4 * size / median / 1e9:>7.2f} "
-                    f"{ratio:>6.2f} {'' if target is None else f'{target:.2f}':>7}",
+                    f"{threads:>7} {size:>9} {name:<12} {median * 1e6:>10.1f} "
+                    f"{4 * size / median / 1e9:>7.2f} {ratio:>6.2f} {'' if target is None else f'{target:.2f}':>7}",
                     flush=True,
                 )
 

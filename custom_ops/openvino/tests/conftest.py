@@ -1,8 +1,9 @@
 """The tests of the native OpenVINO extension.
 
-    ONNX_PHILOX_OPENVINO_LIBRARY=.../libonnx_philox_openvino.so ONNX_PHILOX_TESTS=.../tests pytest .
+    export ONNX_PHILOX_OPENVINO_LIBRARY=.../libonnx_philox_openvino.so
+    ONNX_PHILOX_TESTS=.../tests pytest .
 
-`ONNX_PHILOX_TESTS` is the folder of the Python package's tests, whose cases and behaviours are run again here.
+`ONNX_PHILOX_TESTS` is the folder of the Python package's tests, whose cases run again here.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import openvino as ov
 from runtimes import OpenVino
 
@@ -34,11 +35,6 @@ class NativeOpenVino(OpenVino):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model.xml"
             ov.serialize(model, path)
-            # The weights stay mapped from a file that is deleted next.
-            return self.core.read_model(path.read_bytes(), ov.Tensor(_bytes(path.with_suffix(".bin"))))
-
-
-def _bytes(path: Path) -> Any:
-    import numpy as np
-
-    return np.frombuffer(path.read_bytes(), np.uint8).copy()
+            # Not from the files: the weights would stay mapped from one that is deleted next.
+            weights = np.fromfile(path.with_suffix(".bin"), np.uint8)
+            return self.core.read_model(path.read_bytes(), ov.Tensor(weights))

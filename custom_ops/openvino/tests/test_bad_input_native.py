@@ -1,4 +1,4 @@
-"""Bad input to the native operators: refused in the words of the Python package's own list, and the process lives."""
+"""Bad input to the native operators: refused in the words of the Python package's own list."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ import pytest
 
 def meet_all() -> None:
     """Runs every case in this process; prints a line of JSON for each."""
-    from native import native_core
     from test_bad_input import CASES, INPUTS, call_of, model_of
+
+    from native import native_core
 
     core = native_core()
     for operator, what in CASES:
@@ -54,7 +55,6 @@ def test_bad_input_is_refused_in_the_same_words_and_the_process_lives() -> None:
 @pytest.fixture
 def ir(tmp_path: Path) -> str:
     import openvino as ov
-
     from onnx_philox.openvino import random_uniform
 
     node = random_uniform([3], 0.25, 0.75, "f64", 7, 0, np.arange(6, dtype=np.uint32))
@@ -75,7 +75,9 @@ def ir(tmp_path: Path) -> str:
         ("0x1.0000000000000p-2", "0x1p+2000", ["'const_minval' is", "one number of f64"]),
     ],
 )
-def test_edited_ir_is_refused(ir: str, tmp_path: Path, old: str, new: str, texts: list[str]) -> None:
+def test_edited_ir_is_refused(
+    ir: str, tmp_path: Path, old: str, new: str, texts: list[str]
+) -> None:
     from native import native_core
 
     assert old in ir

@@ -1,4 +1,4 @@
-"""The behaviours that the Python operators are tested for, of the native ones: the tests themselves are the same."""
+"""The behaviours that the Python operators are tested for, by the same tests."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ import onnx
 import openvino as ov
 import openvino.utils
 import pytest
-from native import LIBRARY, native_core
-
 from onnx_philox import PhiloxState, graphs, reference
+
+from native import LIBRARY, native_core
 
 EXAMPLES = Path(
     os.environ.get("ONNX_PHILOX_EXAMPLES", Path(__file__).resolve().parents[3] / "examples")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import openvino as ov
 import pytest
-from native import native_core
+from onnx_philox import PhiloxState, graphs, reference
 from openvino import opset8
 
-from onnx_philox import PhiloxState, graphs, reference
+from native import native_core
 
 STATE = PhiloxState(2**100, 5).to_array()
 
