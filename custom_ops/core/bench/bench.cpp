@@ -1,0 +1,184 @@
+// How fast each instruction set fills memory, in GB/s of output, with memset beside it in the same run.
+//
+//   onnx_philox_bench [--isa NAME] [--type NAME] [--log2 N] [--threads N] [--offset BYTES] [--seconds S]
+//
+// Rounds alternate between all the contenders, so that a busy machine slows them alike; the median round is printed.
+// Ratios of one run mean something, figures of two runs do not.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "kernels.h"
+
+namespace {
+
+using onnx_philox::Bounds;
+using onnx_philox::Draw;
+using onnx_philox::Kernels;
+using onnx_philox::OutputType;
+
+using Clock = std::chrono::steady_clock;
+
+struct Case {
+  const char* name;
+  OutputType type;
+  Bounds bounds;
+};
+
+// "unit" is [0, 1), "full" the whole range of the integer type, the others a general range.
+const Case kCases[] = {
+    {"bits", OutputType::kBits, {0, 0}},
+    {"f32-unit", OutputType::kF32, {0, 0x3F800000}},
+    {"f32", OutputType::kF32, {0xC0400000, 0x40E00000}},
+    {"f16-unit", OutputType::kF16, {0, 0x3C00}},
+    {"f16", OutputType::kF16, {0xC200, 0x4700}},
+    {"bf16-unit", OutputType::kBF16, {0, 0x3F80}},
+    {"bf16", OutputType::kBF16, {0xC040, 0x40E0}},
+    {"f64-unit", OutputType::kF64, {0, 0x3FF0000000000000}},
+    {"f64", OutputType::kF64, {0xC008000000000000, 0x401C000000000000}},
+    {"i32-full", OutputType::kI32, {0x80000000, 0x7FFFFFFF}},
+    {"i32", OutputType::kI32, {0xFFFFFFF0, 1000}},
+    {"i64-full", OutputType::kI64, {0x8000000000000000, 0x7FFFFFFFFFFFFFFF}},
+    {"i64-small", OutputType::kI64, {0xFFFFFFFFFFFFFFF0, 1000}},
+    {"i64", OutputType::kI64, {0xFFFFFFFFFFFFFFF0, 1000000007}},
+};
+
+/// A thread that runs what it is given, spinning briefly between jobs: starting one per round would be measured too.
+class Helper {
+ public:
+  Helper() : thread_([this] { Loop(); }) {}
+  ~Helper() {
+    Run(nullptr);
+    thread_.join();
+  }
+  void Run(const std::function<void()>* job) {
+    job_ = job;
+    posted_.fetch_add(1, std::memory_order_release);
+  }
+  void Wait() const {
+    while (done_.load(std::memory_order_acquire) != posted_.load(std::memory_order_relaxed)) {
+    }
+  }
+
+ private:
+  void Loop() {
+    for (unsigned seen = 0;;) {
+      while (posted_.load(std::memory_order_acquire) == seen) {
+      }
+      ++seen;
+      if (job_ == nullptr) return;
+      (*job_)();
+      done_.store(seen, std::memory_order_release);
+    }
+  }
+  const std::function<void()>* job_ = nullptr;
+  std::atomic<unsigned> posted_{0}, done_{0};
+  std::thread thread_;
+};
+
+struct Contender {
+  std::string name;
+  double words;  // per output byte
+  std::function<void(std::size_t begin, std::size_t end)> fill;  // bytes
+  std::vector<double> seconds;
+};
+
+double Time(const Contender& contender, std::size_t bytes, unsigned repeats, Helper* helper) {
+  const auto start = Clock::now();
+  for (unsigned i = 0; i < repeats; ++i) {
+    if (helper == nullptr) {
+      contender.fill(0, bytes);
+    } else {
+      const std::function<void()> job = [&] { contender.fill(bytes / 2, bytes); };
+      helper->Run(&job);
+      contender.fill(0, bytes / 2);
+      helper->Wait();
+    }
+  }
+  return std::chrono::duration<double>(Clock::now() - start).count() / repeats;
+}
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string only_isa, only_type;
+  int only_log2 = -1, only_threads = 0;
+  std::size_t offset = 0;
+  double budget = 0.25;  // seconds per contender
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string flag = argv[i];
+    if (flag == "--isa") only_isa = argv[i + 1];
+    if (flag == "--type") only_type = argv[i + 1];
+    if (flag == "--log2") only_log2 = std::atoi(argv[i + 1]);
+    if (flag == "--threads") only_threads = std::atoi(argv[i + 1]);
+    if (flag == "--offset") offset = static_cast<std::size_t>(std::atoi(argv[i + 1]));
+    if (flag == "--seconds") budget = std::atof(argv[i + 1]);
+  }
+
+  for (const int log2 : only_log2 >= 0 ? std::vector<int>{only_log2} : std::vector<int>{10, 16, 20, 24, 26}) {
+    const std::size_t bytes = std::size_t{4} << log2;  // 2^log2 elements of four bytes; other types: as many bytes
+    std::unique_ptr<unsigned char[]> memory(new unsigned char[bytes + 256]);
+    unsigned char* const aligned =
+        memory.get() + (64 - reinterpret_cast<std::uintptr_t>(memory.get()) % 64) % 64;
+    unsigned char* const out = aligned + offset;
+    std::memset(aligned, 1, bytes + 128);
+
+    for (const int threads : {1, 2}) {
+      if (only_threads != 0 && threads != only_threads) continue;
+      std::unique_ptr<Helper> helper(threads == 2 ? new Helper : nullptr);
+
+      std::vector<Contender> contenders;
+      contenders.push_back({"memset", 0.0,
+                            [=](std::size_t begin, std::size_t end) { std::memset(out + begin, 0x5A, end - begin); },
+                            {}});
+      for (int k = 0; const Kernels* kernels = onnx_philox::KernelsAt(k); ++k) {
+        if (!kernels->available() || (!only_isa.empty() && only_isa != kernels->name)) continue;
+        for (const Case& c : kCases) {
+          if (!only_type.empty() && only_type != c.name) continue;
+          const unsigned size = ElementSize(c.type);
+          const Draw draw{onnx_philox::Derive({}, 42, 0), c.type, c.bounds, out};
+          contenders.push_back({std::string(kernels->name) + " " + c.name,
+                                static_cast<double>(WordsPerElement(c.type)) / size,
+                                [=](std::size_t begin, std::size_t end) {
+                                  Fill(*kernels, draw, begin / size, end / size);
+                                },
+                                {}});
+        }
+      }
+
+      const double once = Time(contenders.back(), bytes, 1, helper.get());
+      const unsigned repeats = static_cast<unsigned>(std::max(1.0, std::min(20000.0, 0.002 / once)));
+      const auto end = Clock::now() + std::chrono::duration<double>(budget * static_cast<double>(contenders.size()));
+      do {
+        for (Contender& contender : contenders) {
+          contender.seconds.push_back(Time(contender, bytes, repeats, helper.get()));
+        }
+      } while (Clock::now() < end || contenders[0].seconds.size() < 5);
+
+      std::printf("2^%d words' bytes, %d thread(s), %zu rounds of %u\n", log2, threads, contenders[0].seconds.size(),
+                  repeats);
+      for (const Contender& contender : contenders) {
+        const double seconds = Median(contender.seconds);
+        std::printf("  %-18s %8.2f GB/s %8.2f Gwords/s %12.0f ns\n", contender.name.c_str(),
+                    static_cast<double>(bytes) / seconds * 1e-9,
+                    static_cast<double>(bytes) * contender.words / seconds * 1e-9, seconds * 1e9);
+      }
+    }
+  }
+  return 0;
+}

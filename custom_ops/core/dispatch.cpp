@@ -1,0 +1,146 @@
+// The choice of kernels, and the entry point that calls them.
+#include <cstdlib>
+#include <cstring>
+
+#include "float_environment.h"
+#include "kernel_sets.h"
+#include "kernels.h"
+
+#if ONNX_PHILOX_HAVE_AVX512 || ONNX_PHILOX_HAVE_AVX2
+#if defined(_MSC_VER)
+#include <intrin.h>
+#else
+#include <cpuid.h>
+#endif
+#endif
+
+namespace onnx_philox {
+
+namespace {
+
+/// Every instruction set, best first. The only list: selection, errors and tests read it.
+const Kernels* const kKernels[] = {
+#if ONNX_PHILOX_HAVE_AVX512
+    &kAvx512Kernels,
+#endif
+#if ONNX_PHILOX_HAVE_AVX2
+    &kAvx2Kernels,
+#endif
+#if ONNX_PHILOX_HAVE_NEON
+    &kNeonKernels,
+#endif
+    &kScalarKernels,
+};
+
+/// The least work to hand to another thread, in generator words, and what pieces are cut to a multiple of: at most 64
+/// bytes times 16 in every type, so that pieces keep the alignment of the whole.
+constexpr std::uint64_t kLeastWords = std::uint64_t{1} << 14;
+constexpr std::uint64_t kStepElements = 1024;
+
+#if ONNX_PHILOX_HAVE_AVX512 || ONNX_PHILOX_HAVE_AVX2
+
+struct Registers {
+  std::uint32_t eax, ebx, ecx, edx;
+};
+
+Registers Cpuid(std::uint32_t leaf) {
+#if defined(_MSC_VER)
+  int r[4];
+  __cpuidex(r, static_cast<int>(leaf), 0);
+  return Registers{static_cast<std::uint32_t>(r[0]), static_cast<std::uint32_t>(r[1]),
+                   static_cast<std::uint32_t>(r[2]), static_cast<std::uint32_t>(r[3])};
+#else
+  Registers r{};
+  __cpuid_count(leaf, 0, r.eax, r.ebx, r.ecx, r.edx);
+  return r;
+#endif
+}
+
+/// Which register files the operating system saves; without asking, a feature bit means nothing.
+std::uint64_t SavedRegisters() {
+#if defined(_MSC_VER)
+  return _xgetbv(0);
+#else
+  std::uint32_t low, high;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return static_cast<std::uint64_t>(high) << 32 | low;
+#endif
+}
+
+bool HasFeatures(std::uint32_t leaf7_ebx, std::uint64_t saved) {
+  constexpr std::uint32_t kOsXsave = 1u << 27, kAvx = 1u << 28, kF16c = 1u << 29;
+  if (Cpuid(0).eax < 7) return false;
+  if ((~Cpuid(1).ecx & (kOsXsave | kAvx | kF16c)) != 0) return false;
+  return (~Cpuid(7).ebx & leaf7_ebx) == 0 && (~SavedRegisters() & saved) == 0;
+}
+
+#endif
+
+std::string AvailableNames() {
+  std::string names;
+  for (const Kernels* kernels : kKernels) {
+    if (!kernels->available()) continue;
+    if (!names.empty()) names += ", ";
+    names += kernels->name;
+  }
+  return names;
+}
+
+Selection Unusable(const char* name, const char* why) {
+  return Selection{nullptr, std::string("ONNX_PHILOX_ISA is \"") + name + "\", which " + why + "; available here: " +
+                                AvailableNames() + ". Set it to one of these, or unset it to use the first"};
+}
+
+}  // namespace
+
+#if ONNX_PHILOX_HAVE_AVX512
+bool HasAvx512() {
+  constexpr std::uint32_t kF = 1u << 16, kDq = 1u << 17, kBw = 1u << 30, kVl = 1u << 31;
+  return HasFeatures(kF | kDq | kBw | kVl, 0xE6);  // XMM, YMM, mask registers, both parts of the ZMM
+}
+#endif
+#if ONNX_PHILOX_HAVE_AVX2
+bool HasAvx2() {
+  return HasFeatures(1u << 5, 0x06);  // XMM, YMM
+}
+#endif
+
+const Kernels* KernelsAt(int index) {
+  constexpr int kCount = static_cast<int>(sizeof(kKernels) / sizeof(kKernels[0]));
+  return index >= 0 && index < kCount ? kKernels[index] : nullptr;
+}
+
+Selection SelectKernels(const char* name) {
+  const bool any = name == nullptr || *name == '\0';
+  for (const Kernels* kernels : kKernels) {
+    if (!any && std::strcmp(name, kernels->name) != 0) continue;
+    if (kernels->available()) return Selection{kernels, std::string()};
+    if (!any) return Unusable(name, "this processor or operating system does not support");
+  }
+  return Unusable(name, "names no instruction set of this build");
+}
+
+const Selection& ActiveKernels() {
+  static const Selection selection = SelectKernels(std::getenv("ONNX_PHILOX_ISA"));
+  return selection;
+}
+
+void Fill(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end) {
+  if (begin >= end) return;
+  unsigned char* const out = static_cast<unsigned char*>(draw.out) + begin * ElementSize(draw.type);
+  const Piece piece{draw.state, draw.type, draw.bounds, begin, end, out};
+  const FloatEnvironment environment;
+  kernels.fill(piece);
+}
+
+Split SplitDraw(OutputType type, std::uint64_t elements, std::uint64_t max_pieces) {
+  const std::uint64_t least = kLeastWords / WordsPerElement(type);
+  std::uint64_t pieces = elements / least;
+  if (pieces > max_pieces) pieces = max_pieces;
+  if (pieces <= 1) return Split{1, elements};
+  std::uint64_t step = elements / pieces + (elements % pieces != 0 ? 1 : 0);
+  step = (step + kStepElements - 1) / kStepElements * kStepElements;
+  return Split{elements / step + (elements % step != 0 ? 1 : 0), step};
+}
+
+}  // namespace onnx_philox

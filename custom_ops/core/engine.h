@@ -1,0 +1,290 @@
+// The fill algorithm, written once over an instruction set's primitives.
+//
+// An instruction set is a struct `Isa` in an anonymous namespace with
+//   Lane      the register a generator word lives in, one block per lane; bits above a word may hold anything
+//   Product   the 64-bit products of one multiplication of a Lane
+//   Words     a register of words in stream order; also a register of output
+//   kBlocks   blocks per group: what one step of the algorithm makes
+//   kWords    Words registers per group (even)
+//   kGroups   groups computed side by side, to hide the latency of the multiplications
+// and static functions over them; kernels_scalar.cpp is the plainest example. Instruction set and conversion rule are
+// template parameters, so the conversion happens in registers and memory is written once.
+//
+// Internal: included only by the kernels_*.cpp files, where every template argument has internal linkage. Nothing here
+// may have external linkage (see philox.h).
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels.h"
+#include "output.h"
+#include "philox.h"
+#include "rules.h"
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#define ONNX_PHILOX_INLINE __forceinline
+#define ONNX_PHILOX_NOINLINE __declspec(noinline)
+#define ONNX_PHILOX_UNROLL
+#else
+#define ONNX_PHILOX_INLINE inline __attribute__((always_inline))
+#define ONNX_PHILOX_NOINLINE __attribute__((noinline))
+#if defined(__clang__)
+#define ONNX_PHILOX_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define ONNX_PHILOX_UNROLL _Pragma("GCC unroll 16")
+#endif
+#endif
+
+namespace onnx_philox {
+
+/// What every group of a run shares. A run is a stretch of blocks that differ in word 0 of the counter only, which lets
+/// the halves of rounds 0 and 1 that see no other word be computed once, as scalars.
+template <class Isa>
+struct Schedule {
+  using Lane = typename Isa::Lane;
+
+  Lane multiplier0 = Isa::SplatLane(kMultiplier0);
+  Lane multiplier2 = Isa::SplatLane(kMultiplier2);
+  Lane key0[kRounds], key1[kRounds];  // of rounds 2 to 9; 0 and 1 are in the constants below
+  Lane round0_word2;                  // round 0: word 3 and the key, to go into word 2
+  Lane round1_word0, round1_word2;    // round 1: word 1, the high product of word 0 and the key
+  Lane round1_word3;                  // the low product of word 0
+
+  explicit Schedule(std::uint64_t key) {
+    ONNX_PHILOX_UNROLL
+    for (int round = 2; round < kRounds; ++round) {
+      key0[round] = Isa::SplatLane(RoundKey0(key, round));
+      key1[round] = Isa::SplatLane(RoundKey1(key, round));
+    }
+  }
+
+  /// For the run that `counter` is in.
+  void BeginRun(Counter counter, std::uint64_t key) {
+    const std::uint64_t p2 = MultiplyWide(kMultiplier2, Low32(counter.high));
+    const std::uint32_t word0 = High32(p2) ^ High32(counter.low) ^ RoundKey0(key, 0);
+    const std::uint64_t p0 = MultiplyWide(kMultiplier0, word0);
+    round0_word2 = Isa::SplatLane(High32(counter.high) ^ RoundKey1(key, 0));
+    round1_word0 = Isa::SplatLane(Low32(p2) ^ RoundKey0(key, 1));
+    round1_word2 = Isa::SplatLane(High32(p0) ^ RoundKey1(key, 1));
+    round1_word3 = Isa::SplatLane(Low32(p0));
+  }
+};
+
+/// Bytes that `Rule` makes of one group.
+template <class Isa, class Rule>
+constexpr unsigned GroupBytes() {
+  return Isa::kWords * static_cast<unsigned>(sizeof(typename Isa::Words)) / (Rule::kNarrow ? 2 : 1);
+}
+
+/// Bytes that `Rule` makes of one block.
+template <class Isa, class Rule>
+constexpr unsigned BlockBytes() {
+  return GroupBytes<Isa, Rule>() / Isa::kBlocks;
+}
+
+/// From this many bytes on, stores are aligned first: across a cache line they cost more, but so does the head.
+constexpr unsigned kWorthAligning = 4096;
+
+/// kGroups groups to `out`. `products` are those of word 0 in round 0.
+template <class Isa, class Rule, int kGroups>
+ONNX_PHILOX_INLINE void EmitGroups(const Schedule<Isa>& schedule, const typename Isa::Product (&products)[kGroups],
+                                   const Rule& rule, unsigned char* out) {
+  using Lane = typename Isa::Lane;
+  using Product = typename Isa::Product;
+  using Words = typename Isa::Words;
+
+  Lane c0[kGroups], c1[kGroups], c2[kGroups], c3[kGroups];
+  ONNX_PHILOX_UNROLL
+  for (int g = 0; g < kGroups; ++g) {
+    const Lane word2 = Isa::Xor(Isa::High(products[g]), schedule.round0_word2);
+    const Product p2 = Isa::Multiply(word2, schedule.multiplier2);
+    c0[g] = Isa::Xor(Isa::High(p2), schedule.round1_word0);
+    c1[g] = Isa::Low(p2);
+    c2[g] = Isa::Xor(Isa::Low(products[g]), schedule.round1_word2);
+    c3[g] = schedule.round1_word3;
+  }
+  ONNX_PHILOX_UNROLL
+  for (int round = 2; round < kRounds - 1; ++round) {
+    ONNX_PHILOX_UNROLL
+    for (int g = 0; g < kGroups; ++g) {
+      const Product p0 = Isa::Multiply(c0[g], schedule.multiplier0);
+      const Product p2 = Isa::Multiply(c2[g], schedule.multiplier2);
+      c0[g] = Isa::Xor3(Isa::High(p2), c1[g], schedule.key0[round]);
+      c1[g] = Isa::Low(p2);
+      c2[g] = Isa::Xor3(Isa::High(p0), c3[g], schedule.key1[round]);
+      c3[g] = Isa::Low(p0);
+    }
+  }
+  ONNX_PHILOX_UNROLL
+  for (int g = 0; g < kGroups; ++g) {
+    // The last round also brings the words into stream order.
+    const Product p0 = Isa::Multiply(c0[g], schedule.multiplier0);
+    const Product p2 = Isa::Multiply(c2[g], schedule.multiplier2);
+    Words words[Isa::kWords];
+    Isa::template Finish<Rule::kSwapped>(p0, p2, c1[g], c3[g], schedule.key0[kRounds - 1],
+                                         schedule.key1[kRounds - 1], words);
+    unsigned char* const group = out + static_cast<unsigned>(g) * GroupBytes<Isa, Rule>();
+    ONNX_PHILOX_UNROLL
+    for (unsigned i = 0; i < Isa::kWords; i += (Rule::kNarrow ? 2 : 1)) {
+      Words result;
+      if constexpr (Rule::kNarrow) {
+        result = rule(words[i], words[i + 1]);
+      } else {
+        result = rule(words[i]);
+      }
+      Isa::Store(group + i * sizeof(Words) / (Rule::kNarrow ? 2 : 1), result);
+    }
+  }
+}
+
+/// The products of word 0 in round 0 for the group that begins at counter word `word0`. Lanes past 2^32 hold wrong ones;
+/// they belong to the next run and are never written.
+template <class Isa>
+ONNX_PHILOX_INLINE typename Isa::Product FirstProduct(const Schedule<Isa>& schedule, std::uint32_t word0) {
+  return Isa::Multiply(Isa::CountLanes(word0), schedule.multiplier0);
+}
+
+/// `bytes` bytes from byte `skip` of the group at `word0`.
+template <class Isa, class Rule>
+ONNX_PHILOX_INLINE void EmitPart(const Schedule<Isa>& schedule, std::uint32_t word0, const Rule& rule, unsigned skip,
+                                 std::uint64_t bytes, unsigned char* out) {
+  alignas(64) unsigned char group[GroupBytes<Isa, Rule>()];
+  const typename Isa::Product products[1] = {FirstProduct(schedule, word0)};
+  EmitGroups<Isa, Rule, 1>(schedule, products, rule, group);
+  std::memcpy(out, group + skip, static_cast<std::size_t>(bytes));
+}
+
+/// Whole groups from `word0` on to `out`; gives back how many bytes were written.
+template <class Isa, class Rule>
+ONNX_PHILOX_INLINE std::uint64_t EmitWhole(const Schedule<Isa>& schedule, std::uint32_t word0, const Rule& rule,
+                                           std::uint64_t bytes, unsigned char* out) {
+  using Product = typename Isa::Product;
+  constexpr unsigned kBytes = GroupBytes<Isa, Rule>();
+  unsigned char* const begin = out;
+  std::uint64_t groups = bytes / kBytes;
+
+  if (groups >= Isa::kGroups) {
+    // A product of a later group is an addition away: (c + n) * m = c * m + n * m, below 2^64 within a run.
+    Product products[Isa::kGroups];
+    ONNX_PHILOX_UNROLL
+    for (unsigned g = 0; g < Isa::kGroups; ++g) products[g] = FirstProduct(schedule, word0 + g * Isa::kBlocks);
+    const Product step = Isa::SplatProduct(MultiplyWide(kMultiplier0, Isa::kGroups * Isa::kBlocks));
+    do {
+      EmitGroups<Isa, Rule, Isa::kGroups>(schedule, products, rule, out);
+      ONNX_PHILOX_UNROLL
+      for (unsigned g = 0; g < Isa::kGroups; ++g) products[g] = Isa::AddProduct(products[g], step);
+      out += Isa::kGroups * kBytes;
+      word0 += Isa::kGroups * Isa::kBlocks;
+      groups -= Isa::kGroups;
+    } while (groups >= Isa::kGroups);
+  }
+  for (; groups > 0; --groups) {
+    const Product products[1] = {FirstProduct(schedule, word0)};
+    EmitGroups<Isa, Rule, 1>(schedule, products, rule, out);
+    out += kBytes;
+    word0 += Isa::kBlocks;
+  }
+  return static_cast<std::uint64_t>(out - begin);
+}
+
+/// `bytes` bytes of one run, from byte `skip` of the block at `word0`.
+template <class Isa, class Rule>
+ONNX_PHILOX_INLINE void FillRun(const Schedule<Isa>& schedule, std::uint32_t word0, const Rule& rule, unsigned skip,
+                                std::uint64_t bytes, unsigned char* out) {
+  constexpr unsigned kBlockBytes = BlockBytes<Isa, Rule>();
+  constexpr unsigned kAlignment = sizeof(typename Isa::Words);
+  static_assert(kAlignment <= GroupBytes<Isa, Rule>() && kBlockBytes <= GroupBytes<Isa, Rule>(), "one group holds the head");
+
+  // The head: the rest of a block begun, then blocks up to an aligned address. Where no block begins at one (`out` is
+  // at an odd multiple of something smaller), stores stay unaligned.
+  unsigned head = skip == 0 ? 0 : kBlockBytes - skip;
+  const unsigned beyond = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(out) + head) % kAlignment;
+  if (beyond != 0 && beyond % kBlockBytes == 0 && bytes >= kWorthAligning) head += kAlignment - beyond;
+  if (head > bytes) head = static_cast<unsigned>(bytes);
+  if (head > 0) {
+    EmitPart<Isa>(schedule, word0, rule, skip, head, out);
+    word0 += (skip + head) / kBlockBytes;
+    out += head;
+    bytes -= head;
+  }
+
+  const std::uint64_t whole = EmitWhole<Isa>(schedule, word0, rule, bytes, out);
+  if (whole < bytes) {
+    word0 += static_cast<std::uint32_t>(whole / kBlockBytes);
+    EmitPart<Isa>(schedule, word0, rule, 0, bytes - whole, out + whole);
+  }
+}
+
+/// A piece, cut where word 0 of the counter wraps: inside a run no vector ever sees a carry.
+template <class Isa, class Rule>
+ONNX_PHILOX_NOINLINE void FillPiece(const Piece& piece, const Rule rule) {
+  constexpr unsigned kBlockBytes = BlockBytes<Isa, Rule>();
+  constexpr unsigned kPerBlock = kWordsPerBlock / Rule::kWordsPerElement;
+  constexpr unsigned kElementBytes = kBlockBytes / kPerBlock;
+
+  Counter counter = Add(piece.state.counter, piece.begin / kPerBlock);
+  unsigned skip = static_cast<unsigned>(piece.begin % kPerBlock) * kElementBytes;
+  std::uint64_t bytes = (piece.end - piece.begin) * kElementBytes;
+  unsigned char* out = static_cast<unsigned char*>(piece.out);
+
+  Schedule<Isa> schedule(piece.state.key);
+  for (;;) {
+    schedule.BeginRun(counter, piece.state.key);
+    const std::uint64_t run_blocks = (std::uint64_t{1} << 32) - Low32(counter.low);
+    const std::uint64_t run_bytes = run_blocks * kBlockBytes - skip;
+    const std::uint64_t now = bytes < run_bytes ? bytes : run_bytes;
+    FillRun<Isa>(schedule, Low32(counter.low), rule, skip, now, out);
+    bytes -= now;
+    if (bytes == 0) return;
+    out += now;
+    counter = Add(counter, run_blocks);
+    skip = 0;
+  }
+}
+
+/// Picks the rule that the bounds allow. In the environment of float_environment.h, through a pointer.
+template <class Isa>
+void FillAny(const Piece& piece) {
+  const std::uint64_t low = piece.bounds.minval, high = piece.bounds.maxval;
+  switch (piece.type) {
+    case OutputType::kBits:
+      return FillPiece<Isa>(piece, BitsRule<Isa>());
+    case OutputType::kF32: {
+      const float minval = F32FromBits(low), width = WidthF32(low, high);
+      if (width == 1.0f && minval == 0.0f) return FillPiece<Isa>(piece, F32UnitRule<Isa>());
+      return FillPiece<Isa>(piece, F32Rule<Isa>(width, minval));
+    }
+    case OutputType::kF16: {
+      const float minval = F32FromF16(low), width = WidthF16(low, high);
+      if (width == 1.0f && minval == 0.0f) return FillPiece<Isa>(piece, F16UnitRule<Isa>());
+      return FillPiece<Isa>(piece, F16Rule<Isa>(width, minval));
+    }
+    case OutputType::kBF16: {
+      const float minval = F32FromBF16(low), width = WidthBF16(low, high);
+      if (width == 1.0f && minval == 0.0f) return FillPiece<Isa>(piece, BF16UnitRule<Isa>());
+      return FillPiece<Isa>(piece, typename Isa::BF16(width, minval));
+    }
+    case OutputType::kF64: {
+      const double minval = F64FromBits(low), width = WidthF64(low, high);
+      if (width == 1.0 && minval == 0.0) return FillPiece<Isa>(piece, F64UnitRule<Isa>());
+      return FillPiece<Isa>(piece, F64Rule<Isa>(width, minval));
+    }
+    case OutputType::kI32: {
+      const std::uint32_t minval = static_cast<std::uint32_t>(low);
+      const std::uint32_t width = static_cast<std::uint32_t>(high) - minval;
+      if (width > std::uint32_t{1} << 31) return FillPiece<Isa>(piece, I32WideRule<Isa>(width, minval));
+      return FillPiece<Isa>(piece, I32Rule<Isa>(width, minval));
+    }
+    case OutputType::kI64: {
+      const std::uint64_t width = high - low;
+      if (width > std::uint64_t{1} << 63) return FillPiece<Isa>(piece, I64WideRule<Isa>(width, low));
+      if (width > std::uint64_t{1} << 16) {
+        return FillPiece<Isa>(piece, I64Rule<Isa, typename Isa::Remainder64>(width, low));
+      }
+      return FillPiece<Isa>(piece, I64Rule<Isa, typename Isa::SmallRemainder64>(width, low));
+    }
+  }
+}
+
+}  // namespace onnx_philox

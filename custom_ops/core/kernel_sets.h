@@ -1,0 +1,42 @@
+// The inventory of instruction sets: which are compiled in, their kernels, and what each asks of the processor.
+//
+// To add one: a kernels_<name>.cpp, three lines here, one in dispatch.cpp's list, one in CMakeLists.txt.
+#pragma once
+
+#include "kernels.h"
+
+#if defined(__x86_64__) || defined(_M_X64)
+// A compiler that cannot target one of these (CMake asks it) is told so with -DONNX_PHILOX_HAVE_...=0.
+#ifndef ONNX_PHILOX_HAVE_AVX512
+#define ONNX_PHILOX_HAVE_AVX512 1
+#endif
+#ifndef ONNX_PHILOX_HAVE_AVX2
+#define ONNX_PHILOX_HAVE_AVX2 1
+#endif
+#else
+#define ONNX_PHILOX_HAVE_AVX512 0
+#define ONNX_PHILOX_HAVE_AVX2 0
+#endif
+
+#if (defined(__aarch64__) && !defined(__AARCH64EB__)) || defined(_M_ARM64)
+#define ONNX_PHILOX_HAVE_NEON 1
+#else
+#define ONNX_PHILOX_HAVE_NEON 0
+#endif
+
+namespace onnx_philox {
+
+#if ONNX_PHILOX_HAVE_AVX512
+extern const Kernels kAvx512Kernels;
+bool HasAvx512();
+#endif
+#if ONNX_PHILOX_HAVE_AVX2
+extern const Kernels kAvx2Kernels;
+bool HasAvx2();
+#endif
+#if ONNX_PHILOX_HAVE_NEON
+extern const Kernels kNeonKernels;
+#endif
+extern const Kernels kScalarKernels;
+
+}  // namespace onnx_philox

@@ -1,0 +1,83 @@
+// The core's public interface: fill memory with a draw, whole or in pieces, with the best kernels the processor has.
+//
+//   const Selection& selection = ActiveKernels();
+//   if (selection.kernels == nullptr) return selection.error;             // ONNX_PHILOX_ISA names something unusable
+//   Draw draw{Derive(state, global_seed, op_seed), OutputType::kF32, bounds, out};
+//   std::string error = CheckBounds(draw.type, draw.bounds);              // once, before the first Fill
+//   Fill(*selection.kernels, draw, 0, elements);                          // or pieces of it, from any threads
+//   State next = Advance(state, draw.type, elements);
+//
+// Nothing here throws (but for std::bad_alloc while composing an error text), allocates memory that grows with the
+// output, keeps state between calls, or is affected by the caller's floating-point settings.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "output.h"
+#include "state.h"
+
+namespace onnx_philox {
+
+/// One draw. Its elements are a function of the state, the type and the bounds alone; element i is written at
+/// `out` + i * ElementSize(type). `out` may have any alignment; 64 is the fastest, 16 nearly as fast.
+struct Draw {
+  State state;  ///< where to draw: what Derive returns
+  OutputType type;
+  Bounds bounds;
+  void* out;
+};
+
+/// A part of a draw, as a kernel gets it.
+struct Piece {
+  State state;  ///< of the draw: element 0 begins at this counter
+  OutputType type;
+  Bounds bounds;
+  std::uint64_t begin;  ///< the first element to write
+  std::uint64_t end;    ///< one past the last; greater than begin
+  void* out;            ///< where element `begin` goes
+};
+
+/// The kernels of one instruction set.
+struct Kernels {
+  const char* name;         ///< what ONNX_PHILOX_ISA calls it
+  const char* description;  ///< the processor features it needs
+  bool (*available)();      ///< whether this processor and operating system have them
+  void (*fill)(const Piece& piece);
+};
+
+/// Kernels, or the reason why there are none.
+struct Selection {
+  const Kernels* kernels;  ///< null on an error
+  std::string error;       ///< empty without one
+};
+
+/// Every instruction set compiled in, best first; `index` from 0; null past the end. Not all need be available.
+const Kernels* KernelsAt(int index);
+
+/// The kernels called `name`, or the best available if `name` is null or empty.
+Selection SelectKernels(const char* name);
+
+/// What ONNX_PHILOX_ISA asks for, read once per process at the first call.
+const Selection& ActiveKernels();
+
+/// Why these bounds are no range of `type`, as a sentence without a subject ("has minval nan ..."); empty if they are.
+/// Floats: finite, minval <= maxval, and maxval - minval finite in the type. Integers: minval < maxval.
+std::string CheckBounds(OutputType type, const Bounds& bounds);
+
+/// Writes elements [begin, end) of `draw`, exactly these bytes, each once. The bits do not depend on how a draw is cut,
+/// on the thread, or on the kernels. The bounds must have passed CheckBounds. Stores go through
+/// the caches: non-temporal ones were never faster, and up to 14% slower, from 2^22 to 2^27 words (Zen 4).
+void Fill(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end);
+
+/// How to cut a draw for a thread pool: piece i is [i * step, min((i + 1) * step, elements)).
+struct Split {
+  std::uint64_t pieces;
+  std::uint64_t step;
+};
+
+/// At most `max_pieces` pieces (1 or more), each large enough to be worth handing to another thread, cut where a piece
+/// keeps the alignment of the whole. One piece means: do it on the calling thread.
+Split SplitDraw(OutputType type, std::uint64_t elements, std::uint64_t max_pieces);
+
+}  // namespace onnx_philox

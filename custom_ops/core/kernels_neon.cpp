@@ -1,0 +1,135 @@
+// Kernels for NEON (64-bit ARM, where every processor has it).
+//
+// A lane is 32 bits wide: four blocks a register, and a product is two registers of 64-bit lanes.
+#include "kernel_sets.h"
+
+#if ONNX_PHILOX_HAVE_NEON
+#include <arm_neon.h>
+
+#include "engine.h"
+
+namespace onnx_philox {
+namespace {
+
+struct Neon {
+  using Lane = uint32x4_t;
+  using Words = uint32x4_t;
+  struct Product {
+    uint64x2_t blocks01, blocks23;
+  };
+  static constexpr unsigned kBlocks = 4, kWords = 4, kGroups = 2;
+
+  static Lane SplatLane(std::uint32_t x) { return vdupq_n_u32(x); }
+  static Product SplatProduct(std::uint64_t x) { return Product{vdupq_n_u64(x), vdupq_n_u64(x)}; }
+  static Lane CountLanes(std::uint32_t n) {
+    const std::uint32_t lanes[4] = {0, 1, 2, 3};
+    return vaddq_u32(vdupq_n_u32(n), vld1q_u32(lanes));
+  }
+  static Product Multiply(Lane a, Lane b) {
+    return Product{vmull_u32(vget_low_u32(a), vget_low_u32(b)), vmull_high_u32(a, b)};
+  }
+  static Product AddProduct(Product a, Product b) {
+    return Product{vaddq_u64(a.blocks01, b.blocks01), vaddq_u64(a.blocks23, b.blocks23)};
+  }
+  static Lane High(Product p) { return vuzp2q_u32(U32(p.blocks01), U32(p.blocks23)); }
+  static Lane Low(Product p) { return vuzp1q_u32(U32(p.blocks01), U32(p.blocks23)); }
+  static Lane Xor(Lane a, Lane b) { return veorq_u32(a, b); }
+  static Lane Xor3(Lane a, Lane b, Lane c) { return veorq_u32(a, veorq_u32(b, c)); }
+
+  /// Four registers of one word of four blocks become four blocks.
+  template <bool kSwapped>
+  static void Finish(Product p0, Product p2, Lane c1, Lane c3, Lane key0, Lane key1, Words (&words)[kWords]) {
+    const Lane w0 = Xor3(High(p2), c1, key0), w1 = Low(p2), w2 = Xor3(High(p0), c3, key1), w3 = Low(p0);
+    const uint64x2_t first01 = U64(kSwapped ? vzip1q_u32(w1, w0) : vzip1q_u32(w0, w1));
+    const uint64x2_t first23 = U64(kSwapped ? vzip2q_u32(w1, w0) : vzip2q_u32(w0, w1));
+    const uint64x2_t second01 = U64(kSwapped ? vzip1q_u32(w3, w2) : vzip1q_u32(w2, w3));
+    const uint64x2_t second23 = U64(kSwapped ? vzip2q_u32(w3, w2) : vzip2q_u32(w2, w3));
+    words[0] = U32(vzip1q_u64(first01, second01));
+    words[1] = U32(vzip2q_u64(first01, second01));
+    words[2] = U32(vzip1q_u64(first23, second23));
+    words[3] = U32(vzip2q_u64(first23, second23));
+  }
+
+  static void Store(unsigned char* out, Words x) { vst1q_u8(out, vreinterpretq_u8_u32(x)); }
+
+  static Words Splat32(std::uint32_t x) { return vdupq_n_u32(x); }
+  static Words Splat64(std::uint64_t x) { return U32(vdupq_n_u64(x)); }
+  static Words And(Words a, Words b) { return vandq_u32(a, b); }
+  static Words MaskOr(Words x, Words mask, Words bits) { return vorrq_u32(vandq_u32(x, mask), bits); }
+
+  static Words AddF32(Words a, Words b) { return Int(vaddq_f32(F32(a), F32(b))); }
+  static Words SubtractF32(Words a, Words b) { return Int(vsubq_f32(F32(a), F32(b))); }
+  static Words MultiplyF32(Words a, Words b) { return Int(vmulq_f32(F32(a), F32(b))); }
+  static Words AddF64(Words a, Words b) { return Int(vaddq_f64(F64(a), F64(b))); }
+  static Words SubtractF64(Words a, Words b) { return Int(vsubq_f64(F64(a), F64(b))); }
+  static Words MultiplyF64(Words a, Words b) { return Int(vmulq_f64(F64(a), F64(b))); }
+
+  static float16x4_t ToF16(Words x) { return vcvt_f16_f32(F32(x)); }
+  static Words RoundToF16(Words x) { return Int(vcvt_f32_f16(ToF16(x))); }
+  static Words NarrowToF16(Words a, Words b) {
+    return vreinterpretq_u32_u16(vcombine_u16(vreinterpret_u16_f16(ToF16(a)), vreinterpret_u16_f16(ToF16(b))));
+  }
+  struct RoundBF16 {
+    Words half = Splat32(0x7FFFu), one = Splat32(1);
+    Words operator()(Words x) const {
+      return vaddq_u32(vaddq_u32(x, half), vandq_u32(vshrq_n_u32(x, 16), one));
+    }
+  };
+  static Words NarrowToUpperHalves(Words a, Words b) {
+    return vreinterpretq_u32_u16(vuzp2q_u16(vreinterpretq_u16_u32(a), vreinterpretq_u16_u32(b)));
+  }
+
+  using BF16 = BF16Rule<Neon>;
+
+  static Words Add32(Words a, Words b) { return vaddq_u32(a, b); }
+  static Words Subtract32(Words a, Words b) { return vsubq_u32(a, b); }
+  static Words MultiplyLow32(Words a, Words b) { return vmulq_u32(a, b); }
+  static Words MultiplyHigh32(Words a, Words b) { return High(Multiply(a, b)); }
+  /// x >= limit ? x - limit : x. A difference below zero wraps to more than x.
+  static Words SubtractIfNotBelow32(Words x, Words limit) { return vminq_u32(x, vsubq_u32(x, limit)); }
+  static Words Add64(Words a, Words b) { return U32(vaddq_u64(U64(a), U64(b))); }
+  static Words Subtract64(Words a, Words b) { return U32(vsubq_u64(U64(a), U64(b))); }
+  static Words SubtractIfNotBelow64(Words x, Words limit) {
+    const uint64x2_t not_below = vcgeq_u64(U64(x), U64(limit));
+    return U32(vsubq_u64(U64(x), vandq_u64(not_below, U64(limit))));
+  }
+  /// x < 0 ? x + limit : x.
+  static Words AddIfNegative64(Words x, Words limit) {
+    const uint64x2_t negative = vcltzq_s64(vreinterpretq_s64_u32(x));
+    return U32(vaddq_u64(U64(x), vandq_u64(negative, U64(limit))));
+  }
+  static Words IntegerToF64(Words x) { return Int(vcvtq_f64_u64(U64(x))); }
+  static Words SmallIntegerToF64(Words x) { return IntegerToF64(x); }
+  static Words NearestInteger64(Words x) { return U32(vcvtnq_u64_f64(F64(x))); }
+  static Words MultiplyLow64(Words a, Words b) {
+    // low * low + ((low * high + high * low) << 32); the cross products are needed modulo 2^32 only.
+    const uint32x4_t cross = vmulq_u32(a, vrev64q_u32(b));
+    const uint64x2_t high = vshlq_n_u64(vpaddlq_u32(cross), 32);
+    return U32(vmlal_u32(high, vmovn_u64(U64(a)), vmovn_u64(U64(b))));
+  }
+  static Words MultiplySmall64(Words a, Words b) { return MultiplyLow64(a, b); }
+  /// high * two32 + low of x = high * 2^32 + low.
+  static Words FoldHigh64(Words x, Words two32) {
+    const uint64x2_t low = vandq_u64(U64(x), vdupq_n_u64(0xFFFFFFFFu));
+    return U32(vmlal_u32(low, vshrn_n_u64(U64(x), 32), vmovn_u64(U64(two32))));
+  }
+  using Remainder64 = FloatRemainder64<Neon>;
+  using SmallRemainder64 = SmallFloatRemainder64<Neon>;
+
+ private:
+  static uint32x4_t U32(uint64x2_t x) { return vreinterpretq_u32_u64(x); }
+  static uint64x2_t U64(uint32x4_t x) { return vreinterpretq_u64_u32(x); }
+  static float32x4_t F32(Words x) { return vreinterpretq_f32_u32(x); }
+  static float64x2_t F64(Words x) { return vreinterpretq_f64_u32(x); }
+  static Words Int(float32x4_t x) { return vreinterpretq_u32_f32(x); }
+  static Words Int(float64x2_t x) { return vreinterpretq_u32_f64(x); }
+};
+
+bool Always() { return true; }
+
+}  // namespace
+
+const Kernels kNeonKernels = {"neon", "NEON, any 64-bit ARM processor", Always, FillAny<Neon>};
+
+}  // namespace onnx_philox
+#endif

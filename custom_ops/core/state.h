@@ -1,0 +1,28 @@
+// States: to and from the six words of a state tensor, the state a call draws from, and the state after it.
+#pragma once
+
+#include <cstdint>
+
+#include "output.h"
+#include "philox.h"
+
+namespace onnx_philox {
+
+constexpr int kStateWords = 6;
+
+/// `words` is [c0, c1, c2, c3, k0, k1], least significant word first in both numbers.
+State StateFromWords(const std::uint32_t words[kStateWords]);
+void StateToWords(const State& state, std::uint32_t words[kStateWords]);
+
+/// The state that a call with these seeds draws from: key + global_seed modulo 2^64, counter + op_seed * 2^64 modulo
+/// 2^128. Seeds are attributes of an operator and never negative there; no seed given is 0.
+State Derive(const State& state, std::int64_t global_seed, std::int64_t op_seed);
+
+/// Blocks that `elements` elements use: the last block's unused words are dropped.
+std::uint64_t BlocksUsed(OutputType type, std::uint64_t elements);
+
+/// The next state: `state` moved past `elements` elements. Call it on the state that came in, not on the derived one:
+/// the seeds are not folded into a next state.
+State Advance(const State& state, OutputType type, std::uint64_t elements);
+
+}  // namespace onnx_philox

@@ -1,0 +1,60 @@
+// A node of the domain, as ONNX Runtime runs it: what is known of it at load, and one call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "kernels.h"
+#include "operators.h"
+#include "ort_api.h"
+
+namespace onnx_philox {
+
+/// Made when a session is created, from the attributes and whatever of the inputs is known by then; constant inputs are
+/// read and checked here and not looked at again. Frozen afterwards: sessions run one kernel from many threads at once.
+class Kernel {
+ public:
+  Kernel(const Operator& op, const OrtApi* api, const Kernels& kernels) : op_(op), api_(*api), kernels_(kernels) {}
+
+  /// Null, or the error.
+  OrtStatus* Load(const OrtKernelInfo* info);
+  OrtStatus* Compute(OrtKernelContext* context) const;
+
+  const OrtApi* api() const { return &api_; }
+
+ private:
+  /// What one call draws and where its parts come from; at load, what is known of it.
+  struct Call {
+    State state = {};
+    Dimensions dimensions;
+    Bounds bounds = {};
+    std::int64_t state_dimension[kMaxRank] = {kStateWords};  ///< the next state's shape is the state's
+    std::size_t state_rank = 1;
+  };
+
+  enum class Source {
+    kLeftOut,   ///< not connected
+    kConstant,  ///< read at load
+    kRun,       ///< read in each call
+  };
+
+  OrtStatus* LoadInput(const OrtKernelInfo* info, int index, std::string* error);
+  /// Reads a value and checks it; an error of ours goes into `error`, one of ONNX Runtime's is returned.
+  OrtStatus* ReadValue(const OrtValue* value, int index, Call* call, std::string* error) const;
+  /// Checks what is known of input `index`, and puts a value that is known into `call`.
+  std::string Check(int index, const Known& known, Call* call) const;
+  OrtStatus* Refuse(const std::string& error) const;
+
+  const Operator& op_;
+  const OrtApi& api_;
+  const Kernels& kernels_;
+  Attributes attributes_;
+  Source source_[4] = {};
+  bool range_is_known_ = false;  ///< and checked
+  bool has_values_ = true;
+  bool has_next_state_ = false;
+  Call loaded_;  ///< the constant parts
+};
+
+}  // namespace onnx_philox

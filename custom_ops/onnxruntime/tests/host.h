@@ -1,0 +1,332 @@
+// A stand-in for ONNX Runtime: the table of ort_api.h over plain C++ data, so that the library runs under sanitizers,
+// meets inputs that ONNX Runtime would refuse before it, and sees every call into the table fail.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ort_api.h"
+
+struct OrtStatus {
+  OrtErrorCode code;
+  std::string text;
+};
+
+struct OrtTensorTypeAndShapeInfo {
+  OrtElementType type = ORT_TYPE_UNDEFINED;
+  std::vector<std::int64_t> dimensions;
+};
+
+struct OrtTypeInfo {
+  OrtTensorTypeAndShapeInfo tensor;
+};
+
+struct OrtValue {
+  static constexpr std::size_t kGuard = 64;
+  OrtTensorTypeAndShapeInfo info;
+  std::vector<unsigned char> memory;  // the data between two guards
+  void* data() { return memory.data() + kGuard; }
+};
+
+struct OrtCustomOpDomain {
+  std::string name;
+  std::vector<const OrtCustomOp*> ops;
+};
+
+struct OrtSessionOptions {
+  std::vector<const OrtCustomOpDomain*> domains;
+};
+
+struct Attribute {
+  enum class Kind { kInteger, kFloat, kText, kIntegers, kFloats };
+  explicit Attribute(Kind kind_given = Kind::kInteger) : kind(kind_given) {}
+  Kind kind;
+  std::int64_t integer = 0;
+  float number = 0;
+  std::string text;
+  std::vector<std::int64_t> integers;
+  std::vector<float> numbers;
+};
+
+struct NodeInput {
+  std::string name;  // empty: left out
+  OrtValue* value;
+  bool is_constant;
+  bool has_known_shape;
+};
+
+struct OrtKernelInfo {
+  std::map<std::string, Attribute> attributes;
+  std::vector<NodeInput> inputs;
+  std::vector<std::string> outputs;
+};
+
+struct OrtKernelContext {
+  std::vector<const OrtValue*> inputs;
+  std::vector<OrtValue> outputs;
+  std::vector<OrtElementType> output_types;
+  unsigned threads = 1;
+};
+
+namespace host {
+
+constexpr unsigned char kPoison = 0xCA;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 20;  // of an output; more is refused like a failed allocation
+
+inline std::atomic<long> live{0};         // statuses, infos and domains not released
+inline thread_local long calls_left = -1;  // after how many calls one fails; below 0: never
+
+inline OrtStatus* Make(OrtErrorCode code, std::string text) {
+  ++live;
+  return new OrtStatus{code, std::move(text)};
+}
+
+/// The injected failure, once, or null.
+inline OrtStatus* Injected() {
+  if (calls_left < 0) return nullptr;
+  return calls_left-- == 0 ? Make(ORT_FAIL, "injected") : nullptr;
+}
+
+inline std::size_t SizeOf(OrtElementType type) {
+  switch (type) {
+    case ORT_TYPE_UINT8:
+    case ORT_TYPE_INT8:
+    case ORT_TYPE_BOOL:
+      return 1;
+    case ORT_TYPE_UINT16:
+    case ORT_TYPE_INT16:
+    case ORT_TYPE_FLOAT16:
+    case ORT_TYPE_BFLOAT16:
+      return 2;
+    case ORT_TYPE_FLOAT:
+    case ORT_TYPE_INT32:
+    case ORT_TYPE_UINT32:
+      return 4;
+    default:
+      return 8;
+  }
+}
+
+inline void Shape(OrtValue* value, OrtElementType type, std::vector<std::int64_t> dimensions) {
+  std::size_t elements = 1;
+  for (std::int64_t d : dimensions) elements *= static_cast<std::size_t>(d);
+  value->info.type = type;
+  value->info.dimensions = std::move(dimensions);
+  value->memory.assign(elements * SizeOf(type) + 2 * OrtValue::kGuard, kPoison);
+}
+
+inline bool GuardsHold(const OrtValue& value) {
+  for (std::size_t i = 0; i < OrtValue::kGuard && !value.memory.empty(); ++i) {
+    if (value.memory[i] != kPoison || value.memory[value.memory.size() - 1 - i] != kPoison) return false;
+  }
+  return true;
+}
+
+template <class T>
+OrtStatus* List(const std::vector<T>& values, T* out, std::size_t* count) {
+  if (out != nullptr && *count < values.size()) return Make(ORT_INVALID_ARGUMENT, "too small");
+  if (out != nullptr) std::copy(values.begin(), values.end(), out);
+  *count = values.size();
+  return nullptr;
+}
+
+inline OrtStatus* Text(const std::string& text, char* out, std::size_t* bytes) {
+  if (out != nullptr && *bytes < text.size() + 1) return Make(ORT_INVALID_ARGUMENT, "too small");
+  if (out != nullptr) text.copy(out, text.size()), out[text.size()] = '\0';
+  *bytes = text.size() + 1;
+  return nullptr;
+}
+
+inline const Attribute* Find(const OrtKernelInfo* info, const char* name, Attribute::Kind kind) {
+  const auto found = info->attributes.find(name);
+  return found != info->attributes.end() && found->second.kind == kind ? &found->second : nullptr;
+}
+
+inline const OrtApi* Api() {
+  static const OrtApi api = [] {
+    OrtApi a = {};
+    a.CreateStatus = [](OrtErrorCode code, const char* text) { return Make(code, text); };
+    a.GetErrorCode = [](const OrtStatus* status) { return status->code; };
+    a.GetErrorMessage = [](const OrtStatus* status) { return status->text.c_str(); };
+    a.ReleaseStatus = [](OrtStatus* status) {
+      if (status != nullptr) --live;
+      delete status;
+    };
+    a.CreateCustomOpDomain = [](const char* name, OrtCustomOpDomain** domain) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      ++live;
+      *domain = new OrtCustomOpDomain{name, {}};
+      return nullptr;
+    };
+    a.CustomOpDomain_Add = [](OrtCustomOpDomain* domain, const OrtCustomOp* op) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      domain->ops.push_back(op);
+      return nullptr;
+    };
+    a.ReleaseCustomOpDomain = [](OrtCustomOpDomain* domain) {
+      --live;
+      delete domain;
+    };
+    a.AddCustomOpDomain = [](OrtSessionOptions* options, OrtCustomOpDomain* domain) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      options->domains.push_back(domain);
+      return nullptr;
+    };
+    a.KernelInfoGetAttribute_int64 = [](const OrtKernelInfo* info, const char* name, std::int64_t* out) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      const Attribute* found = Find(info, name, Attribute::Kind::kInteger);
+      if (found == nullptr) return Make(ORT_FAIL, "no such attribute");
+      *out = found->integer;
+      return nullptr;
+    };
+    a.KernelInfoGetAttribute_float = [](const OrtKernelInfo* info, const char* name, float* out) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      const Attribute* found = Find(info, name, Attribute::Kind::kFloat);
+      if (found == nullptr) return Make(ORT_FAIL, "no such attribute");
+      *out = found->number;
+      return nullptr;
+    };
+    a.KernelInfoGetAttribute_string = [](const OrtKernelInfo* info, const char* name, char* out, std::size_t* bytes) {
+      if (OrtStatus* status = Injected()) return status;
+      const Attribute* found = Find(info, name, Attribute::Kind::kText);
+      return found == nullptr ? Make(ORT_FAIL, "no such attribute") : Text(found->text, out, bytes);
+    };
+    a.KernelInfoGetAttributeArray_int64 = [](const OrtKernelInfo* info, const char* name, std::int64_t* out,
+                                             std::size_t* count) {
+      if (OrtStatus* status = Injected()) return status;
+      const Attribute* found = Find(info, name, Attribute::Kind::kIntegers);
+      return found == nullptr ? Make(ORT_FAIL, "no such attribute") : List(found->integers, out, count);
+    };
+    a.KernelInfoGetAttributeArray_float = [](const OrtKernelInfo* info, const char* name, float* out,
+                                             std::size_t* count) {
+      if (OrtStatus* status = Injected()) return status;
+      const Attribute* found = Find(info, name, Attribute::Kind::kFloats);
+      return found == nullptr ? Make(ORT_FAIL, "no such attribute") : List(found->numbers, out, count);
+    };
+    a.KernelInfo_GetInputCount = [](const OrtKernelInfo* info, std::size_t* count) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      *count = info->inputs.size();
+      return nullptr;
+    };
+    a.KernelInfo_GetOutputCount = [](const OrtKernelInfo* info, std::size_t* count) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      *count = info->outputs.size();
+      return nullptr;
+    };
+    a.KernelInfo_GetInputName = [](const OrtKernelInfo* info, std::size_t i, char* out, std::size_t* bytes) {
+      if (OrtStatus* status = Injected()) return status;
+      return Text(info->inputs.at(i).name, out, bytes);
+    };
+    a.KernelInfo_GetOutputName = [](const OrtKernelInfo* info, std::size_t i, char* out, std::size_t* bytes) {
+      if (OrtStatus* status = Injected()) return status;
+      return Text(info->outputs.at(i), out, bytes);
+    };
+    a.KernelInfo_GetInputTypeInfo = [](const OrtKernelInfo* info, std::size_t i, OrtTypeInfo** type) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      const NodeInput& input = info->inputs.at(i);
+      ++live;
+      *type = new OrtTypeInfo{input.value->info};
+      if (!input.has_known_shape) (*type)->tensor.dimensions.clear();
+      return nullptr;
+    };
+    a.ReleaseTypeInfo = [](OrtTypeInfo* type) {
+      --live;
+      delete type;
+    };
+    a.CastTypeInfoToTensorInfo = [](const OrtTypeInfo* type, const OrtTensorTypeAndShapeInfo** tensor) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      *tensor = &type->tensor;
+      return nullptr;
+    };
+    a.KernelInfoGetConstantInput_tensor = [](const OrtKernelInfo* info, std::size_t i, int* is_constant,
+                                             const OrtValue** value) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      *is_constant = info->inputs.at(i).is_constant;
+      *value = *is_constant ? info->inputs[i].value : nullptr;
+      return nullptr;
+    };
+    a.GetTensorTypeAndShape = [](const OrtValue* value, OrtTensorTypeAndShapeInfo** info) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      ++live;
+      *info = new OrtTensorTypeAndShapeInfo(value->info);
+      return nullptr;
+    };
+    a.ReleaseTensorTypeAndShapeInfo = [](OrtTensorTypeAndShapeInfo* info) {
+      --live;
+      delete info;
+    };
+    a.GetTensorElementType = [](const OrtTensorTypeAndShapeInfo* info, OrtElementType* type) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      *type = info->type;
+      return nullptr;
+    };
+    a.GetDimensionsCount = [](const OrtTensorTypeAndShapeInfo* info, std::size_t* rank) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      *rank = info->dimensions.size();
+      return nullptr;
+    };
+    a.GetDimensions = [](const OrtTensorTypeAndShapeInfo* info, std::int64_t* out, std::size_t rank) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      for (std::size_t i = 0; i < std::min(rank, info->dimensions.size()); ++i) out[i] = info->dimensions[i];
+      return nullptr;
+    };
+    a.GetTensorMutableData = [](OrtValue* value, void** data) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      *data = value->data();
+      return nullptr;
+    };
+    a.KernelContext_GetInput = [](const OrtKernelContext* context, std::size_t i, const OrtValue** value) {
+      if (OrtStatus* status = Injected()) return status;
+      *value = context->inputs.at(i);
+      return static_cast<OrtStatus*>(nullptr);
+    };
+    a.KernelContext_GetOutput = [](OrtKernelContext* context, std::size_t i, const std::int64_t* dimensions,
+                                   std::size_t rank, OrtValue** value) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      std::int64_t elements = 1;
+      for (std::size_t d = 0; d < rank; ++d) {
+        if (dimensions[d] != 0 && elements > kMostElements / dimensions[d]) return Make(ORT_FAIL, "host: no memory");
+        elements *= dimensions[d];
+      }
+      *value = &context->outputs.at(i);
+      Shape(*value, context->output_types.at(i), std::vector<std::int64_t>(dimensions, dimensions + rank));
+      return nullptr;
+    };
+    a.KernelContext_ParallelFor = [](const OrtKernelContext* context, void (*function)(void*, std::size_t),
+                                     std::size_t total, std::size_t, void* data) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      std::atomic<std::size_t> next{0};
+      const auto work = [&] {
+        for (std::size_t i; (i = next++) < total;) function(data, i);
+      };
+      std::vector<std::thread> threads;
+      for (unsigned t = 1; t < context->threads; ++t) threads.emplace_back(work);
+      work();
+      for (std::thread& thread : threads) thread.join();
+      return nullptr;
+    };
+    return a;
+  }();
+  return &api;
+}
+
+inline const OrtApiBase* Base() {
+  static const OrtApiBase base = {
+      [](std::uint32_t version) { return version <= ONNX_PHILOX_ORT_API_VERSION ? Api() : nullptr; },
+      [] { return "1.17.0"; }};
+  return &base;
+}
+
+/// An ONNX Runtime before the API version that the library needs.
+inline const OrtApiBase* OldBase() {
+  static const OrtApiBase base = {[](std::uint32_t version) { return version <= 16 ? Api() : nullptr; },
+                                  [] { return "1.16.3"; }};
+  return &base;
+}
+
+}  // namespace host

@@ -1,0 +1,445 @@
+// The library in the stand-in for ONNX Runtime of host.h: known answers, threads, failing calls, random nodes.
+//
+//   test_host LIBRARY [SECONDS]    random nodes for so many seconds (1); for sanitizer builds and as a fuzzer
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "check.h"
+#include "host.h"
+#include "kernels.h"
+#include "operators.h"
+
+namespace {
+
+using namespace onnx_philox;
+using RegisterFunction = OrtStatus*(OrtSessionOptions*, const OrtApiBase*);
+
+/// A status's text, and the status released; empty for none.
+std::string Take(OrtStatus* status) {
+  if (status == nullptr) return std::string();
+  const std::string text = host::Api()->GetErrorMessage(status);
+  host::Api()->ReleaseStatus(status);
+  return text.empty() ? "an error without text" : text;
+}
+
+OrtValue Value(OrtElementType type, std::vector<std::int64_t> dimensions, const void* data, std::size_t bytes) {
+  OrtValue value;
+  host::Shape(&value, type, std::move(dimensions));
+  const std::size_t room = value.memory.size() - 2 * OrtValue::kGuard;
+  if (bytes > 0) std::memcpy(value.data(), data, std::min(bytes, room));
+  return value;
+}
+
+template <class T>
+OrtValue Vector(OrtElementType type, const std::vector<T>& values) {
+  return Value(type, {static_cast<std::int64_t>(values.size())}, values.data(), values.size() * sizeof(T));
+}
+
+Attribute Integer(std::int64_t value) {
+  Attribute attribute(Attribute::Kind::kInteger);
+  attribute.integer = value;
+  return attribute;
+}
+
+Attribute Text(const char* value) {
+  Attribute attribute(Attribute::Kind::kText);
+  attribute.text = value;
+  return attribute;
+}
+
+/// A node with its values, ready to be loaded and run.
+struct Node {
+  explicit Node(const OrtCustomOp* of) : op(of) {}
+
+  const OrtCustomOp* op;
+  std::map<std::string, Attribute> attributes;
+  std::vector<OrtValue> values;
+  std::vector<bool> left_out, constant, known_shape;
+  std::vector<std::string> outputs = {"values", "next_state"};
+  OrtElementType output_type = ORT_TYPE_UINT32;
+
+  void Add(OrtValue value, bool is_constant = false, bool has_known_shape = false) {
+    values.push_back(std::move(value));
+    left_out.push_back(false);
+    constant.push_back(is_constant);
+    known_shape.push_back(has_known_shape);
+  }
+
+  OrtKernelInfo Info() {
+    OrtKernelInfo info;
+    info.attributes = attributes;
+    info.outputs = outputs;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      info.inputs.push_back({left_out[i] ? "" : "in", &values[i], constant[i], known_shape[i]});
+    }
+    return info;
+  }
+
+  OrtKernelContext Context(unsigned threads) {
+    OrtKernelContext context;
+    for (std::size_t i = 0; i < values.size(); ++i) context.inputs.push_back(left_out[i] ? nullptr : &values[i]);
+    context.outputs.resize(2);
+    context.output_types = {output_type, ORT_TYPE_UINT32};
+    context.threads = threads;
+    return context;
+  }
+};
+
+/// Loads and runs a node; the error, or empty.
+std::string Run(Node& node, OrtKernelContext* context) {
+  OrtKernelInfo info = node.Info();
+  void* kernel = nullptr;
+  std::string error = Take(node.op->CreateKernelV2(node.op, host::Api(), &info, &kernel));
+  if (error.empty()) {
+    error = Take(node.op->KernelComputeV2(kernel, context));
+    node.op->KernelDestroy(kernel);
+  } else {
+    check::That(kernel == nullptr, "a kernel beside the error %s", error.c_str());
+  }
+  return error;
+}
+
+Node Generator(const OrtCustomOp* op, std::vector<std::int64_t> shape, std::vector<std::uint32_t> state) {
+  Node node(op);
+  node.Add(Vector(ORT_TYPE_UINT32, state));
+  node.Add(Vector(ORT_TYPE_INT64, shape));
+  return node;
+}
+
+Node Uniform(const OrtCustomOp* op, std::vector<std::int64_t> shape, float minval, float maxval) {
+  Node node(op);
+  node.attributes["output_type"] = Text("f32");
+  node.attributes["op_seed"] = Integer(10);
+  node.attributes["global_seed"] = Integer(150);
+  node.Add(Vector(ORT_TYPE_INT64, shape), true);
+  node.Add(Value(ORT_TYPE_FLOAT, {}, &minval, sizeof(minval)), true);
+  node.Add(Value(ORT_TYPE_FLOAT, {1}, &maxval, sizeof(maxval)), true);
+  node.output_type = ORT_TYPE_FLOAT;
+  return node;
+}
+
+void TestDeclarations(const OrtCustomOp* generator, const OrtCustomOp* uniform) {
+  for (const OrtCustomOp* op : {generator, uniform}) {
+    check::That(op->version == ONNX_PHILOX_ORT_API_VERSION, "the operator's version");
+    check::That(op->CreateKernelV2 != nullptr && op->KernelComputeV2 != nullptr, "the kernel's functions");
+    check::That(op->GetOutputTypeCount(op) == 2, "outputs of %s", op->GetName(op));
+    check::That(op->GetOutputCharacteristic(op, 1) == ORT_OPTIONAL, "next_state is optional");
+    check::That(op->GetOutputType(op, 1) == ORT_TYPE_UINT32, "next_state is uint32");
+  }
+  check::That(generator->GetInputTypeCount(generator) == 2, "inputs of RandomGenerator");
+  check::That(uniform->GetInputTypeCount(uniform) == 4, "inputs of RandomUniform");
+  check::That(uniform->GetInputCharacteristic(uniform, 3) == ORT_OPTIONAL, "state is optional in RandomUniform");
+  check::That(uniform->GetInputCharacteristic(uniform, 2) == ORT_REQUIRED, "maxval is required");
+}
+
+/// OpenVINO's documented example 1, and the first of Random123's known answers.
+void TestKnownAnswers(const OrtCustomOp* generator, const OrtCustomOp* uniform) {
+  Node node = Uniform(uniform, {3, 3}, 0, 1);
+  OrtKernelContext context = node.Context(1);
+  check::That(Run(node, &context).empty(), "the documented example is refused");
+  const double documented[9] = {0.7011236,  0.30539632, 0.93931055, 0.9456035, 0.11694777,
+                                0.50770056, 0.5197197,  0.22727466, 0.991374};
+  const float* const values = static_cast<const float*>(context.outputs[0].data());
+  for (int i = 0; i < 9; ++i) check::That(std::fabs(values[i] - documented[i]) < 1e-7, "value %d is %.9g", i, values[i]);
+  check::That(static_cast<std::uint32_t*>(context.outputs[1].data())[0] == 3, "the next state's counter");
+
+  node = Generator(generator, {4}, {0, 0, 0, 0, 0, 0});
+  context = node.Context(1);
+  check::That(Run(node, &context).empty(), "the known answer is refused");
+  const std::uint32_t known[4] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
+  check::That(std::memcmp(context.outputs[0].data(), known, sizeof(known)) == 0, "Random123's first known answer");
+}
+
+/// Every call into the table fails once, in loading and in running: the failure comes back, and nothing is left over.
+void TestEveryCallMayFail(const OrtCustomOp* generator, const OrtCustomOp* uniform) {
+  for (int which = 0; which < 3; ++which) {
+    for (long n = 0;; ++n) {
+      Node node = which == 0 ? Generator(generator, {40000}, {1, 2, 3, 4, 5, 6}) : Uniform(uniform, {40000}, 0, 1);
+      if (which == 2) node.constant.assign(3, false);
+      OrtKernelContext context = node.Context(2);
+      const long live = host::live;
+      host::calls_left = n;
+      const std::string error = Run(node, &context);
+      const bool was_injected = host::calls_left < 0;
+      host::calls_left = -1;
+      check::That(host::live == live, "%ld objects left over after call %ld of node %d failed", host::live - live, n,
+                  which);
+      if (!was_injected) {
+        check::That(error.empty(), "without a failure: %s", error.c_str());
+        check::That(n > 15, "only %ld calls", n);
+        break;
+      }
+    }
+  }
+}
+
+void TestEightThreadsRunOneKernel(const OrtCustomOp* generator) {
+  Node node = Generator(generator, {0}, {1, 2, 3, 4, 5, 6});
+  OrtKernelInfo info = node.Info();
+  void* kernel = nullptr;
+  check::That(node.op->CreateKernelV2(node.op, host::Api(), &info, &kernel) == nullptr, "not loaded");
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (std::uint32_t t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::uint32_t i = 0; i < 20; ++i) {
+        const bool is_bad = (t + i) % 3 == 0;
+        const std::int64_t length = is_bad ? -1 - static_cast<std::int64_t>(t) : 20000 + t * 100 + i;
+        const std::uint32_t words[6] = {i, 0, 0, 0, t, 0};
+        Node mine = Generator(generator, {length}, {words, words + 6});
+        OrtKernelContext context = mine.Context(2);
+        const std::string error = Take(generator->KernelComputeV2(kernel, &context));
+        if (is_bad) {
+          if (error.find("[" + std::to_string(length) + "]") == std::string::npos) ++wrong;
+          continue;
+        }
+        std::vector<std::uint32_t> expected(static_cast<std::size_t>(length));
+        const Draw draw{StateFromWords(words), OutputType::kBits, {}, expected.data()};
+        Fill(*SelectKernels("scalar").kernels, draw, 0, expected.size());
+        if (!error.empty() || std::memcmp(context.outputs[0].data(), expected.data(), expected.size() * 4) != 0) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  generator->KernelDestroy(kernel);
+  check::That(wrong == 0, "%d wrong answers", wrong.load());
+}
+
+/// Nodes of random attributes, types, ranks, dimensions and values, right ones and wrong ones.
+class Fuzzer {
+ public:
+  Fuzzer(const OrtCustomOp* generator, const OrtCustomOp* uniform, std::uint64_t seed)
+      : generator_(generator), uniform_(uniform), random_(seed) {}
+
+  void Step() {
+    const bool is_uniform = Chance(2);
+    Node node(is_uniform ? uniform_ : generator_);
+    const char* const types[] = {"i32", "i64", "f16", "bf16", "f32", "f64", "f8", "", "F32"};
+    const OrtElementType onnx_types[] = {ORT_TYPE_INT32,    ORT_TYPE_INT64, ORT_TYPE_FLOAT16,
+                                         ORT_TYPE_BFLOAT16, ORT_TYPE_FLOAT, ORT_TYPE_DOUBLE};
+    const std::size_t type = Chance(30) ? 6 + Below(3) : Below(6);
+    const OrtElementType bound_type = type < 6 ? onnx_types[type] : ORT_TYPE_FLOAT;
+    if (is_uniform) {
+      if (!Chance(50)) node.attributes["output_type"] = Text(types[type]);
+      node.output_type = bound_type;
+    } else if (Chance(4)) {
+      node.attributes["type"] = Text(Chance(8) ? "mt19937" : "philox4x32_10");
+    }
+    for (const char* name : {"global_seed", "op_seed"}) {
+      if (Chance(2)) node.attributes[name] = RandomSeed();
+    }
+    const auto add = [&](OrtValue value) { node.Add(std::move(value), Chance(2), Chance(2)); };
+    if (!is_uniform) add(RandomState());
+    add(RandomShape());
+    if (is_uniform) {
+      add(RandomBound(bound_type));
+      add(RandomBound(bound_type));
+      if (!Chance(3)) add(RandomState());
+    }
+    if (Chance(20)) node.left_out[Below(node.left_out.size())] = true;
+    if (Chance(40)) node.values.pop_back(), node.left_out.pop_back();
+    if (Chance(8)) node.outputs.pop_back();
+    if (Chance(20)) node.outputs[0].clear();
+
+    OrtKernelContext context = node.Context(1 + static_cast<unsigned>(Below(3)));
+    const long live = host::live;
+    const std::string error = Run(node, &context);
+    check::That(host::live == live, "%ld objects left over", host::live - live);
+    for (const OrtValue& output : context.outputs) check::That(host::GuardsHold(output), "written past an output");
+    if (error == "host: no memory") return;
+    if (!error.empty()) {
+      ++refused;
+      const bool is_whole = error.find(is_uniform ? "RandomUniform: " : "RandomGenerator: ") == 0 &&
+                            error.find("; allowed: ") != std::string::npos && error.back() == '.';
+      check::That(is_whole, "an error without its four parts: %s", error.c_str());
+      return;
+    }
+    ++accepted;
+    Compare(node, &context, is_uniform, type);
+  }
+
+  unsigned long accepted = 0, refused = 0;
+
+ private:
+  std::uint64_t Below(std::uint64_t n) { return random_() % n; }
+  bool Chance(std::uint64_t one_in) { return Below(one_in) == 0; }
+
+  Attribute RandomSeed() {
+    switch (Below(24)) {
+      case 0:
+        return Integer(-1);
+      case 1:
+        return Integer(std::numeric_limits<std::int64_t>::min());
+      case 2:
+        return Text("7");
+      case 3: {
+        Attribute attribute(Attribute::Kind::kFloat);
+        attribute.number = 1.5f;
+        return attribute;
+      }
+      case 4: {
+        Attribute attribute(Attribute::Kind::kIntegers);
+        attribute.integers = {1, 2};
+        return attribute;
+      }
+      case 5: {
+        Attribute attribute(Attribute::Kind::kFloats);
+        attribute.numbers = {0.25f};
+        return attribute;
+      }
+      default:
+        return Integer(static_cast<std::int64_t>(random_() >> 1 >> Below(63)));
+    }
+  }
+
+  OrtElementType RandomType(OrtElementType usual) {
+    return Chance(25) ? static_cast<OrtElementType>(Below(22)) : usual;
+  }
+
+  OrtValue RandomState() {
+    std::vector<std::int64_t> dimensions(1 + Below(Chance(10) ? 12 : 4), 1);
+    dimensions.back() = 6;
+    if (Chance(15)) dimensions[Below(dimensions.size())] = static_cast<std::int64_t>(Below(9));
+    if (Chance(25)) dimensions.clear();
+    return Filled(RandomType(ORT_TYPE_UINT32), std::move(dimensions));
+  }
+
+  OrtValue RandomShape() {
+    const bool is_narrow = Chance(3);
+    std::vector<std::int64_t> entries(Below(Chance(10) ? 12 : 4));
+    for (std::int64_t& entry : entries) {
+      entry = static_cast<std::int64_t>(Below(40));
+      if (Chance(12)) entry = static_cast<std::int64_t>(random_());
+      if (Chance(12)) entry = static_cast<std::int64_t>(Below(40000));
+      if (Chance(20)) entry = -1;
+      if (Chance(20)) entry = 0;
+    }
+    const OrtElementType usual = is_narrow ? ORT_TYPE_INT32 : ORT_TYPE_INT64;
+    const OrtElementType type = RandomType(usual);
+    if (type != usual) return Filled(type, {static_cast<std::int64_t>(entries.size())});
+    OrtValue value;
+    if (is_narrow) {
+      value = Vector(type, std::vector<std::int32_t>(entries.begin(), entries.end()));
+    } else {
+      value = Vector(type, entries);
+    }
+    if (Chance(20)) value.info.dimensions.insert(value.info.dimensions.begin(), 1);
+    if (Chance(20) && entries.size() == 1) value.info.dimensions.clear();
+    return value;
+  }
+
+  OrtValue RandomBound(OrtElementType type) {
+    std::vector<std::int64_t> dimensions(Below(2), 1);
+    if (Chance(20)) dimensions.assign(Below(12), static_cast<std::int64_t>(Below(3)));
+    OrtValue value = Filled(RandomType(type), std::move(dimensions));
+    if (Chance(3)) std::memset(value.data(), 0, value.memory.size() - 2 * OrtValue::kGuard);
+    return value;
+  }
+
+  /// Random bytes: of floats, that makes NaNs and infinities too.
+  OrtValue Filled(OrtElementType type, std::vector<std::int64_t> dimensions) {
+    OrtValue value;
+    host::Shape(&value, type, std::move(dimensions));
+    unsigned char* const data = static_cast<unsigned char*>(value.data());
+    for (std::size_t i = 0; i < value.memory.size() - 2 * OrtValue::kGuard; ++i) {
+      data[i] = static_cast<unsigned char>(random_());
+    }
+    return value;
+  }
+
+  /// The outputs against the core's plain C++ kernels.
+  void Compare(Node& node, OrtKernelContext* context, bool is_uniform, std::size_t type) {
+    const OutputType outputs[] = {OutputType::kI32,  OutputType::kI64, OutputType::kF16,
+                                  OutputType::kBF16, OutputType::kF32, OutputType::kF64};
+    const OutputType output = is_uniform ? outputs[type] : OutputType::kBits;
+    std::uint32_t words[kStateWords] = {};
+    OrtValue* const state = is_uniform ? (node.values.size() > 3 && !node.left_out[3] ? &node.values[3] : nullptr)
+                                       : &node.values[0];
+    if (state != nullptr) std::memcpy(words, state->data(), sizeof(words));
+    const auto seed = [&](const char* name) { return node.attributes.count(name) ? node.attributes[name].integer : 0; };
+    const State derived = Derive(StateFromWords(words), seed("global_seed"), seed("op_seed"));
+    Bounds bounds = {};
+    if (is_uniform) {
+      std::memcpy(&bounds.minval, node.values[1].data(), ElementSize(output));
+      std::memcpy(&bounds.maxval, node.values[2].data(), ElementSize(output));
+    }
+    OrtValue& shape = node.values[is_uniform ? 0 : 1];
+    std::uint64_t elements = 1;
+    for (std::int64_t i = 0; i < shape.info.dimensions[0]; ++i) {
+      elements *= shape.info.type == ORT_TYPE_INT32
+                      ? static_cast<std::uint64_t>(static_cast<std::int32_t*>(shape.data())[i])
+                      : static_cast<std::uint64_t>(static_cast<std::int64_t*>(shape.data())[i]);
+    }
+    if (!node.outputs[0].empty() && elements > 0) {
+      std::vector<unsigned char> expected(elements * ElementSize(output));
+      Fill(*SelectKernels("scalar").kernels, Draw{derived, output, bounds, expected.data()}, 0, elements);
+      check::That(context->outputs[0].memory.size() == expected.size() + 2 * OrtValue::kGuard &&
+                      std::memcmp(context->outputs[0].data(), expected.data(), expected.size()) == 0,
+                  "wrong values");
+    }
+    if (node.outputs.size() > 1) {
+      std::uint32_t next[kStateWords];
+      StateToWords(Advance(StateFromWords(words), output, elements), next);
+      check::That(std::memcmp(context->outputs[1].data(), next, sizeof(next)) == 0, "a wrong next state");
+      const std::vector<std::int64_t> dimensions = state != nullptr ? state->info.dimensions : std::vector<std::int64_t>{6};
+      check::That(context->outputs[1].info.dimensions == dimensions, "a next state of another shape");
+    }
+  }
+
+  const OrtCustomOp *generator_, *uniform_;
+  std::mt19937_64 random_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) return std::printf("usage: test_host LIBRARY [SECONDS]\n"), 2;
+  void* const library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return std::printf("FAILED: %s\n", dlerror()), 1;
+  const auto register_ops = reinterpret_cast<RegisterFunction*>(dlsym(library, "RegisterCustomOps"));
+  if (register_ops == nullptr) return std::printf("FAILED: %s\n", dlerror()), 1;
+
+  OrtSessionOptions options;
+  const std::string refused = Take(register_ops(&options, host::OldBase()));
+  check::That(refused.find("ONNX Runtime is 1.16.3; allowed: 1.17 or newer") != std::string::npos, "%s", refused.c_str());
+  for (long n = 0; n < 3; ++n) {  // making the domain fails, and later works
+    const long live = host::live;
+    host::calls_left = n;
+    check::That(Take(register_ops(&options, host::Base())) == "injected", "registering ignored a failure");
+    host::calls_left = -1;
+    check::That(host::live == live && options.domains.empty(), "a failed registration left something over");
+  }
+  std::vector<std::thread> threads;
+  std::vector<OrtSessionOptions> many(8);
+  for (OrtSessionOptions& one : many) {
+    threads.emplace_back([&one, register_ops] { Take(register_ops(&one, host::Base())); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const OrtSessionOptions& one : many) {
+    check::That(one.domains.size() == 1 && one.domains[0] == many[0].domains[0], "not one domain for all");
+  }
+  const OrtCustomOpDomain& domain = *many[0].domains.at(0);
+  check::That(domain.name == "onnx_philox" && domain.ops.size() == 2, "the domain");
+  const OrtCustomOp *const generator = domain.ops.at(0), *const uniform = domain.ops.at(1);
+
+  TestDeclarations(generator, uniform);
+  TestKnownAnswers(generator, uniform);
+  TestEveryCallMayFail(generator, uniform);
+  TestEightThreadsRunOneKernel(generator);
+
+  const std::uint64_t seed = 1;
+  Fuzzer fuzzer(generator, uniform, seed);
+  const double seconds = argc > 2 ? std::atof(argv[2]) : 1;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (std::chrono::steady_clock::now() < end) fuzzer.Step();
+  std::printf("random nodes: %lu accepted, %lu refused\n", fuzzer.accepted, fuzzer.refused);
+  check::That(fuzzer.accepted > 20 && fuzzer.refused > 20, "too few random nodes of one kind");
+  return check::Finish(200);
+}

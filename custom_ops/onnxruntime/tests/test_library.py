@@ -1,0 +1,802 @@
+"""The native library in ONNX Runtime's own InferenceSession: the bits and the words of `onnx_philox.reference`.
+
+    ONNX_PHILOX_ORT_LIBRARY=build/onnxruntime/libonnx_philox_onnxruntime.so pytest test_library.py
+
+`run_releases.py` runs this with several releases of ONNX Runtime and on every instruction set.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from onnx import TensorProto, helper, numpy_helper, parser
+
+from onnx_philox import PhiloxState, graphs, reference
+
+LIBRARY = os.environ.get("ONNX_PHILOX_ORT_LIBRARY", "")
+STATE = PhiloxState(2**64 - 2, 2**64 - 12345)
+WORDS = STATE.to_array()
+SEED = {"global_seed": 7, "op_seed": 3}
+InvalidArgument = ort.capi.onnxruntime_pybind11_state.InvalidArgument
+
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+DTYPES = {
+    "i32": np.dtype(np.int32),
+    "i64": np.dtype(np.int64),
+    "f16": np.dtype(np.float16),
+    "bf16": BFLOAT16,
+    "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64),
+}
+BOUNDS = {
+    "i32": [(0, 1), (50, 100), (-(2**31), 2**31 - 1), (-5, 2**31 - 6)],
+    "i64": [(0, 1), (-7, 2**40 + 1), (-(2**63), 2**63 - 1), (2**62, 2**62 + 3)],
+    "f16": [(0, 1), (-3, 5.5), (100, 101), (2.0**-24, 2.0**-22), (-3e4, 3e4)],
+    "bf16": [(0, 1), (-3, 5.5), (100, 101), (1e-39, 3e-39)],
+    "f32": [(0, 1), (0.1, 0.7), (-1e30, 2e30), (1e-40, 3e-39), (5, 5), (-1e-45, 0)],
+    "f64": [(0, 1), (0.1, 0.7), (-1e300, 2e300), (1e-310, 3e-309), (2, 10)],
+}
+TYPE_BOUNDS = [(name, *bounds) for name, pairs in BOUNDS.items() for bounds in pairs]
+EDGE_COUNTERS = [edge - near for edge in (2**32, 2**64, 2**96, 2**128) for near in (1, 2, 5)]
+
+
+def options(**settings: Any) -> ort.SessionOptions:
+    made = ort.SessionOptions()
+    made.register_custom_ops_library(LIBRARY)
+    for name, value in settings.items():
+        setattr(made, name, value)
+    return made
+
+
+def session_of(model: onnx.ModelProto | str, **settings: Any) -> ort.InferenceSession:
+    if isinstance(model, str):
+        model = parser.parse_model(HEADER + model)
+    given = options(**settings)
+    return ort.InferenceSession(
+        model.SerializeToString(), given, providers=["CPUExecutionProvider"]
+    )
+
+
+HEADER = '<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>'
+
+
+def array_of(value: ort.OrtValue) -> np.ndarray:
+    if value.element_type() != TensorProto.BFLOAT16:
+        return value.numpy()
+    words = (ctypes.c_uint16 * int(np.prod(value.shape()))).from_address(value.data_ptr())
+    return np.array(words, np.uint16).view(BFLOAT16).reshape(value.shape())
+
+
+def run(session: ort.InferenceSession, feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
+    """Like session.run, which has no bfloat16."""
+    values = {name: ort.OrtValue.ortvalue_from_numpy(value) for name, value in feeds.items()}
+    names = [output.name for output in session.get_outputs()]
+    return [array_of(value) for value in session.run_with_ort_values(names, values)]
+
+
+def assert_same_bits(actual: np.ndarray, expected: np.ndarray) -> None:
+    assert actual.dtype == expected.dtype
+    assert actual.shape == expected.shape
+    assert actual.tobytes() == expected.tobytes(), f"{actual!r}\n!=\n{expected!r}"
+
+
+def assert_all_same(actual: list[np.ndarray], expected: tuple[np.ndarray, ...]) -> None:
+    for one, other in zip(actual, expected, strict=True):
+        assert_same_bits(np.asarray(one), other)
+
+
+# Bits.
+
+
+@pytest.mark.parametrize(("output_type", "minval", "maxval"), TYPE_BOUNDS)
+@pytest.mark.parametrize("stateful", [False, True])
+def test_uniform_values_are_the_reference_s(output_type, minval, maxval, stateful) -> None:
+    model = graphs.random_uniform([5, 7], minval, maxval, output_type, stateful=stateful, **SEED)
+    state = STATE.to_array() if stateful else None
+    outputs = run(session_of(model), {"state": state} if stateful else {})
+    expected = reference.random_uniform([5, 7], minval, maxval, output_type, state=state, **SEED)
+    assert_all_same(outputs, expected[: 1 + stateful])
+
+
+@pytest.mark.parametrize(("output_type", "minval", "maxval"), TYPE_BOUNDS)
+def test_bounds_that_come_at_run_time_are_the_same(output_type, minval, maxval) -> None:
+    low, high = (np.array(x, DTYPES[output_type]) for x in (minval, maxval))
+    model = graphs.random_uniform(None, None, None, output_type, rank=1, stateful=True)
+    feeds = {"shape": np.array([33]), "state": STATE.to_array()}
+    if output_type == "bf16":  # older releases take none as an input
+        low, high = low.view(np.uint16), high.view(np.uint16)
+        add_bfloat16_inputs(model, minval=low, maxval=high)
+    else:
+        feeds |= {"minval": low, "maxval": high}
+    expected = reference.random_uniform(
+        [33],
+        low.view(DTYPES[output_type]),
+        high.view(DTYPES[output_type]),
+        output_type,
+        state=STATE.to_array(),
+    )
+    assert_all_same(run(session_of(model), feeds), expected)
+
+
+def add_bfloat16_inputs(model: onnx.ModelProto, **bits: np.ndarray) -> None:
+    """Makes bfloat16 graph inputs the results of nodes that are not folded away."""
+    graph = model.graph
+    for graph_input in [i for i in graph.input if i.name in bits]:
+        graph.input.remove(graph_input)
+        name = graph_input.name
+        tensor = helper.make_tensor(
+            f"{name}_bits", TensorProto.BFLOAT16, [1], bits[name].tobytes(), raw=True
+        )
+        graph.initializer.append(tensor)
+        one = numpy_helper.from_array(np.array([1], np.int64), f"{name}_shape")
+        graph.initializer.append(one)
+        # Its shape comes from an input, so that it is no constant.
+        graph.node.insert(0, helper.make_node("Reshape", [f"{name}_bits", f"{name}_as"], [name]))
+        graph.node.insert(
+            0, helper.make_node("Mul", ["shape_of_shape", f"{name}_shape"], [f"{name}_as"])
+        )
+    graph.node.insert(0, helper.make_node("Shape", ["shape"], ["shape_of_shape"]))
+
+
+@pytest.mark.parametrize("counter", EDGE_COUNTERS)
+def test_bits_are_the_reference_s_where_the_counter_carries(counter: int) -> None:
+    session = session_of(graphs.random_generator(None, rank=2))
+    state = PhiloxState(counter, 2**63).to_array()
+    outputs = run(session, {"state": state, "shape": np.array([3, 11])})
+    assert_all_same(outputs, reference.random_generator(state, [3, 11]))
+
+
+@pytest.mark.parametrize("output_type", [None, *BOUNDS])
+def test_every_length_is_the_reference_s(output_type: str | None) -> None:
+    """Also those that are split over threads, and that do not split evenly."""
+    if output_type is None:
+        session = session_of(graphs.random_generator(None, rank=1), intra_op_num_threads=3)
+    else:
+        low, high = BOUNDS[output_type][1]
+        model = graphs.random_uniform(None, low, high, output_type, rank=1, stateful=True)
+        session = session_of(model, intra_op_num_threads=3)
+    for length in [*range(70), 1023, 2**14 + 1, 2**15 + 7, 2**17 - 3, 300_001]:
+        feeds = {"state": STATE.to_array(), "shape": np.array([length])}
+        if output_type is None:
+            expected = reference.random_generator(STATE.to_array(), [length])
+        else:
+            expected = reference.random_uniform(
+                [length], low, high, output_type, state=STATE.to_array()
+            )
+        assert_all_same(run(session, feeds), expected)
+
+
+@pytest.mark.parametrize("shape", [[], [0], [2, 0, 3], [1, 2, 3, 1, 1, 1, 1, 2]])
+def test_shapes_from_a_scalar_to_rank_8_static_and_dynamic(shape: list[int]) -> None:
+    expected, _ = reference.random_uniform(shape, 0, 1, "f32", **SEED)
+    static = session_of(graphs.random_uniform(shape, 0, 1, "f32", **SEED))
+    assert_same_bits(np.asarray(static.run(None, {})[0]), expected)
+    dynamic = session_of(graphs.random_uniform(None, 0, 1, "f32", rank=len(shape), **SEED))
+    outputs = dynamic.run(None, {"shape": np.array(shape, np.int64)})
+    assert_same_bits(np.asarray(outputs[0]), expected)
+
+
+@pytest.mark.parametrize("shape", [(6,), (1, 6), (1, 1, 1, 6), (1,) * 7 + (6,)])
+@pytest.mark.parametrize("declared", ["uint32[6]", "uint32"])
+def test_a_next_state_has_the_shape_of_its_state(shape: tuple[int, ...], declared: str) -> None:
+    dims = ", ".join(["?"] * len(shape))
+    session = session_of(f"""g (uint32[{dims}] state) => (uint32[3] y, uint32[{dims}] after) {{
+        shape = Constant <value_ints = [3]> ()
+        y, after = onnx_philox.RandomGenerator (state, shape)
+    }}""")
+    state = STATE.to_array().reshape(shape)
+    assert_all_same(run(session, {"state": state}), reference.random_generator(state, [3]))
+
+
+def test_without_state_the_next_state_is_zeros_advanced() -> None:
+    session = session_of("""g (int64[1] n, float a, float b) => (float[?] y, uint32[6] after) {
+        y, after = onnx_philox.RandomUniform <output_type = "f32", op_seed = 5> (n, a, b)
+    }""")
+    feeds = {"n": np.array([9]), "a": np.array(0, np.float32), "b": np.array(1, np.float32)}
+    assert_all_same(run(session, feeds), reference.random_uniform([9], 0, 1, "f32", op_seed=5))
+
+
+def test_a_name_that_is_empty_leaves_the_state_out() -> None:
+    model = graphs.random_uniform([4], 0, 1, "f32", **SEED)
+    model.graph.node[0].input.append("")
+    model.graph.node[0].output.append("")
+    expected, _ = reference.random_uniform([4], 0, 1, "f32", **SEED)
+    assert_same_bits(session_of(model).run(None, {})[0], expected)
+
+
+def test_an_output_may_be_left_out_and_the_second_be_the_only_one() -> None:
+    for unused in ("unused", ""):
+        model = parser.parse_model(
+            HEADER
+            + """g (uint32[6] state) => (uint32[6] after) {
+                shape = Constant <value_ints = [9]> ()
+                unused, after = onnx_philox.RandomGenerator (state, shape)
+            }"""
+        )
+        model.graph.node[1].output[0] = unused
+        (after,) = session_of(model).run(None, {"state": STATE.to_array()})
+        assert PhiloxState.from_array(after) == STATE.advance(9)
+
+
+def test_a_shape_may_be_int32_wherever_it_comes_from() -> None:
+    session = session_of("""
+    g (int32[1] a, uint32[6] state, float[N] x) => (uint32[?] p, uint32[?] q, uint32[?] r) {
+        p = onnx_philox.RandomGenerator (state, a)
+        b = Add (a, a)
+        q = onnx_philox.RandomGenerator (state, b)
+        c = Shape (x)
+        r = onnx_philox.RandomGenerator (state, c)
+    }""")
+    feeds = {
+        "a": np.array([3], np.int32),
+        "state": STATE.to_array(),
+        "x": np.zeros(5, np.float32),
+    }
+    assert [len(output) for output in session.run(None, feeds)] == [3, 6, 5]
+
+
+def test_nodes_in_branches_and_loops_draw_the_same() -> None:
+    session = session_of("""
+    g (bool c, uint32[6] state, int64 n) => (uint32[2] y, uint32[?, 2] z, uint32[6] last) {
+        shape = Constant <value_ints = [2]> ()
+        y = If (c) <
+            then_branch = a () => (uint32[2] t) { t = onnx_philox.RandomGenerator (state, shape) },
+            else_branch = b () => (uint32[2] e) {
+                e = onnx_philox.RandomGenerator <global_seed = 5> (state, shape)
+            }
+        >
+        yes = Constant <value = bool {1}> ()
+        last, z = Loop (n, yes, state) <
+            body = l (int64 i, bool k, uint32[6] s) => (bool k2, uint32[6] s2, uint32[2] r) {
+                k2 = Identity (k)
+                r, s2 = onnx_philox.RandomGenerator (s, shape)
+            }
+        >
+    }""")
+    state = STATE.to_array()
+    for condition, seed in ((True, 0), (False, 5)):
+        y, z, last = session.run(None, {"c": np.array(condition), "state": state, "n": np.array(3)})
+        assert_same_bits(y, reference.random_generator(state, [2], global_seed=seed)[0])
+        rows, s = [], state
+        for _ in range(3):
+            row, s = reference.random_generator(s, [2])
+            rows.append(row)
+        assert_same_bits(z, np.stack(rows))
+        assert_same_bits(last, s)
+
+
+def test_nodes_in_functions_of_the_model_draw_the_same() -> None:
+    """ONNX Runtime infers no types of custom operators in functions: the model declares them."""
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1, "m": 1]>
+    g (uint32[6] state) => (uint32[3] y, uint32[3] z) <uint32[6] s, uint32[6] t> {
+        y, s = m.draw (state)
+        z, t = m.draw (s)
+    }
+    <domain: "m", opset_import: ["": 17, "onnx_philox": 1]>
+    draw (state) => (bits, next) {
+        shape = Constant <value_ints = [3]> ()
+        bits, next = onnx_philox.RandomGenerator (state, shape)
+    }""")
+    y, z = session_of(model).run(None, {"state": STATE.to_array()})
+    first, after = reference.random_generator(STATE.to_array(), [3])
+    assert_same_bits(y, first)
+    assert_same_bits(z, reference.random_generator(after, [3])[0])
+
+
+def test_flushing_of_subnormals_in_onnxruntime_changes_no_bit() -> None:
+    given = options(intra_op_num_threads=2)
+    given.add_session_config_entry("session.set_denormal_as_zero", "1")
+    model = graphs.random_uniform([100_000], 1e-40, 3e-39, "f32", **SEED)
+    session = ort.InferenceSession(model.SerializeToString(), given)
+    expected, _ = reference.random_uniform([100_000], 1e-40, 3e-39, "f32", **SEED)
+    with ThreadPoolExecutor(1) as fresh_thread:
+        outputs = fresh_thread.submit(session.run, None, {}).result()
+    assert_same_bits(outputs[0], expected)
+
+
+# Memory: what is written, and nothing else.
+
+
+@pytest.mark.parametrize("output_type", [None, *BOUNDS])
+@pytest.mark.parametrize("offset", [0, 1, 3])
+def test_exactly_the_output_is_written_at_odd_lengths_and_offsets(output_type, offset) -> None:
+    if output_type is None:
+        session = session_of(graphs.random_generator(None, rank=1), intra_op_num_threads=2)
+        onnx_type, name, dtype = TensorProto.UINT32, "bits", np.dtype(np.uint32)
+    else:
+        low, high = BOUNDS[output_type][1]
+        model = graphs.random_uniform(None, low, high, output_type, rank=1, stateful=True)
+        session = session_of(model, intra_op_num_threads=2)
+        name, dtype = "values", DTYPES[output_type]
+        onnx_type = helper.np_dtype_to_tensor_dtype(dtype)
+    # Elements at their own alignment, as ONNX Runtime has them.
+    before = 64 + offset * dtype.itemsize
+    for length in (1, 7, 16, 33, 100, 40_001):
+        for poison in (0xCA, 0x35):
+            memory = np.full(before + length * dtype.itemsize + 64, poison, np.uint8)
+            binding = session.io_binding()
+            binding.bind_cpu_input("state", STATE.to_array())
+            binding.bind_cpu_input("shape", np.array([length]))
+            given_type = dtype if output_type != "bf16" else onnx_type
+            binding.bind_output(
+                name, "cpu", 0, given_type, [length], memory.ctypes.data + before
+            )
+            session.run_with_iobinding(binding)
+            if output_type is None:
+                expected, _ = reference.random_generator(STATE.to_array(), [length])
+            else:
+                expected, _ = reference.random_uniform(
+                    [length], low, high, output_type, state=STATE.to_array()
+                )
+            end = before + length * dtype.itemsize
+            assert memory[before:end].tobytes() == expected.tobytes()
+            assert (memory[:before] == poison).all()
+            assert (memory[end:] == poison).all()
+
+
+GOOD = {"state": STATE.to_array(), "shape": np.array([4])}
+BAD = {**GOOD, "shape": np.array([-4])}
+EXPECTED = reference.random_generator(STATE.to_array(), [4])
+REFUSED = "RandomGenerator: input 'shape' is \\[-4\\]; allowed: dimensions of 0 or more"
+
+
+@pytest.fixture(scope="module")
+def dynamic_session() -> ort.InferenceSession:
+    return session_of(graphs.random_generator(None, rank=1))
+
+
+def bind_inputs(binding: ort.IOBinding, feeds: dict[str, np.ndarray]) -> None:
+    for name, value in feeds.items():
+        binding.bind_cpu_input(name, value)
+
+
+def test_io_binding_writes_into_the_bound_memory(dynamic_session) -> None:
+    binding = dynamic_session.io_binding()
+    bound = ort.OrtValue.ortvalue_from_numpy(np.zeros(4, np.uint32))
+    bind_inputs(binding, GOOD)
+    binding.bind_ortvalue_output("bits", bound)
+    binding.bind_output("next_state")
+    for _ in range(3):
+        dynamic_session.run_with_iobinding(binding)
+        assert_same_bits(bound.numpy(), EXPECTED[0])
+        assert_same_bits(binding.copy_outputs_to_cpu()[1], EXPECTED[1])
+    binding.clear_binding_inputs()
+    bind_inputs(binding, BAD)
+    with pytest.raises(RuntimeError, match=REFUSED):  # what ONNX Runtime raises here for anything
+        dynamic_session.run_with_iobinding(binding)
+
+
+def test_a_state_bound_as_input_and_output_goes_on_from_run_to_run(dynamic_session) -> None:
+    state = ort.OrtValue.ortvalue_from_numpy(STATE.to_array())
+    binding = dynamic_session.io_binding()
+    binding.bind_ortvalue_input("state", state)
+    binding.bind_cpu_input("shape", np.array([8]))
+    binding.bind_output("bits")
+    binding.bind_ortvalue_output("next_state", state)
+    runs = []
+    for _ in range(5):
+        dynamic_session.run_with_iobinding(binding)
+        runs.append(binding.copy_outputs_to_cpu()[0])
+    assert_same_bits(np.concatenate(runs), reference.random_generator(STATE.to_array(), [40])[0])
+
+
+@pytest.mark.parametrize("bound", ["bits", "next_state"])
+def test_a_refused_run_writes_nothing(dynamic_session, bound: str) -> None:
+    """Also where ONNX Runtime refuses one output's memory: then the other is left alone."""
+    binding = dynamic_session.io_binding()
+    kept = {
+        "bits": np.full(4, 0xCACACACA, np.uint32),
+        "next_state": np.full(6, 0xCACACACA, np.uint32),
+    }
+    wrong = {**kept, bound: np.zeros(5, np.uint32)}
+    bind_inputs(binding, GOOD)
+    for name, array in wrong.items():
+        binding.bind_ortvalue_output(name, ort.OrtValue.ortvalue_from_numpy(array))
+    with pytest.raises(Exception, match=r"shape|dimensions"):
+        dynamic_session.run_with_iobinding(binding)
+    bind_inputs(binding, BAD)
+    for name, array in kept.items():
+        binding.bind_ortvalue_output(name, ort.OrtValue.ortvalue_from_numpy(array))
+    with pytest.raises(RuntimeError, match=REFUSED):  # what ONNX Runtime raises here for anything
+        dynamic_session.run_with_iobinding(binding)
+    assert all((array == 0xCACACACA).all() for array in kept.values())
+
+
+def test_bound_memory_of_another_type_is_an_error(dynamic_session) -> None:
+    binding = dynamic_session.io_binding()
+    bind_inputs(binding, GOOD)
+    binding.bind_ortvalue_output("bits", ort.OrtValue.ortvalue_from_numpy(np.zeros(4, np.float32)))
+    binding.bind_output("next_state")
+    with pytest.raises(Exception, match="Unexpected output data type"):
+        dynamic_session.run_with_iobinding(binding)
+
+
+def test_declared_dimensions_that_are_wrong_give_an_error_or_the_right_values() -> None:
+    """ONNX Runtime plans memory from them, and hands it out again for values of one shape."""
+    session = session_of("""
+    g (uint32[6] s, int64[1] a, int64[1] b) => (float[K] z)
+      <float lo = {0}, float hi = {1}, float[N] x, float[N] y> {
+        x = onnx_philox.RandomUniform <output_type = "f32"> (a, lo, hi, s)
+        x1 = Neg (x)
+        x2 = ReduceMax <keepdims = 1> (x1)
+        y = onnx_philox.RandomUniform <output_type = "f32"> (b, lo, hi, s)
+        y1 = Neg (y)
+        z = Add (y1, x2)
+    }""")
+    refused = 0
+    for a, b in ((5, 5), (5, 7), (7, 5), (100, 1)):
+        feeds = {"s": STATE.to_array(), "a": np.array([a]), "b": np.array([b])}
+        x, y = (reference.random_uniform([n], 0, 1, "f32", state=WORDS)[0] for n in (a, b))
+        try:
+            assert_same_bits(session.run(None, feeds)[0], -y + np.max(-x))
+        except Exception as error:  # the class differs from release to release
+            assert "re-use buffer" in str(error)  # noqa: PT017
+            refused += 1
+    assert refused < 4
+
+
+MEMORY = """
+import resource, sys, numpy as np, onnxruntime as ort
+from onnx_philox import PhiloxState, graphs
+options = ort.SessionOptions()
+options.register_custom_ops_library(sys.argv[1])
+model = graphs.random_uniform(None, 0, 1, "f32", rank=1, global_seed=1)
+session = ort.InferenceSession(model.SerializeToString(), options)
+output = np.ones(2**25, np.float32)
+def run(n):
+    binding = session.io_binding()
+    binding.bind_cpu_input("shape", np.array([n]))
+    binding.bind_output("values", "cpu", 0, np.float32, [n], output.ctypes.data)
+    session.run_with_iobinding(binding)
+run(2**20)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+run(2**25)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def test_no_memory_grows_with_the_output() -> None:
+    kilobytes = int(in_process(MEMORY, LIBRARY).stdout)
+    assert kilobytes < 8192
+
+
+# Threads.
+
+
+@pytest.mark.parametrize("intra", [1, 2])
+def test_eight_threads_each_get_their_own_answer_and_their_own_error(intra: int) -> None:
+    session = session_of(graphs.random_generator(None, rank=1), intra_op_num_threads=intra)
+
+    def work(i: int) -> None:
+        if i % 3 == 0:
+            with pytest.raises(InvalidArgument, match=f"is \\[-{i + 1}\\]"):
+                session.run(None, {**GOOD, "shape": np.array([-i - 1])})
+            return
+        state = PhiloxState(i << 90, i)
+        length = 100 * i if i % 5 else 20_000 + i
+        outputs = session.run(None, {"state": state.to_array(), "shape": np.array([length])})
+        assert_all_same(outputs, reference.random_generator(state.to_array(), [length]))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(200)))
+
+
+def test_parallel_execution_mode_draws_the_same() -> None:
+    session = session_of(
+        """g (uint32[6] s, int64[1] a, int64[1] b) => (uint32[?] x, uint32[?] y) {
+            x = onnx_philox.RandomGenerator (s, a)
+            y = onnx_philox.RandomGenerator <global_seed = 1> (s, b)
+        }""",
+        execution_mode=ort.ExecutionMode.ORT_PARALLEL,
+        inter_op_num_threads=4,
+    )
+    state = STATE.to_array()
+    for n in (5, 60_000):
+        x, y = session.run(None, {"s": state, "a": np.array([n]), "b": np.array([n + 1])})
+        assert_same_bits(x, reference.random_generator(state, [n])[0])
+        assert_same_bits(y, reference.random_generator(state, [n + 1], global_seed=1)[0])
+        with pytest.raises(InvalidArgument, match="-6"):
+            session.run(None, {"s": state, "a": np.array([n]), "b": np.array([-6])})
+
+
+def test_sessions_are_made_and_dropped_from_eight_threads() -> None:
+    model = graphs.random_generator([4])
+
+    def work(_: int) -> None:
+        session = session_of(model)
+        assert_all_same(session.run(None, {"state": STATE.to_array()}), EXPECTED)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(64)))
+    gc.collect()
+
+
+def test_several_sessions_share_one_options_object_and_outlive_it() -> None:
+    shared = options()
+    model = graphs.random_generator([4]).SerializeToString()
+    sessions = [ort.InferenceSession(model, shared) for _ in range(3)]
+    del sessions[0], shared
+    gc.collect()
+    for session in sessions:
+        assert_all_same(session.run(None, {"state": STATE.to_array()}), EXPECTED)
+
+
+# Bad input: the words are those of the Python package, whole.
+
+F32 = np.float32
+BAD_CALLS: dict[str, list[dict[str, Any]]] = {
+    "RandomGenerator": [
+        {"state": WORDS.astype(np.int64)},
+        {"state": np.ones(6, np.float16)},
+        {"state": WORDS.astype(np.uint16)},
+        {"state": WORDS[:5]},
+        {"state": WORDS[:0]},
+        {"state": np.stack([WORDS] * 2)},
+        {"state": np.ones((), np.uint32)},
+        {"state": WORDS.reshape((1,) * 8 + (6,))},
+        {"state": np.ones((6, 1), np.uint32)},
+        {"shape": np.array([2.0, 3.0], F32)},
+        {"shape": np.array([2, 3], np.uint64)},
+        {"shape": np.array([True])},
+        {"shape": np.array([[2, 3]])},
+        {"shape": np.array([[2, 3]], np.int32)},
+        {"shape": np.array(3)},
+        {"shape": np.array([2, -1])},
+        {"shape": np.array([-(2**63)])},
+        {"shape": np.array([2, -1], np.int32)},
+        {"shape": np.ones(9, np.int64)},
+        {"shape": np.array([2**31 - 1] * 4)},
+        {"shape": np.array([2**31 - 1] * 2)},
+        {"shape": np.array([2**31 - 1] * 4 + [0])},
+        {"shape": np.array([2**63 - 1])},
+        {"shape": np.array([2**31 - 1] * 5, np.int32)},
+        {"shape": np.array([2**31 - 1, 2**20])},
+        {"type": "mt19937"},
+        {"type": ""},
+        {"type": "it's \"quoted\"\n\\"},
+        {"op_seed": -1},
+        {"global_seed": -(2**63)},
+        {"op_seed": 1.5},
+        {"op_seed": "1"},
+        {"op_seed": [1, 2]},
+        {"op_seed": [1.5, -0.25]},
+    ],
+    "RandomUniform": [
+        {"output_type": "f8"},
+        {"output_type": "F32"},
+        {"output_type": 5},
+        {"output_type": None},
+        {"global_seed": -5},
+        {"global_seed": 0},
+        {"minval": np.array(0.0)},
+        {"minval": np.array(0.0), "maxval": np.array(1.0)},
+        {"minval": np.int32(0), "maxval": np.int32(1)},
+        {"minval": F32(0), "maxval": F32(1), "output_type": "bf16"},
+        {"maxval": np.array([1, 2], F32)},
+        {"maxval": np.array([], F32)},
+        {"maxval": np.ones((1, 1), F32)},
+        {"minval": F32(np.nan)},
+        {"maxval": F32(np.inf)},
+        {"minval": F32(-np.inf)},
+        {"minval": F32(np.nan), "maxval": F32(np.nan)},
+        {"minval": F32(-3e38), "maxval": F32(3e38)},
+        {"minval": F32(2), "maxval": F32(1)},
+        {"minval": F32(0.1), "maxval": F32(-1e-45)},
+        {"minval": F32(1e-40), "maxval": F32(1e-41)},
+        {"minval": F32(1e16), "maxval": F32(123456.78)},
+        {"minval": np.float64(1e308), "maxval": np.float64(-1e308), "output_type": "f64"},
+        {"minval": np.float64(-1e308), "maxval": np.float64(1e308), "output_type": "f64"},
+        {"minval": np.float16(-65504), "maxval": np.float16(65504), "output_type": "f16"},
+        {"minval": np.float16(np.nan), "maxval": np.float16(1), "output_type": "f16"},
+        {"minval": np.float16(6e-8), "maxval": np.float16(0), "output_type": "f16"},
+        {"minval": np.int32(5), "maxval": np.int32(5), "output_type": "i32"},
+        {"minval": np.int32(2**31 - 1), "maxval": np.int32(-(2**31)), "output_type": "i32"},
+        {"minval": np.int64(2**63 - 1), "maxval": np.int64(-(2**63)), "output_type": "i64"},
+        {"state": WORDS[:5], "global_seed": 0},
+        {"state": WORDS.reshape(1, 6, 1)},
+        {"shape": np.array([-3])},
+        {"shape": np.array([2**31 - 1, 2**20])},
+        {"shape": np.array([2**60, 2])},
+        # More than one thing is wrong: the first that the Python package names.
+        {"shape": np.array([-3]), "minval": F32(2), "maxval": F32(1)},
+        {"shape": np.array([2**40]), "minval": F32(2), "maxval": F32(1)},
+        {"minval": F32(np.nan), "maxval": np.ones(2, F32), "state": WORDS[:5]},
+        {"minval": F32(3), "state": WORDS[:5]},
+    ],
+}
+GOOD_CALLS = {
+    "RandomGenerator": {"state": WORDS, "shape": np.array([2, 3])},
+    "RandomUniform": {
+        "shape": np.array([2, 3]),
+        "minval": F32(0),
+        "maxval": F32(1),
+        "output_type": "f32",
+        "global_seed": 7,
+    },
+}
+INPUTS = {
+    "RandomGenerator": ["state", "shape"],
+    "RandomUniform": ["shape", "minval", "maxval", "state"],
+}
+CASES = [(name, i) for name, calls in BAD_CALLS.items() for i in range(len(calls))]
+
+
+def words_of_the_reference(operator: str, call: dict[str, Any]) -> str:
+    function = {
+        "RandomGenerator": reference.random_generator,
+        "RandomUniform": reference.random_uniform,
+    }[operator]
+    # The bounds of a node are tensors; the reference converts numbers.
+    arrays = {k: np.asarray(v) for k, v in call.items() if k in ("minval", "maxval")}
+    with pytest.raises((ValueError, TypeError)) as raised:
+        function(**(call | arrays))
+    return str(raised.value)
+
+
+def bad_model(operator: str, call: dict[str, Any], constant: bool) -> onnx.ModelProto:
+    names = INPUTS[operator]
+    arrays = {name: np.asarray(call[name]) for name in names if name in call}
+    attributes = {k: v for k, v in call.items() if k not in names and v is not None}
+    node = helper.make_node(
+        operator, list(arrays), ["values", "next_state"], domain="onnx_philox", **attributes
+    )
+    infos = [
+        helper.make_tensor_value_info(
+            name, helper.np_dtype_to_tensor_dtype(array.dtype), None
+        )
+        for name, array in arrays.items()
+    ]
+    values = arrays["maxval"].dtype if "maxval" in arrays else np.dtype(np.uint32)
+    outputs = [
+        helper.make_tensor_value_info("values", helper.np_dtype_to_tensor_dtype(values), None),
+        helper.make_tensor_value_info("next_state", TensorProto.UINT32, None),
+    ]
+    initializers = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
+    graph = helper.make_graph(
+        [node],
+        "bad",
+        [] if constant else infos,
+        outputs,
+        initializer=initializers if constant else [],
+    )
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("onnx_philox", 1)]
+    return helper.make_model(graph, opset_imports=imports, ir_version=8)
+
+
+@pytest.mark.parametrize(("operator", "number"), CASES)
+@pytest.mark.parametrize("constant", [True, False])
+def test_bad_input_is_refused_in_the_words_of_the_python_package(
+    operator: str, number: int, constant: bool
+) -> None:
+    call = GOOD_CALLS[operator] | BAD_CALLS[operator][number]
+    words = words_of_the_reference(operator, call)
+    feeds = {} if constant else {n: np.asarray(call[n]) for n in INPUTS[operator] if n in call}
+    session = None
+    with pytest.raises(Exception) as raised:  # noqa: PT011, the type is looked at below
+        session = session_of(bad_model(operator, call, constant))
+        session.run(None, feeds)
+    assert words in str(raised.value)
+    if session is not None:
+        assert isinstance(raised.value, InvalidArgument)
+
+
+def test_what_constants_show_is_refused_at_load() -> None:
+    for operator, number in CASES:
+        call = GOOD_CALLS[operator] | BAD_CALLS[operator][number]
+        if "memory" in words_of_the_reference(operator, call):
+            continue  # the model may be prepared on another machine
+        with pytest.raises(Exception, match=operator):
+            session_of(bad_model(operator, call, constant=True))
+
+
+def test_a_state_of_another_type_is_refused_by_onnxruntime_itself() -> None:
+    call = GOOD_CALLS["RandomUniform"] | {"state": WORDS.astype(np.int64)}
+    with pytest.raises(Exception, match="RandomUniform"):
+        session_of(bad_model("RandomUniform", call, constant=False))
+
+
+def test_run_refuses_bad_input_and_runs_on(dynamic_session) -> None:
+    for _ in range(3):
+        with pytest.raises(InvalidArgument, match=REFUSED):
+            dynamic_session.run(None, BAD)
+        assert_all_same(dynamic_session.run(None, GOOD), EXPECTED)
+
+
+def test_an_unknown_length_of_the_shape_is_checked_at_run_time() -> None:
+    session = session_of("""g (uint32[6] s, int64[K] n) => (uint32 y) {
+        bits = onnx_philox.RandomGenerator (s, n)
+        size = Size (bits)
+        y = Cast <to = 12> (size)
+    }""")
+    for shape in ([], [3, 4], [2] * 8):
+        (size,) = session.run(None, {"s": WORDS, "n": np.array(shape, np.int64)})
+        assert size == np.prod(shape)
+    with pytest.raises(InvalidArgument, match="of 9 dimensions"):
+        session.run(None, {"s": WORDS, "n": np.ones(9, np.int64)})
+
+
+# The process.
+
+
+def in_process(program: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | environment,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+REGISTER = """
+import sys, onnxruntime as ort
+try:
+    ort.SessionOptions().register_custom_ops_library(sys.argv[1])
+    print("registered")
+except Exception as error:
+    print(error)
+"""
+
+
+def test_an_instruction_set_that_is_not_there_is_refused_when_registering() -> None:
+    text = in_process(REGISTER, LIBRARY, ONNX_PHILOX_ISA="z80").stdout
+    assert "ONNX_PHILOX_ISA" in text
+    assert "z80" in text
+    assert in_process(REGISTER, LIBRARY, ONNX_PHILOX_ISA="scalar").stdout == "registered\n"
+
+
+WARNINGS = """
+import sys, numpy as np, onnxruntime as ort
+from onnx import parser
+from onnx_philox import PhiloxState, graphs
+def session_of(model):
+    options = ort.SessionOptions()
+    options.register_custom_ops_library(sys.argv[1])
+    return ort.InferenceSession(model.SerializeToString(), options)
+state = PhiloxState(1, 2).to_array()
+session = session_of(graphs.random_generator(None, rank=2))
+for shape in ([2, 3], [3, 2], [0, 5]):
+    session.run(None, {"state": state, "shape": np.array(shape)})
+session = session_of(parser.parse_model('''<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
+    g (uint32[6] s, int64[2] a, int64[2] b) => (float[K] z) <float lo = {0}, float hi = {1}> {
+        x, t = onnx_philox.RandomUniform <output_type = "f32"> (a, lo, hi, s)
+        x1 = Neg (x)
+        x2 = ReduceSum <keepdims = 0> (x1)
+        y, u = onnx_philox.RandomUniform <output_type = "f32"> (b, lo, hi, t)
+        y1 = Relu (y)
+        y2 = Neg (y1)
+        y3 = ReduceMax <axes = [1], keepdims = 0> (y2)
+        z = Add (y3, x2)
+    }'''))
+for a, b in (([2, 3], [3, 4]), ([3, 3], [3, 3]), ([100, 3], [1, 1])):
+    session.run(None, {"s": state, "a": np.array(a), "b": np.array(b)})
+"""
+
+
+def test_nothing_is_logged_as_a_warning() -> None:
+    lines = in_process(WARNINGS, LIBRARY).stderr.splitlines()
+    # About the machine, not about us: ONNX Runtime without a GPU says so in some places.
+    assert [line for line in lines if re.search(r"\[[WE]:", line) and "device" not in line] == []
+
+
+@pytest.mark.skipif(shutil.which("nm") is None, reason="needs binutils' nm")
+def test_the_library_exports_one_name() -> None:
+    listed = subprocess.run(
+        ["nm", "-D", "--defined-only", LIBRARY], capture_output=True, text=True, check=True
+    )
+    assert [line.split()[-1] for line in listed.stdout.splitlines()] == ["RegisterCustomOps"]

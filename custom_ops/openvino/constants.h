@@ -1,0 +1,35 @@
+// What can be known of a node that depends on constants only, before the CPU plugin changes them.
+//
+// The plugin hands f64 to a custom operator as f32, i64 as i32, and uint32 constants clamped to 2^31-1. An operator
+// therefore keeps the value of a constant input itself, taken while the constant still has its declared type.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "openvino/core/node.hpp"
+#include "openvino/runtime/tensor.hpp"
+
+namespace onnx_philox {
+
+/// The bytes of a constant. They live as long as the node, or `owner` if they were computed.
+struct ConstantValue {
+  const void* data = nullptr;  ///< null: not a constant
+  ov::Tensor owner;
+
+  explicit operator bool() const { return data != nullptr; }
+};
+
+/// The value of a node that depends on constants only, exactly; none if it does not, or is large.
+ConstantValue ValueOf(const ov::Node& node);
+
+/// Whether a node depends on constants only, of whatever type and size.
+bool IsConstant(const ov::Node& node);
+
+/// Whether this is a constant that saving to IR has squeezed into f16.
+bool IsDecompressed(const ov::Node& node);
+
+/// A uint32 constant over 2^31-1 that is merged with other data on its way to `node`: the plugin would clamp it.
+std::optional<std::uint64_t> ClampedPart(const ov::Node& node);
+
+}  // namespace onnx_philox

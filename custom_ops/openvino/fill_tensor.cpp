@@ -1,0 +1,168 @@
+// Draws into tensors: see fill_tensor.h.
+#include "fill_tensor.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "number_formats.h"
+#include "openvino/core/parallel.hpp"
+
+namespace onnx_philox {
+
+namespace {
+
+void FillContiguous(const Kernels& kernels, const Draw& draw, std::uint64_t elements) {
+  // The number of threads is only asked for where more than one may help.
+  Split split = SplitDraw(draw.type, elements, 2);
+  if (split.pieces > 1) {
+    split = SplitDraw(draw.type, elements, static_cast<std::uint64_t>(std::max(1, parallel_get_max_threads())));
+  }
+  if (split.pieces <= 1) {
+    Fill(kernels, draw, 0, elements);
+    return;
+  }
+  ov::parallel_for(split.pieces, [&](std::uint64_t piece) {
+    const std::uint64_t begin = piece * split.step;
+    Fill(kernels, draw, begin, std::min(begin + split.step, elements));
+  });
+}
+
+template <class To, class From>
+void Convert(const From* from, FloatFormat from_format, To* to, FloatFormat to_format, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<To>(ConvertFloat(from[i], from_format, to_format));
+}
+
+void ConvertChunk(const void* from, ElementType from_type, void* to, ElementType to_type, std::uint64_t count) {
+  const FloatFormat a = *FormatOf(from_type), b = *FormatOf(to_type);
+  const auto with_source = [&](auto* target) {
+    if (from_type == ElementType::kF64) return Convert(static_cast<const std::uint64_t*>(from), a, target, b, count);
+    if (from_type == ElementType::kF32) return Convert(static_cast<const std::uint32_t*>(from), a, target, b, count);
+    Convert(static_cast<const std::uint16_t*>(from), a, target, b, count);
+  };
+  if (from_type == ElementType::kBF16 && to_type == ElementType::kF32) {
+    // The usual case, on processors without bfloat16.
+    const std::uint16_t* const source = static_cast<const std::uint16_t*>(from);
+    std::uint32_t* const target = static_cast<std::uint32_t*>(to);
+    for (std::uint64_t i = 0; i < count; ++i) target[i] = static_cast<std::uint32_t>(source[i]) << 16;
+  } else if (to_type == ElementType::kF64) {
+    with_source(static_cast<std::uint64_t*>(to));
+  } else if (to_type == ElementType::kF32) {
+    with_source(static_cast<std::uint32_t*>(to));
+  } else {
+    with_source(static_cast<std::uint16_t*>(to));
+  }
+}
+
+/// Draws in the draw's own type, a chunk at a time, and converts.
+void FillConverted(const Kernels& kernels, const Draw& draw, std::uint64_t elements, ov::Tensor& tensor) {
+  constexpr std::uint64_t kChunk = 1024;  // a multiple of a block's elements
+  const ElementType from = ElementTypeOf(draw.type), to = ElementTypeOf(tensor.get_element_type());
+  const std::size_t size = tensor.get_element_type().size();
+  unsigned char* const out = static_cast<unsigned char*>(tensor.data());
+  const std::uint64_t chunks = elements / kChunk + (elements % kChunk != 0 ? 1 : 0);
+  ov::parallel_for(chunks, [&](std::uint64_t chunk) {
+    alignas(64) unsigned char buffer[kChunk * 8];
+    const std::uint64_t begin = chunk * kChunk, count = std::min(kChunk, elements - begin);
+    Draw part = draw;
+    part.state = Advance(draw.state, draw.type, begin);
+    part.out = buffer;
+    Fill(kernels, part, 0, count);
+    ConvertChunk(buffer, from, out + begin * size, to, count);
+  });
+}
+
+}  // namespace
+
+ElementType ElementTypeOf(const ov::element::Type& type) {
+  switch (static_cast<ov::element::Type_t>(type)) {
+    case ov::element::Type_t::dynamic:
+      return ElementType::kUnknown;
+    case ov::element::Type_t::u32:
+      return ElementType::kU32;
+    case ov::element::Type_t::i32:
+      return ElementType::kI32;
+    case ov::element::Type_t::i64:
+      return ElementType::kI64;
+    case ov::element::Type_t::f16:
+      return ElementType::kF16;
+    case ov::element::Type_t::bf16:
+      return ElementType::kBF16;
+    case ov::element::Type_t::f32:
+      return ElementType::kF32;
+    case ov::element::Type_t::f64:
+      return ElementType::kF64;
+    case ov::element::Type_t::boolean:
+      return ElementType::kBool;
+    case ov::element::Type_t::i8:
+      return ElementType::kI8;
+    case ov::element::Type_t::u8:
+      return ElementType::kU8;
+    case ov::element::Type_t::i16:
+      return ElementType::kI16;
+    case ov::element::Type_t::u16:
+      return ElementType::kU16;
+    case ov::element::Type_t::u64:
+      return ElementType::kU64;
+    case ov::element::Type_t::string:
+      return ElementType::kString;
+    default:
+      return ElementType::kOther;
+  }
+}
+
+ov::element::Type OpenVinoType(OutputType type) {
+  switch (type) {
+    case OutputType::kBits:
+      return ov::element::u32;
+    case OutputType::kF32:
+      return ov::element::f32;
+    case OutputType::kF16:
+      return ov::element::f16;
+    case OutputType::kBF16:
+      return ov::element::bf16;
+    case OutputType::kF64:
+      return ov::element::f64;
+    case OutputType::kI32:
+      return ov::element::i32;
+    case OutputType::kI64:
+      break;
+  }
+  return ov::element::i64;
+}
+
+const FloatFormat* FormatOf(ElementType type) {
+  switch (type) {
+    case ElementType::kF16:
+      return &kF16Format;
+    case ElementType::kBF16:
+      return &kBF16Format;
+    case ElementType::kF32:
+      return &kF32Format;
+    case ElementType::kF64:
+      return &kF64Format;
+    default:
+      return nullptr;
+  }
+}
+
+bool IsContiguous(const ov::Tensor& tensor) { return tensor.get_shape().size() < 2 || tensor.is_continuous(); }
+
+bool FillTensor(const Kernels& kernels, Draw draw, std::uint64_t elements, ov::Tensor& tensor) {
+  const ElementType wanted = ElementTypeOf(draw.type), given = ElementTypeOf(tensor.get_element_type());
+  const bool same = given == wanted || (draw.type == OutputType::kBits && given == ElementType::kI32);
+  if (!same && (FormatOf(wanted) == nullptr || FormatOf(given) == nullptr)) return false;
+  if (elements == 0) return true;
+  if (!IsContiguous(tensor)) {
+    ov::Tensor whole(tensor.get_element_type(), tensor.get_shape());
+    FillTensor(kernels, draw, elements, whole);
+    whole.copy_to(tensor);
+  } else if (same) {
+    draw.out = tensor.data();
+    FillContiguous(kernels, draw, elements);
+  } else {
+    FillConverted(kernels, draw, elements, tensor);
+  }
+  return true;
+}
+
+}  // namespace onnx_philox

@@ -1,0 +1,26 @@
+// Writes a draw into a tensor: over OpenVINO's threads, in the tensor's own element type.
+#pragma once
+
+#include "kernels.h"
+#include "openvino/runtime/tensor.hpp"
+#include "operators.h"
+
+namespace onnx_philox {
+
+ElementType ElementTypeOf(const ov::element::Type& type);
+
+/// OpenVINO's type of the first output.
+ov::element::Type OpenVinoType(OutputType type);
+
+/// The format of a float type; null for the others.
+const struct FloatFormat* FormatOf(ElementType type);
+
+/// Whether the tensor's elements lie next to each other. They do not in a region of another tensor, but always if there is
+/// one dimension, where the question costs more than the answer is worth.
+bool IsContiguous(const ov::Tensor& tensor);
+
+/// Fills `tensor`, which has `elements` elements, with `draw` (whose `out` is not used). False if its element type cannot
+/// take them: a device may choose another float type than the operator declares, and int32 for uint32.
+bool FillTensor(const Kernels& kernels, Draw draw, std::uint64_t elements, ov::Tensor& tensor);
+
+}  // namespace onnx_philox

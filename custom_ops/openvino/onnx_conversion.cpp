@@ -1,0 +1,33 @@
+// ONNX nodes: see onnx_conversion.h.
+#include "onnx_conversion.h"
+
+#include <cstring>
+
+namespace onnx_philox {
+
+namespace {
+
+GivenAttribute Given(const ov::frontend::NodeContext& node, const char* name) {
+  const ov::Any value = node.get_attribute_as_any(name);
+  if (value.empty()) return {};
+  if (value.is<std::int64_t>()) return GivenAttribute::Integer(value.as<std::int64_t>());
+  if (value.is<std::string>()) return GivenAttribute::Text(value.as<std::string>());
+  if (value.is<float>()) return GivenAttribute::Float(static_cast<double>(value.as<float>()));
+  return GivenAttribute::Other("a list, a tensor or a graph");
+}
+
+}  // namespace
+
+ov::OutputVector OnnxInputs(const ov::frontend::NodeContext& node) {
+  ov::OutputVector inputs;
+  for (std::size_t i = 0; i < node.get_input_size(); ++i) inputs.push_back(node.get_input(static_cast<int>(i)));
+  // An optional input that is left out arrives as a node of this type.
+  while (!inputs.empty() && std::strcmp(inputs.back().get_node()->get_type_name(), "NullNode") == 0) inputs.pop_back();
+  return inputs;
+}
+
+GivenAttributes OnnxAttributes(const Operator& op, const ov::frontend::NodeContext& node) {
+  return {Given(node, op.type_attribute), Given(node, "global_seed"), Given(node, "op_seed")};
+}
+
+}  // namespace onnx_philox
