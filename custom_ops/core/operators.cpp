@@ -149,20 +149,42 @@ std::uint64_t SaturatingProduct(std::uint64_t a, std::uint64_t b) {
   return a != 0 && b > most / a ? most : a * b;
 }
 
-/// Bytes of memory; 0 where the system does not say.
-std::uint64_t PhysicalMemory() {
-  static const std::uint64_t memory = [] {
-#if defined(_WIN32)
-    MEMORYSTATUSEX status;
-    status.dwLength = sizeof(status);
-    return GlobalMemoryStatusEx(&status) ? static_cast<std::uint64_t>(status.ullTotalPhys) : std::uint64_t{0};
-#else
-    const long page = sysconf(_SC_PAGESIZE), pages = sysconf(_SC_PHYS_PAGES);
-    return page > 0 && pages > 0 ? static_cast<std::uint64_t>(page) * static_cast<std::uint64_t>(pages)
-                                 : std::uint64_t{0};
+/// Smaller outputs are not worth asking the system about.
+constexpr std::uint64_t kAlwaysThere = std::uint64_t{1} << 28;
+
+#if defined(__linux__)
+/// The number behind `key` in a file of /proc, in bytes; 0 where there is none.
+std::uint64_t KilobytesIn(const char* path, const char* key) {
+  std::FILE* const file = std::fopen(path, "r");
+  if (file == nullptr) return 0;
+  char line[256];
+  unsigned long long kilobytes = 0;
+  while (std::fgets(line, sizeof(line), file) != nullptr) {
+    if (std::strncmp(line, key, std::strlen(key)) != 0) continue;
+    kilobytes = std::strtoull(line + std::strlen(key), nullptr, 10);
+    break;
+  }
+  std::fclose(file);
+  return std::uint64_t{kilobytes} * 1024;
+}
 #endif
-  }();
-  return memory;
+
+/// Bytes that this process can hold without swapping; 0 where the system does not say. What it holds already counts:
+/// the output may be written into memory that a runtime keeps from the last run.
+std::uint64_t MemoryWithinReach() {
+#if defined(_WIN32)
+  MEMORYSTATUSEX status;
+  status.dwLength = sizeof(status);
+  return GlobalMemoryStatusEx(&status) ? static_cast<std::uint64_t>(status.ullTotalPhys) : std::uint64_t{0};
+#else
+#if defined(__linux__)
+  const std::uint64_t available = KilobytesIn("/proc/meminfo", "MemAvailable:");
+  if (available != 0) return available + KilobytesIn("/proc/self/status", "RssAnon:");
+#endif
+  const long page = sysconf(_SC_PAGESIZE), pages = sysconf(_SC_PHYS_PAGES);
+  return page > 0 && pages > 0 ? static_cast<std::uint64_t>(page) * static_cast<std::uint64_t>(pages)
+                               : std::uint64_t{0};
+#endif
 }
 
 bool IsFloat(OutputType type) {
@@ -491,12 +513,14 @@ std::string CheckDimensions(const Operator& op, const std::int64_t* dimensions, 
 }
 
 std::string CheckMemory(const Operator& op, const Dimensions& dimensions, OutputType output) {
-  const std::uint64_t memory = PhysicalMemory(), bytes = static_cast<std::uint64_t>(dimensions.bytes);
+  const std::uint64_t bytes = static_cast<std::uint64_t>(dimensions.bytes);
+  if (bytes < kAlwaysThere) return std::string();
+  const std::uint64_t memory = MemoryWithinReach();
   if (memory == 0 || bytes <= memory) return std::string();
   return Refusal(op.name, Input("shape"),
                  ShowDimensions(dimensions.dimension, dimensions.rank) + ", " + ShowBytes(bytes) + " bytes of " +
                      ElementTypeName(ElementTypeOf(output)),
-                 "what this machine's memory of " + ShowBytes(memory) + " bytes can hold",
+                 "what the " + ShowBytes(memory) + " bytes of memory that are free here can hold",
                  "Draw it in parts, from state to next_state.");
 }
 

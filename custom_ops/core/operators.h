@@ -159,8 +159,8 @@ std::string CheckBound(const Operator& op, const char* name, const Known& known,
 /// Both bounds, once CheckBound has passed each of them.
 std::string CheckRange(const Operator& op, OutputType output, const Bounds& bounds);
 
-/// Refuses an output larger than this machine's memory, where an attempt might end the process. Only at run: a model
-/// may be prepared on another machine.
+/// Refuses an output larger than the memory within this process's reach, where an attempt might end the process. Only at
+/// run: a model may be prepared on another machine.
 std::string CheckMemory(const Operator& op, const Dimensions& dimensions, OutputType output);
 
 /// The dimensions of an output given as numbers, without the input's own type and rank: the part of CheckShape that

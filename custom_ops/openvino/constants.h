@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "openvino/core/node.hpp"
 #include "openvino/runtime/tensor.hpp"
@@ -29,7 +30,13 @@ bool IsConstant(const ov::Node& node);
 /// Whether this is a constant that saving to IR has squeezed into f16.
 bool IsDecompressed(const ov::Node& node);
 
-/// A uint32 constant over 2^31-1 that is merged with other data on its way to `node`: the plugin would clamp it.
-std::optional<std::uint64_t> ClampedPart(const ov::Node& node);
+/// What the plugin would compute otherwise than it is written, and what is allowed in its place.
+struct Alteration {
+  std::string given;
+  std::string allowed;
+};
+
+/// The first alteration on the way to uint32 data; none where all of it is exact.
+std::optional<Alteration> AlteredPart(const ov::Node& node);
 
 }  // namespace onnx_philox

@@ -1,6 +1,8 @@
 // The operators: see random_ops.h.
 #include "random_ops.h"
 
+#include <cstdint>
+#include <cmath>
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -70,9 +72,16 @@ Known EmptyShape(ElementType type) {
   return Known{type, 1, &kLength, nullptr};
 }
 
+/// A constant that lies in a file need not be aligned.
+template <class T>
+T ValueAt(const void* data, std::size_t i = 0) {
+  T value;
+  std::memcpy(&value, static_cast<const unsigned char*>(data) + i * sizeof value, sizeof value);
+  return value;
+}
+
 std::int64_t IntegerAt(ElementType type, const void* data, std::size_t i) {
-  if (type == ElementType::kI32) return static_cast<const std::int32_t*>(data)[i];
-  return static_cast<const std::int64_t*>(data)[i];
+  return type == ElementType::kI32 ? ValueAt<std::int32_t>(data, i) : ValueAt<std::int64_t>(data, i);
 }
 
 bool IsInteger(ElementType type) { return type == ElementType::kI32 || type == ElementType::kI64; }
@@ -84,6 +93,34 @@ bool IsNarrowing(ElementType declared, ElementType arrived) {
     return arrived == ElementType::kF32 || arrived == ElementType::kF16 || arrived == ElementType::kBF16;
   }
   return arrived == ElementType::kI32;  // of u32 and i64
+}
+
+double AsDouble(std::uint64_t bits, FloatFormat format) {
+  bits = ConvertFloat(bits, format, kF64Format);
+  double number;
+  std::memcpy(&number, &bits, sizeof number);
+  return number;
+}
+
+/// Whether a constant bound that arrived is what the plugin, or saving in f16, may have made of the captured one.
+bool MayHaveBecome(std::uint64_t kept, ElementType declared, ElementType arrived, const void* data) {
+  if (data == nullptr) return true;  // not to be had: too large, or computed by what cannot be evaluated here
+  const FloatFormat* const format = FormatOf(arrived);
+  if (format == nullptr) {
+    const std::int64_t value = IntegerAt(arrived, data, 0);
+    const std::int64_t was = declared == ElementType::kI64 ? static_cast<std::int64_t>(kept)
+                                                           : static_cast<std::int32_t>(static_cast<std::uint32_t>(kept));
+    const std::int64_t clamped = std::min<std::int64_t>(std::max<std::int64_t>(was, INT32_MIN), INT32_MAX);
+    return value == was || value == clamped || value == static_cast<std::int32_t>(static_cast<std::uint32_t>(kept));
+  }
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, data, static_cast<std::size_t>(1 + format->exponent_bits + format->mantissa_bits) / 8);
+  const std::uint64_t infinity = static_cast<std::uint64_t>(LargestExponentField(*format)) << format->mantissa_bits;
+  // Wide numbers end at the largest of a narrow type. bf16 has the fewest bits, f16 the fewest exponents.
+  const double largest = AsDouble(infinity - 1, *format);
+  const auto ended = [largest](double x) { return std::min(std::max(x, -largest), largest); };
+  const double was = ended(AsDouble(kept, *FormatOf(declared)));
+  return std::fabs(ended(AsDouble(bits, *format)) - was) <= std::ldexp(std::fabs(was), -7) + std::ldexp(1.0, -24);
 }
 
 std::string StateText(const Captured<State>& captured) {
@@ -323,7 +360,7 @@ void RandomOp::validate_and_infer_types() {
     RefuseNarrowed("minval", at_.minval, minval_);
     RefuseNarrowed("maxval", at_.maxval, maxval_);
   }
-  if (Has(at_.state) && !state_.known) RefuseClamped(at_.state);
+  if (Has(at_.state) && !state_.known) RefuseAltered(at_.state);
   is_validated_ = true;
   SetOutputs();
 }
@@ -380,7 +417,8 @@ void RandomOp::ValidateBound(const char* name, std::size_t index, Captured<std::
     value = ValueOf(source);
     data = value.data;
     captured->known = false;
-  } else if (captured->known && IsNarrowing(declared, type) && IsConstant(source)) {
+  } else if (captured->known && IsNarrowing(declared, type) && IsConstant(source) &&
+             MayHaveBecome(captured->value, declared, type, ValueOf(source).data)) {
     type = declared;
     data = &captured->value;
   } else {
@@ -403,12 +441,11 @@ void RandomOp::RefuseNarrowed(const char* name, std::size_t index, const Capture
          std::string("Make ") + name + " a constant, or draw in [0, 1) and scale in the graph.");
 }
 
-/// Refuses a state of which the plugin would clamp a part.
-void RandomOp::RefuseClamped(std::size_t index) const {
-  const auto part = ClampedPart(*get_input_node_ptr(index));
-  if (!part.has_value()) return;
-  Refuse(op_, Input("state"), "merged from a uint32 constant of " + std::to_string(*part),
-         "constants of at most 2^31-1 there, since OpenVINO's CPU plugin clamps them",
+/// Refuses a state that the plugin would compute otherwise than it is written.
+void RandomOp::RefuseAltered(std::size_t index) const {
+  const auto altered = AlteredPart(*get_input_node_ptr(index));
+  if (!altered.has_value()) return;
+  Refuse(op_, Input("state"), altered->given, altered->allowed,
          "Make the whole state a model input, or the whole state a constant.");
 }
 
@@ -460,7 +497,7 @@ std::uint64_t RandomOp::ReadBound(const char* name, const ov::Tensor& tensor) co
   const void* data = elements.data();
   std::uint64_t converted = 0;
   if (data != nullptr && is_wider) {
-    converted = ConvertFloat(*static_cast<const std::uint32_t*>(data), kF32Format, *FormatOf(declared));
+    converted = ConvertFloat(ValueAt<std::uint32_t>(data), kF32Format, *FormatOf(declared));
     data = &converted;
   } else if (data != nullptr && is_narrower) {
     converted = static_cast<std::uint64_t>(IntegerAt(type, data, 0));

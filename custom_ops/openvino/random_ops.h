@@ -63,7 +63,7 @@ class RandomOp : public ov::op::Op {
   void ValidateState(std::size_t index);
   void ValidateBound(const char* name, std::size_t index, Captured<std::uint64_t>* captured);
   void RefuseNarrowed(const char* name, std::size_t index, const Captured<std::uint64_t>& captured) const;
-  void RefuseClamped(std::size_t index) const;
+  void RefuseAltered(std::size_t index) const;
   void SetOutputs();
   Dimensions ReadShape(const ov::Tensor& tensor) const;
   State ReadState(const ov::Tensor& tensor) const;

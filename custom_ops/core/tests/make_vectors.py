@@ -1,8 +1,8 @@
 """Write vectors.txt, the known answers that the core's C++ tests read.
 
-Two sources: the published vectors (Random123, DirectML, OpenVINO's documentation, TensorFlow) in JSON, and a model of
-the contract in exact arithmetic, independent of the C++ code, for what nobody published: carries, ranges near the
-ends of each type, ties, subnormals.
+Two sources: the published vectors (Random123, DirectML, OpenVINO's documentation, TensorFlow) in
+JSON, and a model of the contract in exact arithmetic, independent of the C++ code, for what nobody
+published: carries, ranges near the ends of each type, ties, subnormals.
 
     python make_vectors.py known.json tensorflow.json > vectors.txt
 """
@@ -76,7 +76,10 @@ def draw(kind, counter, key, count, low, high):
         return [(w % ((high - low) & M32) + low) & M32 for w in words(counter, key, count)]
     if kind == "i64":
         w = words(counter, key, 2 * count)
-        return [((w[i + 1] << 32 | w[i]) % ((high - low) & M64) + low) & M64 for i in range(0, 2 * count, 2)]
+        return [
+            ((w[i + 1] << 32 | w[i]) % ((high - low) & M64) + low) & M64
+            for i in range(0, 2 * count, 2)
+        ]
     precision = FLOATS[kind][0]
     if kind == "f64":
         w = words(counter, key, 2 * count)
@@ -88,7 +91,8 @@ def draw(kind, counter, key, count, low, high):
     result = []
     for k in integers:
         scaled = decode(encode(Fraction(k, 1 << (precision - 1)) * width, kind), kind)
-        # Never -0: that would need a product and a minval of -0, and the width is -0 only beside a minval of +0.
+        # Never -0: that would need a product and a minval of -0, and the width is -0 only beside a
+        # minval of +0.
         result.append(encode(scaled + minval, kind))
     return result
 
@@ -127,19 +131,33 @@ def published(known, tensorflow):
     for counter, key, out in known["random123_philox4x32_10"]["rows"]:
         print("block", *counter, *key, *out)
 
-    print("# DirectML: state counter before, blocks, counter after, as 128-bit numbers. The page's own example is the")
+    print(
+        "# DirectML: state counter before, blocks, counter after, as 128-bit numbers. "
+        "The page's own example is the"
+    )
     print("# wrong way round; both directions of it follow the rule.")
     page = known["directml_documented"]
     before, blocks, after = (page["printed"][k] for k in ("before", "blocks", "after"))
     print("advance", before, blocks, page["after_by_the_rule"])
     print("advance", after, blocks, before)
 
-    print("# OpenVINO's documentation: type, global_seed, op_seed, bounds as bits, values as printed there")
+    print(
+        "# OpenVINO's documentation: type, global_seed, op_seed, bounds as bits, "
+        "values as printed there"
+    )
     for row in known["openvino_documented"]["rows"]:
         kind = row["output_type"]
         values = [v for line in row["output"] for v in line]
         low, high = bits_of(row["minval"], kind), bits_of(row["maxval"], kind)
-        print("seeds", kind, row["global_seed"], row["op_seed"], f"{low:x} {high:x}", len(values), *values)
+        print(
+            "seeds",
+            kind,
+            row["global_seed"],
+            row["op_seed"],
+            f"{low:x} {high:x}",
+            len(values),
+            *values,
+        )
 
     print("#", tensorflow["source"])
     for row in tensorflow["bits"]:
@@ -151,28 +169,100 @@ def published(known, tensorflow):
         counter, key = from_words(row["state"])
         low, high = bits_of(row["minval"], kind), bits_of(row["maxval"], kind)
         # The model and TensorFlow must agree before the model is believed on anything else.
-        assert pack(draw(kind, counter, key, row["elements"], low, high), kind) == row["values_hex"], row
+        assert (
+            pack(draw(kind, counter, key, row["elements"], low, high), kind) == row["values_hex"]
+        ), row
         print(draw_line(kind, counter, key, row["elements"], low, high, row["values_hex"]))
 
 
-# Ranges that reach each type's corners, as bit patterns: zeros of both signs, subnormals, one value only, the widest,
-# an offset that swallows the width, widths next to powers of two.
+# Ranges that reach each type's corners, as bit patterns: zeros of both signs, subnormals, one value
+# only, the widest, an offset that swallows the width, widths next to powers of two.
 RANGES = {
-    "f16": [(0, 1), (0x8000, 0x3C00), (0, 0x03FF), (0x8003, 0x0005), (0x5640, 0x5650), (0x7800, 0x7BFF), (0xF7FF, 0x77FF),
-            (0x4200, 0x4200), (0x8000, 0x0000), (0x1400, 0x3C01), (0xBC00, 0x0000), (0x0001, 0x0400)],
-    "bf16": [(0, 1), (0x8000, 0x3F80), (0, 0x007F), (0x8003, 0x0005), (0x42C8, 0x42CA), (0x7F00, 0x7F7F), (0xFE80, 0x7E80),
-             (0x4200, 0x4200), (0x8000, 0x0000), (0x3D4D, 0x3F81), (0xBF80, 0x0000), (0x0001, 0x0080), (0x007F, 0x0135)],
-    "f32": [(0, 1), (0x80000000, 0x3F800000), (0, 0x007FFFFF), (0x80000003, 0x00000005), (0x42C80000, 0x42CA0000),
-            (0xFE800000, 0x7E800000), (0x7F000000, 0x7F7FFFFF), (0x42000000, 0x42000000), (0x3DCCCCCD, 0x3F8CCCCD),
-            (0xBF800000, 0), (0x00000001, 0x00800000), (0x3F800000, 0x40000000)],
-    "f64": [(0, 1), (1 << 63, 0x3FF0000000000000), (0, 0x000FFFFFFFFFFFFF), ((1 << 63) + 3, 5),
-            (0x3FB999999999999A, 0x3FF3333333333333), (0xFFD0000000000000, 0x7FD0000000000000),
-            (0x4040000000000000, 0x4040000000000000), (0xBFF0000000000000, 0), (1, 0x0010000000000000)],
-    "i32": [(0, 1), (0x80000000, 0x7FFFFFFF), (0, 0x7FFFFFFF), (0xFFFFFFFF, 0x7FFFFFFF), (0x80000000, 0),
-            (0x80000000, 1), (5, 8), (0, 0x10000), (0, 0x10001), (0xFFFFFF00, 0xFFFFFFFF), (0, 0x55555556)],
-    "i64": [(0, 1), (1 << 63, (1 << 63) - 1), (0, (1 << 63) - 1), (M64, (1 << 63) - 1), (1 << 63, 0), (1 << 63, 1),
-            (5, 8), (0, 1 << 16), (0, (1 << 16) + 1), (0, (1 << 32) - 1), (0, 1 << 32), (0, (1 << 32) + 1),
-            (0, 0x5555555555555556), (M64 - 255, M64), (0, (1 << 53) + 1), (0, 0x7FFFFFFFFFFFFC01)],
+    "f16": [
+        (0, 1),
+        (0x8000, 0x3C00),
+        (0, 0x03FF),
+        (0x8003, 0x0005),
+        (0x5640, 0x5650),
+        (0x7800, 0x7BFF),
+        (0xF7FF, 0x77FF),
+        (0x4200, 0x4200),
+        (0x8000, 0x0000),
+        (0x1400, 0x3C01),
+        (0xBC00, 0x0000),
+        (0x0001, 0x0400),
+    ],
+    "bf16": [
+        (0, 1),
+        (0x8000, 0x3F80),
+        (0, 0x007F),
+        (0x8003, 0x0005),
+        (0x42C8, 0x42CA),
+        (0x7F00, 0x7F7F),
+        (0xFE80, 0x7E80),
+        (0x4200, 0x4200),
+        (0x8000, 0x0000),
+        (0x3D4D, 0x3F81),
+        (0xBF80, 0x0000),
+        (0x0001, 0x0080),
+        (0x007F, 0x0135),
+    ],
+    "f32": [
+        (0, 1),
+        (0x80000000, 0x3F800000),
+        (0, 0x007FFFFF),
+        (0x80000003, 0x00000005),
+        (0x42C80000, 0x42CA0000),
+        (0xFE800000, 0x7E800000),
+        (0x7F000000, 0x7F7FFFFF),
+        (0x42000000, 0x42000000),
+        (0x3DCCCCCD, 0x3F8CCCCD),
+        (0xBF800000, 0),
+        (0x00000001, 0x00800000),
+        (0x3F800000, 0x40000000),
+    ],
+    "f64": [
+        (0, 1),
+        (1 << 63, 0x3FF0000000000000),
+        (0, 0x000FFFFFFFFFFFFF),
+        ((1 << 63) + 3, 5),
+        (0x3FB999999999999A, 0x3FF3333333333333),
+        (0xFFD0000000000000, 0x7FD0000000000000),
+        (0x4040000000000000, 0x4040000000000000),
+        (0xBFF0000000000000, 0),
+        (1, 0x0010000000000000),
+    ],
+    "i32": [
+        (0, 1),
+        (0x80000000, 0x7FFFFFFF),
+        (0, 0x7FFFFFFF),
+        (0xFFFFFFFF, 0x7FFFFFFF),
+        (0x80000000, 0),
+        (0x80000000, 1),
+        (5, 8),
+        (0, 0x10000),
+        (0, 0x10001),
+        (0xFFFFFF00, 0xFFFFFFFF),
+        (0, 0x55555556),
+    ],
+    "i64": [
+        (0, 1),
+        (1 << 63, (1 << 63) - 1),
+        (0, (1 << 63) - 1),
+        (M64, (1 << 63) - 1),
+        (1 << 63, 0),
+        (1 << 63, 1),
+        (5, 8),
+        (0, 1 << 16),
+        (0, (1 << 16) + 1),
+        (0, (1 << 32) - 1),
+        (0, 1 << 32),
+        (0, (1 << 32) + 1),
+        (0, 0x5555555555555556),
+        (M64 - 255, M64),
+        (0, (1 << 53) + 1),
+        (0, 0x7FFFFFFFFFFFFC01),
+    ],
     "bits": [(0, 0)],
 }
 # The last blocks before each word of the counter carries into the next.
@@ -186,16 +276,42 @@ def modelled():
         for i, (low, high) in enumerate(ranges):
             counter, key = COUNTERS[i % len(COUNTERS)], rng.getrandbits(64)
             count = rng.randrange(30, 60)
-            print(draw_line(kind, counter, key, count, low, high, pack(draw(kind, counter, key, count, low, high), kind)))
+            print(
+                draw_line(
+                    kind,
+                    counter,
+                    key,
+                    count,
+                    low,
+                    high,
+                    pack(draw(kind, counter, key, count, low, high), kind),
+                )
+            )
         for counter in COUNTERS:
             key = rng.getrandbits(64)
             low, high = ranges[rng.randrange(len(ranges))]
-            print(draw_line(kind, counter, key, 75, low, high, pack(draw(kind, counter, key, 75, low, high), kind)))
+            print(
+                draw_line(
+                    kind,
+                    counter,
+                    key,
+                    75,
+                    low,
+                    high,
+                    pack(draw(kind, counter, key, 75, low, high), kind),
+                )
+            )
 
 
 if __name__ == "__main__":
-    print("# Known answers, written by make_vectors.py. Numbers without a unit are hexadecimal but for counts and seeds;")
-    print("# words are least significant first; a draw is: type, six state words, elements, bounds, output bytes.")
+    print(
+        "# Known answers, written by make_vectors.py. "
+        "Numbers without a unit are hexadecimal but for counts and seeds;"
+    )
+    print(
+        "# words are least significant first; "
+        "a draw is: type, six state words, elements, bounds, output bytes."
+    )
     with open(sys.argv[1]) as known_file, open(sys.argv[2]) as tensorflow_file:
         published(json.load(known_file), json.load(tensorflow_file))
     modelled()

@@ -1,6 +1,7 @@
-"""Runs the library's tests with several releases of ONNX Runtime, each in an environment of its own.
+"""Runs the library's tests with releases of ONNX Runtime, each in an environment of its own.
 
-    python run_releases.py LIBRARY --package PATH [--releases 1.20.* 1.24.* ""] [--isas "" avx512 avx2 scalar]
+    python run_releases.py LIBRARY --package PATH [--releases 1.20.* 1.24.* ""]
+                           [--isas "" avx512 avx2 scalar]
 
 An empty release is the newest. PATH is the source of the Python package, which is the reference;
 without --package, the root of this repository. Environments are made below --environments, and

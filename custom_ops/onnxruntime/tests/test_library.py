@@ -1,4 +1,4 @@
-"""The native library in ONNX Runtime's own InferenceSession: the bits and the words of `onnx_philox.reference`.
+"""The native library in ONNX Runtime's own InferenceSession: bits and words of the reference.
 
     ONNX_PHILOX_ORT_LIBRARY=build/onnxruntime/libonnx_philox_onnxruntime.so pytest test_library.py
 
@@ -190,8 +190,7 @@ def test_shapes_from_a_scalar_to_rank_8_static_and_dynamic(shape: list[int]) -> 
 
 
 @pytest.mark.parametrize("shape", [(6,), (1, 6), (1, 1, 1, 6), (1,) * 7 + (6,)])
-@pytest.mark.parametrize("declared", ["uint32[6]", "uint32"])
-def test_a_next_state_has_the_shape_of_its_state(shape: tuple[int, ...], declared: str) -> None:
+def test_a_next_state_has_the_shape_of_its_state(shape: tuple[int, ...]) -> None:
     dims = ", ".join(["?"] * len(shape))
     session = session_of(f"""g (uint32[{dims}] state) => (uint32[3] y, uint32[{dims}] after) {{
         shape = Constant <value_ints = [3]> ()
@@ -331,9 +330,7 @@ def test_exactly_the_output_is_written_at_odd_lengths_and_offsets(output_type, o
             binding.bind_cpu_input("state", STATE.to_array())
             binding.bind_cpu_input("shape", np.array([length]))
             given_type = dtype if output_type != "bf16" else onnx_type
-            binding.bind_output(
-                name, "cpu", 0, given_type, [length], memory.ctypes.data + before
-            )
+            binding.bind_output(name, "cpu", 0, given_type, [length], memory.ctypes.data + before)
             session.run_with_iobinding(binding)
             if output_type is None:
                 expected, _ = reference.random_generator(STATE.to_array(), [length])
@@ -566,7 +563,7 @@ BAD_CALLS: dict[str, list[dict[str, Any]]] = {
         {"shape": np.array([2**31 - 1, 2**20])},
         {"type": "mt19937"},
         {"type": ""},
-        {"type": "it's \"quoted\"\n\\"},
+        {"type": 'it\'s "quoted"\n\\'},
         {"op_seed": -1},
         {"global_seed": -(2**63)},
         {"op_seed": 1.5},
@@ -654,9 +651,7 @@ def bad_model(operator: str, call: dict[str, Any], constant: bool) -> onnx.Model
         operator, list(arrays), ["values", "next_state"], domain="onnx_philox", **attributes
     )
     infos = [
-        helper.make_tensor_value_info(
-            name, helper.np_dtype_to_tensor_dtype(array.dtype), None
-        )
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), None)
         for name, array in arrays.items()
     ]
     values = arrays["maxval"].dtype if "maxval" in arrays else np.dtype(np.uint32)
@@ -676,6 +671,11 @@ def bad_model(operator: str, call: dict[str, Any], constant: bool) -> onnx.Model
     return helper.make_model(graph, opset_imports=imports, ir_version=8)
 
 
+def without_memory(text: str) -> str:
+    """The free memory is another at every look."""
+    return re.sub(r"the [\d,]+ bytes of memory", "the bytes of memory", text)
+
+
 @pytest.mark.parametrize(("operator", "number"), CASES)
 @pytest.mark.parametrize("constant", [True, False])
 def test_bad_input_is_refused_in_the_words_of_the_python_package(
@@ -685,10 +685,11 @@ def test_bad_input_is_refused_in_the_words_of_the_python_package(
     words = words_of_the_reference(operator, call)
     feeds = {} if constant else {n: np.asarray(call[n]) for n in INPUTS[operator] if n in call}
     session = None
-    with pytest.raises(Exception) as raised:  # noqa: PT011, the type is looked at below
+    # Whichever of the two it is; the type is looked at below.
+    with pytest.raises(Exception) as raised:  # noqa: PT011, PT012
         session = session_of(bad_model(operator, call, constant))
         session.run(None, feeds)
-    assert words in str(raised.value)
+    assert without_memory(words) in without_memory(str(raised.value))
     if session is not None:
         assert isinstance(raised.value, InvalidArgument)
 

@@ -4,6 +4,7 @@
 //
 //   onnx_philox_openvino_program LIBRARY
 //   onnx_philox_openvino_program --node    only what needs no plugin: all that ThreadSanitizer can judge
+//   onnx_philox_openvino_program --fuzz SECONDS [SEED]    random nodes (see fuzz.h), without a plugin
 //
 // AddressSanitizer needs TBB_ENABLE_SANITIZERS=1 in the environment. ThreadSanitizer does not see how OpenVINO's own
 // binaries synchronise and takes every handing over for a race.
@@ -16,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "fuzz.h"
 #include "kernels.h"
 #include "openvino/core/model.hpp"
 #include "openvino/op/constant.hpp"
@@ -250,20 +252,26 @@ void BadInput() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: %s LIBRARY | --node\n", argv[0]);
+  const std::string what = argc > 1 ? argv[1] : "";
+  const bool fuzz = what == "--fuzz";
+  if (fuzz ? argc < 3 || argc > 4 : argc != 2) {
+    std::fprintf(stderr, "usage: %s LIBRARY | --node | --fuzz SECONDS [SEED]\n", argv[0]);
     return 2;
   }
+  if (fuzz) {
+    Fuzz(std::atof(argv[2]), argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 1);
+    return 0;
+  }
   ManyThreadsOneNode();
-  if (std::string(argv[1]) == "--node") {
+  if (what == "--node") {
     std::printf("%d checks passed\n", checks);
     return 0;
   }
   ov::Core core;
-  core.add_extension(argv[1]);
+  core.add_extension(what);
   EveryTypeAndSize(core);
   ManyThreads(core);
-  ThroughFiles(argv[1]);
+  ThroughFiles(what);
   BadInput();
   std::printf("%d checks passed\n", checks);
   return 0;

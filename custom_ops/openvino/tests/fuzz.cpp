@@ -1,0 +1,588 @@
+// Random nodes: see fuzz.h.
+//
+// A node is built of constants, of constant subgraphs and of parameters; validated, perhaps cloned, taken through the
+// attributes of IR, or given the constants that the CPU plugin makes of its own; then evaluated.
+#include "fuzz.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "fill_tensor.h"
+#include "kernels.h"
+#include "number_formats.h"
+#include "openvino/core/attribute_visitor.hpp"
+#include "openvino/core/except.hpp"
+#include "openvino/op/concat.hpp"
+#include "openvino/op/constant.hpp"
+#include "openvino/op/convert.hpp"
+#include "openvino/op/parameter.hpp"
+#include "random_ops.h"
+
+namespace {
+
+using namespace onnx_philox;
+using ov::op::v0::Constant;
+
+constexpr std::int64_t kMostElements = std::int64_t{1} << 16;   // of an output that is drawn ...
+constexpr std::int64_t kFewestRefused = std::int64_t{1} << 46;  // ... or one that no machine can hold
+
+/// Reads or writes a node's attributes, as loading and saving IR do.
+class Attributes : public ov::AttributeVisitor {
+ public:
+  explicit Attributes(bool writes) : writes_(writes) {}
+  std::map<std::string, std::string> texts;
+  std::map<std::string, std::int64_t> integers;
+  std::map<std::string, bool> flags;
+
+  void on_adapter(const std::string&, ov::ValueAccessor<void>&) override {}
+  void on_adapter(const std::string& name, ov::ValueAccessor<std::string>& value) override { Visit(name, value, &texts); }
+  void on_adapter(const std::string& name, ov::ValueAccessor<std::int64_t>& value) override {
+    Visit(name, value, &integers);
+  }
+  void on_adapter(const std::string& name, ov::ValueAccessor<bool>& value) override { Visit(name, value, &flags); }
+
+ private:
+  template <class T>
+  void Visit(const std::string& name, ov::ValueAccessor<T>& value, std::map<std::string, T>* all) {
+    if (!writes_) {
+      (*all)[name] = value.get();
+    } else if (all->count(name) != 0) {
+      value.set(all->at(name));
+    }
+  }
+  const bool writes_;
+};
+
+/// What a node is given for one input, and what it should read there.
+struct Given {
+  ov::Output<ov::Node> source;
+  ov::Tensor tensor;  // at run
+  bool is_constant = false;
+};
+
+class Fuzzer {
+ public:
+  explicit Fuzzer(std::uint64_t seed) : random_(seed) {}
+
+  void Step() {
+    memory_.clear();
+    // Half of the nodes have nothing wrong, and must draw.
+    wild_ = Coin();
+    compared_ = true;
+    std::string error;
+    try {
+      Try();
+      ++(compared_ ? drawn : survived);
+      return;
+    } catch (const ov::Exception& caught) {
+      error = caught.what();
+    } catch (const std::exception& caught) {
+      Fail("an exception that is not OpenVINO's", caught.what());
+    }
+    ++refused;
+    const std::size_t begin = error.find(is_uniform_ ? "RandomUniform: " : "RandomGenerator: ");
+    error.erase(error.find_last_not_of(" \n") + 1);
+    const bool is_whole =
+        begin != std::string::npos && error.find("; allowed: ", begin) != std::string::npos && error.back() == '.';
+    if (!is_whole) Fail("an error without its four parts", error);
+    if (!wild_) Fail("a node with nothing wrong is refused", error);
+  }
+
+  unsigned long drawn = 0, survived = 0, refused = 0;
+
+ private:
+  [[noreturn]] void Fail(const std::string& what, const std::string& more) {
+    std::fprintf(stderr, "FAILED: %s: %s\n", what.c_str(), more.c_str());
+    std::exit(1);
+  }
+
+  std::uint64_t Below(std::uint64_t n) { return random_() % n; }
+  bool Coin() { return Below(2) == 0; }
+  bool Chance(std::uint64_t one_in) { return Below(one_in) == 0; }
+  bool Wrong(std::uint64_t one_in) { return wild_ && Chance(one_in); }
+
+  void Try() {
+    is_uniform_ = Coin();
+    static const char* const names[] = {"i32", "i64", "f16", "bf16", "f32", "f64"};
+    static const OutputType types[] = {OutputType::kI32,  OutputType::kI64, OutputType::kF16,
+                                       OutputType::kBF16, OutputType::kF32, OutputType::kF64};
+    const std::size_t chosen = Below(6);
+    type_ = is_uniform_ ? types[chosen] : OutputType::kBits;
+
+    GivenAttributes given;
+    given.type = GivenAttribute::Text(is_uniform_ ? names[chosen] : "philox4x32_10");
+    if (!is_uniform_ && Coin()) given.type = {};
+    if (Wrong(20)) given.type = RandomAttribute();
+    given.global_seed = Wrong(20) ? RandomAttribute() : GivenAttribute::Integer(RandomSeed());
+    given.op_seed = Wrong(20) ? RandomAttribute() : GivenAttribute::Integer(RandomSeed());
+
+    inputs_.clear();
+    const bool seeded = given.global_seed.integer != 0 || given.op_seed.integer != 0;
+    const bool has_state = !is_uniform_ || !seeded || Coin();
+    if (is_uniform_) {
+      inputs_.push_back(RandomShape());
+      const auto [minval, maxval] = RandomBounds();
+      inputs_.push_back(BoundInput(minval));
+      inputs_.push_back(BoundInput(maxval));
+    }
+    if (has_state) inputs_.push_back(RandomState());
+    if (!is_uniform_) inputs_.push_back(RandomShape());
+    if (Wrong(30)) inputs_.pop_back();
+    if (Wrong(40)) inputs_.push_back(RandomState());
+
+    std::shared_ptr<RandomOp> node = MakeNode();
+    node->SetAttributes(given);
+    node->set_arguments(Sources());
+    node->constructor_validate_and_infer_types();
+    if (Chance(4)) node = Cloned(*node);
+    if (Chance(4)) node = ThroughAttributes(*node);
+    if (Chance(4)) node = Narrowed(*node);
+    if (Chance(4)) node->validate_and_infer_types();
+    Evaluate(*node, given);
+  }
+
+  std::shared_ptr<RandomOp> MakeNode() const {
+    if (is_uniform_) return std::make_shared<RandomUniform>();
+    return std::make_shared<RandomGenerator>();
+  }
+
+  ov::OutputVector Sources() const {
+    ov::OutputVector sources;
+    for (const Given& input : inputs_) sources.push_back(input.source);
+    return sources;
+  }
+
+  std::shared_ptr<RandomOp> Cloned(const ov::Node& node) {
+    return std::dynamic_pointer_cast<RandomOp>(node.clone_with_new_inputs(Sources()));
+  }
+
+  /// As IR is saved and loaded; now and then with another text in it.
+  std::shared_ptr<RandomOp> ThroughAttributes(RandomOp& node) {
+    Attributes read(false), written(true);
+    node.visit_attributes(read);
+    written.texts = read.texts;
+    written.integers = read.integers;
+    written.flags = read.flags;
+    if (Wrong(2)) {
+      compared_ = false;  // what a wrong text that can be read means is not said anywhere
+      for (auto& [name, text] : written.texts) {
+        if (Coin()) text = Mangled(text);
+      }
+      for (auto& [name, integer] : written.integers) {
+        if (Chance(8)) integer = static_cast<std::int64_t>(random_());
+      }
+    }
+    const std::shared_ptr<RandomOp> loaded = MakeNode();
+    loaded->set_arguments(Sources());
+    loaded->visit_attributes(written);
+    loaded->constructor_validate_and_infer_types();
+    return loaded;
+  }
+
+  std::string Mangled(std::string text) {
+    static const char letters[] = "0123456789abcdefx.p+-, \0naif\xFF";
+    for (std::uint64_t edits = 1 + Below(4); edits > 0; --edits) {
+      const std::size_t at = Below(text.size() + 1);
+      const char letter = letters[Below(sizeof letters - 1)];
+      if (Coin() && at < text.size()) {
+        text[at] = letter;
+      } else if (Coin()) {
+        text.insert(at, 1, letter);
+      } else {
+        text.resize(at);
+      }
+    }
+    return text;
+  }
+
+  /// The constants are replaced by what the CPU plugin makes of them; the values that were there first count.
+  std::shared_ptr<RandomOp> Narrowed(RandomOp& node) {
+    ov::OutputVector sources = Sources();
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const auto* const constant = ov::as_type<Constant>(sources[i].get_node());
+      if (constant == nullptr || static_cast<int>(i) == ShapeAt()) continue;
+      const ov::element::Type type = constant->get_element_type();
+      if (type == ov::element::u32 || type == ov::element::i64) {
+        std::vector<std::int64_t> values = constant->cast_vector<std::int64_t>();
+        for (std::int64_t& v : values) v = std::min<std::int64_t>(std::max<std::int64_t>(v, INT32_MIN), INT32_MAX);
+        sources[i] = std::make_shared<Constant>(ov::element::i32, constant->get_shape(), values);
+      } else if (type.is_real() && type != ov::element::f32) {
+        constexpr double kLargest = std::numeric_limits<float>::max();
+        std::vector<float> values;
+        for (const double v : constant->cast_vector<double>()) {
+          values.push_back(static_cast<float>(std::min(std::max(v, -kLargest), kLargest)));
+        }
+        sources[i] = std::make_shared<Constant>(ov::element::f32, constant->get_shape(), values);
+      }
+    }
+    const auto narrowed = std::dynamic_pointer_cast<RandomOp>(node.clone_with_new_inputs(sources));
+    narrowed->validate_and_infer_types();
+    return narrowed;
+  }
+
+  std::int64_t RandomSeed() { return static_cast<std::int64_t>(random_() >> 1 >> Below(64)); }
+
+  GivenAttribute RandomAttribute() {
+    static const char* const texts[] = {"", "f8", "F32", "f32", "philox4x32_10", "\xFF'\n", "mt19937"};
+    switch (Below(5)) {
+      case 0:
+        return GivenAttribute::Text(texts[Below(7)]);
+      case 1:
+        return GivenAttribute::Integer(static_cast<std::int64_t>(random_()));
+      case 2:
+        return GivenAttribute::Float(Coin() ? std::numeric_limits<double>::quiet_NaN() : 1.5);
+      case 3:
+        return GivenAttribute::Other("a list, a tensor or a graph");
+      default:
+        return {};
+    }
+  }
+
+  ov::element::Type RandomType(ov::element::Type usual) {
+    static const ov::element::Type types[] = {ov::element::boolean, ov::element::i8,   ov::element::u8,  ov::element::i16,
+                                              ov::element::u16,     ov::element::u64,  ov::element::i4,  ov::element::u32,
+                                              ov::element::i32,     ov::element::i64,  ov::element::f16, ov::element::bf16,
+                                              ov::element::f32,     ov::element::f64,  ov::element::f8e4m3};
+    return Wrong(25) ? types[Below(std::size(types))] : usual;
+  }
+
+  /// A tensor in memory of its own, which is not always aligned: that of a constant out of a file is not.
+  ov::Tensor MakeTensor(ov::element::Type type, const ov::Shape& shape, const void* data = nullptr, bool aligned = true) {
+    const std::size_t bytes = std::max<std::size_t>(ov::Tensor(type, shape).get_byte_size(), 1);
+    memory_.emplace_back(bytes + 16);
+    unsigned char* const begin = memory_.back().data() + (aligned ? 0 : 1 + Below(15));
+    for (std::size_t i = 0; i < bytes; ++i) {
+      begin[i] = data != nullptr ? static_cast<const unsigned char*>(data)[i] : static_cast<unsigned char>(random_());
+    }
+    return ov::Tensor(type, shape, begin);
+  }
+
+  /// An input of this value (random bytes if there is none): a constant, a constant subgraph, or a parameter.
+  Given MakeInput(ov::element::Type type, const ov::Shape& shape, const void* data, bool only_constant) {
+    Given given;
+    given.is_constant = only_constant || Coin();
+    if (given.is_constant) {
+      given.tensor = MakeTensor(type, shape, data, Coin() || type.bitwidth() < 8);
+      const auto constant = std::make_shared<Constant>(given.tensor);
+      given.source = constant;
+      if (shape.size() == 1 && shape[0] > 1 && type.bitwidth() >= 8 && Chance(6)) {
+        given.source = InTwoParts(given.tensor);
+      } else if (type == ov::element::u32 && Chance(6)) {
+        std::vector<std::int64_t> wide = constant->cast_vector<std::int64_t>();
+        const auto source = std::make_shared<Constant>(ov::element::i64, shape, wide);
+        given.source = std::make_shared<ov::op::v0::Convert>(source, type);
+      }
+      return given;
+    }
+    given.tensor = MakeTensor(type, shape, data);
+    ov::PartialShape partial(shape);
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      if (Chance(3)) partial[i] = ov::Dimension::dynamic();
+    }
+    // A declared length of 1 is a rank-0 tensor's too, and the plugin needs the rank of `shape`.
+    if (Chance(8)) partial = ov::PartialShape::dynamic();
+    given.source = std::make_shared<ov::op::v0::Parameter>(type, partial);
+    if (Wrong(20)) {
+      ov::Shape other = shape;
+      if (!other.empty() && Coin()) other[Below(other.size())] = Below(9);
+      if (Coin()) other.insert(other.begin(), Below(3));
+      given.tensor = MakeTensor(RandomType(type), other, nullptr);
+      // No runtime hands over another shape than the declared one, and nobody reads it where that says all.
+      if (!partial.compatible(other)) compared_ = false;
+    }
+    return given;
+  }
+
+  ov::Output<ov::Node> InTwoParts(const ov::Tensor& tensor) {
+    const std::size_t length = tensor.get_shape()[0], first = 1 + Below(length - 1);
+    const std::size_t size = tensor.get_element_type().size();
+    const unsigned char* const data = static_cast<const unsigned char*>(tensor.data());
+    const ov::OutputVector parts = {
+        std::make_shared<Constant>(MakeTensor(tensor.get_element_type(), {first}, data, false)),
+        std::make_shared<Constant>(MakeTensor(tensor.get_element_type(), {length - first}, data + first * size, false))};
+    return std::make_shared<ov::op::v0::Concat>(parts, 0);
+  }
+
+  Given RandomState() {
+    ov::Shape shape(1 + Below(Chance(8) ? 8 : 2), 1);
+    shape.back() = 6;
+    if (Wrong(15)) shape[Below(shape.size())] = Below(9);
+    if (Wrong(30)) shape.clear();
+    if (Wrong(30)) shape.assign(9 + Below(3), 1);
+    const ov::element::Type type = RandomType(ov::element::u32);
+    Given given = MakeInput(type, shape, nullptr, false);
+    // The plugin hands over uint32 as int32.
+    if (!given.is_constant && given.tensor.get_element_type() == ov::element::u32 && Chance(3)) {
+      given.tensor = ov::Tensor(ov::element::i32, given.tensor.get_shape(), given.tensor.data());
+    }
+    return given;
+  }
+
+  Given RandomShape() {
+    std::vector<std::int64_t> entries;
+    for (;;) {
+      entries.assign(Below(Chance(10) ? 9 : 4), 0);
+      if (Wrong(20)) entries.resize(9 + Below(4), 1);
+      for (std::int64_t& entry : entries) {
+        entry = static_cast<std::int64_t>(Below(entries.size() > 3 ? 4 : 40));
+        if (Chance(20)) entry = static_cast<std::int64_t>(Below(60000));
+        if (Wrong(12)) entry = static_cast<std::int64_t>(random_());
+        if (Wrong(20)) entry = -1;
+      }
+      if (IsFastOrRefused(entries)) break;
+    }
+    const bool is_narrow = Chance(3) && std::all_of(entries.begin(), entries.end(), [](std::int64_t e) {
+                             return e >= INT32_MIN && e <= INT32_MAX;
+                           });
+    const ov::element::Type usual = is_narrow ? ov::element::i32 : ov::element::i64, type = RandomType(usual);
+    ov::Shape shape{entries.size()};
+    // A rank-0 constant 0 means no entries.
+    const bool is_scalar = entries.empty() && Chance(3);
+    if (is_scalar) shape.clear(), entries.assign(1, 0);
+    if (Wrong(20) && !is_scalar) shape.insert(shape.begin(), 1);
+    const std::vector<std::int32_t> narrow(entries.begin(), entries.end());
+    const void* data = is_narrow ? static_cast<const void*>(narrow.data()) : entries.data();
+    // Random bytes of another type of integer could ask for more than the machine has time for: they are zeros.
+    const std::vector<std::int64_t> zeros(16);
+    if (type != usual) data = zeros.data();
+    if (shape_size(shape) > 16) data = nullptr;
+    Given given = MakeInput(type, shape, data, is_scalar);
+    // Tensors of random bytes likewise.
+    const ov::Tensor& tensor = given.tensor;
+    if (!given.is_constant && tensor.get_size() > 0 && !IsRead(tensor, entries)) {
+      std::memset(given.tensor.data(), 0, tensor.get_byte_size());
+    }
+    return given;
+  }
+
+  static bool IsRead(const ov::Tensor& tensor, const std::vector<std::int64_t>& entries) {
+    if (tensor.get_size() != entries.size()) return false;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (tensor.get_element_type() == ov::element::i64 && tensor.data<std::int64_t>()[i] == entries[i]) continue;
+      if (tensor.get_element_type() == ov::element::i32 && tensor.data<std::int32_t>()[i] == entries[i]) continue;
+      return false;
+    }
+    return true;
+  }
+
+  bool IsFastOrRefused(const std::vector<std::int64_t>& entries) {
+    double elements = 1;
+    for (const std::int64_t entry : entries) {
+      if (entry <= 0 && wild_) return true;
+      if (entry == 0) continue;  // what stands beside it must be within bounds all the same
+      elements *= static_cast<double>(entry);
+    }
+    return elements <= kMostElements || (wild_ && elements >= static_cast<double>(kFewestRefused));
+  }
+
+  std::pair<std::uint64_t, std::uint64_t> RandomBounds() {
+    std::uint64_t low = random_() >> Below(64), high = random_() >> Below(64);
+    if (Wrong(6)) return {low, high};
+    if (const FloatFormat* const format = FormatOf(ElementTypeOf(type_))) {
+      const auto bits = [&](double number) {
+        std::uint64_t b;
+        std::memcpy(&b, &number, sizeof b);
+        return ConvertFloat(b, kF64Format, *format);
+      };
+      const auto number = [&] {
+        const double whole = static_cast<double>(Below(60001)) - 30000;
+        return Chance(4) ? 0 : std::ldexp(whole, -static_cast<int>(Below(60)));
+      };
+      double a = number(), b = number();
+      if (a > b) std::swap(a, b);
+      low = bits(a), high = bits(b);
+    } else if (type_ == OutputType::kI32) {
+      std::int32_t a = static_cast<std::int32_t>(low), b = static_cast<std::int32_t>(high);
+      if (a > b) std::swap(a, b);
+      if (a == b) a = INT32_MIN, b = INT32_MAX;
+      low = static_cast<std::uint32_t>(a), high = static_cast<std::uint32_t>(b);
+    } else {
+      std::int64_t a = static_cast<std::int64_t>(low), b = static_cast<std::int64_t>(high);
+      if (a > b) std::swap(a, b);
+      if (a == b) a = INT64_MIN, b = INT64_MAX;
+      low = static_cast<std::uint64_t>(a), high = static_cast<std::uint64_t>(b);
+    }
+    return {low, high};
+  }
+
+  Given BoundInput(std::uint64_t bits) {
+    ov::Shape shape(Below(2), 1);
+    if (Wrong(20)) shape.assign(Below(12), Below(3));
+    const ov::element::Type usual = OpenVinoType(type_), type = RandomType(usual);
+    const bool only_constant = !wild_ && (type_ == OutputType::kF64 || type_ == OutputType::kI64);
+    const bool fits = type == usual && ov::shape_size(shape) == 1;
+    Given given = MakeInput(type, shape, fits ? &bits : nullptr, only_constant);
+    // The plugin hands over f16 and bf16 as f32.
+    const FloatFormat* const format = FormatOf(ElementTypeOf(type));
+    if (!given.is_constant && fits && format != nullptr && format->exponent_bits + format->mantissa_bits == 15 &&
+        given.tensor.get_size() == 1 && given.tensor.get_element_type() == type && Chance(3)) {
+      const std::uint64_t wide = ConvertFloat(bits, *format, kF32Format);
+      given.tensor = MakeTensor(ov::element::f32, given.tensor.get_shape(), &wide);
+    }
+    return given;
+  }
+
+  int ShapeAt() const { return is_uniform_ ? 0 : 1; }
+  const Given* StateInput() const {
+    if (!is_uniform_) return &inputs_[0];
+    return inputs_.size() > 3 ? &inputs_[3] : nullptr;
+  }
+
+  void Expect(bool holds, const char* what) {
+    if (!holds && compared_) Fail("drawn all the same", what);
+  }
+
+  /// The bits of a bound in the output type.
+  std::uint64_t BoundOf(const ov::Tensor& tensor) {
+    Expect(tensor.get_size() == 1 && tensor.get_shape().size() < 2, "a bound that is not one number");
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, tensor.data(), std::min<std::size_t>(tensor.get_byte_size(), 8));
+    const ElementType declared = ElementTypeOf(type_), type = ElementTypeOf(tensor.get_element_type());
+    if (type == declared) return bits;
+    if (type == ElementType::kF32 && FormatOf(declared) != nullptr) {
+      return ConvertFloat(bits, kF32Format, *FormatOf(declared));
+    }
+    Expect(false, "a bound of another type");
+    return bits;
+  }
+
+  void Evaluate(const RandomOp& node, const GivenAttributes& given) {
+    ov::TensorVector tensors;
+    for (const Given& input : inputs_) tensors.push_back(input.tensor);
+    ov::element::Type type = OpenVinoType(type_);
+    // What devices may ask for instead.
+    const bool may_convert = type == ov::element::f16 || type == ov::element::bf16 || type == ov::element::f32;
+    if (may_convert && Chance(4)) type = Coin() ? ov::element::f32 : ov::element::f16;
+    if (type == ov::element::u32 && Chance(4)) type = ov::element::i32;
+    type = RandomType(type);
+    const bool has_next = !Chance(8);
+    ov::TensorVector outputs{ov::Tensor(type, ov::Shape{0})};
+    const ov::PartialShape& known = node.get_output_partial_shape(0);
+    // Not of a dimension beside a 0, which may be anything.
+    const bool has_elements = known.is_static() && ov::shape_size(known.to_shape()) > 0;
+    if (has_elements && known.size() > 0 && known.size() < 4 && Chance(4)) {
+      outputs[0] = Region(type, known.to_shape());
+    } else if (known.is_static() && Coin()) {
+      outputs[0] = ov::Tensor(type, known.to_shape());
+    }
+    if (has_next) outputs.emplace_back(ov::element::u32, Coin() ? ov::Shape{6} : ov::Shape{0});
+    if (!node.evaluate(outputs, tensors)) Fail("evaluate", "it returned false");
+    if (compared_) Compare(given, outputs);
+  }
+
+  /// A part of a larger tensor: its rows do not lie next to each other.
+  ov::Tensor Region(ov::element::Type type, const ov::Shape& shape) {
+    ov::Shape whole = shape;
+    ov::Coordinate begin(shape.size(), 1), end(shape);
+    for (std::size_t i = 0; i < shape.size(); ++i) whole[i] += 2, end[i] += 1;
+    // Regions of types below a byte do not exist.
+    if (type.bitwidth() < 8) return ov::Tensor(type, shape);
+    return ov::Tensor(ov::Tensor(type, whole), begin, end);
+  }
+
+  /// What the node should have drawn, by the inputs' values and the core's plain C++ kernels.
+  void Compare(const GivenAttributes& given, ov::TensorVector& outputs) {
+    const std::size_t most = is_uniform_ ? 4 : 2;
+    Expect(inputs_.size() <= most && inputs_.size() >= most - (is_uniform_ ? 1 : 0), "another number of inputs");
+
+    const ov::Tensor& of_shape = inputs_[static_cast<std::size_t>(ShapeAt())].tensor;
+    const ov::element::Type shape_type = of_shape.get_element_type();
+    // Nobody reads a tensor whose declared length of 0 says all.
+    Expect(shape_type == ov::element::i64 || shape_type == ov::element::i32 || of_shape.get_size() == 0,
+           "a shape of another type");
+    ov::Shape shape;
+    for (std::size_t i = 0; i < of_shape.get_size() && !of_shape.get_shape().empty(); ++i) {
+      // Constants are not always aligned.
+      const std::size_t size = shape_type.size();
+      std::int64_t wide = 0;
+      std::int32_t narrow = 0;
+      const unsigned char* const at = static_cast<const unsigned char*>(of_shape.data()) + i * size;
+      size == 8 ? std::memcpy(&wide, at, 8) : std::memcpy(&narrow, at, 4);
+      if (size == 4) wide = narrow;
+      Expect(wide >= 0, "a negative dimension");
+      shape.push_back(static_cast<std::size_t>(wide));
+    }
+    Expect(of_shape.get_shape().size() < 2 && shape.size() <= 8, "a shape that is none");
+    Expect(outputs[0].get_shape() == shape, "an output of another shape");
+
+    std::uint32_t words[kStateWords] = {};
+    ov::Shape state_shape{6};
+    if (const Given* const state = StateInput()) {
+      Expect(state->tensor.get_byte_size() == sizeof words, "a state that is not six words");
+      std::memcpy(words, state->tensor.data(), sizeof words);
+      state_shape = state->tensor.get_shape();
+      Expect(!state_shape.empty() && state_shape.back() == 6 && state_shape.size() <= 8, "a state of another shape");
+    }
+    Expect(given.global_seed.integer >= 0 && given.op_seed.integer >= 0, "a negative seed");
+    Bounds bounds{};
+    if (is_uniform_) bounds = {BoundOf(inputs_[1].tensor), BoundOf(inputs_[2].tensor)};
+    Expect(!is_uniform_ || CheckBounds(type_, bounds).empty(), "bounds that are no range");
+
+    const std::size_t elements = ov::shape_size(shape);
+    std::vector<std::uint64_t> expected((elements * ElementSize(type_) + 7) / 8 + 1);
+    const State state = StateFromWords(words);
+    const State derived = Derive(state, given.global_seed.integer, given.op_seed.integer);
+    if (elements > 0) {
+      Fill(*SelectKernels("scalar").kernels, Draw{derived, type_, bounds, expected.data()}, 0, elements);
+    }
+    if (!IsSame(expected.data(), outputs[0], elements)) Fail("wrong values", outputs[0].get_element_type().to_string());
+    if (outputs.size() < 2) return;
+    std::uint32_t next[kStateWords];
+    StateToWords(Advance(state, type_, elements), next);
+    const bool same = outputs[1].get_shape() == state_shape && std::memcmp(outputs[1].data(), next, sizeof next) == 0;
+    if (!same) Fail("a wrong next state", "");
+  }
+
+  bool IsSame(const void* expected, const ov::Tensor& tensor, std::size_t elements) {
+    ov::Tensor given = tensor;
+    if (!IsContiguous(tensor)) {
+      given = ov::Tensor(tensor.get_element_type(), tensor.get_shape());
+      tensor.copy_to(given);
+    }
+    const std::size_t from = ElementSize(type_), to = given.get_element_type().size();
+    const FloatFormat* const a = FormatOf(ElementTypeOf(type_));
+    const FloatFormat* const b = FormatOf(ElementTypeOf(given.get_element_type()));
+    const bool convert = a != b && a != nullptr && b != nullptr;
+    if (!convert && from != to) return false;
+    for (std::size_t i = 0; i < elements; ++i) {
+      std::uint64_t wanted = 0, found = 0;
+      std::memcpy(&wanted, static_cast<const unsigned char*>(expected) + i * from, from);
+      std::memcpy(&found, static_cast<const unsigned char*>(given.data()) + i * to, to);
+      if (convert) wanted = ConvertFloat(wanted, *a, *b);
+      if (wanted != found) return false;
+    }
+    return true;
+  }
+
+  std::mt19937_64 random_;
+  bool wild_ = false, is_uniform_ = false, compared_ = true;
+  OutputType type_ = OutputType::kBits;
+  std::vector<Given> inputs_;
+  std::deque<std::vector<unsigned char>> memory_;
+};
+
+}  // namespace
+
+void Fuzz(double seconds, std::uint64_t seed) {
+  Fuzzer fuzzer(seed);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (std::chrono::steady_clock::now() < end) fuzzer.Step();
+  std::printf("random nodes from seed %llu: %lu drawn, %lu refused, %lu with altered attributes evaluated\n",
+              static_cast<unsigned long long>(seed), fuzzer.drawn, fuzzer.refused, fuzzer.survived);
+  if (fuzzer.drawn < 20 || fuzzer.refused < 20) {
+    std::fprintf(stderr, "FAILED: too few random nodes of one kind\n");
+    std::exit(1);
+  }
+}
