@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from onnx_philox import reference
+from onnx_philox._generate import generate
 from onnx_philox._schemas import register_schemas
 from onnx_philox._state import PhiloxState
 
@@ -27,6 +28,7 @@ __version__ = importlib.metadata.version("onnx-philox")
 __all__ = [
     "PhiloxState",
     "__version__",
+    "generate",
     "graphs",
     "onnx_reference",
     "onnxruntime",

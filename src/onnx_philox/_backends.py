@@ -33,11 +33,11 @@ def choose(runtime: str, backends: Mapping[str, B], requested: str) -> B:
         ImportError: The backend, or every one of them, lacks something that must be installed.
     """
     if requested == AUTO:
-        reasons = []
+        reasons: list[str] = []
         for name, backend in backends.items():
             reason = backend.unavailable()
             if reason is None:
-                _say_once(runtime, name)
+                _say_once(runtime, name, " ".join(reasons))
                 return backend
             reasons.append(reason)
         raise ImportError(" ".join(reasons))
@@ -54,5 +54,8 @@ def choose(runtime: str, backends: Mapping[str, B], requested: str) -> B:
 
 
 @cache
-def _say_once(runtime: str, name: str) -> None:
-    _log.info("onnx_philox.%s: backend 'auto' is %r here", runtime, name)
+def _say_once(runtime: str, name: str, why_no_better: str) -> None:
+    if why_no_better:
+        _log.warning("onnx_philox.%s: backend 'auto' is %r here. %s", runtime, name, why_no_better)
+    else:
+        _log.info("onnx_philox.%s: backend 'auto' is %r here", runtime, name)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import operator
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -100,6 +99,36 @@ def check_node(
             _check_seeded(op, complete)
     _check_range(op, inputs.get("minval"), inputs.get("maxval"))
     return complete
+
+
+def check_given(op: Operator, inputs: Mapping[str, Any]) -> None:
+    """Refuses an input that is None or absent and not optional."""
+    for declared in op.inputs:
+        if inputs.get(declared.name) is None and not declared.optional:
+            _refuse_missing(op, declared)
+
+
+def check_counts(op: Operator, inputs: int, outputs: int) -> None:
+    """Refuses more inputs or outputs than the operator has."""
+    for what, given, names in (
+        ("inputs", inputs, [i.name for i in op.inputs]),
+        ("outputs", outputs, [o.name for o in op.outputs]),
+    ):
+        if given > len(names):
+            allowed = f"{len(names)}: {', '.join(names)}"
+            refuse(op, f"the number of {what}", given, allowed, "Remove the others.")
+
+
+def check_bounds(
+    op: Operator | str, bounds: Mapping[str, NDArray[Any]], values: ElementType
+) -> None:
+    """Checks bounds that are given as arrays, by the rules for the inputs of a node."""
+    for name, bound in bounds.items():
+        what, known = f"input {name!r}", Known.array(bound)
+        if known.type is not values:
+            refuse(op, what, known.type_name, values.name, f"Cast it to {values.name}.", TypeError)
+        _check_bound(op, what, known)
+    _check_range(op, Known.array(bounds["minval"]), Known.array(bounds["maxval"]))
 
 
 def output_type(op: Operator, attributes: Mapping[str, Any]) -> ElementType:
@@ -198,25 +227,40 @@ def check_dimensions(
         refuse(op, what, f"{_dims(dimensions)}, too large", allowed, "Draw it in parts.")
 
 
-def check_memory(op: Operator | str, dimensions: Sequence[int], values: ElementType) -> None:
-    """Refuses an output that this machine cannot hold, where an attempt might end the process."""
+def check_memory(
+    op: Operator | str, dimensions: Sequence[int], values: ElementType, *, copies: int = 1
+) -> None:
+    """Refuses an output that memory cannot hold, where an attempt might end the process.
+
+    A runtime that copies what a Python operator hands over holds the output twice.
+    """
     size = math.prod(dimensions) * values.dtype.itemsize
-    memory = _physical_memory()
-    if memory is not None and size > memory:
-        given = f"{_dims(dimensions)}, {size:,} bytes of {values.name}"
-        allowed = f"what this machine's memory of {memory:,} bytes can hold"
+    if size * copies < _ALWAYS_THERE:
+        return
+    memory = _available_memory()
+    if memory is not None and size * copies > memory:
+        given = f"{_dims(dimensions)}, {size:,} bytes of {values.name}" + f" ({copies} times)" * (
+            copies > 1
+        )
+        allowed = f"what the {memory:,} bytes of memory that are free here can hold"
         refuse(op, "input 'shape'", given, allowed, "Draw it in parts, from state to next_state.")
 
 
-def _physical_memory() -> int | None:
-    """Bytes of memory, or None where the system does not say (an allocation then tells)."""
+# Not worth asking the system about.
+_ALWAYS_THERE = 2**26
+
+
+def _available_memory() -> int | None:
+    """Bytes that can be used without swapping; None where the system does not say."""
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
+        with open("/proc/meminfo") as lines:
+            fields = dict(line.split(":") for line in lines)
+        return int(fields["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError):
         return None
 
 
-def _check_bound(op: Operator, what: str, known: Known) -> None:
+def _check_bound(op: Operator | str, what: str, known: Known) -> None:
     if known.shape is not None and known.shape not in ((), (1,), (None,)):
         given = f"of shape {_dims(known.shape)}"
         refuse(op, what, given, "a scalar, or 1-D of one element", "Pass one number.")
@@ -224,7 +268,7 @@ def _check_bound(op: Operator, what: str, known: Known) -> None:
         refuse(op, what, known.value.item(), "a finite number", "Pass a finite bound.")
 
 
-def _check_range(op: Operator, minval: Known | None, maxval: Known | None) -> None:
+def _check_range(op: Operator | str, minval: Known | None, maxval: Known | None) -> None:
     """Refuses bounds in the wrong order, or so far apart that their difference overflows."""
     if minval is None or maxval is None or minval.value is None or maxval.value is None:
         return

@@ -23,14 +23,18 @@ def words_per_element(values: ElementType) -> int:
     return 2 if values.dtype.itemsize == 8 else 1
 
 
-def converter(values: ElementType, minval: Values, maxval: Values) -> Callable[[Words], Values]:
+def converter(
+    values: ElementType, minval: Values | None, maxval: Values | None
+) -> Callable[[Words], Values]:
     """The function from words to values in [minval, maxval).
 
     Args:
         values: The output's element type.
-        minval: The lower bound, rank 0, of that type.
-        maxval: The upper bound, rank 0, of that type.
+        minval: The lower bound, rank 0, of that type; None for random bits, as they are.
+        maxval: The upper bound, likewise.
     """
+    if minval is None or maxval is None:
+        return lambda words: words
     if values.is_float:
         return _float_converter(values, minval, maxval)
     return _integer_converter(values, minval, maxval)

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 from onnx_philox import _checks, _operators
+from onnx_philox._arguments import bound_array, shape_array
 from onnx_philox._checks import Known
 from onnx_philox._element_types import I64, U32, ElementType
 from onnx_philox._operators import DOMAIN, MAX_RANK, OPSET_VERSION, STATE_WORDS, Operator
-from onnx_philox.reference import bound_array, shape_array
 
 __all__ = ["random_generator", "random_uniform"]
 

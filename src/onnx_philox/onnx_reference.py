@@ -10,6 +10,7 @@ array([[65, 70, 56],
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from onnx.reference.op_run import OpRun
@@ -26,7 +27,9 @@ def _op_run(op: Operator) -> type[OpRun]:
 
     def _run(self: OpRun, *inputs: Any, **attributes: Any) -> tuple[Any, ...]:
         _checks.check_opset(self.run_params["opsets"].get(DOMAIN, 1), op.name)
-        named = {i.name: value for i, value in zip(op.inputs, inputs, strict=False)}
+        _checks.check_counts(op, len(inputs), len(self.onnx_node.output))
+        named = {i.name: value for i, value in itertools.zip_longest(op.inputs, inputs)}
+        _checks.check_given(op, named)
         try:
             results = getattr(reference, op.function)(**named, **attributes)
         except TypeError as error:

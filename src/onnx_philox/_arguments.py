@@ -1,0 +1,60 @@
+"""What callers pass in Python, lists of dimensions and numbers, as the operators' tensors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox import _checks, _subnormals
+from onnx_philox._element_types import ElementType
+from onnx_philox._operators import Operator
+
+
+def shape_array(op: Operator | str, shape: Any) -> NDArray[np.int64]:
+    """A sequence of ints as the int64 tensor of the input `shape`."""
+    try:
+        return np.array([int(d.__index__()) for d in shape], np.int64)
+    except (TypeError, AttributeError):
+        remedy = "Pass a list of ints."
+        _checks.refuse(
+            op, "input 'shape'", repr(shape), "a sequence of integers", remedy, TypeError
+        )
+    except OverflowError:
+        remedy = "Draw it in parts."
+        _checks.refuse(op, "input 'shape'", repr(shape), "dimensions within int64", remedy)
+
+
+@_subnormals.kept()
+def bound_array(op: Operator | str, name: str, bound: Any, values: ElementType) -> NDArray[Any]:
+    """A bound as an array of the output's type.
+
+    A number is converted, as long as that type can hold it; an array is left as it is, to be
+    checked like the input of a node.
+    """
+    if isinstance(bound, np.ndarray):
+        return bound
+    what = f"input {name!r}"
+    number: Any
+    try:
+        number = float(bound) if values.is_float else bound.__index__()
+    except (TypeError, AttributeError, ValueError):
+        allowed = "a number" if values.is_float else "an integer"
+        remedy = f"Pass {allowed} for {values.name}."
+        _checks.refuse(op, what, repr(bound), allowed, remedy, TypeError)
+    except OverflowError:
+        number = math.inf
+    if not values.is_float:
+        limits = np.iinfo(values.dtype)
+        if not limits.min <= number <= limits.max:
+            allowed = f"{limits.min} to {limits.max}"
+            _checks.refuse(op, what, number, allowed, f"Pass a bound within {values.name}.")
+        return np.array(number, values.dtype)
+    with np.errstate(over="ignore"):
+        array = np.array(number, values.dtype)
+    if np.isinf(array) and math.isfinite(number):
+        allowed = f"a number within {values.name}"
+        _checks.refuse(op, what, number, allowed, "Pass a smaller bound.")
+    return array

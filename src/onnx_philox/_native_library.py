@@ -1,0 +1,23 @@
+"""Where the native libraries lie, if the package was installed with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_SUFFIXES = (".so", ".dll", ".dylib")
+
+
+def find(runtime: str) -> Path | None:
+    """The library for a runtime, "onnxruntime" or "openvino"; None where there is none."""
+    folder = Path(__file__).with_name("lib")
+    files = folder.glob(f"*onnx_philox_{runtime}.*")
+    return next((f for f in files if f.suffix in _SUFFIXES), None)
+
+
+def missing(runtime: str) -> str:
+    """Says that there is none, and what to do."""
+    return (
+        f"onnx_philox.{runtime}: backend 'native' needs the native library, and this package was "
+        "installed where it did not compile. Install it again where a C++17 compiler is found "
+        "('pip install -v .' shows what is wrong), or use backend='python'."
+    )
