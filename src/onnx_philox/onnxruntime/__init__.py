@@ -17,6 +17,7 @@ except ImportError as error:
         "onnx_philox.onnxruntime needs ONNX Runtime: pip install 'onnx-philox[onnxruntime]'"
     ) from error
 
+from onnx_philox.onnxruntime._native_backend import library_path, register
 from onnx_philox.onnxruntime._session import InferenceSession
 
-__all__ = ["InferenceSession"]
+__all__ = ["InferenceSession", "library_path", "register"]

@@ -7,128 +7,83 @@ not tell what they hold: two tiny sessions find out.
 
 from __future__ import annotations
 
-import threading
+import logging
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, nullcontext
 
-import onnx
 import onnxruntime as ort
-from onnx import helper
 from onnxruntime_extensions import get_library_path
 
 from onnx_philox._element_types import U32
 from onnx_philox._operators import RANDOM_GENERATOR
-from onnx_philox.onnxruntime import _python_ops
+from onnx_philox.onnxruntime import _python_ops, _session_config, _trial
 
-_EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
+_log = logging.getLogger("onnx_philox")
 
-# Held while options of the user's are changed.
-_lock = threading.RLock()
 _holders: weakref.WeakSet[ort.SessionOptions] = weakref.WeakSet()
 
 
-def with_python_ops(options: ort.SessionOptions | None) -> tuple[ort.SessionOptions, bool]:
-    """Options that hold the Python ops, and whether they are ours rather than the user's.
+def with_python_ops(options: ort.SessionOptions | None) -> ort.SessionOptions:
+    """Options that hold the Python ops: the user's own, as far as they can.
 
     Options that registered onnxruntime-extensions before the Python ops were declared can take
     neither them nor the extensions again: a copy of their settings serves instead. It lacks what
     other libraries registered, which no copy can have.
     """
-    with _lock:
+    with _trial.LOCK:
         if options is None:
             options = ort.SessionOptions()
             options.register_custom_ops_library(get_library_path())
-            return options, True
+            return options
         if options in _holders:
-            return options, False
-        if _try(options, _python_op_model()) is None:
-            copy = _try(options, _extensions_model())
+            return options
+        if _try_python_op(options) is None:
+            copy = _try_extensions(options)
             if copy is not None:
                 copy.register_custom_ops_library(get_library_path())
-                return copy, True
+                return copy
             options.register_custom_ops_library(get_library_path())
         _holders.add(options)
-        return options, False
+        return options
 
 
 @contextmanager
-def external_folder(options: ort.SessionOptions, path: str, *, restore: bool) -> Iterator[None]:
-    """Lets a model that is loaded from bytes find its external data in a folder.
-
-    With `restore` the options are then as they were, but for an empty entry: ONNX Runtime has no
-    way to remove one.
-    """
-    with _lock:
-        options.add_session_config_entry(_EXTERNAL_FOLDER, path)
-        try:
-            yield
-        finally:
-            if restore:
-                options.add_session_config_entry(_EXTERNAL_FOLDER, "")
-
-
-def _try(options: ort.SessionOptions, model: bytes) -> ort.SessionOptions | None:
-    """A copy of the options' settings if a session with this model can be made; else None."""
-    with _without_traces(options):
-        try:
-            session = ort.InferenceSession(
-                model, options, providers=["CPUExecutionProvider"], enable_fallback=0
+def loading_legalised(options: ort.SessionOptions, folder: str | None) -> Iterator[None]:
+    """Lets a legalised model, loaded from bytes, find its external data; leaves no copy of it."""
+    with _trial.LOCK:
+        wanted_file = options.optimized_model_filepath
+        if wanted_file:
+            _log.warning(
+                "onnx_philox.onnxruntime: backend 'python' writes no optimized model to %r, "
+                "since it would hold operators of this process; backend 'native' can",
+                wanted_file,
             )
-        except Exception:
-            # An unknown operator is ONNX Runtime's Fail; the session that is asked for will
-            # meet any other trouble again, and report it.
-            return None
-    return session.get_session_options()
+            options.optimized_model_filepath = ""
+        folder_is_known = (
+            nullcontext() if folder is None else _session_config.external_folder(options, folder)
+        )
+        try:
+            with folder_is_known:
+                yield
+        finally:
+            options.optimized_model_filepath = wanted_file
 
 
-@contextmanager
-def _without_traces(options: ort.SessionOptions) -> Iterator[None]:
-    """Keeps a trial session from writing the files that the options ask for."""
-    traces = {"enable_profiling": False, "optimized_model_filepath": ""}
-    saved = {name: getattr(options, name) for name in traces}
-    for name, value in traces.items():
-        setattr(options, name, value)
-    try:
-        yield
-    finally:
-        for name, value in saved.items():
-            setattr(options, name, value)
-
-
-def _python_op_model() -> bytes:
+def _try_python_op(options: ort.SessionOptions) -> ort.SessionOptions | None:
     op = RANDOM_GENERATOR
-    return _model(
+    return _trial.try_node(
+        options,
         _python_ops.DOMAIN,
         _python_ops.name_of(op, U32),
         [("run", "INT64"), ("state", "UINT32"), ("shape", "INT64")],
         [("bits", "UINT32"), ("next_state", "UINT32")],
-        {a.name: a.default for a in op.attributes},
+        **{a.name: a.default for a in op.attributes},
     )
 
 
-def _extensions_model() -> bytes:
+def _try_extensions(options: ort.SessionOptions) -> ort.SessionOptions | None:
     # An operator that every release of onnxruntime-extensions has had.
-    return _model("ai.onnx.contrib", "StringLength", [("x", "STRING")], [("y", "INT64")], {})
-
-
-def _model(
-    domain: str,
-    op_type: str,
-    inputs: list[tuple[str, str]],
-    outputs: list[tuple[str, str]],
-    attributes: dict[str, Any],
-) -> bytes:
-    def infos(named: list[tuple[str, str]]) -> list[onnx.ValueInfoProto]:
-        return [
-            helper.make_tensor_value_info(name, onnx.TensorProto.DataType.Value(kind), None)
-            for name, kind in named
-        ]
-
-    node = helper.make_node(
-        op_type, [n for n, _ in inputs], [n for n, _ in outputs], domain=domain, **attributes
+    return _trial.try_node(
+        options, "ai.onnx.contrib", "StringLength", [("x", "STRING")], [("y", "INT64")]
     )
-    graph = helper.make_graph([node], "trial", infos(inputs), infos(outputs))
-    imports = [helper.make_opsetid("", 17), helper.make_opsetid(domain, 1)]
-    return bytes(helper.make_model(graph, opset_imports=imports, ir_version=8).SerializeToString())

@@ -8,21 +8,18 @@ at load are made here. The user's model is never changed.
 from __future__ import annotations
 
 import itertools
-import os
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import onnx
 import onnx_ir as ir
-from onnx_ir.passes.common import InlinePass, ShapeInferencePass
+from onnx_ir.passes.common import ShapeInferencePass
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _checks
-from onnx_philox._checks import Known
-from onnx_philox._element_types import BY_ONNX, I32, ElementType
-from onnx_philox._operators import DOMAIN, OPERATORS, OUTPUT_TYPE, STATE_WORDS, Operator, Role
-from onnx_philox.onnxruntime import _python_ops
+from onnx_philox._element_types import I32, ElementType
+from onnx_philox._operators import OUTPUT_TYPE, STATE_WORDS, Operator, Role
+from onnx_philox.onnxruntime import _nodes, _python_ops, _source
 
 
 @dataclass(frozen=True)
@@ -46,50 +43,20 @@ def legalise(source: Any) -> Legalised:
         InvalidArgument: A node breaks a rule of its operator.
         NotImplemented: A node's output has a type that Python ops do not carry.
     """
-    proto = _read(source)
-    if proto is None:
-        # An ORT-format model, or nothing that ONNX can read: ONNX Runtime says what it is.
-        return Legalised(source if isinstance(source, bytes) else os.fspath(source))
-    version = next((o.version for o in proto.opset_import if o.domain == DOMAIN), None)
-    if version is None:
-        untouched = proto.SerializeToString() if source is proto else source
-        return Legalised(untouched if isinstance(untouched, bytes) else os.fspath(untouched))
+    loaded = _source.load(source)
+    if not loaded.is_ours:
+        return Legalised(loaded.untouched)
+    proto = loaded.proto
+    assert proto is not None
     try:
-        _checks.check_opset(version, "onnx_philox.onnxruntime.InferenceSession")
-        model = ir.from_proto(proto)
-        InlinePass()(model)
+        model = _source.read_ir(source, proto)
         run_input = _Rewriter(model).rewrite()
     except (TypeError, ValueError) as error:
         raise ort_state.InvalidArgument(str(error)) from error
-    folder = None
-    if isinstance(source, (str, os.PathLike)):
-        folder = os.path.dirname(os.path.abspath(source))
-    legal = ir.to_proto(model)
-    has_external = _has_external_data(legal)
-    return Legalised(legal.SerializeToString(), run_input, folder if has_external else None)
-
-
-def _read(source: Any) -> onnx.ModelProto | None:
-    if isinstance(source, onnx.ModelProto):
-        return source
-    try:
-        if isinstance(source, bytes):
-            return onnx.load_model_from_string(source)
-        if isinstance(source, (str, os.PathLike)) and os.path.isfile(source):
-            return onnx.load_model(source, load_external_data=False)
-    except Exception:
-        return None
-    if isinstance(source, (bytes, str, os.PathLike)):
-        return None
-    raise TypeError(
-        "onnx_philox.onnxruntime.InferenceSession: model is of type "
-        f"{type(source).__name__}; allowed: a path, bytes, an onnx.ModelProto. Pass one of these."
-    )
-
-
-def _has_external_data(model: onnx.ModelProto) -> bool:
-    tensors = onnx.external_data_helper._get_all_tensors(model)
-    return any(onnx.external_data_helper.uses_external_data(t) for t in tensors)
+    if run_input is None:
+        return Legalised(loaded.untouched)
+    legal = ir.to_proto(model).SerializeToString()
+    return Legalised(legal, run_input, _source.external_folder(source))
 
 
 class _Rewriter:
@@ -109,11 +76,7 @@ class _Rewriter:
 
     def rewrite(self) -> str | None:
         """Rewrites every node of the domain; the name of the run's input, None without nodes."""
-        nodes = [
-            node
-            for node in ir.traversal.RecursiveGraphIterator(self._graph)
-            if node.domain == DOMAIN
-        ]
+        nodes = _nodes.of_domain(self._model)
         if not nodes:
             return None
         if any(self._shape_type_is_unknown(node) for node in nodes):
@@ -126,17 +89,14 @@ class _Rewriter:
         return self._run.name
 
     def _rewrite_node(self, node: ir.Node) -> None:
-        op = _operator(node)
-        given = {name: attribute.value for name, attribute in node.attributes.items()}
-        inputs = _named_inputs(op, node)
-        known = {name: _known(value) for name, value in inputs.items()}
-        attributes = _checks.check_node(op, known, given)
+        checked = _nodes.check(node)
+        op, inputs, attributes = checked.operator, checked.inputs, checked.attributes
         values = _checks.output_type(op, attributes)
         self._check_type(op, values)
         shape = next(i.name for i in op.inputs if i.role is Role.SHAPE)
-        known_shape = known[shape] or _checks.UNKNOWN
+        known_shape = checked.known[shape] or _checks.UNKNOWN
         if known_shape.value is not None:
-            _checks.check_memory(op, known_shape.value.tolist(), values)
+            _checks.check_memory(op, known_shape.value.tolist(), values, copies=2)
         if known_shape.type is I32:
             inputs[shape] = self._cast_to_int64(node, inputs[shape])
 
@@ -187,10 +147,10 @@ class _Rewriter:
             )
 
     def _shape_type_is_unknown(self, node: ir.Node) -> bool:
-        op = _operator(node)
+        op = _nodes.operator_of(node)
         return any(
             value is not None and value.dtype is None and op.input(name).role is Role.SHAPE
-            for name, value in _named_inputs(op, node).items()
+            for name, value in _nodes.named_inputs(op, node).items()
         )
 
     def _cast_to_int64(self, node: ir.Node, value: ir.Value | None) -> ir.Value:
@@ -216,35 +176,3 @@ class _Rewriter:
         new = next(candidate for candidate in numbered if candidate not in self._names)
         self._names.add(new)
         return new
-
-
-def _operator(node: ir.Node) -> Operator:
-    op = OPERATORS.get(node.op_type)
-    if op is None:
-        known = ", ".join(OPERATORS)
-        remedy = "Upgrade onnx-philox if a newer version made the model."
-        _checks.refuse(f"{DOMAIN}::{node.op_type}", "the operator", "unknown", known, remedy)
-    return op
-
-
-def _named_inputs(op: Operator, node: ir.Node) -> dict[str, ir.Value | None]:
-    if len(node.inputs) > len(op.inputs):
-        names = ", ".join(i.name for i in op.inputs)
-        _checks.refuse(op, "the number of inputs", len(node.inputs), names, "Remove the others.")
-    values = (*node.inputs, *[None] * len(op.inputs))
-    return {i.name: value for i, value in zip(op.inputs, values, strict=False)}
-
-
-def _known(value: ir.Value | None) -> Known | None:
-    if value is None:
-        return None
-    # The default of a graph input is no constant: a run may override it.
-    tensor = None if value.is_graph_input() else ir.convenience.get_const_tensor(value)
-    if tensor is not None:
-        return Known.array(tensor.numpy())
-    shape = None
-    if value.shape is not None:
-        shape = tuple(d if isinstance(d, int) else None for d in value.shape)
-    if value.dtype is None:
-        return Known(None, shape)
-    return Known(BY_ONNX.get(value.dtype.value) or np.dtype(value.dtype.numpy()), shape)

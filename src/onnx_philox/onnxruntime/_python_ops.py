@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from onnxruntime_extensions import PyCustomOpDef, onnx_op
 
-from onnx_philox import reference
+from onnx_philox import _calls
 from onnx_philox._checks import output_type
 from onnx_philox._element_types import F32, F64, I32, I64, U32, ElementType
+from onnx_philox._native_core import fastest_fill
 from onnx_philox._operators import MAX_RANK, OPERATORS, STATE_WORDS, Operator
 
 DOMAIN = "onnx_philox.python"
@@ -38,24 +39,30 @@ class Refusals:
 
     def __init__(self) -> None:
         self._numbers = itertools.count()
-        self._open: dict[int, BaseException | None] = {}
+        self._stops: dict[int, Callable[[], None]] = {}
+        self._errors: dict[int, BaseException] = {}
         self._lock = threading.Lock()
 
-    def open(self) -> int:
-        """A new run's number."""
+    def open(self, stop: Callable[[], None]) -> int:
+        """A new run's number; `stop` is called when an operator refuses."""
         number = next(self._numbers)
-        self._open[number] = None
+        self._stops[number] = stop
         return number
 
     def record(self, number: int, error: BaseException) -> None:
-        """Keeps the first error of a run."""
+        """Keeps the first error of a run, and stops the run."""
         with self._lock:
-            if self._open.get(number) is None:
-                self._open[number] = error
+            self._errors.setdefault(number, error)
+        self._stops[number]()
 
     def close(self, number: int) -> BaseException | None:
         """Ends a run, and tells its first error; None where there was none."""
-        return self._open.pop(number, None)
+        del self._stops[number]
+        return self._errors.pop(number, None)
+
+    def __len__(self) -> int:
+        """How many runs are open or remembered."""
+        return len(self._stops) + len(self._errors)
 
 
 REFUSALS = Refusals()
@@ -101,12 +108,12 @@ def _declare(op: Operator, values: ElementType) -> None:
 
 def _body(op: Operator) -> Callable[..., tuple[_HandedOver, ...]]:
     """The function that onnxruntime-extensions calls; it never raises."""
-    function = getattr(reference, op.function)
+    function = getattr(_calls, op.function)
 
     def compute(run: Any, *inputs: Any, **attributes: Any) -> tuple[_HandedOver, ...]:
         named = {i.name: value for i, value in zip(op.inputs, inputs, strict=True)}
         try:
-            results = function(**named, **attributes)
+            results = function(fastest_fill, **named, **attributes, copies=2)
         except BaseException as error:
             REFUSALS.record(int(run), error)
             results = _nothing(op, named, attributes)

@@ -9,8 +9,7 @@ it what they refuse, and the session raises it when the run has ended.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +17,7 @@ import numpy as np
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
-from onnx_philox.onnxruntime import _extension_options, _legalise
+from onnx_philox.onnxruntime import _extension_options, _interrupts, _legalise
 from onnx_philox.onnxruntime._python_ops import REFUSALS
 
 
@@ -27,8 +26,8 @@ def plan(model: Any, options: ort.SessionOptions | None) -> PythonPlan:
     legal = _legalise.legalise(model)
     if legal.run_input is None:
         return PythonPlan(legal.model, options)
-    options, is_own = _extension_options.with_python_ops(options)
-    return PythonPlan(legal.model, options, is_own, legal.run_input, legal.external_folder)
+    options = _extension_options.with_python_ops(options)
+    return PythonPlan(legal.model, options, legal.run_input, legal.external_folder)
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,6 @@ class PythonPlan:
 
     model: str | bytes
     options: ort.SessionOptions | None
-    options_are_own: bool = False
     run_input: str | None = None
     external_folder: str | None = None
 
@@ -46,23 +44,27 @@ class PythonPlan:
         """The graph inputs that the user's model does not have."""
         return frozenset() if self.run_input is None else frozenset([self.run_input])
 
-    @contextmanager
-    def loading(self) -> Iterator[None]:
-        """Tells ONNX Runtime where the external data of a model given as bytes lies."""
-        if self.external_folder is None or self.options is None:
-            yield
-            return
-        with _extension_options.external_folder(
-            self.options, self.external_folder, restore=not self.options_are_own
-        ):
-            yield
+    def loading(self) -> AbstractContextManager[None]:
+        """Has ONNX Runtime load the legalised model as if it were the user's."""
+        if self.run_input is None or self.options is None:
+            return nullcontext()
+        return _extension_options.loading_legalised(self.options, self.external_folder)
 
-    def start_run(self) -> PythonRun:
+    def start_run(self, options: ort.RunOptions | None) -> PythonRun:
         """Begins a run: gives it a number that its operators see."""
         if self.run_input is None:
-            return PythonRun({}, None)
-        number = REFUSALS.open()
-        return PythonRun({self.run_input: np.array(number, np.int64)}, number)
+            return PythonRun({}, options, None)
+        own = options is None
+        options = options or ort.RunOptions()
+
+        def stop() -> None:
+            # A loop that waits for the values of a refused operator would never end. Options of
+            # the user's may serve other runs at the same time.
+            if own:
+                options.terminate = True
+
+        number = REFUSALS.open(stop)
+        return PythonRun({self.run_input: np.array(number, np.int64)}, options, number)
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,18 @@ class PythonRun:
     """One run; see `onnx_philox.onnxruntime._session.Run`."""
 
     hidden_feed: dict[str, Any]
+    options: ort.RunOptions | None
     number: int | None
+
+    def guard(self) -> AbstractContextManager[None]:
+        """Holds Ctrl-C back, which ends the run and is raised after it."""
+        if self.number is None or self.options is None:
+            return nullcontext()
+        return _interrupts.held_back(self._terminate)
+
+    def _terminate(self) -> None:
+        assert self.options is not None
+        self.options.terminate = True
 
     def check(self) -> None:
         """Raises what an operator refused, as ONNX Runtime's exception for bad arguments."""

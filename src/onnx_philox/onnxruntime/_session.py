@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 import math
 import os
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 import ml_dtypes
@@ -16,7 +16,8 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _backends
-from onnx_philox.onnxruntime import _python_backend
+from onnx_philox._operators import OPERATORS
+from onnx_philox.onnxruntime import _native_backend, _python_backend
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
@@ -30,6 +31,13 @@ class Run(Protocol):
     @property
     def hidden_feed(self) -> dict[str, Any]:
         """Inputs, int64 scalars, that the backend adds to the ones the user knows."""
+
+    @property
+    def options(self) -> ort.RunOptions | None:
+        """The options to run with: the user's, or the backend's own where there are none."""
+
+    def guard(self) -> AbstractContextManager[None]:
+        """Holds while operators may run in the thread that asked for the run."""
 
     def check(self) -> None:
         """Raises what the operators have refused in this run; called when it has ended."""
@@ -53,18 +61,19 @@ class Plan(Protocol):
     def loading(self) -> AbstractContextManager[None]:
         """Holds while ONNX Runtime loads the model."""
 
-    def start_run(self) -> Run:
+    def start_run(self, options: ort.RunOptions | None) -> Run:
         """Begins a run."""
 
 
 class SessionBackend(_backends.Backend, Protocol):
     """A backend of ONNX Runtime."""
 
-    def plan(self, model: Model, options: ort.SessionOptions | None) -> Plan:
+    def plan(self, model: Model | None, options: ort.SessionOptions | None) -> Plan:
         """Prepares a model; refuses what breaks the contract with InvalidArgument."""
 
 
-BACKENDS: dict[str, SessionBackend] = {"python": _python_backend}
+BACKENDS: dict[str, SessionBackend] = {"native": _native_backend, "python": _python_backend}
+"""Best first."""
 
 
 class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
@@ -76,12 +85,13 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
 
     Args:
         model: A path, the bytes of a model, or an `onnx.ModelProto`.
-        sess_options: As for ONNX Runtime. The backend "python" registers onnxruntime-extensions
-            on it, once, unless it holds them.
+        sess_options: As for ONNX Runtime. What the backend needs, the native library or
+            onnxruntime-extensions, is registered on it, once, unless it holds that.
         providers: As for ONNX Runtime.
         provider_options: As for ONNX Runtime.
-        backend: "python", the operators as Python ops through onnxruntime-extensions; or "auto",
-            the best there is.
+        backend: "native", the compiled library; "python", the operators as Python ops through
+            onnxruntime-extensions; or "auto", native where it is there.
+        path_or_bytes: ONNX Runtime's own name for `model`.
         **kwargs: As for ONNX Runtime.
 
     Raises:
@@ -94,16 +104,18 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
 
     def __init__(
         self,
-        model: Model,
+        model: Model | None = None,
         sess_options: ort.SessionOptions | None = None,
         providers: Sequence[Any] | None = None,
         provider_options: Sequence[dict[str, Any]] | None = None,
         *,
         backend: str = _backends.AUTO,
+        path_or_bytes: Model | None = None,
         **kwargs: Any,
     ) -> None:
+        given = path_or_bytes if model is None else model
         chosen = _backends.choose("onnxruntime", BACKENDS, backend)
-        self._plan = chosen.plan(model, sess_options)
+        self._plan = chosen.plan(given, sess_options)
         with self._plan.loading():
             super().__init__(
                 self._plan.model, self._plan.options, providers, provider_options, **kwargs
@@ -140,12 +152,14 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         run_options: ort.RunOptions | None = None,
     ) -> list[Any]:
         """As ONNX Runtime's; bfloat16 goes in and comes out as `ml_dtypes.bfloat16` arrays."""
-        with _Checked(self._plan) as hidden:
+        self._check_feed(input_feed)
+        with self._checked(run_options) as run:
+            feed = {**input_feed, **run.hidden_feed}
             if self._has_bfloat16(output_names, input_feed):
-                feed = {name: _to_ort_value(value) for name, value in (input_feed | hidden).items()}
-                values = super().run_with_ort_values(output_names, feed, run_options)
+                as_values = {name: _to_ort_value(value) for name, value in feed.items()}
+                values = super().run_with_ort_values(output_names, as_values, run.options)
                 return [_from_ort_value(value) for value in values]
-            return list(super().run(output_names, input_feed | hidden, run_options))
+            return list(super().run(output_names, feed, run.options))
 
     def run_async(
         self,
@@ -156,7 +170,8 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         run_options: ort.RunOptions | None = None,
     ) -> None:
         """As ONNX Runtime's; a refused input reaches the callback as its third argument."""
-        run = self._plan.start_run()
+        self._check_feed(input_feed)
+        run = self._plan.start_run(run_options)
 
         def checked_callback(results: Any, data: Any, error: str) -> None:
             try:
@@ -166,9 +181,8 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
             callback(results, data, error)
 
         try:
-            super().run_async(
-                output_names, input_feed | run.hidden_feed, checked_callback, user_data, run_options
-            )
+            feed = {**input_feed, **run.hidden_feed}
+            super().run_async(output_names, feed, checked_callback, user_data, run.options)
         except Exception:
             run.check()
             raise
@@ -180,18 +194,20 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         run_options: ort.RunOptions | None = None,
     ) -> list[Any]:
         """As ONNX Runtime's."""
-        with _Checked(self._plan) as hidden:
-            feed = input_dict_ort_values | {k: _to_ort_value(v) for k, v in hidden.items()}
-            return list(super().run_with_ort_values(output_names, feed, run_options))
+        self._check_feed(input_dict_ort_values)
+        with self._checked(run_options) as run:
+            hidden = {name: _to_ort_value(value) for name, value in run.hidden_feed.items()}
+            feed = {**input_dict_ort_values, **hidden}
+            return list(super().run_with_ort_values(output_names, feed, run.options))
 
     def run_with_iobinding(
         self, iobinding: ort.IOBinding, run_options: ort.RunOptions | None = None
     ) -> None:
         """As ONNX Runtime's."""
-        with _Checked(self._plan) as hidden:
-            for name, value in hidden.items():
+        with self._checked(run_options) as run:
+            for name, value in run.hidden_feed.items():
                 iobinding.bind_cpu_input(name, value)
-            super().run_with_iobinding(iobinding, run_options)
+            super().run_with_iobinding(iobinding, run.options)
 
     def run_with_ortvaluevector(
         self,
@@ -203,7 +219,8 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         fetch_devices: Any,
     ) -> None:
         """As ONNX Runtime's."""
-        with _Checked(self._plan) as hidden:
+        with self._checked(run_options) as run:
+            hidden = run.hidden_feed
             if hidden:
                 all_feeds = ort_state.OrtValueVector()
                 for value in feeds:
@@ -215,27 +232,44 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
                 run_options, feed_names, feeds, fetch_names, fetches, fetch_devices
             )
 
+    @contextmanager
+    def _checked(self, options: ort.RunOptions | None) -> Iterator[Run]:
+        """A run as a block, which raises at its end what an operator refused.
+
+        The refusal goes before an error of ONNX Runtime's own, which can only be its consequence.
+        """
+        run = self._plan.start_run(options)
+        try:
+            with run.guard():
+                yield run
+        except RuntimeError as error:
+            # What ONNX Runtime makes of an operator's invalid argument when memory is bound.
+            _, refusal, text = str(error).partition(" Status Message: ")
+            if refusal and text.startswith(tuple(f"{op}: " for op in OPERATORS)):
+                raise ort_state.InvalidArgument(text) from error
+            raise
+        finally:
+            run.check()
+
+    def _check_feed(self, feed: Feed) -> None:
+        """ONNX Runtime's own check, in its words, but of the inputs that the user knows."""
+        if not self._plan.hidden_inputs:
+            return
+        missing = [
+            i.name
+            for i in self.get_inputs()
+            if i.name not in feed and not i.type.startswith("optional")
+        ]
+        if missing:
+            raise ValueError(
+                f"Required inputs ({missing}) are missing from input feed ({list(feed)})."
+            )
+
     def _has_bfloat16(self, output_names: Sequence[str] | None, feed: Feed) -> bool:
         return any(
             o.type == "tensor(bfloat16)" and (not output_names or o.name in output_names)
             for o in self.get_outputs()
         ) or any(getattr(value, "dtype", None) == _BFLOAT16 for value in feed.values())
-
-
-class _Checked:
-    """A run as a block: yields its hidden feed; at the end raises what an operator refused.
-
-    The refusal goes before an error of ONNX Runtime's own, which can only be its consequence.
-    """
-
-    def __init__(self, plan: Plan) -> None:
-        self._run = plan.start_run()
-
-    def __enter__(self) -> dict[str, Any]:
-        return self._run.hidden_feed
-
-    def __exit__(self, *_: object) -> None:
-        self._run.check()
 
 
 def _to_ort_value(value: Any) -> ort.OrtValue:

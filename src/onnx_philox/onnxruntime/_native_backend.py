@@ -1,0 +1,145 @@
+"""The backend "native": the compiled library, which runs the user's model as it is."""
+
+from __future__ import annotations
+
+import weakref
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import onnx_ir as ir
+import onnxruntime as ort
+from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
+
+from onnx_philox import _native_library
+from onnx_philox._operators import DOMAIN, RANDOM_GENERATOR
+from onnx_philox.onnxruntime import _nodes, _session_config, _source, _trial
+
+_RUNTIME = "onnxruntime"
+
+_holders: weakref.WeakSet[ort.SessionOptions] = weakref.WeakSet()
+
+
+def unavailable() -> str | None:
+    """Why this backend cannot be used here and what to do; None where it can."""
+    return None if _native_library.find(_RUNTIME) else _native_library.missing(_RUNTIME)
+
+
+def library_path() -> str:
+    """The path of the native library, for `RegisterCustomOpsLibrary` of any language.
+
+    Raises:
+        ImportError: The package was installed without it.
+    """
+    path = _native_library.find(_RUNTIME)
+    if path is None:
+        raise ImportError(_native_library.missing(_RUNTIME))
+    return str(path)
+
+
+def register(sess_options: ort.SessionOptions) -> ort.SessionOptions:
+    """Registers the native library on options for ONNX Runtime's own `InferenceSession`.
+
+    Args:
+        sess_options: The options. Registering them twice is fine.
+
+    Returns:
+        The options.
+
+    Raises:
+        ImportError: The package was installed without the library.
+
+    Example:
+        >>> import onnxruntime, onnx_philox
+        >>> options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
+        >>> model = onnx_philox.graphs.random_uniform([3], 50, 100, "i32", op_seed=7)
+        >>> session = onnxruntime.InferenceSession(model.SerializeToString(), options)
+        >>> session.run(None, {})[0]
+        array([83, 99, 55], dtype=int32)
+    """
+    if not isinstance(sess_options, ort.SessionOptions):
+        raise TypeError(
+            f"onnx_philox.onnxruntime.register: sess_options is {sess_options!r}; allowed: "
+            "onnxruntime.SessionOptions. Pass the options that the session will be made with."
+        )
+    path = library_path()
+    with _trial.LOCK:
+        # ONNX Runtime refuses a domain that is registered twice, by whomever.
+        if sess_options not in _holders and _try_native_op(sess_options) is None:
+            sess_options.register_custom_ops_library(path)
+        _holders.add(sess_options)
+    return sess_options
+
+
+def _try_native_op(options: ort.SessionOptions) -> ort.SessionOptions | None:
+    return _trial.try_node(
+        options,
+        DOMAIN,
+        RANDOM_GENERATOR.name,
+        [("state", "UINT32"), ("shape", "INT64")],
+        [("bits", "UINT32"), ("next_state", "UINT32")],
+    )
+
+
+def plan(model: Any, options: ort.SessionOptions | None) -> NativePlan:
+    """Registers the library on the options, if the model needs it."""
+    source = _source.load(model)
+    # A file that only ONNX Runtime can read, of its own format, may hold operators of ours.
+    if source.is_ours or source.proto is None:
+        if options is None:
+            options = ort.SessionOptions()
+            options.register_custom_ops_library(library_path())
+        else:
+            options = register(options)
+    if source.proto is None or not source.is_ours:
+        return NativePlan(source.untouched, options)
+    try:
+        inlined = _source.read_ir(model, source.proto)
+        for node in _nodes.of_domain(inlined):
+            _nodes.check(node)
+    except (TypeError, ValueError) as error:
+        # The library says the same, but ONNX Runtime makes another exception of it at load.
+        raise ort_state.InvalidArgument(str(error)) from error
+    if not source.is_ours_in_functions:
+        return NativePlan(source.untouched, options)
+    # ONNX Runtime infers no types of custom operators inside functions.
+    as_bytes = ir.to_proto(inlined).SerializeToString()
+    return NativePlan(as_bytes, options, _source.external_folder(model))
+
+
+@dataclass(frozen=True)
+class NativeRun:
+    """A run, which needs nothing; see `onnx_philox.onnxruntime._session.Run`."""
+
+    options: ort.RunOptions | None
+    hidden_feed: dict[str, Any] = field(default_factory=dict)
+
+    def guard(self) -> AbstractContextManager[None]:
+        """Nothing to be done."""
+        return nullcontext()
+
+    def check(self) -> None:
+        """ONNX Runtime has raised what there was to raise."""
+
+
+@dataclass(frozen=True)
+class NativePlan:
+    """The user's own model, but for functions that draw, which are inlined.
+
+    See `onnx_philox.onnxruntime._session.Plan`.
+    """
+
+    model: str | bytes
+    options: ort.SessionOptions | None
+    external_folder: str | None = None
+    hidden_inputs: frozenset[str] = frozenset()
+
+    def loading(self) -> AbstractContextManager[None]:
+        """Has ONNX Runtime find the external data of a model that was inlined."""
+        if self.external_folder is None or self.options is None:
+            return nullcontext()
+        return _session_config.external_folder(self.options, self.external_folder)
+
+    def start_run(self, options: ort.RunOptions | None) -> NativeRun:
+        """Nothing to be done."""
+        return NativeRun(options)
