@@ -20,10 +20,11 @@ except ImportError as error:
 from typing import Protocol
 
 from onnx_philox import _backends
-from onnx_philox.openvino import _python_backend
+from onnx_philox.openvino import _native_backend, _python_backend
 from onnx_philox.openvino._factories import random_generator, random_uniform
+from onnx_philox.openvino._native_backend import library_path
 
-__all__ = ["random_generator", "random_uniform", "register"]
+__all__ = ["library_path", "random_generator", "random_uniform", "register"]
 
 
 class _CoreBackend(_backends.Backend, Protocol):
@@ -31,7 +32,8 @@ class _CoreBackend(_backends.Backend, Protocol):
         """Adds the operators and their conversion from ONNX."""
 
 
-BACKENDS: dict[str, _CoreBackend] = {"python": _python_backend}
+BACKENDS: dict[str, _CoreBackend] = {"native": _native_backend, "python": _python_backend}
+"""Best first."""
 
 
 def register(core: _runtime.Core, *, backend: str = _backends.AUTO) -> _runtime.Core:
@@ -39,7 +41,8 @@ def register(core: _runtime.Core, *, backend: str = _backends.AUTO) -> _runtime.
 
     Args:
         core: The core. Registering it twice is fine.
-        backend: "python", the operators written in Python; or "auto", the best there is.
+        backend: "native", the compiled extension; "python", the operators written in Python; or
+            "auto", native where it is there and was built for this OpenVINO.
 
     Returns:
         The core.

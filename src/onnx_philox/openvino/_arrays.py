@@ -22,6 +22,12 @@ def element_type(type_: ov.Type) -> ElementType | np.dtype[Any] | None:
     return known if known is not None else np.dtype(type_.to_dtype())
 
 
+def name(type_: ov.Type) -> str:
+    """The type as messages say it."""
+    known = element_type(type_)
+    return known.name if known is not None else "of no known type"
+
+
 def openvino_type(type_: ElementType) -> ov.Type:
     """Our type as OpenVINO's."""
     return getattr(ov.Type, type_.name)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 import openvino as ov
+from openvino.utils.node_factory import NodeFactory
 
 from onnx_philox import _checks
+from onnx_philox._arguments import bound_array, shape_array
 from onnx_philox._element_types import ElementType
 from onnx_philox._operators import RANDOM_GENERATOR, RANDOM_UNIFORM, Operator
 from onnx_philox._state import PhiloxState
-from onnx_philox.openvino import _arrays
-from onnx_philox.openvino._python_ops import RandomGenerator, RandomOp, RandomUniform
-from onnx_philox.reference import bound_array, shape_array
+from onnx_philox.openvino import _arrays, _native_backend
+from onnx_philox.openvino._python_ops import OPS
 
 
 def random_generator(
@@ -42,10 +44,9 @@ def random_generator(
         ValueError: An argument out of its range.
     """
     op = RANDOM_GENERATOR
-    node = RandomGenerator(
-        [_state(state), _shape(op, shape)], global_seed=global_seed, op_seed=op_seed
-    )
-    return _named(node, name)
+    attributes = {"global_seed": global_seed, "op_seed": op_seed}
+    complete = _checks.check_attributes(op, attributes)
+    return _make(op, [_state(state), _shape(op, shape)], complete, name)
 
 
 def random_uniform(
@@ -91,7 +92,7 @@ def random_uniform(
     ]
     if state is not None:
         inputs.append(_state(state))
-    return _named(RandomUniform(inputs, **complete), name)
+    return _make(op, inputs, complete, name)
 
 
 def _state(state: Any) -> ov.Output:
@@ -119,7 +120,25 @@ def _output(value: Any) -> ov.Output | None:
     return value if isinstance(value, ov.Output) else None
 
 
-def _named(node: RandomOp, name: str | None) -> ov.Node:
+def _make(
+    op: Operator, inputs: list[ov.Output], attributes: dict[str, Any], name: str | None
+) -> ov.Node:
+    """A node of the native extension where it can be used, else of the Python one."""
+    if _native_backend.unavailable() is None:
+        try:
+            node = _native_factory().create(op.name, inputs, attributes)
+        except RuntimeError as error:
+            # The refusal follows a line that says where in C++ it was raised.
+            raise ValueError(str(error).partition("\n")[2].strip()) from error
+    else:
+        node = OPS[op.name](inputs, **attributes)
     if name is not None:
         node.set_friendly_name(name)
     return node
+
+
+@cache
+def _native_factory() -> NodeFactory:
+    factory = NodeFactory()
+    factory.add_extension(_native_backend.library_path())
+    return factory

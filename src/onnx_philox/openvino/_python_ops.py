@@ -13,9 +13,10 @@ import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
 
-from onnx_philox import _checks, _subnormals, reference
+from onnx_philox import _calls, _checks, _subnormals
 from onnx_philox._checks import Known
 from onnx_philox._element_types import BF16, F16, F32, F64, I32, I64, U32, ElementType
+from onnx_philox._native_core import fastest_fill
 from onnx_philox._operators import (
     OPERATORS,
     RANDOM_GENERATOR,
@@ -38,8 +39,11 @@ _ARRIVES_AS: dict[ElementType, tuple[ElementType, ...]] = {
     F64: (F64,),
 }
 # The types that it narrows: only constants, which are captured, come through exactly.
-_NARROWED = (I64, F64)
+_CONSTANT_ONLY = (I64, F64)
 _CAPTURED_ROLES = (Role.STATE, Role.BOUND)
+_NARROWED = "narrowed"
+# A constant shape reaches a Python operator through 32 bits.
+_MAX_DIMENSION = 2**31 - 1
 
 
 class RandomOp(ov.Op):  # type: ignore[misc]
@@ -58,6 +62,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 for a in self.operator.attributes
             },
             **{_captured(i): "" for i in self.operator.inputs if i.role in _CAPTURED_ROLES},
+            # In a model that the plugin has exported or cached, the inputs are as it changed them.
+            _NARROWED: "",
             **attributes,
         }
         # Inputs have been seen in their declared types: from now on the plugin may change them.
@@ -97,6 +103,11 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         for declared in op.inputs:
             self._check_arrival(declared, values, sources.get(declared.name))
         self._is_validated = True
+        self._attributes[_NARROWED] = "true" * any(
+            source.get_element_type() != _arrays.openvino_type((i.types or (values,))[0])
+            for i in op.inputs
+            if i.role in _CAPTURED_ROLES and (source := sources.get(i.name)) is not None
+        )
         self._set_outputs(op, values, sources)
 
     @_subnormals.kept()
@@ -109,7 +120,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             declared.name: self._input_array(declared, tensor, values)
             for declared, tensor in zip(op.inputs, inputs, strict=False)
         }
-        results = getattr(reference, op.function)(**named, **attributes)
+        results = getattr(_calls, op.function)(fastest_fill, **named, **attributes, copies=2)
         for output, result in zip(outputs, results, strict=True):
             _store(output, result)
         return True
@@ -119,11 +130,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
 
     def _sources(self) -> dict[str, ov.Output]:
         op = self.operator
-        if self.get_input_size() > len(op.inputs):
-            names = ", ".join(i.name for i in op.inputs)
-            _checks.refuse(
-                op, "the number of inputs", self.get_input_size(), names, "Remove the others."
-            )
+        _checks.check_counts(op, self.get_input_size(), len(op.outputs))
         outputs = self.input_values()
         return {i.name: output for i, output in zip(op.inputs, outputs, strict=False)}
 
@@ -144,7 +151,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         value = self._capture(declared, types[0], source)
         if value is not None:
             return Known(types[0], shape, value)
-        if self._is_validated and arrived in _narrowings(types[0]):
+        is_validated = self._is_validated or self._attributes[_NARROWED]
+        if is_validated and arrived in _narrowings(types[0]):
             arrived = types[0]
         return Known(arrived, shape)
 
@@ -153,23 +161,24 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     ) -> NDArray[Any] | None:
         """The exact value of a constant input, kept as an attribute; None for other inputs."""
         name = _captured(declared)
-        kept = str(self._attributes[name])
-        if source.get_element_type() == _arrays.openvino_type(type_) and not (
-            kept and _constants.is_decompressed(source)
-        ):
-            value = _constants.value_of(source)
-            self._attributes[name] = "" if value is None else _constants.to_text(value)
-            return value
-        if not kept or not self._may_keep(type_, source):
+        value = _constants.value_of(source)
+        if value is None:
+            self._attributes[name] = ""
             return None
-        return _constants.from_text(kept, type_, tuple(source.get_shape()))
-
-    def _may_keep(self, type_: ElementType, source: ov.Output) -> bool:
-        """Whether a constant of another type is what became of the captured one."""
-        arrived = _arrays.element_type(source.get_element_type())
-        return _constants.is_constant(source) and (
-            arrived is type_ or arrived in _narrowings(type_)
-        )
+        text = str(self._attributes[name])
+        if text:
+            kept = _constants.from_text(text, type_, value.shape)
+            is_direct = source.get_node().get_type_name() == "Constant"
+            is_declared = source.get_element_type() == _arrays.openvino_type(type_)
+            # A constant of the declared type is right as it is; any other may be what the plugin
+            # or saving in f16 has made of the one that was captured.
+            if not (is_direct and is_declared) and _constants.agree(kept, value):
+                return kept
+        if source.get_element_type() != _arrays.openvino_type(type_):
+            self._attributes[name] = ""
+            return None
+        self._attributes[name] = _constants.to_text(value)
+        return value
 
     def _check_arrival(
         self, declared: Input, values: ElementType, source: ov.Output | None
@@ -178,7 +187,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         if source is None or declared.role is Role.SHAPE or self._attributes[_captured(declared)]:
             return
         what = f"input {declared.name!r}"
-        if declared.role is Role.BOUND and values in _NARROWED:
+        if declared.role is Role.BOUND and values in _CONSTANT_ONLY:
             _checks.refuse(
                 self.operator,
                 what,
@@ -186,15 +195,10 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 "a constant in OpenVINO, whose CPU plugin rounds such inputs to 32 bits",
                 f"Make {declared.name} a constant, or draw in [0, 1) and scale in the graph.",
             )
-        part = _constants.clamped_part(source) if declared.role is Role.STATE else None
-        if part is not None:
-            _checks.refuse(
-                self.operator,
-                what,
-                f"merged from a uint32 constant of {part}",
-                "constants of at most 2^31-1 there, since OpenVINO's CPU plugin clamps them",
-                "Make the whole state a model input, or the whole state a constant.",
-            )
+        altered = _constants.altered_part(source) if declared.role is Role.STATE else None
+        if altered is not None:
+            remedy = "Make the whole state a model input, or the whole state a constant."
+            _checks.refuse(self.operator, what, *altered, remedy)
 
     def _set_outputs(
         self, op: Operator, values: ElementType, sources: dict[str, ov.Output]
@@ -216,9 +220,14 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         source = next(sources[i.name] for i in op.inputs if i.role is Role.SHAPE)
         value = _shape_value(source)
         if value is not None:
+            dimensions = value.tolist()
+            if max(dimensions, default=0) > _MAX_DIMENSION:
+                allowed = "dimensions of at most 2^31-1 for backend='python' in OpenVINO"
+                remedy = "Draw it in parts, or use backend='native'."
+                _checks.refuse(op, "input 'shape'", dimensions, allowed, remedy)
             # The plugin would allocate it when it compiles the model.
-            _checks.check_memory(op, value.tolist(), values)
-            return ov.PartialShape(value.tolist())
+            _checks.check_memory(op, dimensions, values, copies=2)
+            return ov.PartialShape(dimensions)
         partial = source.get_partial_shape()
         if partial.is_static:
             # The plugin needs the rank.
@@ -268,10 +277,8 @@ def _captured(declared: Input) -> str:
 
 
 def _narrowings(type_: ElementType) -> tuple[ElementType, ...]:
-    """The types that the plugin may have made of a declared one."""
-    return {U32: (I32,), I64: (I32,), F64: (F32,)}.get(type_, _ARRIVES_AS[type_]) + (F16, BF16) * (
-        type_.is_float
-    )
+    """The types that the plugin may have made of a declared one, with or without loss."""
+    return (F16, BF16, F32, F64) if type_.is_float else (I32,)
 
 
 def _shape_value(source: ov.Output) -> NDArray[Any] | None:
