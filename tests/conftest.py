@@ -8,6 +8,7 @@ from runtimes import OpenVino
 
 import onnx_philox
 from onnx_philox.onnxruntime import _session
+from onnx_philox.openvino import _native_backend
 
 hypothesis.settings.register_profile(
     "default",
@@ -20,6 +21,14 @@ hypothesis.settings.load_profile("default")
 
 @pytest.fixture(scope="session", params=list(onnx_philox.openvino.BACKENDS))
 def openvino_backend(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(params=list(onnx_philox.openvino.BACKENDS))
+def factories(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The backend whose nodes the factories make: the native one, and as if there were none."""
+    if request.param == "python":
+        monkeypatch.setattr(_native_backend, "unavailable", lambda: "not for this test")
     return request.param
 
 

@@ -26,6 +26,8 @@ import onnx_philox
 from onnx_philox import graphs, reference
 from onnx_philox._operators import RANDOM_UNIFORM
 
+pytestmark = pytest.mark.slow
+
 Arrays = Mapping[str, Any]
 
 SAVE: dict[str, Callable[[ov.Model, Path], None]] = {

@@ -126,6 +126,7 @@ HIGH = PhiloxState(2**128 - 1, 2**64 - 1).to_array()
         ),
     ],
 )
+@pytest.mark.usefixtures("factories")
 def test_a_state_computed_from_constants_is_exact(openvino: OpenVino, merge) -> None:
     """The plugin clamps uint32 constants to 2^31-1."""
     outputs = openvino(model_of(random_generator(merge(), [5])))
@@ -133,12 +134,116 @@ def test_a_state_computed_from_constants_is_exact(openvino: OpenVino, merge) -> 
         assert_same_bits(actual, wanted)
 
 
+@pytest.mark.usefixtures("factories")
 def test_a_state_of_a_high_constant_and_an_input_is_refused() -> None:
     counter = parameter("counter", np.uint32, [4])
     state = opset8.concat([counter, opset8.constant(HIGH[4:])], 0)
-    with pytest.raises(ValueError, match="merged from a uint32 constant of 4294967295") as raised:
+    with pytest.raises(ValueError, match="merged from a u32 constant of 4294967295") as raised:
         random_generator(state, [5])
     assert "Make the whole state a model input" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("computed", "text"),
+    [
+        (lambda s, c: opset8.maximum(s, c), "computed by Maximum"),
+        (lambda s, c: opset8.mod(s, c), "computed by Mod"),
+        (lambda s, c: opset8.divide(s, c), "computed by Divide"),
+        (lambda s, _: opset8.convert(opset8.convert(s, "f64"), "u32"), "computed by Convert"),
+        (
+            lambda s, c: opset8.scatter_elements_update(s, ov.op.Constant(np.arange(6)), c, 0),
+            "merged from a u32 constant of 4294967295",
+        ),
+        (lambda s, c: opset8.add(opset8.concat([s], 0), c), "merged from a u32 constant"),
+    ],
+)
+@pytest.mark.usefixtures("factories")
+def test_a_state_that_the_plugin_would_compute_otherwise_is_refused(computed, text: str) -> None:
+    source = parameter("state", np.uint32, [6])
+    with pytest.raises(ValueError, match=text) as raised:
+        random_generator(computed(source, ov.op.Constant(HIGH)), [5])
+    assert "Make the whole state a model input" in str(raised.value)
+
+
+@pytest.mark.usefixtures("factories")
+@pytest.mark.parametrize(
+    "computed",
+    [
+        lambda s: opset8.add(s, ov.op.Constant(np.arange(6, dtype=np.uint32))),
+        lambda s: opset8.multiply(s, ov.op.Constant(np.full(6, 3, np.uint32))),
+        lambda s: opset8.gather(s, np.array([1, 0, 2, 3, 5, 4]), np.array(0)),
+        lambda s: opset8.convert(opset8.convert(s, "i64"), "u32"),
+    ],
+)
+def test_a_state_computed_from_an_input_by_what_is_exact_is_exact(
+    openvino: OpenVino, computed
+) -> None:
+    source = parameter("state", np.uint32, [6])
+    wanted = {
+        0: lambda s: s + np.arange(6, dtype=np.uint32),
+        1: lambda s: s * np.uint32(3),
+        2: lambda s: s[[1, 0, 2, 3, 5, 4]],
+        3: lambda s: s,
+    }
+    state = computed(source)
+    kind = {"Add": 0, "Multiply": 1, "Gather": 2, "Convert": 3}[state.get_type_name()]
+    outputs = openvino(model_of(random_generator(state, [9]), source), {"state": HIGH})
+    assert_same_bits(outputs[0], reference.random_generator(wanted[kind](HIGH), [9])[0])
+
+
+@pytest.mark.usefixtures("factories")
+def test_what_draws_anew_is_no_constant() -> None:
+    """OpenVINO's own unseeded generator, as a bound, must not be frozen when it is first seen."""
+    low = opset8.random_uniform(opset8.constant([1]), 0.0, 0.5, "f64")
+    with pytest.raises(ValueError, match="input 'minval' is not constant"):
+        random_uniform([3], low, 1.0, "f64", **SEED)
+
+
+def test_a_constant_that_is_replaced_by_another_is_read_anew(openvino: OpenVino) -> None:
+    node = random_uniform([9], 0.1, 0.7, "f64", **SEED)
+    node.input(1).replace_source_output(ov.op.Constant(np.array(0.2)).output(0))
+    values = openvino(model_of(node))[0]
+    assert_same_bits(values, reference.random_uniform([9], 0.2, 0.7, "f64", **SEED)[0])
+
+
+@pytest.mark.usefixtures("factories")
+def test_a_constant_that_is_replaced_by_one_of_another_type_is_refused() -> None:
+    node = random_uniform([9], 0.1, 0.7, "f64", **SEED)
+    node.set_argument(1, ov.op.Constant(np.array(0.5, np.float32)).output(0))
+    with pytest.raises(Exception, match=r"input 'minval' is (f32|not constant)"):
+        node.constructor_validate_and_infer_types()
+
+
+def test_a_constant_dimension_over_int32_is_kept_or_refused(
+    openvino: OpenVino, openvino_backend: str
+) -> None:
+    model = graphs.random_generator([2**31 + 5, 0])
+    if openvino_backend == "python":
+        with pytest.raises(RuntimeError, match=r"2147483653, 0\]; allowed: dimensions of at most"):
+            openvino(model, {"state": HIGH})
+        return
+    bits, after = openvino(model, {"state": HIGH})
+    assert bits.shape == (2**31 + 5, 0)
+    assert_same_bits(after, HIGH)
+
+
+@pytest.mark.parametrize("stateful", [True, False])
+def test_a_compiled_model_is_cached_and_exported(
+    openvino: OpenVino, tmp_path, stateful: bool
+) -> None:
+    model = graphs.random_uniform([9], 0.1, 0.7, "f64", stateful=stateful, **SEED)
+    feeds = {"state": HIGH} if stateful else {}
+    expected, _ = reference.random_uniform(
+        [9], 0.1, 0.7, "f64", state=HIGH if stateful else None, **SEED
+    )
+    config = {"CACHE_DIR": str(tmp_path)}
+    for is_cached in (False, True):
+        compiled = openvino.core.compile_model(openvino.read(model), "CPU", config)
+        assert compiled.get_property("LOADED_FROM_CACHE") is is_cached
+        assert_same_bits(compiled(feeds)[0], expected)
+    compiled = openvino.core.compile_model(openvino.read(model), "CPU")
+    exported = openvino.core.import_model(compiled.export_model(), "CPU")
+    assert_same_bits(exported(feeds)[0], expected)
 
 
 def test_a_state_of_a_low_constant_and_an_input_is_exact(openvino: OpenVino) -> None:

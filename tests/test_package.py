@@ -26,6 +26,7 @@ PUBLIC = {
     "onnx_philox": {
         "PhiloxState",
         "__version__",
+        "generate",
         "graphs",
         "onnx_reference",
         "onnxruntime",
@@ -35,8 +36,8 @@ PUBLIC = {
     },
     "onnx_philox.reference": {"random_generator", "random_uniform"},
     "onnx_philox.graphs": {"random_generator", "random_uniform"},
-    "onnx_philox.onnxruntime": {"InferenceSession"},
-    "onnx_philox.openvino": {"random_generator", "random_uniform", "register"},
+    "onnx_philox.onnxruntime": {"InferenceSession", "library_path", "register"},
+    "onnx_philox.openvino": {"library_path", "random_generator", "random_uniform", "register"},
     "onnx_philox.onnx_reference": {"OPS"},
 }
 

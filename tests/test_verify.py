@@ -20,10 +20,14 @@ from typer.testing import CliRunner
 from onnx_philox import _cli
 from onnx_philox.verify import Report, Verdict, _verify, cases, comparison, run, runners
 
+pytestmark = pytest.mark.slow
+
 BACKENDS = [
     ("reference", "numpy"),
     ("reference", "onnx"),
+    ("onnxruntime", "native"),
     ("onnxruntime", "python"),
+    ("openvino", "native"),
     ("openvino", "python"),
 ]
 PEERS = [("openvino", "built-in"), ("openvino", "evaluate")]
@@ -202,7 +206,7 @@ def test_backend_auto_is_one_backend_of_each_runtime():
     ("arguments", "allowed"),
     [
         (["--runtime", "tensorrt"], "allowed: reference, onnxruntime, openvino"),
-        (["--backend", "fortran"], "allowed: auto, numpy, onnx, python"),
+        (["--backend", "fortran"], "allowed: auto, numpy, onnx, native, python"),
         (["--runtime", "reference", "--backend", "python"], "allowed: auto, numpy, onnx"),
     ],
 )

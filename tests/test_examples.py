@@ -1,0 +1,167 @@
+"""The C and the C++ example: built and run by the commands of their READMEs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import openvino as ov
+import pytest
+
+import onnx_philox
+from onnx_philox import PhiloxState, graphs, reference
+
+ROOT = Path(__file__).resolve().parents[1]
+WARNINGS = "-Wall -Wextra -Wconversion -Werror"
+# Of OpenVINO's documentation.
+UNIFORM = [0.7011236, 0.30539632, 0.93931055, 0.9456035, 0.11694777]
+UNIFORM += [0.50770056, 0.5197197, 0.22727466, 0.991374]
+
+
+def environment() -> dict[str, str]:
+    """This interpreter's programs first: `python`, and the extra `test`'s `cmake` and `ninja`."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    flags = {"CFLAGS": WARNINGS + " -pedantic", "CXXFLAGS": WARNINGS}
+    return os.environ | flags | {"PATH": path, "CMAKE_GENERATOR": "Ninja"}
+
+
+def blocks_of(example: Path) -> tuple[str, str]:
+    """What the README says to run, and what it says is printed."""
+    commands, printed = (example / "README.md").read_text().split("```")[1:4:2]
+    return commands.removeprefix("sh\n"), printed.removeprefix("\n")
+
+
+class Example:
+    """One of the examples, in a copy: building it writes nothing into the repository."""
+
+    def __init__(self, name: str, where: Path) -> None:
+        # It includes a header of the library's source.
+        for part in (f"examples/{name}", "custom_ops/onnxruntime"):
+            shutil.copytree(ROOT / part, where / part, ignore=shutil.ignore_patterns("build*"))
+        folder = where / "examples" / name
+        commands, self.documented = blocks_of(folder)
+        self.readme = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", commands],
+            cwd=folder,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.program = folder / "build" / name
+
+    def __call__(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        command = [self.program, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def c_onnxruntime(tmp_path_factory: pytest.TempPathFactory) -> Example:
+    return Example("c_onnxruntime", tmp_path_factory.mktemp("c"))
+
+
+@pytest.fixture(scope="module")
+def cpp_openvino(tmp_path_factory: pytest.TempPathFactory) -> Example:
+    return Example("cpp_openvino", tmp_path_factory.mktemp("cpp"))
+
+
+def onnxruntime_itself() -> Path:
+    (library,) = (Path(ort.__file__).parent / "capi").glob("libonnxruntime.so*")
+    return library
+
+
+def numbers(printed: str) -> list[float]:
+    return [float(text) for text in printed.removeprefix("values: ").split()]
+
+
+def saved(model: onnx.ModelProto, folder: Path) -> Path:
+    onnx.save(model, folder / "model.onnx")
+    return folder / "model.onnx"
+
+
+def with_a_negative_seed(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A model that no builder would make."""
+    (seed,) = (a for a in model.graph.node[0].attribute if a.name == "op_seed")
+    seed.i = -1
+    return model
+
+
+def test_the_c_example_prints_the_documented_numbers(c_onnxruntime: Example) -> None:
+    readme = c_onnxruntime.readme
+    assert readme.returncode == 0, readme.stdout + readme.stderr
+    assert readme.stdout.endswith(c_onnxruntime.documented)
+    assert numbers(c_onnxruntime.documented) == pytest.approx(UNIFORM, abs=5e-8)
+
+
+def test_the_c_example_says_what_is_wrong_with_a_model(
+    c_onnxruntime: Example, tmp_path: Path
+) -> None:
+    model = with_a_negative_seed(graphs.random_uniform([3, 3], 0, 1, "f32", op_seed=7))
+    library = onnx_philox.onnxruntime.library_path()
+    done = c_onnxruntime(onnxruntime_itself(), library, saved(model, tmp_path))
+    assert done.returncode == 1
+    assert "RandomUniform: attribute 'op_seed' is -1; allowed:" in done.stderr
+
+
+def test_the_c_example_names_a_library_that_is_not_there(
+    c_onnxruntime: Example, tmp_path: Path
+) -> None:
+    model = saved(graphs.random_uniform([3, 3], 0, 1, "f32", op_seed=7), tmp_path)
+    done = c_onnxruntime(onnxruntime_itself(), tmp_path / "none.so", model)
+    assert done.returncode == 1
+    assert "none.so" in done.stderr
+    done = c_onnxruntime(tmp_path / "none.so", onnx_philox.onnxruntime.library_path(), model)
+    assert done.returncode == 1
+    assert "none.so" in done.stderr
+
+
+def test_the_cpp_example_prints_the_documented_numbers(cpp_openvino: Example) -> None:
+    readme = cpp_openvino.readme
+    assert readme.returncode == 0, readme.stdout + readme.stderr
+    assert readme.stdout.endswith(cpp_openvino.documented)
+    assert numbers(cpp_openvino.documented) == [65, 70, 56, 59, 82, 92]
+
+
+def test_the_cpp_example_runs_ir(cpp_openvino: Example, tmp_path: Path) -> None:
+    model = graphs.random_uniform([2, 3], 50, 100, "i32", global_seed=80, op_seed=100)
+    core = onnx_philox.openvino.register(ov.Core(), backend="native")
+    ov.save_model(core.read_model(model.SerializeToString()), tmp_path / "model.xml")
+    done = cpp_openvino(onnx_philox.openvino.library_path(), tmp_path / "model.xml")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == cpp_openvino.documented
+
+
+def test_the_cpp_example_carries_a_state(cpp_openvino: Example, tmp_path: Path) -> None:
+    model = saved(graphs.random_generator([4]), tmp_path)
+    done = cpp_openvino(onnx_philox.openvino.library_path(), model)
+    assert done.returncode == 0, done.stderr
+    bits, after = reference.random_generator(PhiloxState.from_seed(42).to_array(), [4])
+    assert done.stdout.splitlines() == [line("bits", bits), line("next_state", after)]
+
+
+def test_the_cpp_example_says_what_is_wrong_with_a_model(
+    cpp_openvino: Example, tmp_path: Path
+) -> None:
+    model = with_a_negative_seed(graphs.random_uniform([3, 3], 0, 1, "f32", op_seed=7))
+    done = cpp_openvino(onnx_philox.openvino.library_path(), saved(model, tmp_path))
+    assert done.returncode == 1
+    assert "RandomUniform: attribute 'op_seed' is -1; allowed:" in done.stderr
+
+
+def test_the_cpp_example_names_a_library_that_is_not_there(
+    cpp_openvino: Example, tmp_path: Path
+) -> None:
+    model = saved(graphs.random_uniform([3, 3], 0, 1, "f32", op_seed=7), tmp_path)
+    done = cpp_openvino(tmp_path / "none.so", model)
+    assert done.returncode == 1
+    assert "none.so" in done.stderr
+
+
+def line(name: str, array: np.ndarray) -> str:
+    return f"{name}: " + " ".join(str(x) for x in array.tolist())

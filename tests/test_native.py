@@ -1,0 +1,286 @@
+"""The native libraries: where they are, on every instruction set, and filling NumPy arrays."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import onnxruntime as ort
+import openvino as ov
+import pytest
+from cases import EDGE_COUNTERS, TYPE_BOUNDS, assert_same_bits
+
+import onnx_philox
+from onnx_philox import PhiloxState, _core, generate, graphs, reference
+from onnx_philox._element_types import BY_NAME
+
+STATE = PhiloxState(2**64 - 3, 2**63 + 12345)
+
+
+def test_the_libraries_are_where_other_languages_find_them() -> None:
+    for path in (onnx_philox.onnxruntime.library_path(), onnx_philox.openvino.library_path()):
+        assert Path(path).is_file()
+    core = ov.Core()
+    core.add_extension(onnx_philox.openvino.library_path())
+    model = graphs.random_generator([3]).SerializeToString()
+    bits = core.compile_model(core.read_model(model), "CPU")({"state": STATE.to_array()})[0]
+    assert_same_bits(bits, reference.random_generator(STATE.to_array(), [3])[0])
+
+
+def test_onnxruntime_s_own_session_runs_the_model_after_register() -> None:
+    options = ort.SessionOptions()
+    assert onnx_philox.onnxruntime.register(options) is options
+    model = graphs.random_uniform([3], 0, 1, "f16", stateful=True)
+    for _ in range(2):
+        onnx_philox.onnxruntime.register(options)
+        session = ort.InferenceSession(model.SerializeToString(), options)
+        values, _ = session.run(None, {"state": STATE.to_array()})
+        expected, _ = reference.random_uniform([3], 0, 1, "f16", state=STATE.to_array())
+        assert_same_bits(values, expected)
+
+
+def test_a_model_in_onnxruntime_s_own_format_is_run(tmp_path: Path) -> None:
+    options = ort.SessionOptions()
+    options.optimized_model_filepath = str(tmp_path / "model.ort")
+    options.add_session_config_entry("session.save_model_format", "ORT")
+    model = graphs.random_generator([3])
+    onnx_philox.onnxruntime.InferenceSession(model, options, backend="native")
+    for given in (None, ort.SessionOptions()):
+        session = onnx_philox.onnxruntime.InferenceSession(tmp_path / "model.ort", given)
+        bits, _ = session.run(None, {"state": STATE.to_array()})
+        assert_same_bits(bits, reference.random_generator(STATE.to_array(), [3])[0])
+
+
+def test_register_takes_options_only() -> None:
+    with pytest.raises(TypeError, match=r"sess_options is None; allowed: onnxruntime\.Session"):
+        onnx_philox.onnxruntime.register(None)
+
+
+def test_options_that_were_given_the_library_by_hand_are_fine() -> None:
+    options = ort.SessionOptions()
+    options.register_custom_ops_library(onnx_philox.onnxruntime.library_path())
+    model = graphs.random_generator([3])
+    for _ in range(2):
+        session = onnx_philox.onnxruntime.InferenceSession(model, options, backend="native")
+        bits, _ = session.run(None, {"state": STATE.to_array()})
+        assert_same_bits(bits, reference.random_generator(STATE.to_array(), [3])[0])
+
+
+def test_both_backends_share_options() -> None:
+    options = ort.SessionOptions()
+    model = graphs.random_generator([3])
+    for backend in ("native", "python", "native", "python"):
+        session = onnx_philox.onnxruntime.InferenceSession(model, options, backend=backend)
+        bits, _ = session.run(None, {"state": STATE.to_array()})
+        assert_same_bits(bits, reference.random_generator(STATE.to_array(), [3])[0])
+
+
+def test_a_version_that_the_extension_was_not_built_for_is_refused_and_auto_falls_back(
+    tmp_path: Path,
+) -> None:
+    # A copy of the package with another version written beside its library.
+    program = """
+import shutil, sys, pathlib, importlib.util
+package = pathlib.Path(importlib.util.find_spec("onnx_philox").origin).parent
+copy = pathlib.Path(sys.argv[1]) / "onnx_philox"
+shutil.copytree(package, copy)
+(copy / "lib" / "onnx_philox_openvino.version").write_text("2019.1.0")
+sys.path.insert(0, sys.argv[1])
+import onnx_philox, openvino
+assert pathlib.Path(onnx_philox.__file__).parent == copy
+try:
+    onnx_philox.openvino.register(openvino.Core(), backend="native")
+except ImportError as error:
+    print(error)
+core = onnx_philox.openvino.register(openvino.Core())
+model = onnx_philox.graphs.random_uniform([1], 50, 100, "i32", global_seed=80, op_seed=100)
+print(core.compile_model(core.read_model(model.SerializeToString()), "CPU")()[0])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    refusal, values = done.stdout.splitlines()
+    assert "built for OpenVINO 2019.1.0, and this is OpenVINO 20" in refusal
+    assert "pip install openvino==2019.1.0" in refusal
+    assert values == "[65]"
+
+
+# Every instruction set, in a process of its own: the choice is made once in a process.
+
+PEERS = """
+import sys, numpy as np, onnxruntime as ort, openvino as ov, onnx_philox
+sys.path.insert(0, sys.argv[1])
+from cases import EDGE_COUNTERS, TYPE_BOUNDS
+from onnx_philox import PhiloxState, _core, generate, graphs, reference
+print(_core.isa())
+cores = onnx_philox.openvino.register(ov.Core(), backend="native")
+for output_type, low, high in TYPE_BOUNDS:
+    state = PhiloxState(EDGE_COUNTERS[len(output_type)], 2**64 - 3).to_array()
+    for shape in ([1], [3, 7], [1037]):
+        expected, _ = reference.random_uniform(shape, low, high, output_type, state=state)
+        model = graphs.random_uniform(shape, low, high, output_type, stateful=True)
+        session = onnx_philox.onnxruntime.InferenceSession(model, backend="native")
+        by_ort, _ = session.run(None, {"state": state})
+        compiled = cores.compile_model(cores.read_model(model.SerializeToString()), "CPU")
+        by_openvino = compiled({"state": state})[0]
+        by_core = np.empty(shape, expected.dtype)
+        generate(state, out=by_core, minval=low, maxval=high)
+        for values in (by_ort, by_openvino, by_core):
+            assert values.tobytes() == expected.tobytes(), (output_type, low, high, shape)
+"""
+
+
+def run_with_isa(isa: str, program: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", program, str(Path(__file__).parent)],
+        env={**os.environ, "ONNX_PHILOX_ISA": isa},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("isa", ["scalar", "avx2", "avx512", "neon"])
+def test_every_instruction_set_gives_the_same_bits_in_both_runtimes(isa: str) -> None:
+    done = run_with_isa(isa, PEERS)
+    if done.returncode != 0:
+        # Of the four, a processor has some; the plain one it always has.
+        _, _, available = done.stderr.partition("available here: ")
+        assert "scalar" in available, done.stderr
+        assert isa not in available.partition(". ")[0], done.stderr
+        return
+    assert done.stdout.split() == [isa], "another instruction set ran"
+
+
+@pytest.mark.parametrize("isa", ["sse9", "AVX2 "])
+def test_an_instruction_set_that_does_not_exist_is_an_error_in_every_place(isa: str) -> None:
+    program = """
+import numpy as np, openvino as ov, onnx_philox
+from onnx_philox import PhiloxState, generate, graphs
+state = PhiloxState(1, 2).to_array()
+model = graphs.random_generator([5])
+def by_core():
+    generate(state, out=np.empty(5, np.uint32))
+def by_onnxruntime():
+    onnx_philox.onnxruntime.InferenceSession(model, backend="native").run(None, {"state": state})
+def by_openvino():
+    core = onnx_philox.openvino.register(ov.Core(), backend="native")
+    core.compile_model(core.read_model(model.SerializeToString()), "CPU")({"state": state})
+for place in (by_core, by_onnxruntime, by_openvino):
+    try:
+        place()
+    except Exception as error:
+        assert "ONNX_PHILOX_ISA" in str(error) and "scalar" in str(error), error
+        print("refused")
+"""
+    done = run_with_isa(isa, program)
+    assert done.stdout.split() == ["refused"] * 3, done.stderr
+
+
+# generate
+
+
+@pytest.mark.parametrize(("output_type", "minval", "maxval"), TYPE_BOUNDS)
+@pytest.mark.parametrize("counter", EDGE_COUNTERS[::3])
+def test_generate_fills_what_the_reference_draws(
+    output_type: str, minval, maxval, counter: int
+) -> None:
+    state = PhiloxState(counter, 5)
+    for shape in ((), (0,), (1,), (7, 3), (1001,)):
+        out = np.empty(shape, BY_NAME[output_type].dtype)
+        after = generate(state, out=out, minval=minval, maxval=maxval)
+        expected, next_state = reference.random_uniform(
+            list(shape), minval, maxval, output_type, state=state.to_array()
+        )
+        assert_same_bits(out, expected)
+        assert after == PhiloxState.from_array(next_state)
+
+
+def test_generate_fills_bits_and_unit_floats_by_default() -> None:
+    bits = np.empty((3, 5), np.uint32)
+    after = generate(STATE.to_array(), out=bits)
+    assert_same_bits(bits, reference.random_generator(STATE.to_array(), [3, 5])[0])
+    assert after == STATE.advance(15)
+    for dtype, name in ((np.float64, "f64"), (ml_dtypes.bfloat16, "bf16")):
+        values = np.empty(9, dtype)
+        generate(STATE, out=values)
+        expected, _ = reference.random_uniform([9], 0, 1, name, state=STATE.to_array())
+        assert_same_bits(values, expected)
+
+
+@pytest.mark.parametrize("offset", range(9))
+def test_generate_writes_the_array_and_nothing_beside_it(offset: int) -> None:
+    for length in (0, 1, 5, 63, 64, 65, 1000, 4099):
+        memory = np.full(length + 64, 0xCACACACA, np.uint32)
+        generate(STATE, out=memory[offset : offset + length])
+        expected, _ = reference.random_generator(STATE.to_array(), [length])
+        assert_same_bits(memory[offset : offset + length].copy(), expected)
+        assert (memory[:offset] == 0xCACACACA).all()
+        assert (memory[offset + length :] == 0xCACACACA).all()
+
+
+def test_generate_fills_the_memory_of_array_subclasses() -> None:
+    expected, _ = reference.random_generator(STATE.to_array(), [2, 2])
+    out = np.ma.masked_array(np.zeros((2, 2), np.uint32), [[0, 1], [0, 0]])
+    generate(STATE, out=out)
+    assert_same_bits(np.asarray(out), expected)
+
+
+def test_the_core_takes_no_copies() -> None:
+    with pytest.raises(TypeError):
+        _core.fill(np.zeros(8, np.uint8)[::2], "u32", 0, 0, 0)
+
+
+def test_threads_fill_parts_of_one_array() -> None:
+    whole = np.empty(2**20 + 3, np.float32)
+    generate(STATE, out=whole)
+    parts = np.empty_like(whole)
+    step = 2**16
+
+    def fill(start: int) -> None:
+        generate(STATE.advance(start), out=parts[start : start + step])
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(fill, range(0, len(parts), step)))
+    assert_same_bits(parts, whole)
+
+
+@pytest.mark.parametrize(
+    ("out", "bounds", "error", "text"),
+    [
+        (np.empty(4, np.int8), {}, TypeError, "generate: out is int8; allowed: an array of uint32"),
+        ([1, 2], {}, TypeError, "out is list"),
+        (np.empty((4, 4), np.uint32).T[:2], {}, ValueError, "out is not contiguous"),
+        (np.empty(4, np.uint32), {"minval": 0}, ValueError, "a bound is given"),
+        (np.empty(4, np.int32), {}, ValueError, "a bound is missing"),
+        (np.empty(4, np.int64), {"minval": 3, "maxval": 3}, ValueError, "minval < maxval"),
+        (np.empty(4, np.float32), {"maxval": np.nan}, ValueError, "a finite number"),
+        (np.empty(4, np.float32), {"minval": 2}, ValueError, "minval <= maxval"),
+    ],
+)
+def test_generate_refuses(out, bounds: dict, error: type[Exception], text: str) -> None:
+    with pytest.raises(error) as raised:
+        generate(STATE, out=out, **bounds)
+    assert text in str(raised.value)
+
+
+def test_generate_refuses_memory_that_is_read_only() -> None:
+    out = np.empty(4, np.uint32)
+    out.flags.writeable = False
+    with pytest.raises(ValueError, match="out is read-only"):
+        generate(STATE, out=out)
+
+
+def test_the_processor_s_best_instruction_set_is_taken() -> None:
+    flags = Path("/proc/cpuinfo").read_text() if sys.platform == "linux" else ""
+    if "avx512dq" in flags:
+        assert _core.isa() == "avx512"
+    elif " avx2 " in flags:
+        assert _core.isa() == "avx2"
+    else:
+        assert _core.isa() in ("neon", "scalar", "avx2", "avx512")
