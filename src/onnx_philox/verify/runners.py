@@ -8,6 +8,7 @@ peers are OpenVINO's own RandomUniform, which shows beside ours what it gets rig
 from __future__ import annotations
 
 import importlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -30,7 +31,7 @@ class SelectionError(ValueError):
     """A runtime or backend was asked for that cannot be had here."""
 
 
-class Runner:
+class Runner(ABC):
     """One backend of one runtime."""
 
     runtime: str
@@ -49,9 +50,9 @@ class Runner:
         """Whether the case says anything about this runner."""
         return True
 
+    @abstractmethod
     def prepare(self, draw: Draw) -> Prepared:
         """Loads the draw's model; calling the result runs it once more."""
-        raise NotImplementedError
 
 
 class Absent:
