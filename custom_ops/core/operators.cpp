@@ -414,11 +414,6 @@ std::string CheckAttributes(const Operator& op, const GivenAttributes& given, At
   return error;
 }
 
-std::string UnknownAttribute(const Operator& op, const std::string& name) {
-  return Refusal(op.name, "attribute " + ShowText(name), "unknown",
-                 std::string(op.type_attribute) + ", global_seed, op_seed", "Remove it.");
-}
-
 std::string CheckLeftOut(const Operator& op, int index, const Attributes& attributes) {
   const InputDeclaration& input = op.input[index];
   if (!input.optional) {

@@ -137,9 +137,6 @@ struct Dimensions {
 
 std::string CheckAttributes(const Operator& op, const GivenAttributes& given, Attributes* attributes);
 
-/// The error about an attribute that the operator does not have.
-std::string UnknownAttribute(const Operator& op, const std::string& name);
-
 /// The error about an input that is not optional and not connected, or about a missing state with both seeds 0; empty
 /// where input `index` may be left out.
 std::string CheckLeftOut(const Operator& op, int index, const Attributes& attributes);

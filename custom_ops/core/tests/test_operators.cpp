@@ -71,8 +71,6 @@ void TestAttributes() {
   Says(CheckLeftOut(kRandomUniform, 3, Attributes()), "left out with global_seed and op_seed both 0");
   Is(CheckLeftOut(kRandomUniform, 2, attributes),
      "RandomUniform: input 'maxval' is missing; allowed: shape, minval, maxval, state (optional). Connect it.");
-  Is(UnknownAttribute(kRandomGenerator, "seed"),
-     "RandomGenerator: attribute 'seed' is unknown; allowed: type, global_seed, op_seed. Remove it.");
 }
 
 void TestStates() {
