@@ -28,33 +28,54 @@ def shape_array(op: Operator | str, shape: Any) -> NDArray[np.int64]:
 
 
 @_subnormals.kept()
-def bound_array(op: Operator | str, name: str, bound: Any, values: ElementType) -> NDArray[Any]:
-    """A bound as an array of the output's type.
+def number_array(op: Operator | str, name: str, given: Any, values: ElementType) -> NDArray[Any]:
+    """A bound, mean or scale as an array of the output's type.
 
     A number is converted, as long as that type can hold it; an array is left as it is, to be
     checked like the input of a node.
     """
-    if isinstance(bound, np.ndarray):
-        return bound
+    if isinstance(given, np.ndarray):
+        return given
     what = f"input {name!r}"
     number: Any
     try:
-        number = float(bound) if values.is_float else bound.__index__()
+        number = float(given) if values.is_float else given.__index__()
     except (TypeError, AttributeError, ValueError):
         allowed = "a number" if values.is_float else "an integer"
         remedy = f"Pass {allowed} for {values.name}."
-        _checks.refuse(op, what, repr(bound), allowed, remedy, TypeError)
+        _checks.refuse(op, what, repr(given), allowed, remedy, TypeError)
     except OverflowError:
         number = math.inf
     if not values.is_float:
         limits = np.iinfo(values.dtype)
         if not limits.min <= number <= limits.max:
             allowed = f"{limits.min} to {limits.max}"
-            _checks.refuse(op, what, number, allowed, f"Pass a bound within {values.name}.")
+            _checks.refuse(op, what, number, allowed, f"Pass a number within {values.name}.")
         return np.array(number, values.dtype)
     with np.errstate(over="ignore"):
         array = np.array(number, values.dtype)
     if np.isinf(array) and math.isfinite(number):
         allowed = f"a number within {values.name}"
-        _checks.refuse(op, what, number, allowed, "Pass a smaller bound.")
+        _checks.refuse(op, what, number, allowed, "Pass a smaller number.")
     return array
+
+
+@_subnormals.kept()
+def probability_array(op: Operator | str, given: Any) -> NDArray[Any]:
+    """Probabilities as an array.
+
+    A Python number becomes f32; a number or an array of NumPy's is left as it is, to be checked
+    like the input of a node.
+    """
+    if isinstance(given, np.ndarray | np.generic):
+        return np.asarray(given)
+    what, allowed, remedy = "input 'p'", "0 to 1", "Pass probabilities."
+    try:
+        number = float(given)
+    except (TypeError, ValueError, OverflowError):
+        kinds = "a number, or an array of f32 or f64"
+        _checks.refuse(op, what, repr(given), kinds, "Pass one of these.", TypeError)
+    if not 0 <= number <= 1:
+        # f32 may round it to a number that is right.
+        _checks.refuse(op, what, number, allowed, remedy)
+    return np.array(number, np.float32)

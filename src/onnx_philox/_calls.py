@@ -8,32 +8,19 @@ native core (`_native_core.fill`), with the same bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox import _checks, _operators, _subnormals, _uniform
-from onnx_philox._arguments import bound_array, shape_array
+from onnx_philox import _checks, _operators, _subnormals
+from onnx_philox._arguments import number_array, probability_array, shape_array
 from onnx_philox._checks import Known
-from onnx_philox._element_types import U32, ElementType
+from onnx_philox._draws import Bernoulli, Bits, Categorical, Distribution, Draw, Normal, Uniform
+from onnx_philox._element_types import BOOL, U32, ElementType
 from onnx_philox._operators import Operator
 from onnx_philox._state import PhiloxState
-
-
-@dataclass(frozen=True)
-class Draw:
-    """What to fill memory with."""
-
-    values: ElementType
-    state: PhiloxState
-    """Where to draw: the seeds are in it."""
-    minval: NDArray[Any] | None = None
-    maxval: NDArray[Any] | None = None
-    """Bounds of rank 0 and the values' type; None for random bits."""
-
 
 Fill = Callable[[Draw, NDArray[Any]], None]
 """Fills a contiguous array of rank 1 with a draw."""
@@ -50,7 +37,7 @@ def random_generator(
     dimensions = _shape_array(op, shape)
     inputs = {"state": Known.array(state), "shape": Known.array(dimensions)}
     attributes = _checks.check_node(op, inputs, given)
-    return _draw(op, fill, state, dimensions, attributes, U32, copies)
+    return _draw(op, fill, state, dimensions.tolist(), attributes, U32, Bits(), copies)
 
 
 @_subnormals.kept()
@@ -67,8 +54,8 @@ def random_uniform(
     """See `onnx_philox.reference.random_uniform`."""
     op = _operators.RANDOM_UNIFORM
     values = _checks.output_type(op, _checks.check_attributes(op, given))
-    low = bound_array(op, "minval", minval, values)
-    high = bound_array(op, "maxval", maxval, values)
+    low = number_array(op, "minval", minval, values)
+    high = number_array(op, "maxval", maxval, values)
     dimensions = _shape_array(op, shape)
     state = None if state is None else np.asarray(state)
     inputs = {
@@ -78,25 +65,97 @@ def random_uniform(
         "state": None if state is None else Known.array(state),
     }
     attributes = _checks.check_node(op, inputs, given)
-    bounds = (low.reshape(()), high.reshape(()))
-    return _draw(op, fill, state, dimensions, attributes, values, copies, *bounds)
+    uniform = Uniform(low.reshape(()), high.reshape(()))
+    return _draw(op, fill, state, dimensions.tolist(), attributes, values, uniform, copies)
+
+
+@_subnormals.kept()
+def random_normal(
+    fill: Fill,
+    shape: Any,
+    mean: Any,
+    scale: Any,
+    *,
+    state: Any = None,
+    copies: int = 1,
+    **given: Any,
+) -> Result:
+    """See `onnx_philox.reference.random_normal`."""
+    op = _operators.RANDOM_NORMAL
+    values = _checks.output_type(op, _checks.check_attributes(op, given))
+    mean = number_array(op, "mean", mean, values)
+    scale = number_array(op, "scale", scale, values)
+    dimensions = _shape_array(op, shape)
+    state = None if state is None else np.asarray(state)
+    inputs = {
+        "shape": Known.array(dimensions),
+        "mean": Known.array(mean),
+        "scale": Known.array(scale),
+        "state": None if state is None else Known.array(state),
+    }
+    attributes = _checks.check_node(op, inputs, given)
+    normal = Normal(mean.reshape(()), scale.reshape(()))
+    return _draw(op, fill, state, dimensions.tolist(), attributes, values, normal, copies)
+
+
+@_subnormals.kept()
+def random_bernoulli(
+    fill: Fill, shape: Any, p: Any, *, state: Any = None, copies: int = 1, **given: Any
+) -> Result:
+    """See `onnx_philox.reference.random_bernoulli`."""
+    op = _operators.RANDOM_BERNOULLI
+    p = probability_array(op, p)
+    dimensions = _shape_array(op, shape)
+    state = None if state is None else np.asarray(state)
+    inputs = {
+        "shape": Known.array(dimensions),
+        "p": Known.array(p),
+        "state": None if state is None else Known.array(state),
+    }
+    attributes = _checks.check_node(op, inputs, given)
+    # One element is one for all values, also where the output has just one.
+    bernoulli = Bernoulli(p.reshape(() if p.shape in ((), (1,)) else -1))
+    return _draw(op, fill, state, dimensions.tolist(), attributes, BOOL, bernoulli, copies)
+
+
+@_subnormals.kept()
+def random_categorical(
+    fill: Fill, logits: Any, *, state: Any = None, copies: int = 1, **given: Any
+) -> Result:
+    """See `onnx_philox.reference.random_categorical`."""
+    op = _operators.RANDOM_CATEGORICAL
+    logits = np.ascontiguousarray(logits) if np.ndim(logits) else np.asarray(logits)
+    state = None if state is None else np.asarray(state)
+    inputs = {
+        "logits": Known.array(logits),
+        "state": None if state is None else Known.array(state),
+    }
+    attributes = _checks.check_node(op, inputs, given)
+    values = _checks.output_type(op, attributes)
+    categorical = Categorical(logits, attributes["sample_size"])
+    dimensions = (logits.shape[0], attributes["sample_size"])
+    return _draw(op, fill, state, dimensions, attributes, values, categorical, copies)
 
 
 def _draw(
     op: Operator,
     fill: Fill,
     state: NDArray[np.uint32] | None,
-    dimensions: NDArray[Any],
+    dimensions: Sequence[int],
     attributes: dict[str, Any],
     values: ElementType,
+    distribution: Distribution,
     copies: int,
-    *bounds: NDArray[Any],
 ) -> Result:
-    output = _allocate(op, tuple(dimensions.tolist()), values, copies)
+    output = _allocate(op, tuple(dimensions), values, copies)
     before = PhiloxState() if state is None else PhiloxState.from_array(state)
-    start = before.with_seeds(attributes["global_seed"], attributes["op_seed"])
-    fill(Draw(values, start, *bounds), output.reshape(-1))
-    after = before.advance(output.size * _uniform.words_per_element(values)).to_array()
+    draw = Draw(
+        values,
+        before.with_seeds(attributes["global_seed"], attributes["op_seed"]),
+        distribution,
+    )
+    fill(draw, output.reshape(-1))
+    after = before.advance(draw.words(output.size)).to_array()
     return output, after if state is None else after.reshape(state.shape)
 
 
@@ -110,7 +169,7 @@ def _allocate(
         size = math.prod(shape) * values.dtype.itemsize
         _checks.refuse(
             op,
-            "input 'shape'",
+            _checks.output_size(op),
             f"{list(shape)}, {size:,} bytes of {values.name}",
             "what memory can hold now",
             "Draw it in parts, from state to next_state.",

@@ -25,6 +25,7 @@ from onnx_philox._operators import (
     MAX_RANK,
     OPSET_VERSION,
     OUTPUT_TYPE,
+    SEEDS,
     Attribute,
     Input,
     Operator,
@@ -92,7 +93,7 @@ def check_node(
     for declared in op.inputs:
         known = inputs.get(declared.name)
         if known is not None:
-            _check_input(op, declared, known, complete)
+            _check_input(op, declared, inputs, complete)
         elif not declared.optional:
             _refuse_missing(op, declared)
         elif declared.role is Role.STATE:
@@ -155,13 +156,14 @@ def _check_attribute(op: Operator, attribute: Attribute, value: Any) -> Any:
             given = "missing" if value is None else repr(value)
             refuse(op, what, given, allowed, "Set it to one of these.")
         return value
-    allowed = "an integer from 0 to 2^63-1"
+    allowed = f"an integer from {attribute.minimum} to 2^63-1"
     try:
         number = operator.index(value)
     except TypeError:
         refuse(op, what, repr(value), allowed, "Pass an int.", TypeError)
-    if not 0 <= number <= INT64_MAX:
-        refuse(op, what, number, allowed, "Choose another seed.")
+    if not attribute.minimum <= number <= INT64_MAX:
+        kind = "seed" if attribute in SEEDS else "number"
+        refuse(op, what, number, allowed, f"Choose another {kind}.")
     return number
 
 
@@ -178,8 +180,13 @@ def _check_seeded(op: Operator, attributes: Mapping[str, Any]) -> None:
 
 
 def _check_input(
-    op: Operator, declared: Input, known: Known, attributes: Mapping[str, Any]
+    op: Operator,
+    declared: Input,
+    inputs: Mapping[str, Known | None],
+    attributes: Mapping[str, Any],
 ) -> None:
+    known = inputs[declared.name]
+    assert known is not None
     types = declared.types or (output_type(op, attributes),)
     what = f"input {declared.name!r}"
     if known.type is not None and known.type not in types:
@@ -193,6 +200,15 @@ def _check_input(
             _check_shape(op, what, known, output_type(op, attributes))
         case Role.BOUND:
             _check_bound(op, what, known)
+        case Role.MOMENT:
+            _check_moment(op, what, known)
+        case Role.PROBABILITY:
+            _check_probability(op, what, known, inputs.get("shape") or UNKNOWN)
+        case Role.LOGITS:
+            _check_logits(op, what, known)
+            if known.shape is not None and known.shape[0] is not None:
+                dimensions = (known.shape[0], attributes["sample_size"])
+                check_dimensions(op, "the output", dimensions, output_type(op, attributes))
 
 
 def _check_state(op: Operator, what: str, known: Known) -> None:
@@ -243,7 +259,12 @@ def check_memory(
             copies > 1
         )
         allowed = f"what the {memory:,} bytes of memory that are free here can hold"
-        refuse(op, "input 'shape'", given, allowed, "Draw it in parts, from state to next_state.")
+        refuse(op, output_size(op), given, allowed, "Draw it in parts, from state to next_state.")
+
+
+def output_size(op: Operator | str) -> str:
+    """What messages blame for an output that is too large."""
+    return "input 'shape'" if isinstance(op, str) or op.has_shape else "the output"
 
 
 # Not worth asking the system about.
@@ -261,11 +282,80 @@ def _available_memory() -> int | None:
 
 
 def _check_bound(op: Operator | str, what: str, known: Known) -> None:
-    if known.shape is not None and known.shape not in ((), (1,), (None,)):
+    _check_finite(op, what, known, "Pass a finite bound.")
+
+
+def _check_moment(op: Operator | str, what: str, known: Known) -> None:
+    _check_finite(op, what, known, "Pass a finite number.")
+
+
+def _check_finite(op: Operator | str, what: str, known: Known, remedy: str) -> None:
+    """Refuses what is more than one number, and what is not finite."""
+    if known.shape is not None and not _is_one_element(known.shape):
         given = f"of shape {_dims(known.shape)}"
         refuse(op, what, given, "a scalar, or 1-D of one element", "Pass one number.")
     if known.value is not None and not np.isfinite(known.value).all():
-        refuse(op, what, known.value.item(), "a finite number", "Pass a finite bound.")
+        refuse(op, what, known.value.item(), "a finite number", remedy)
+
+
+def _is_one_element(shape: tuple[int | None, ...]) -> bool:
+    """Whether a shape can be a scalar's or that of 1-D with one element."""
+    return shape in ((), (1,), (None,))
+
+
+def _check_probability(op: Operator, what: str, known: Known, output: Known) -> None:
+    if known.shape is not None and not _is_one_element(known.shape):
+        dimensions = _dimensions(output)
+        if dimensions is not None and not _can_be_equal(known.shape, dimensions):
+            given = f"of shape {_dims(known.shape)}"
+            allowed = f"a scalar, 1-D of one element, or the output's shape {_dims(dimensions)}"
+            refuse(op, what, given, allowed, "Pass one number, or expand it to that shape.")
+    if known.value is not None:
+        # Not `p < 0 or p > 1`: NaN is neither.
+        wrong = ~((known.value >= 0) & (known.value <= 1))
+        if wrong.any():
+            index = np.unravel_index(int(wrong.argmax()), wrong.shape)
+            place = f" at {_dims([int(i) for i in index])}" * (wrong.size > 1)
+            given = f"{known.value[index].item()!r}{place}"
+            refuse(op, what, given, "0 to 1", "Pass probabilities.")
+
+
+def _dimensions(shape: Known) -> tuple[int | None, ...] | None:
+    """The output's dimensions, from what is known of the input `shape`."""
+    if shape.value is not None:
+        return tuple(shape.value.tolist())
+    length = shape.shape[0] if shape.shape else None
+    return None if length is None else (None,) * length
+
+
+def _can_be_equal(shape: tuple[int | None, ...], other: tuple[int | None, ...]) -> bool:
+    return len(shape) == len(other) and all(
+        None in (a, b) or a == b for a, b in zip(shape, other, strict=True)
+    )
+
+
+def _check_logits(op: Operator, what: str, known: Known) -> None:
+    if known.shape is not None and len(known.shape) != 2:
+        given = f"of shape {_dims(known.shape)}"
+        refuse(op, what, given, "2-D, [batch, classes]", "Reshape it to 2-D.")
+    if known.shape is not None and known.shape[1] == 0 and known.shape[0] not in (0, None):
+        given = f"of shape {_dims(known.shape)}"
+        refuse(op, what, given, "at least one class", "Draw from something, or from no rows.")
+    if known.value is not None and known.value.size:
+        _check_rows(op, what, known.value)
+
+
+def _check_rows(op: Operator, what: str, logits: NDArray[Any]) -> None:
+    """Refuses the first row from which no class can be drawn."""
+    wrong = ~(logits < np.inf)
+    row_is_wrong = wrong.any(axis=1) | np.isneginf(logits).all(axis=1)
+    if not row_is_wrong.any():
+        return
+    row = int(row_is_wrong.argmax())
+    number = logits[row, int(wrong[row].argmax())].item()
+    given = f"{number} in row {row}" if wrong[row].any() else f"-inf in all of row {row}"
+    allowed = "finite numbers and -inf, one finite in each row at least"
+    refuse(op, what, given, allowed, "Correct what computes the logits.")
 
 
 def _check_range(op: Operator | str, minval: Known | None, maxval: Known | None) -> None:

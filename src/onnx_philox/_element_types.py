@@ -1,6 +1,7 @@
 """The element types of the operators' tensors, and what each is called in NumPy and in ONNX.
 
-OpenVINO's own names (``openvino.Type.f32``, ...) are the names used here.
+OpenVINO's own names (``openvino.Type.f32``, ...) are the names used here; bool is the exception,
+``openvino.Type.boolean``.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ F16 = _element_type("f16", np.float16, onnx.TensorProto.FLOAT16)
 BF16 = _element_type("bf16", ml_dtypes.bfloat16, onnx.TensorProto.BFLOAT16)
 F32 = _element_type("f32", np.float32, onnx.TensorProto.FLOAT)
 F64 = _element_type("f64", np.float64, onnx.TensorProto.DOUBLE)
+BOOL = _element_type("bool", np.bool_, onnx.TensorProto.BOOL)
 
-BY_NAME = {t.name: t for t in (U32, I32, I64, F16, BF16, F32, F64)}
+BY_NAME = {t.name: t for t in (U32, I32, I64, F16, BF16, F32, F64, BOOL)}
 BY_DTYPE = {t.dtype: t for t in BY_NAME.values()}
 BY_ONNX = {t.onnx: t for t in BY_NAME.values()}

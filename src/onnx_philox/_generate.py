@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onnx_philox import _checks, _subnormals, _uniform
-from onnx_philox._arguments import bound_array
-from onnx_philox._calls import Draw
-from onnx_philox._element_types import BY_DTYPE, U32, ElementType
+from onnx_philox import _checks, _subnormals
+from onnx_philox._arguments import number_array
+from onnx_philox._draws import Bits, Draw, Uniform
+from onnx_philox._element_types import BOOL, BY_DTYPE, U32, ElementType
 from onnx_philox._native_core import fastest_fill
 from onnx_philox._state import PhiloxState
 
@@ -53,8 +53,8 @@ def generate(
     if not isinstance(state, PhiloxState):
         state = PhiloxState.from_array(state)
     values = BY_DTYPE.get(getattr(out, "dtype", None))  # type: ignore[arg-type]
-    if not isinstance(out, np.ndarray) or values is None:
-        allowed = "an array of " + ", ".join(str(dtype) for dtype in BY_DTYPE)
+    if not isinstance(out, np.ndarray) or values in (BOOL, None):
+        allowed = "an array of " + ", ".join(str(d) for d, t in BY_DTYPE.items() if t is not BOOL)
         given = getattr(out, "dtype", type(out).__name__)
         _checks.refuse(_NAME, "out", given, allowed, "Pass such an array.", TypeError)
     if not (out.flags.c_contiguous and out.flags.writeable):
@@ -62,30 +62,35 @@ def generate(
         remedy = "Fill a copy, then assign it."
         _checks.refuse(_NAME, "out", given, "C-contiguous and writable memory", remedy)
     flat = np.asarray(out).reshape(-1)
-    fastest_fill(Draw(values, state, *_bounds(values, minval, maxval)), flat)
-    return state.advance(flat.size * _uniform.words_per_element(values))
+    draw = Draw(values, state, _distribution(values, minval, maxval))
+    fastest_fill(draw, flat)
+    return state.advance(draw.words(flat.size))
 
 
-def _bounds(
+def _distribution(
     values: ElementType, minval: ArrayLike | None, maxval: ArrayLike | None
-) -> tuple[NDArray[Any], ...]:
-    """The checked bounds of a draw; none for random bits."""
+) -> Bits | Uniform:
+    """What to draw, its bounds checked."""
     if values is U32:
         if minval is not None or maxval is not None:
             allowed = "none for uint32, which holds random bits"
             _checks.refuse(_NAME, "a bound", "given", allowed, "Leave it out.")
-        return ()
+        return Bits()
     if minval is None and maxval is None and values.is_float:
         return _UNIT[values]
     if not values.is_float and (minval is None or maxval is None):
         allowed = "minval and maxval for integers"
         _checks.refuse(_NAME, "a bound", "missing", allowed, "Pass both.")
     bounds = {
-        name: bound_array(_NAME, name, default if bound is None else bound, values)
+        name: number_array(_NAME, name, default if bound is None else bound, values)
         for name, bound, default in (("minval", minval, 0), ("maxval", maxval, 1))
     }
     _checks.check_bounds(_NAME, bounds, values)
-    return tuple(bound.reshape(()) for bound in bounds.values())
+    return Uniform(*(bound.reshape(()) for bound in bounds.values()))
 
 
-_UNIT = {t: (np.zeros((), t.dtype), np.ones((), t.dtype)) for t in BY_DTYPE.values() if t.is_float}
+_UNIT = {
+    t: Uniform(np.zeros((), t.dtype), np.ones((), t.dtype))
+    for t in BY_DTYPE.values()
+    if t.is_float
+}

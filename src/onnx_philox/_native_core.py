@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox import reference
-from onnx_philox._calls import Draw, Fill
+from onnx_philox._calls import Fill
+from onnx_philox._draws import Bits, Draw, Uniform
 
 try:
     from onnx_philox import _core
@@ -30,6 +31,15 @@ def fill(draw: Draw, out: NDArray[Any]) -> None:
     Raises:
         RuntimeError: ONNX_PHILOX_ISA names kernels that do not exist or cannot run here.
     """
+    bounds: tuple[NDArray[Any], ...]
+    match draw.distribution:
+        case Bits():
+            bounds = ()
+        case Uniform(minval, maxval):
+            bounds = (minval, maxval)
+        case _:
+            reference.fill(draw, out)
+            return
     counter = draw.state.counter
     _core.fill(
         out.view(np.uint8),
@@ -37,14 +47,13 @@ def fill(draw: Draw, out: NDArray[Any]) -> None:
         counter & _MASK64,
         counter >> 64,
         draw.state.key,
-        _bits(draw.minval),
-        _bits(draw.maxval),
+        *map(_bits, bounds),
     )
 
 
-def _bits(bound: NDArray[Any] | None) -> int:
+def _bits(bound: NDArray[Any]) -> int:
     """A bound's bit pattern as an unsigned number."""
-    return 0 if bound is None else int.from_bytes(bound.tobytes(), "little")
+    return int.from_bytes(bound.tobytes(), "little")
 
 
 fastest_fill: Fill = fill if IS_THERE else reference.fill

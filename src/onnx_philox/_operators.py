@@ -12,6 +12,7 @@ from enum import Enum
 
 from onnx_philox._element_types import (
     BF16,
+    BOOL,
     BY_NAME,
     F16,
     F32,
@@ -30,7 +31,7 @@ MAX_RANK = 8
 STATE_WORDS = 6
 
 OUTPUT_TYPE = "output_type"
-"""The attribute that names the element type of the values and of their bounds."""
+"""The attribute that names the element type of the values, and of bounds, mean and scale."""
 
 
 class Role(Enum):
@@ -39,6 +40,10 @@ class Role(Enum):
     STATE = "state"
     SHAPE = "shape"
     BOUND = "bound"
+    MOMENT = "moment"
+    """A mean or a scale."""
+    PROBABILITY = "probability"
+    LOGITS = "logits"
 
 
 @dataclass(frozen=True)
@@ -67,13 +72,14 @@ class Output:
 class Attribute:
     """An attribute; no `default` means it is required.
 
-    A string takes one of `allowed`; an integer takes 0 to 2^63-1.
+    A string takes one of `allowed`; an integer takes `minimum` to 2^63-1.
     """
 
     name: str
     doc: str
     default: int | str | None
     allowed: tuple[str, ...] = ()
+    minimum: int = 0
 
     @property
     def type(self) -> type[int] | type[str]:
@@ -101,6 +107,11 @@ class Operator:
         (attribute,) = (a for a in self.attributes if a.name == OUTPUT_TYPE)
         return tuple(BY_NAME[name] for name in attribute.allowed)
 
+    @property
+    def has_shape(self) -> bool:
+        """Whether an input gives the dimensions of the first output."""
+        return any(i.role is Role.SHAPE for i in self.inputs)
+
     def input(self, name: str) -> Input:
         """The input called `name`."""
         return next(i for i in self.inputs if i.name == name)
@@ -120,6 +131,12 @@ def _bound(name: str, doc: str) -> Input:
     return Input(name, Role.BOUND, f"{doc} A scalar or one element, of the output's type.")
 
 
+def _moment(name: str, doc: str) -> Input:
+    return Input(
+        name, Role.MOMENT, f"{doc} Finite; a scalar or one element, of the output's type."
+    )
+
+
 _SHAPE = Input(
     "shape",
     Role.SHAPE,
@@ -134,7 +151,7 @@ _NEXT_STATE = Output(
     is_state=True,
     optional=True,
 )
-_SEEDS = (
+SEEDS = (
     Attribute("global_seed", "Added to the state's 64-bit key.", 0),
     Attribute("op_seed", "Added to the upper 64 bits of the state's 128-bit counter.", 0),
 )
@@ -149,7 +166,7 @@ RANDOM_GENERATOR = Operator(
     outputs=(Output("bits", "Random bits of the given shape.", type=U32), _NEXT_STATE),
     attributes=(
         Attribute("type", "The generator.", "philox4x32_10", allowed=("philox4x32_10",)),
-        *_SEEDS,
+        *SEEDS,
     ),
 )
 
@@ -174,8 +191,95 @@ RANDOM_UNIFORM = Operator(
             None,
             allowed=tuple(t.name for t in (I32, I64, F16, BF16, F32, F64)),
         ),
-        *_SEEDS,
+        *SEEDS,
     ),
 )
 
-OPERATORS = {op.name: op for op in (RANDOM_GENERATOR, RANDOM_UNIFORM)}
+RANDOM_NORMAL = Operator(
+    "RandomNormal",
+    "random_normal",
+    "Normal random values, by the method of Box and Muller as TensorFlow uses it. Two uniforms u "
+    "and v in [0, 1) give two values, r * sin(2 pi v) and r * cos(2 pi v) in this order, with "
+    "r = sqrt(-2 ln max(u, 1e-7)); an odd number of values drops the last one. f16, bf16 and f32 "
+    "are made of f32 uniforms (a word each), f64 of f64 uniforms (two words each). Each value is "
+    "rounded to the output type, then * scale, + mean, both rounded to nearest even in that type; "
+    "a product too large for it is infinite.",
+    inputs=(
+        _SHAPE,
+        _moment("mean", "The mean."),
+        _moment("scale", "The standard deviation; 0 and negative numbers are factors like others."),
+        _state(optional=True),
+    ),
+    outputs=(Output("values", "Random values of the given shape."), _NEXT_STATE),
+    attributes=(
+        Attribute(
+            OUTPUT_TYPE,
+            "The element type of the values, and of mean and scale.",
+            None,
+            allowed=tuple(t.name for t in (F16, BF16, F32, F64)),
+        ),
+        *SEEDS,
+    ),
+)
+
+RANDOM_BERNOULLI = Operator(
+    "RandomBernoulli",
+    "random_bernoulli",
+    "Booleans that are true with probability p: u < p, with a uniform u in [0, 1) for each "
+    "element, an f32 one (a word) where p is f32, an f64 one (two words) where p is f64. So p = 0 "
+    "is never true, and p = 1 always.",
+    inputs=(
+        _SHAPE,
+        Input(
+            "p",
+            Role.PROBABILITY,
+            "The probability of true, in [0, 1]: a scalar or one element for all values, or "
+            "exactly of the output's shape, one for each.",
+            types=(F32, F64),
+        ),
+        _state(optional=True),
+    ),
+    outputs=(Output("values", "Random booleans of the given shape.", type=BOOL), _NEXT_STATE),
+    attributes=SEEDS,
+)
+
+RANDOM_CATEGORICAL = Operator(
+    "RandomCategorical",
+    "random_categorical",
+    "Indices of classes, drawn by unnormalised log-probabilities, as ONNX Multinomial means it. "
+    "For each row, in f64: w = exp(logits - the row's maximum), summed from left to right. For "
+    "each sample, row by row, a uniform u in [0, 1) of two words: the first class whose running "
+    "sum is greater than u * the last sum.",
+    inputs=(
+        Input(
+            "logits",
+            Role.LOGITS,
+            "Unnormalised log-probabilities [batch, classes]. -inf is a class that is never "
+            "drawn; NaN, +inf and a row of -inf alone are refused.",
+            types=(F32, F16, F64),
+        ),
+        _state(optional=True),
+    ),
+    outputs=(Output("values", "Indices [batch, sample_size], from 0 on."), _NEXT_STATE),
+    attributes=(
+        Attribute("sample_size", "How many samples of each row.", 1, minimum=1),
+        Attribute(
+            OUTPUT_TYPE,
+            "The element type of the indices.",
+            "i32",
+            allowed=tuple(t.name for t in (I32, I64)),
+        ),
+        *SEEDS,
+    ),
+)
+
+OPERATORS = {
+    op.name: op
+    for op in (
+        RANDOM_GENERATOR,
+        RANDOM_UNIFORM,
+        RANDOM_NORMAL,
+        RANDOM_BERNOULLI,
+        RANDOM_CATEGORICAL,
+    )
+}

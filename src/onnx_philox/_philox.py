@@ -29,7 +29,7 @@ _MASK128 = 2**128 - 1
 _CHUNK_BLOCKS = 16384
 
 
-def word_chunks(counter: int, key: int, count: int) -> Iterator[tuple[int, NDArray[np.uint32]]]:
+def word_chunks(counter: int, key: int, count: int) -> Iterator[NDArray[np.uint32]]:
     """Draws `count` words in order, some thousands at a time.
 
     Args:
@@ -38,8 +38,8 @@ def word_chunks(counter: int, key: int, count: int) -> Iterator[tuple[int, NDArr
         count: How many words, 0 or more.
 
     Yields:
-        The position of a chunk's first word, a multiple of 4, and the chunk's words. The array
-        is overwritten by the next chunk.
+        The next words, whole blocks of them but at the end. The array is overwritten by the next
+        chunk.
     """
     blocks = -(-count // WORDS_PER_BLOCK)
     size = min(blocks, _CHUNK_BLOCKS)
@@ -58,8 +58,7 @@ def word_chunks(counter: int, key: int, count: int) -> Iterator[tuple[int, NDArr
         np.right_shift(product[0], _HIGH_SHIFT, out=odd[0])
         even[1], odd[1] = counter_high & _MASK32, counter_high >> 32
         _rounds(even, odd, product, keys, words[:n])
-        first = start * WORDS_PER_BLOCK
-        yield first, words.reshape(-1)[: min(n * WORDS_PER_BLOCK, count - first)]
+        yield words.reshape(-1)[: min(n * WORDS_PER_BLOCK, count - start * WORDS_PER_BLOCK)]
         start += n
         counter = (counter + n) & _MASK128
 

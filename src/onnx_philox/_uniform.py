@@ -7,6 +7,7 @@ then `u * (maxval - minval) + minval` with each operation rounded in the output 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,26 +19,49 @@ Words = NDArray[np.uint32]
 Values = NDArray[Any]
 
 
-def words_per_element(values: ElementType) -> int:
-    """How many words of the generator one element takes."""
+Convert = Callable[[int, Words], Values]
+"""From the position of an element, and the words from it on, to the elements they make."""
+
+
+@dataclass(frozen=True)
+class Bits:
+    """Random bits: the words as they are."""
+
+    def words(self, values: ElementType, elements: int) -> int:  # noqa: ARG002
+        """How many words of the generator these elements take."""
+        return elements
+
+    def converter(self, values: ElementType) -> Convert:  # noqa: ARG002
+        """The function from words to elements."""
+        return lambda _, words: words
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Values in [minval, maxval); both bounds of rank 0 and the values' type."""
+
+    minval: Values
+    maxval: Values
+
+    def words(self, values: ElementType, elements: int) -> int:
+        """How many words of the generator these elements take."""
+        return elements * words_per_uniform(values)
+
+    def converter(self, values: ElementType) -> Convert:
+        """The function from words to values."""
+        make = _float_converter if values.is_float else _integer_converter
+        convert = make(values, self.minval, self.maxval)
+        return lambda _, words: convert(words)
+
+
+def words_per_uniform(values: ElementType) -> int:
+    """How many words of the generator one uniform value takes."""
     return 2 if values.dtype.itemsize == 8 else 1
 
 
-def converter(
-    values: ElementType, minval: Values | None, maxval: Values | None
-) -> Callable[[Words], Values]:
-    """The function from words to values in [minval, maxval).
-
-    Args:
-        values: The output's element type.
-        minval: The lower bound, rank 0, of that type; None for random bits, as they are.
-        maxval: The upper bound, likewise.
-    """
-    if minval is None or maxval is None:
-        return lambda words: words
-    if values.is_float:
-        return _float_converter(values, minval, maxval)
-    return _integer_converter(values, minval, maxval)
+def unit(values: ElementType) -> Callable[[Words], Values]:
+    """The function from words to f32 or f64 uniforms in [0, 1)."""
+    return _unit_f32 if values is F32 else _unit_f64
 
 
 def _float_converter(
@@ -45,10 +69,10 @@ def _float_converter(
 ) -> Callable[[Words], Values]:
     width = np.subtract(maxval, minval)
     if values in (F32, F64):
-        unit = _unit_f32 if values is F32 else _unit_f64
+        uniform = unit(values)
 
         def convert(words: Words) -> Values:
-            u = unit(words)
+            u = uniform(words)
             np.multiply(u, width, out=u)
             return np.add(u, minval, out=u)
 

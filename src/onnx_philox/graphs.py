@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 from onnx_philox import _checks, _operators
-from onnx_philox._arguments import bound_array, shape_array
+from onnx_philox._arguments import number_array, shape_array
 from onnx_philox._checks import Known
 from onnx_philox._element_types import I64, U32, ElementType
 from onnx_philox._operators import DOMAIN, MAX_RANK, OPSET_VERSION, STATE_WORDS, Operator
@@ -148,7 +148,7 @@ def _shape(dimensions: Sequence[int | None], shape: Shape) -> Tensor:
 def _bound(op: Operator, name: str, bound: Any, values: ElementType) -> Tensor:
     if bound is None:
         return _input(name, values, [])
-    return _initializer(name, bound_array(op, name, bound, values))
+    return _initializer(name, number_array(op, name, bound, values))
 
 
 def _build(

@@ -22,10 +22,17 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onnx_philox import _calls, _philox, _uniform
-from onnx_philox._calls import Draw, Result
+from onnx_philox import _calls, _philox
+from onnx_philox._calls import Result
+from onnx_philox._draws import Draw
 
-__all__ = ["random_generator", "random_uniform"]
+__all__ = [
+    "random_bernoulli",
+    "random_categorical",
+    "random_generator",
+    "random_normal",
+    "random_uniform",
+]
 
 Shape = Sequence[SupportsIndex] | NDArray[np.int64] | NDArray[np.int32]
 
@@ -100,11 +107,140 @@ def random_uniform(
     )
 
 
+def random_normal(
+    shape: Shape,
+    mean: ArrayLike,
+    scale: ArrayLike,
+    output_type: str,
+    *,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    state: NDArray[np.uint32] | None = None,
+) -> Result:
+    """Draws normal values, by TensorFlow's Box-Muller method.
+
+    Args:
+        shape: The dimensions of the output, 0 to 8 of them; none mean a scalar.
+        mean: A finite number, or an array of one element and of the output's type.
+        scale: Likewise. 0 and negative numbers are factors like others.
+        output_type: One of f16, bf16, f32, f64.
+        global_seed: 0 to 2^63-1, added to the key.
+        op_seed: 0 to 2^63-1, added to the counter's upper 64 bits.
+        state: uint32, last dimension 6, all others 1, rank 1 to 8; None is a state of zeros.
+
+    Returns:
+        The values (bf16 as `ml_dtypes.bfloat16`), and the next state, of the state's shape.
+
+    Raises:
+        TypeError: An input of a wrong type.
+        ValueError: A wrong shape or value, no state with both seeds 0, or an output that memory
+            cannot hold.
+
+    Example:
+        >>> random_normal([4], 0, 1, "f32", global_seed=42)[0]
+        array([0.], dtype=float32)
+    """
+    return _calls.random_normal(
+        fill,
+        shape,
+        mean,
+        scale,
+        output_type=output_type,
+        global_seed=global_seed,
+        op_seed=op_seed,
+        state=state,
+    )
+
+
+def random_bernoulli(
+    shape: Shape,
+    p: ArrayLike,
+    *,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    state: NDArray[np.uint32] | None = None,
+) -> Result:
+    """Draws booleans that are true with probability p.
+
+    Args:
+        shape: The dimensions of the output, 0 to 8 of them; none mean a scalar.
+        p: In [0, 1]. A Python number is f32. A NumPy number or array is f32 or f64, as it is: one
+            element (rank 0 or 1) for all values, or an array of exactly that shape.
+        global_seed: 0 to 2^63-1, added to the key.
+        op_seed: 0 to 2^63-1, added to the counter's upper 64 bits.
+        state: uint32, last dimension 6, all others 1, rank 1 to 8; None is a state of zeros.
+
+    Returns:
+        The values, bool, and the next state, of the state's shape.
+
+    Raises:
+        TypeError: An input of a wrong type.
+        ValueError: A wrong shape or value, no state with both seeds 0, or an output that memory
+            cannot hold.
+
+    Example:
+        >>> random_bernoulli([4], 0.75, global_seed=42)[0]
+        array([ True])
+    """
+    return _calls.random_bernoulli(
+        fill, shape, p, global_seed=global_seed, op_seed=op_seed, state=state
+    )
+
+
+def random_categorical(
+    logits: ArrayLike,
+    sample_size: int = 1,
+    output_type: str = "i32",
+    *,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    state: NDArray[np.uint32] | None = None,
+) -> Result:
+    """Draws indices of classes, by unnormalised log-probabilities.
+
+    Args:
+        logits: f16, f32 or f64 of shape [batch, classes], at least one class. -inf is a class
+            that is never drawn.
+        sample_size: How many samples of each row, 1 or more.
+        output_type: i32 or i64.
+        global_seed: 0 to 2^63-1, added to the key.
+        op_seed: 0 to 2^63-1, added to the counter's upper 64 bits.
+        state: uint32, last dimension 6, all others 1, rank 1 to 8; None is a state of zeros.
+
+    Returns:
+        The indices, of shape [batch, sample_size], and the next state, of the state's shape.
+
+    Raises:
+        TypeError: An input of a wrong type.
+        ValueError: A wrong shape or value, a row with NaN, +inf or -inf alone, no state with both
+            seeds 0, or an output that memory cannot hold.
+
+    Example:
+        >>> logits = np.log(np.array([[1, 2, 1], [0.5, 0.25, 0.25]]))
+        >>> random_categorical(logits, 6, global_seed=42)[0]
+        array([[0]], dtype=int32)
+    """
+    return _calls.random_categorical(
+        fill,
+        logits,
+        sample_size=sample_size,
+        output_type=output_type,
+        global_seed=global_seed,
+        op_seed=op_seed,
+        state=state,
+    )
+
+
 def fill(draw: Draw, out: NDArray[Any]) -> None:
     """Fills an array of rank 1 chunk by chunk, so that working memory does not grow with it."""
-    per_element = _uniform.words_per_element(draw.values)
-    convert = _uniform.converter(draw.values, draw.minval, draw.maxval)
-    count = out.size * per_element
-    for first, words in _philox.word_chunks(draw.state.counter, draw.state.key, count):
-        position = first // per_element
-        out[position : position + words.size // per_element] = convert(words)
+    convert = draw.distribution.converter(draw.values)
+    position = 0
+    # What overflows or underflows is what IEEE 754 says it is, whatever NumPy was told to do then.
+    with np.errstate(all="ignore"):
+        for words in _philox.word_chunks(
+            draw.state.counter, draw.state.key, draw.words(out.size)
+        ):
+            # The second value of a last pair may be one too many.
+            values = convert(position, words)[: out.size - position]
+            out[position : position + values.size] = values
+            position += values.size

@@ -10,7 +10,7 @@ import openvino as ov
 from openvino.utils.node_factory import NodeFactory
 
 from onnx_philox import _checks
-from onnx_philox._arguments import bound_array, shape_array
+from onnx_philox._arguments import number_array, shape_array
 from onnx_philox._element_types import ElementType
 from onnx_philox._operators import RANDOM_GENERATOR, RANDOM_UNIFORM, Operator
 from onnx_philox._state import PhiloxState
@@ -110,7 +110,7 @@ def _shape(op: Operator, shape: Any) -> ov.Output:
 
 
 def _bound(op: Operator, name: str, bound: Any, values: ElementType) -> ov.Output:
-    return _output(bound) or _arrays.constant(bound_array(op, name, bound, values)).output(0)
+    return _output(bound) or _arrays.constant(number_array(op, name, bound, values)).output(0)
 
 
 def _output(value: Any) -> ov.Output | None:

@@ -1,0 +1,32 @@
+"""Words of the generator to booleans that are true with a probability (contract, section 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnx_philox import _uniform
+from onnx_philox._element_types import BY_DTYPE, ElementType
+from onnx_philox._uniform import Convert, Values, Words
+
+
+@dataclass(frozen=True)
+class Bernoulli:
+    """True with probability `p`: f32 or f64, of rank 0, or of rank 1 with one for each element."""
+
+    p: Values
+
+    def words(self, values: ElementType, elements: int) -> int:  # noqa: ARG002
+        """How many words of the generator these elements take, by the type of `p`."""
+        return elements * _uniform.words_per_uniform(BY_DTYPE[self.p.dtype])
+
+    def converter(self, values: ElementType) -> Convert:  # noqa: ARG002
+        """The function from words to booleans."""
+        uniform = _uniform.unit(BY_DTYPE[self.p.dtype])
+
+        def convert(position: int, words: Words) -> Values:
+            u = uniform(words)
+            return np.less(u, self.p[position : position + u.size] if self.p.ndim else self.p)
+
+        return convert

@@ -1,0 +1,29 @@
+"""What to draw: where in which stream, and what becomes of the words that are there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from onnx_philox._bernoulli import Bernoulli
+from onnx_philox._categorical import Categorical
+from onnx_philox._element_types import ElementType
+from onnx_philox._normal import Normal
+from onnx_philox._state import PhiloxState
+from onnx_philox._uniform import Bits, Uniform
+
+Distribution = Bits | Uniform | Normal | Bernoulli | Categorical
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What to fill memory with."""
+
+    values: ElementType
+    """The type of the elements."""
+    state: PhiloxState
+    """Where to draw: the seeds are in it."""
+    distribution: Distribution
+
+    def words(self, elements: int) -> int:
+        """How many words of the generator these elements take."""
+        return self.distribution.words(self.values, elements)
