@@ -201,7 +201,7 @@ def _check_input(
         case Role.BOUND:
             _check_bound(op, what, known)
         case Role.MOMENT:
-            _check_moment(op, what, known)
+            _check_finite(op, what, known, declared.name)
         case Role.PROBABILITY:
             _check_probability(op, what, known, inputs.get("shape") or UNKNOWN)
         case Role.LOGITS:
@@ -282,20 +282,16 @@ def _available_memory() -> int | None:
 
 
 def _check_bound(op: Operator | str, what: str, known: Known) -> None:
-    _check_finite(op, what, known, "Pass a finite bound.")
+    _check_finite(op, what, known, "bound")
 
 
-def _check_moment(op: Operator | str, what: str, known: Known) -> None:
-    _check_finite(op, what, known, "Pass a finite number.")
-
-
-def _check_finite(op: Operator | str, what: str, known: Known, remedy: str) -> None:
+def _check_finite(op: Operator | str, what: str, known: Known, noun: str) -> None:
     """Refuses what is more than one number, and what is not finite."""
     if known.shape is not None and not _is_one_element(known.shape):
         given = f"of shape {_dims(known.shape)}"
         refuse(op, what, given, "a scalar, or 1-D of one element", "Pass one number.")
     if known.value is not None and not np.isfinite(known.value).all():
-        refuse(op, what, known.value.item(), "a finite number", remedy)
+        refuse(op, what, known.value.item(), "a finite number", f"Pass a finite {noun}.")
 
 
 def _is_one_element(shape: tuple[int | None, ...]) -> bool:

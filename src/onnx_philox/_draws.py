@@ -11,6 +11,8 @@ from onnx_philox._normal import Normal
 from onnx_philox._state import PhiloxState
 from onnx_philox._uniform import Bits, Uniform
 
+__all__ = ["Bernoulli", "Bits", "Categorical", "Distribution", "Draw", "Normal", "Uniform"]
+
 Distribution = Bits | Uniform | Normal | Bernoulli | Categorical
 
 

@@ -90,7 +90,5 @@ def _distribution(
 
 
 _UNIT = {
-    t: Uniform(np.zeros((), t.dtype), np.ones((), t.dtype))
-    for t in BY_DTYPE.values()
-    if t.is_float
+    t: Uniform(np.zeros((), t.dtype), np.ones((), t.dtype)) for t in BY_DTYPE.values() if t.is_float
 }

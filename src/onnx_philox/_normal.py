@@ -33,6 +33,7 @@ class Normal:
             standard = np.stack(_elementary.normal_pairs(u[0::2], u[1::2]), axis=-1).reshape(-1)
             result = standard.astype(values.dtype, copy=False)
             np.multiply(result, self.scale, out=result)
-            return np.add(result, self.mean, out=result)
+            np.add(result, self.mean, out=result)
+            return result
 
         return convert

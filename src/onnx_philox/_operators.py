@@ -132,9 +132,7 @@ def _bound(name: str, doc: str) -> Input:
 
 
 def _moment(name: str, doc: str) -> Input:
-    return Input(
-        name, Role.MOMENT, f"{doc} Finite; a scalar or one element, of the output's type."
-    )
+    return Input(name, Role.MOMENT, f"{doc} Finite; a scalar or one element, of the output's type.")
 
 
 _SHAPE = Input(

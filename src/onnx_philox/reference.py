@@ -138,7 +138,7 @@ def random_normal(
 
     Example:
         >>> random_normal([4], 0, 1, "f32", global_seed=42)[0]
-        array([0.], dtype=float32)
+        array([-0.3010158 ,  0.5185915 , -0.15693986, -1.1760874 ], dtype=float32)
     """
     return _calls.random_normal(
         fill,
@@ -180,7 +180,7 @@ def random_bernoulli(
 
     Example:
         >>> random_bernoulli([4], 0.75, global_seed=42)[0]
-        array([ True])
+        array([False, False,  True,  True])
     """
     return _calls.random_bernoulli(
         fill, shape, p, global_seed=global_seed, op_seed=op_seed, state=state
@@ -218,7 +218,8 @@ def random_categorical(
     Example:
         >>> logits = np.log(np.array([[1, 2, 1], [0.5, 0.25, 0.25]]))
         >>> random_categorical(logits, 6, global_seed=42)[0]
-        array([[0]], dtype=int32)
+        array([[1, 2, 1, 2, 2, 2],
+               [0, 2, 0, 2, 1, 0]], dtype=int32)
     """
     return _calls.random_categorical(
         fill,
@@ -237,9 +238,7 @@ def fill(draw: Draw, out: NDArray[Any]) -> None:
     position = 0
     # What overflows or underflows is what IEEE 754 says it is, whatever NumPy was told to do then.
     with np.errstate(all="ignore"):
-        for words in _philox.word_chunks(
-            draw.state.counter, draw.state.key, draw.words(out.size)
-        ):
+        for words in _philox.word_chunks(draw.state.counter, draw.state.key, draw.words(out.size)):
             # The second value of a last pair may be one too many.
             values = convert(position, words)[: out.size - position]
             out[position : position + values.size] = values
