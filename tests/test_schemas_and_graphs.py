@@ -31,7 +31,38 @@ def all_models() -> list[onnx.ModelProto]:
         for stateful in (True, False)
         for bounds in ((0, 1), (None, None), (0, None))
     ]
-    return bits + values
+    normals = [
+        graphs.random_normal(shape, *moments, output_type, stateful=stateful, rank=rank, **SEED)
+        for output_type in ("f16", "bf16", "f32", "f64")
+        for shape, rank in SHAPES
+        for stateful in (True, False)
+        for moments in ((0, 1), (None, None), (0, None))
+    ]
+    booleans = [
+        graphs.random_bernoulli(shape, p, stateful=stateful, rank=rank, **p_options, **SEED)
+        for shape, rank in SHAPES
+        for stateful in (True, False)
+        for p, p_options in (
+            (0.3, {}),
+            (np.float64(0.3), {}),
+            (np.zeros(shape or ()), {}),
+            (None, {}),
+            (None, {"p_type": "f64", "per_element": True}),
+        )
+    ]
+    indices = [
+        graphs.random_categorical(
+            logits, 3, output_type, logits_type=logits_type, stateful=stateful, **SEED
+        )
+        for logits, logits_type in (
+            (np.zeros((2, 5), np.float16), "f32"),
+            (np.zeros((0, 5)), "f32"),
+            *((None, name) for name in ("f16", "f32", "f64")),
+        )
+        for output_type in ("i32", "i64")
+        for stateful in (True, False)
+    ]
+    return bits + values + normals + booleans + indices
 
 
 def test_every_builder_passes_the_full_check_and_strict_shape_inference() -> None:

@@ -56,6 +56,12 @@ def test_openvino_run_skips_256_blocks_an_element(
     assert state == PhiloxState(op_seed * 2**64 + run * elements * 256, global_seed)
 
 
+@given(st.integers(0, 2**64 - 1), st.integers(0, 2**32 - 1))
+def test_a_run_is_counter_word_3_and_the_seed_is_the_key(seed: int, run: int) -> None:
+    assert PhiloxState.for_run(seed, run) == PhiloxState(run * 2**96, seed)
+    assert PhiloxState.for_run(seed) == PhiloxState.from_seed(seed)
+
+
 def test_openvino_run_never_carries_into_the_seed() -> None:
     state = PhiloxState.openvino_run(1, 5, run=2**40, elements=2**30)
     assert state.counter >> 64 == 5
@@ -92,6 +98,11 @@ def test_a_state_has_rank_1_to_8(shape: tuple[int, ...]) -> None:
         (lambda: PhiloxState.from_seeds(2**63, 0), ValueError, "global_seed"),
         (lambda: PhiloxState.from_seeds(0, -3), ValueError, "op_seed is -3"),
         (lambda: PhiloxState.openvino_run(0, 0, run=-1), ValueError, "run is -1"),
+        (lambda: PhiloxState.for_run(-1), ValueError, "for_run: seed is -1"),
+        (lambda: PhiloxState.for_run(2**64), ValueError, "from 0 to 2^64-1"),
+        (lambda: PhiloxState.for_run(1, -1), ValueError, "run is -1"),
+        (lambda: PhiloxState.for_run(1, 2**32), ValueError, "from 0 to 2^32-1"),
+        (lambda: PhiloxState.for_run(1.5), TypeError, "seed is 1.5"),
         (lambda: PhiloxState().advance(-1), ValueError, "words is -1"),
         (lambda: PhiloxState.from_array([0] * 6), TypeError, "int64; allowed: uint32"),
         (lambda: PhiloxState.from_array(np.zeros(5, np.uint32)), ValueError, "shape is [5]"),

@@ -124,15 +124,17 @@ def _infer(op: Operator, context: Any) -> None:
             shape = (STATE_WORDS,) if state is None else state.shape
             element_type = output.type or _checks.output_type(op, attributes)
         else:
-            shape = _values_shape(op, context, inputs)
+            shape = _values_shape(op, context, inputs, attributes)
             element_type = _checks.output_type(op, attributes)
         context.set_output_type(index, helper.make_tensor_type_proto(element_type.onnx, shape))
 
 
 def _values_shape(
-    op: Operator, context: Any, inputs: dict[str, Known]
+    op: Operator, context: Any, inputs: dict[str, Known], attributes: dict[str, Any]
 ) -> tuple[int | str | None, ...] | None:
-    index = next(i for i, declared in enumerate(op.inputs) if declared.role is Role.SHAPE)
+    if not op.has_shape:
+        return (_batch(op, context), attributes["sample_size"])
+    index = _index_of(op, Role.SHAPE)
     known = inputs[op.inputs[index].name]
     if known.value is not None:
         return tuple(known.value.tolist())
@@ -143,6 +145,18 @@ def _values_shape(
     if known.shape is not None and known.shape[0] is not None:
         return (None,) * known.shape[0]
     return None
+
+
+def _batch(op: Operator, context: Any) -> int | str | None:
+    """The first dimension of the logits."""
+    proto = context.get_input_type(_index_of(op, Role.LOGITS))
+    if proto is None or not proto.tensor_type.HasField("shape"):
+        return None
+    return _dimension(proto.tensor_type.shape.dim[0])
+
+
+def _index_of(op: Operator, role: Role) -> int:
+    return next(i for i, declared in enumerate(op.inputs) if declared.role is role)
 
 
 def _dimension(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:

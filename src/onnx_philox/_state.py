@@ -14,6 +14,7 @@ from onnx_philox._operators import INT64_MAX, MAX_RANK, STATE_WORDS
 
 _COUNTER_BITS = 128
 _KEY_BITS = 64
+_RUN_BITS = 32
 # OpenVINO and TensorFlow set this many blocks aside for each element of a run.
 _RUN_BLOCKS_PER_ELEMENT = 256
 
@@ -80,6 +81,30 @@ class PhiloxState:
     def from_seeds(cls, global_seed: int, op_seed: int) -> PhiloxState:
         """The state that draws what a node with these seeds (0 to 2^63-1) and no state draws."""
         return cls().with_seeds(global_seed, op_seed)
+
+    @classmethod
+    def for_run(cls, seed: int, run: int = 0) -> PhiloxState:
+        """Where a run of a whole model starts: what `onnx_philox.make_reproducible` counts by.
+
+        Counter word 3 is the run; the words below are left to the model, whose nodes each take
+        one number of word 2 for themselves.
+
+        Args:
+            seed: 0 to 2^64-1, the key.
+            run: 0 to 2^32-1.
+
+        Raises:
+            TypeError: An argument is no integer.
+            ValueError: An argument is out of its range.
+
+        Example:
+            >>> PhiloxState.for_run(42, run=3).to_array()
+            array([ 0,  0,  0,  3, 42,  0], dtype=uint32)
+        """
+        owner = "PhiloxState.for_run"
+        seed = _integer(owner, "seed", seed, 2**_KEY_BITS, f"2^{_KEY_BITS}-1")
+        run = _integer(owner, "run", run, 2**_RUN_BITS, f"2^{_RUN_BITS}-1")
+        return cls(run << (_COUNTER_BITS - _RUN_BITS), seed)
 
     @classmethod
     def openvino_run(

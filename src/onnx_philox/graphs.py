@@ -15,12 +15,18 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 from onnx_philox import _checks, _operators
-from onnx_philox._arguments import number_array, shape_array
+from onnx_philox._arguments import number_array, probability_array, shape_array
 from onnx_philox._checks import Known
-from onnx_philox._element_types import I64, U32, ElementType
+from onnx_philox._element_types import BY_NAME, I64, U32, ElementType
 from onnx_philox._operators import DOMAIN, MAX_RANK, OPSET_VERSION, STATE_WORDS, Operator
 
-__all__ = ["random_generator", "random_uniform"]
+__all__ = [
+    "random_bernoulli",
+    "random_categorical",
+    "random_generator",
+    "random_normal",
+    "random_uniform",
+]
 
 # The oldest that has all that the models need: every runtime still supported reads it.
 STANDARD_OPSET = 17
@@ -58,7 +64,7 @@ def random_generator(
     dimensions = _dimensions(op, shape, rank)
     return _build(
         op,
-        {"state": _input("state", U32, [STATE_WORDS]), "shape": _shape(dimensions, shape)},
+        {"state": _state(True), "shape": _shape(dimensions, shape)},
         {"global_seed": global_seed, "op_seed": op_seed},
         dimensions,
         stateful=True,
@@ -106,12 +112,172 @@ def random_uniform(
         op,
         {
             "shape": _shape(dimensions, shape),
-            "minval": _bound(op, "minval", minval, values),
-            "maxval": _bound(op, "maxval", maxval, values),
-            "state": _input("state", U32, [STATE_WORDS]) if stateful else None,
+            "minval": _number(op, "minval", minval, values),
+            "maxval": _number(op, "maxval", maxval, values),
+            "state": _state(stateful),
         },
         attributes,
         dimensions,
+        stateful=stateful,
+    )
+
+
+def random_normal(
+    shape: Shape,
+    mean: Any,
+    scale: Any,
+    output_type: str,
+    *,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    stateful: bool = False,
+    rank: int | None = None,
+) -> onnx.ModelProto:
+    """Builds a model that draws normal values.
+
+    Args:
+        shape: The dimensions of the output, 0 to 8 of them. None makes them the int64 graph
+            input "shape", of length `rank`.
+        mean: A finite number, or an array of one element and of the output's type. None makes
+            it the graph input "mean", a scalar.
+        scale: Likewise, "scale".
+        output_type: One of f16, bf16, f32, f64.
+        global_seed: 0 to 2^63-1.
+        op_seed: 0 to 2^63-1.
+        stateful: Whether the model has the graph input "state" (uint32[6]) and the output
+            "next_state". Without it one of the seeds must not be 0.
+        rank: How many dimensions, where `shape` is None.
+
+    Returns:
+        A model with the output "values", and "next_state" if stateful.
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range, or neither seed nor state.
+    """
+    op = _operators.RANDOM_NORMAL
+    attributes = {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed}
+    values = _checks.output_type(op, _checks.check_attributes(op, attributes))
+    dimensions = _dimensions(op, shape, rank)
+    return _build(
+        op,
+        {
+            "shape": _shape(dimensions, shape),
+            "mean": _number(op, "mean", mean, values),
+            "scale": _number(op, "scale", scale, values),
+            "state": _state(stateful),
+        },
+        attributes,
+        dimensions,
+        stateful=stateful,
+    )
+
+
+def random_bernoulli(
+    shape: Shape,
+    p: Any,
+    *,
+    p_type: str = "f32",
+    per_element: bool = False,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    stateful: bool = False,
+    rank: int | None = None,
+) -> onnx.ModelProto:
+    """Builds a model that draws booleans, true with probability p.
+
+    Args:
+        shape: The dimensions of the output, 0 to 8 of them. None makes them the int64 graph
+            input "shape", of length `rank`.
+        p: In [0, 1]. A Python number is f32; a NumPy number or array is f32 or f64, as it is: one
+            element, or an array of exactly that shape. None makes it the graph input "p".
+        p_type: The type of that graph input, f32 or f64.
+        per_element: Whether that graph input is of the output's shape, a probability for each
+            element, rather than a scalar.
+        global_seed: 0 to 2^63-1.
+        op_seed: 0 to 2^63-1.
+        stateful: Whether the model has the graph input "state" (uint32[6]) and the output
+            "next_state". Without it one of the seeds must not be 0.
+        rank: How many dimensions, where `shape` is None.
+
+    Returns:
+        A model with the output "values" (bool), and "next_state" if stateful.
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range, or neither seed nor state.
+    """
+    op = _operators.RANDOM_BERNOULLI
+    dimensions = _dimensions(op, shape, rank)
+    if p is None:
+        element_type = _input_type(op, "p", p_type)
+        of_input = [_symbol("p", i, d) for i, d in enumerate(dimensions)] if per_element else []
+        probabilities: Tensor = _input("p", element_type, of_input)
+    else:
+        probabilities = _initializer("p", probability_array(op, p))
+    return _build(
+        op,
+        {
+            "shape": _shape(dimensions, shape),
+            "p": probabilities,
+            "state": _state(stateful),
+        },
+        {"global_seed": global_seed, "op_seed": op_seed},
+        dimensions,
+        stateful=stateful,
+    )
+
+
+def random_categorical(
+    logits: Any = None,
+    sample_size: int = 1,
+    output_type: str = "i32",
+    *,
+    logits_type: str = "f32",
+    global_seed: int = 0,
+    op_seed: int = 0,
+    stateful: bool = False,
+) -> onnx.ModelProto:
+    """Builds a model that draws indices of classes, by unnormalised log-probabilities.
+
+    Args:
+        logits: f16, f32 or f64 of shape [batch, classes]. None makes it the graph input
+            "logits", of any batch and any number of classes.
+        sample_size: How many samples of each row, 1 or more.
+        output_type: i32 or i64.
+        logits_type: The type of that graph input, f16, f32 or f64.
+        global_seed: 0 to 2^63-1.
+        op_seed: 0 to 2^63-1.
+        stateful: Whether the model has the graph input "state" (uint32[6]) and the output
+            "next_state". Without it one of the seeds must not be 0.
+
+    Returns:
+        A model with the output "values" [batch, sample_size], and "next_state" if stateful.
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range, or neither seed nor state.
+    """
+    op = _operators.RANDOM_CATEGORICAL
+    attributes = {
+        "sample_size": sample_size,
+        "output_type": output_type,
+        "global_seed": global_seed,
+        "op_seed": op_seed,
+    }
+    samples = _checks.check_attributes(op, attributes)["sample_size"]
+    batch = None
+    if logits is None:
+        element_type = _input_type(op, "logits", logits_type)
+        tensor: Tensor = _input("logits", element_type, ["batch", "classes"])
+    else:
+        tensor = _initializer("logits", np.asarray(logits))
+        batch = next(iter(tensor.dims), None)
+    return _build(
+        op,
+        {"logits": tensor, "state": _state(stateful)},
+        attributes,
+        [batch, samples],
         stateful=stateful,
     )
 
@@ -130,7 +296,20 @@ def _dimensions(op: Operator, shape: Shape, rank: int | None) -> list[int] | lis
     return [None] * rank
 
 
-def _input(name: str, element_type: ElementType, shape: Sequence[int]) -> onnx.ValueInfoProto:
+def _input_type(op: Operator, name: str, type_name: str) -> ElementType:
+    """The type of a graph input by its name, one of those that the operator's input has."""
+    types = op.input(name).types
+    if type_name not in [t.name for t in types]:
+        allowed = ", ".join(repr(t.name) for t in types)
+        _checks.refuse(op, f"{name}_type", repr(type_name), allowed, "Choose one of these.")
+    return BY_NAME[type_name]
+
+
+def _state(stateful: bool) -> Tensor:
+    return _input("state", U32, [STATE_WORDS]) if stateful else None
+
+
+def _input(name: str, element_type: ElementType, shape: Sequence[int | str]) -> onnx.ValueInfoProto:
     return helper.make_tensor_value_info(name, element_type.onnx, shape)
 
 
@@ -145,10 +324,10 @@ def _shape(dimensions: Sequence[int | None], shape: Shape) -> Tensor:
     return _initializer("shape", np.array(dimensions, np.int64))
 
 
-def _bound(op: Operator, name: str, bound: Any, values: ElementType) -> Tensor:
-    if bound is None:
+def _number(op: Operator, name: str, given: Any, values: ElementType) -> Tensor:
+    if given is None:
         return _input(name, values, [])
-    return _initializer(name, number_array(op, name, bound, values))
+    return _initializer(name, number_array(op, name, given, values))
 
 
 def _build(
