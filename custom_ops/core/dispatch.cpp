@@ -125,16 +125,62 @@ const Selection& ActiveKernels() {
   return selection;
 }
 
+Draw UniformDraw(const State& state, OutputType type, const Bounds& bounds, void* out) {
+  Draw draw{};
+  draw.state = state;
+  draw.distribution = Distribution::kUniform;
+  draw.type = type;
+  draw.bounds = bounds;
+  draw.out = out;
+  return draw;
+}
+
+Draw NormalDraw(const State& state, OutputType type, const Affine& affine, void* out) {
+  Draw draw = UniformDraw(state, type, Bounds{}, out);
+  draw.distribution = Distribution::kNormal;
+  draw.affine = affine;
+  return draw;
+}
+
+Draw BernoulliDraw(const State& state, const Probabilities& probabilities, void* out) {
+  Draw draw = UniformDraw(state, OutputType::kBool, Bounds{}, out);
+  draw.distribution = Distribution::kBernoulli;
+  draw.probabilities = probabilities;
+  return draw;
+}
+
+Draw CategoricalDraw(const State& state, OutputType type, const Logits& logits, void* out) {
+  Draw draw = UniformDraw(state, type, Bounds{}, out);
+  draw.distribution = Distribution::kCategorical;
+  draw.logits = logits;
+  return draw;
+}
+
+unsigned WordsPerElement(const Draw& draw) {
+  switch (draw.distribution) {
+    case Distribution::kBernoulli:
+      return WordsPerElement(draw.probabilities.p.type);
+    case Distribution::kCategorical:
+      return WordsPerElement(OutputType::kF64);
+    default:
+      return WordsPerElement(draw.type);
+  }
+}
+
 void Fill(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end) {
+  FillTo(kernels, draw, begin, end, static_cast<unsigned char*>(draw.out) + begin * ElementSize(draw.type));
+}
+
+void FillTo(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end, void* to) {
   if (begin >= end) return;
-  unsigned char* const out = static_cast<unsigned char*>(draw.out) + begin * ElementSize(draw.type);
-  const Piece piece{draw.state, draw.type, draw.bounds, begin, end, out};
+  Piece piece{draw, begin, end};
+  piece.draw.out = to;
   const FloatEnvironment environment;
   kernels.fill(piece);
 }
 
-Split SplitDraw(OutputType type, std::uint64_t elements, std::uint64_t max_pieces) {
-  const std::uint64_t least = kLeastWords / WordsPerElement(type);
+Split SplitDraw(const Draw& draw, std::uint64_t elements, std::uint64_t max_pieces) {
+  const std::uint64_t least = kLeastWords / WordsPerElement(draw);
   std::uint64_t pieces = elements / least;
   if (pieces > max_pieces) pieces = max_pieces;
   if (pieces <= 1) return Split{1, elements};

@@ -20,6 +20,7 @@
 #include "kernels.h"
 #include "output.h"
 #include "philox.h"
+#include "plain.h"
 #include "rules.h"
 
 #if defined(_MSC_VER) && !defined(__clang__)
@@ -223,14 +224,15 @@ ONNX_PHILOX_NOINLINE void FillPiece(const Piece& piece, const Rule rule) {
   constexpr unsigned kPerBlock = kWordsPerBlock / Rule::kWordsPerElement;
   constexpr unsigned kElementBytes = kBlockBytes / kPerBlock;
 
-  Counter counter = Add(piece.state.counter, piece.begin / kPerBlock);
+  const State& state = piece.draw.state;
+  Counter counter = Add(state.counter, piece.begin / kPerBlock);
   unsigned skip = static_cast<unsigned>(piece.begin % kPerBlock) * kElementBytes;
   std::uint64_t bytes = (piece.end - piece.begin) * kElementBytes;
-  unsigned char* out = static_cast<unsigned char*>(piece.out);
+  unsigned char* out = static_cast<unsigned char*>(piece.draw.out);
 
-  Schedule<Isa> schedule(piece.state.key);
+  Schedule<Isa> schedule(state.key);
   for (;;) {
-    schedule.BeginRun(counter, piece.state.key);
+    schedule.BeginRun(counter, state.key);
     const std::uint64_t run_blocks = (std::uint64_t{1} << 32) - Low32(counter.low);
     const std::uint64_t run_bytes = run_blocks * kBlockBytes - skip;
     const std::uint64_t now = bytes < run_bytes ? bytes : run_bytes;
@@ -243,11 +245,11 @@ ONNX_PHILOX_NOINLINE void FillPiece(const Piece& piece, const Rule rule) {
   }
 }
 
-/// Picks the rule that the bounds allow. In the environment of float_environment.h, through a pointer.
+/// Picks the rule that the bounds allow.
 template <class Isa>
-void FillAny(const Piece& piece) {
-  const std::uint64_t low = piece.bounds.minval, high = piece.bounds.maxval;
-  switch (piece.type) {
+void FillUniform(const Piece& piece) {
+  const std::uint64_t low = piece.draw.bounds.minval, high = piece.draw.bounds.maxval;
+  switch (piece.draw.type) {
     case OutputType::kBits:
       return FillPiece<Isa>(piece, BitsRule<Isa>());
     case OutputType::kF32: {
@@ -284,7 +286,16 @@ void FillAny(const Piece& piece) {
       }
       return FillPiece<Isa>(piece, I64Rule<Isa, typename Isa::SmallRemainder64>(width, low));
     }
+    case OutputType::kBool:
+      return;
   }
+}
+
+/// Anything. In the environment of float_environment.h, through a pointer.
+template <class Isa>
+void FillAny(const Piece& piece) {
+  if (piece.draw.distribution == Distribution::kUniform) return FillUniform<Isa>(piece);
+  FillPlainly(piece);
 }
 
 }  // namespace onnx_philox

@@ -2,10 +2,12 @@
 //
 //   const Selection& selection = ActiveKernels();
 //   if (selection.kernels == nullptr) return selection.error;             // ONNX_PHILOX_ISA names something unusable
-//   Draw draw{Derive(state, global_seed, op_seed), OutputType::kF32, bounds, out};
+//   Draw draw = UniformDraw(Derive(state, global_seed, op_seed), OutputType::kF32, bounds, out);
 //   std::string error = CheckBounds(draw.type, draw.bounds);              // once, before the first Fill
 //   Fill(*selection.kernels, draw, 0, elements);                          // or pieces of it, from any threads
-//   State next = Advance(state, draw.type, elements);
+//   State next = Advance(state, WordsPerElement(draw), elements);
+//
+// NormalDraw, BernoulliDraw and CategoricalDraw are filled, cut and advanced past in the same way.
 //
 // Nothing here throws (but for std::bad_alloc while composing an error text), allocates memory that grows with the
 // output, keeps state between calls, or is affected by the caller's floating-point settings.
@@ -19,23 +21,39 @@
 
 namespace onnx_philox {
 
-/// One draw. Its elements are a function of the state, the type and the bounds alone; element i is written at
+/// One draw. Its elements are a function of everything here but `out`; element i is written at
 /// `out` + i * ElementSize(type). `out` may have any alignment; 64 is the fastest, 16 nearly as fast.
 struct Draw {
   State state;  ///< where to draw: what Derive returns
+  Distribution distribution;
   OutputType type;
-  Bounds bounds;
+  Bounds bounds;                ///< of kUniform
+  Affine affine;                ///< of kNormal
+  Probabilities probabilities;  ///< of kBernoulli
+  Logits logits;                ///< of kCategorical
   void* out;
 };
 
+/// Random bits (kBits), or numbers in [minval, maxval).
+Draw UniformDraw(const State& state, OutputType type, const Bounds& bounds, void* out);
+
+/// Normal values, of a float type.
+Draw NormalDraw(const State& state, OutputType type, const Affine& affine, void* out);
+
+/// Bytes 1 where a uniform value is below p, 0 elsewhere: kBool. `probabilities` must hold as many as are drawn, or one.
+Draw BernoulliDraw(const State& state, const Probabilities& probabilities, void* out);
+
+/// Classes from 0 on, kI32 or kI64: `logits.samples` of the first row, then of the second, and so on.
+Draw CategoricalDraw(const State& state, OutputType type, const Logits& logits, void* out);
+
+/// Generator words that one element uses: 1 or 2.
+unsigned WordsPerElement(const Draw& draw);
+
 /// A part of a draw, as a kernel gets it.
 struct Piece {
-  State state;  ///< of the draw: element 0 begins at this counter
-  OutputType type;
-  Bounds bounds;
+  Draw draw;            ///< `out` is where element `begin` goes
   std::uint64_t begin;  ///< the first element to write
   std::uint64_t end;    ///< one past the last; greater than begin
-  void* out;            ///< where element `begin` goes
 };
 
 /// The kernels of one instruction set.
@@ -66,9 +84,13 @@ const Selection& ActiveKernels();
 std::string CheckBounds(OutputType type, const Bounds& bounds);
 
 /// Writes elements [begin, end) of `draw`, exactly these bytes, each once. The bits do not depend on how a draw is cut,
-/// on the thread, or on the kernels. The bounds must have passed CheckBounds. Stores go through
+/// on the thread, or on the kernels. Bounds must have passed CheckBounds, and the other parameters be as output.h says
+/// (operators.h checks them). Stores go through
 /// the caches: non-temporal ones were never faster, and up to 14% slower, from 2^22 to 2^27 words (Zen 4).
 void Fill(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end);
+
+/// The same to other memory: element `begin` goes to `to`.
+void FillTo(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end, void* to);
 
 /// How to cut a draw for a thread pool: piece i is [i * step, min((i + 1) * step, elements)).
 struct Split {
@@ -78,6 +100,6 @@ struct Split {
 
 /// At most `max_pieces` pieces (1 or more), each large enough to be worth handing to another thread, cut where a piece
 /// keeps the alignment of the whole. One piece means: do it on the calling thread.
-Split SplitDraw(OutputType type, std::uint64_t elements, std::uint64_t max_pieces);
+Split SplitDraw(const Draw& draw, std::uint64_t elements, std::uint64_t max_pieces);
 
 }  // namespace onnx_philox

@@ -20,30 +20,76 @@
 
 namespace onnx_philox {
 
+namespace {
+
+constexpr OutputDeclaration kValues = {"values", false}, kNextState = {"next_state", true};
+constexpr InputDeclaration kShapeInput = {"shape", Role::kShape, false}, kStateInput = {"state", Role::kState, true};
+constexpr AttributeDeclaration kGlobalSeed = {"global_seed", AttributeRole::kGlobalSeed, nullptr, 0};
+constexpr AttributeDeclaration kOpSeed = {"op_seed", AttributeRole::kOpSeed, nullptr, 0};
+constexpr AttributeDeclaration kRequiredType = {"output_type", AttributeRole::kOutputType, nullptr, 0};
+
+}  // namespace
+
 const Operator kRandomGenerator = {
     "RandomGenerator",
+    Distribution::kUniform,
     2,
-    {{"state", Role::kState, false}, {"shape", Role::kShape, false}, {}, {}},
+    {{"state", Role::kState, false}, kShapeInput, {}, {}},
     2,
-    {{"bits", false}, {"next_state", true}},
-    "type",
-    "philox4x32_10",
+    {{"bits", false}, kNextState},
+    3,
+    {{"type", AttributeRole::kOutputType, "philox4x32_10", 0}, kGlobalSeed, kOpSeed, {}},
 };
 
 const Operator kRandomUniform = {
     "RandomUniform",
+    Distribution::kUniform,
     4,
-    {{"shape", Role::kShape, false},
-     {"minval", Role::kBound, false},
-     {"maxval", Role::kBound, false},
-     {"state", Role::kState, true}},
+    {kShapeInput, {"minval", Role::kBound, false}, {"maxval", Role::kBound, false}, kStateInput},
     2,
-    {{"values", false}, {"next_state", true}},
-    "output_type",
-    nullptr,
+    {kValues, kNextState},
+    3,
+    {kRequiredType, kGlobalSeed, kOpSeed, {}},
 };
 
-const Operator* const kAllOperators[kOperators] = {&kRandomGenerator, &kRandomUniform};
+const Operator kRandomNormal = {
+    "RandomNormal",
+    Distribution::kNormal,
+    4,
+    {kShapeInput, {"mean", Role::kParameter, false}, {"scale", Role::kParameter, false}, kStateInput},
+    2,
+    {kValues, kNextState},
+    3,
+    {kRequiredType, kGlobalSeed, kOpSeed, {}},
+};
+
+const Operator kRandomBernoulli = {
+    "RandomBernoulli",
+    Distribution::kBernoulli,
+    3,
+    {kShapeInput, {"p", Role::kProbabilities, false}, kStateInput, {}},
+    2,
+    {kValues, kNextState},
+    2,
+    {kGlobalSeed, kOpSeed, {}, {}},
+};
+
+const Operator kRandomCategorical = {
+    "RandomCategorical",
+    Distribution::kCategorical,
+    2,
+    {{"logits", Role::kLogits, false}, kStateInput, {}, {}},
+    2,
+    {kValues, kNextState},
+    4,
+    {{"sample_size", AttributeRole::kSampleSize, nullptr, 1},
+     {"output_type", AttributeRole::kOutputType, "i32", 0},
+     kGlobalSeed,
+     kOpSeed},
+};
+
+const Operator* const kAllOperators[kOperators] = {&kRandomGenerator, &kRandomUniform, &kRandomNormal,
+                                                   &kRandomBernoulli, &kRandomCategorical};
 
 namespace {
 
@@ -56,11 +102,32 @@ struct NamedType {
   OutputType type;
 };
 
-/// The values of `output_type`, in the order in which errors list them.
+/// The values of the attribute that names the output's type, in the order in which errors list them.
+struct NamedTypes {
+  const NamedType* begin;
+  int count;
+};
 constexpr NamedType kUniformTypes[] = {{"i32", OutputType::kI32},   {"i64", OutputType::kI64},
                                        {"f16", OutputType::kF16},   {"bf16", OutputType::kBF16},
                                        {"f32", OutputType::kF32},   {"f64", OutputType::kF64}};
 constexpr NamedType kGeneratorTypes[] = {{"philox4x32_10", OutputType::kBits}};
+
+NamedTypes OutputTypesOf(const Operator& op) {
+  if (&op == &kRandomGenerator) return {kGeneratorTypes, 1};
+  switch (op.distribution) {
+    case Distribution::kNormal:
+      return {kUniformTypes + 2, 4};
+    case Distribution::kCategorical:
+      return {kUniformTypes, 2};
+    default:
+      return {kUniformTypes, 6};
+  }
+}
+
+/// What messages blame for an output that is too large.
+std::string OutputSize(const Operator& op) {
+  return op.distribution == Distribution::kCategorical ? "the output" : "input 'shape'";
+}
 
 std::string Input(const char* name) { return std::string("input '") + name + "'"; }
 std::string Attribute(const char* name) { return std::string("attribute '") + name + "'"; }
@@ -92,39 +159,42 @@ std::string Show(const GivenAttribute& given) {
   return "missing";
 }
 
-template <std::size_t N>
-std::string CheckType(const Operator& op, const GivenAttribute& given, const NamedType (&allowed)[N],
+std::string CheckType(const Operator& op, const AttributeDeclaration& declared, const GivenAttribute& given,
                       OutputType* output) {
-  const bool has_default = given.kind == GivenAttribute::Kind::kMissing && op.type_default != nullptr;
+  const NamedTypes allowed = OutputTypesOf(op);
+  const bool has_default = given.kind == GivenAttribute::Kind::kMissing && declared.text_default != nullptr;
   if (has_default || given.kind == GivenAttribute::Kind::kText) {
-    const std::string& name = has_default ? op.type_default : given.text;
-    for (const NamedType& type : allowed) {
-      if (name == type.name) {
-        *output = type.type;
+    const std::string& name = has_default ? declared.text_default : given.text;
+    for (int i = 0; i < allowed.count; ++i) {
+      if (name == allowed.begin[i].name) {
+        *output = allowed.begin[i].type;
         return std::string();
       }
     }
   }
   std::string names;
-  for (const NamedType& type : allowed) {
-    if (!names.empty()) names += ", ";
-    names += std::string("'") + type.name + "'";
+  for (int i = 0; i < allowed.count; ++i) {
+    names += std::string(i > 0 ? ", '" : "'") + allowed.begin[i].name + "'";
   }
-  return Refusal(op.name, Attribute(op.type_attribute), Show(given), names, "Set it to one of these.");
+  return Refusal(op.name, Attribute(declared.name), Show(given), names, "Set it to one of these.");
 }
 
-std::string CheckSeed(const Operator& op, const char* name, const GivenAttribute& given, std::int64_t* seed) {
-  const char* const allowed = "an integer from 0 to 2^63-1";
+std::string CheckInteger(const Operator& op, const AttributeDeclaration& declared, const GivenAttribute& given,
+                         std::int64_t* value) {
+  const bool is_seed = declared.role != AttributeRole::kSampleSize;
+  const std::int64_t least = is_seed ? 0 : 1;
+  const std::string allowed = "an integer from " + std::to_string(least) + " to 2^63-1";
   switch (given.kind) {
     case GivenAttribute::Kind::kMissing:
-      *seed = 0;
+      *value = declared.integer_default;
       return std::string();
     case GivenAttribute::Kind::kInteger:
-      *seed = given.integer;
-      if (given.integer >= 0) return std::string();
-      return Refusal(op.name, Attribute(name), Show(given), allowed, "Choose another seed.");
+      *value = given.integer;
+      if (given.integer >= least) return std::string();
+      return Refusal(op.name, Attribute(declared.name), Show(given), allowed,
+                     is_seed ? "Choose another seed." : "Choose another number.");
     default:
-      return Refusal(op.name, Attribute(name), Show(given), allowed, "Pass an int.");
+      return Refusal(op.name, Attribute(declared.name), Show(given), allowed, "Pass an int.");
   }
 }
 
@@ -318,6 +388,126 @@ std::size_t Utf8Length(const std::string& text, std::size_t i) {
   return length;
 }
 
+/// Whether a shape is, or may be, that of a scalar or of 1-D with one element.
+bool IsOneElement(const Known& known) {
+  return known.rank == 0 || (known.rank == 1 && (known.dimensions[0] == 1 || known.dimensions[0] == Known::kUnknownDimension));
+}
+
+bool CanBeEqual(const ShapeSoFar& a, const ShapeSoFar& b) {
+  if (a.rank != b.rank) return false;
+  for (int i = 0; i < a.rank; ++i) {
+    const bool unknown = a.dimension[i] == Known::kUnknownDimension || b.dimension[i] == Known::kUnknownDimension;
+    if (!unknown && a.dimension[i] != b.dimension[i]) return false;
+  }
+  return true;
+}
+
+/// The element of an array at any alignment.
+template <class Bits>
+Bits BitsAt(const void* data, std::uint64_t i) {
+  Bits bits;
+  std::memcpy(&bits, static_cast<const unsigned char*>(data) + i * sizeof(Bits), sizeof(Bits));
+  return bits;
+}
+
+std::uint64_t BitsAt(const Numbers& numbers, std::uint64_t i) {
+  switch (ElementSize(numbers.type)) {
+    case 2:
+      return BitsAt<std::uint16_t>(numbers.data, i);
+    case 4:
+      return BitsAt<std::uint32_t>(numbers.data, i);
+    default:
+      return BitsAt<std::uint64_t>(numbers.data, i);
+  }
+}
+
+/// The first number outside [0, 1], or `count`. By bits: a float of 0 or more is in the order of its bits, and -0 is a 0.
+template <class Bits>
+std::uint64_t FirstNoProbability(const void* data, std::uint64_t count, Bits one) {
+  constexpr Bits kMinusZero = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+  constexpr std::uint64_t kChunk = 4096;  // a loop without a way out is vectorised
+  for (std::uint64_t begin = 0; begin < count; begin += kChunk) {
+    const std::uint64_t end = begin + kChunk < count ? begin + kChunk : count;
+    Bits wrong = 0;
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const Bits bits = BitsAt<Bits>(data, i);
+      wrong |= static_cast<Bits>(bits > one) & static_cast<Bits>(bits != kMinusZero);
+    }
+    if (wrong == 0) continue;
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const Bits bits = BitsAt<Bits>(data, i);
+      if (bits > one && bits != kMinusZero) return i;
+    }
+  }
+  return count;
+}
+
+std::uint64_t FirstNoProbability(const Numbers& p, std::uint64_t count) {
+  return p.type == OutputType::kF32 ? FirstNoProbability<std::uint32_t>(p.data, count, 0x3F800000u)
+                                    : FirstNoProbability<std::uint64_t>(p.data, count, 0x3FF0000000000000u);
+}
+
+/// What is wrong with a row of logits: the index of its first NaN or positive infinity, or kOnlyNegativeInfinity.
+constexpr std::int64_t kNothing = -1, kOnlyNegativeInfinity = -2;
+
+template <class Bits>
+std::int64_t WrongInRow(const void* data, std::uint64_t begin, std::uint64_t classes, Bits infinity) {
+  constexpr Bits kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+  const Bits negative_infinity = static_cast<Bits>(infinity | kSign);
+  Bits wrong = 0, lowest = 0;
+  for (std::uint64_t i = begin; i < begin + classes; ++i) {
+    const Bits bits = BitsAt<Bits>(data, i);
+    const Bits magnitude = static_cast<Bits>(bits & static_cast<Bits>(~kSign));
+    wrong |= static_cast<Bits>(magnitude > infinity) | static_cast<Bits>(bits == infinity);
+    lowest |= static_cast<Bits>(bits != negative_infinity);
+  }
+  if (wrong == 0) return lowest == 0 ? kOnlyNegativeInfinity : kNothing;
+  for (std::uint64_t i = begin;; ++i) {
+    const Bits bits = BitsAt<Bits>(data, i);
+    if (static_cast<Bits>(bits & static_cast<Bits>(~kSign)) > infinity || bits == infinity) {
+      return static_cast<std::int64_t>(i - begin);
+    }
+  }
+}
+
+std::int64_t WrongInRow(const Numbers& logits, std::uint64_t begin, std::uint64_t classes) {
+  switch (logits.type) {
+    case OutputType::kF16:
+      return WrongInRow<std::uint16_t>(logits.data, begin, classes, 0x7C00u);
+    case OutputType::kF32:
+      return WrongInRow<std::uint32_t>(logits.data, begin, classes, 0x7F800000u);
+    default:
+      return WrongInRow<std::uint64_t>(logits.data, begin, classes, 0x7FF0000000000000u);
+  }
+}
+
+std::string CheckRows(const Operator& op, const Numbers& logits, std::uint64_t rows, std::uint64_t classes) {
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    const std::int64_t wrong = WrongInRow(logits, row * classes, classes);
+    if (wrong == kNothing) continue;
+    const std::string given =
+        wrong == kOnlyNegativeInfinity
+            ? "-inf in all of row " + std::to_string(row)
+            : ShowBound(logits.type, BitsAt(logits, row * classes + static_cast<std::uint64_t>(wrong))) + " in row " +
+                  std::to_string(row);
+    return Refusal(op.name, Input("logits"), given, "finite numbers and -inf, one finite in each row at least",
+                   "Correct what computes the logits.");
+  }
+  return std::string();
+}
+
+/// The dimensions of an output, where all are known; an error where they are too large. Written where there is none.
+std::string Complete(const Operator& op, const Attributes& attributes, Arguments* arguments) {
+  const ShapeSoFar& shape = arguments->output;
+  for (int i = 0; i < shape.rank; ++i) {
+    if (shape.dimension[i] == Known::kUnknownDimension) return std::string();
+  }
+  if (shape.rank == Known::kUnknownRank) return std::string();
+  std::string error = CheckDimensions(op, shape.dimension, shape.rank, attributes.output, &arguments->dimensions);
+  arguments->has_dimensions = error.empty();
+  return error;
+}
+
 }  // namespace
 
 const char* ElementTypeName(ElementType type) {
@@ -372,6 +562,8 @@ ElementType ElementTypeOf(OutputType type) {
       return ElementType::kF64;
     case OutputType::kI32:
       return ElementType::kI32;
+    case OutputType::kBool:
+      return ElementType::kBool;
     case OutputType::kI64:
       break;
   }
@@ -406,11 +598,40 @@ GivenAttribute GivenAttribute::Other(std::string shown) {
   return given;
 }
 
+GivenAttribute& GivenAttributes::operator[](AttributeRole role) {
+  switch (role) {
+    case AttributeRole::kSampleSize:
+      return sample_size;
+    case AttributeRole::kGlobalSeed:
+      return global_seed;
+    case AttributeRole::kOpSeed:
+      return op_seed;
+    case AttributeRole::kOutputType:
+      break;
+  }
+  return type;
+}
+
 std::string CheckAttributes(const Operator& op, const GivenAttributes& given, Attributes* attributes) {
-  std::string error = op.type_default != nullptr ? CheckType(op, given.type, kGeneratorTypes, &attributes->output)
-                                                 : CheckType(op, given.type, kUniformTypes, &attributes->output);
-  if (error.empty()) error = CheckSeed(op, "global_seed", given.global_seed, &attributes->global_seed);
-  if (error.empty()) error = CheckSeed(op, "op_seed", given.op_seed, &attributes->op_seed);
+  if (op.distribution == Distribution::kBernoulli) attributes->output = OutputType::kBool;
+  std::string error;
+  for (int i = 0; i < op.attributes && error.empty(); ++i) {
+    const AttributeDeclaration& declared = op.attribute[i];
+    switch (declared.role) {
+      case AttributeRole::kOutputType:
+        error = CheckType(op, declared, given[declared.role], &attributes->output);
+        break;
+      case AttributeRole::kSampleSize:
+        error = CheckInteger(op, declared, given[declared.role], &attributes->sample_size);
+        break;
+      case AttributeRole::kGlobalSeed:
+        error = CheckInteger(op, declared, given[declared.role], &attributes->global_seed);
+        break;
+      case AttributeRole::kOpSeed:
+        error = CheckInteger(op, declared, given[declared.role], &attributes->op_seed);
+        break;
+    }
+  }
   return error;
 }
 
@@ -430,6 +651,78 @@ std::string CheckLeftOut(const Operator& op, int index, const Attributes& attrib
                  "a state, or a seed that is not 0",
                  "Every run draws the same numbers here, so there is no unseeded mode: set global_seed or op_seed, or "
                  "connect a state, from PhiloxState.from_entropy() for instance.");
+}
+
+std::string CheckInput(const Operator& op, int index, const Known& known, const Attributes& attributes,
+                       Arguments* arguments) {
+  const char* const name = op.input[index].name;
+  const bool is_second = index > 0 && op.input[index - 1].role == op.input[index].role;  // maxval, scale
+  std::string error;
+  switch (op.input[index].role) {
+    case Role::kState:
+      error = CheckState(op, known, &arguments->state);
+      break;
+    case Role::kShape: {
+      error = CheckShape(op, known, attributes.output, &arguments->dimensions, &arguments->has_dimensions);
+      if (!error.empty() || known.rank != 1 || known.dimensions[0] == Known::kUnknownDimension) break;
+      arguments->output.rank = static_cast<int>(known.dimensions[0]);
+      for (int i = 0; i < arguments->output.rank; ++i) {
+        arguments->output.dimension[i] =
+            arguments->has_dimensions ? arguments->dimensions.dimension[i] : Known::kUnknownDimension;
+      }
+      break;
+    }
+    case Role::kBound:
+      error = CheckNumber(op, name, known, attributes.output,
+                          is_second ? &arguments->bounds.maxval : &arguments->bounds.minval);
+      break;
+    case Role::kParameter:
+      error = CheckNumber(op, name, known, attributes.output,
+                          is_second ? &arguments->affine.scale : &arguments->affine.mean);
+      break;
+    case Role::kProbabilities:
+      error = CheckProbabilities(op, known, arguments->output, &arguments->probabilities);
+      if (known.rank >= 0 && known.rank <= kMaxRank) {
+        arguments->p.rank = known.rank;
+        for (int i = 0; i < known.rank; ++i) arguments->p.dimension[i] = known.dimensions[i];
+      }
+      break;
+    case Role::kLogits:
+      error = CheckLogits(op, known, attributes, &arguments->logits, &arguments->output);
+      if (error.empty()) error = Complete(op, attributes, arguments);
+      break;
+  }
+  arguments->has_value[index] = error.empty() && known.data != nullptr;
+  return error;
+}
+
+std::string CheckTogether(const Operator& op, const Attributes& attributes, const Arguments& arguments) {
+  for (int i = 0; i < op.inputs; ++i) {
+    if (op.input[i].role == Role::kProbabilities) {
+      return CheckProbabilities(op, Known{ElementType::kUnknown, arguments.p.rank, arguments.p.dimension, nullptr},
+                                arguments.output, nullptr);
+    }
+    const bool is_range = op.input[i].role == Role::kBound && i > 0 && op.input[i - 1].role == Role::kBound;
+    if (is_range && arguments.has_value[i - 1] && arguments.has_value[i]) {
+      return CheckRange(op, attributes.output, arguments.bounds);
+    }
+  }
+  return std::string();
+}
+
+Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& arguments, void* out) {
+  const State state = Derive(arguments.state, attributes.global_seed, attributes.op_seed);
+  switch (op.distribution) {
+    case Distribution::kUniform:
+      break;
+    case Distribution::kNormal:
+      return NormalDraw(state, attributes.output, arguments.affine, out);
+    case Distribution::kBernoulli:
+      return BernoulliDraw(state, arguments.probabilities, out);
+    case Distribution::kCategorical:
+      return CategoricalDraw(state, attributes.output, arguments.logits, out);
+  }
+  return UniformDraw(state, attributes.output, arguments.bounds, out);
 }
 
 std::string CheckState(const Operator& op, const Known& known, State* state) {
@@ -486,7 +779,7 @@ std::string CheckDimensions(const Operator& op, const std::int64_t* dimensions, 
   bool empty = false;
   for (int i = 0; i < rank; ++i) {
     if (dimensions[i] < 0) {
-      return Refusal(op.name, Input("shape"), ShowDimensions(dimensions, rank), "dimensions of 0 or more",
+      return Refusal(op.name, OutputSize(op), ShowDimensions(dimensions, rank), "dimensions of 0 or more",
                      "Give the size itself.");
     }
     if (dimensions[i] == 0) {
@@ -496,7 +789,7 @@ std::string CheckDimensions(const Operator& op, const std::int64_t* dimensions, 
     }
   }
   if (largest > static_cast<std::uint64_t>(kMaxInt64)) {
-    return Refusal(op.name, Input("shape"), ShowDimensions(dimensions, rank) + ", too large",
+    return Refusal(op.name, OutputSize(op), ShowDimensions(dimensions, rank) + ", too large",
                    std::string("at most 2^63-1 bytes of ") + ElementTypeName(ElementTypeOf(output)),
                    "Draw it in parts.");
   }
@@ -512,43 +805,98 @@ std::string CheckMemory(const Operator& op, const Dimensions& dimensions, Output
   if (bytes < kAlwaysThere) return std::string();
   const std::uint64_t memory = MemoryWithinReach();
   if (memory == 0 || bytes <= memory) return std::string();
-  return Refusal(op.name, Input("shape"),
+  return Refusal(op.name, OutputSize(op),
                  ShowDimensions(dimensions.dimension, dimensions.rank) + ", " + ShowBytes(bytes) + " bytes of " +
                      ElementTypeName(ElementTypeOf(output)),
                  "what the " + ShowBytes(memory) + " bytes of memory that are free here can hold",
                  "Draw it in parts, from state to next_state.");
 }
 
-std::string CheckBound(const Operator& op, const char* name, const Known& known, OutputType output,
-                       std::uint64_t* bits) {
+std::string CheckNumber(const Operator& op, const char* name, const Known& known, OutputType output,
+                        std::uint64_t* bits) {
   const ElementType wanted = ElementTypeOf(output);
   if (known.type != wanted && known.type != ElementType::kUnknown) {
     return WrongType(op, name, known.type, std::string(ElementTypeName(wanted)) + ", as output_type says", wanted);
   }
-  const bool one = known.rank == 0 || known.rank == Known::kUnknownRank ||
-                   (known.rank == 1 && (known.dimensions[0] == 1 || known.dimensions[0] == Known::kUnknownDimension));
-  if (!one) {
+  if (known.rank != Known::kUnknownRank && !IsOneElement(known)) {
     return Refusal(op.name, Input(name), OfShape(known), "a scalar, or 1-D of one element", "Pass one number.");
   }
   if (known.data == nullptr) return std::string();
-  switch (ElementSize(output)) {
-    case 2: {
-      std::uint16_t value;
-      std::memcpy(&value, known.data, sizeof(value));
-      *bits = value;
-      break;
-    }
-    case 4: {
-      std::uint32_t value;
-      std::memcpy(&value, known.data, sizeof(value));
-      *bits = value;
-      break;
-    }
-    default:
-      std::memcpy(bits, known.data, sizeof(*bits));
-  }
+  *bits = BitsAt(Numbers{output, known.data}, 0);
   if (IsFinite(output, *bits)) return std::string();
-  return Refusal(op.name, Input(name), ShowBound(output, *bits), "a finite number", "Pass a finite bound.");
+  return Refusal(op.name, Input(name), ShowBound(output, *bits), "a finite number",
+                 op.distribution == Distribution::kUniform ? "Pass a finite bound." : "Pass a finite number.");
+}
+
+std::string CheckProbabilities(const Operator& op, const Known& known, const ShapeSoFar& output,
+                               Probabilities* probabilities) {
+  const char* const name = "p";
+  if (known.type != ElementType::kF32 && known.type != ElementType::kF64 && known.type != ElementType::kUnknown) {
+    return WrongType(op, name, known.type, "f32 or f64", ElementType::kF32);
+  }
+  if (known.rank == Known::kUnknownRank) return std::string();
+  const bool is_one = IsOneElement(known);
+  if (!is_one && output.rank != Known::kUnknownRank) {
+    ShapeSoFar shape;
+    shape.rank = known.rank;
+    for (int i = 0; i < known.rank && i < kMaxRank; ++i) shape.dimension[i] = known.dimensions[i];
+    if (!CanBeEqual(shape, output)) {
+      return Refusal(op.name, Input(name), OfShape(known),
+                     "a scalar, 1-D of one element, or the output's shape " +
+                         ShowDimensions(output.dimension, output.rank, true),
+                     "Pass one number, or expand it to that shape.");
+    }
+  }
+  if (known.data == nullptr) return std::string();
+
+  std::uint64_t count = 1;
+  for (int i = 0; i < known.rank; ++i) count *= static_cast<std::uint64_t>(known.dimensions[i]);
+  const Numbers numbers{known.type == ElementType::kF64 ? OutputType::kF64 : OutputType::kF32, known.data};
+  const std::uint64_t wrong = FirstNoProbability(numbers, count);
+  if (wrong == count) {
+    *probabilities = Probabilities{numbers, count != 1};
+    return std::string();
+  }
+  std::string given = ShowBound(numbers.type, BitsAt(numbers, wrong));
+  if (count > 1) {
+    given += " at [";
+    std::uint64_t rest = wrong, below = count;
+    for (int i = 0; i < known.rank; ++i) {
+      below /= static_cast<std::uint64_t>(known.dimensions[i]);
+      given += (i > 0 ? ", " : "") + std::to_string(rest / below);
+      rest %= below;
+    }
+    given += "]";
+  }
+  return Refusal(op.name, Input(name), given, "0 to 1", "Pass probabilities.");
+}
+
+std::string CheckLogits(const Operator& op, const Known& known, const Attributes& attributes, Logits* logits,
+                        ShapeSoFar* output) {
+  const char* const name = "logits";
+  const ElementType type = known.type;
+  if (type != ElementType::kF32 && type != ElementType::kF16 && type != ElementType::kF64 &&
+      type != ElementType::kUnknown) {
+    return WrongType(op, name, type, "f32 or f16 or f64", ElementType::kF32);
+  }
+  if (known.rank != Known::kUnknownRank && known.rank != 2) {
+    return Refusal(op.name, Input(name), OfShape(known), "2-D, [batch, classes]", "Reshape it to 2-D.");
+  }
+  output->rank = 2;
+  output->dimension[0] = known.rank == 2 ? known.dimensions[0] : Known::kUnknownDimension;
+  output->dimension[1] = attributes.sample_size;
+  if (known.rank == Known::kUnknownRank) return std::string();
+  const std::int64_t batch = known.dimensions[0], classes = known.dimensions[1];
+  if (classes == 0 && batch > 0) {
+    return Refusal(op.name, Input(name), OfShape(known), "at least one class", "Draw from something, or from no rows.");
+  }
+  if (known.data == nullptr) return std::string();
+  const Numbers numbers{type == ElementType::kF16   ? OutputType::kF16
+                        : type == ElementType::kF64 ? OutputType::kF64
+                                                    : OutputType::kF32,
+                        known.data};
+  *logits = Logits{numbers, static_cast<std::uint64_t>(classes), static_cast<std::uint64_t>(attributes.sample_size)};
+  return CheckRows(op, numbers, static_cast<std::uint64_t>(batch), static_cast<std::uint64_t>(classes));
 }
 
 std::string CheckRange(const Operator& op, OutputType output, const Bounds& bounds) {

@@ -4,11 +4,15 @@
 // part is known. Every check returns an error text, empty where nothing is wrong. A text has four parts, in the words
 // of the Python package: which operator, what it was given, what is allowed, what to do.
 //
+//   GivenAttributes given;                        // for each i: given[op.attribute[i].role], read as op.attribute[i].name
 //   Attributes attributes;
-//   std::string error = CheckAttributes(kRandomUniform, given, &attributes);                          // at load
-//   Known shape{ElementType::kI64, 1, &length, data};
-//   Dimensions dimensions;
-//   error = CheckShape(kRandomUniform, shape, attributes.output, &dimensions);                        // at run
+//   std::string error = CheckAttributes(op, given, &attributes);                                  // at load
+//   Arguments arguments;
+//   error = CheckInput(op, i, known, attributes, &arguments);            // each input, or CheckLeftOut; at load and at run
+//   error = CheckTogether(op, attributes, arguments);                                             // likewise
+//   error = CheckMemory(op, arguments.dimensions, attributes.output);                             // at run
+//   Draw draw = DrawOf(op, attributes, arguments, values);
+//   SplitDraw, Fill, Advance(arguments.state, WordsPerElement(draw), elements): see kernels.h
 //
 // The Python package checks in the order of an operator's inputs, the range after them, and memory last.
 #pragma once
@@ -16,6 +20,7 @@
 #include <cstdint>
 #include <string>
 
+#include "kernels.h"
 #include "output.h"
 #include "state.h"
 
@@ -50,7 +55,14 @@ const char* ElementTypeName(ElementType type);
 ElementType ElementTypeOf(OutputType type);
 
 /// What an input means, and so which check it gets.
-enum class Role { kState, kShape, kBound };
+enum class Role {
+  kState,
+  kShape,
+  kBound,          ///< of a uniform draw: minval, maxval
+  kParameter,      ///< of a normal draw: mean, scale
+  kProbabilities,  ///< p
+  kLogits,
+};
 
 struct InputDeclaration {
   const char* name;
@@ -63,17 +75,31 @@ struct OutputDeclaration {
   bool optional;
 };
 
-/// An operator. Its inputs and outputs in order; their types: `state` and `next_state` u32, `shape` i64 or i32, the
-/// bounds and the first output Attributes::output (u32 for RandomGenerator).
+/// What an attribute means. kOutputType is a text, the others are integers.
+enum class AttributeRole { kOutputType, kSampleSize, kGlobalSeed, kOpSeed };
+
+struct AttributeDeclaration {
+  const char* name;
+  AttributeRole role;
+  const char* text_default;      ///< of kOutputType; null: the attribute is required
+  std::int64_t integer_default;  ///< of the others
+};
+
+constexpr int kMaxInputs = 4;
+constexpr int kMaxAttributes = 4;
+
+/// An operator. Its inputs, outputs and attributes in order. Types: `state` and `next_state` u32, `shape` i64 or i32,
+/// bounds and parameters Attributes::output, `p` f32 or f64, `logits` f16, f32 or f64; the first output
+/// Attributes::output (u32 where that is kBits).
 struct Operator {
   const char* name;
+  Distribution distribution;
   int inputs;
-  InputDeclaration input[4];
+  InputDeclaration input[kMaxInputs];
   int outputs;
   OutputDeclaration output[2];
-  /// The attribute that is a string; `global_seed` and `op_seed`, int64 with default 0, follow it in every operator.
-  const char* type_attribute;
-  const char* type_default;  ///< null: the attribute is required
+  int attributes;
+  AttributeDeclaration attribute[kMaxAttributes];
 };
 
 /// RandomGenerator: random bits, as DML_RANDOM_GENERATOR_OPERATOR_DESC draws them.
@@ -86,7 +112,23 @@ extern const Operator kRandomGenerator;
 /// Attributes: `output_type`, required, one of i32, i64, f16, bf16, f32, f64; `global_seed`, `op_seed`.
 extern const Operator kRandomUniform;
 
-constexpr int kOperators = 2;
+/// RandomNormal: normal values, as TensorFlow makes them of uniform ones (Box and Muller), times scale, plus mean.
+/// Inputs: 0 `shape`, 1 `mean`, 2 `scale`, 3 `state` (optional). Outputs: 0 `values`, 1 `next_state` (optional).
+/// Attributes: `output_type`, required, one of f16, bf16, f32, f64; `global_seed`, `op_seed`.
+extern const Operator kRandomNormal;
+
+/// RandomBernoulli: true with probability p, where a uniform value of p's type is below p.
+/// Inputs: 0 `shape`, 1 `p` (one element, or of exactly that shape), 2 `state` (optional).
+/// Outputs: 0 `values`, bool, 1 `next_state` (optional). Attributes: `global_seed`, `op_seed`.
+extern const Operator kRandomBernoulli;
+
+/// RandomCategorical: classes by their unnormalised log-probabilities, as ONNX's Multinomial.
+/// Inputs: 0 `logits` [batch, classes], 1 `state` (optional).
+/// Outputs: 0 `values` [batch, sample_size], 1 `next_state` (optional).
+/// Attributes: `sample_size`, 1 or more, default 1; `output_type`, i32 (default) or i64; `global_seed`, `op_seed`.
+extern const Operator kRandomCategorical;
+
+constexpr int kOperators = 5;
 extern const Operator* const kAllOperators[kOperators];
 
 /// An attribute as a model gives it, of whatever kind.
@@ -103,15 +145,21 @@ struct GivenAttribute {
   static GivenAttribute Other(std::string shown);
 };
 
+/// The attributes that a model gives a node; those that its operator does not have are not looked at.
 struct GivenAttributes {
   GivenAttribute type;  ///< `type` or `output_type`
+  GivenAttribute sample_size;
   GivenAttribute global_seed;
   GivenAttribute op_seed;
+
+  GivenAttribute& operator[](AttributeRole role);
+  const GivenAttribute& operator[](AttributeRole role) const { return const_cast<GivenAttributes&>(*this)[role]; }
 };
 
 /// The attributes of a node, checked and complete.
 struct Attributes {
-  OutputType output = OutputType::kBits;  ///< of the first output, and of the bounds
+  OutputType output = OutputType::kBits;  ///< of the first output, of bounds and of parameters
+  std::int64_t sample_size = 1;
   std::int64_t global_seed = 0;
   std::int64_t op_seed = 0;
 };
@@ -127,6 +175,12 @@ struct Known {
   const void* data = nullptr;                ///< null: the value is not known (or there are no elements)
 };
 
+/// A shape as far as it is known, of at most kMaxRank dimensions.
+struct ShapeSoFar {
+  int rank = Known::kUnknownRank;
+  std::int64_t dimension[kMaxRank] = {};
+};
+
 /// The dimensions of an output, checked.
 struct Dimensions {
   int rank = 0;
@@ -135,11 +189,36 @@ struct Dimensions {
   std::int64_t bytes = 0;
 };
 
+/// What the inputs of a node say, as far as it is known. `probabilities` and `logits` point into what the node was given.
+struct Arguments {
+  State state{};  ///< zeros where there is none
+  Bounds bounds{};
+  Affine affine{};
+  Probabilities probabilities{};
+  Logits logits{};
+  ShapeSoFar p;       ///< the shape of `p`
+  ShapeSoFar output;  ///< the first output's shape
+  Dimensions dimensions;  ///< the same, where all of it is known: `has_dimensions`
+  bool has_dimensions = false;
+  bool has_value[kMaxInputs] = {};  ///< whether the value of an input is known
+};
+
 std::string CheckAttributes(const Operator& op, const GivenAttributes& given, Attributes* attributes);
 
 /// The error about an input that is not optional and not connected, or about a missing state with both seeds 0; empty
 /// where input `index` may be left out.
 std::string CheckLeftOut(const Operator& op, int index, const Attributes& attributes);
+
+/// Input `index` alone, by its role: one of the checks below. `arguments` gets what it says where that is known.
+std::string CheckInput(const Operator& op, int index, const Known& known, const Attributes& attributes,
+                       Arguments* arguments);
+
+/// What inputs must be to each other: minval to maxval, `p` to `shape`. Checks what is known; after CheckInput has passed
+/// each of them.
+std::string CheckTogether(const Operator& op, const Attributes& attributes, const Arguments& arguments);
+
+/// The draw that a node is, once everything is known; its first element goes to `out`.
+Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& arguments, void* out);
 
 /// `state` is written where the value is known and right.
 std::string CheckState(const Operator& op, const Known& known, State* state);
@@ -149,12 +228,22 @@ std::string CheckState(const Operator& op, const Known& known, State* state);
 std::string CheckShape(const Operator& op, const Known& known, OutputType output, Dimensions* dimensions,
                        bool* complete = nullptr);
 
-/// One bound, `name` being minval or maxval; `bits` is written where the value is known, see Bounds.
-std::string CheckBound(const Operator& op, const char* name, const Known& known, OutputType output,
-                       std::uint64_t* bits);
+/// One finite number of the output's type: minval, maxval, mean or scale, as `name` says. `bits` is written where the
+/// value is known, see Bounds.
+std::string CheckNumber(const Operator& op, const char* name, const Known& known, OutputType output,
+                        std::uint64_t* bits);
 
-/// Both bounds, once CheckBound has passed each of them.
+/// Both bounds, once CheckNumber has passed each of them.
 std::string CheckRange(const Operator& op, OutputType output, const Bounds& bounds);
+
+/// `p`: its shape beside the output's, one element or the same; then its values. Writes `*probabilities` where the values
+/// are known.
+std::string CheckProbabilities(const Operator& op, const Known& known, const ShapeSoFar& output,
+                               Probabilities* probabilities);
+
+/// `logits`. Writes `*output`, and `*logits` where the values are known.
+std::string CheckLogits(const Operator& op, const Known& known, const Attributes& attributes, Logits* logits,
+                        ShapeSoFar* output);
 
 /// Refuses an output larger than the memory within this process's reach, where an attempt might end the process. Only at
 /// run: a model may be prepared on another machine.

@@ -1,4 +1,4 @@
-// What can be drawn: the output types, their sizes, and the half-open range of a draw.
+// What can be drawn: the distributions, the output types and their sizes, and the numbers that say which draw it is.
 //
 // Included by the per-instruction-set files: see philox.h for why everything here is `static inline` or an aggregate.
 #pragma once
@@ -7,8 +7,11 @@
 
 namespace onnx_philox {
 
-enum class OutputType { kBits, kF32, kF16, kBF16, kF64, kI32, kI64 };
-constexpr int kOutputTypes = 7;
+enum class OutputType { kBits, kF32, kF16, kBF16, kF64, kI32, kI64, kBool };
+constexpr int kOutputTypes = 8;
+
+/// How words become elements. Random bits are a uniform draw of kBits.
+enum class Distribution { kUniform, kNormal, kBernoulli, kCategorical };
 
 /// The range [minval, maxval) as bit patterns of the output type, zero-extended: nothing is rounded on the way in, and
 /// float16 and bfloat16 need no C++ type. Ignored for kBits.
@@ -17,9 +20,37 @@ struct Bounds {
   std::uint64_t maxval;
 };
 
+/// What a standard normal value is multiplied by, and what is added then: bit patterns as those of Bounds, and finite.
+struct Affine {
+  std::uint64_t mean;
+  std::uint64_t scale;
+};
+
+/// Numbers that a draw reads while it is filled: kF16, kF32 or kF64, at any alignment, and not written meanwhile.
+struct Numbers {
+  OutputType type;
+  const void* data;
+};
+
+/// The probabilities of `true`: kF32 or kF64, each in [0, 1]. One for all elements, or one for each.
+struct Probabilities {
+  Numbers p;
+  bool each;
+};
+
+/// Unnormalised log-probabilities, kF16, kF32 or kF64: rows of `classes` (1 or more), from each of which `samples` (1 or
+/// more) are drawn. No NaN, no positive infinity, and in each row a number that is not negative infinity.
+struct Logits {
+  Numbers logits;
+  std::uint64_t classes;
+  std::uint64_t samples;
+};
+
 /// Bytes of one element.
 static inline unsigned ElementSize(OutputType type) {
   switch (type) {
+    case OutputType::kBool:
+      return 1;
     case OutputType::kF16:
     case OutputType::kBF16:
       return 2;
@@ -34,7 +65,8 @@ static inline unsigned ElementSize(OutputType type) {
   return 4;
 }
 
-/// Generator words that one element uses.
+/// Generator words that one element of a uniform or normal draw uses. (Normals come in pairs, and the last of an odd
+/// number leaves its partner's words unused; a block holds whole pairs, so that is the same number of blocks.)
 static inline unsigned WordsPerElement(OutputType type) {
   return type == OutputType::kF64 || type == OutputType::kI64 ? 2 : 1;
 }

@@ -29,14 +29,14 @@ State Derive(const State& state, std::int64_t global_seed, std::int64_t op_seed)
   return derived;
 }
 
-std::uint64_t BlocksUsed(OutputType type, std::uint64_t elements) {
+std::uint64_t BlocksUsed(unsigned words_per_element, std::uint64_t elements) {
   // Not ceil(elements * words / 4): the product could overflow.
-  const std::uint64_t per_block = static_cast<std::uint64_t>(kWordsPerBlock) / WordsPerElement(type);
+  const std::uint64_t per_block = static_cast<std::uint64_t>(kWordsPerBlock) / words_per_element;
   return elements / per_block + (elements % per_block != 0 ? 1 : 0);
 }
 
-State Advance(const State& state, OutputType type, std::uint64_t elements) {
-  return State{Add(state.counter, BlocksUsed(type, elements)), state.key};
+State Advance(const State& state, unsigned words_per_element, std::uint64_t elements) {
+  return State{Add(state.counter, BlocksUsed(words_per_element, elements)), state.key};
 }
 
 }  // namespace onnx_philox

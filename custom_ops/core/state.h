@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "output.h"
 #include "philox.h"
 
 namespace onnx_philox {
@@ -18,11 +17,11 @@ void StateToWords(const State& state, std::uint32_t words[kStateWords]);
 /// 2^128. Seeds are attributes of an operator and never negative there; no seed given is 0.
 State Derive(const State& state, std::int64_t global_seed, std::int64_t op_seed);
 
-/// Blocks that `elements` elements use: the last block's unused words are dropped.
-std::uint64_t BlocksUsed(OutputType type, std::uint64_t elements);
+/// Blocks that `elements` elements use: the last block's unused words are dropped. `words_per_element` is 1 or 2.
+std::uint64_t BlocksUsed(unsigned words_per_element, std::uint64_t elements);
 
 /// The next state: `state` moved past `elements` elements. Call it on the state that came in, not on the derived one:
 /// the seeds are not folded into a next state.
-State Advance(const State& state, OutputType type, std::uint64_t elements);
+State Advance(const State& state, unsigned words_per_element, std::uint64_t elements);
 
 }  // namespace onnx_philox

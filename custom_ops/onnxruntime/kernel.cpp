@@ -142,9 +142,9 @@ OrtStatus* Kernel::Refuse(const std::string& error) const {
 
 OrtStatus* Kernel::Load(const OrtKernelInfo* info) {
   GivenAttributes given;
-  given.type = ReadAttribute(api_, info, op_.type_attribute);
-  given.global_seed = ReadAttribute(api_, info, "global_seed");
-  given.op_seed = ReadAttribute(api_, info, "op_seed");
+  for (int i = 0; i < op_.attributes; ++i) {
+    given[op_.attribute[i].role] = ReadAttribute(api_, info, op_.attribute[i].name);
+  }
   std::string error = CheckAttributes(op_, given, &attributes_);
 
   bool has_range = attributes_.output != OutputType::kBits;
@@ -215,12 +215,12 @@ std::string Kernel::Check(int index, const Known& known, Call* call) const {
     }
     case Role::kShape:
       return CheckShape(op_, known, attributes_.output, &call->dimensions);
-    case Role::kBound:
+    default:
       break;
   }
   // minval is declared before maxval.
   const bool is_minval = index == 0 || op_.input[index - 1].role != Role::kBound;
-  return CheckBound(op_, input.name, known, attributes_.output, is_minval ? &call->bounds.minval : &call->bounds.maxval);
+  return CheckNumber(op_, input.name, known, attributes_.output, is_minval ? &call->bounds.minval : &call->bounds.maxval);
 }
 
 OrtStatus* Kernel::ReadValue(const OrtValue* value, int index, Call* call, std::string* error) const {
@@ -289,9 +289,9 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
 
   const std::uint64_t elements = static_cast<std::uint64_t>(call.dimensions.elements);
   if (values_data != nullptr) {
-    const Draw draw{Derive(call.state, attributes_.global_seed, attributes_.op_seed), attributes_.output, call.bounds,
-                    values_data};
-    const Split split = SplitDraw(draw.type, elements, MaxPieces());
+    const Draw draw = UniformDraw(Derive(call.state, attributes_.global_seed, attributes_.op_seed), attributes_.output,
+                                  call.bounds, values_data);
+    const Split split = SplitDraw(draw, elements, MaxPieces());
     if (split.pieces <= 1) {
       Fill(kernels_, draw, 0, elements);
     } else {
@@ -301,7 +301,7 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
   }
   if (next_state_data != nullptr) {
     std::uint32_t words[kStateWords];
-    StateToWords(Advance(call.state, attributes_.output, elements), words);
+    StateToWords(Advance(call.state, WordsPerElement(attributes_.output), elements), words);
     std::copy(words, words + kStateWords, static_cast<std::uint32_t*>(next_state_data));
   }
   return nullptr;

@@ -62,7 +62,7 @@ OrtElementType ORT_CALL GetInputType(const OrtCustomOp* op, size_t index) {
 }
 
 OrtElementType ORT_CALL GetOutputType(const OrtCustomOp* op, size_t index) {
-  const bool is_uniform_values = index == 0 && DeclarationOf(op).type_default == nullptr;
+  const bool is_uniform_values = index == 0 && &DeclarationOf(op) != &kRandomGenerator;
   return is_uniform_values ? ORT_TYPE_UNDEFINED : ORT_TYPE_UINT32;
 }
 
@@ -125,15 +125,18 @@ CustomOp MakeCustomOp(const Operator& declaration) {
   return op;
 }
 
+/// Of kAllOperators, those that kernel.cpp can compute.
+constexpr int kRegistered = 2;
+
 /// Everything that this library registers.
 const CustomOp& CustomOpAt(int index) {
-  static const CustomOp ops[kOperators] = {MakeCustomOp(*kAllOperators[0]), MakeCustomOp(*kAllOperators[1])};
+  static const CustomOp ops[kRegistered] = {MakeCustomOp(*kAllOperators[0]), MakeCustomOp(*kAllOperators[1])};
   return ops[index];
 }
 
 OrtStatus* MakeDomain(const OrtApi* api, OrtCustomOpDomain** domain) {
   if (OrtStatus* status = api->CreateCustomOpDomain(kDomain, domain)) return status;
-  for (int i = 0; i < kOperators; ++i) {
+  for (int i = 0; i < kRegistered; ++i) {
     if (OrtStatus* status = api->CustomOpDomain_Add(*domain, &CustomOpAt(i))) {
       api->ReleaseCustomOpDomain(*domain);
       return status;

@@ -13,9 +13,9 @@ namespace {
 
 void FillContiguous(const Kernels& kernels, const Draw& draw, std::uint64_t elements) {
   // The number of threads is only asked for where more than one may help.
-  Split split = SplitDraw(draw.type, elements, 2);
+  Split split = SplitDraw(draw, elements, 2);
   if (split.pieces > 1) {
-    split = SplitDraw(draw.type, elements, static_cast<std::uint64_t>(std::max(1, parallel_get_max_threads())));
+    split = SplitDraw(draw, elements, static_cast<std::uint64_t>(std::max(1, parallel_get_max_threads())));
   }
   if (split.pieces <= 1) {
     Fill(kernels, draw, 0, elements);
@@ -63,10 +63,7 @@ void FillConverted(const Kernels& kernels, const Draw& draw, std::uint64_t eleme
   ov::parallel_for(chunks, [&](std::uint64_t chunk) {
     alignas(64) unsigned char buffer[kChunk * 8];
     const std::uint64_t begin = chunk * kChunk, count = std::min(kChunk, elements - begin);
-    Draw part = draw;
-    part.state = Advance(draw.state, draw.type, begin);
-    part.out = buffer;
-    Fill(kernels, part, 0, count);
+    FillTo(kernels, draw, begin, begin + count, buffer);
     ConvertChunk(buffer, from, out + begin * size, to, count);
   });
 }
@@ -124,6 +121,8 @@ ov::element::Type OpenVinoType(OutputType type) {
       return ov::element::f64;
     case OutputType::kI32:
       return ov::element::i32;
+    case OutputType::kBool:
+      return ov::element::boolean;
     case OutputType::kI64:
       break;
   }

@@ -27,7 +27,9 @@ ov::OutputVector OnnxInputs(const ov::frontend::NodeContext& node) {
 }
 
 GivenAttributes OnnxAttributes(const Operator& op, const ov::frontend::NodeContext& node) {
-  return {Given(node, op.type_attribute), Given(node, "global_seed"), Given(node, "op_seed")};
+  GivenAttributes given;
+  for (int i = 0; i < op.attributes; ++i) given[op.attribute[i].role] = Given(node, op.attribute[i].name);
+  return given;
 }
 
 }  // namespace onnx_philox

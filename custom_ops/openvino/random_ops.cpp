@@ -242,7 +242,7 @@ void SetShape(const Operator& op, const Dimensions& dimensions, OutputType type,
 }  // namespace
 
 RandomOp::RandomOp(const Operator& op, Inputs at)
-    : op_(op), at_(at), type_name_(op.type_default != nullptr ? op.type_default : "") {}
+    : op_(op), at_(at), type_name_(op.attribute[0].text_default != nullptr ? op.attribute[0].text_default : "") {}
 
 void RandomOp::SetAttributes(const GivenAttributes& given) {
   ThrowIf(CheckAttributes(op_, given, &attributes_));
@@ -256,7 +256,7 @@ bool RandomOp::visit_attributes(ov::AttributeVisitor& visitor) {
   // A model may be saved while it runs: nothing is written unless the visitor changed it.
   std::string type_name;
   std::int64_t global_seed = global_seed_, op_seed = op_seed_;
-  bool changed = Visit(visitor, op_.type_attribute, type_name_, &type_name);
+  bool changed = Visit(visitor, op_.attribute[0].name, type_name_, &type_name);
   visitor.on_attribute("global_seed", global_seed);
   visitor.on_attribute("op_seed", op_seed);
   changed = changed || global_seed != global_seed_ || op_seed != op_seed_;
@@ -426,7 +426,7 @@ void RandomOp::ValidateBound(const char* name, std::size_t index, Captured<std::
     if (is_validated_ && IsNarrowing(declared, type)) type = declared;
   }
   std::uint64_t bits = 0;
-  ThrowIf(CheckBound(op_, name, shape.WithType(type, data), attributes_.output, &bits));
+  ThrowIf(CheckNumber(op_, name, shape.WithType(type, data), attributes_.output, &bits));
   if (data == nullptr) return;
   captured->value = bits;
   captured->known = true;
@@ -504,7 +504,7 @@ std::uint64_t RandomOp::ReadBound(const char* name, const ov::Tensor& tensor) co
     data = &converted;
   }
   std::uint64_t bits = 0;
-  ThrowIf(CheckBound(op_, name, KnownShape(tensor.get_shape()).WithType(declared, data), attributes_.output, &bits));
+  ThrowIf(CheckNumber(op_, name, KnownShape(tensor.get_shape()).WithType(declared, data), attributes_.output, &bits));
   return bits;
 }
 
@@ -525,7 +525,7 @@ bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& input
   const std::uint64_t elements = static_cast<std::uint64_t>(dimensions.elements);
 
   SetShape(op_, dimensions, type, outputs[0]);
-  const Draw draw{Derive(state, attributes_.global_seed, attributes_.op_seed), type, bounds, nullptr};
+  const Draw draw = UniformDraw(Derive(state, attributes_.global_seed, attributes_.op_seed), type, bounds, nullptr);
   if (!FillTensor(*ActiveKernels().kernels, draw, elements, outputs[0])) {
     Refuse(op_, std::string("output '") + op_.output[0].name + "'",
            std::string("to be written as ") + ElementTypeName(ElementTypeOf(outputs[0].get_element_type())) +
@@ -540,7 +540,7 @@ bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& input
   const ov::Shape& next_shape = has_state ? inputs[at_.state].get_shape() : kSixWords;
   if (next.get_shape() != next_shape) next.set_shape(next_shape);
   std::uint32_t words[kStateWords];
-  StateToWords(Advance(state, type, elements), words);
+  StateToWords(Advance(state, WordsPerElement(type), elements), words);
   if (IsContiguous(next)) {
     std::memcpy(next.data(), words, sizeof(words));
   } else {

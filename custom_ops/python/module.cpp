@@ -41,7 +41,8 @@ const Kernels& KernelsOrThrow() {
 void FillBytes(const Bytes& out, const std::string& type_name, std::uint64_t counter_low,
                std::uint64_t counter_high, std::uint64_t key, std::uint64_t minval, std::uint64_t maxval) {
   const OutputType type = TypeNamed(type_name);
-  const Draw draw{State{{counter_low, counter_high}, key}, type, Bounds{minval, maxval}, out.data()};
+  const Draw draw =
+      UniformDraw(State{{counter_low, counter_high}, key}, type, Bounds{minval, maxval}, out.data());
   const std::string error = type == OutputType::kBits ? std::string() : CheckBounds(type, draw.bounds);
   if (!error.empty()) {
     throw std::invalid_argument("onnx_philox._core: the draw " + error);

@@ -151,7 +151,7 @@ int main(int argc, char** argv) {
         for (const Case& c : kCases) {
           if (!only_type.empty() && only_type != c.name) continue;
           const unsigned size = ElementSize(c.type);
-          const Draw draw{onnx_philox::Derive({}, 42, 0), c.type, c.bounds, out};
+          const Draw draw = UniformDraw(onnx_philox::Derive({}, 42, 0), c.type, c.bounds, out);
           contenders.push_back({std::string(kernels->name) + " " + c.name,
                                 static_cast<double>(WordsPerElement(c.type)) / size,
                                 [=](std::size_t begin, std::size_t end) {

@@ -97,6 +97,8 @@ inline std::uint64_t Element(const State& state, OutputType type, const Bounds& 
     }
     case OutputType::kI64:
       return (static_cast<std::uint64_t>(word[1]) << 32 | word[0]) % (bounds.maxval - bounds.minval) + bounds.minval;
+    case OutputType::kBool:
+      break;
   }
   return 0;
 }

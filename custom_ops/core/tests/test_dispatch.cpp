@@ -81,17 +81,17 @@ void TestStates() {
   check::That(derived.key == 3 && derived.counter.high == 2 && derived.counter.low == 7,
               "seeds wrap modulo 2^64 and 2^128 and leave the low half of the counter alone");
 
-  check::That(BlocksUsed(OutputType::kF32, 0) == 0 && BlocksUsed(OutputType::kBF16, 1) == 1 &&
-                  BlocksUsed(OutputType::kBits, 4) == 1 && BlocksUsed(OutputType::kI32, 5) == 2,
+  check::That(BlocksUsed(1, 0) == 0 && BlocksUsed(1, 1) == 1 &&
+                  BlocksUsed(1, 4) == 1 && BlocksUsed(1, 5) == 2,
               "blocks of one-word types");
-  check::That(BlocksUsed(OutputType::kF64, 1) == 1 && BlocksUsed(OutputType::kI64, 2) == 1 &&
-                  BlocksUsed(OutputType::kF64, 3) == 2 &&
-                  BlocksUsed(OutputType::kI64, ~std::uint64_t{0}) == std::uint64_t{1} << 63,
+  check::That(BlocksUsed(2, 1) == 1 && BlocksUsed(2, 2) == 1 &&
+                  BlocksUsed(2, 3) == 2 &&
+                  BlocksUsed(2, ~std::uint64_t{0}) == std::uint64_t{1} << 63,
               "blocks of two-word types");
   const State last{{~std::uint64_t{0}, ~std::uint64_t{0}}, 9};
-  const State next = Advance(last, OutputType::kF32, 1);
+  const State next = Advance(last, 1, 1);
   check::That(next.counter.low == 0 && next.counter.high == 0 && next.key == 9, "the counter wraps, the key stays");
-  const State same = Advance(last, OutputType::kF32, 0);
+  const State same = Advance(last, 1, 0);
   check::That(same.counter.low == last.counter.low && same.counter.high == last.counter.high, "no elements, no change");
 }
 
@@ -141,9 +141,10 @@ void TestBounds() {
 void TestSplits() {
   for (int t = 0; t < kOutputTypes; ++t) {
     const OutputType type = static_cast<OutputType>(t);
+    const Draw draw = UniformDraw(State{}, type, Bounds{}, nullptr);
     for (const std::uint64_t elements : {0ull, 1ull, 16383ull, 16384ull, 40000ull, 1000003ull, 1ull << 40}) {
       for (const std::uint64_t most : {1ull, 2ull, 7ull, 64ull}) {
-        const Split split = SplitDraw(type, elements, most);
+        const Split split = SplitDraw(draw, elements, most);
         check::That(split.pieces >= 1 && split.pieces <= most, "%" PRIu64 " pieces of at most %" PRIu64, split.pieces,
                     most);
         check::That(split.pieces == 1 || split.step * ElementSize(type) % 64 == 0, "pieces lose their alignment");
@@ -152,8 +153,8 @@ void TestSplits() {
                     "%" PRIu64 " pieces of %" PRIu64 " are not %" PRIu64, split.pieces, split.step, elements);
       }
     }
-    check::That(SplitDraw(type, 1000, 64).pieces == 1, "a small draw is cut");
-    check::That(SplitDraw(type, 1 << 20, 2).pieces == 2, "a large draw is not cut");
+    check::That(SplitDraw(draw, 1000, 64).pieces == 1, "a small draw is cut");
+    check::That(SplitDraw(draw, 1 << 20, 2).pieces == 2, "a large draw is not cut");
   }
 }
 

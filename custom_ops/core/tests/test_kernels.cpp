@@ -124,7 +124,7 @@ void CheckRange(const Kernels& kernels, const Expected& expected, std::uint64_t 
   const unsigned size = ElementSize(type);
   const std::size_t bytes = static_cast<std::size_t>(end - begin) * size;
   std::memset(low_margin, kPoison, static_cast<std::size_t>(high_margin - low_margin));
-  const Piece piece{*expected.state, type, expected.what->bounds, begin, end, place};
+  const Piece piece{UniformDraw(*expected.state, type, expected.what->bounds, place), begin, end};
   if (begin < end) kernels.fill(piece);
   const bool equal = bytes == 0 || std::memcmp(place, expected.bytes.data() + begin * size, bytes) == 0;
   check::That(equal, "%s: %s, elements %" PRIu64 " to %" PRIu64 " at address %% 64 = %u: wrong elements",
@@ -175,7 +175,7 @@ void TestPiecesMakeTheWhole(const Kernels& kernels, const std::vector<Expected>&
   Choices choices;
   std::vector<unsigned char> memory(kMost * 8);
   for (const Expected& expected : draws) {
-    const Draw draw{*expected.state, expected.what->type, expected.what->bounds, memory.data()};
+    const Draw draw = UniformDraw(*expected.state, expected.what->type, expected.what->bounds, memory.data());
     std::memset(memory.data(), kPoison, memory.size());
     // Backwards, so that a piece which writes beyond its end is seen.
     for (std::uint64_t end = kMost; end > 0;) {
@@ -195,9 +195,9 @@ void TestThreadsMakeTheWhole(const Kernels& kernels) {
     const unsigned size = ElementSize(c.type);
     std::vector<unsigned char> whole(kElements * size), pieces(kElements * size, kPoison);
     const State state = kStates[3];
-    Fill(kernels, Draw{state, c.type, c.bounds, whole.data()}, 0, kElements);
-    const Draw draw{state, c.type, c.bounds, pieces.data()};
-    const Split split = SplitDraw(c.type, kElements, kThreads);
+    Fill(kernels, UniformDraw(state, c.type, c.bounds, whole.data()), 0, kElements);
+    const Draw draw = UniformDraw(state, c.type, c.bounds, pieces.data());
+    const Split split = SplitDraw(draw, kElements, kThreads);
     check::That(split.pieces == kThreads, "%s: %" PRIu64 " pieces", c.name, split.pieces);
     std::vector<std::thread> threads;
     for (std::uint64_t i = 0; i < split.pieces; ++i) {
@@ -215,7 +215,7 @@ void TestFarIntoADraw(const Kernels& kernels) {
   for (const Case& c : kCases) {
     for (const std::uint64_t begin : {(std::uint64_t{1} << 34) - 37, (std::uint64_t{1} << 40) + 3}) {
       std::vector<unsigned char> got(300 * ElementSize(c.type), kPoison);
-      kernels.fill(Piece{kStates[1], c.type, c.bounds, begin, begin + 300, got.data()});
+      kernels.fill(Piece{UniformDraw(kStates[1], c.type, c.bounds, got.data()), begin, begin + 300});
       check::That(got == model::Elements(kStates[1], c.type, c.bounds, begin, 300), "%s: %s from element %" PRIu64,
                   kernels.name, c.name, begin);
     }
@@ -245,7 +245,7 @@ void TestIntegerWidths(const Kernels& kernels) {
       const State state{{choices.Below(~std::uint64_t{0}), 5}, choices.Below(~std::uint64_t{0})};
       constexpr std::uint64_t kElements = 500;
       std::vector<unsigned char> got(kElements * ElementSize(type), kPoison);
-      Fill(kernels, Draw{state, type, bounds, got.data()}, 0, kElements);
+      Fill(kernels, UniformDraw(state, type, bounds, got.data()), 0, kElements);
       check::That(got == model::Elements(state, type, bounds, 0, kElements), "%s: i%d width %" PRIu64, kernels.name,
                   narrow ? 32 : 64, width);
     }
@@ -273,7 +273,7 @@ void TestCallersFloatSettingsChangeNothing(const Kernels& kernels, const std::ve
   const std::uint64_t usual = ReadControl();
   for (const Expected& expected : draws) {
     std::vector<unsigned char> got(expected.bytes.size());
-    const Draw draw{*expected.state, expected.what->type, expected.what->bounds, got.data()};
+    const Draw draw = UniformDraw(*expected.state, expected.what->type, expected.what->bounds, got.data());
     for (const std::uint64_t hostile : kHostile) {
       std::memset(got.data(), kPoison, got.size());
       WriteControl(hostile);

@@ -121,8 +121,8 @@ template <class T>
 std::string RangeError(OutputType output, T minval, T maxval) {
   Bounds bounds = {};
   const Known low{ElementTypeOf(output), 0, nullptr, &minval}, high{ElementTypeOf(output), 0, nullptr, &maxval};
-  std::string error = CheckBound(kRandomUniform, "minval", low, output, &bounds.minval);
-  if (error.empty()) error = CheckBound(kRandomUniform, "maxval", high, output, &bounds.maxval);
+  std::string error = CheckNumber(kRandomUniform, "minval", low, output, &bounds.minval);
+  if (error.empty()) error = CheckNumber(kRandomUniform, "maxval", high, output, &bounds.maxval);
   return error.empty() ? CheckRange(kRandomUniform, output, bounds) : error;
 }
 
@@ -140,9 +140,9 @@ void TestBounds() {
   Says(RangeError<std::int64_t>(OutputType::kI64, 0, std::numeric_limits<std::int64_t>::min()), "-9223372036854775808;");
   const std::int64_t two = 2;
   std::uint64_t bits = 0;
-  Says(CheckBound(kRandomUniform, "maxval", Known{ElementType::kF32, 1, &two, nullptr}, OutputType::kF32, &bits),
+  Says(CheckNumber(kRandomUniform, "maxval", Known{ElementType::kF32, 1, &two, nullptr}, OutputType::kF32, &bits),
        "input 'maxval' is of shape [2]; allowed: a scalar, or 1-D of one element");
-  Says(CheckBound(kRandomUniform, "maxval", Known{ElementType::kF64, 0, nullptr, nullptr}, OutputType::kF32, &bits),
+  Says(CheckNumber(kRandomUniform, "maxval", Known{ElementType::kF64, 0, nullptr, nullptr}, OutputType::kF32, &bits),
        "is f64; allowed: f32, as output_type says. Cast it to f32.");
 }
 

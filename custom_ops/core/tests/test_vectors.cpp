@@ -44,7 +44,7 @@ std::string Hex(const std::vector<unsigned char>& bytes) {
 std::vector<unsigned char> FillBytes(const Kernels& kernels, const State& state, OutputType type,
                                      const Bounds& bounds, std::uint64_t elements) {
   std::vector<unsigned char> bytes(elements * ElementSize(type), 0xCB);
-  Fill(kernels, Draw{state, type, bounds, bytes.data()}, 0, elements);
+  Fill(kernels, UniformDraw(state, type, bounds, bytes.data()), 0, elements);
   return bytes;
 }
 
@@ -61,7 +61,7 @@ void CheckAdvance(std::istringstream& line) {
   std::uint64_t blocks;
   line >> before >> blocks >> after;
   const Counter expected = ParseCounter(after);
-  const Counter got = Advance(State{ParseCounter(before), 0}, OutputType::kBits, 4 * blocks - 3).counter;
+  const Counter got = Advance(State{ParseCounter(before), 0}, 1, 4 * blocks - 3).counter;
   check::That(got.low == expected.low && got.high == expected.high, "%s advanced by %" PRIu64, before.c_str(), blocks);
 }
 

@@ -201,7 +201,7 @@ void TestEightThreadsRunOneKernel(const OrtCustomOp* generator) {
           continue;
         }
         std::vector<std::uint32_t> expected(static_cast<std::size_t>(length));
-        const Draw draw{StateFromWords(words), OutputType::kBits, {}, expected.data()};
+        const Draw draw = UniformDraw(StateFromWords(words), OutputType::kBits, {}, expected.data());
         Fill(*SelectKernels("scalar").kernels, draw, 0, expected.size());
         if (!error.empty() || std::memcmp(context.outputs[0].data(), expected.data(), expected.size() * 4) != 0) ++wrong;
       }
@@ -379,14 +379,14 @@ class Fuzzer {
     }
     if (!node.outputs[0].empty() && elements > 0) {
       std::vector<unsigned char> expected(elements * ElementSize(output));
-      Fill(*SelectKernels("scalar").kernels, Draw{derived, output, bounds, expected.data()}, 0, elements);
+      Fill(*SelectKernels("scalar").kernels, UniformDraw(derived, output, bounds, expected.data()), 0, elements);
       check::That(context->outputs[0].memory.size() == expected.size() + 2 * OrtValue::kGuard &&
                       std::memcmp(context->outputs[0].data(), expected.data(), expected.size()) == 0,
                   "wrong values");
     }
     if (node.outputs.size() > 1) {
       std::uint32_t next[kStateWords];
-      StateToWords(Advance(StateFromWords(words), output, elements), next);
+      StateToWords(Advance(StateFromWords(words), WordsPerElement(output), elements), next);
       check::That(std::memcmp(context->outputs[1].data(), next, sizeof(next)) == 0, "a wrong next state");
       const std::vector<std::int64_t> dimensions = state != nullptr ? state->info.dimensions : std::vector<std::int64_t>{6};
       check::That(context->outputs[1].info.dimensions == dimensions, "a next state of another shape");

@@ -535,12 +535,12 @@ class Fuzzer {
     const State state = StateFromWords(words);
     const State derived = Derive(state, given.global_seed.integer, given.op_seed.integer);
     if (elements > 0) {
-      Fill(*SelectKernels("scalar").kernels, Draw{derived, type_, bounds, expected.data()}, 0, elements);
+      Fill(*SelectKernels("scalar").kernels, UniformDraw(derived, type_, bounds, expected.data()), 0, elements);
     }
     if (!IsSame(expected.data(), outputs[0], elements)) Fail("wrong values", outputs[0].get_element_type().to_string());
     if (outputs.size() < 2) return;
     std::uint32_t next[kStateWords];
-    StateToWords(Advance(state, type_, elements), next);
+    StateToWords(Advance(state, WordsPerElement(type_), elements), next);
     const bool same = outputs[1].get_shape() == state_shape && std::memcmp(outputs[1].data(), next, sizeof next) == 0;
     if (!same) Fail("a wrong next state", "");
   }
