@@ -1,0 +1,475 @@
+"""The distributions in NumPy: the rules of the contract's section 6, step by step."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+import warnings
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from cases import EDGE_COUNTERS, SEED, assert_same_bits, load_vectors
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from test_reference import CHUNK_WORDS, flush_subnormals
+
+from onnx_philox import PhiloxState, _subnormals, reference
+from onnx_philox._element_types import BY_NAME
+
+NORMAL_TYPES = ["f16", "bf16", "f32", "f64"]
+F32, F64 = np.float32, np.float64
+
+# Made here, where nothing is flushed.
+SMALLEST = F32(1e-45)
+
+# The first word drawn from here is a uniform of exactly 0.
+ZERO_FIRST = PhiloxState(counter=746036, key=42)
+
+STATES = st.builds(PhiloxState, st.integers(0, 2**128 - 1), st.integers(0, 2**64 - 1))
+SHAPES = st.lists(st.integers(0, 6), max_size=4)
+
+
+def uniforms(state: PhiloxState, count: int, type_: str) -> np.ndarray:
+    return reference.random_uniform([count], 0, 1, type_, state=state.to_array())[0]
+
+
+def normals(
+    state: PhiloxState, count: int, type_: str, mean: Any = 0, scale: Any = 1
+) -> np.ndarray:
+    return reference.random_normal([count], mean, scale, type_, state=state.to_array())[0]
+
+
+# RandomNormal
+
+
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+def test_a_pair_of_uniforms_gives_r_sin_and_r_cos_in_this_order(type_: str) -> None:
+    u, v = uniforms(PhiloxState(9, 9), 400, type_).astype(F64).reshape(-1, 2).T
+    r = np.sqrt(-2 * np.log(np.maximum(u, 1e-7)))
+    expected = np.stack([r * np.sin(2 * np.pi * v), r * np.cos(2 * np.pi * v)], 1).reshape(-1)
+    limit = {"f32": 2e-6, "f64": 1e-13}[type_]
+    np.testing.assert_allclose(normals(PhiloxState(9, 9), 400, type_), expected, 0, limit)
+
+
+@pytest.mark.parametrize("row", load_vectors("tensorflow")["normal"])
+def test_normals_are_near_tensorflow_s(row: dict) -> None:
+    dtype = BY_NAME[row["output_type"]].dtype
+    expected = np.frombuffer(bytes.fromhex(row["values_hex"]), dtype)
+    state = PhiloxState.from_array(np.array(row["state"], np.uint32))
+    limit = {"f32": 4e-6, "f64": 1e-12}[row["output_type"]]
+    np.testing.assert_allclose(
+        normals(state, row["elements"], row["output_type"]), expected, 0, limit
+    )
+
+
+def exactly(dtype: np.dtype, number: Fraction) -> Any:
+    """A fraction rounded once to nearest even, for numbers away from the ends of the type."""
+    bits = ml_dtypes.finfo(dtype).nmant + 1 if dtype != F64 else 53
+    if number == 0:
+        return dtype.type(0)
+    exponent = math.frexp(float(number))[1] - bits
+    scaled = round(number / Fraction(2) ** exponent)  # rounds half to even
+    return dtype.type(math.ldexp(scaled, exponent))
+
+
+@pytest.mark.parametrize("type_", NORMAL_TYPES)
+@pytest.mark.parametrize(("mean", "scale"), [(0, 1), (-1.7, 2.2), (1e-3, -0.3), (3, 0), (0, 1e3)])
+def test_a_normal_is_rounded_to_the_type_then_scaled_then_moved(
+    type_: str, mean: float, scale: float
+) -> None:
+    dtype = BY_NAME[type_].dtype
+    standard = normals(PhiloxState(1, 1), 301, "f64" if type_ == "f64" else "f32").astype(dtype)
+    m, s = dtype.type(mean), dtype.type(scale)
+    expected = [
+        exactly(
+            dtype, Fraction(float(exactly(dtype, Fraction(float(x)) * Fraction(float(s)))))
+            + Fraction(float(m))
+        )
+        for x in standard
+    ]  # fmt: skip
+    assert_same_bits(
+        normals(PhiloxState(1, 1), 301, type_, m, s) + dtype.type(0), np.array(expected, dtype)
+    )
+
+
+def test_a_uniform_of_0_counts_as_1e_7() -> None:
+    assert uniforms(ZERO_FIRST, 1, "f32") == 0
+    v = float(uniforms(ZERO_FIRST, 2, "f32")[1])
+    r = math.sqrt(-2 * math.log(1e-7))
+    expected = [r * math.sin(2 * math.pi * v), r * math.cos(2 * math.pi * v)]
+    np.testing.assert_allclose(normals(ZERO_FIRST, 2, "f32"), expected, 0, 2e-6)
+
+
+def test_an_odd_number_of_normals_drops_the_last_and_uses_its_words() -> None:
+    for count, type_ in itertools.product((1, 3, 5, 2**16 - 1, 2**16 + 1), NORMAL_TYPES):
+        state = PhiloxState(2**64 - 2, 3)
+        odd, after = reference.random_normal([count], 0, 1, type_, state=state.to_array())
+        even, after_even = reference.random_normal([count + 1], 0, 1, type_, state=state.to_array())
+        assert_same_bits(odd, even[:count])
+        assert_same_bits(after, after_even)
+
+
+def test_a_product_or_sum_too_large_is_infinite_without_a_warning() -> None:
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        for type_, largest in (("f16", 6e4), ("bf16", 3e38), ("f32", 3e38), ("f64", 1.7e308)):
+            products = normals(PhiloxState(1, 1), 100, type_, 0, largest).astype(F64)
+            sums = normals(PhiloxState(1, 1), 100, type_, largest, largest / 2).astype(F64)
+            assert np.isinf(products).any()
+            assert np.isposinf(sums).any()
+            assert not np.isnan(products).any()
+            assert not np.isnan(sums).any()
+
+
+# RandomBernoulli
+
+
+@pytest.mark.parametrize("dtype", [F32, F64])
+@pytest.mark.parametrize("p", [0, 1e-300, 1e-3, 0.3, 0.5, 1 - 1e-9, 1])
+def test_a_boolean_is_whether_the_uniform_is_below_p(dtype: Any, p: float) -> None:
+    state = PhiloxState(2**32 - 1, 77)
+    p = dtype(p)
+    values, after = reference.random_bernoulli([1001], p, state=state.to_array())
+    type_ = {F32: "f32", F64: "f64"}[dtype]
+    assert_same_bits(values, uniforms(state, 1001, type_) < p)
+    assert PhiloxState.from_array(after) == state.advance(1001 * (2 if dtype is F64 else 1))
+
+
+@pytest.mark.parametrize("dtype", [F32, F64])
+def test_each_element_has_its_own_p(dtype: Any) -> None:
+    shape = (3, CHUNK_WORDS // 2 + 5)
+    p = np.linspace(0, 1, math.prod(shape), dtype=dtype).reshape(shape)
+    state = PhiloxState(5, 6)
+    type_ = {F32: "f32", F64: "f64"}[dtype]
+    u = reference.random_uniform(shape, 0, 1, type_, state=state.to_array())[0]
+    assert_same_bits(reference.random_bernoulli(shape, p, state=state.to_array())[0], u < p)
+
+
+def test_p_0_is_never_and_p_1_is_always() -> None:
+    for zero, one in ((0, 1), (0.0, 1.0), (-0.0, 1), (F64(0), F64(1))):
+        assert not reference.random_bernoulli([5000], zero, **SEED)[0].any()
+        assert reference.random_bernoulli([5000], one, **SEED)[0].all()
+
+
+def test_a_uniform_of_0_is_below_the_smallest_p_and_not_below_0() -> None:
+    for p, expected in ((1e-45, True), (0.0, False), (-0.0, False)):
+        values, _ = reference.random_bernoulli([1], F32(p), state=ZERO_FIRST.to_array())
+        assert values.tolist() == [expected]
+
+
+def test_the_kind_of_p_says_its_type() -> None:
+    state = PhiloxState(1, 2).to_array()
+
+    def words(p: Any) -> int:
+        return 4 * (int(reference.random_bernoulli([8], p, state=state)[1][0]) - 1)
+
+    assert [words(p) for p in (0.3, 1, True, F32(0.3), np.full(8, 0.3, F32))] == [8] * 5
+    assert [words(p) for p in (F64(0.3), np.full(1, 0.3), np.array(0.3), np.full(8, 0.3))] == [
+        16
+    ] * 4
+
+
+def test_one_element_is_for_all_values_and_an_array_needs_the_shape() -> None:
+    for p in (F32(0.5), np.array([0.5], F32)):
+        for shape in ([], [1], [2, 3], [1, 1]):
+            expected = reference.random_bernoulli(shape, 0.5, **SEED)[0]
+            assert_same_bits(reference.random_bernoulli(shape, p, **SEED)[0], expected)
+    reference.random_bernoulli([1, 1], np.full((1, 1), 0.5, F32), **SEED)
+    reference.random_bernoulli([2, 0], np.zeros((2, 0), F32), **SEED)
+    for shape, of_p in (([2, 3], (3,)), ([2, 3], (1, 1)), ([3, 2], (2, 3)), ([], (1, 1))):
+        with pytest.raises(ValueError, match=r"allowed: a scalar, 1-D of one element, or the out"):
+            reference.random_bernoulli(shape, np.full(of_p, 0.5, F32), **SEED)
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [
+        (math.nan, "input 'p' is nan; allowed: 0 to 1"),
+        (-1e-45, "input 'p' is -1e-45; allowed"),
+        (np.float32(-1e-45), "input 'p' is -1.401298464324817e-45; allowed"),
+        (1 + 1e-9, "input 'p' is 1.000000001; allowed"),
+        (math.inf, "input 'p' is inf; allowed"),
+        (np.array([1.5]), "input 'p' is 1.5; allowed"),
+        (np.array([[0, 1, 0.5], [1, 0, math.nan]]), r"is nan at \[1, 2\]; allowed: 0 to 1\. Pass"),
+        (np.array([[0, 1, 0.5], [2, 0, math.nan]]), r"is 2\.0 at \[1, 0\]; allowed"),
+    ],
+)
+def test_a_p_that_is_no_probability_is_named(p: Any, text: str) -> None:
+    with pytest.raises(ValueError, match=f"RandomBernoulli: .*{text}"):
+        reference.random_bernoulli([2, 3], p, **SEED)
+
+
+@pytest.mark.parametrize("p", ["half", [0.5], None, np.float16(0.5), np.int64(1), np.array([True])])
+def test_a_p_of_another_type_is_refused(p: Any) -> None:
+    with pytest.raises(TypeError, match="RandomBernoulli: input 'p' is"):
+        reference.random_bernoulli([2], p, **SEED)
+
+
+# RandomCategorical
+
+
+def plainly(logits: np.ndarray, sample_size: int, state: PhiloxState) -> list[list[int]]:
+    """The rule in Python numbers, with the exp of libm."""
+    batch = len(logits)
+    u = iter(uniforms(state, batch * sample_size, "f64").tolist())
+    drawn = []
+    for row in logits.astype(F64).tolist():
+        largest = max(row)
+        sums = list(itertools.accumulate(math.exp(x - largest) for x in row))
+        drawn.append(
+            [
+                next(i for i, s in enumerate(sums) if s > threshold)
+                for threshold in (next(u) * sums[-1] for _ in range(sample_size))
+            ]
+        )
+    return drawn
+
+
+LOGITS = hnp.arrays(
+    st.sampled_from([np.float16, F32, F64]),
+    st.tuples(st.integers(0, 5), st.integers(1, 9)),
+    # Not near -708, where the exponential ends.
+    elements=st.floats(-300, 300, width=16),
+)
+
+
+@given(LOGITS, st.integers(1, 7), STATES, st.sampled_from(["i32", "i64"]))
+def test_an_index_is_the_first_whose_running_sum_is_greater(
+    logits: np.ndarray, sample_size: int, state: PhiloxState, output_type: str
+) -> None:
+    values, after = reference.random_categorical(
+        logits, sample_size, output_type, state=state.to_array()
+    )
+    assert values.dtype == {"i32": np.int32, "i64": np.int64}[output_type]
+    assert values.shape == (len(logits), sample_size)
+    assert values.tolist() == plainly(logits, sample_size, state)
+    assert PhiloxState.from_array(after) == state.advance(2 * values.size)
+
+
+def test_rows_and_samples_may_be_more_than_fit_a_chunk() -> None:
+    generator = np.random.default_rng(1)
+    state = PhiloxState(2**32 - 5, 3)
+    for batch, classes, sample_size in (
+        (3, 11, CHUNK_WORDS // 2 - 1),
+        (CHUNK_WORDS // 2 + 7, 3, 1),
+        (5, 2**16 + 3, 4),
+        (2**13 + 1, 17, 5),
+    ):
+        logits = generator.normal(size=(batch, classes)).astype(F32)
+        values, _ = reference.random_categorical(logits, sample_size, state=state.to_array())
+        for row in (0, batch // 2, batch - 1):
+            u = uniforms(state, values.size, "f64").reshape(values.shape)[row]
+            w = np.exp(logits[row].astype(F64) - logits[row].max().astype(F64))
+            sums = np.add.accumulate(w)
+            assert values[row].tolist() == np.searchsorted(sums, u * sums[-1], "right").tolist()
+
+
+def test_one_class_is_always_drawn_and_takes_words_all_the_same() -> None:
+    state = PhiloxState(7, 7)
+    values, after = reference.random_categorical(
+        np.array([[-1e300], [5.0]]), 3, state=state.to_array()
+    )
+    assert values.tolist() == [[0, 0, 0], [0, 0, 0]]
+    assert PhiloxState.from_array(after) == state.advance(12)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, F32, F64])
+def test_a_class_of_minus_infinity_is_never_drawn(dtype: Any) -> None:
+    logits = np.array([[-np.inf, 0, -np.inf, 0, -np.inf], [-np.inf] * 4 + [-3]], dtype)
+    values, _ = reference.random_categorical(logits, 2000, **SEED)
+    assert set(values[0].tolist()) == {1, 3}
+    assert set(values[1].tolist()) == {4}
+
+
+def test_ties_are_drawn_alike_and_far_apart_only_the_largest_is() -> None:
+    ties = reference.random_categorical(np.full((1, 4), 1e4), 40000, **SEED)[0]
+    assert np.bincount(ties[0], minlength=4).min() > 9700
+    apart = np.array([[0, 1e4, -1e4], [-1e4, -2e4, 0]])
+    values, _ = reference.random_categorical(apart, 1000, **SEED)
+    assert set(values[0].tolist()) == {1}
+    assert set(values[1].tolist()) == {2}
+    near = reference.random_categorical(np.array([[1e4, 1e4 - 1, -1e4]]), 1000, **SEED)[0]
+    assert set(near[0].tolist()) == {0, 1}
+
+
+def test_a_row_is_drawn_as_if_its_logits_had_another_constant_added() -> None:
+    logits = np.array([[0.0, 1, 2, -3], [5, 5, 4, 4]])
+    expected = reference.random_categorical(logits, 50, **SEED)[0]
+    for added in (np.array([[8.0], [-64]]), 1024.0):
+        assert_same_bits(reference.random_categorical(logits + added, 50, **SEED)[0], expected)
+
+
+def test_no_rows_draw_nothing_with_or_without_classes() -> None:
+    state = PhiloxState(7, 7)
+    for classes in (0, 3):
+        values, after = reference.random_categorical(
+            np.zeros((0, classes), F32), 5, state=state.to_array()
+        )
+        assert values.shape == (0, 5)
+        assert PhiloxState.from_array(after) == state
+
+
+@pytest.mark.parametrize(
+    ("logits", "text"),
+    [
+        ([[0, 1], [2, np.nan], [np.inf, 0]], "is nan in row 1"),
+        ([[0, 1], [2, 3], [np.inf, np.nan]], "is inf in row 2"),
+        ([[-np.inf, -np.inf], [2, np.nan]], "is -inf in all of row 0"),
+        ([[-np.inf, np.nan]], "is nan in row 0"),
+        (np.zeros((2, 0)), r"is of shape \[2, 0\]; allowed: at least one class"),
+        (np.zeros(3), r"is of shape \[3\]; allowed: 2-D, \[batch, classes\]"),
+        (np.float64(1), r"is of shape \[\]; allowed: 2-D"),
+        (np.zeros((1, 2, 3)), r"is of shape \[1, 2, 3\]; allowed: 2-D"),
+    ],
+)
+def test_logits_that_cannot_be_drawn_from_are_named_by_row(logits: Any, text: str) -> None:
+    with pytest.raises(ValueError, match=f"RandomCategorical: input 'logits' {text}"):
+        reference.random_categorical(np.array(logits), **SEED)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, bool, ml_dtypes.bfloat16, np.longdouble])
+def test_logits_of_another_type_are_refused(dtype: Any) -> None:
+    with pytest.raises(TypeError, match=r"'logits' is .*; allowed: f32 or f16 or f64"):
+        reference.random_categorical(np.zeros((1, 2), dtype), **SEED)
+
+
+@pytest.mark.parametrize(
+    ("sample_size", "error", "text"),
+    [
+        (0, ValueError, "'sample_size' is 0; allowed: an integer from 1 to"),
+        (-3, ValueError, "'sample_size' is -3"),
+        (2**63, ValueError, "'sample_size' is 9223372036854775808"),
+        (1.5, TypeError, "'sample_size' is 1.5"),
+        (2**61, ValueError, r"the output is \[2, 2305843009213693952\], too large"),
+        (2**50, ValueError, "the output is .* memory .* in parts"),
+    ],
+)
+def test_a_sample_size_that_cannot_be_drawn_is_named(
+    sample_size: Any, error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=f"RandomCategorical: .*{text}"):
+        reference.random_categorical(np.zeros((2, 2)), sample_size, **SEED)
+
+
+# All of them
+
+DRAWS: dict[str, tuple[int, Callable[[PhiloxState, int], Any]]] = {
+    **{
+        f"normal {t}": (
+            2 if t == "f64" else 4,
+            lambda s, n, t=t: reference.random_normal([n], -0.5, 3, t, state=s.to_array()),
+        )
+        for t in NORMAL_TYPES
+    },
+    "bernoulli f32": (
+        4,
+        lambda s, n: reference.random_bernoulli([n], F32(0.4), state=s.to_array()),
+    ),
+    "bernoulli f64": (
+        2,
+        lambda s, n: reference.random_bernoulli([n], F64(0.4), state=s.to_array()),
+    ),
+    "categorical": (
+        2,
+        lambda s, n: reference.random_categorical(
+            np.tile(F32([[0, 1, 0.5]]), (n, 1)), state=s.to_array()
+        ),
+    ),
+}
+"""Each with how many elements a block makes."""
+
+
+@pytest.mark.parametrize("name", DRAWS)
+@given(counter=st.sampled_from(EDGE_COUNTERS), blocks=st.integers(0, 99), rest=st.integers(0, 99))
+def test_drawing_in_parts_of_whole_blocks_is_drawing_at_once(
+    name: str, counter: int, blocks: int, rest: int
+) -> None:
+    per_block, draw = DRAWS[name]
+    state = PhiloxState(counter, 2**63 + 5)
+    whole, after = draw(state, blocks * per_block + rest)
+    head, between = draw(state, blocks * per_block)
+    tail, end = draw(PhiloxState.from_array(between), rest)
+    assert_same_bits(np.concatenate([head, tail]), whole)
+    assert_same_bits(end, after)
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_chunks_leave_no_seam(name: str) -> None:
+    per_block, draw = DRAWS[name]
+    state = PhiloxState(2**128 - 9, 4)
+    elements = CHUNK_WORDS // 4 * per_block
+    whole, _ = draw(state, 2 * elements + 1)
+    for blocks in (CHUNK_WORDS // 4 - 1, CHUNK_WORDS // 4 + 1):
+        tail, _ = draw(state.advance(4 * blocks), 2 * elements + 1 - blocks * per_block)
+        assert_same_bits(tail, whole[blocks * per_block :])
+
+
+@given(SHAPES, STATES, st.integers(1, 8), st.sampled_from(NORMAL_TYPES))
+def test_outputs_have_the_shape_and_states_keep_theirs(
+    shape: list[int], state: PhiloxState, rank: int, type_: str
+) -> None:
+    array = state.to_array().reshape((1,) * (rank - 1) + (6,))
+    elements = math.prod(shape)
+    pair_words = -(-elements // 2) * (4 if type_ == "f64" else 2)
+    for (values, after), words in (
+        (reference.random_normal(shape, 1, 2, type_, state=array), pair_words),
+        (reference.random_bernoulli(shape, 0.5, state=array), elements),
+        (reference.random_bernoulli(shape, np.full(shape, 0.5), state=array), 2 * elements)
+        if shape not in ([], [1])
+        else (reference.random_bernoulli(shape, F64(0.5), state=array), 2 * elements),
+    ):
+        assert values.shape == tuple(shape)
+        assert after.shape == array.shape
+        assert PhiloxState.from_array(after) == state.advance(words)
+
+
+def test_seeds_and_states_that_mean_the_same_draw_the_same() -> None:
+    seeds = {"global_seed": 123, "op_seed": 45}
+    state = PhiloxState.from_seeds(**seeds).to_array()
+    logits = np.array([[0.0, 1, 2]])
+    for function, arguments in (
+        (reference.random_normal, ([9], 0, 1, "f32")),
+        (reference.random_bernoulli, ([9], 0.5)),
+        (reference.random_categorical, (logits, 9)),
+    ):
+        by_seeds, after = function(*arguments, **seeds)
+        by_state, after_state = function(*arguments, state=state)
+        assert_same_bits(by_seeds, by_state)
+        words = PhiloxState.from_array(after).counter
+        assert PhiloxState.from_array(after_state).counter == words + 45 * 2**64
+        with pytest.raises(ValueError, match="'state' is left out with global_seed and op_seed"):
+            function(*arguments)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: reference.random_normal([100], 0, 1e-42, "f32", **SEED),
+        lambda: reference.random_normal([100], 1e-40, 1e-39, "bf16", **SEED),
+        lambda: reference.random_normal([100], 0, 1e-7, "f16", **SEED),
+        lambda: reference.random_normal([100], 0, 1e-311, "f64", **SEED),
+        lambda: reference.random_bernoulli([1], SMALLEST, state=ZERO_FIRST.to_array()),
+        lambda: reference.random_categorical(np.array([[0, -700.0, -708]]), 99, **SEED),
+    ],
+)
+def test_a_caller_that_flushes_subnormals_gets_the_same_bits(draw: Callable[[], Any]) -> None:
+    expected = draw()
+    seen: list = []
+
+    def flushing_thread() -> None:
+        flush_subnormals()
+        seen.append(_subnormals.are_flushed())
+        seen.extend(draw())
+
+    thread = threading.Thread(target=flushing_thread)
+    thread.start()
+    thread.join()
+    assert seen[0], "the test did not switch flushing on"
+    for got, wanted in zip(seen[1:], expected, strict=True):
+        assert_same_bits(got, wanted)
