@@ -28,11 +28,13 @@ PUBLIC = {
         "__version__",
         "generate",
         "graphs",
+        "make_reproducible",
         "onnx_reference",
         "onnxruntime",
         "openvino",
         "reference",
         "register_schemas",
+        "rewriting",
     },
     "onnx_philox.reference": {
         "random_bernoulli",
@@ -51,6 +53,14 @@ PUBLIC = {
     "onnx_philox.onnxruntime": {"InferenceSession", "library_path", "register"},
     "onnx_philox.openvino": {"library_path", "random_generator", "random_uniform", "register"},
     "onnx_philox.onnx_reference": {"OPS"},
+    "onnx_philox.rewriting": {
+        "RandomNode",
+        "Report",
+        "find_random_nodes",
+        "make_reproducible",
+        "rewrite",
+        "rewrite_file",
+    },
 }
 
 

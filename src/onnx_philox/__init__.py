@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from onnx_philox import reference
 from onnx_philox._generate import generate
@@ -21,7 +20,8 @@ from onnx_philox._schemas import register_schemas
 from onnx_philox._state import PhiloxState
 
 if TYPE_CHECKING:
-    from onnx_philox import graphs, onnx_reference, onnxruntime, openvino
+    from onnx_philox import graphs, onnx_reference, onnxruntime, openvino, rewriting
+    from onnx_philox.rewriting import make_reproducible
 
 __version__ = importlib.metadata.version("onnx-philox")
 
@@ -30,19 +30,23 @@ __all__ = [
     "__version__",
     "generate",
     "graphs",
+    "make_reproducible",
     "onnx_reference",
     "onnxruntime",
     "openvino",
     "reference",
     "register_schemas",
+    "rewriting",
 ]
 
-_LAZY = ("graphs", "onnx_reference", "onnxruntime", "openvino")
+_LAZY = ("graphs", "onnx_reference", "onnxruntime", "openvino", "rewriting")
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return importlib.import_module(f"onnx_philox.{name}")
+    if name == "make_reproducible":
+        return importlib.import_module("onnx_philox.rewriting").make_reproducible
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

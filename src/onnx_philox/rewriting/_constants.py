@@ -1,0 +1,36 @@
+"""What is known of a value before any run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+
+from onnx_philox.rewriting._standard import STANDARD_DOMAINS
+
+_SCALARS = {"value_float": np.float32, "value_int": np.int64}
+
+
+def constant(value: ir.Value) -> NDArray[Any] | None:
+    """The array that a value always is: an initializer or a Constant node; None for others.
+
+    An initializer that is a graph input too is only its default, which a run may override.
+    Unlike onnx-ir's `get_const_tensor`, this leaves the tensor's name alone.
+    """
+    if value.is_graph_input():
+        return None
+    if value.const_value is not None:
+        return value.const_value.numpy()
+    node = value.producer()
+    if node is None or node.op_type != "Constant" or node.domain not in STANDARD_DOMAINS:
+        return None
+    for name, attribute in node.attributes.items():
+        if attribute.is_ref():
+            continue
+        if name == "value":
+            return attribute.as_tensor().numpy()
+        if name in _SCALARS:
+            return np.array(attribute.value, _SCALARS[name])
+    return None

@@ -1,0 +1,153 @@
+"""The pass that finds the random nodes, and reads what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import onnx_ir as ir
+
+from onnx_philox._operators import DOMAIN
+from onnx_philox.rewriting._constants import constant
+from onnx_philox.rewriting._draws import READERS
+from onnx_philox.rewriting._sites import Owner, Site, label
+from onnx_philox.rewriting._standard import (
+    STANDARD_DOMAINS,
+    STANDARD_OPERATORS,
+    RandomWhen,
+    Version,
+    looks_random,
+)
+from onnx_philox.rewriting._types import Types
+
+FUNCTION_OF_ORIGIN = "onnx_philox.function"
+"""The key of a node's `meta` under which inlining notes the function that held it."""
+
+_LOOPS_AND_BRANCHES = ("If", "Loop", "Scan")
+
+
+class FindRandomNodes(ir.passes.InPlacePass):
+    """Finds the random nodes of a model, in all its graphs; changes nothing.
+
+    Attributes:
+        sites: What it found, in order, depth first; those that cannot be replaced say why.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sites: list[Site] = []
+
+    def call(self, model: ir.Model) -> ir.passes.PassResult:
+        """Finds and reads."""
+        types = Types(model)
+        self.sites = []
+        for node, owners in _walk(model.graph, ()):
+            opset = opset_of(model.opset_imports, node.domain)
+            if not is_random(node, opset, model):
+                continue
+            site = Site(node, opset, owners, node.meta.get(FUNCTION_OF_ORIGIN))
+            self._read(site, types)
+            self.sites.append(site)
+        return ir.passes.PassResult(model, modified=False)
+
+    @staticmethod
+    def _read(site: Site, types: Types) -> None:
+        try:
+            _check_known(site)
+            _check_owners(site)
+        except ValueError as error:
+            site.error, site.may_stay = error, True
+            return
+        version = _version(site.node, site.version)
+        assert version is not None
+        site.version = version.since
+        try:
+            site.draw = READERS[site.node.op_type](site, version, types)
+        except (TypeError, ValueError) as error:
+            if str(error).startswith(site.title):
+                site.error = error
+            else:
+                site.error = type(error)(f"{site.title}: {error}")
+
+
+def is_random(node: ir.Node, opset: int, model: ir.Model) -> bool:
+    """Whether a node draws random numbers: a standard one, or one whose name says so."""
+    if node.domain in STANDARD_DOMAINS:
+        version = _version(node, opset)
+        return version is not None and _is_random(node, version)
+    if node.domain == DOMAIN or node.op_identifier() in model.functions:
+        return False
+    return looks_random(node.op_type)
+
+
+def opset_of(imports: Mapping[str, int], domain: str) -> int:
+    """The version of a domain; ONNX's own goes by two names."""
+    names = STANDARD_DOMAINS if domain in STANDARD_DOMAINS else (domain,)
+    return next((imports[name] for name in names if name in imports), 1)
+
+
+def _walk(
+    graph: ir.Graph, owners: tuple[Owner, ...]
+) -> Iterator[tuple[ir.Node, tuple[Owner, ...]]]:
+    for node in graph:
+        yield node, owners
+        for name, subgraph in subgraphs(node):
+            yield from _walk(subgraph, (*owners, Owner(node, name, subgraph)))
+
+
+def subgraphs(node: ir.Node) -> Iterator[tuple[str, ir.Graph]]:
+    """The graphs among a node's attributes, with the attributes' names."""
+    for attribute in node.attributes.values():
+        if attribute.is_ref():
+            continue
+        if attribute.type is ir.AttributeType.GRAPH:
+            yield attribute.name, attribute.as_graph()
+        elif attribute.type is ir.AttributeType.GRAPHS:
+            yield from ((attribute.name, graph) for graph in attribute.as_graphs())
+
+
+def _version(node: ir.Node, opset: int) -> Version | None:
+    operator = STANDARD_OPERATORS.get(node.op_type)
+    return None if operator is None else operator.at(opset)
+
+
+def _is_random(node: ir.Node, version: Version) -> bool:
+    match version.random_when:
+        case RandomWhen.ALWAYS:
+            return True
+        case RandomWhen.NEVER:
+            return False
+        case RandomWhen.IS_TEST_IS_ZERO:
+            return node.attributes.get_int("is_test", 0) == 0
+        case RandomWhen.TRAINING_MODE:
+            mode = node.inputs[2] if len(node.inputs) > 2 else None
+            if mode is None:
+                return False
+            known = constant(mode)
+            return known is None or bool(known.any())
+
+
+def _check_known(site: Site) -> None:
+    if site.node.domain not in STANDARD_DOMAINS:
+        site.refuse(
+            "the operator",
+            "not one of ONNX, and random by its name",
+            f"the random operators of ONNX: {', '.join(STANDARD_OPERATORS)}",
+            "Export the model with one of these, or leave the node as it is with keep_unknown.",
+        )
+
+
+def _check_owners(site: Site) -> None:
+    """Refuses a subgraph through which no state can be threaded."""
+    for owner in site.owners:
+        node = owner.node
+        is_standard = node.domain in STANDARD_DOMAINS and node.op_type in _LOOPS_AND_BRANCHES
+        if is_standard and not (node.op_type == "Scan" and site.version < 9):
+            continue
+        name = f"{node.domain}::{label(node)}" if node.domain else label(node)
+        site.refuse(
+            "its place",
+            f"in the subgraph of {name}, which cannot carry a state",
+            "If, Loop, and Scan from opset 9 on",
+            "Rewrite it as one of these (onnx.version_converter raises the opset of a Scan), or "
+            "leave the node as it is with keep_unknown.",
+        )

@@ -1,0 +1,118 @@
+"""What an earlier rewrite left in a model: its state, its seed, its streams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import onnx_ir as ir
+
+from onnx_philox import _checks
+from onnx_philox._operators import DOMAIN, STATE_WORDS
+from onnx_philox.rewriting._constants import constant
+
+OWNER = "onnx_philox.make_reproducible"
+
+STATE = "random_state"
+NEXT_STATE = "next_random_state"
+
+STREAMS = 2**32
+"""How many streams there are: counter word 2 tells them apart."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What an earlier rewrite left; all empty for a model that never was rewritten."""
+
+    state: ir.Value | None = None
+    """The value `random_state`."""
+    seed: int | None = None
+    """The seed inside the model; None where the state is an input."""
+    streams: frozenset[int] = frozenset()
+    """The `op_seed` of every node of this package, whoever put it there."""
+    nodes: int = 0
+    """How many nodes of this package there are in a model that was rewritten."""
+
+    @property
+    def next_stream(self) -> int:
+        """The first number to try for a new node."""
+        if self.state is None:
+            return 0
+        return max((s for s in self.streams if s < STREAMS), default=-1) + 1
+
+
+def read(model: ir.Model, seed: int | None) -> Recorded:
+    """Reads what is recorded, and refuses what a rewrite with this seed would contradict.
+
+    Raises:
+        ValueError: The model is of a newer opset of the domain; it has a tensor of the name of
+            the state that is none; its seed, or its state that is an input, contradicts `seed`.
+    """
+    for imports in (model.opset_imports, *(f.opset_imports for f in model.functions.values())):
+        _checks.check_opset(imports.get(DOMAIN, 1), OWNER)
+    ours = [node for node in model.graph.all_nodes() if node.domain == DOMAIN]
+    streams = frozenset(node.attributes.get_int("op_seed", 0) for node in ours)
+    state = _state(model)
+    if state is None:
+        return Recorded(streams=streams)
+    if state.is_graph_input():
+        if seed is not None:
+            _checks.refuse(
+                OWNER,
+                "seed",
+                f"{seed} for a model whose state is already the graph input {STATE!r}",
+                "None for such a model",
+                "Leave the seed out, and pass PhiloxState.for_run(seed).to_array() as that input; "
+                "or rewrite the model that this one was made from.",
+            )
+        return Recorded(state, None, streams, len(ours))
+    # All nodes of one rewrite have one seed; nodes of the user's own may have none.
+    seeds = {node.attributes.get_int("global_seed", 0) for node in ours}
+    recorded = max(seeds, default=0)
+    if seed is not None and seed != recorded:
+        _checks.refuse(
+            OWNER,
+            "seed",
+            f"{seed} for a model that was made with the seed {recorded}",
+            f"None or {recorded}",
+            "Rewrite the model that this one was made from.",
+        )
+    return Recorded(state, recorded, streams, len(ours))
+
+
+def _state(model: ir.Model) -> ir.Value | None:
+    """The value of the name of the state, if it is one."""
+    found = [value for value in _values(model) if value.name in (STATE, NEXT_STATE)]
+    state = next((value for value in found if value.name == STATE), None)
+    if state is not None and state.graph is model.graph and _is_state(state):
+        return state
+    if found:
+        name = found[0].name
+        _checks.refuse(
+            OWNER,
+            "the model",
+            f"one with a tensor {name!r} that is no state",
+            f"a graph input, or a constant, {STATE!r} of uint32[{STATE_WORDS}]",
+            "Rename that tensor.",
+        )
+    return None
+
+
+def _is_state(value: ir.Value) -> bool:
+    array = constant(value)
+    if array is not None:
+        return array.dtype == "uint32" and array.shape == (STATE_WORDS,)
+    is_uint32 = value.dtype is ir.DataType.UINT32
+    return value.is_graph_input() and is_uint32 and value.shape == (STATE_WORDS,)
+
+
+def _values(model: ir.Model) -> list[ir.Value]:
+    return [
+        value
+        for graph in model.graphs()
+        for values in (
+            graph.inputs,
+            graph.initializers.values(),
+            *(node.outputs for node in graph),
+        )
+        for value in values
+    ]

@@ -1,0 +1,77 @@
+"""The pass that puts the nodes of this package in the place of the random ones."""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+
+from onnx_philox._operators import DOMAIN, STATE_WORDS, Operator
+from onnx_philox.rewriting._emitting import Emitter, Names
+from onnx_philox.rewriting._finding import opset_of
+from onnx_philox.rewriting._sites import Site
+
+
+class Replace(ir.passes.InPlacePass):
+    """Replaces every site; names, types and whoever reads the outputs stay as they are."""
+
+    def __init__(self, sites: list[Site], names: Names, seed: int | None) -> None:
+        super().__init__()
+        self._sites = sites
+        self._names = names
+        self._seed = seed
+
+    def call(self, model: ir.Model) -> ir.passes.PassResult:
+        """Replaces."""
+        for site in self._sites:
+            emitter = Emitter(self._names, opset_of(model.opset_imports, ""), f"{site.stream}.")
+            self._replace(site, emitter)
+        return ir.passes.PassResult(model, modified=bool(self._sites))
+
+    def _replace(self, site: Site, emitter: Emitter) -> None:
+        old, graph = site.node, site.node.graph
+        assert site.draw is not None
+        assert graph is not None
+
+        def draw(
+            op: Operator,
+            dtype: ir.DataType,
+            inputs: dict[str, ir.Value],
+            attributes: dict[str, int | str],
+        ) -> ir.Value:
+            assert site.state is not None
+            assert site.stream is not None
+            seeds = {"global_seed": self._seed or 0, "op_seed": site.stream}
+            ordered = [{**inputs, "state": site.state}[declared.name] for declared in op.inputs]
+            values = emitter.emit(
+                op.name, "values", ordered, dtype, None, {**attributes, **seeds}, DOMAIN
+            )
+            node = values.producer()
+            assert node is not None
+            if old.name:
+                node.name = old.name
+            node.doc_string = old.doc_string
+            node.metadata_props.update(old.metadata_props)
+            if site.next_state_cast is not None:
+                node.resize_outputs(2)
+                shape = [STATE_WORDS]
+                emitter.declare(node.outputs[1], "drawn_state", ir.DataType.UINT32, shape)
+                site.next_state_cast.replace_input_with(0, node.outputs[1])
+            return values
+
+        new = site.draw.emit(old, emitter, draw)
+        old.prepend(emitter.nodes)
+        for ours, theirs in zip(new, old.outputs, strict=False):
+            _take_over(ours, theirs)
+        graph.remove(old, safe=True)
+
+
+def _take_over(ours: ir.Value, theirs: ir.Value) -> None:
+    """Puts a value in another's place, under its name and with all that is said of it."""
+    name = theirs.name
+    theirs.name = None
+    ours.name = name
+    ours.type = theirs.type or ours.type
+    ours.shape = theirs.shape or ours.shape
+    ours.doc_string = theirs.doc_string
+    ours.metadata_props.update(theirs.metadata_props)
+    ours.meta.update(theirs.meta)
+    theirs.replace_all_uses_with(ours, replace_graph_outputs=True)

@@ -1,0 +1,105 @@
+"""The passes in their order."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+
+import onnx_ir as ir
+
+from onnx_philox import _checks
+from onnx_philox._operators import INT64_MAX
+from onnx_philox.rewriting import _connecting, _recorded
+from onnx_philox.rewriting._checking import Check
+from onnx_philox.rewriting._connecting import Connect
+from onnx_philox.rewriting._emitting import Names
+from onnx_philox.rewriting._finding import FindRandomNodes, opset_of
+from onnx_philox.rewriting._inlining import InlineRandomFunctions
+from onnx_philox.rewriting._recorded import OWNER
+from onnx_philox.rewriting._replacing import Replace
+from onnx_philox.rewriting._report import RandomNode, Report
+from onnx_philox.rewriting._sites import Site
+from onnx_philox.rewriting._streams import AssignStreams
+from onnx_philox.rewriting._threading import ThreadStates
+
+_log = logging.getLogger("onnx_philox")
+
+
+def rewrite(model: ir.Model, *, seed: int | None = None, keep_unknown: bool = False) -> Report:
+    """Replaces the random nodes of a model, in place, as `onnx_philox.make_reproducible` does.
+
+    Args:
+        model: The model. An error leaves it as it was, but for functions that were inlined.
+        seed: 0 to 2^63-1 for a constant state; None for one that is an input.
+        keep_unknown: Whether random nodes that have no replacement stay, with a warning.
+
+    Returns:
+        What was done.
+
+    Raises:
+        TypeError: A random node, or the seed, is of a type that is not allowed.
+        ValueError: A random node breaks its rules or has no replacement, or the seed contradicts
+            what the model has.
+    """
+    check_seed(seed)
+    InlineRandomFunctions()(model)
+    search = FindRandomNodes()
+    search(model)
+    recorded = _recorded.read(model, seed)
+    sites, kept = _sort_out(search.sites, keep_unknown=keep_unknown)
+    report = Report(kept=tuple(kept), recorded=recorded.nodes, seed=recorded.seed)
+    if not sites:
+        _log.info("onnx_philox: no random nodes to replace")
+        return report
+    if recorded.state is not None:
+        seed = recorded.seed
+    if seed is None:
+        _connecting.check_opset(opset_of(model.opset_imports, ""))
+    names = Names(model)
+    AssignStreams(sites, recorded)(model)
+    records = tuple(site.record() for site in sites)
+    for step in (
+        ThreadStates(sites, recorded, names, seed),
+        Replace(sites, names, seed),
+        Connect(names),
+        Check(),
+    ):
+        step(model)
+    return Report(records, report.kept, report.recorded, seed)
+
+
+def find_random_nodes(model: ir.Model) -> list[RandomNode]:
+    """The random nodes of a model, in the order of their streams; the model is not changed.
+
+    A node that an earlier rewrite has made is none.
+    """
+    search = FindRandomNodes()
+    if model.functions:
+        model = model.clone()
+        InlineRandomFunctions()(model)
+    search(model)
+    return [site.record() for site in search.sites]
+
+
+def check_seed(seed: int | None) -> None:
+    """Refuses a seed that is no integer from 0 to 2^63-1."""
+    if seed is None:
+        return
+    allowed = "None, or an integer from 0 to 2^63-1"
+    if not hasattr(seed, "__index__"):
+        _checks.refuse(OWNER, "seed", repr(seed), allowed, "Pass an int.", TypeError)
+    if not 0 <= seed <= INT64_MAX:
+        _checks.refuse(OWNER, "seed", seed, allowed, "Choose another seed.")
+
+
+def _sort_out(sites: list[Site], *, keep_unknown: bool) -> tuple[list[Site], list[RandomNode]]:
+    """The sites to replace, and the records of those that stay; raises for others."""
+    kept = []
+    for site in sites:
+        if site.error is None:
+            continue
+        if not (site.may_stay and keep_unknown):
+            raise site.error
+        warnings.warn(f"left as it is: {site.error}", stacklevel=4)
+        kept.append(site.record())
+    return [site for site in sites if site.error is None], kept

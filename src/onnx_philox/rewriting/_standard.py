@@ -1,0 +1,119 @@
+"""Which nodes of ONNX are random: the one table of operators and the opsets that have them.
+
+The versions are those at which an operator's schema changed. A node means the newest version that
+is not above its model's opset.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from onnx_philox._element_types import BF16, F16, F32, F64, ElementType
+
+STANDARD_DOMAINS = ("", "ai.onnx")
+
+
+class RandomWhen(Enum):
+    """What makes a node of a version of an operator a random one."""
+
+    ALWAYS = "always"
+    NEVER = "never"
+    IS_TEST_IS_ZERO = "its attribute is_test is 0"
+    TRAINING_MODE = "its input training_mode is connected, and not the constant false"
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version of a standard operator."""
+
+    since: int
+    random_when: RandomWhen
+    types: tuple[ElementType, ...]
+    """The element types it draws, or (Bernoulli, Multinomial, Dropout) takes."""
+
+
+@dataclass(frozen=True)
+class StandardOperator:
+    """A standard operator with random nodes, and the operator of this package in its place."""
+
+    name: str
+    replacement: str
+    versions: tuple[Version, ...]
+
+    def at(self, opset: int) -> Version | None:
+        """The version that a model of an opset means; None where it has none yet."""
+        return max(
+            (v for v in self.versions if v.since <= opset), key=lambda v: v.since, default=None
+        )
+
+
+_HALF_TO_DOUBLE = (F16, F32, F64)
+_WITH_BF16 = (*_HALF_TO_DOUBLE, BF16)
+
+
+def _always(
+    name: str, replacement: str, *versions: tuple[int, tuple[ElementType, ...]]
+) -> StandardOperator:
+    return StandardOperator(
+        name,
+        replacement,
+        tuple(Version(since, RandomWhen.ALWAYS, types) for since, types in versions),
+    )
+
+
+STANDARD_OPERATORS = {
+    operator.name: operator
+    for operator in (
+        _always("RandomUniform", "RandomUniform", (1, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
+        _always("RandomUniformLike", "RandomUniform", (1, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
+        _always("RandomNormal", "RandomNormal", (1, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
+        _always("RandomNormalLike", "RandomNormal", (1, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
+        _always("Bernoulli", "RandomBernoulli", (15, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
+        _always("Multinomial", "RandomCategorical", (7, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
+        StandardOperator(
+            "Dropout",
+            "RandomBernoulli",
+            (
+                Version(1, RandomWhen.IS_TEST_IS_ZERO, _HALF_TO_DOUBLE),
+                Version(6, RandomWhen.IS_TEST_IS_ZERO, _HALF_TO_DOUBLE),
+                Version(7, RandomWhen.NEVER, _HALF_TO_DOUBLE),
+                Version(10, RandomWhen.NEVER, _HALF_TO_DOUBLE),
+                Version(12, RandomWhen.TRAINING_MODE, _HALF_TO_DOUBLE),
+                Version(13, RandomWhen.TRAINING_MODE, _WITH_BF16),
+                # ONNX allows the float8 types too; nothing computes with them.
+                Version(22, RandomWhen.TRAINING_MODE, _WITH_BF16),
+            ),
+        ),
+    )
+}
+
+# Words of an operator's name that only something random has.
+_RANDOM_WORDS = {
+    "bernoulli",
+    "dropout",
+    "gumbel",
+    "multinomial",
+    "poisson",
+    "rand",
+    "randint",
+    "randn",
+    "random",
+    "randomized",
+    "randperm",
+    "stochastic",
+}
+
+
+def looks_random(op_type: str) -> bool:
+    """Whether the name of an operator of another domain says that it draws random numbers.
+
+    Gradients only read the mask that their operator has drawn.
+    """
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", op_type)
+    lowered = {word.lower() for word in words}
+    if "grad" in lowered:
+        return False
+    # com.microsoft's Sampling draws tokens; UpSampling and its like compute.
+    return op_type == "Sampling" or bool(lowered & _RANDOM_WORDS)
