@@ -1,0 +1,441 @@
+"""The numbers look random: moments, distributions, tails, and no stream knows another.
+
+Each check is a function that raises on numbers which do not look as they should. It is given what
+the package draws, with fixed seeds, and by `test_a_broken_generator_is_found` what generators
+would draw that are broken on purpose. A check gives a right generator one chance in a million to
+fail; broken ones are far beyond that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from onnx_philox import PhiloxState, _elementary, reference
+from onnx_philox._element_types import BY_NAME
+
+ALPHA = 1e-6
+N = 2**20
+F32, F64 = np.float32, np.float64
+
+
+def uniforms(type_: str, n: int = N, **seeds: int) -> np.ndarray:
+    return reference.random_uniform([n], 0, 1, type_, **(seeds or {"global_seed": 1}))[0]
+
+
+def normals(type_: str, n: int = N, **seeds: int) -> np.ndarray:
+    return reference.random_normal([n], 0, 1, type_, **(seeds or {"global_seed": 1}))[0]
+
+
+# Checks
+
+
+def check_p(p: float, what: str) -> None:
+    assert p > ALPHA, f"{what}: p = {p:.3g}"
+
+
+def check_z(z: Any, what: str, tries: int = 1) -> None:
+    """One or more numbers that should be standard normals."""
+    limit = stats.norm.isf(ALPHA / 2 / tries)
+    assert np.abs(z).max() < limit, f"{what}: z = {np.abs(z).max():.3g}"
+
+
+def check_bits(words: np.ndarray) -> None:
+    """Every bit is 1 half of the time, and tells nothing of another one in its word."""
+    bits = (words[:, None] >> np.arange(32, dtype=np.uint32) & 1).astype(F32) * 2 - 1
+    check_z(bits.mean(0) * math.sqrt(len(words)), "share of ones", 32)
+    products = bits.T @ bits / len(words)
+    off_diagonal = products[np.triu_indices(32, 1)]
+    check_z(off_diagonal * math.sqrt(len(words)), "two bits of a word", off_diagonal.size)
+
+
+def check_uniform(u: np.ndarray) -> None:
+    """Moments, and the distribution as far as the grid of the type allows."""
+    u = u.astype(F64)
+    assert u.min() >= 0
+    assert u.max() < 1
+    for k, (mean, variance) in {1: (1 / 2, 1 / 12), 2: (1 / 3, 4 / 45)}.items():
+        check_z((np.mean(u**k) - mean) / math.sqrt(variance / u.size), f"moment {k}")
+    check_p(stats.kstest(u, "uniform").pvalue, "Kolmogorov and Smirnov")
+    check_counts(np.bincount((u * 256).astype(int), minlength=256), np.full(256, 1 / 256))
+
+
+def check_counts(counts: np.ndarray, shares: np.ndarray) -> None:
+    """Counts of cells against the shares they should have."""
+    check_p(stats.chisquare(counts, shares * counts.sum()).pvalue, "chi-square")
+
+
+def check_count(count: int, n: int, p: float, what: str) -> None:
+    """How often something has happened in n independent tries."""
+    low, high = stats.binom.interval(1 - ALPHA, n, p)
+    assert low <= count <= high, f"{what}: {count} of {n}, not {low:.0f} to {high:.0f}"
+
+
+def check_normal(x: np.ndarray) -> None:
+    """Moments to the sixth, and the distribution."""
+    x = x.astype(F64)
+    variances = {1: 1, 2: 2, 3: 15, 4: 96, 5: 945, 6: 10170}
+    for k, variance in variances.items():
+        mean = 0 if k % 2 else math.prod(range(1, k, 2))
+        check_z((np.mean(x**k) - mean) / math.sqrt(variance / x.size), f"moment {k}")
+    check_p(stats.kstest(x, "norm").pvalue, "Kolmogorov and Smirnov")
+
+
+def check_pairs(x: np.ndarray) -> None:
+    """The two values of a pair: their length, their direction, and neither tells of the other."""
+    a, b = x.astype(F64).reshape(-1, 2).T
+    squares = a**2 + b**2
+    check_p(stats.kstest(squares / 2, "expon").pvalue, "length")
+    angle = np.arctan2(a, b) / (2 * np.pi) % 1
+    check_p(stats.kstest(angle, "uniform").pvalue, "direction")
+    length = np.clip((np.exp(-squares / 2) * 16).astype(int), 0, 15)
+    cells = np.bincount(length * 16 + (angle * 16).astype(int) % 16, minlength=256)
+    check_counts(cells, np.full(256, 1 / 256))
+    for f in (lambda y: y, lambda y: y**2, np.abs):
+        check_correlation(f(a), f(b), "the two of a pair")
+
+
+def check_correlation(a: np.ndarray, b: np.ndarray, what: str) -> None:
+    check_z(np.corrcoef(a, b)[0, 1] * math.sqrt(len(a)), what)
+
+
+def check_serial(x: np.ndarray) -> None:
+    """Values, and their squares, against those up to 32 places on."""
+    for y in (x.astype(F64), x.astype(F64) ** 2):
+        y = (y - y.mean()) / y.std()
+        for lag in range(1, 33):
+            z = float(y[:-lag] @ y[lag:]) / math.sqrt(y.size - lag)
+            check_z(z, f"lag {lag}", 64)
+
+
+def check_streams(streams: Iterable[np.ndarray]) -> None:
+    """Streams side by side tell nothing of each other, and share no four values in a row."""
+    matrix = np.stack([s.astype(F64) for s in streams])
+    count, n = matrix.shape
+    correlations = np.corrcoef(matrix)[np.triu_indices(count, 1)]
+    check_z(correlations * math.sqrt(n), "two streams", correlations.size)
+    quadruples = matrix.reshape(-1, 4)
+    assert len(np.unique(quadruples, axis=0)) == len(quadruples), "streams overlap"
+
+
+def check_normal_tails(x: np.ndarray, tail: Callable[[float], float]) -> None:
+    """How many values are further than t from 0, against the probability `tail` of that."""
+    sizes = np.abs(x.astype(F64))
+    for t in (2, 3, 3.5, 4, 4.5, 5):
+        check_count(int((sizes > t).sum()), x.size, tail(t), f"beyond {t}")
+        check_count(int((x > t).sum()), x.size, tail(t) / 2, f"above {t}")
+
+
+# Uniform
+
+
+@pytest.mark.parametrize("seeds", [{"global_seed": 1}, {"op_seed": 1}, {"global_seed": 2**62}])
+def test_bits_are_balanced_and_independent(seeds: dict[str, int]) -> None:
+    state = PhiloxState().with_seeds(**({"global_seed": 0, "op_seed": 0} | seeds)).to_array()
+    check_bits(reference.random_generator(state, [N])[0])
+
+
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+def test_uniforms_are_uniform(type_: str) -> None:
+    u = uniforms(type_)
+    check_uniform(u)
+    check_serial(u)
+
+
+@pytest.mark.parametrize(("type_", "steps"), [("f16", 1024), ("bf16", 128)])
+def test_half_precision_uniforms_are_uniform_on_their_grid(type_: str, steps: int) -> None:
+    u = uniforms(type_).astype(F64) * steps
+    assert (u == u.astype(int)).all()
+    check_counts(np.bincount(u.astype(int), minlength=steps), np.full(steps, 1 / steps))
+    check_serial(u)
+
+
+@pytest.mark.parametrize("type_", ["i32", "i64"])
+def test_integers_are_uniform(type_: str) -> None:
+    values, _ = reference.random_uniform([N], -50, 77, type_, global_seed=1)
+    check_counts(np.bincount(values + 50, minlength=127), np.full(127, 1 / 127))
+    check_serial(values)
+
+
+# Normal
+
+
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+def test_normals_are_normal(type_: str) -> None:
+    x = normals(type_)
+    check_normal(x)
+    check_pairs(x)
+    check_serial(x)
+
+
+@pytest.mark.parametrize("type_", ["f16", "bf16"])
+def test_half_precision_normals_are_normal_on_their_grid(type_: str) -> None:
+    x = normals(type_)
+    edges = np.array([-3, -2.5, -2, -1.5, -1, -0.5, -0.25, 0.25, 0.5, 1, 1.5, 2, 2.5, 3])
+    grid = edges.astype(BY_NAME[type_].dtype)
+    # What is rounded to the edge or below it is below the middle between it and its neighbour.
+    above = np.nextafter(grid, grid.dtype.type(np.inf)).astype(F64)
+    cells = np.bincount(np.searchsorted(grid.astype(F64), x.astype(F64)), minlength=15)
+    shares = np.diff(stats.norm.cdf([-np.inf, *(edges + above) / 2, np.inf]))
+    check_counts(cells, shares)
+    check_serial(x)
+
+
+def float32_tail(t: float) -> float:
+    """The probability that a float32 normal is further than t from 0, on its grid of u and v."""
+    u = np.maximum(np.arange(2**23) * 2.0**-23, 1e-7)
+    r = np.sqrt(-2 * np.log(u))
+    r = r[r > t]
+    # Of the angles, all but those within arcsin(t / r) of the other axis.
+    return float(4 * (0.25 - np.arcsin(t / r) / (2 * np.pi)).sum() * 2.0**-23)
+
+
+def normal_tail(t: float) -> float:
+    return float(2 * stats.norm.sf(t))
+
+
+def test_the_tail_of_float32_is_the_normal_one_to_five_sigma() -> None:
+    """23 bits of u: within 1% to 4 sigma, a sixth at 5 (2^-23 is 5.65 sigma), nothing at 5.68."""
+    for t, off in ((1, 1e-6), (2, 1e-5), (3, 1e-3), (4, 0.01), (4.5, 0.03), (5, 0.17)):
+        assert abs(float32_tail(t) / normal_tail(t) - 1) < off, t
+    assert float32_tail(5.678) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("type_", "tail"), [("f32", float32_tail), ("f64", normal_tail)])
+def test_tails_have_as_many_normals_as_they_should(
+    type_: str, tail: Callable[[float], float]
+) -> None:
+    check_normal_tails(normals(type_, 2**24), tail)
+
+
+def test_p_values_of_many_streams_are_uniform() -> None:
+    """Neither too far from a normal distribution nor too near."""
+    p = [
+        stats.kstest(normals("f32", 2**13, global_seed=seed), "norm").pvalue
+        for seed in range(1, 129)
+    ]
+    check_p(stats.kstest(p, "uniform").pvalue, "p-values")
+
+
+# Streams
+
+STREAMS: dict[str, Callable[[int], PhiloxState]] = {
+    "op_seed": lambda k: PhiloxState.from_seeds(1, k),
+    "global_seed": lambda k: PhiloxState.from_seeds(k, 1),
+    "run": lambda k: PhiloxState.for_run(1, k),
+    "run and op_seed": lambda k: PhiloxState.for_run(1, k % 6).with_seeds(0, k // 6),
+    "large op_seed": lambda k: PhiloxState.from_seeds(1, k << 32),
+    "large global_seed": lambda k: PhiloxState.from_seeds(k << 32, 1),
+    "openvino_run": lambda k: PhiloxState.openvino_run(1, 1, k, 2**14),
+}
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+@pytest.mark.parametrize("draw", ["uniform", "normal"])
+def test_streams_tell_nothing_of_each_other(kind: str, draw: str) -> None:
+    states = [STREAMS[kind](k).to_array() for k in range(36)]
+    check_streams(
+        reference.random_uniform([2**14], 0, 1, "f32", state=state)[0]
+        if draw == "uniform"
+        else reference.random_normal([2**14], 0, 1, "f32", state=state)[0]
+        for state in states
+    )
+
+
+# Bernoulli
+
+
+def share_of_true(p: float, dtype: Any) -> float:
+    """The probability of u < p, for u on its grid."""
+    bits = {F32: 23, F64: 52}[dtype]
+    return math.ceil(float(dtype(p)) * 2.0**bits) / 2.0**bits
+
+
+@pytest.mark.parametrize("dtype", [F32, F64])
+@pytest.mark.parametrize("p", [1e-5, 0.01, 0.1, 0.3, 0.5, 0.9, 0.999])
+def test_booleans_are_true_as_often_as_p_says(dtype: Any, p: float) -> None:
+    values, _ = reference.random_bernoulli([N], dtype(p), global_seed=1)
+    check_count(int(values.sum()), N, share_of_true(p, dtype), f"p = {p}")
+    if 0.01 < p < 0.99:
+        check_serial(values)
+
+
+def test_the_smallest_p_of_float32_counts_as_2_to_the_minus_23() -> None:
+    values, _ = reference.random_bernoulli([2**25], F32(1e-45), global_seed=42)
+    # Four words are 0 of those, see test_distributions.ZERO_FIRST.
+    check_count(int(values.sum()), 2**25, share_of_true(1e-45, F32), "p = 1e-45")
+    assert values.any()
+
+
+@pytest.mark.parametrize("dtype", [F32, F64])
+def test_booleans_with_a_p_each_are_true_as_often_as_it_says(dtype: Any) -> None:
+    p = np.linspace(0.02, 0.98, N, dtype=dtype)
+    values, _ = reference.random_bernoulli([N], p, global_seed=1)
+    off = values - p.astype(F64)
+    variances = (p * (1 - p)).astype(F64)
+    for weights in (np.ones(N), p - 0.5, np.sign(p - 0.5)):
+        z = (off * weights).sum() / math.sqrt((variances * weights**2).sum())
+        check_z(z, "true above p")
+
+
+# Categorical
+
+ROWS = {
+    "two": [0.0, 1.0],
+    "alike": [2.0] * 16,
+    "far apart": [0.0, -9.0, 3.0, -4.5, 1.5, -np.inf, 3.0],
+    "large": [1e4, 1e4 - 1, 1e4 - 3, -1e4],
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float16, F32, F64])
+@pytest.mark.parametrize("row", ROWS)
+def test_classes_are_drawn_by_their_softmax(row: str, dtype: Any) -> None:
+    logits = np.array([ROWS[row]], dtype)
+    values, _ = reference.random_categorical(logits, 2**18, global_seed=1)
+    check_classes(values[0], logits[0])
+
+
+def check_classes(drawn: np.ndarray, logits: np.ndarray) -> None:
+    exact = logits.astype(F64)
+    shares = np.exp(exact - exact.max())
+    shares /= shares.sum()
+    counts = np.bincount(drawn, minlength=shares.size)
+    # Classes too rare for a chi-square are counted one by one.
+    common = shares * drawn.size > 5
+    for count, share in zip(counts[~common], shares[~common], strict=True):
+        check_count(int(count), drawn.size, share, "a rare class")
+    if common.sum() > 1:
+        check_counts(counts[common], shares[common] / shares[common].sum())
+
+
+def test_a_thousand_classes_are_drawn_by_their_softmax() -> None:
+    logits = np.random.default_rng(1).normal(size=(1, 1000)).astype(F32)
+    check_classes(reference.random_categorical(logits, 2**19, global_seed=1)[0][0], logits[0])
+
+
+def test_samples_and_rows_are_independent() -> None:
+    logits = np.tile(F32([[0, 1, 0.5, -1]]), (2**17, 1))
+    values = reference.random_categorical(logits, 2, global_seed=1)[0]
+    for a, b in ((values[:, 0], values[:, 1]), (values[:-1, 1], values[1:, 0])):
+        table = np.bincount(a * 4 + b, minlength=16).reshape(4, 4)
+        check_p(stats.chi2_contingency(table).pvalue, "one sample after another")
+    check_classes(values.reshape(-1), logits[0])
+
+
+# The checks find what they are for
+
+
+def box_muller(u: np.ndarray, v: np.ndarray) -> np.ndarray:
+    pairs = _elementary.normal_pairs(u.astype(F32), v.astype(F32))
+    return np.stack(pairs, 1).reshape(-1)
+
+
+def fair_pairs(n: int = N) -> tuple[np.ndarray, np.ndarray]:
+    u, v = uniforms("f32", n).reshape(-1, 2).T
+    return u, v
+
+
+def shifted_streams(blocks: int) -> list[np.ndarray]:
+    """Streams whose starts lie too near: each begins within the one before."""
+    return [
+        reference.random_uniform([2**14], 0, 1, "f32", state=PhiloxState(k * blocks, 1).to_array())[
+            0
+        ]
+        for k in range(36)
+    ]
+
+
+def blend(k: int) -> np.ndarray:
+    """Normals; two of the streams have a quarter of a third one in them."""
+    own = normals("f32", 2**14, global_seed=k + 2)
+    return own + normals("f32", 2**14, global_seed=1) / 4 if k in (3, 17) else own
+
+
+LOGITS = np.array([0, 1, 0.5, -1])
+
+BROKEN: dict[str, Callable[[], None]] = {
+    "bits: one is stuck": lambda: check_bits(words() | np.uint32(1 << 17)),
+    "bits: one is 1 too often": lambda: check_bits(
+        words() | (np.arange(N, dtype=np.uint32) % 64 == 0).astype(np.uint32) << 4
+    ),
+    "bits: one repeats another": lambda: check_bits(
+        (words() & np.uint32(~(1 << 9) & 0xFFFFFFFF)) | (words() >> 3 & 1) << 9
+    ),
+    "uniform: never above 0.999": lambda: check_uniform(uniforms("f32") * F32(0.999)),
+    "uniform: moved": lambda: check_uniform(uniforms("f32") * F32(0.99) + F32(0.01)),
+    "uniform: the wrong fraction bits": lambda: check_uniform(
+        ((words() & 0x3FFFFF) | 0x3F800000).view(F32) - 1
+    ),
+    "uniform: squared a little": lambda: check_uniform(uniforms("f64") ** 1.01),
+    "serial: each value twice": lambda: check_serial(np.repeat(uniforms("f32", N // 2), 2)),
+    "serial: a word used again in the next block": lambda: check_serial(
+        np.concatenate([np.roll(b := uniforms("f32").reshape(-1, 4), 1, 0)[:, :1], b[:, 1:]], 1)
+        .repeat([1, 2, 1, 1], 1)
+        .reshape(-1)
+    ),
+    "serial: a slow drift": lambda: check_serial(
+        normals("f32") + np.sin(np.arange(N) / 100).astype(F32) / 10
+    ),
+    "normal: 1% too wide": lambda: check_normal(normals("f32") * F32(1.01)),
+    "normal: moved by 1%": lambda: check_normal(normals("f32") + F32(0.01)),
+    "normal: -ln u for -2 ln u": lambda: check_normal(normals("f32") / F32(math.sqrt(2))),
+    "normal: twelve uniforms": lambda: check_normal(
+        uniforms("f32", 12 * N).reshape(-1, 12).sum(1) - 6
+    ),
+    "normal: a tail cut at 3": lambda: check_normal(np.clip(normals("f32"), -3, 3)),
+    "normal: on a grid of 1/64": lambda: check_normal(np.round(normals("f32") * 64) / 64),
+    "pairs: the sine twice": lambda: check_pairs(np.repeat(normals("f32")[0::2], 2)),
+    "pairs: u is v": lambda: check_pairs(box_muller(fair_pairs()[0], fair_pairs()[0])),
+    "pairs: half a turn": lambda: check_pairs(box_muller(fair_pairs()[0], fair_pairs()[1] / 2)),
+    "pairs: a sign lost": lambda: check_pairs(
+        np.stack([np.abs(normals("f32")[0::2]), normals("f32")[1::2]], 1)
+    ),
+    "tails: u not below 5e-5": lambda: check_normal_tails(
+        box_muller(np.maximum(fair_pairs(2**23)[0], F32(5e-5)), fair_pairs(2**23)[1]), float32_tail
+    ),
+    "tails: u of 16 bits": lambda: check_normal_tails(
+        box_muller(np.floor(fair_pairs(2**24)[0] * 2**16) / 2**16, fair_pairs(2**24)[1]),
+        float32_tail,
+    ),
+    "tails: a little heavy": lambda: check_normal_tails(
+        np.where(np.arange(2**22) % 100 == 0, normals("f32", 2**22) * 2, normals("f32", 2**22)),
+        float32_tail,
+    ),
+    "streams: op_seed ignored": lambda: check_streams(
+        normals("f32", 2**14, global_seed=1) for _ in range(36)
+    ),
+    "streams: the next block": lambda: check_streams(shifted_streams(1)),
+    "streams: a start within another": lambda: check_streams(shifted_streams(4000)),
+    "streams: one is in another": lambda: check_streams(blend(k) for k in range(36)),
+    "booleans: p off by 1%": lambda: check_count(
+        int((uniforms("f32") < 0.303).sum()), N, 0.3, "p = 0.3"
+    ),
+    "classes: the next one": lambda: check_classes(
+        (drawn_classes(LOGITS) + 1) % 4, LOGITS
+    ),
+    "classes: 4% hotter": lambda: check_classes(drawn_classes(LOGITS / 1.04), LOGITS),
+    "classes: the last is never drawn": lambda: check_classes(
+        np.minimum(drawn_classes(LOGITS), 2), LOGITS
+    ),
+}  # fmt: skip
+
+
+def words() -> np.ndarray:
+    return reference.random_generator(PhiloxState(0, 1).to_array(), [N])[0]
+
+
+def drawn_classes(logits: np.ndarray) -> np.ndarray:
+    return reference.random_categorical(logits[None], 2**18, global_seed=1)[0][0]
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_broken_generator_is_found(what: str) -> None:
+    with pytest.raises(AssertionError, match=r"p = |z = |overlap|not \d|^assert"):
+        BROKEN[what]()
