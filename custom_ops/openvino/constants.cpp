@@ -14,8 +14,6 @@ namespace onnx_philox {
 
 namespace {
 
-/// Only small tensors feed a state, a bound or a shape; larger constants are weights.
-constexpr std::size_t kMaxElements = 4096;
 constexpr std::uint64_t kInt32Max = 0x7FFFFFFF;
 /// How long a chain of nodes may be to be evaluated: that is recursive. What is longer counts as no constant.
 constexpr int kMaxDepth = 1000;

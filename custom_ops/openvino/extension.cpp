@@ -37,6 +37,12 @@ std::vector<ov::Extension::Ptr> Extensions() {
       MakeOnnxConversion<RandomGenerator>(kRandomGenerator),
       std::make_shared<ov::OpExtension<RandomUniform>>(),
       MakeOnnxConversion<RandomUniform>(kRandomUniform),
+      std::make_shared<ov::OpExtension<RandomNormal>>(),
+      MakeOnnxConversion<RandomNormal>(kRandomNormal),
+      std::make_shared<ov::OpExtension<RandomBernoulli>>(),
+      MakeOnnxConversion<RandomBernoulli>(kRandomBernoulli),
+      std::make_shared<ov::OpExtension<RandomCategorical>>(),
+      MakeOnnxConversion<RandomCategorical>(kRandomCategorical),
   };
 }
 

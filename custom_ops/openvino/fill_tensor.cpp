@@ -148,7 +148,8 @@ bool IsContiguous(const ov::Tensor& tensor) { return tensor.get_shape().size() <
 
 bool FillTensor(const Kernels& kernels, Draw draw, std::uint64_t elements, ov::Tensor& tensor) {
   const ElementType wanted = ElementTypeOf(draw.type), given = ElementTypeOf(tensor.get_element_type());
-  const bool same = given == wanted || (draw.type == OutputType::kBits && given == ElementType::kI32);
+  const bool same = given == wanted || (wanted == ElementType::kU32 && given == ElementType::kI32) ||
+                    (wanted == ElementType::kBool && given == ElementType::kU8);
   if (!same && (FormatOf(wanted) == nullptr || FormatOf(given) == nullptr)) return false;
   if (elements == 0) return true;
   if (!IsContiguous(tensor)) {

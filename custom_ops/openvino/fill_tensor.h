@@ -20,7 +20,7 @@ const struct FloatFormat* FormatOf(ElementType type);
 bool IsContiguous(const ov::Tensor& tensor);
 
 /// Fills `tensor`, which has `elements` elements, with `draw` (whose `out` is not used). False if its element type cannot
-/// take them: a device may choose another float type than the operator declares, and int32 for uint32.
+/// take them: a device may choose another float type than the operator declares, int32 for uint32, and uint8 for bool.
 bool FillTensor(const Kernels& kernels, Draw draw, std::uint64_t elements, ov::Tensor& tensor);
 
 }  // namespace onnx_philox

@@ -2,6 +2,9 @@
 #include "onnx_conversion.h"
 
 #include <cstring>
+#include <memory>
+
+#include "openvino/op/convert.hpp"
 
 namespace onnx_philox {
 
@@ -23,6 +26,15 @@ ov::OutputVector OnnxInputs(const ov::frontend::NodeContext& node) {
   for (std::size_t i = 0; i < node.get_input_size(); ++i) inputs.push_back(node.get_input(static_cast<int>(i)));
   // An optional input that is left out arrives as a node of this type.
   while (!inputs.empty() && std::strcmp(inputs.back().get_node()->get_type_name(), "NullNode") == 0) inputs.pop_back();
+  return inputs;
+}
+
+ov::OutputVector WithWideShape(const Operator& op, ov::OutputVector inputs) {
+  if (op.distribution != Distribution::kBernoulli) return inputs;
+  for (std::size_t i = 0; i < inputs.size() && i < static_cast<std::size_t>(op.inputs); ++i) {
+    if (op.input[i].role != Role::kShape || inputs[i].get_element_type() != ov::element::i32) continue;
+    inputs[i] = std::make_shared<ov::op::v0::Convert>(inputs[i], ov::element::i64);
+  }
   return inputs;
 }
 

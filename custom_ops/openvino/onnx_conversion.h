@@ -10,6 +10,11 @@ namespace onnx_philox {
 
 /// The inputs and attributes of an ONNX node.
 ov::OutputVector OnnxInputs(const ov::frontend::NodeContext& node);
+/// The inputs of a new node, whose `shape` is i64 if its values are bool.
+///
+/// The plugin makes i64 i32 and boolean u8, but the latter only in operators that it knows: after that, LogicalNot and
+/// Select would refuse our booleans. So our operator says u8 as soon as it sees an i64 that has become i32.
+ov::OutputVector WithWideShape(const Operator& op, ov::OutputVector inputs);
 GivenAttributes OnnxAttributes(const Operator& op, const ov::frontend::NodeContext& node);
 
 template <class Node>
@@ -18,7 +23,7 @@ ov::Extension::Ptr MakeOnnxConversion(const Operator& op) {
       op.name, kDomain, [&op](const ov::frontend::NodeContext& context) {
         const auto node = std::make_shared<Node>();
         node->SetAttributes(OnnxAttributes(op, context));
-        node->set_arguments(OnnxInputs(context));
+        node->set_arguments(WithWideShape(op, OnnxInputs(context)));
         node->constructor_validate_and_infer_types();
         return node->outputs();
       });

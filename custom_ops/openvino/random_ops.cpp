@@ -2,17 +2,20 @@
 #include "random_ops.h"
 
 #include <cstdint>
-#include <cmath>
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <vector>
 
+#include "captured.h"
 #include "constants.h"
 #include "fill_tensor.h"
 #include "kernels.h"
 #include "number_formats.h"
 #include "openvino/core/except.hpp"
+#include "openvino/op/constant.hpp"
+#include "openvino/op/util/precision_sensitive_attribute.hpp"
 
 namespace onnx_philox {
 
@@ -72,116 +75,7 @@ Known EmptyShape(ElementType type) {
   return Known{type, 1, &kLength, nullptr};
 }
 
-/// A constant that lies in a file need not be aligned.
-template <class T>
-T ValueAt(const void* data, std::size_t i = 0) {
-  T value;
-  std::memcpy(&value, static_cast<const unsigned char*>(data) + i * sizeof value, sizeof value);
-  return value;
-}
-
-std::int64_t IntegerAt(ElementType type, const void* data, std::size_t i) {
-  return type == ElementType::kI32 ? ValueAt<std::int32_t>(data, i) : ValueAt<std::int64_t>(data, i);
-}
-
 bool IsInteger(ElementType type) { return type == ElementType::kI32 || type == ElementType::kI64; }
-
-/// Whether the plugin may have made an input of type `arrived` of a declared one.
-bool IsNarrowing(ElementType declared, ElementType arrived) {
-  if (arrived == declared) return true;
-  if (FormatOf(declared) != nullptr) {
-    return arrived == ElementType::kF32 || arrived == ElementType::kF16 || arrived == ElementType::kBF16;
-  }
-  return arrived == ElementType::kI32;  // of u32 and i64
-}
-
-double AsDouble(std::uint64_t bits, FloatFormat format) {
-  bits = ConvertFloat(bits, format, kF64Format);
-  double number;
-  std::memcpy(&number, &bits, sizeof number);
-  return number;
-}
-
-/// Whether a constant bound that arrived is what the plugin, or saving in f16, may have made of the captured one.
-bool MayHaveBecome(std::uint64_t kept, ElementType declared, ElementType arrived, const void* data) {
-  if (data == nullptr) return true;  // not to be had: too large, or computed by what cannot be evaluated here
-  const FloatFormat* const format = FormatOf(arrived);
-  if (format == nullptr) {
-    const std::int64_t value = IntegerAt(arrived, data, 0);
-    const std::int64_t was = declared == ElementType::kI64 ? static_cast<std::int64_t>(kept)
-                                                           : static_cast<std::int32_t>(static_cast<std::uint32_t>(kept));
-    const std::int64_t clamped = std::min<std::int64_t>(std::max<std::int64_t>(was, INT32_MIN), INT32_MAX);
-    return value == was || value == clamped || value == static_cast<std::int32_t>(static_cast<std::uint32_t>(kept));
-  }
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, data, static_cast<std::size_t>(1 + format->exponent_bits + format->mantissa_bits) / 8);
-  const std::uint64_t infinity = static_cast<std::uint64_t>(LargestExponentField(*format)) << format->mantissa_bits;
-  // Wide numbers end at the largest of a narrow type. bf16 has the fewest bits, f16 the fewest exponents.
-  const double largest = AsDouble(infinity - 1, *format);
-  const auto ended = [largest](double x) { return std::min(std::max(x, -largest), largest); };
-  const double was = ended(AsDouble(kept, *FormatOf(declared)));
-  return std::fabs(ended(AsDouble(bits, *format)) - was) <= std::ldexp(std::fabs(was), -7) + std::ldexp(1.0, -24);
-}
-
-std::string StateText(const Captured<State>& captured) {
-  if (!captured.known) return captured.text;
-  std::uint32_t words[kStateWords];
-  StateToWords(captured.value, words);
-  std::string text;
-  for (const std::uint32_t word : words) text += (text.empty() ? "" : ", ") + std::to_string(word);
-  return text;
-}
-
-std::string BoundText(const Captured<std::uint64_t>& captured, OutputType type) {
-  if (!captured.known) return captured.text;
-  if (const FloatFormat* const format = FormatOf(ElementTypeOf(type))) return FloatToText(captured.value, *format);
-  if (type == OutputType::kI32) {
-    return std::to_string(static_cast<std::int32_t>(static_cast<std::uint32_t>(captured.value)));
-  }
-  return std::to_string(static_cast<std::int64_t>(captured.value));
-}
-
-/// A decimal integer of at most 19 digits within [least, largest].
-bool IntegerFromText(const std::string& text, std::int64_t least, std::int64_t largest, std::int64_t* value) {
-  const bool negative = !text.empty() && text[0] == '-';
-  const std::size_t first = negative ? 1 : 0;
-  if (text.size() == first || text.size() > first + 19) return false;
-  std::uint64_t magnitude = 0;
-  for (std::size_t i = first; i < text.size(); ++i) {
-    if (text[i] < '0' || text[i] > '9') return false;
-    magnitude = magnitude * 10 + static_cast<std::uint64_t>(text[i] - '0');
-  }
-  constexpr std::uint64_t kMinimum = std::uint64_t{1} << 63;
-  if (magnitude > (negative ? kMinimum : kMinimum - 1)) return false;
-  *value = static_cast<std::int64_t>(negative ? 0 - magnitude : magnitude);
-  return *value >= least && *value <= largest;
-}
-
-bool StateFromText(const std::string& text, State* state) {
-  std::uint32_t words[kStateWords];
-  std::size_t begin = 0;
-  for (int i = 0; i < kStateWords; ++i) {
-    const bool last = i == kStateWords - 1;
-    std::size_t end = last ? text.size() : text.find(',', begin);
-    if (end == std::string::npos) return false;
-    std::int64_t word;
-    if (!IntegerFromText(text.substr(begin, end - begin), 0, 0xFFFFFFFF, &word)) return false;
-    words[i] = static_cast<std::uint32_t>(word);
-    begin = end + 1;
-    while (begin < text.size() && text[begin] == ' ') ++begin;
-  }
-  *state = StateFromWords(words);
-  return true;
-}
-
-bool BoundFromText(const std::string& text, OutputType type, std::uint64_t* bits) {
-  if (const FloatFormat* const format = FormatOf(ElementTypeOf(type))) return FloatFromText(text, *format, bits);
-  const bool narrow = type == OutputType::kI32;
-  std::int64_t value;
-  if (!IntegerFromText(text, narrow ? INT32_MIN : INT64_MIN, narrow ? INT32_MAX : INT64_MAX, &value)) return false;
-  *bits = narrow ? static_cast<std::uint32_t>(value) : static_cast<std::uint64_t>(value);
-  return true;
-}
 
 /// Shows an attribute to IR; whether it came back changed.
 bool Visit(ov::AttributeVisitor& visitor, const std::string& name, std::string shown, std::string* text) {
@@ -190,12 +84,12 @@ bool Visit(ov::AttributeVisitor& visitor, const std::string& name, std::string s
   return *text != shown;
 }
 
-template <class T>
-void VisitCaptured(ov::AttributeVisitor& visitor, const std::string& name, std::string shown, Captured<T>* captured) {
-  std::string text;
-  if (!Visit(visitor, name, std::move(shown), &text)) return;
-  captured->known = false;
-  captured->text = text;
+void VisitInteger(ov::AttributeVisitor& visitor, const std::string& name, GivenAttribute* given, bool* changed) {
+  std::int64_t integer = given->integer;
+  visitor.on_attribute(name, integer);
+  if (integer == given->integer) return;
+  *given = GivenAttribute::Integer(integer);
+  *changed = true;
 }
 
 /// Where the tensor's elements are, next to each other; null if it has none.
@@ -218,11 +112,12 @@ class Elements {
   ov::Tensor copy_;
 };
 
-[[noreturn]] void RefuseArrival(const Operator& op, const char* name, ElementType arrived, ElementType declared) {
+[[noreturn]] void RefuseArrival(const Operator& op, const char* name, ElementType arrived, const std::string& declared) {
   Refuse(op, Input(name), std::string("handed over as ") + ElementTypeName(arrived) + " by the device",
-         std::string(ElementTypeName(declared)) + ", unchanged",
-         "Make it a constant, or compile with the inference precision f32.");
+         declared + ", unchanged", "Make it a constant, or compile with the inference precision f32.");
 }
+
+std::string SmallConstant() { return "a constant of at most " + std::to_string(kMaxElements) + " elements"; }
 
 void SetShape(const Operator& op, const Dimensions& dimensions, OutputType type, ov::Tensor& tensor) {
   const ov::Shape& shape = tensor.get_shape();
@@ -234,298 +129,318 @@ void SetShape(const Operator& op, const Dimensions& dimensions, OutputType type,
   try {
     tensor.set_shape(ov::Shape(dimensions.dimension, dimensions.dimension + rank));
   } catch (const std::bad_alloc&) {
-    Refuse(op, "input 'shape'", ShowDimensions(dimensions.dimension, dimensions.rank), "what memory can hold now",
+    const bool has_shape = op.distribution != Distribution::kCategorical;
+    Refuse(op, has_shape ? "input 'shape'" : "the output", ShowDimensions(dimensions.dimension, dimensions.rank), "what memory can hold now",
            "Draw it in parts, from state to next_state.");
   }
 }
 
 }  // namespace
 
-RandomOp::RandomOp(const Operator& op, Inputs at)
-    : op_(op), at_(at), type_name_(op.attribute[0].text_default != nullptr ? op.attribute[0].text_default : "") {}
+/// A tensor as it arrived; what is known of it points in here.
+struct RandomOp::Reading {
+  explicit Reading(const ov::Tensor& tensor)
+      : type(ElementTypeOf(tensor.get_element_type())), shape(tensor.get_shape()), elements(tensor) {}
+
+  const ElementType type;
+  const KnownShape shape;
+  const Elements elements;
+  std::uint64_t converted = 0;
+};
+
+RandomOp::RandomOp(const Operator& op) : op_(op) {
+  for (int i = 0; i < op.attributes; ++i) {
+    const AttributeDeclaration& declared = op.attribute[i];
+    if (declared.role != AttributeRole::kOutputType) {
+      given_[declared.role] = GivenAttribute::Integer(declared.integer_default);
+    } else if (declared.text_default != nullptr) {
+      given_[declared.role] = GivenAttribute::Text(declared.text_default);
+    }
+  }
+}
 
 void RandomOp::SetAttributes(const GivenAttributes& given) {
   ThrowIf(CheckAttributes(op_, given, &attributes_));
-  if (given.type.kind == GivenAttribute::Kind::kText) type_name_ = given.type.text;
-  global_seed_ = attributes_.global_seed;
-  op_seed_ = attributes_.op_seed;
+  for (int i = 0; i < op_.attributes; ++i) {
+    const AttributeRole role = op_.attribute[i].role;
+    if (given[role].kind != GivenAttribute::Kind::kMissing) given_[role] = given[role];
+  }
   attributes_checked_ = true;
 }
 
 bool RandomOp::visit_attributes(ov::AttributeVisitor& visitor) {
   // A model may be saved while it runs: nothing is written unless the visitor changed it.
-  std::string type_name;
-  std::int64_t global_seed = global_seed_, op_seed = op_seed_;
-  bool changed = Visit(visitor, op_.attribute[0].name, type_name_, &type_name);
-  visitor.on_attribute("global_seed", global_seed);
-  visitor.on_attribute("op_seed", op_seed);
-  changed = changed || global_seed != global_seed_ || op_seed != op_seed_;
-  if (at_.minval != Inputs::kNone) {
-    VisitCaptured(visitor, "const_minval", BoundText(minval_, attributes_.output), &minval_);
-    VisitCaptured(visitor, "const_maxval", BoundText(maxval_, attributes_.output), &maxval_);
+  bool changed = false;
+  std::string text;
+  for (int i = 0; i < op_.attributes; ++i) {
+    const AttributeDeclaration& declared = op_.attribute[i];
+    GivenAttribute& given = given_[declared.role];
+    if (declared.role != AttributeRole::kOutputType) {
+      VisitInteger(visitor, declared.name, &given, &changed);
+    } else if (Visit(visitor, declared.name, given.text, &text)) {
+      given = GivenAttribute::Text(text);
+      changed = true;
+    }
   }
-  VisitCaptured(visitor, "const_state", StateText(state_), &state_);
-  if (!is_validated_ || HasNarrowedInput()) {
-    std::string narrowed;
-    if (Visit(visitor, "narrowed", is_validated_ ? "true" : "", &narrowed)) is_validated_ = narrowed == "true";
+  for (int i = 0; i < op_.inputs; ++i) {
+    if (RoleOf(i) == Role::kShape) continue;
+    if (!Visit(visitor, std::string("const_") + op_.input[i].name, ToText(captured_.of[i], TypesAt(i)), &text)) continue;
+    captured_.of[i] = Captured();
+    captured_.of[i].text = text;
+    changed = true;
   }
   if (changed) {
-    type_name_ = type_name;
-    global_seed_ = global_seed;
-    op_seed_ = op_seed;
     attributes_checked_ = false;
+    arguments_ = Arguments();
+  }
+  if (!is_validated_ || is_narrowed_) {
+    if (Visit(visitor, "narrowed", is_narrowed_ ? "true" : "", &text)) is_validated_ = is_narrowed_ = text == "true";
   }
   return true;
 }
 
 std::shared_ptr<ov::Node> RandomOp::CloneInto(std::shared_ptr<RandomOp> clone, const ov::OutputVector& inputs) const {
-  clone->type_name_ = type_name_;
-  clone->global_seed_ = global_seed_;
-  clone->op_seed_ = op_seed_;
+  clone->given_ = given_;
   clone->attributes_ = attributes_;
   clone->attributes_checked_ = attributes_checked_;
-  clone->state_ = state_;
-  clone->minval_ = minval_;
-  clone->maxval_ = maxval_;
-  clone->shape_ = shape_;
+  clone->captured_ = captured_;
+  clone->arguments_ = arguments_;
+  clone->is_narrowed_ = is_narrowed_;
   clone->is_validated_ = is_validated_;
   clone->set_arguments(inputs);
   clone->constructor_validate_and_infer_types();
   return clone;
 }
 
-/// Whether an input no longer has its declared type.
-bool RandomOp::HasNarrowedInput() const {
-  const ov::element::Type values = OpenVinoType(attributes_.output);
-  for (std::size_t i = 0; i < get_input_size(); ++i) {
-    const ov::element::Type& type = get_input_element_type(i);
-    if (i != at_.shape && type != (i == at_.state ? ov::element::u32 : values)) return true;
+ElementType RandomOp::ArrivedType(int input) const {
+  return ElementTypeOf(get_input_element_type(static_cast<std::size_t>(input)));
+}
+
+/// Whether an input no longer has a type that it can be declared with.
+bool RandomOp::IsNarrowed() const {
+  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+    const ElementType type = ArrivedType(i);
+    if (type != ElementType::kUnknown && !TypesAt(i).Has(type)) return true;
+    // See WithWideShape.
+    const bool was_wide = is_validated_ && attributes_.output == OutputType::kBool;
+    if (RoleOf(i) == Role::kShape && was_wide && type == ElementType::kI32) return true;
   }
   return false;
 }
 
 void RandomOp::CheckOwnAttributes() {
-  GivenAttributes given;
-  if (!type_name_.empty()) given.type = GivenAttribute::Text(type_name_);
-  given.global_seed = GivenAttribute::Integer(global_seed_);
-  given.op_seed = GivenAttribute::Integer(op_seed_);
+  GivenAttributes given = given_;
+  if (given.type.text.empty()) given.type = {};
   ThrowIf(CheckAttributes(op_, given, &attributes_));
   attributes_checked_ = true;
 }
 
 /// Turns what IR says of constants into values, once.
-void RandomOp::ReadTexts() {
-  const auto read = [&](auto& captured, const char* attribute, const std::string& allowed, auto from_text) {
-    if (captured.text.empty()) return;
-    if (!from_text(captured.text, &captured.value)) {
-      Refuse(op_, std::string("attribute '") + attribute + "'", ShowText(captured.text), allowed,
-             "Save the model again.");
+void RandomOp::ReadTexts(CapturedInputs* all) const {
+  for (int i = 0; i < op_.inputs; ++i) {
+    Captured& captured = all->of[i];
+    if (captured.text.empty()) continue;
+    const DeclaredTypes types = TypesAt(i);
+    const bool is_state = RoleOf(i) == Role::kState;
+    const bool is_array = RoleOf(i) == Role::kProbabilities || RoleOf(i) == Role::kLogits;
+    Captured read;
+    const bool is_right = FromText(captured.text, types, &read) &&
+                          (is_array || read.elements() == (is_state ? std::uint64_t{kStateWords} : 1));
+    if (!is_right) {
+      const std::string count = is_state ? "six words of " : is_array ? "numbers of " : "one number of ";
+      Refuse(op_, std::string("attribute 'const_") + op_.input[i].name + "'", ShowText(captured.text),
+             count + types.Names(), "Save the model again.");
     }
-    captured.text.clear();
-    captured.known = true;
-  };
-  const OutputType type = attributes_.output;
-  const auto bound = [type](const std::string& text, std::uint64_t* bits) { return BoundFromText(text, type, bits); };
-  const std::string one = std::string("one number of ") + ElementTypeName(ElementTypeOf(type));
-  read(state_, "const_state", "six words of u32", StateFromText);
-  read(minval_, "const_minval", one, bound);
-  read(maxval_, "const_maxval", one, bound);
+    captured = read;
+  }
 }
 
 void RandomOp::validate_and_infer_types() {
   ThrowIf(ActiveKernels().kernels == nullptr ? op_.name + (": " + ActiveKernels().error) : std::string());
   if (!attributes_checked_) CheckOwnAttributes();
-  if (!state_.text.empty() || !minval_.text.empty() || !maxval_.text.empty()) ReadTexts();
+  // What fails leaves the node as it was.
+  CapturedInputs captured = captured_;
+  ReadTexts(&captured);
   if (get_input_size() > static_cast<std::size_t>(op_.inputs)) {
     std::string names;
     for (int i = 0; i < op_.inputs; ++i) names += (i > 0 ? ", " : "") + std::string(op_.input[i].name);
     Refuse(op_, "the number of inputs", std::to_string(get_input_size()), names, "Remove the others.");
   }
+  Arguments arguments;
   for (int i = 0; i < op_.inputs; ++i) {
-    const std::size_t index = static_cast<std::size_t>(i);
-    if (!Has(index)) {
+    if (!Has(i)) {
       ThrowIf(CheckLeftOut(op_, i, attributes_));
-    } else if (index == at_.shape) {
-      ValidateShape(index);
-    } else if (index == at_.state) {
-      ValidateState(index);
+    } else if (RoleOf(i) == Role::kShape) {
+      ValidateShape(i, &arguments);
     } else {
-      ValidateBound(op_.input[i].name, index, index == at_.minval ? &minval_ : &maxval_);
+      ValidateCaptured(i, &captured.of[i], &arguments);
     }
   }
-  if (minval_.known && maxval_.known) {
-    ThrowIf(CheckRange(op_, attributes_.output, Bounds{minval_.value, maxval_.value}));
+  ThrowIf(CheckTogether(op_, attributes_, arguments));
+  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+    if (RoleOf(i) == Role::kShape || captured.of[i].known()) continue;
+    RefuseNarrowed(i);
+    if (RoleOf(i) == Role::kState) RefuseAltered(i);
   }
-  if (at_.minval != Inputs::kNone) {
-    RefuseNarrowed("minval", at_.minval, minval_);
-    RefuseNarrowed("maxval", at_.maxval, maxval_);
-  }
-  if (Has(at_.state) && !state_.known) RefuseAltered(at_.state);
+  captured_ = captured;
+  arguments_ = arguments;
+  is_narrowed_ = IsNarrowed();
   is_validated_ = true;
   SetOutputs();
 }
 
-void RandomOp::ValidateShape(std::size_t index) {
-  const ov::Node& source = *get_input_node_ptr(index);
-  const ElementType type = ElementTypeOf(get_input_element_type(index));
+void RandomOp::ValidateShape(int input, Arguments* arguments) {
+  const std::size_t index = static_cast<std::size_t>(input);
+  const ElementType type = ArrivedType(input);
   const KnownShape shape(get_input_partial_shape(index));
-  const ConstantValue value = ValueOf(source);
+  const ConstantValue value = ValueOf(*get_input_node_ptr(index));
   Known known = shape.WithType(type, value.data);
   if (value && shape.rank() == 0 && IsInteger(type) && IntegerAt(type, value.data, 0) == 0) known = EmptyShape(type);
-  Dimensions dimensions;
-  bool complete = false;
-  ThrowIf(CheckShape(op_, known, attributes_.output, &dimensions, &complete));
-  if (!complete) {
-    shape_.known = false;
-    return;
-  }
+  ThrowIf(CheckInput(op_, input, known, attributes_, arguments));
+  if (!arguments->has_dimensions) return;
   // The plugin makes i32 of i64 constants. It has not changed a dimension that is still what it was, but for that.
-  bool is_narrowed = is_validated_ && shape_.known && type == ElementType::kI32 && shape_.value.rank == dimensions.rank;
-  for (int i = 0; is_narrowed && i < dimensions.rank; ++i) {
-    is_narrowed = dimensions.dimension[i] == std::min(shape_.value.dimension[i], kInt32Max);
+  const Dimensions& now = arguments->dimensions;
+  const Dimensions& before = arguments_.dimensions;
+  bool is_narrowed = is_validated_ && arguments_.has_dimensions && type == ElementType::kI32 && before.rank == now.rank;
+  for (int i = 0; is_narrowed && i < now.rank; ++i) {
+    is_narrowed = now.dimension[i] == std::min(before.dimension[i], kInt32Max);
   }
-  if (!is_narrowed) shape_.value = dimensions;
-  shape_.known = true;
+  if (!is_narrowed) return;
+  arguments->dimensions = before;
+  arguments->output = arguments_.output;
 }
 
-void RandomOp::ValidateState(std::size_t index) {
+void RandomOp::ValidateCaptured(int input, Captured* captured, Arguments* arguments) {
+  const std::size_t index = static_cast<std::size_t>(input);
   const ov::Node& source = *get_input_node_ptr(index);
-  const KnownShape shape(get_input_partial_shape(index));
-  ElementType type = ElementTypeOf(get_input_element_type(index));
-  ConstantValue value;
-  if (type == ElementType::kU32) {
-    value = ValueOf(source);
-    state_.known = false;
-  } else if (state_.known && IsNarrowing(ElementType::kU32, type) && IsConstant(source)) {
-    type = ElementType::kU32;
+  const ov::PartialShape& partial = get_input_partial_shape(index);
+  const DeclaredTypes types = TypesAt(input);
+  ElementType type = ArrivedType(input);
+  const ConstantValue value = ValueOf(source);
+
+  const bool is_as_declared = type == captured->type && !IsDecompressed(source);
+  const bool is_as_long = partial.is_static() && ov::shape_size(partial.to_shape()) == captured->elements();
+  if (types.Has(captured->type) && !is_as_declared && is_as_long && IsNarrowing(captured->type, type) &&
+      IsConstant(source) && (RoleOf(input) == Role::kState || MayHaveBecome(*captured, type, value.data))) {
+    type = captured->type;
+  } else if (value && types.Has(type)) {
+    *captured = Capture(type, value.data, ov::shape_size(partial.to_shape()));
   } else {
-    state_.known = false;
-    if (is_validated_ && IsNarrowing(ElementType::kU32, type)) type = ElementType::kU32;
+    *captured = Captured();
+    if (!types.Has(type) && is_validated_ && IsNarrowing(types.type[0], type)) type = types.type[0];
   }
-  ThrowIf(CheckState(op_, shape.WithType(type, value.data), &state_.value));
-  if (value) state_.known = true;
+  KeepInFiles(input, !captured->known());
+  const KnownShape shape(partial);
+  ThrowIf(CheckInput(op_, input, shape.WithType(type, captured->data()), attributes_, arguments));
 }
 
-void RandomOp::ValidateBound(const char* name, std::size_t index, Captured<std::uint64_t>* captured) {
-  const ov::Node& source = *get_input_node_ptr(index);
-  const KnownShape shape(get_input_partial_shape(index));
-  const ElementType declared = ElementTypeOf(attributes_.output);
-  ElementType type = ElementTypeOf(get_input_element_type(index));
-  ConstantValue value;
-  const void* data = nullptr;
-  if (type == declared && !(captured->known && IsDecompressed(source))) {
-    value = ValueOf(source);
-    data = value.data;
-    captured->known = false;
-  } else if (captured->known && IsNarrowing(declared, type) && IsConstant(source) &&
-             MayHaveBecome(captured->value, declared, type, ValueOf(source).data)) {
-    type = declared;
-    data = &captured->value;
-  } else {
-    captured->known = false;
-    if (is_validated_ && IsNarrowing(declared, type)) type = declared;
+/// Keeps a constant that is too large to be captured from being saved in f16.
+void RandomOp::KeepInFiles(int input, bool is_large) {
+  const ov::Input<ov::Node> in = this->input(static_cast<std::size_t>(input));
+  if (is_large && ov::is_type<ov::op::v0::Constant>(in.get_source_output().get_node())) {
+    ov::mark_as_precision_sensitive(in);
+  } else if (ov::is_precision_sensitive(in)) {
+    // Of anything else the mark would reach the weights of all that comes before it.
+    ov::unmark_as_precision_sensitive(in);
   }
-  std::uint64_t bits = 0;
-  ThrowIf(CheckNumber(op_, name, shape.WithType(type, data), attributes_.output, &bits));
-  if (data == nullptr) return;
-  captured->value = bits;
-  captured->known = true;
 }
 
-/// Refuses a bound that is no constant and that the plugin would hand over in fewer bits.
-void RandomOp::RefuseNarrowed(const char* name, std::size_t index, const Captured<std::uint64_t>& captured) const {
-  const OutputType type = attributes_.output;
-  if (captured.known || !Has(index) || (type != OutputType::kF64 && type != OutputType::kI64)) return;
-  Refuse(op_, Input(name), std::string("not constant, of type ") + ElementTypeName(ElementTypeOf(type)),
-         "a constant in OpenVINO, whose CPU plugin rounds such inputs to 32 bits",
-         std::string("Make ") + name + " a constant, or draw in [0, 1) and scale in the graph.");
+/// Refuses an input that is no captured constant and that the plugin would hand over in fewer bits.
+void RandomOp::RefuseNarrowed(int input) const {
+  const DeclaredTypes types = TypesAt(input);
+  const ElementType type = types.Has(ArrivedType(input)) ? ArrivedType(input) : types.type[0];
+  if (type != ElementType::kF64 && type != ElementType::kI64) return;
+  const std::string name = op_.input[input].name;
+  std::string allowed = "a constant", remedy = "Make " + name + " a constant, or draw in [0, 1) and scale in the graph.";
+  if (RoleOf(input) == Role::kParameter) {
+    remedy = "Make " + name + " a constant, or scale in the graph.";
+  } else if (RoleOf(input) != Role::kBound) {
+    allowed = SmallConstant();
+    remedy = "Cast " + name + " to f32.";
+  }
+  Refuse(op_, Input(name.c_str()), std::string("not constant, of type ") + ElementTypeName(type),
+         allowed + " in OpenVINO, whose CPU plugin rounds such inputs to 32 bits", remedy);
 }
 
 /// Refuses a state that the plugin would compute otherwise than it is written.
-void RandomOp::RefuseAltered(std::size_t index) const {
-  const auto altered = AlteredPart(*get_input_node_ptr(index));
+void RandomOp::RefuseAltered(int input) const {
+  const auto altered = AlteredPart(*get_input_node_ptr(static_cast<std::size_t>(input)));
   if (!altered.has_value()) return;
-  Refuse(op_, Input("state"), altered->given, altered->allowed,
+  Refuse(op_, Input(op_.input[input].name), altered->given, altered->allowed,
          "Make the whole state a model input, or the whole state a constant.");
 }
 
 void RandomOp::SetOutputs() {
-  ov::PartialShape values;
-  if (shape_.known) {
-    // The plugin would allocate it when it compiles the model.
-    ThrowIf(CheckMemory(op_, shape_.value, attributes_.output));
-    const std::int64_t* const d = shape_.value.dimension;
-    values = ov::PartialShape(std::vector<ov::Dimension>(d, d + shape_.value.rank));
-  } else {
-    // The plugin needs the rank.
-    const ov::PartialShape& length = get_input_partial_shape(at_.shape);
-    values = ov::PartialShape::dynamic(length.is_static() ? ov::Rank(length[0]) : ov::Rank::dynamic());
+  // The plugin would allocate it when it compiles the model.
+  if (arguments_.has_dimensions) ThrowIf(CheckMemory(op_, arguments_.dimensions, attributes_.output));
+  // It needs the rank at least.
+  ov::PartialShape values = ov::PartialShape::dynamic();
+  if (arguments_.output.rank != Known::kUnknownRank) {
+    const std::int64_t* const d = arguments_.output.dimension;  // unknown ones are -1 there as here
+    values = ov::PartialShape(std::vector<ov::Dimension>(d, d + arguments_.output.rank));
+  }
+  ov::element::Type type = OpenVinoType(attributes_.output);
+  // As the plugin's own operators say it from there on.
+  if (type == ov::element::boolean && is_narrowed_) type = ov::element::u8;
+  ov::PartialShape state{kStateWords};
+  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+    if (RoleOf(i) == Role::kState) state = get_input_partial_shape(static_cast<std::size_t>(i));
   }
   set_output_size(2);
-  set_output_type(0, OpenVinoType(attributes_.output), values);
-  set_output_type(1, ov::element::u32,
-                  Has(at_.state) ? get_input_partial_shape(at_.state) : ov::PartialShape{kStateWords});
+  set_output_type(0, type, values);
+  set_output_type(1, ov::element::u32, state);
 }
 
-Dimensions RandomOp::ReadShape(const ov::Tensor& tensor) const {
-  const ElementType type = ElementTypeOf(tensor.get_element_type());
-  const Elements elements(tensor);
-  const void* const data = elements.data();
-  const KnownShape shape(tensor.get_shape());
-  Known known = shape.WithType(type, data);
-  if (shape.rank() == 0 && IsInteger(type) && IntegerAt(type, data, 0) == 0) known = EmptyShape(type);
-  Dimensions dimensions;
-  ThrowIf(CheckShape(op_, known, attributes_.output, &dimensions));
-  return dimensions;
+/// Whether an input has been read before the run.
+bool RandomOp::IsKnown(int input) const {
+  return RoleOf(input) == Role::kShape ? arguments_.has_dimensions : arguments_.has_value[input];
 }
 
-State RandomOp::ReadState(const ov::Tensor& tensor) const {
-  const ElementType type = ElementTypeOf(tensor.get_element_type());
-  if (type != ElementType::kU32 && type != ElementType::kI32) RefuseArrival(op_, "state", type, ElementType::kU32);
-  const Elements elements(tensor);
-  State state{};
-  ThrowIf(CheckState(op_, KnownShape(tensor.get_shape()).WithType(ElementType::kU32, elements.data()), &state));
-  return state;
-}
-
-std::uint64_t RandomOp::ReadBound(const char* name, const ov::Tensor& tensor) const {
-  const ElementType declared = ElementTypeOf(attributes_.output), type = ElementTypeOf(tensor.get_element_type());
+/// What a tensor says, in the input's declared type.
+Known RandomOp::Read(int input, Reading* reading) const {
+  const DeclaredTypes types = TypesAt(input);
+  const ElementType type = reading->type;
+  const KnownShape& shape = reading->shape;
+  const void* data = reading->elements.data();
+  if (RoleOf(input) == Role::kShape) {
+    if (shape.rank() == 0 && IsInteger(type) && IntegerAt(type, data, 0) == 0) return EmptyShape(type);
+    return shape.WithType(type, data);
+  }
+  const ElementType declared = types.Has(type) ? type : types.type[0];
   const bool is_wider = type == ElementType::kF32 && (declared == ElementType::kF16 || declared == ElementType::kBF16);
   const bool is_narrower = type == ElementType::kI32 && declared == ElementType::kI64;
-  if (type != declared && !is_wider && !is_narrower) RefuseArrival(op_, name, type, declared);
-  const Elements elements(tensor);
-  const void* data = elements.data();
-  std::uint64_t converted = 0;
-  if (data != nullptr && is_wider) {
-    converted = ConvertFloat(ValueAt<std::uint32_t>(data), kF32Format, *FormatOf(declared));
-    data = &converted;
-  } else if (data != nullptr && is_narrower) {
-    converted = static_cast<std::uint64_t>(IntegerAt(type, data, 0));
-    data = &converted;
+  const bool is_signed = type == ElementType::kI32 && declared == ElementType::kU32;
+  if (type != declared && !is_wider && !is_narrower && !is_signed) {
+    RefuseArrival(op_, op_.input[input].name, type, types.Names());
   }
-  std::uint64_t bits = 0;
-  ThrowIf(CheckNumber(op_, name, KnownShape(tensor.get_shape()).WithType(declared, data), attributes_.output, &bits));
-  return bits;
+  if (data != nullptr && (is_wider || is_narrower)) {
+    // One number: what has many is of types that arrive as they are.
+    const std::uint64_t arrived = static_cast<std::uint64_t>(IntegerAt(ElementType::kI32, data, 0));
+    reading->converted =
+        is_wider ? ConvertFloat(arrived & 0xFFFFFFFF, kF32Format, *FormatOf(declared)) : arrived;
+    data = &reading->converted;
+  }
+  return shape.WithType(declared, data);
 }
 
 bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& inputs) const {
   const OutputType type = attributes_.output;
-  const bool has_state = at_.state < inputs.size();
-  State state{};
-  if (has_state) state = state_.known ? state_.value : ReadState(inputs[at_.state]);
-  Bounds bounds{};
-  if (at_.minval != Inputs::kNone) {
-    bounds.minval = minval_.known ? minval_.value : ReadBound("minval", inputs[at_.minval]);
-    bounds.maxval = maxval_.known ? maxval_.value : ReadBound("maxval", inputs[at_.maxval]);
-    if (!minval_.known || !maxval_.known) ThrowIf(CheckRange(op_, type, bounds));
+  Arguments arguments = arguments_;
+  std::optional<Reading> readings[kMaxInputs];
+  bool all_known = true;
+  const ov::Tensor* state = nullptr;
+  for (int i = 0; i < op_.inputs && static_cast<std::size_t>(i) < inputs.size(); ++i) {
+    const ov::Tensor& tensor = inputs[static_cast<std::size_t>(i)];
+    if (RoleOf(i) == Role::kState) state = &tensor;
+    if (IsKnown(i)) continue;
+    all_known = all_known && RoleOf(i) == Role::kState;
+    ThrowIf(CheckInput(op_, i, Read(i, &readings[i].emplace(tensor)), attributes_, &arguments));
   }
-  Dimensions read;
-  if (!shape_.known) read = ReadShape(inputs[at_.shape]);
-  const Dimensions& dimensions = shape_.known ? shape_.value : read;
-  const std::uint64_t elements = static_cast<std::uint64_t>(dimensions.elements);
+  if (!all_known) ThrowIf(CheckTogether(op_, attributes_, arguments));
+  const std::uint64_t elements = static_cast<std::uint64_t>(arguments.dimensions.elements);
 
-  SetShape(op_, dimensions, type, outputs[0]);
-  const Draw draw = UniformDraw(Derive(state, attributes_.global_seed, attributes_.op_seed), type, bounds, nullptr);
+  SetShape(op_, arguments.dimensions, type, outputs[0]);
+  const Draw draw = DrawOf(op_, attributes_, arguments, nullptr);
   if (!FillTensor(*ActiveKernels().kernels, draw, elements, outputs[0])) {
     Refuse(op_, std::string("output '") + op_.output[0].name + "'",
            std::string("to be written as ") + ElementTypeName(ElementTypeOf(outputs[0].get_element_type())) +
@@ -537,10 +452,10 @@ bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& input
 
   ov::Tensor& next = outputs[1];
   static const ov::Shape kSixWords{kStateWords};
-  const ov::Shape& next_shape = has_state ? inputs[at_.state].get_shape() : kSixWords;
+  const ov::Shape& next_shape = state != nullptr ? state->get_shape() : kSixWords;
   if (next.get_shape() != next_shape) next.set_shape(next_shape);
   std::uint32_t words[kStateWords];
-  StateToWords(Advance(state, WordsPerElement(type), elements), words);
+  StateToWords(Advance(arguments.state, WordsPerElement(draw), elements), words);
   if (IsContiguous(next)) {
     std::memcpy(next.data(), words, sizeof(words));
   } else {
@@ -549,16 +464,34 @@ bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& input
   return true;
 }
 
-RandomGenerator::RandomGenerator() : RandomOp(kRandomGenerator, {1, Inputs::kNone, Inputs::kNone, 0}) {}
+RandomGenerator::RandomGenerator() : RandomOp(kRandomGenerator) {}
 
 std::shared_ptr<ov::Node> RandomGenerator::clone_with_new_inputs(const ov::OutputVector& inputs) const {
   return CloneInto(std::make_shared<RandomGenerator>(), inputs);
 }
 
-RandomUniform::RandomUniform() : RandomOp(kRandomUniform, {0, 1, 2, 3}) {}
+RandomUniform::RandomUniform() : RandomOp(kRandomUniform) {}
 
 std::shared_ptr<ov::Node> RandomUniform::clone_with_new_inputs(const ov::OutputVector& inputs) const {
   return CloneInto(std::make_shared<RandomUniform>(), inputs);
+}
+
+RandomNormal::RandomNormal() : RandomOp(kRandomNormal) {}
+
+std::shared_ptr<ov::Node> RandomNormal::clone_with_new_inputs(const ov::OutputVector& inputs) const {
+  return CloneInto(std::make_shared<RandomNormal>(), inputs);
+}
+
+RandomBernoulli::RandomBernoulli() : RandomOp(kRandomBernoulli) {}
+
+std::shared_ptr<ov::Node> RandomBernoulli::clone_with_new_inputs(const ov::OutputVector& inputs) const {
+  return CloneInto(std::make_shared<RandomBernoulli>(), inputs);
+}
+
+RandomCategorical::RandomCategorical() : RandomOp(kRandomCategorical) {}
+
+std::shared_ptr<ov::Node> RandomCategorical::clone_with_new_inputs(const ov::OutputVector& inputs) const {
+  return CloneInto(std::make_shared<RandomCategorical>(), inputs);
 }
 
 }  // namespace onnx_philox

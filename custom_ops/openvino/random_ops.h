@@ -1,9 +1,8 @@
-// The operators as OpenVINO nodes. See kRandomGenerator and kRandomUniform (core/operators.h) for their inputs, outputs
-// and attributes; a node always has all outputs.
+// The operators as OpenVINO nodes. See kRandomGenerator and its like (core/operators.h) for their inputs, outputs and
+// attributes; a node always has all outputs.
 //
-// What a constant `state`, `minval` or `maxval` holds is kept in the node (see constants.h), and goes through IR as the
-// text attributes const_state, const_minval and const_maxval: decimal integers or hexadecimal floats, joined by ", ",
-// empty for other inputs. The operators written in Python read and write the same.
+// What a constant input other than `shape` holds is kept in the node (see captured.h), and goes through IR as a text
+// attribute, const_state for `state`. The operators written in Python read and write the same.
 //
 // A cached compiled model (CACHE_DIR) is IR as well, saved when the plugin has already changed the types of inputs. There,
 // and only there, a node has one attribute more, narrowed="true", and the declared types are not asked for again.
@@ -13,19 +12,11 @@
 #include <memory>
 #include <string>
 
+#include "captured.h"
 #include "openvino/op/op.hpp"
 #include "operators.h"
-#include "state.h"
 
 namespace onnx_philox {
-
-/// The exact value of a constant input.
-template <class T>
-struct Captured {
-  bool known = false;
-  T value{};
-  std::string text;  ///< as read from IR; turned into `value` once the output type is known
-};
 
 /// What the operators share.
 class RandomOp : public ov::op::Op {
@@ -43,45 +34,42 @@ class RandomOp : public ov::op::Op {
   bool can_constant_fold(const ov::OutputVector&) const override { return false; }
 
  protected:
-  /// Where an operator has its inputs; kNone for those it does not have.
-  struct Inputs {
-    static constexpr std::size_t kNone = ~std::size_t{0};
-    std::size_t shape, minval, maxval, state;
-  };
-
-  RandomOp(const Operator& op, Inputs at);
+  explicit RandomOp(const Operator& op);
 
   /// Copies what this node knows into a fresh one of the same class, with other inputs.
   std::shared_ptr<ov::Node> CloneInto(std::shared_ptr<RandomOp> clone, const ov::OutputVector& inputs) const;
 
  private:
-  bool Has(std::size_t index) const { return index < get_input_size(); }
-  bool HasNarrowedInput() const;
+  struct Reading;
+  struct CapturedInputs {
+    Captured of[kMaxInputs];
+  };
+
+  bool Has(int input) const { return static_cast<std::size_t>(input) < get_input_size(); }
+  Role RoleOf(int input) const { return op_.input[input].role; }
+  DeclaredTypes TypesAt(int input) const { return TypesOf(RoleOf(input), attributes_.output); }
+  ElementType ArrivedType(int input) const;
+  bool IsNarrowed() const;
   void CheckOwnAttributes();
-  void ReadTexts();
-  void ValidateShape(std::size_t index);
-  void ValidateState(std::size_t index);
-  void ValidateBound(const char* name, std::size_t index, Captured<std::uint64_t>* captured);
-  void RefuseNarrowed(const char* name, std::size_t index, const Captured<std::uint64_t>& captured) const;
-  void RefuseAltered(std::size_t index) const;
+  void ReadTexts(CapturedInputs* all) const;
+  void ValidateShape(int input, Arguments* arguments);
+  void ValidateCaptured(int input, Captured* captured, Arguments* arguments);
+  void KeepInFiles(int input, bool is_large);
+  void RefuseNarrowed(int input) const;
+  void RefuseAltered(int input) const;
   void SetOutputs();
-  Dimensions ReadShape(const ov::Tensor& tensor) const;
-  State ReadState(const ov::Tensor& tensor) const;
-  std::uint64_t ReadBound(const char* name, const ov::Tensor& tensor) const;
+  bool IsKnown(int input) const;
+  Known Read(int input, Reading* reading) const;
 
   const Operator& op_;
-  const Inputs at_;
 
-  std::string type_name_;  // the attribute `type` or `output_type`
-  std::int64_t global_seed_ = 0;
-  std::int64_t op_seed_ = 0;
+  GivenAttributes given_;  // texts and integers only
   Attributes attributes_;  // the same, checked
   bool attributes_checked_ = false;
 
-  Captured<State> state_;
-  Captured<std::uint64_t> minval_;  // bits of the output type
-  Captured<std::uint64_t> maxval_;
-  Captured<Dimensions> shape_;  // not in IR, where a constant `shape` is exact
+  CapturedInputs captured_;
+  Arguments arguments_;  // as far as they are known before a run; p and logits point into captured_
+  bool is_narrowed_ = false;
 
   // Inputs have been seen in their declared types: from now on the plugin may change them.
   bool is_validated_ = false;
@@ -100,6 +88,30 @@ class RandomUniform : public RandomOp {
  public:
   OPENVINO_OP("RandomUniform", "extension");
   RandomUniform();
+  std::shared_ptr<ov::Node> clone_with_new_inputs(const ov::OutputVector& inputs) const override;
+};
+
+/// Normal random values.
+class RandomNormal : public RandomOp {
+ public:
+  OPENVINO_OP("RandomNormal", "extension");
+  RandomNormal();
+  std::shared_ptr<ov::Node> clone_with_new_inputs(const ov::OutputVector& inputs) const override;
+};
+
+/// Booleans that are true with probability p.
+class RandomBernoulli : public RandomOp {
+ public:
+  OPENVINO_OP("RandomBernoulli", "extension");
+  RandomBernoulli();
+  std::shared_ptr<ov::Node> clone_with_new_inputs(const ov::OutputVector& inputs) const override;
+};
+
+/// Indices of classes, by their log-probabilities.
+class RandomCategorical : public RandomOp {
+ public:
+  OPENVINO_OP("RandomCategorical", "extension");
+  RandomCategorical();
   std::shared_ptr<ov::Node> clone_with_new_inputs(const ov::OutputVector& inputs) const override;
 };
 

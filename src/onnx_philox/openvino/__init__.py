@@ -21,10 +21,24 @@ from typing import Protocol
 
 from onnx_philox import _backends
 from onnx_philox.openvino import _native_backend, _python_backend
-from onnx_philox.openvino._factories import random_generator, random_uniform
+from onnx_philox.openvino._factories import (
+    random_bernoulli,
+    random_categorical,
+    random_generator,
+    random_normal,
+    random_uniform,
+)
 from onnx_philox.openvino._native_backend import library_path
 
-__all__ = ["library_path", "random_generator", "random_uniform", "register"]
+__all__ = [
+    "library_path",
+    "random_bernoulli",
+    "random_categorical",
+    "random_generator",
+    "random_normal",
+    "random_uniform",
+    "register",
+]
 
 
 class _CoreBackend(_backends.Backend, Protocol):

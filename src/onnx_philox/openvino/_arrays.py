@@ -11,14 +11,17 @@ import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
 
-from onnx_philox._element_types import BF16, BY_NAME, ElementType
+from onnx_philox._element_types import BF16, BOOL, BY_NAME, ElementType
+
+_BOOLEAN = "boolean"
 
 
 def element_type(type_: ov.Type) -> ElementType | np.dtype[Any] | None:
     """An OpenVINO type as ours; None if it is dynamic."""
     if type_.is_dynamic():
         return None
-    known = BY_NAME.get(type_.to_string())
+    name = type_.to_string()
+    known = BOOL if name == _BOOLEAN else BY_NAME.get(name)
     return known if known is not None else np.dtype(type_.to_dtype())
 
 
@@ -30,7 +33,7 @@ def name(type_: ov.Type) -> str:
 
 def openvino_type(type_: ElementType) -> ov.Type:
     """Our type as OpenVINO's."""
-    return getattr(ov.Type, type_.name)
+    return getattr(ov.Type, _BOOLEAN if type_ is BOOL else type_.name)
 
 
 def memory(tensor: ov.Tensor | ov.op.Constant) -> NDArray[Any]:

@@ -7,6 +7,7 @@ own, taken while the constant still has its declared type, and written to IR wit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import ml_dtypes
@@ -14,11 +15,12 @@ import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
 
-from onnx_philox._element_types import ElementType
+from onnx_philox._element_types import BY_DTYPE, BY_NAME, ElementType
 from onnx_philox.openvino import _arrays
 
-# Only small tensors feed a state, a bound or a shape; larger constants are weights.
-_MAX_ELEMENTS = 4096
+MAX_ELEMENTS = 4096
+"""Only small tensors feed a state, a bound or a shape; larger constants are weights."""
+
 _INT32 = np.iinfo(np.int32)
 
 # What these make of uint32 data is right though the plugin computes it as int32: they move bits,
@@ -37,17 +39,25 @@ _MERGING = {
 _NEVER_CONSTANT = {"ReadValue", "RandomUniform", "Multinomial", "If", "Loop", "TensorIterator"}
 
 
-def to_text(array: NDArray[Any]) -> str:
-    """The elements, exactly: integers in decimal, floats in hexadecimal."""
+def to_text(array: NDArray[Any], types: Sequence[ElementType]) -> str:
+    """The elements, exactly: integers in decimal, floats in hexadecimal.
+
+    Where the input has one of several types, that comes first: "f64: 0x1.8p-1".
+    """
+    elements = array.reshape(-1)
     if np.issubdtype(array.dtype, np.integer):
-        return ", ".join(str(x) for x in array.reshape(-1).tolist())
-    return ", ".join(float(x).hex() for x in array.reshape(-1))
+        numbers = ", ".join(str(x) for x in elements.tolist())
+    else:
+        numbers = ", ".join(float(x).hex() for x in elements)
+    return numbers if len(types) == 1 else f"{BY_DTYPE[array.dtype].name}: {numbers}"
 
 
-def from_text(text: str, type_: ElementType, shape: tuple[int, ...]) -> NDArray[Any]:
-    """What `to_text` wrote."""
+def from_text(text: str, types: Sequence[ElementType]) -> NDArray[Any]:
+    """What `to_text` wrote, of rank 1."""
+    name, _, numbers = text.rpartition(": ")
+    type_ = BY_NAME[name] if name else types[0]
     parse = float.fromhex if type_.is_float else int
-    return np.array([parse(x) for x in text.split(",")], type_.dtype).reshape(shape)
+    return np.array([parse(x) for x in numbers.split(",") if x], type_.dtype)
 
 
 def value_of(output: ov.Output) -> NDArray[Any] | None:
@@ -67,7 +77,7 @@ def _compute(output: ov.Output, seen: dict[Any, NDArray[Any] | None]) -> NDArray
     if not output.get_partial_shape().is_static or output.get_element_type().is_dynamic():
         return None
     shape = tuple(output.get_shape())
-    if np.prod(shape, dtype=np.float64) > _MAX_ELEMENTS:
+    if np.prod(shape, dtype=np.float64) > MAX_ELEMENTS:
         return None
     if node.get_type_name() == "Constant":
         return _arrays.memory(node).copy()
@@ -101,8 +111,9 @@ def _may_vary(node: ov.Node) -> bool:
 
 def agree(kept: NDArray[Any], arrived: NDArray[Any]) -> bool:
     """Whether `arrived` is what the plugin, or saving in f16, may have made of a constant."""
-    if kept.shape != arrived.shape:
+    if kept.size != arrived.size:
         return False
+    arrived = arrived.reshape(-1)
     if np.issubdtype(kept.dtype, np.integer):
         clamped = np.clip(kept, _INT32.min, _INT32.max) if kept.size else kept
         same = (arrived == clamped) | (arrived == kept.astype(np.int32))

@@ -10,12 +10,19 @@ import openvino as ov
 from openvino.utils.node_factory import NodeFactory
 
 from onnx_philox import _checks
-from onnx_philox._arguments import number_array, shape_array
+from onnx_philox._arguments import number_array, probability_array, shape_array
 from onnx_philox._element_types import ElementType
-from onnx_philox._operators import RANDOM_GENERATOR, RANDOM_UNIFORM, Operator
+from onnx_philox._operators import (
+    RANDOM_BERNOULLI,
+    RANDOM_CATEGORICAL,
+    RANDOM_GENERATOR,
+    RANDOM_NORMAL,
+    RANDOM_UNIFORM,
+    Operator,
+)
 from onnx_philox._state import PhiloxState
 from onnx_philox.openvino import _arrays, _native_backend
-from onnx_philox.openvino._python_ops import OPS
+from onnx_philox.openvino._python_ops import OPS, with_wide_shape
 
 
 def random_generator(
@@ -87,12 +94,139 @@ def random_uniform(
     values = _checks.output_type(op, complete)
     inputs = [
         _shape(op, shape),
-        _bound(op, "minval", minval, values),
-        _bound(op, "maxval", maxval, values),
+        _number(op, "minval", minval, values),
+        _number(op, "maxval", maxval, values),
+        *_optional_state(state),
     ]
-    if state is not None:
-        inputs.append(_state(state))
     return _make(op, inputs, complete, name)
+
+
+def random_normal(
+    shape: Any,
+    mean: Any,
+    scale: Any,
+    output_type: str,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    state: Any = None,
+    *,
+    name: str | None = None,
+) -> ov.Node:
+    """Makes a node that draws normal values.
+
+    Args:
+        shape: A node or output of type i64 or i32, 1-D; or a sequence of ints.
+        mean: A node or output of the output's type, or a finite number. It must be a constant if
+            the type is f64.
+        scale: Likewise.
+        output_type: One of f16, bf16, f32, f64.
+        global_seed: 0 to 2^63-1.
+        op_seed: 0 to 2^63-1.
+        state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others
+            1, rank 1 to 8. Without it one of the seeds must not be 0.
+        name: The node's friendly name.
+
+    Returns:
+        A node with the outputs values and next state (u32).
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range, or neither seed nor state.
+    """
+    op = RANDOM_NORMAL
+    attributes = {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed}
+    complete = _checks.check_attributes(op, attributes)
+    values = _checks.output_type(op, complete)
+    inputs = [
+        _shape(op, shape),
+        _number(op, "mean", mean, values),
+        _number(op, "scale", scale, values),
+        *_optional_state(state),
+    ]
+    return _make(op, inputs, complete, name)
+
+
+def random_bernoulli(
+    shape: Any,
+    p: Any,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    state: Any = None,
+    *,
+    name: str | None = None,
+) -> ov.Node:
+    """Makes a node that draws booleans, true with probability p.
+
+    Args:
+        shape: A node or output of type i64 or i32, 1-D; or a sequence of ints.
+        p: A node or output of type f32 or f64, a number (which is f32), or a NumPy number or
+            array; in [0, 1], one element or one for each. f64 must be a constant of at most 4096
+            elements.
+        global_seed: 0 to 2^63-1.
+        op_seed: 0 to 2^63-1.
+        state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others
+            1, rank 1 to 8. Without it one of the seeds must not be 0.
+        name: The node's friendly name.
+
+    Returns:
+        A node with the outputs values (boolean) and next state (u32).
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range, or neither seed nor state.
+    """
+    op = RANDOM_BERNOULLI
+    attributes = {"global_seed": global_seed, "op_seed": op_seed}
+    complete = _checks.check_attributes(op, attributes)
+    probabilities = _output(p) or _arrays.constant(probability_array(op, p)).output(0)
+    inputs = [_shape(op, shape), probabilities, *_optional_state(state)]
+    return _make(op, inputs, complete, name)
+
+
+def random_categorical(
+    logits: Any,
+    sample_size: int = 1,
+    output_type: str = "i32",
+    global_seed: int = 0,
+    op_seed: int = 0,
+    state: Any = None,
+    *,
+    name: str | None = None,
+) -> ov.Node:
+    """Makes a node that draws indices of classes, by unnormalised log-probabilities.
+
+    Args:
+        logits: A node or output of type f16, f32 or f64, or an array, [batch, classes]. f64 must
+            be a constant of at most 4096 elements.
+        sample_size: How many samples of each row, 1 or more.
+        output_type: i32 or i64.
+        global_seed: 0 to 2^63-1.
+        op_seed: 0 to 2^63-1.
+        state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others
+            1, rank 1 to 8. Without it one of the seeds must not be 0.
+        name: The node's friendly name.
+
+    Returns:
+        A node with the outputs values [batch, sample_size] and next state (u32).
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range, or neither seed nor state.
+    """
+    op = RANDOM_CATEGORICAL
+    attributes = {
+        "sample_size": sample_size,
+        "output_type": output_type,
+        "global_seed": global_seed,
+        "op_seed": op_seed,
+    }
+    complete = _checks.check_attributes(op, attributes)
+    rows = _output(logits) or _arrays.constant(np.asarray(logits)).output(0)
+    return _make(op, [rows, *_optional_state(state)], complete, name)
+
+
+def _optional_state(state: Any) -> list[ov.Output]:
+    return [] if state is None else [_state(state)]
 
 
 def _state(state: Any) -> ov.Output:
@@ -109,8 +243,8 @@ def _shape(op: Operator, shape: Any) -> ov.Output:
     return _arrays.constant(array).output(0)
 
 
-def _bound(op: Operator, name: str, bound: Any, values: ElementType) -> ov.Output:
-    return _output(bound) or _arrays.constant(number_array(op, name, bound, values)).output(0)
+def _number(op: Operator, name: str, given: Any, values: ElementType) -> ov.Output:
+    return _output(given) or _arrays.constant(number_array(op, name, given, values)).output(0)
 
 
 def _output(value: Any) -> ov.Output | None:
@@ -124,6 +258,7 @@ def _make(
     op: Operator, inputs: list[ov.Output], attributes: dict[str, Any], name: str | None
 ) -> ov.Node:
     """A node of the native extension where it can be used, else of the Python one."""
+    inputs = with_wide_shape(op, inputs)
     if _native_backend.unavailable() is None:
         try:
             node = _native_factory().create(op.name, inputs, attributes)

@@ -7,7 +7,7 @@ from openvino.frontend import NodeContext
 from openvino.frontend.onnx import ConversionExtension
 
 from onnx_philox._operators import DOMAIN, Operator
-from onnx_philox.openvino._python_ops import OPS, RandomOp
+from onnx_philox.openvino._python_ops import OPS, RandomOp, with_wide_shape
 
 
 def unavailable() -> str | None:
@@ -30,6 +30,7 @@ def _conversion(op_class: type[RandomOp]) -> ConversionExtension:
         # An optional input that is left out arrives as a node of this type.
         while inputs and inputs[-1].get_node().get_type_name() == "NullNode":
             inputs.pop()
+        inputs = with_wide_shape(op, inputs)
         return list(op_class(inputs, **_attributes(op, node)).outputs())
 
     return ConversionExtension(op.name, DOMAIN, convert)

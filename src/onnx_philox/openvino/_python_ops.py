@@ -1,8 +1,8 @@
 """The operators as `openvino.Op` subclasses.
 
 Inputs and attributes are those of the declaration; every operator has all its outputs. What a
-constant `state`, `minval` or `maxval` holds is captured in the attributes `const_state`,
-`const_minval` and `const_maxval` (see `_constants`); they are empty for other inputs.
+constant input other than `shape` holds is captured in an attribute, `const_state` for `state`
+(see `_constants`); it is empty for other inputs.
 """
 
 from __future__ import annotations
@@ -12,13 +12,28 @@ from typing import Any
 import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
+from openvino import opset8
 
 from onnx_philox import _calls, _checks, _subnormals
 from onnx_philox._checks import Known
-from onnx_philox._element_types import BF16, F16, F32, F64, I32, I64, U32, ElementType
+from onnx_philox._element_types import (
+    BF16,
+    BOOL,
+    BY_DTYPE,
+    F16,
+    F32,
+    F64,
+    I32,
+    I64,
+    U32,
+    ElementType,
+)
 from onnx_philox._native_core import fastest_fill
 from onnx_philox._operators import (
+    RANDOM_BERNOULLI,
+    RANDOM_CATEGORICAL,
     RANDOM_GENERATOR,
+    RANDOM_NORMAL,
     RANDOM_UNIFORM,
     STATE_WORDS,
     Input,
@@ -39,8 +54,16 @@ _ARRIVES_AS: dict[ElementType, tuple[ElementType, ...]] = {
 }
 # The types that it narrows: only constants, which are captured, come through exactly.
 _CONSTANT_ONLY = (I64, F64)
-_CAPTURED_ROLES = (Role.STATE, Role.BOUND)
+_SMALL_CONSTANT = f"a constant of at most {_constants.MAX_ELEMENTS} elements"
 _NARROWED = "narrowed"
+# OpenVINO's own mark, by which it keeps constants from being saved in f16.
+_PRECISION_SENSITIVE = "precision_sensitive_0"
+_CONSTANT_ONLY_RULES = {
+    Role.BOUND: ("a constant", "Make {} a constant, or draw in [0, 1) and scale in the graph."),
+    Role.MOMENT: ("a constant", "Make {} a constant, or scale in the graph."),
+    Role.PROBABILITY: (_SMALL_CONSTANT, "Cast {} to f32."),
+    Role.LOGITS: (_SMALL_CONSTANT, "Cast {} to f32."),
+}
 # A constant shape reaches a Python operator through 32 bits.
 _MAX_DIMENSION = 2**31 - 1
 
@@ -60,7 +83,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 a.name: a.type() if a.default is None else a.default
                 for a in self.operator.attributes
             },
-            **{_captured(i): "" for i in self.operator.inputs if i.role in _CAPTURED_ROLES},
+            **{_captured(i): "" for i in self.operator.inputs if i.role is not Role.SHAPE},
             # In a model that the plugin has exported or cached, the inputs are as it changed them.
             _NARROWED: "",
             **attributes,
@@ -101,12 +124,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         values = _checks.output_type(op, attributes)
         for declared in op.inputs:
             self._check_arrival(declared, values, sources.get(declared.name))
+        self._attributes[_NARROWED] = "true" * self._is_narrowed(values, sources)
         self._is_validated = True
-        self._attributes[_NARROWED] = "true" * any(
-            source.get_element_type() != _arrays.openvino_type((i.types or (values,))[0])
-            for i in op.inputs
-            if i.role in _CAPTURED_ROLES and (source := sources.get(i.name)) is not None
-        )
         self._set_outputs(op, values, sources)
 
     @_subnormals.kept()
@@ -138,7 +157,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         values = _checks.output_type(
             self.operator, _checks.check_attributes(self.operator, self._own_attributes())
         )
-        types = declared.types or (values,)
+        types = _types(declared, values)
         arrived = _arrays.element_type(source.get_element_type())
         partial = source.get_partial_shape()
         shape = None
@@ -147,37 +166,65 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         if declared.role is Role.SHAPE:
             value = _shape_value(source)
             return Known(arrived, shape) if value is None else Known(arrived, value.shape, value)
-        value = self._capture(declared, types[0], source)
+        value = self._capture(declared, types, source)
         if value is not None:
-            return Known(types[0], shape, value)
-        is_validated = self._is_validated or self._attributes[_NARROWED]
-        if is_validated and arrived in _narrowings(types[0]):
+            return Known(BY_DTYPE[value.dtype], shape, value)
+        if arrived not in types and self._may_be_narrowed and arrived in _narrowings(types[0]):
             arrived = types[0]
         return Known(arrived, shape)
 
+    @property
+    def _may_be_narrowed(self) -> bool:
+        """Whether the plugin may have changed inputs since they were checked."""
+        return self._is_validated or bool(self._attributes[_NARROWED])
+
+    def _is_narrowed(self, values: ElementType, sources: dict[str, ov.Output]) -> bool:
+        """Whether an input no longer has a type that it can be declared with."""
+        for declared in self.operator.inputs:
+            source = sources.get(declared.name)
+            arrived = None if source is None else _arrays.element_type(source.get_element_type())
+            if arrived not in (None, *_types(declared, values)):
+                return True
+            # See `with_wide_shape`.
+            was_wide = self._may_be_narrowed and values is BOOL
+            if declared.role is Role.SHAPE and was_wide and arrived is I32:
+                return True
+        return False
+
     def _capture(
-        self, declared: Input, type_: ElementType, source: ov.Output
+        self, declared: Input, types: tuple[ElementType, ...], source: ov.Output
     ) -> NDArray[Any] | None:
         """The exact value of a constant input, kept as an attribute; None for other inputs."""
         name = _captured(declared)
         value = _constants.value_of(source)
+        self._keep_in_files(declared, is_large=value is None, source=source)
         if value is None:
             self._attributes[name] = ""
             return None
+        arrived = _arrays.element_type(source.get_element_type())
         text = str(self._attributes[name])
         if text:
-            kept = _constants.from_text(text, type_, value.shape)
+            kept = _constants.from_text(text, types)
             is_direct = source.get_node().get_type_name() == "Constant"
-            is_declared = source.get_element_type() == _arrays.openvino_type(type_)
+            is_declared = arrived is BY_DTYPE[kept.dtype]
             # A constant of the declared type is right as it is; any other may be what the plugin
             # or saving in f16 has made of the one that was captured.
             if not (is_direct and is_declared) and _constants.agree(kept, value):
-                return kept
-        if source.get_element_type() != _arrays.openvino_type(type_):
+                return kept.reshape(value.shape)
+        if arrived not in types:
             self._attributes[name] = ""
             return None
-        self._attributes[name] = _constants.to_text(value)
+        self._attributes[name] = _constants.to_text(value, types)
         return value
+
+    def _keep_in_files(self, declared: Input, *, is_large: bool, source: ov.Output) -> None:
+        """Keeps a constant that is too large to be captured from being saved in f16."""
+        info = self.input(self.operator.inputs.index(declared)).get_rt_info()
+        if is_large and source.get_node().get_type_name() == "Constant":
+            info[_PRECISION_SENSITIVE] = ""
+        elif _PRECISION_SENSITIVE in info:
+            # Of anything else the mark would reach the weights of all that comes before it.
+            del info[_PRECISION_SENSITIVE]
 
     def _check_arrival(
         self, declared: Input, values: ElementType, source: ov.Output | None
@@ -186,13 +233,17 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         if source is None or declared.role is Role.SHAPE or self._attributes[_captured(declared)]:
             return
         what = f"input {declared.name!r}"
-        if declared.role is Role.BOUND and values in _CONSTANT_ONLY:
+        arrived = _arrays.element_type(source.get_element_type())
+        types = _types(declared, values)
+        type_ = arrived if arrived in types else types[0]
+        if type_ in _CONSTANT_ONLY:
+            allowed, remedy = _CONSTANT_ONLY_RULES[declared.role]
             _checks.refuse(
                 self.operator,
                 what,
-                f"not constant, of type {values.name}",
-                "a constant in OpenVINO, whose CPU plugin rounds such inputs to 32 bits",
-                f"Make {declared.name} a constant, or draw in [0, 1) and scale in the graph.",
+                f"not constant, of type {type_.name}",
+                f"{allowed} in OpenVINO, whose CPU plugin rounds such inputs to 32 bits",
+                remedy.format(declared.name),
             )
         altered = _constants.altered_part(source) if declared.role is Role.STATE else None
         if altered is not None:
@@ -210,14 +261,23 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 )
             else:
                 shape = self._values_shape(op, values, sources)
-            type_ = U32 if output.is_state else values
-            self.set_output_type(index, _arrays.openvino_type(type_), shape)
+            type_ = _arrays.openvino_type(U32 if output.is_state else values)
+            if type_ == ov.Type.boolean and self._attributes[_NARROWED]:
+                # As the plugin's own operators say it from there on.
+                type_ = ov.Type.u8
+            self.set_output_type(index, type_, shape)
 
     def _values_shape(
         self, op: Operator, values: ElementType, sources: dict[str, ov.Output]
     ) -> ov.PartialShape:
-        source = next(sources[i.name] for i in op.inputs if i.role is Role.SHAPE)
-        value = _shape_value(source)
+        if not op.has_shape:
+            partial = sources["logits"].get_partial_shape()
+            batch = ov.Dimension() if partial.rank.is_dynamic else partial[0]
+            samples = int(self._attributes["sample_size"])
+            if batch.is_static:
+                _checks.check_memory(op, [batch.get_length(), samples], values, copies=2)
+            return ov.PartialShape([batch, ov.Dimension(samples)])
+        value = _shape_value(sources["shape"])
         if value is not None:
             dimensions = value.tolist()
             if max(dimensions, default=0) > _MAX_DIMENSION:
@@ -227,27 +287,28 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             # The plugin would allocate it when it compiles the model.
             _checks.check_memory(op, dimensions, values, copies=2)
             return ov.PartialShape(dimensions)
-        partial = source.get_partial_shape()
+        partial = sources["shape"].get_partial_shape()
         if partial.is_static:
             # The plugin needs the rank.
             return ov.PartialShape([-1] * partial.to_shape()[0])
         return ov.PartialShape.dynamic()
 
     def _input_array(self, declared: Input, tensor: ov.Tensor, values: ElementType) -> NDArray[Any]:
-        type_ = declared.types[0] if declared.types else values
         if declared.role is Role.SHAPE:
             return _as_dimensions(_arrays.memory(tensor))
+        types = _types(declared, values)
         kept = str(self._attributes[_captured(declared)])
         if kept:
-            return _constants.from_text(kept, type_, tuple(tensor.get_shape()))
+            return _constants.from_text(kept, types).reshape(tuple(tensor.get_shape()))
         arrived = _arrays.element_type(tensor.get_element_type())
-        if arrived not in _ARRIVES_AS[type_]:
+        type_ = next((t for t in types if arrived in _ARRIVES_AS[t]), None)
+        if type_ is None:
             name = getattr(arrived, "name", arrived)
             _checks.refuse(
                 self.operator,
                 f"input {declared.name!r}",
                 f"handed over as {name} by the device",
-                f"{type_.name}, unchanged",
+                f"{' or '.join(t.name for t in types)}, unchanged",
                 "Make it a constant, or compile with the inference precision f32.",
             )
         array = _arrays.memory(tensor)
@@ -266,7 +327,48 @@ class RandomUniform(RandomOp):
     operator = RANDOM_UNIFORM
 
 
-OPS: dict[str, type[RandomOp]] = {c.operator.name: c for c in (RandomGenerator, RandomUniform)}
+class RandomNormal(RandomOp):
+    """Normal random values."""
+
+    operator = RANDOM_NORMAL
+
+
+class RandomBernoulli(RandomOp):
+    """Booleans that are true with probability p."""
+
+    operator = RANDOM_BERNOULLI
+
+
+class RandomCategorical(RandomOp):
+    """Indices of classes, by their log-probabilities."""
+
+    operator = RANDOM_CATEGORICAL
+
+
+OPS: dict[str, type[RandomOp]] = {
+    c.operator.name: c
+    for c in (RandomGenerator, RandomUniform, RandomNormal, RandomBernoulli, RandomCategorical)
+}
+
+
+def with_wide_shape(op: Operator, inputs: list[ov.Output]) -> list[ov.Output]:
+    """The inputs of a new node, whose `shape` is i64 if its values are bool.
+
+    The plugin makes i64 i32 and boolean u8, but the latter only in operators that it knows: after
+    that, LogicalNot and Select would refuse our booleans. So our operator says u8 as soon as it
+    sees an i64 that has become i32.
+    """
+    wide = list(inputs)
+    for index, (declared, source) in enumerate(zip(op.inputs, inputs, strict=False)):
+        is_narrow = declared.role is Role.SHAPE and source.get_element_type() == ov.Type.i32
+        if is_narrow and op.outputs[0].type is BOOL:
+            wide[index] = opset8.convert(source, "i64").output(0)
+    return wide
+
+
+def _types(declared: Input, values: ElementType) -> tuple[ElementType, ...]:
+    """The types that an input can be declared with."""
+    return declared.types or (values,)
 
 
 def _captured(declared: Input) -> str:

@@ -1,0 +1,54 @@
+// The exact value of a constant input, kept by the node (see constants.h), and its text in IR.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "operators.h"
+
+namespace onnx_philox {
+
+/// The types that an input can be declared with, the usual one first.
+struct DeclaredTypes {
+  int count;
+  ElementType type[3];
+
+  bool Has(ElementType wanted) const;
+  /// "f32 or f64"
+  std::string Names() const;
+};
+
+DeclaredTypes TypesOf(Role role, OutputType output);
+
+/// The exact value of a constant input. Copies share the memory.
+struct Captured {
+  ElementType type = ElementType::kUnknown;  ///< the one it was declared with; kUnknown: the input is no constant
+  std::shared_ptr<const std::vector<unsigned char>> bytes;
+  std::string text;  ///< as read from IR; turned into a value once the output type is known
+
+  bool known() const { return type != ElementType::kUnknown; }
+  const void* data() const { return bytes != nullptr && !bytes->empty() ? bytes->data() : nullptr; }
+  std::uint64_t elements() const;
+};
+
+Captured Capture(ElementType type, const void* data, std::uint64_t elements);
+
+/// Decimal integers or hexadecimal floats joined by ", "; where there are several types, that of the value is before
+/// them: "f64: 0x1.8p-1". Empty for an input that is no constant.
+std::string ToText(const Captured& captured, const DeclaredTypes& types);
+
+/// What ToText wrote; false if it is not that.
+bool FromText(const std::string& text, const DeclaredTypes& types, Captured* captured);
+
+/// Whether the plugin may have made an input of type `arrived` of a declared one.
+bool IsNarrowing(ElementType declared, ElementType arrived);
+
+/// Whether constants that arrived, as many as were captured, are what the plugin, or saving in f16, may have made of those.
+bool MayHaveBecome(const Captured& captured, ElementType arrived, const void* data);
+
+/// An element of i32, i64 or u32. A constant that lies in a file need not be aligned.
+std::int64_t IntegerAt(ElementType type, const void* data, std::uint64_t i);
+
+}  // namespace onnx_philox
