@@ -213,6 +213,35 @@ def test_generate_fills_bits_and_unit_floats_by_default() -> None:
         assert_same_bits(values, expected)
 
 
+@pytest.mark.parametrize("output_type", ["f16", "bf16", "f32", "f64"])
+def test_generate_fills_normals(output_type: str) -> None:
+    for moments, mean, scale in (
+        ({"mean": 3, "scale": 2}, 3, 2),
+        ({"scale": 0.5}, 0, 0.5),
+        ({"mean": -1.5}, -1.5, 1),
+    ):
+        for shape in ((), (0,), (7, 3), (1001,)):
+            out = np.empty(shape, BY_NAME[output_type].dtype)
+            after = generate(STATE, out=out, **moments)
+            expected, next_state = reference.random_normal(
+                list(shape), mean, scale, output_type, state=STATE.to_array()
+            )
+            assert_same_bits(out, expected)
+            assert after == PhiloxState.from_array(next_state)
+
+
+def test_generate_fills_booleans() -> None:
+    for shape in ((), (1,), (7, 3), (1001,)):
+        for p in (0.3, np.float64(0.3), np.full(shape, 0.3), np.full(shape, 0.3, np.float32)):
+            out = np.empty(shape, bool)
+            after = generate(STATE, out=out, p=p)
+            expected, next_state = reference.random_bernoulli(
+                list(shape), p, state=STATE.to_array()
+            )
+            assert_same_bits(out, expected)
+            assert after == PhiloxState.from_array(next_state)
+
+
 @pytest.mark.parametrize("offset", range(9))
 def test_generate_writes_the_array_and_nothing_beside_it(offset: int) -> None:
     for length in (0, 1, 5, 63, 64, 65, 1000, 4099):
@@ -256,11 +285,25 @@ def test_threads_fill_parts_of_one_array() -> None:
         (np.empty(4, np.int8), {}, TypeError, "generate: out is int8; allowed: an array of uint32"),
         ([1, 2], {}, TypeError, "out is list"),
         (np.empty((4, 4), np.uint32).T[:2], {}, ValueError, "out is not contiguous"),
-        (np.empty(4, np.uint32), {"minval": 0}, ValueError, "a bound is given"),
+        (np.empty(4, np.uint32), {"minval": 0}, ValueError, "for an array of uint32: none"),
         (np.empty(4, np.int32), {}, ValueError, "a bound is missing"),
         (np.empty(4, np.int64), {"minval": 3, "maxval": 3}, ValueError, "minval < maxval"),
         (np.empty(4, np.float32), {"maxval": np.nan}, ValueError, "a finite number"),
         (np.empty(4, np.float32), {"minval": 2}, ValueError, "minval <= maxval"),
+        (np.empty(4, np.int32), {"mean": 2}, ValueError, "said by mean; allowed: for an array of"),
+        (
+            np.empty(4, np.float32),
+            {"minval": 0, "scale": 2},
+            ValueError,
+            "said by minval and scale; allowed: for an array of float32: minval and maxval or mean",
+        ),
+        (np.empty(4, np.float32), {"p": 0.5}, ValueError, "said by p"),
+        (np.empty(4, np.float32), {"scale": np.inf}, ValueError, "Pass a finite scale"),
+        (np.empty(4, np.float16), {"mean": np.float32([1])}, TypeError, "'mean' is f32"),
+        (np.empty(4, bool), {}, ValueError, "p is missing; allowed: a probability"),
+        (np.empty(4, bool), {"p": 2}, ValueError, "'p' is 2.0; allowed: 0 to 1"),
+        (np.empty(4, bool), {"p": np.int32(1)}, TypeError, "'p' is i32; allowed: f32 or f64"),
+        (np.empty(4, bool), {"p": np.zeros((2, 2))}, ValueError, "the output's shape [4]"),
     ],
 )
 def test_generate_refuses(out, bounds: dict, error: type[Exception], text: str) -> None:

@@ -17,6 +17,11 @@ class Bernoulli:
 
     p: Values
 
+    @classmethod
+    def of(cls, p: Values) -> Bernoulli:
+        """Of probabilities as the operator takes them: one element is one for all values."""
+        return cls(p.reshape(() if p.shape in ((), (1,)) else -1))
+
     def words(self, values: ElementType, elements: int) -> int:  # noqa: ARG002
         """How many words of the generator these elements take, by the type of `p`."""
         return elements * _uniform.words_per_uniform(BY_DTYPE[self.p.dtype])

@@ -113,8 +113,7 @@ def random_bernoulli(
         "state": None if state is None else Known.array(state),
     }
     attributes = _checks.check_node(op, inputs, given)
-    # One element is one for all values, also where the output has just one.
-    bernoulli = Bernoulli(p.reshape(() if p.shape in ((), (1,)) else -1))
+    bernoulli = Bernoulli.of(p)
     return _draw(op, fill, state, dimensions.tolist(), attributes, BOOL, bernoulli, copies)
 
 

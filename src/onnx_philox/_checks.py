@@ -25,6 +25,7 @@ from onnx_philox._operators import (
     MAX_RANK,
     OPSET_VERSION,
     OUTPUT_TYPE,
+    PROBABILITY_TYPES,
     SEEDS,
     Attribute,
     Input,
@@ -125,11 +126,39 @@ def check_bounds(
 ) -> None:
     """Checks bounds that are given as arrays, by the rules for the inputs of a node."""
     for name, bound in bounds.items():
-        what, known = f"input {name!r}", Known.array(bound)
-        if known.type is not values:
-            refuse(op, what, known.type_name, values.name, f"Cast it to {values.name}.", TypeError)
-        _check_bound(op, what, known)
+        known = Known.array(bound)
+        _check_type(op, f"input {name!r}", known, (values,), values.name)
+        _check_finite(op, f"input {name!r}", known, "bound")
     _check_range(op, Known.array(bounds["minval"]), Known.array(bounds["maxval"]))
+
+
+def check_moments(
+    op: Operator | str, moments: Mapping[str, NDArray[Any]], values: ElementType
+) -> None:
+    """Checks mean and scale in the same way."""
+    for name, moment in moments.items():
+        known = Known.array(moment)
+        _check_type(op, f"input {name!r}", known, (values,), values.name)
+        _check_finite(op, f"input {name!r}", known, name)
+
+
+def check_probability(op: Operator | str, p: NDArray[Any], shape: tuple[int, ...]) -> None:
+    """Checks probabilities for an output of that shape in the same way."""
+    known, output = Known.array(p), Known.array(np.array(shape, np.int64))
+    _check_type(op, "input 'p'", known, PROBABILITY_TYPES)
+    _check_probability(op, "input 'p'", known, output)
+
+
+def _check_type(
+    op: Operator | str,
+    what: str,
+    known: Known,
+    types: Sequence[ElementType],
+    allowed: str | None = None,
+) -> None:
+    if known.type is not None and known.type not in types:
+        allowed = allowed or " or ".join(t.name for t in types)
+        refuse(op, what, known.type_name, allowed, f"Cast it to {types[0].name}.", TypeError)
 
 
 def output_type(op: Operator, attributes: Mapping[str, Any]) -> ElementType:
@@ -189,17 +218,15 @@ def _check_input(
     assert known is not None
     types = declared.types or (output_type(op, attributes),)
     what = f"input {declared.name!r}"
-    if known.type is not None and known.type not in types:
-        names = " or ".join(t.name for t in types)
-        rule = names if declared.types else f"{names}, as {OUTPUT_TYPE} says"
-        refuse(op, what, known.type_name, rule, f"Cast it to {types[0].name}.", TypeError)
+    rule = None if declared.types else f"{types[0].name}, as {OUTPUT_TYPE} says"
+    _check_type(op, what, known, types, rule)
     match declared.role:
         case Role.STATE:
             _check_state(op, what, known)
         case Role.SHAPE:
             _check_shape(op, what, known, output_type(op, attributes))
         case Role.BOUND:
-            _check_bound(op, what, known)
+            _check_finite(op, what, known, "bound")
         case Role.MOMENT:
             _check_finite(op, what, known, declared.name)
         case Role.PROBABILITY:
@@ -281,10 +308,6 @@ def _available_memory() -> int | None:
         return None
 
 
-def _check_bound(op: Operator | str, what: str, known: Known) -> None:
-    _check_finite(op, what, known, "bound")
-
-
 def _check_finite(op: Operator | str, what: str, known: Known, noun: str) -> None:
     """Refuses what is more than one number, and what is not finite."""
     if known.shape is not None and not _is_one_element(known.shape):
@@ -299,7 +322,7 @@ def _is_one_element(shape: tuple[int | None, ...]) -> bool:
     return shape in ((), (1,), (None,))
 
 
-def _check_probability(op: Operator, what: str, known: Known, output: Known) -> None:
+def _check_probability(op: Operator | str, what: str, known: Known, output: Known) -> None:
     if known.shape is not None and not _is_one_element(known.shape):
         dimensions = _dimensions(output)
         if dimensions is not None and not _can_be_equal(known.shape, dimensions):

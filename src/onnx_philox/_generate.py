@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onnx_philox import _checks, _subnormals
-from onnx_philox._arguments import number_array
-from onnx_philox._draws import Bits, Draw, Uniform
+from onnx_philox._arguments import number_array, probability_array
+from onnx_philox._draws import Bernoulli, Bits, Distribution, Draw, Normal, Uniform
 from onnx_philox._element_types import BOOL, BY_DTYPE, U32, ElementType
 from onnx_philox._native_core import fastest_fill
 from onnx_philox._state import PhiloxState
@@ -24,6 +24,9 @@ def generate(
     out: NDArray[Any],
     minval: ArrayLike | None = None,
     maxval: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+    scale: ArrayLike | None = None,
+    p: ArrayLike | None = None,
 ) -> PhiloxState:
     """Fills an array with what the operators would draw from a state; returns the next state.
 
@@ -35,13 +38,17 @@ def generate(
         state: A state, or its six words.
         out: A C-contiguous, writable array of any shape. Its type says what is drawn: uint32 the
             bits of RandomGenerator; float16, `ml_dtypes.bfloat16`, float32, float64, int32 and
-            int64 the values of RandomUniform.
+            int64 the values of RandomUniform; bool those of RandomBernoulli. With a mean or a
+            scale, floats are those of RandomNormal.
         minval: The lower bound, included; 0 for floats if left out. Integers need it.
         maxval: The upper bound, not included; 1 for floats if left out. Integers need it.
+        mean: The mean of normals; 0 if only `scale` is given.
+        scale: Their standard deviation; 1 if only `mean` is given.
+        p: The probability of true, for bool: a number, or an array as RandomBernoulli takes it.
 
     Raises:
         TypeError: An argument of a wrong type.
-        ValueError: Memory that cannot be filled, or wrong bounds.
+        ValueError: Memory that cannot be filled, or wrong numbers.
 
     Example:
         >>> values = np.empty(4, np.float32)
@@ -53,8 +60,8 @@ def generate(
     if not isinstance(state, PhiloxState):
         state = PhiloxState.from_array(state)
     values = BY_DTYPE.get(getattr(out, "dtype", None))  # type: ignore[arg-type]
-    if not isinstance(out, np.ndarray) or values in (BOOL, None):
-        allowed = "an array of " + ", ".join(str(d) for d, t in BY_DTYPE.items() if t is not BOOL)
+    if not isinstance(out, np.ndarray) or values is None:
+        allowed = "an array of " + ", ".join(str(dtype) for dtype in BY_DTYPE)
         given = getattr(out, "dtype", type(out).__name__)
         _checks.refuse(_NAME, "out", given, allowed, "Pass such an array.", TypeError)
     if not (out.flags.c_contiguous and out.flags.writeable):
@@ -62,31 +69,66 @@ def generate(
         remedy = "Fill a copy, then assign it."
         _checks.refuse(_NAME, "out", given, "C-contiguous and writable memory", remedy)
     flat = np.asarray(out).reshape(-1)
-    draw = Draw(values, state, _distribution(values, minval, maxval))
+    named = {"minval": minval, "maxval": maxval, "mean": mean, "scale": scale, "p": p}
+    arguments = {name: argument for name, argument in named.items() if argument is not None}
+    draw = Draw(values, state, _distribution(values, out.shape, arguments))
     fastest_fill(draw, flat)
     return state.advance(draw.words(flat.size))
 
 
 def _distribution(
-    values: ElementType, minval: ArrayLike | None, maxval: ArrayLike | None
-) -> Bits | Uniform:
-    """What to draw, its bounds checked."""
+    values: ElementType, shape: tuple[int, ...], arguments: dict[str, Any]
+) -> Distribution:
+    """What to draw into an array of that type and shape, with the arguments that are given."""
+    choices = _choices(values)
+    names = next((names for names in choices if arguments.keys() <= set(names)), None)
+    if names is None:
+        given = " and ".join(arguments)
+        allowed = " or ".join(" and ".join(names) or "none" for names in choices)
+        allowed = f"for an array of {values.dtype}: {allowed}"
+        _checks.refuse(_NAME, "what is to be drawn", f"said by {given}", allowed, "Leave it out.")
+    match names:
+        case ("p",):
+            return _bernoulli(shape, arguments.get("p"))
+        case ("minval", "maxval"):
+            return _uniform(values, arguments)
+        case ("mean", "scale"):
+            moments = _numbers(values, {"mean": 0, "scale": 1} | arguments)
+            _checks.check_moments(_NAME, moments, values)
+            return Normal(*(moment.reshape(()) for moment in moments.values()))
+    return Bits()
+
+
+def _choices(values: ElementType) -> list[tuple[str, ...]]:
+    """The arguments that say what to draw into an array of a type; the first are for none."""
     if values is U32:
-        if minval is not None or maxval is not None:
-            allowed = "none for uint32, which holds random bits"
-            _checks.refuse(_NAME, "a bound", "given", allowed, "Leave it out.")
-        return Bits()
-    if minval is None and maxval is None and values.is_float:
+        return [()]
+    if values is BOOL:
+        return [("p",)]
+    return [("minval", "maxval"), ("mean", "scale")] if values.is_float else [("minval", "maxval")]
+
+
+def _bernoulli(shape: tuple[int, ...], p: ArrayLike | None) -> Bernoulli:
+    if p is None:
+        _checks.refuse(_NAME, "p", "missing", "a probability, for bool", "Pass one.")
+    probabilities = probability_array(_NAME, p)
+    _checks.check_probability(_NAME, probabilities, shape)
+    return Bernoulli.of(probabilities)
+
+
+def _uniform(values: ElementType, bounds: dict[str, Any]) -> Uniform:
+    if not bounds and values.is_float:
         return _UNIT[values]
-    if not values.is_float and (minval is None or maxval is None):
+    if not values.is_float and len(bounds) < 2:
         allowed = "minval and maxval for integers"
         _checks.refuse(_NAME, "a bound", "missing", allowed, "Pass both.")
-    bounds = {
-        name: number_array(_NAME, name, default if bound is None else bound, values)
-        for name, bound, default in (("minval", minval, 0), ("maxval", maxval, 1))
-    }
-    _checks.check_bounds(_NAME, bounds, values)
-    return Uniform(*(bound.reshape(()) for bound in bounds.values()))
+    numbers = _numbers(values, {"minval": 0, "maxval": 1} | bounds)
+    _checks.check_bounds(_NAME, numbers, values)
+    return Uniform(*(bound.reshape(()) for bound in numbers.values()))
+
+
+def _numbers(values: ElementType, numbers: dict[str, Any]) -> dict[str, NDArray[Any]]:
+    return {name: number_array(_NAME, name, number, values) for name, number in numbers.items()}
 
 
 _UNIT = {

@@ -149,6 +149,7 @@ _NEXT_STATE = Output(
     is_state=True,
     optional=True,
 )
+PROBABILITY_TYPES = (F32, F64)
 SEEDS = (
     Attribute("global_seed", "Added to the state's 64-bit key.", 0),
     Attribute("op_seed", "Added to the upper 64 bits of the state's 128-bit counter.", 0),
@@ -233,7 +234,7 @@ RANDOM_BERNOULLI = Operator(
             Role.PROBABILITY,
             "The probability of true, in [0, 1]: a scalar or one element for all values, or "
             "exactly of the output's shape, one for each.",
-            types=(F32, F64),
+            types=PROBABILITY_TYPES,
         ),
         _state(optional=True),
     ),
