@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import onnx
 import onnx_ir as ir
 
 from onnx_philox import _checks
 from onnx_philox.rewriting import _rewrite
+from onnx_philox.rewriting._files import Progress, opened
 from onnx_philox.rewriting._originals import Originals
 from onnx_philox.rewriting._recorded import OWNER
 from onnx_philox.rewriting._report import RandomNode, Report
 
-Model = onnx.ModelProto | ir.Model | str | os.PathLike[str]
+Path = str | os.PathLike[str]
+Model = onnx.ModelProto | ir.Model | Path
 
 
 def make_reproducible(
@@ -43,7 +44,14 @@ def make_reproducible(
         ValueError: A random node breaks its rules or cannot be replaced, or `seed` contradicts an
             earlier rewrite of the model.
     """
-    proto = _load(model)
+    if _is_path(model):
+        with opened(model, OWNER) as file:
+            originals = Originals(file.proto, file.path.parent)
+            report = _rewrite.rewrite(originals.model, seed=seed, keep_unknown=keep_unknown)
+            result = originals.to_proto() if report.is_changed else file.proto
+            file.load_weights(result)
+            return result
+    proto = _to_proto(model)
     originals = Originals(proto)
     report = _rewrite.rewrite(originals.model, seed=seed, keep_unknown=keep_unknown)
     return originals.to_proto() if report.is_changed else proto
@@ -59,35 +67,64 @@ def find_random_nodes(model: Model) -> list[RandomNode]:
         A record of each; those that cannot be replaced say why. A node that an earlier rewrite
         made is none.
     """
-    if not isinstance(model, ir.Model):
-        model = Originals(_load(model)).model
-    return _rewrite.find_random_nodes(model)
+    if isinstance(model, ir.Model):
+        return _rewrite.find_random_nodes(model)
+    if not _is_path(model):
+        return _rewrite.find_random_nodes(Originals(_to_proto(model)).model)
+    with opened(model, "onnx_philox.rewriting.find_random_nodes") as file:
+        return _rewrite.find_random_nodes(Originals(file.proto, file.path.parent).model)
 
 
 def rewrite_file(
-    source: str | os.PathLike[str],
-    target: str | os.PathLike[str],
+    source: Path,
+    target: Path,
     *,
     seed: int | None = None,
     keep_unknown: bool = False,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> Report:
-    """Rewrites a file into another, as `make_reproducible` does."""
-    originals = Originals(onnx.load(source))
-    report = _rewrite.rewrite(originals.model, seed=seed, keep_unknown=keep_unknown)
-    onnx.save(originals.to_proto(), target)
-    if progress is not None:
-        progress(1, 1, os.fspath(target))
+    """Rewrites a model file into another, without holding its weights in memory.
+
+    Args:
+        source: The file. Its external data stays in files of its own: they are copied beside the
+            target under their names, or used by both where the folder is the same.
+        target: The file to write, which may be the source itself. A model without random nodes
+            is copied as it is.
+        seed: As in `make_reproducible`.
+        keep_unknown: As in `make_reproducible`.
+        progress: Called with the bytes written so far, the bytes in all, and the name of the
+            file that is written.
+
+    Returns:
+        What was done.
+
+    Raises:
+        TypeError: As in `make_reproducible`.
+        ValueError: As in `make_reproducible`; or the file is no model, or beside the target lies
+            another file under the name of the external data.
+        OSError: A file cannot be read or written.
+    """
+    with opened(source, "onnx_philox.rewriting.rewrite_file") as file:
+        originals = Originals(file.proto, file.path.parent)
+        report = _rewrite.rewrite(originals.model, seed=seed, keep_unknown=keep_unknown)
+        model = originals.to_proto() if report.is_changed else None
+        file.save(model, target, progress or _ignore)
     return report
 
 
-def _load(model: Any) -> onnx.ModelProto:
+def _ignore(done: int, total: int, what: str) -> None:
+    """A `progress` that shows nothing."""
+
+
+def _is_path(model: Any) -> TypeGuard[Path]:
+    return isinstance(model, (str, os.PathLike))
+
+
+def _to_proto(model: Any) -> onnx.ModelProto:
     if isinstance(model, onnx.ModelProto):
         return model
     if isinstance(model, ir.Model):
         return ir.to_proto(model)
-    if isinstance(model, (str, os.PathLike)):
-        return onnx.load(model)
     return _checks.refuse(
         OWNER,
         "the model",

@@ -8,13 +8,17 @@ original wherever a node, a graph or a function is what it was.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import onnx
 import onnx_ir as ir
 
+from onnx_philox import _checks
 from onnx_philox.rewriting._finding import subgraphs
+from onnx_philox.rewriting._recorded import OWNER
 
 
 @dataclass(frozen=True)
@@ -26,13 +30,29 @@ class _Original:
 class Originals:
     """A model for surgery, and the messages that it was made of.
 
+    Args:
+        proto: The model.
+        folder: Where its external data lies.
+
     Attributes:
         model: The model for surgery. It shares the tensors of the protobuf model.
     """
 
-    def __init__(self, proto: onnx.ModelProto) -> None:
+    def __init__(self, proto: onnx.ModelProto, folder: Path | None = None) -> None:
         self._proto = proto
-        self.model = ir.from_proto(proto)
+        try:
+            self.model = ir.from_proto(_for_surgery(proto))
+        except ir.serde.SerdeError as error:
+            cause = error.__cause__ or error
+            _checks.refuse(
+                OWNER,
+                "the model",
+                f"one that onnx-ir cannot read ({cause})",
+                "a valid ONNX model",
+                "See what onnx.checker.check_model says of it.",
+            )
+        if folder is not None:
+            ir.external_data.set_base_dir(self.model.graph, folder)
         self._nodes: dict[int, _Original] = {}
         self._graphs: dict[int, onnx.GraphProto] = {}
         # Ids stay those of these nodes as long as the nodes are alive.
@@ -63,10 +83,9 @@ class Originals:
             if not message.name:
                 # onnx-ir gives names to nodes that have none.
                 node.name = ""
-            graphs = [
-                g for a in message.attribute for g in ([a.g] if a.HasField("g") else a.graphs)
-            ]
-            for (_, subgraph), inner in zip(subgraphs(node), graphs, strict=True):
+            held = ([a.g] if a.HasField("g") else a.graphs for a in message.attribute)
+            inner_graphs = itertools.chain.from_iterable(held)
+            for (_, subgraph), inner in zip(subgraphs(node), inner_graphs, strict=True):
                 self._remember(subgraph, inner)
 
     def _is_untouched(self, node: ir.Node) -> bool:
@@ -124,6 +143,41 @@ class Originals:
             for graph in held:
                 inner = written.g if attribute.HasField("g") else written.graphs.add()
                 self._write_graph(graph, inner)
+
+
+def _for_surgery(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """The model without what onnx-ir cannot read: types of maps, and sparse attributes."""
+    if not any(_unreadable(proto.graph)):
+        return proto
+    copy = onnx.ModelProto()
+    copy.CopyFrom(proto)
+    for message in list(_unreadable(copy.graph)):
+        if isinstance(message, onnx.AttributeProto):
+            message.type = onnx.AttributeProto.UNDEFINED
+        else:
+            message.ClearField("type")
+    return copy
+
+
+def _unreadable(
+    graph: onnx.GraphProto,
+) -> Iterator[onnx.ValueInfoProto | onnx.AttributeProto]:
+    for info in (*graph.input, *graph.output, *graph.value_info):
+        if _has_map(info.type):
+            yield info
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("sparse_tensor") or attribute.sparse_tensors:
+                yield attribute
+            for inner in [attribute.g] if attribute.HasField("g") else attribute.graphs:
+                yield from _unreadable(inner)
+
+
+def _has_map(type: onnx.TypeProto) -> bool:
+    kind = type.WhichOneof("value")
+    if kind in ("sequence_type", "optional_type"):
+        return _has_map(getattr(type, kind).elem_type)
+    return kind == "map_type"
 
 
 def _interface(node: ir.Node) -> tuple[Any, ...]:

@@ -1,0 +1,213 @@
+"""A model file without its weights: read in a moment, and written back with them in a stream.
+
+The weights that lie inside of an .onnx file make up nearly all of it. `thin` reads the file's
+protobuf messages and leaves the large tensors where they are: in their place stands a tensor with
+"external data" that says from where to where in the file it lies. `expand` turns a model with
+such tensors into the pieces of a file again, the large ones as stretches of the old file.
+"""
+
+from __future__ import annotations
+
+import bisect
+import mmap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import onnx
+
+Buffer = bytes | mmap.mmap
+
+LARGE = 2**14
+"""Tensors of more bytes than this stay in the file."""
+
+_MARK = "onnx_philox.stretch"
+_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
+_TENSOR = onnx.TensorProto.DESCRIPTOR.full_name
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Bytes of the source file, from `start` to before `end`: one serialised tensor."""
+
+    start: int
+    end: int
+
+
+Piece = bytes | Stretch
+
+
+class _Descriptor(Protocol):
+    full_name: str
+    fields_by_number: dict[int, Any]
+
+
+def thin(source: Buffer) -> onnx.ModelProto:
+    """Reads a serialised model without its large tensors.
+
+    Raises:
+        ValueError: The bytes are no model.
+    """
+    try:
+        parts = list(_thin(source, 0, len(source), onnx.ModelProto.DESCRIPTOR))
+        model = onnx.ModelProto()
+        model.ParseFromString(b"".join(parts))
+    except Exception as error:
+        raise ValueError(f"not a serialised ONNX model ({error})") from error
+    return model
+
+
+def stretch_of(tensor: onnx.TensorProto) -> Stretch | None:
+    """Where in the file a tensor lies that stands for another; None for all others."""
+    if tensor.data_location != onnx.TensorProto.EXTERNAL or not tensor.external_data:
+        return None
+    mark, _, place = tensor.external_data[0].value.partition(":")
+    if mark != _MARK:
+        return None
+    start, _, end = place.partition("-")
+    return Stretch(int(start), int(end))
+
+
+def expand(model: onnx.ModelProto) -> list[Piece]:
+    """The pieces of the file of a model, its large tensors as stretches of the source file."""
+    serialised = model.SerializeToString()
+    marks = _find_all(serialised, _MARK.encode())
+    if not marks:
+        return [serialised]
+    pieces, _ = _expand(serialised, 0, len(serialised), onnx.ModelProto.DESCRIPTOR, marks)
+    return pieces
+
+
+def size_of(pieces: list[Piece]) -> int:
+    """How many bytes pieces have."""
+    return sum(p.end - p.start if isinstance(p, Stretch) else len(p) for p in pieces)
+
+
+@dataclass(frozen=True)
+class _Field:
+    number: int
+    wire_type: int
+    start: int
+    """Where its tag is."""
+    value: int
+    """Where its content begins."""
+    end: int
+
+
+def _fields(buffer: Buffer, start: int, end: int) -> Iterator[_Field]:
+    position = start
+    while position < end:
+        tag, value = _varint(buffer, position)
+        wire_type = tag & 7
+        if wire_type == _VARINT:
+            _, after = _varint(buffer, value)
+        elif wire_type == _LENGTH:
+            length, value = _varint(buffer, value)
+            after = value + length
+        elif wire_type in (_FIXED64, _FIXED32):
+            after = value + (8 if wire_type == _FIXED64 else 4)
+        else:
+            raise ValueError(f"wire type {wire_type} at byte {position}")
+        if after > end:
+            raise ValueError(f"the field at byte {position} ends after its message")
+        yield _Field(tag >> 3, wire_type, position, value, after)
+        position = after
+
+
+def _thin(buffer: Buffer, start: int, end: int, message: _Descriptor) -> Iterator[bytes]:
+    """The fields of a message, with what is large in them made small."""
+    for field in _fields(buffer, start, end):
+        inner = _message_of(message, field)
+        if inner is None or field.end - field.value <= LARGE:
+            yield buffer[field.start : field.end]
+            continue
+        if inner.full_name == _TENSOR:
+            content = _placeholder(buffer, field)
+        else:
+            content = b"".join(_thin(buffer, field.value, field.end, inner))
+        yield _tagged(field.number, len(content))
+        yield content
+
+
+def _placeholder(buffer: Buffer, tensor: _Field) -> bytes:
+    """The small fields of a tensor, and where the whole of it lies."""
+    small = [
+        buffer[field.start : field.end]
+        for field in _fields(buffer, tensor.value, tensor.end)
+        if field.end - field.value <= LARGE
+    ]
+    place = onnx.TensorProto(data_location=onnx.TensorProto.EXTERNAL)
+    value = f"{_MARK}:{tensor.value}-{tensor.end}"
+    place.external_data.add(key="location", value=value)
+    return b"".join([*small, place.SerializeToString()])
+
+
+def _expand(
+    buffer: bytes, start: int, end: int, message: _Descriptor, marks: list[int]
+) -> tuple[list[Piece], int]:
+    """The pieces of a message, and how many bytes they have."""
+    pieces: list[Piece] = []
+    size = 0
+    plain = start
+    for field in _fields(buffer, start, end):
+        next_mark = bisect.bisect_left(marks, field.value)
+        inner = _message_of(message, field)
+        if inner is None or next_mark == len(marks) or marks[next_mark] >= field.end:
+            continue
+        if inner.full_name == _TENSOR:
+            tensor = onnx.TensorProto.FromString(buffer[field.value : field.end])
+            stretch = stretch_of(tensor)
+            if stretch is None:
+                continue
+            content: list[Piece] = [stretch]
+            length = stretch.end - stretch.start
+        else:
+            content, length = _expand(buffer, field.value, field.end, inner, marks)
+        before = buffer[plain : field.start] + _tagged(field.number, length)
+        pieces += [before, *content]
+        size += len(before) + length
+        plain = field.end
+    pieces.append(buffer[plain:end])
+    return pieces, size + end - plain
+
+
+def _message_of(message: _Descriptor, field: _Field) -> _Descriptor | None:
+    """The type of a field that is a message; None for others, and for fields unknown here."""
+    if field.wire_type != _LENGTH:
+        return None
+    descriptor = message.fields_by_number.get(field.number)
+    return None if descriptor is None else descriptor.message_type
+
+
+def _varint(buffer: Buffer, position: int) -> tuple[int, int]:
+    """A number of up to ten bytes, and where it ends."""
+    number = shift = 0
+    while True:
+        byte = buffer[position]
+        position += 1
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return number, position
+        shift += 7
+
+
+def _tagged(number: int, length: int) -> bytes:
+    return _to_varint(number << 3 | _LENGTH) + _to_varint(length)
+
+
+def _to_varint(number: int) -> bytes:
+    digits = bytearray()
+    while number >= 0x80:
+        digits.append(number & 0x7F | 0x80)
+        number >>= 7
+    digits.append(number)
+    return bytes(digits)
+
+
+def _find_all(buffer: bytes, pattern: bytes) -> list[int]:
+    found = []
+    position = buffer.find(pattern)
+    while position >= 0:
+        found.append(position)
+        position = buffer.find(pattern, position + 1)
+    return found
