@@ -824,8 +824,9 @@ std::string CheckNumber(const Operator& op, const char* name, const Known& known
   if (known.data == nullptr) return std::string();
   *bits = BitsAt(Numbers{output, known.data}, 0);
   if (IsFinite(output, *bits)) return std::string();
+  const char* const kind = op.distribution == Distribution::kUniform ? "bound" : name;
   return Refusal(op.name, Input(name), ShowBound(output, *bits), "a finite number",
-                 op.distribution == Distribution::kUniform ? "Pass a finite bound." : "Pass a finite number.");
+                 std::string("Pass a finite ") + kind + ".");
 }
 
 std::string CheckProbabilities(const Operator& op, const Known& known, const ShapeSoFar& output,

@@ -147,13 +147,13 @@ OrtStatus* Kernel::Load(const OrtKernelInfo* info) {
   }
   std::string error = CheckAttributes(op_, given, &attributes_);
 
-  bool has_range = attributes_.output != OutputType::kBits;
+  bool are_constants = true;
   for (int i = 0; i < op_.inputs && error.empty(); ++i) {
     if (OrtStatus* status = LoadInput(info, i, &error)) return status;
-    if (op_.input[i].role == Role::kBound && source_[i] != Source::kConstant) has_range = false;
+    if (op_.input[i].role != Role::kState && source_[i] == Source::kRun) are_constants = false;
   }
-  range_is_known_ = has_range;
-  if (error.empty() && has_range) error = CheckRange(op_, attributes_.output, loaded_.bounds);
+  if (error.empty()) error = CheckTogether(op_, attributes_, loaded_.arguments);
+  is_checked_together_ = are_constants;
 
   has_values_ = IsConnected(api_, info, 0, api_.KernelInfo_GetOutputCount, api_.KernelInfo_GetOutputName);
   has_next_state_ = IsConnected(api_, info, 1, api_.KernelInfo_GetOutputCount, api_.KernelInfo_GetOutputName);
@@ -197,30 +197,17 @@ OrtStatus* Kernel::LoadInput(const OrtKernelInfo* info, int index, std::string* 
       if (shape.dimension[d] < 0) shape.dimension[d] = Known::kUnknownDimension;
     }
   }
-  Call ignored;
-  *error = Check(index, known, &ignored);
+  *error = Check(index, known, &loaded_);
   return nullptr;
 }
 
 std::string Kernel::Check(int index, const Known& known, Call* call) const {
-  const InputDeclaration& input = op_.input[index];
-  switch (input.role) {
-    case Role::kState: {
-      std::string error = CheckState(op_, known, &call->state);
-      if (error.empty() && known.rank > 0) {
-        call->state_rank = static_cast<std::size_t>(known.rank);
-        std::copy(known.dimensions, known.dimensions + known.rank, call->state_dimension);
-      }
-      return error;
-    }
-    case Role::kShape:
-      return CheckShape(op_, known, attributes_.output, &call->dimensions);
-    default:
-      break;
+  std::string error = CheckInput(op_, index, known, attributes_, &call->arguments);
+  if (error.empty() && op_.input[index].role == Role::kState && known.rank > 0) {
+    call->state_rank = static_cast<std::size_t>(known.rank);
+    std::copy(known.dimensions, known.dimensions + known.rank, call->state_dimension);
   }
-  // minval is declared before maxval.
-  const bool is_minval = index == 0 || op_.input[index - 1].role != Role::kBound;
-  return CheckNumber(op_, input.name, known, attributes_.output, is_minval ? &call->bounds.minval : &call->bounds.maxval);
+  return error;
 }
 
 OrtStatus* Kernel::ReadValue(const OrtValue* value, int index, Call* call, std::string* error) const {
@@ -261,16 +248,17 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
     }
     if (!error.empty()) return Refuse(error);
   }
-  if (!range_is_known_) error = CheckRange(op_, attributes_.output, call.bounds);
-  if (error.empty()) error = CheckMemory(op_, call.dimensions, attributes_.output);
+  const Dimensions& dimensions = call.arguments.dimensions;
+  if (!is_checked_together_) error = CheckTogether(op_, attributes_, call.arguments);
+  if (error.empty()) error = CheckMemory(op_, dimensions, attributes_.output);
   if (!error.empty()) return Refuse(error);
 
   // Both outputs are asked for before either is written: a refusal of ONNX Runtime's leaves them as they were.
   OrtValue *values = nullptr, *next_state = nullptr;
   void *values_data = nullptr, *next_state_data = nullptr;
   if (has_values_) {
-    if (OrtStatus* status = api_.KernelContext_GetOutput(context, 0, call.dimensions.dimension,
-                                                         static_cast<std::size_t>(call.dimensions.rank), &values)) {
+    if (OrtStatus* status = api_.KernelContext_GetOutput(context, 0, dimensions.dimension,
+                                                         static_cast<std::size_t>(dimensions.rank), &values)) {
       return status;
     }
   }
@@ -280,17 +268,16 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
       return status;
     }
   }
-  if (values != nullptr && call.dimensions.elements > 0) {
+  if (values != nullptr && dimensions.elements > 0) {
     if (OrtStatus* status = api_.GetTensorMutableData(values, &values_data)) return status;
   }
   if (next_state != nullptr) {
     if (OrtStatus* status = api_.GetTensorMutableData(next_state, &next_state_data)) return status;
   }
 
-  const std::uint64_t elements = static_cast<std::uint64_t>(call.dimensions.elements);
+  const std::uint64_t elements = static_cast<std::uint64_t>(dimensions.elements);
+  const Draw draw = DrawOf(op_, attributes_, call.arguments, values_data);
   if (values_data != nullptr) {
-    const Draw draw = UniformDraw(Derive(call.state, attributes_.global_seed, attributes_.op_seed), attributes_.output,
-                                  call.bounds, values_data);
     const Split split = SplitDraw(draw, elements, MaxPieces());
     if (split.pieces <= 1) {
       Fill(kernels_, draw, 0, elements);
@@ -301,7 +288,7 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
   }
   if (next_state_data != nullptr) {
     std::uint32_t words[kStateWords];
-    StateToWords(Advance(call.state, WordsPerElement(attributes_.output), elements), words);
+    StateToWords(Advance(call.arguments.state, WordsPerElement(draw), elements), words);
     std::copy(words, words + kStateWords, static_cast<std::uint32_t*>(next_state_data));
   }
   return nullptr;

@@ -26,23 +26,21 @@ class Kernel {
  private:
   /// What one call draws and where its parts come from; at load, what is known of it.
   struct Call {
-    State state = {};
-    Dimensions dimensions;
-    Bounds bounds = {};
+    Arguments arguments;
     std::int64_t state_dimension[kMaxRank] = {kStateWords};  ///< the next state's shape is the state's
     std::size_t state_rank = 1;
   };
 
   enum class Source {
     kLeftOut,   ///< not connected
-    kConstant,  ///< read at load
+    kConstant,  ///< read at load; ONNX Runtime keeps it for as long as the kernel
     kRun,       ///< read in each call
   };
 
   OrtStatus* LoadInput(const OrtKernelInfo* info, int index, std::string* error);
   /// Reads a value and checks it; an error of ours goes into `error`, one of ONNX Runtime's is returned.
   OrtStatus* ReadValue(const OrtValue* value, int index, Call* call, std::string* error) const;
-  /// Checks what is known of input `index`, and puts a value that is known into `call`.
+  /// Checks what is known of input `index`, and puts it into `call`.
   std::string Check(int index, const Known& known, Call* call) const;
   OrtStatus* Refuse(const std::string& error) const;
 
@@ -50,11 +48,11 @@ class Kernel {
   const OrtApi& api_;
   const Kernels& kernels_;
   Attributes attributes_;
-  Source source_[4] = {};
-  bool range_is_known_ = false;  ///< and checked
+  Source source_[kMaxInputs] = {};
+  bool is_checked_together_ = false;  ///< at load: all of the inputs but the state are constants
   bool has_values_ = true;
   bool has_next_state_ = false;
-  Call loaded_;  ///< the constant parts
+  Call loaded_;  ///< what constants say, and what is known before a run of the other inputs
 };
 
 }  // namespace onnx_philox

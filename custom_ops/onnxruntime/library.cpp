@@ -7,12 +7,14 @@
 #include <mutex>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernel.h"
 #include "kernels.h"
 #include "operators.h"
 #include "ort_api.h"
+#include "values_inference.h"
 
 #if defined(_WIN32)
 #define ONNX_PHILOX_EXPORT __declspec(dllexport)
@@ -39,9 +41,27 @@ OrtStatus* WithoutExceptions(const OrtApi* api, Function function) noexcept {
 /// An operator's structure with its declaration behind it.
 struct CustomOp : OrtCustomOp {
   const Operator* declaration;
+  const OrtApi* api;  ///< of the ONNX Runtime that it is registered with
 };
 
 const Operator& DeclarationOf(const OrtCustomOp* op) { return *static_cast<const CustomOp*>(op)->declaration; }
+
+/// Where the type of an operator's first output comes from.
+enum class ValuesType { kFixed, kOfInputs, kOfAttribute };
+
+ValuesType ValuesTypeOf(const Operator& op) {
+  switch (op.distribution) {
+    case Distribution::kUniform:
+      return &op == &kRandomGenerator ? ValuesType::kFixed : ValuesType::kOfInputs;
+    case Distribution::kNormal:
+      return ValuesType::kOfInputs;
+    case Distribution::kBernoulli:
+      return ValuesType::kFixed;
+    case Distribution::kCategorical:
+      break;
+  }
+  return ValuesType::kOfAttribute;
+}
 
 const char* ORT_CALL GetName(const OrtCustomOp* op) { return DeclarationOf(op).name; }
 
@@ -51,19 +71,21 @@ size_t ORT_CALL GetInputTypeCount(const OrtCustomOp* op) { return static_cast<si
 
 size_t ORT_CALL GetOutputTypeCount(const OrtCustomOp* op) { return static_cast<size_t>(DeclarationOf(op).outputs); }
 
-/// Any type, where an operator takes several; the kernel then refuses a wrong one, in our words.
+/// Any type, so that it is the kernel that refuses a wrong one, in our words.
 ///
-/// One exception: RandomUniform's state. ONNX Runtime takes the type of an output of any type from the last input of any
-/// type. That has to be maxval.
+/// One exception: ONNX Runtime takes the type of an output of any type from the last input of any type. That has to be a
+/// bound, or the mean or scale, and not the state, which comes after them.
 OrtElementType ORT_CALL GetInputType(const OrtCustomOp* op, size_t index) {
   const Operator& declaration = DeclarationOf(op);
-  const bool is_last = index + 1 == static_cast<size_t>(declaration.inputs);
-  return declaration.input[index].role == Role::kState && is_last ? ORT_TYPE_UINT32 : ORT_TYPE_UNDEFINED;
+  const bool is_state = declaration.input[index].role == Role::kState;
+  return is_state && ValuesTypeOf(declaration) == ValuesType::kOfInputs ? ORT_TYPE_UINT32 : ORT_TYPE_UNDEFINED;
 }
 
 OrtElementType ORT_CALL GetOutputType(const OrtCustomOp* op, size_t index) {
-  const bool is_uniform_values = index == 0 && &DeclarationOf(op) != &kRandomGenerator;
-  return is_uniform_values ? ORT_TYPE_UNDEFINED : ORT_TYPE_UINT32;
+  const Operator& declaration = DeclarationOf(op);
+  if (index > 0) return ORT_TYPE_UINT32;
+  if (ValuesTypeOf(declaration) != ValuesType::kFixed) return ORT_TYPE_UNDEFINED;
+  return declaration.distribution == Distribution::kBernoulli ? ORT_TYPE_BOOL : ORT_TYPE_UINT32;
 }
 
 OrtCharacteristic ORT_CALL GetInputCharacteristic(const OrtCustomOp* op, size_t index) {
@@ -100,7 +122,12 @@ OrtStatus* ORT_CALL KernelComputeV2(void* kernel, OrtKernelContext* context) {
 
 void ORT_CALL KernelDestroy(void* kernel) { delete static_cast<Kernel*>(kernel); }
 
-CustomOp MakeCustomOp(const Operator& declaration) {
+OrtStatus* ORT_CALL InferOutputShape(const OrtCustomOp* op, OrtShapeInferContext* context) {
+  const CustomOp& self = *static_cast<const CustomOp*>(op);
+  return WithoutExceptions(self.api, [&] { return InferValues(*self.declaration, *self.api, context); });
+}
+
+CustomOp MakeCustomOp(const Operator& declaration, const OrtApi* api) {
   CustomOp op = {};
   op.version = ONNX_PHILOX_ORT_API_VERSION;
   op.GetName = GetName;
@@ -121,24 +148,29 @@ CustomOp MakeCustomOp(const Operator& declaration) {
   op.KernelComputeV2 = KernelComputeV2;
   op.GetStartVersion = GetStartVersion;
   op.GetEndVersion = GetEndVersion;
+  // Only where nothing else tells the type: without shape inference, ONNX Runtime plans no memory by what is inferred.
+  if (ValuesTypeOf(declaration) == ValuesType::kOfAttribute) op.InferOutputShapeFn = InferOutputShape;
   op.declaration = &declaration;
+  op.api = api;
   return op;
 }
 
-/// Of kAllOperators, those that kernel.cpp can compute.
-constexpr int kRegistered = 2;
+/// The domain with everything that this library registers, for one ONNX Runtime.
+struct Domain {
+  explicit Domain(const OrtApi* api_given) : api(api_given) {
+    for (int i = 0; i < kOperators; ++i) ops[i] = MakeCustomOp(*kAllOperators[i], api);
+  }
 
-/// Everything that this library registers.
-const CustomOp& CustomOpAt(int index) {
-  static const CustomOp ops[kRegistered] = {MakeCustomOp(*kAllOperators[0]), MakeCustomOp(*kAllOperators[1])};
-  return ops[index];
-}
+  const OrtApi* api;
+  CustomOp ops[kOperators];
+  OrtCustomOpDomain* made = nullptr;
+};
 
-OrtStatus* MakeDomain(const OrtApi* api, OrtCustomOpDomain** domain) {
-  if (OrtStatus* status = api->CreateCustomOpDomain(kDomain, domain)) return status;
-  for (int i = 0; i < kRegistered; ++i) {
-    if (OrtStatus* status = api->CustomOpDomain_Add(*domain, &CustomOpAt(i))) {
-      api->ReleaseCustomOpDomain(*domain);
+OrtStatus* Make(Domain* domain) {
+  if (OrtStatus* status = domain->api->CreateCustomOpDomain(kDomain, &domain->made)) return status;
+  for (const CustomOp& op : domain->ops) {
+    if (OrtStatus* status = domain->api->CustomOpDomain_Add(domain->made, &op)) {
+      domain->api->ReleaseCustomOpDomain(domain->made);
       return status;
     }
   }
@@ -148,22 +180,20 @@ OrtStatus* MakeDomain(const OrtApi* api, OrtCustomOpDomain** domain) {
 /// The domain, made once for each ONNX Runtime in the process (there can be several) and never released: session
 /// options and sessions point to it, and nothing tells when the last of them is gone.
 OrtStatus* DomainFor(const OrtApi* api, OrtCustomOpDomain** domain) {
-  struct Made {
-    const OrtApi* api;
-    OrtCustomOpDomain* domain;
-  };
   static std::mutex mutex;
-  static std::vector<Made>* const all = new std::vector<Made>();
+  static auto* const all = new std::vector<std::unique_ptr<Domain>>();
   const std::lock_guard<std::mutex> lock(mutex);
-  for (const Made& made : *all) {
-    if (made.api == api) {
-      *domain = made.domain;
+  for (const std::unique_ptr<Domain>& known : *all) {
+    if (known->api == api) {
+      *domain = known->made;
       return nullptr;
     }
   }
+  auto added = std::make_unique<Domain>(api);
   all->reserve(all->size() + 1);
-  if (OrtStatus* status = MakeDomain(api, domain)) return status;
-  all->push_back(Made{api, *domain});
+  if (OrtStatus* status = Make(added.get())) return status;
+  *domain = added->made;
+  all->push_back(std::move(added));
   return nullptr;
 }
 

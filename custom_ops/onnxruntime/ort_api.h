@@ -42,6 +42,7 @@ typedef struct OrtCustomOpDomain OrtCustomOpDomain;
 typedef struct OrtKernelInfo OrtKernelInfo;
 typedef struct OrtKernelContext OrtKernelContext;
 typedef struct OrtShapeInferContext OrtShapeInferContext;
+typedef struct OrtOpAttr OrtOpAttr;
 typedef struct OrtApi OrtApi;
 typedef struct OrtCustomOp OrtCustomOp;
 
@@ -73,6 +74,10 @@ enum { ORT_REQUIRED = 0, ORT_OPTIONAL = 1 };
 
 typedef int OrtMemType;
 enum { ORT_MEM_DEFAULT = 0 };
+
+typedef int OrtOpAttrKind;
+enum { ORT_ATTR_INT = 1, ORT_ATTR_STRING = 5 };
+
 enum { ORT_LOG_WARNING = 2 };
 
 typedef struct OrtApiBase {
@@ -102,7 +107,10 @@ struct OrtApi {
   OrtStatus*(ORT_CALL *GetTensorMutableData)(OrtValue* value, void** data);
   void (*unused_52[3])(void);
   OrtStatus*(ORT_CALL *CastTypeInfoToTensorInfo)(const OrtTypeInfo* type, const OrtTensorTypeAndShapeInfo** tensor);
-  void (*unused_56[4])(void);
+  void (*unused_56[1])(void);
+  OrtStatus*(ORT_CALL *CreateTensorTypeAndShapeInfo)(OrtTensorTypeAndShapeInfo** info);
+  OrtStatus*(ORT_CALL *SetTensorElementType)(OrtTensorTypeAndShapeInfo* info, OrtElementType type);
+  OrtStatus*(ORT_CALL *SetDimensions)(OrtTensorTypeAndShapeInfo* info, const int64_t* dimensions, size_t rank);
   OrtStatus*(ORT_CALL *GetTensorElementType)(const OrtTensorTypeAndShapeInfo* info, OrtElementType* type);
   OrtStatus*(ORT_CALL *GetDimensionsCount)(const OrtTensorTypeAndShapeInfo* info, size_t* rank);
   OrtStatus*(ORT_CALL *GetDimensions)(const OrtTensorTypeAndShapeInfo* info, int64_t* dimensions, size_t rank);
@@ -144,7 +152,17 @@ struct OrtApi {
   void (*unused_235[14])(void);
   OrtStatus*(ORT_CALL *KernelInfoGetConstantInput_tensor)(const OrtKernelInfo* info, size_t index, int* is_constant,
                                                           const OrtValue** value);
-  void (*unused_250[24])(void);
+  void (*unused_250[18])(void);
+  OrtStatus*(ORT_CALL *ShapeInferContext_GetInputTypeShape)(const OrtShapeInferContext* context, size_t index,
+                                                            OrtTensorTypeAndShapeInfo** info); /* the context's own */
+  OrtStatus*(ORT_CALL *ShapeInferContext_GetAttribute)(const OrtShapeInferContext* context, const char* name,
+                                                       const OrtOpAttr** attribute);
+  OrtStatus*(ORT_CALL *ShapeInferContext_SetOutputTypeShape)(const OrtShapeInferContext* context, size_t index,
+                                                             const OrtTensorTypeAndShapeInfo* info);
+  OrtStatus*(ORT_CALL *SetSymbolicDimensions)(OrtTensorTypeAndShapeInfo* info, const char** names, size_t rank);
+  OrtStatus*(ORT_CALL *ReadOpAttr)(const OrtOpAttr* attribute, OrtOpAttrKind kind, void* data, size_t room,
+                                   size_t* bytes);
+  void (*unused_273[1])(void);
   OrtStatus*(ORT_CALL *KernelContext_ParallelFor)(const OrtKernelContext* context, void (*function)(void* data,
                                                   size_t index), size_t total, size_t batches, void* data);
 };
@@ -163,6 +181,9 @@ ORT_POSITION(CustomOpDomain_Add, 27);
 ORT_POSITION(AddCustomOpDomain, 28);
 ORT_POSITION(GetTensorMutableData, 51);
 ORT_POSITION(CastTypeInfoToTensorInfo, 55);
+ORT_POSITION(CreateTensorTypeAndShapeInfo, 57);
+ORT_POSITION(SetTensorElementType, 58);
+ORT_POSITION(SetDimensions, 59);
 ORT_POSITION(GetTensorElementType, 60);
 ORT_POSITION(GetDimensionsCount, 61);
 ORT_POSITION(GetDimensions, 62);
@@ -190,6 +211,11 @@ ORT_POSITION(KernelInfo_GetInputName, 232);
 ORT_POSITION(KernelInfo_GetOutputName, 233);
 ORT_POSITION(KernelInfo_GetInputTypeInfo, 234);
 ORT_POSITION(KernelInfoGetConstantInput_tensor, 249);
+ORT_POSITION(ShapeInferContext_GetInputTypeShape, 268);
+ORT_POSITION(ShapeInferContext_GetAttribute, 269);
+ORT_POSITION(ShapeInferContext_SetOutputTypeShape, 270);
+ORT_POSITION(SetSymbolicDimensions, 271);
+ORT_POSITION(ReadOpAttr, 272);
 ORT_POSITION(KernelContext_ParallelFor, 274);
 #undef ORT_POSITION
 

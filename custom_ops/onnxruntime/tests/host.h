@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <string>
 #include <thread>
@@ -20,6 +21,12 @@ struct OrtStatus {
 struct OrtTensorTypeAndShapeInfo {
   OrtElementType type = ORT_TYPE_UNDEFINED;
   std::vector<std::int64_t> dimensions;
+  std::vector<std::string> symbols;
+};
+
+/// An attribute of a node, as shape inference reads it.
+struct OrtOpAttr {
+  const struct Attribute* attribute;
 };
 
 struct OrtTypeInfo {
@@ -71,6 +78,15 @@ struct OrtKernelContext {
   std::vector<OrtValue> outputs;
   std::vector<OrtElementType> output_types;
   unsigned threads = 1;
+};
+
+/// What shape inference of a node sees, and what it says of the first output.
+struct OrtShapeInferContext {
+  std::map<std::string, Attribute> attributes;
+  std::map<std::string, OrtOpAttr> found;
+  std::vector<OrtTensorTypeAndShapeInfo> inputs;
+  OrtTensorTypeAndShapeInfo values;
+  bool is_set = false;
 };
 
 namespace host {
@@ -248,6 +264,64 @@ inline const OrtApi* Api() {
       if (OrtStatus* status = Injected()) return status;
       *is_constant = info->inputs.at(i).is_constant;
       *value = *is_constant ? info->inputs[i].value : nullptr;
+      return nullptr;
+    };
+    a.ShapeInferContext_GetInputTypeShape = [](const OrtShapeInferContext* context, std::size_t i,
+                                               OrtTensorTypeAndShapeInfo** info) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      if (i >= context->inputs.size()) return Make(ORT_INVALID_ARGUMENT, "no such input");
+      *info = const_cast<OrtTensorTypeAndShapeInfo*>(&context->inputs[i]);
+      return nullptr;
+    };
+    a.ShapeInferContext_GetAttribute = [](const OrtShapeInferContext* context, const char* name,
+                                          const OrtOpAttr** attribute) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      const auto found = context->found.find(name);
+      if (found == context->found.end()) return Make(ORT_INVALID_ARGUMENT, "no such attribute");
+      *attribute = &found->second;
+      return nullptr;
+    };
+    a.ReadOpAttr = [](const OrtOpAttr* attribute, OrtOpAttrKind kind, void* data, std::size_t room,
+                      std::size_t* bytes) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      const Attribute& given = *attribute->attribute;
+      if (kind == ORT_ATTR_STRING) {
+        *bytes = room;
+        return Text(given.text, static_cast<char*>(data), bytes);  // empty for one of another kind
+      }
+      if (given.kind != Attribute::Kind::kInteger || room < sizeof(std::int64_t)) return Make(ORT_FAIL, "no integer");
+      std::memcpy(data, &given.integer, sizeof(given.integer));
+      *bytes = sizeof(given.integer);
+      return nullptr;
+    };
+    a.CreateTensorTypeAndShapeInfo = [](OrtTensorTypeAndShapeInfo** info) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      ++live;
+      *info = new OrtTensorTypeAndShapeInfo();
+      return nullptr;
+    };
+    a.SetTensorElementType = [](OrtTensorTypeAndShapeInfo* info, OrtElementType type) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      info->type = type;
+      return nullptr;
+    };
+    a.SetDimensions = [](OrtTensorTypeAndShapeInfo* info, const std::int64_t* dimensions, std::size_t rank) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      info->dimensions.assign(dimensions, dimensions + rank);
+      return nullptr;
+    };
+    a.SetSymbolicDimensions = [](OrtTensorTypeAndShapeInfo* info, const char** names, std::size_t rank) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      info->symbols.assign(names, names + rank);
+      return nullptr;
+    };
+    a.ShapeInferContext_SetOutputTypeShape = [](const OrtShapeInferContext* context, std::size_t i,
+                                                const OrtTensorTypeAndShapeInfo* info) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      if (i != 0) return Make(ORT_FAIL, "not the first output");
+      OrtShapeInferContext* const mine = const_cast<OrtShapeInferContext*>(context);
+      mine->values = *info;
+      mine->is_set = true;
       return nullptr;
     };
     a.GetTensorTypeAndShape = [](const OrtValue* value, OrtTensorTypeAndShapeInfo** info) -> OrtStatus* {

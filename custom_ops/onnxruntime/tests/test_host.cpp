@@ -82,6 +82,17 @@ struct Node {
     return info;
   }
 
+  OrtShapeInferContext Inference() {
+    OrtShapeInferContext context;
+    context.attributes = attributes;
+    for (const auto& named : context.attributes) context.found[named.first] = OrtOpAttr{&named.second};
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      context.inputs.push_back(values[i].info);
+      if (!known_shape[i]) context.inputs.back().dimensions.clear();
+    }
+    return context;
+  }
+
   OrtKernelContext Context(unsigned threads) {
     OrtKernelContext context;
     for (std::size_t i = 0; i < values.size(); ++i) context.inputs.push_back(left_out[i] ? nullptr : &values[i]);
@@ -92,8 +103,16 @@ struct Node {
   }
 };
 
-/// Loads and runs a node; the error, or empty.
+/// Infers, loads and runs a node; the error, or empty.
 std::string Run(Node& node, OrtKernelContext* context) {
+  if (node.op->InferOutputShapeFn != nullptr) {
+    const bool may_fail = host::calls_left >= 0;  // an attribute that cannot be read counts as left out
+    OrtShapeInferContext inference = node.Inference();
+    const std::string error = Take(node.op->InferOutputShapeFn(node.op, &inference));
+    if (!error.empty()) return error;
+    check::That(inference.is_set && (may_fail || inference.values.type == node.output_type),
+                "type %d was inferred, not %d", inference.values.type, node.output_type);
+  }
   OrtKernelInfo info = node.Info();
   void* kernel = nullptr;
   std::string error = Take(node.op->CreateKernelV2(node.op, host::Api(), &info, &kernel));
@@ -125,18 +144,68 @@ Node Uniform(const OrtCustomOp* op, std::vector<std::int64_t> shape, float minva
   return node;
 }
 
-void TestDeclarations(const OrtCustomOp* generator, const OrtCustomOp* uniform) {
-  for (const OrtCustomOp* op : {generator, uniform}) {
+/// The library's operators, in the order of kAllOperators.
+using Ops = std::vector<const OrtCustomOp*>;
+
+const OrtCustomOp* OpOf(const Ops& ops, const Operator& declaration) {
+  for (int i = 0; i < kOperators; ++i) {
+    if (kAllOperators[i] == &declaration) return ops.at(static_cast<std::size_t>(i));
+  }
+  return nullptr;
+}
+
+Node Categorical(const OrtCustomOp* op, std::int64_t batch, std::int64_t samples) {
+  Node node(op);
+  node.attributes["op_seed"] = Integer(10);
+  node.attributes["sample_size"] = Integer(samples);
+  node.attributes["output_type"] = Text("i64");
+  const std::vector<double> logits(static_cast<std::size_t>(batch) * 3, 0.5);
+  node.Add(Value(ORT_TYPE_DOUBLE, {batch, 3}, logits.data(), logits.size() * sizeof(double)), false, true);
+  node.output_type = ORT_TYPE_INT64;
+  return node;
+}
+
+void TestDeclarations(const Ops& ops) {
+  for (int i = 0; i < kOperators; ++i) {
+    const Operator& declaration = *kAllOperators[i];
+    const OrtCustomOp* const op = ops[static_cast<std::size_t>(i)];
+    check::That(std::strcmp(op->GetName(op), declaration.name) == 0, "operator %d is %s", i, op->GetName(op));
     check::That(op->version == ONNX_PHILOX_ORT_API_VERSION, "the operator's version");
     check::That(op->CreateKernelV2 != nullptr && op->KernelComputeV2 != nullptr, "the kernel's functions");
-    check::That(op->GetOutputTypeCount(op) == 2, "outputs of %s", op->GetName(op));
+    check::That(op->GetInputTypeCount(op) == static_cast<std::size_t>(declaration.inputs), "inputs of %s",
+                declaration.name);
+    check::That(op->GetOutputTypeCount(op) == 2, "outputs of %s", declaration.name);
     check::That(op->GetOutputCharacteristic(op, 1) == ORT_OPTIONAL, "next_state is optional");
     check::That(op->GetOutputType(op, 1) == ORT_TYPE_UINT32, "next_state is uint32");
+    for (std::size_t k = 0; k < static_cast<std::size_t>(declaration.inputs); ++k) {
+      check::That(op->GetInputCharacteristic(op, k) == (declaration.input[k].optional ? ORT_OPTIONAL : ORT_REQUIRED),
+                  "input %zu of %s", k, declaration.name);
+    }
   }
-  check::That(generator->GetInputTypeCount(generator) == 2, "inputs of RandomGenerator");
-  check::That(uniform->GetInputTypeCount(uniform) == 4, "inputs of RandomUniform");
-  check::That(uniform->GetInputCharacteristic(uniform, 3) == ORT_OPTIONAL, "state is optional in RandomUniform");
-  check::That(uniform->GetInputCharacteristic(uniform, 2) == ORT_REQUIRED, "maxval is required");
+  const OrtCustomOp* const bernoulli = OpOf(ops, kRandomBernoulli);
+  check::That(bernoulli->GetOutputType(bernoulli, 0) == ORT_TYPE_BOOL, "RandomBernoulli gives bool");
+}
+
+/// The type that an attribute gives, with dimensions that are known or have a name of their own.
+void TestInference(const OrtCustomOp* categorical) {
+  std::vector<std::string> symbols;
+  for (const char* type : {"i32", "i64", "f32", "a text that is much too long to be a type's name"}) {
+    for (const bool is_known : {true, false}) {
+      Node node = Categorical(categorical, 5, 7);
+      node.attributes["output_type"] = Text(type);
+      node.known_shape[0] = is_known;
+      OrtShapeInferContext context = node.Inference();
+      check::That(Take(categorical->InferOutputShapeFn(categorical, &context)).empty(), "inference fails");
+      const OrtElementType wanted = std::strcmp(type, "i64") == 0 ? ORT_TYPE_INT64 : ORT_TYPE_INT32;
+      check::That(context.values.type == wanted, "the type for %s", type);
+      check::That(context.values.dimensions.size() == 2 && context.values.dimensions[1] == 7, "sample_size");
+      check::That(context.values.symbols.size() == 2 && context.values.symbols[1].empty(), "symbols");
+      check::That(is_known ? context.values.dimensions[0] == 5 : !context.values.symbols[0].empty(), "the batch");
+      if (!is_known) symbols.push_back(context.values.symbols[0]);
+    }
+  }
+  std::sort(symbols.begin(), symbols.end());
+  check::That(std::unique(symbols.begin(), symbols.end()) == symbols.end(), "a symbol is given twice");
 }
 
 /// OpenVINO's documented example 1, and the first of Random123's known answers.
@@ -157,11 +226,14 @@ void TestKnownAnswers(const OrtCustomOp* generator, const OrtCustomOp* uniform) 
   check::That(std::memcmp(context.outputs[0].data(), known, sizeof(known)) == 0, "Random123's first known answer");
 }
 
-/// Every call into the table fails once, in loading and in running: the failure comes back, and nothing is left over.
-void TestEveryCallMayFail(const OrtCustomOp* generator, const OrtCustomOp* uniform) {
-  for (int which = 0; which < 3; ++which) {
+/// Every call into the table fails once, in inferring, loading and running: the failure comes back, and nothing is left
+/// over.
+void TestEveryCallMayFail(const Ops& ops) {
+  for (int which = 0; which < 4; ++which) {
     for (long n = 0;; ++n) {
-      Node node = which == 0 ? Generator(generator, {40000}, {1, 2, 3, 4, 5, 6}) : Uniform(uniform, {40000}, 0, 1);
+      Node node = which == 0   ? Generator(OpOf(ops, kRandomGenerator), {40000}, {1, 2, 3, 4, 5, 6})
+                  : which == 3 ? Categorical(OpOf(ops, kRandomCategorical), 200, 100)
+                               : Uniform(OpOf(ops, kRandomUniform), {40000}, 0, 1);
       if (which == 2) node.constant.assign(3, false);
       OrtKernelContext context = node.Context(2);
       const long live = host::live;
@@ -215,33 +287,17 @@ void TestEightThreadsRunOneKernel(const OrtCustomOp* generator) {
 /// Nodes of random attributes, types, ranks, dimensions and values, right ones and wrong ones.
 class Fuzzer {
  public:
-  Fuzzer(const OrtCustomOp* generator, const OrtCustomOp* uniform, std::uint64_t seed)
-      : generator_(generator), uniform_(uniform), random_(seed) {}
+  Fuzzer(const Ops& ops, std::uint64_t seed) : ops_(ops), random_(seed) {}
 
   void Step() {
-    const bool is_uniform = Chance(2);
-    Node node(is_uniform ? uniform_ : generator_);
-    const char* const types[] = {"i32", "i64", "f16", "bf16", "f32", "f64", "f8", "", "F32"};
-    const OrtElementType onnx_types[] = {ORT_TYPE_INT32,    ORT_TYPE_INT64, ORT_TYPE_FLOAT16,
-                                         ORT_TYPE_BFLOAT16, ORT_TYPE_FLOAT, ORT_TYPE_DOUBLE};
-    const std::size_t type = Chance(30) ? 6 + Below(3) : Below(6);
-    const OrtElementType bound_type = type < 6 ? onnx_types[type] : ORT_TYPE_FLOAT;
-    if (is_uniform) {
-      if (!Chance(50)) node.attributes["output_type"] = Text(types[type]);
-      node.output_type = bound_type;
-    } else if (Chance(4)) {
-      node.attributes["type"] = Text(Chance(8) ? "mt19937" : "philox4x32_10");
-    }
-    for (const char* name : {"global_seed", "op_seed"}) {
-      if (Chance(2)) node.attributes[name] = RandomSeed();
-    }
-    const auto add = [&](OrtValue value) { node.Add(std::move(value), Chance(2), Chance(2)); };
-    if (!is_uniform) add(RandomState());
-    add(RandomShape());
-    if (is_uniform) {
-      add(RandomBound(bound_type));
-      add(RandomBound(bound_type));
-      if (!Chance(3)) add(RandomState());
+    const std::size_t which = Below(kOperators);
+    const Operator& op = *kAllOperators[which];
+    Node node(ops_[which]);
+    const OrtElementType type = AddAttributes(op, &node);
+    const std::vector<std::int64_t> entries = RandomEntries();
+    for (int i = 0; i < op.inputs; ++i) {
+      if (op.input[i].optional && Chance(3)) break;
+      node.Add(RandomInput(op.input[i].role, type, entries), Chance(2), Chance(2));
     }
     if (Chance(20)) node.left_out[Below(node.left_out.size())] = true;
     if (Chance(40)) node.values.pop_back(), node.left_out.pop_back();
@@ -256,20 +312,72 @@ class Fuzzer {
     if (error == "host: no memory") return;
     if (!error.empty()) {
       ++refused;
-      const bool is_whole = error.find(is_uniform ? "RandomUniform: " : "RandomGenerator: ") == 0 &&
+      const bool is_whole = error.find(std::string(op.name) + ": ") == 0 &&
                             error.find("; allowed: ") != std::string::npos && error.back() == '.';
       check::That(is_whole, "an error without its four parts: %s", error.c_str());
       return;
     }
-    ++accepted;
-    Compare(node, &context, is_uniform, type);
+    ++accepted[which];
+    Compare(op, node, &context);
   }
 
-  unsigned long accepted = 0, refused = 0;
+  unsigned long accepted[kOperators] = {};
+  unsigned long refused = 0;
 
  private:
   std::uint64_t Below(std::uint64_t n) { return random_() % n; }
   bool Chance(std::uint64_t one_in) { return Below(one_in) == 0; }
+
+  /// Attributes, mostly right ones; the type of the first output, where they give it.
+  OrtElementType AddAttributes(const Operator& op, Node* node) {
+    const char* const names[] = {"i32", "i64", "f16", "bf16", "f32", "f64", "f8", "", "F32"};
+    const OrtElementType types[] = {ORT_TYPE_INT32,    ORT_TYPE_INT64, ORT_TYPE_FLOAT16,
+                                    ORT_TYPE_BFLOAT16, ORT_TYPE_FLOAT, ORT_TYPE_DOUBLE};
+    const bool is_bits = &op == &kRandomGenerator, is_classes = op.distribution == Distribution::kCategorical;
+    const std::size_t first = op.distribution == Distribution::kNormal ? 2 : 0, count = is_classes ? 2 : 6 - first;
+    const std::size_t type = Chance(30) ? 6 + Below(3) : first + Below(count);
+    node->output_type = type < 6 ? types[type] : is_classes ? ORT_TYPE_INT32 : ORT_TYPE_FLOAT;
+    for (int i = 0; i < op.attributes; ++i) {
+      const char* const name = op.attribute[i].name;
+      switch (op.attribute[i].role) {
+        case AttributeRole::kOutputType:
+          if (is_bits ? Chance(4) : !Chance(50)) {
+            node->attributes[name] = Text(is_bits ? (Chance(8) ? "mt19937" : "philox4x32_10") : names[type]);
+          } else if (is_classes) {
+            node->output_type = ORT_TYPE_INT32;
+          }
+          break;
+        case AttributeRole::kSampleSize:
+          if (Chance(2)) node->attributes[name] = Integer(static_cast<std::int64_t>(Below(20)));
+          if (Chance(40)) node->attributes[name] = RandomSeed();
+          break;
+        case AttributeRole::kGlobalSeed:
+        case AttributeRole::kOpSeed:
+          if (Chance(2)) node->attributes[name] = RandomSeed();
+          break;
+      }
+    }
+    const OrtElementType declared = ops_[0]->GetOutputType(node->op, 0);
+    if (declared != ORT_TYPE_UNDEFINED) node->output_type = declared;
+    return node->output_type;
+  }
+
+  OrtValue RandomInput(Role role, OrtElementType output, const std::vector<std::int64_t>& entries) {
+    switch (role) {
+      case Role::kState:
+        return RandomState();
+      case Role::kShape:
+        return RandomShape(entries);
+      case Role::kBound:
+      case Role::kParameter:
+        return RandomBound(output);
+      case Role::kProbabilities:
+        return RandomProbabilities(entries);
+      case Role::kLogits:
+        break;
+    }
+    return RandomLogits();
+  }
 
   Attribute RandomSeed() {
     switch (Below(24)) {
@@ -300,7 +408,7 @@ class Fuzzer {
   }
 
   OrtElementType RandomType(OrtElementType usual) {
-    return Chance(25) ? static_cast<OrtElementType>(Below(22)) : usual;
+    return Chance(25) ? static_cast<OrtElementType>(1 + Below(21)) : usual;
   }
 
   OrtValue RandomState() {
@@ -311,8 +419,7 @@ class Fuzzer {
     return Filled(RandomType(ORT_TYPE_UINT32), std::move(dimensions));
   }
 
-  OrtValue RandomShape() {
-    const bool is_narrow = Chance(3);
+  std::vector<std::int64_t> RandomEntries() {
     std::vector<std::int64_t> entries(Below(Chance(10) ? 12 : 4));
     for (std::int64_t& entry : entries) {
       entry = static_cast<std::int64_t>(Below(40));
@@ -321,6 +428,11 @@ class Fuzzer {
       if (Chance(20)) entry = -1;
       if (Chance(20)) entry = 0;
     }
+    return entries;
+  }
+
+  OrtValue RandomShape(const std::vector<std::int64_t>& entries) {
+    const bool is_narrow = Chance(3);
     const OrtElementType usual = is_narrow ? ORT_TYPE_INT32 : ORT_TYPE_INT64;
     const OrtElementType type = RandomType(usual);
     if (type != usual) return Filled(type, {static_cast<std::int64_t>(entries.size())});
@@ -343,6 +455,50 @@ class Fuzzer {
     return value;
   }
 
+  /// One, or one for each element; mostly of that shape and in [0, 1].
+  OrtValue RandomProbabilities(const std::vector<std::int64_t>& entries) {
+    std::vector<std::int64_t> dimensions(Below(2), 1);
+    if (!Chance(3)) dimensions = entries;
+    if (Chance(20) && !dimensions.empty()) ++dimensions[Below(dimensions.size())];
+    std::int64_t elements = 1;
+    for (std::int64_t& d : dimensions) {
+      if (d < 0 || d > host::kMostElements / elements) d = 1;
+      elements *= std::max<std::int64_t>(d, 1);
+    }
+    OrtValue value = Filled(RandomType(Chance(2) ? ORT_TYPE_FLOAT : ORT_TYPE_DOUBLE), std::move(dimensions));
+    SetFloats(&value, 100000, [&] { return static_cast<double>(random_()) * 0x1p-64; });
+    return value;
+  }
+
+  OrtValue RandomLogits() {
+    const OrtElementType types[] = {ORT_TYPE_FLOAT16, ORT_TYPE_FLOAT, ORT_TYPE_DOUBLE};
+    std::vector<std::int64_t> dimensions = {static_cast<std::int64_t>(Below(Chance(8) ? 2000 : 8)),
+                                            static_cast<std::int64_t>(Below(Chance(8) ? 300 : 6))};
+    if (Chance(25)) dimensions.resize(Below(4), 2);
+    OrtValue value = Filled(RandomType(types[Below(3)]), std::move(dimensions));
+    SetFloats(&value, 10000, [&] {
+      return Chance(9) ? -std::numeric_limits<double>::infinity() : static_cast<double>(random_()) * 0x1p-60 - 8;
+    });
+    return value;
+  }
+
+  /// Makes the numbers of a float tensor these, but for one in `as_it_is` on average.
+  template <class Next>
+  void SetFloats(OrtValue* value, std::uint64_t as_it_is, Next next) {
+    const std::size_t size = host::SizeOf(value->info.type), bytes = value->memory.size() - 2 * OrtValue::kGuard;
+    unsigned char* const data = static_cast<unsigned char*>(value->data());
+    for (std::size_t at = 0; at < bytes; at += size) {
+      if (Chance(as_it_is)) continue;
+      const double number = next();
+      const float narrow = static_cast<float>(number);
+      if (value->info.type == ORT_TYPE_DOUBLE) std::memcpy(data + at, &number, sizeof(number));
+      if (value->info.type == ORT_TYPE_FLOAT) std::memcpy(data + at, &narrow, sizeof(narrow));
+      // A number of this size, or an infinity; which one does not matter.
+      if (value->info.type == ORT_TYPE_FLOAT16) data[at + 1] = number < -1e300 ? 0xFC : data[at + 1] & 0xBF;
+      if (value->info.type == ORT_TYPE_FLOAT16 && number < -1e300) data[at] = 0;
+    }
+  }
+
   /// Random bytes: of floats, that makes NaNs and infinities too.
   OrtValue Filled(OrtElementType type, std::vector<std::int64_t> dimensions) {
     OrtValue value;
@@ -355,45 +511,70 @@ class Fuzzer {
   }
 
   /// The outputs against the core's plain C++ kernels.
-  void Compare(Node& node, OrtKernelContext* context, bool is_uniform, std::size_t type) {
-    const OutputType outputs[] = {OutputType::kI32,  OutputType::kI64, OutputType::kF16,
-                                  OutputType::kBF16, OutputType::kF32, OutputType::kF64};
-    const OutputType output = is_uniform ? outputs[type] : OutputType::kBits;
-    std::uint32_t words[kStateWords] = {};
-    OrtValue* const state = is_uniform ? (node.values.size() > 3 && !node.left_out[3] ? &node.values[3] : nullptr)
-                                       : &node.values[0];
-    if (state != nullptr) std::memcpy(words, state->data(), sizeof(words));
-    const auto seed = [&](const char* name) { return node.attributes.count(name) ? node.attributes[name].integer : 0; };
-    const State derived = Derive(StateFromWords(words), seed("global_seed"), seed("op_seed"));
-    Bounds bounds = {};
-    if (is_uniform) {
-      std::memcpy(&bounds.minval, node.values[1].data(), ElementSize(output));
-      std::memcpy(&bounds.maxval, node.values[2].data(), ElementSize(output));
+  void Compare(const Operator& op, Node& node, OrtKernelContext* context) {
+    GivenAttributes given;
+    for (int i = 0; i < op.attributes; ++i) {
+      const auto found = node.attributes.find(op.attribute[i].name);
+      if (found == node.attributes.end()) continue;
+      const Attribute& attribute = found->second;
+      given[op.attribute[i].role] = attribute.kind == Attribute::Kind::kText ? GivenAttribute::Text(attribute.text)
+                                                                            : GivenAttribute::Integer(attribute.integer);
     }
-    OrtValue& shape = node.values[is_uniform ? 0 : 1];
-    std::uint64_t elements = 1;
-    for (std::int64_t i = 0; i < shape.info.dimensions[0]; ++i) {
-      elements *= shape.info.type == ORT_TYPE_INT32
-                      ? static_cast<std::uint64_t>(static_cast<std::int32_t*>(shape.data())[i])
-                      : static_cast<std::uint64_t>(static_cast<std::int64_t*>(shape.data())[i]);
+    Attributes attributes;
+    std::string error = CheckAttributes(op, given, &attributes);
+    Arguments arguments;
+    std::vector<std::int64_t> state_dimensions = {kStateWords};
+    for (std::size_t i = 0; i < node.values.size() && error.empty(); ++i) {
+      if (node.left_out[i]) continue;
+      OrtValue& value = node.values[i];
+      Known known{TypeOf(value.info.type), static_cast<int>(value.info.dimensions.size()), value.info.dimensions.data(),
+                  value.data()};
+      error = CheckInput(op, static_cast<int>(i), known, attributes, &arguments);
+      if (op.input[i].role == Role::kState) state_dimensions = value.info.dimensions;
     }
+    if (error.empty()) error = CheckTogether(op, attributes, arguments);
+    if (!check::That(error.empty(), "not refused: %s", error.c_str())) return;
+
+    const std::uint64_t elements = static_cast<std::uint64_t>(arguments.dimensions.elements);
+    std::vector<unsigned char> expected(elements * ElementSize(attributes.output));
+    const Draw draw = DrawOf(op, attributes, arguments, expected.data());
     if (!node.outputs[0].empty() && elements > 0) {
-      std::vector<unsigned char> expected(elements * ElementSize(output));
-      Fill(*SelectKernels("scalar").kernels, UniformDraw(derived, output, bounds, expected.data()), 0, elements);
+      Fill(*SelectKernels("scalar").kernels, draw, 0, elements);
       check::That(context->outputs[0].memory.size() == expected.size() + 2 * OrtValue::kGuard &&
                       std::memcmp(context->outputs[0].data(), expected.data(), expected.size()) == 0,
-                  "wrong values");
+                  "wrong values of %s", op.name);
     }
     if (node.outputs.size() > 1) {
       std::uint32_t next[kStateWords];
-      StateToWords(Advance(StateFromWords(words), WordsPerElement(output), elements), next);
-      check::That(std::memcmp(context->outputs[1].data(), next, sizeof(next)) == 0, "a wrong next state");
-      const std::vector<std::int64_t> dimensions = state != nullptr ? state->info.dimensions : std::vector<std::int64_t>{6};
-      check::That(context->outputs[1].info.dimensions == dimensions, "a next state of another shape");
+      StateToWords(Advance(arguments.state, WordsPerElement(draw), elements), next);
+      check::That(std::memcmp(context->outputs[1].data(), next, sizeof(next)) == 0, "a wrong next state of %s", op.name);
+      check::That(context->outputs[1].info.dimensions == state_dimensions, "a next state of another shape");
     }
   }
 
-  const OrtCustomOp *generator_, *uniform_;
+  /// Of a type that has passed a check.
+  static ElementType TypeOf(OrtElementType type) {
+    switch (type) {
+      case ORT_TYPE_UINT32:
+        return ElementType::kU32;
+      case ORT_TYPE_INT32:
+        return ElementType::kI32;
+      case ORT_TYPE_INT64:
+        return ElementType::kI64;
+      case ORT_TYPE_FLOAT16:
+        return ElementType::kF16;
+      case ORT_TYPE_BFLOAT16:
+        return ElementType::kBF16;
+      case ORT_TYPE_FLOAT:
+        return ElementType::kF32;
+      case ORT_TYPE_DOUBLE:
+        return ElementType::kF64;
+      default:
+        return ElementType::kOther;
+    }
+  }
+
+  const Ops& ops_;
   std::mt19937_64 random_;
 };
 
@@ -432,21 +613,25 @@ int main(int argc, char** argv) {
     check::That(one.domains.size() == 1 && one.domains[0] == many[0].domains[0], "not one domain for all");
   }
   const OrtCustomOpDomain& domain = *many[0].domains.at(0);
-  check::That(domain.name == "onnx_philox" && domain.ops.size() == 2, "the domain");
-  const OrtCustomOp *const generator = domain.ops.at(0), *const uniform = domain.ops.at(1);
+  check::That(domain.name == "onnx_philox" && domain.ops.size() == kOperators, "the domain");
+  const Ops& ops = domain.ops;
 
-  TestDeclarations(generator, uniform);
-  TestKnownAnswers(generator, uniform);
-  TestEveryCallMayFail(generator, uniform);
-  TestEightThreadsRunOneKernel(generator);
+  TestDeclarations(ops);
+  TestKnownAnswers(OpOf(ops, kRandomGenerator), OpOf(ops, kRandomUniform));
+  TestInference(OpOf(ops, kRandomCategorical));
+  TestEveryCallMayFail(ops);
+  TestEightThreadsRunOneKernel(OpOf(ops, kRandomGenerator));
 
   const std::uint64_t seed = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 1;
-  Fuzzer fuzzer(generator, uniform, seed);
+  Fuzzer fuzzer(ops, seed);
   const double seconds = argc > 2 ? std::atof(argv[2]) : 1;
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   while (std::chrono::steady_clock::now() < end) fuzzer.Step();
-  std::printf("random nodes from seed %llu: %lu accepted, %lu refused\n", static_cast<unsigned long long>(seed),
-              fuzzer.accepted, fuzzer.refused);
-  check::That(fuzzer.accepted > 20 && fuzzer.refused > 20, "too few random nodes of one kind");
+  std::printf("random nodes from seed %llu: %lu refused\n", static_cast<unsigned long long>(seed), fuzzer.refused);
+  check::That(fuzzer.refused > 20, "too few random nodes that are refused");
+  for (int i = 0; i < kOperators; ++i) {
+    std::printf("%s: %lu accepted\n", kAllOperators[i]->name, fuzzer.accepted[i]);
+    check::That(fuzzer.accepted[i] > 20, "too few random nodes of %s", kAllOperators[i]->name);
+  }
   return check::Finish(200);
 }

@@ -75,7 +75,7 @@ def _try_python_op(options: ort.SessionOptions) -> ort.SessionOptions | None:
     return _trial.try_node(
         options,
         _python_ops.DOMAIN,
-        _python_ops.name_of(op, U32),
+        _python_ops.python_op(op, U32, {}).name,
         [("run", "INT64"), ("state", "UINT32"), ("shape", "INT64")],
         [("bits", "UINT32"), ("next_state", "UINT32")],
         **{a.name: a.default for a in op.attributes},

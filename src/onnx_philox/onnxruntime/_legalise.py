@@ -1,15 +1,15 @@
 """Rewrites a copy of a model so that Python ops can run it.
 
 Every node of the domain becomes one of `_python_ops`: optional inputs, outputs and attributes are
-filled in, `shape` becomes int64, and the run's number goes in first. The checks that can be made
-at load are made here. The user's model is never changed.
+filled in, inputs of types that no Python op has are cast, and the run's number goes in first. The
+checks that can be made at load are made here. The user's model is never changed.
 """
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import onnx_ir as ir
@@ -17,8 +17,8 @@ from onnx_ir.passes.common import ShapeInferencePass
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _checks
-from onnx_philox._element_types import I32, ElementType
-from onnx_philox._operators import OUTPUT_TYPE, STATE_WORDS, Operator, Role
+from onnx_philox._element_types import ElementType
+from onnx_philox._operators import OUTPUT_TYPE, STATE_WORDS, Input, Operator
 from onnx_philox.onnxruntime import _nodes, _python_ops, _source
 
 
@@ -41,7 +41,8 @@ def legalise(source: Any) -> Legalised:
 
     Raises:
         InvalidArgument: A node breaks a rule of its operator.
-        NotImplemented: A node's output has a type that Python ops do not carry.
+        NotImplemented: A node's output has a type that Python ops do not carry, or the type of an
+            input that decides what is drawn cannot be told.
     """
     loaded = _source.load(source)
     if not loaded.is_ours:
@@ -79,7 +80,10 @@ class _Rewriter:
         nodes = _nodes.of_domain(self._model)
         if not nodes:
             return None
-        if any(self._shape_type_is_unknown(node) for node in nodes):
+        if any(self._a_type_is_unknown(node) for node in nodes):
+            # ONNX does not know what our nodes give.
+            for node in nodes:
+                _nodes.declare_output_types(node)
             ShapeInferencePass()(self._model)
         self._graph.opset_imports.setdefault("", 17)
         self._graph.opset_imports[_python_ops.DOMAIN] = 1
@@ -93,12 +97,17 @@ class _Rewriter:
         op, inputs, attributes = checked.operator, checked.inputs, checked.attributes
         values = _checks.output_type(op, attributes)
         self._check_type(op, values)
-        shape = next(i.name for i in op.inputs if i.role is Role.SHAPE)
-        known_shape = checked.known[shape] or _checks.UNKNOWN
-        if known_shape.value is not None:
-            _checks.check_memory(op, known_shape.value.tolist(), values, copies=2)
-        if known_shape.type is I32:
-            inputs[shape] = self._cast_to_int64(node, inputs[shape])
+        types = checked.types()
+        for declared in op.inputs:
+            if types[declared.name] is None and len(_python_ops.types_of(declared, values)) > 1:
+                self._refuse_unknown(op, declared, values)
+        dimensions = checked.dimensions()
+        if dimensions is not None:
+            _checks.check_memory(op, dimensions, values, copies=2)
+        python = _python_ops.python_op(op, values, types)
+        for declared, wanted in zip(op.inputs, python.inputs, strict=True):
+            if types[declared.name] not in (None, wanted):
+                inputs[declared.name] = self._cast(node, inputs[declared.name], wanted)
 
         node.resize_inputs(1 + len(op.inputs))
         node.replace_input_with(0, self._run)
@@ -109,7 +118,7 @@ class _Rewriter:
         for output in node.outputs:
             self._shield(node, output)
         node.domain = _python_ops.DOMAIN
-        node.op_type = _python_ops.name_of(op, values)
+        node.op_type = python.name
         for name, value in attributes.items():
             make = ir.AttrString if isinstance(value, str) else ir.AttrInt64
             node.attributes[name] = make(name, value)
@@ -146,16 +155,25 @@ class _Rewriter:
                 f"{values.name}. Use backend='native', or OpenVINO."
             )
 
-    def _shape_type_is_unknown(self, node: ir.Node) -> bool:
+    def _refuse_unknown(self, op: Operator, declared: Input, values: ElementType) -> NoReturn:
+        types = " or ".join(t.name for t in _python_ops.types_of(declared, values))
+        raise ort_state.NotImplemented(
+            f"{op.name}: input {declared.name!r} is of a type that the model does not tell; "
+            f"allowed with backend='python': {types}, known when the model is loaded. Declare its "
+            "type in the model, or use backend='native'."
+        )
+
+    def _a_type_is_unknown(self, node: ir.Node) -> bool:
+        """Whether the type is not known of an input that may have several."""
         op = _nodes.operator_of(node)
         return any(
-            value is not None and value.dtype is None and op.input(name).role is Role.SHAPE
+            value is not None and value.dtype is None and len(op.input(name).types) > 1
             for name, value in _nodes.named_inputs(op, node).items()
         )
 
-    def _cast_to_int64(self, node: ir.Node, value: ir.Value | None) -> ir.Value:
-        cast = ir.node("Cast", [value], {"to": ir.DataType.INT64.value})
-        cast.outputs[0].name = self._new_name("shape")
+    def _cast(self, node: ir.Node, value: ir.Value | None, wanted: ElementType) -> ir.Value:
+        cast = ir.node("Cast", [value], {"to": wanted.onnx})
+        cast.outputs[0].name = self._new_name("cast")
         node.prepend(cast)
         return cast.outputs[0]
 

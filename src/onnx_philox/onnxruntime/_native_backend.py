@@ -95,14 +95,17 @@ def plan(model: Any, options: ort.SessionOptions | None) -> NativePlan:
         return NativePlan(source.untouched, options)
     try:
         inlined = _source.read_ir(model, source.proto)
-        for node in _nodes.of_domain(inlined):
+        nodes = _nodes.of_domain(inlined)
+        for node in nodes:
             _nodes.check(node)
     except (TypeError, ValueError) as error:
         # The library says the same, but ONNX Runtime makes another exception of it at load.
         raise ort_state.InvalidArgument(str(error)) from error
-    if not source.is_ours_in_functions:
+    # ONNX Runtime infers no types of custom operators inside functions; and before 1.24 it ends the
+    # process where RandomCategorical, whose type we infer, has an empty name for its state.
+    has_empty_end = sum(map(_nodes.drop_empty_end, nodes)) > 0
+    if not source.is_ours_in_functions and not has_empty_end:
         return NativePlan(source.untouched, options)
-    # ONNX Runtime infers no types of custom operators inside functions.
     as_bytes = ir.to_proto(inlined).SerializeToString()
     return NativePlan(as_bytes, options, _source.external_folder(model))
 
@@ -124,7 +127,7 @@ class NativeRun:
 
 @dataclass(frozen=True)
 class NativePlan:
-    """The user's own model, but for functions that draw, which are inlined.
+    """The user's own model, but for functions that draw and for inputs with an empty name.
 
     See `onnx_philox.onnxruntime._session.Plan`.
     """
@@ -135,7 +138,7 @@ class NativePlan:
     hidden_inputs: frozenset[str] = frozenset()
 
     def loading(self) -> AbstractContextManager[None]:
-        """Has ONNX Runtime find the external data of a model that was inlined."""
+        """Has ONNX Runtime find the external data of a model that was changed."""
         if self.external_folder is None or self.options is None:
             return nullcontext()
         return _session_config.external_folder(self.options, self.external_folder)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import onnx_ir as ir
 
 from onnx_philox import _checks
 from onnx_philox._checks import Known
-from onnx_philox._element_types import BY_ONNX
-from onnx_philox._operators import DOMAIN, OPERATORS, Operator
+from onnx_philox._element_types import BY_ONNX, ElementType
+from onnx_philox._operators import DOMAIN, OPERATORS, Operator, Role
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,22 @@ class CheckedNode:
     known: dict[str, Known | None]
     attributes: dict[str, Any]
     """Defaults filled in."""
+
+    def types(self) -> dict[str, ElementType | None]:
+        """The types of the inputs, None where one is left out or its type not known."""
+        given = {name: known.type for name, known in self.known.items() if known is not None}
+        # The check has passed: what is known is a type of ours.
+        return {i.name: cast("ElementType | None", given.get(i.name)) for i in self.operator.inputs}
+
+    def dimensions(self) -> list[int] | None:
+        """The first output's dimensions; None where they are not known yet."""
+        for declared in self.operator.inputs:
+            known = self.known[declared.name] or _checks.UNKNOWN
+            if declared.role is Role.SHAPE and known.value is not None:
+                return [int(d) for d in known.value]
+            if declared.role is Role.LOGITS and known.shape and known.shape[0] is not None:
+                return [known.shape[0], self.attributes["sample_size"]]
+        return None
 
 
 def of_domain(model: ir.Model) -> list[ir.Node]:
@@ -40,10 +56,34 @@ def check(node: ir.Node) -> CheckedNode:
     """
     op = operator_of(node)
     _checks.check_counts(op, len(node.inputs), len(node.outputs))
-    given = {name: attribute.value for name, attribute in node.attributes.items()}
     inputs = named_inputs(op, node)
     known = {name: _known(value) for name, value in inputs.items()}
-    return CheckedNode(op, inputs, known, _checks.check_node(op, known, given))
+    return CheckedNode(op, inputs, known, _checks.check_node(op, known, _attributes(node)))
+
+
+def drop_empty_end(node: ir.Node) -> bool:
+    """Removes a node's last inputs as far as they are left out; whether there were any."""
+    count = len(node.inputs)
+    while count and node.inputs[count - 1] is None:
+        count -= 1
+    is_changed = count < len(node.inputs)
+    node.resize_inputs(count)
+    return is_changed
+
+
+def declare_output_types(node: ir.Node) -> None:
+    """Notes the types of a node's outputs where the model does not say them.
+
+    Raises:
+        TypeError: An attribute of a wrong type.
+        ValueError: An unknown operator, or a wrong attribute.
+    """
+    op = operator_of(node)
+    attributes = _checks.check_attributes(op, _attributes(node))
+    for output, declared in zip(node.outputs, op.outputs, strict=False):
+        if output.dtype is None:
+            element_type = declared.type or _checks.output_type(op, attributes)
+            output.dtype = ir.DataType(element_type.onnx)
 
 
 def operator_of(node: ir.Node) -> Operator:
@@ -58,6 +98,10 @@ def operator_of(node: ir.Node) -> Operator:
 def named_inputs(op: Operator, node: ir.Node) -> dict[str, ir.Value | None]:
     values = (*node.inputs, *[None] * len(op.inputs))
     return {i.name: value for i, value in zip(op.inputs, values, strict=False)}
+
+
+def _attributes(node: ir.Node) -> dict[str, Any]:
+    return {name: attribute.value for name, attribute in node.attributes.items()}
 
 
 def _known(value: ir.Value | None) -> Known | None:

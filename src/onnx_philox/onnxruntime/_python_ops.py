@@ -1,4 +1,4 @@
-"""The Python ops: one for each operator and output type, in a domain of their own.
+"""The Python ops: one for each operator and choice of types, in a domain of their own.
 
 A PyOp has one fixed type list and requires every input, output and attribute, so each operator
 becomes several; `_legalise` writes the nodes for them. Importing this module declares them to
@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from onnxruntime_extensions import PyCustomOpDef, onnx_op
 
 from onnx_philox import _calls
-from onnx_philox._checks import output_type
-from onnx_philox._element_types import F32, F64, I32, I64, U32, ElementType
+from onnx_philox._element_types import BOOL, F32, F64, I32, I64, U32, ElementType
 from onnx_philox._native_core import fastest_fill
-from onnx_philox._operators import MAX_RANK, OPERATORS, STATE_WORDS, Operator
+from onnx_philox._operators import MAX_RANK, OPERATORS, STATE_WORDS, Input, Operator, Role
 
 DOMAIN = "onnx_philox.python"
 
@@ -30,8 +30,63 @@ _PYOP_TYPES = {
     I64: PyCustomOpDef.dt_int64,
     F32: PyCustomOpDef.dt_float,
     F64: PyCustomOpDef.dt_double,
+    BOOL: PyCustomOpDef.dt_bool,
 }
 """The types that PyOps carry; f16 and bf16 are not among them."""
+
+
+def can_carry(values: ElementType) -> bool:
+    """Whether PyOps have this element type."""
+    return values in _PYOP_TYPES
+
+
+def types_of(declared: Input, values: ElementType) -> tuple[ElementType, ...]:
+    """The types that Python ops take at an input, for values of this type.
+
+    The first of them holds every number of the others that a node may have there.
+    """
+    if declared.role is Role.SHAPE:
+        return (I64,)
+    return tuple(t for t in declared.types or (values,) if can_carry(t))
+
+
+@dataclass(frozen=True)
+class PythonOp:
+    """An operator with one type for each input and output: what a PyOp can be."""
+
+    operator: Operator
+    values: ElementType
+    """The type of the first output."""
+    inputs: tuple[ElementType, ...]
+
+    @property
+    def name(self) -> str:
+        """The operator, and the types that were chosen."""
+        declared = self.operator.inputs
+        chosen = [
+            given.name
+            for i, given in zip(declared, self.inputs, strict=True)
+            if len(types_of(i, self.values)) > 1
+        ]
+        return "_".join([self.operator.name, self.values.name, *chosen])
+
+
+def python_op(
+    op: Operator, values: ElementType, given: Mapping[str, ElementType | None]
+) -> PythonOp:
+    """The Python op for values of this type that needs the fewest casts of the given inputs."""
+    inputs = []
+    for declared in op.inputs:
+        types = types_of(declared, values)
+        wanted = given.get(declared.name)
+        inputs.append(wanted if wanted in types else types[0])
+    return PythonOp(op, values, tuple(inputs))
+
+
+def _python_ops(op: Operator) -> Iterator[PythonOp]:
+    for values in filter(can_carry, op.output_types):
+        for inputs in itertools.product(*(types_of(i, values) for i in op.inputs)):
+            yield PythonOp(op, values, inputs)
 
 
 class Refusals:
@@ -82,32 +137,24 @@ class _HandedOver(np.ndarray[Any, np.dtype[Any]]):
         return self
 
 
-def can_carry(values: ElementType) -> bool:
-    """Whether PyOps have this element type."""
-    return values in _PYOP_TYPES
-
-
-def name_of(op: Operator, values: ElementType) -> str:
-    """The name of the PyOp for an operator with this output type."""
-    return f"{op.name}_{values.name}"
-
-
-def _declare(op: Operator, values: ElementType) -> None:
+def _declare(python: PythonOp) -> None:
+    op = python.operator
     run = PyCustomOpDef.dt_int64
-    inputs = [run, *(_PYOP_TYPES[i.types[0] if i.types else values] for i in op.inputs)]
-    outputs = [_PYOP_TYPES[o.type or values] for o in op.outputs]
+    inputs = [run, *(_PYOP_TYPES[given] for given in python.inputs)]
+    outputs = [_PYOP_TYPES[o.type or python.values] for o in op.outputs]
     attributes = {
         a.name: PyCustomOpDef.dt_string if a.allowed else PyCustomOpDef.dt_int64
         for a in op.attributes
     }
     declare = onnx_op(
-        op_type=f"{DOMAIN}::{name_of(op, values)}", inputs=inputs, outputs=outputs, attrs=attributes
+        op_type=f"{DOMAIN}::{python.name}", inputs=inputs, outputs=outputs, attrs=attributes
     )
-    declare(_body(op))
+    declare(_body(python))
 
 
-def _body(op: Operator) -> Callable[..., tuple[_HandedOver, ...]]:
+def _body(python: PythonOp) -> Callable[..., tuple[_HandedOver, ...]]:
     """The function that onnxruntime-extensions calls; it never raises."""
+    op = python.operator
     function = getattr(_calls, op.function)
 
     def compute(run: Any, *inputs: Any, **attributes: Any) -> tuple[_HandedOver, ...]:
@@ -116,25 +163,22 @@ def _body(op: Operator) -> Callable[..., tuple[_HandedOver, ...]]:
             results = function(fastest_fill, **named, **attributes, copies=2)
         except BaseException as error:
             REFUSALS.record(int(run), error)
-            results = _nothing(op, named, attributes)
+            results = _nothing(python, named)
         return tuple(result.view(_HandedOver) for result in results)
 
     return compute
 
 
-def _nothing(
-    op: Operator, inputs: dict[str, Any], attributes: dict[str, Any]
-) -> tuple[np.ndarray[Any, Any], ...]:
+def _nothing(python: PythonOp, inputs: dict[str, Any]) -> tuple[np.ndarray[Any, Any], ...]:
     """Outputs of a refused call: no values, and the state not advanced."""
     # Of the rank that was asked for: ONNX Runtime logs a warning for any other.
-    values = np.empty((0,) * min(inputs["shape"].size, MAX_RANK), output_type(op, attributes).dtype)
+    rank = min(inputs["shape"].size, MAX_RANK) if python.operator.has_shape else 2
     state = inputs["state"]
     if state.size != STATE_WORDS:
         state = np.zeros(STATE_WORDS, np.uint32)
-    return values, state
+    return np.empty((0,) * rank, python.values.dtype), state
 
 
 for _op in OPERATORS.values():
-    for _values in _op.output_types:
-        if can_carry(_values):
-            _declare(_op, _values)
+    for _python_op in _python_ops(_op):
+        _declare(_python_op)

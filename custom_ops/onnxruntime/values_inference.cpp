@@ -1,0 +1,85 @@
+// What ONNX Runtime is told of the values of RandomCategorical: see values_inference.h.
+#include "values_inference.h"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace onnx_philox {
+
+namespace {
+
+/// An attribute as far as its kind is the one that is asked for; missing where it is not.
+GivenAttribute ReadAttribute(const OrtApi& api, const OrtShapeInferContext* context,
+                             const AttributeDeclaration& declaration) {
+  const OrtOpAttr* attribute = nullptr;
+  char text[16] = {};  // longer ones are wrong
+  std::int64_t integer = 0;
+  std::size_t bytes = 0;
+  OrtStatus* status = api.ShapeInferContext_GetAttribute(context, declaration.name, &attribute);
+  const bool is_text = declaration.role == AttributeRole::kOutputType;
+  if (status == nullptr) {
+    status = is_text ? api.ReadOpAttr(attribute, ORT_ATTR_STRING, text, sizeof(text), &bytes)
+                     : api.ReadOpAttr(attribute, ORT_ATTR_INT, &integer, sizeof(integer), &bytes);
+  }
+  if (status != nullptr) {
+    api.ReleaseStatus(status);
+    return GivenAttribute();
+  }
+  return is_text ? GivenAttribute::Text(text) : GivenAttribute::Integer(integer);
+}
+
+/// What is known of the number of rows.
+std::int64_t BatchOf(const OrtApi& api, const OrtShapeInferContext* context) {
+  OrtTensorTypeAndShapeInfo* logits = nullptr;  // the context's own
+  std::size_t rank = 0;
+  std::int64_t dimension[2] = {Known::kUnknownDimension, Known::kUnknownDimension};
+  OrtStatus* status = api.ShapeInferContext_GetInputTypeShape(context, 0, &logits);
+  if (status == nullptr) status = api.GetDimensionsCount(logits, &rank);
+  if (status == nullptr && rank == 2) status = api.GetDimensions(logits, dimension, rank);
+  if (status != nullptr) {
+    api.ReleaseStatus(status);
+    return Known::kUnknownDimension;
+  }
+  return dimension[0];
+}
+
+/// A name that no other dimension has. Without one, ONNX Runtime logs a warning in every run; a name that is given twice
+/// is a promise of equal sizes, by which it plans memory.
+std::string FreshSymbol() {
+  static std::atomic<std::uint64_t> count{0};
+  return "onnx_philox_" + std::to_string(++count);
+}
+
+}  // namespace
+
+OrtStatus* InferValues(const Operator& op, const OrtApi& api, OrtShapeInferContext* context) {
+  // Each attribute by itself, so that a wrong one does not hide the type.
+  Attributes attributes;
+  CheckAttributes(op, GivenAttributes(), &attributes);
+  for (int i = 0; i < op.attributes; ++i) {
+    GivenAttributes given;
+    given[op.attribute[i].role] = ReadAttribute(api, context, op.attribute[i]);
+    Attributes checked;
+    if (!CheckAttributes(op, given, &checked).empty()) continue;
+    if (op.attribute[i].role == AttributeRole::kOutputType) attributes.output = checked.output;
+    if (op.attribute[i].role == AttributeRole::kSampleSize) attributes.sample_size = checked.sample_size;
+  }
+
+  const std::int64_t dimension[2] = {BatchOf(api, context), attributes.sample_size};
+  const std::string batch = dimension[0] < 0 ? FreshSymbol() : std::string();
+  const char* symbols[2] = {batch.c_str(), ""};
+
+  OrtTensorTypeAndShapeInfo* values = nullptr;
+  if (OrtStatus* status = api.CreateTensorTypeAndShapeInfo(&values)) return status;
+  const OrtElementType type = attributes.output == OutputType::kI64 ? ORT_TYPE_INT64 : ORT_TYPE_INT32;
+  OrtStatus* status = api.SetTensorElementType(values, type);
+  if (status == nullptr) status = api.SetDimensions(values, dimension, 2);
+  if (status == nullptr) status = api.SetSymbolicDimensions(values, symbols, 2);
+  if (status == nullptr) status = api.ShapeInferContext_SetOutputTypeShape(context, 0, values);
+  api.ReleaseTensorTypeAndShapeInfo(values);
+  return status;
+}
+
+}  // namespace onnx_philox

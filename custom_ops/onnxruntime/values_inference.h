@@ -1,0 +1,13 @@
+// The type and shape of an operator's values in ONNX Runtime's graph, where an attribute says the type.
+#pragma once
+
+#include "operators.h"
+#include "ort_api.h"
+
+namespace onnx_philox {
+
+/// Sets them for RandomCategorical: [batch, sample_size] of `output_type`. What is wrong about a node is not said here: a
+/// kernel refuses it, in our words. ONNX Runtime before 1.20 takes no type from here.
+OrtStatus* InferValues(const Operator& op, const OrtApi& api, OrtShapeInferContext* context);
+
+}  // namespace onnx_philox
