@@ -50,6 +50,14 @@ BOUNDS = {
     "f64": [(0, 1), (0.1, 0.7), (-1e300, 2e300), (1e-310, 3e-309), (2, 10)],
 }
 TYPE_BOUNDS = [(name, *bounds) for name, pairs in BOUNDS.items() for bounds in pairs]
+MOMENTS = {
+    "f16": [(0, 1), (-3, 0.1), (0, 3e4), (1, 6e-8)],
+    "bf16": [(0, 1), (100, 0.5), (0, 1e-39), (0, 3e38)],
+    "f32": [(0, 1), (0.1, -0.7), (5, 0), (1e-40, 3e-39), (0, 3e38)],
+    "f64": [(0, 1), (0.1, 0.7), (1e-310, 3e-309), (0, 1e308)],
+}
+TYPE_MOMENTS = [(name, *moments) for name, pairs in MOMENTS.items() for moments in pairs]
+PROBABILITIES = [0.0, -0.0, 1e-45, 2.0**-23, 0.1, 0.5, 1 - 2.0**-24, 1.0]
 EDGE_COUNTERS = [edge - near for edge in (2**32, 2**64, 2**96, 2**128) for near in (1, 2, 5)]
 
 
@@ -131,6 +139,82 @@ def test_bounds_that_come_at_run_time_are_the_same(output_type, minval, maxval) 
     assert_all_same(run(session_of(model), feeds), expected)
 
 
+@pytest.mark.parametrize(("output_type", "mean", "scale"), TYPE_MOMENTS)
+@pytest.mark.parametrize("stateful", [False, True])
+def test_normal_values_are_the_reference_s(output_type, mean, scale, stateful) -> None:
+    model = graphs.random_normal([5, 7], mean, scale, output_type, stateful=stateful, **SEED)
+    state = {"state": WORDS} if stateful else {}
+    expected = reference.random_normal([5, 7], mean, scale, output_type, **state, **SEED)
+    assert_all_same(run(session_of(model), state), expected[: 1 + stateful])
+
+
+@pytest.mark.parametrize(("output_type", "mean", "scale"), TYPE_MOMENTS)
+def test_mean_and_scale_that_come_at_run_time_are_the_same(output_type, mean, scale) -> None:
+    dtype = DTYPES[output_type]
+    moments = {"mean": np.array(mean, dtype), "scale": np.array(scale, dtype)}
+    model = graphs.random_normal(None, None, None, output_type, rank=1, stateful=True)
+    feeds = {"shape": np.array([33]), "state": WORDS}
+    if output_type == "bf16":  # older releases take none as an input
+        add_bfloat16_inputs(model, **{n: value.view(np.uint16) for n, value in moments.items()})
+    else:
+        feeds |= moments
+    expected = reference.random_normal([33], **moments, output_type=output_type, state=WORDS)
+    assert_all_same(run(session_of(model), feeds), expected)
+
+
+@pytest.mark.parametrize("p_type", ["f32", "f64"])
+@pytest.mark.parametrize("stateful", [False, True])
+@pytest.mark.parametrize("constant", [False, True])
+def test_booleans_are_the_reference_s(p_type: str, stateful: bool, constant: bool) -> None:
+    state = {"state": WORDS} if stateful else {}
+    dtype = DTYPES[p_type]
+    each = np.resize(np.array(PROBABILITIES, dtype), (6, 9))
+    for p in [*(np.array(p, dtype) for p in PROBABILITIES), each]:
+        kind = {"p_type": p_type, "per_element": p.ndim > 0, "stateful": stateful}
+        model = graphs.random_bernoulli([6, 9], p if constant else None, **kind, **SEED)
+        feeds = state if constant else {**state, "p": p}
+        expected = reference.random_bernoulli([6, 9], p, **state, **SEED)
+        assert_all_same(run(session_of(model), feeds), expected[: 1 + stateful])
+
+
+def logits_of(rows: int, classes: int, dtype: Any = np.float32) -> np.ndarray:
+    """Logits of all sizes, with classes that are never drawn."""
+    random = np.random.default_rng(1)
+    logits = random.normal(size=(rows, classes)) * random.choice([0.1, 3, 100], (rows, 1))
+    logits[random.random((rows, classes)) < 0.1] = -np.inf
+    logits[:, 0] = np.maximum(logits[:, 0], -5)
+    return logits.astype(dtype)
+
+
+@pytest.mark.parametrize("logits_type", ["f16", "f32", "f64"])
+@pytest.mark.parametrize("output_type", ["i32", "i64"])
+@pytest.mark.parametrize("constant", [False, True])
+def test_classes_are_the_reference_s(logits_type, output_type, constant) -> None:
+    logits = logits_of(6, 50, DTYPES[logits_type])
+    for state in ({}, {"state": WORDS}):
+        kind = {"logits_type": logits_type, "stateful": bool(state)}
+        given = logits if constant else None
+        model = graphs.random_categorical(given, 7, output_type, **kind, **SEED)
+        feeds = state if constant else {**state, "logits": logits}
+        expected = reference.random_categorical(logits, 7, output_type, **state, **SEED)
+        assert_all_same(run(session_of(model), feeds), expected[: 1 + bool(state)])
+
+
+def test_an_attribute_gives_a_type_that_nothing_declares() -> None:
+    """Inside the graph, and of a batch that only a run tells."""
+    session = session_of("""g (float[B, C] logits, uint32[6] state) => (int64[B, 2] y) {
+        i, s = onnx_philox.RandomCategorical <sample_size = 2, output_type = "i64"> (logits, state)
+        j = onnx_philox.RandomCategorical <sample_size = 2> (logits, s)
+        k = Cast <to = 7> (j)
+        y = Add (i, k)
+    }""")
+    for rows in (2, 5, 2):
+        logits = logits_of(rows, 6)
+        (y,) = session.run(None, {"logits": logits, "state": WORDS})
+        i, s = reference.random_categorical(logits, 2, "i64", state=WORDS)
+        assert_same_bits(y, i + reference.random_categorical(logits, 2, state=s)[0])
+
+
 def add_bfloat16_inputs(model: onnx.ModelProto, **bits: np.ndarray) -> None:
     """Makes bfloat16 graph inputs the results of nodes that are not folded away."""
     graph = model.graph
@@ -177,6 +261,45 @@ def test_every_length_is_the_reference_s(output_type: str | None) -> None:
                 [length], low, high, output_type, state=STATE.to_array()
             )
         assert_all_same(run(session, feeds), expected)
+
+
+LENGTHS = [*range(70), 1023, 2**14 + 1, 2**15 + 7, 2**17 - 3, 300_001]
+
+
+@pytest.mark.parametrize("output_type", MOMENTS)
+def test_every_length_of_normal_values_is_the_reference_s(output_type: str) -> None:
+    mean, scale = MOMENTS[output_type][1]
+    model = graphs.random_normal(None, mean, scale, output_type, rank=1, stateful=True)
+    session = session_of(model, intra_op_num_threads=3)
+    for length in LENGTHS:
+        expected = reference.random_normal([length], mean, scale, output_type, state=WORDS)
+        assert_all_same(run(session, {"state": WORDS, "shape": np.array([length])}), expected)
+
+
+@pytest.mark.parametrize("p_type", ["f32", "f64"])
+@pytest.mark.parametrize("per_element", [False, True])
+def test_every_length_of_booleans_is_the_reference_s(p_type: str, per_element: bool) -> None:
+    model = graphs.random_bernoulli(
+        None, None, p_type=p_type, per_element=per_element, rank=1, stateful=True
+    )
+    session = session_of(model, intra_op_num_threads=3)
+    for length in LENGTHS:
+        p = np.resize(np.array(PROBABILITIES, DTYPES[p_type]), length) if per_element else 0.3
+        p = np.asarray(p, DTYPES[p_type])
+        expected = reference.random_bernoulli([length], p, state=WORDS)
+        feeds = {"state": WORDS, "shape": np.array([length]), "p": p}
+        assert_all_same(run(session, feeds), expected)
+
+
+@pytest.mark.parametrize("sample_size", [1, 3, 70])
+def test_every_number_of_rows_of_classes_is_the_reference_s(sample_size: int) -> None:
+    model = graphs.random_categorical(None, sample_size, stateful=True)
+    session = session_of(model, intra_op_num_threads=3)
+    for rows in [*range(20), 1023, 20_001 // sample_size]:
+        for classes in (1, 2, 9):
+            logits = logits_of(rows, classes)
+            expected = reference.random_categorical(logits, sample_size, state=WORDS)
+            assert_all_same(run(session, {"state": WORDS, "logits": logits}), expected)
 
 
 @pytest.mark.parametrize("shape", [[], [0], [2, 0, 3], [1, 2, 3, 1, 1, 1, 1, 2]])
@@ -277,6 +400,33 @@ def test_nodes_in_branches_and_loops_draw_the_same() -> None:
         assert_same_bits(last, s)
 
 
+def test_a_state_crosses_the_borders_of_a_loop_as_int64() -> None:
+    session = session_of("""g (int64 n, uint32[6] state) => (int32[?, 2, 1] z, int64[6] last) <
+            int64[2] shape = {2, 9}, float mean = {0.0}, float scale = {3.0}> {
+        first = Cast <to = 7> (state)
+        yes = Constant <value = bool {1}> ()
+        last, z = Loop (n, yes, first) <
+            body = l (int64 i, bool k, int64[6] s) => (bool k2, int64[6] s2, int32[2, 1] r) {
+                k2 = Identity (k)
+                before = Cast <to = 12> (s)
+                x, between = onnx_philox.RandomNormal <output_type = "f32"> (
+                    shape, mean, scale, before)
+                logits = Neg (x)
+                r, after = onnx_philox.RandomCategorical (logits, between)
+                s2 = Cast <to = 7> (after)
+            }
+        >
+    }""")
+    z, last = session.run(None, {"n": np.array(3), "state": WORDS})
+    rows, state = [], WORDS
+    for _ in range(3):
+        x, state = reference.random_normal([2, 9], 0, 3, "f32", state=state)
+        row, state = reference.random_categorical(-x, state=state)
+        rows.append(row)
+    assert_same_bits(z, np.stack(rows))
+    assert_same_bits(last, state.astype(np.int64))
+
+
 def test_nodes_in_functions_of_the_model_draw_the_same() -> None:
     """ONNX Runtime infers no types of custom operators in functions: the model declares them."""
     model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1, "m": 1]>
@@ -342,6 +492,39 @@ def test_exactly_the_output_is_written_at_odd_lengths_and_offsets(output_type, o
             assert memory[before:end].tobytes() == expected.tobytes()
             assert (memory[:before] == poison).all()
             assert (memory[end:] == poison).all()
+
+
+def distribution(operator: str, rows: int) -> tuple[onnx.ModelProto, dict, tuple]:
+    """A model of the operator, what to feed it beside a state, and what it then draws."""
+    if operator == "RandomNormal":
+        expected = reference.random_normal([rows], 1, 2, "f32", state=WORDS)
+        return graphs.random_normal([rows], 1, 2, "f32", stateful=True), {}, expected
+    if operator == "RandomBernoulli":
+        p = np.resize(np.float32(PROBABILITIES), rows)
+        expected = reference.random_bernoulli([rows], p, state=WORDS)
+        model = graphs.random_bernoulli([rows], None, per_element=True, stateful=True)
+        return model, {"p": p}, expected
+    logits = logits_of(rows, 4)
+    expected = reference.random_categorical(logits, 3, "i64", state=WORDS)
+    return graphs.random_categorical(None, 3, "i64", stateful=True), {"logits": logits}, expected
+
+
+@pytest.mark.parametrize("offset", [0, 1, 3])
+@pytest.mark.parametrize("operator", ["RandomNormal", "RandomBernoulli", "RandomCategorical"])
+def test_exactly_the_values_of_a_distribution_are_written(operator: str, offset: int) -> None:
+    for rows in (1, 7, 33, 20_001):
+        model, feeds, (values, _) = distribution(operator, rows)
+        before = 64 + offset * values.itemsize
+        memory = np.full(before + values.nbytes + 64, 0xCA, np.uint8)
+        session = session_of(model, intra_op_num_threads=2)
+        binding = session.io_binding()
+        bind_inputs(binding, {"state": WORDS, **feeds})
+        address = memory.ctypes.data + before
+        binding.bind_output("values", "cpu", 0, values.dtype, list(values.shape), address)
+        session.run_with_iobinding(binding)
+        assert memory[before : before + values.nbytes].tobytes() == values.tobytes()
+        assert (memory[:before] == 0xCA).all()
+        assert (memory[before + values.nbytes :] == 0xCA).all()
 
 
 GOOD = {"state": STATE.to_array(), "shape": np.array([4])}
@@ -613,6 +796,70 @@ BAD_CALLS: dict[str, list[dict[str, Any]]] = {
         {"minval": F32(np.nan), "maxval": np.ones(2, F32), "state": WORDS[:5]},
         {"minval": F32(3), "state": WORDS[:5]},
     ],
+    "RandomNormal": [
+        {"output_type": "i32"},
+        {"output_type": None},
+        {"global_seed": 0},
+        {"global_seed": -1},
+        {"state": WORDS[:5]},
+        {"shape": np.array([2, -1])},
+        {"shape": np.array([2**31 - 1] * 4)},
+        {"mean": np.float64(0), "scale": np.float64(1)},
+        {"mean": F32([0, 1])},
+        {"scale": np.ones((1, 1), F32)},
+        {"mean": F32(np.nan)},
+        {"scale": F32(np.inf)},
+        {"mean": np.float64(-np.inf), "scale": np.float64(1), "output_type": "f64"},
+        {"shape": np.array([-1]), "mean": F32(np.nan), "scale": F32(np.inf)},
+    ],
+    "RandomBernoulli": [
+        {"global_seed": 0},
+        {"op_seed": 1.5},
+        {"state": WORDS.astype(np.int64)},
+        {"state": WORDS[:5]},
+        {"shape": np.array([-1])},
+        {"shape": np.array([2**63 - 1, 2])},
+        {"shape": np.array([2**31 - 1, 2**24])},
+        {"p": np.float16(0.5)},
+        {"p": np.int32(1)},
+        {"p": F32(np.nan)},
+        {"p": F32(-1e-45)},
+        {"p": F32(1.0000001)},
+        {"p": np.float64(1 + 2.0**-52)},
+        {"p": F32([0.5, 0.5])},
+        {"p": np.ones((3, 2), F32)},
+        {"p": np.ones((2, 3, 1), F32)},
+        {"p": F32([])},
+        {"p": F32([[0, 1, 0.5], [0.5, -0.25, 2]])},
+        {"p": np.array([[0, 1, 0.5], [0.5, 1, np.nan]])},
+        {"p": F32([2.0])},
+        {"shape": np.array([2, 2]), "p": np.full((2, 3), np.nan, F32)},
+        {"p": F32(2), "state": WORDS[:5]},
+    ],
+    "RandomCategorical": [
+        {"output_type": "f32"},
+        {"output_type": 7},
+        {"sample_size": 0},
+        {"sample_size": 1.5},
+        {"sample_size": "2"},
+        {"sample_size": 2**62},
+        {"sample_size": 2**40},
+        {"sample_size": 0, "output_type": "i64"},
+        {"global_seed": 0},
+        {"state": WORDS.astype(np.int64)},
+        {"state": WORDS[:5]},
+        {"logits": np.zeros((2, 3), np.int32)},
+        {"logits": np.zeros(3, F32)},
+        {"logits": np.zeros((), F32)},
+        {"logits": np.zeros((1, 2, 3), F32)},
+        {"logits": np.zeros((2, 0), F32)},
+        {"logits": F32([[0, 1], [0, np.nan]])},
+        {"logits": F32([[0, 1], [np.inf, np.nan]])},
+        {"logits": F32([[-np.inf, -np.inf], [0, np.nan]])},
+        {"logits": np.array([[0, -np.inf], [-np.inf, -np.inf]])},
+        {"logits": np.array([[0, np.inf]], np.float16)},
+        {"logits": np.array([[0, -np.inf], [-np.inf, -np.inf]], np.float16)},
+    ],
 }
 GOOD_CALLS = {
     "RandomGenerator": {"state": WORDS, "shape": np.array([2, 3])},
@@ -623,10 +870,22 @@ GOOD_CALLS = {
         "output_type": "f32",
         "global_seed": 7,
     },
+    "RandomNormal": {
+        "shape": np.array([2, 3]),
+        "mean": F32(0),
+        "scale": F32(1),
+        "output_type": "f32",
+        "global_seed": 7,
+    },
+    "RandomBernoulli": {"shape": np.array([2, 3]), "p": F32(0.5), "global_seed": 7},
+    "RandomCategorical": {"logits": np.zeros((2, 3), F32), "sample_size": 4, "global_seed": 7},
 }
 INPUTS = {
     "RandomGenerator": ["state", "shape"],
     "RandomUniform": ["shape", "minval", "maxval", "state"],
+    "RandomNormal": ["shape", "mean", "scale", "state"],
+    "RandomBernoulli": ["shape", "p", "state"],
+    "RandomCategorical": ["logits", "state"],
 }
 CASES = [(name, i) for name, calls in BAD_CALLS.items() for i in range(len(calls))]
 
@@ -635,9 +894,12 @@ def words_of_the_reference(operator: str, call: dict[str, Any]) -> str:
     function = {
         "RandomGenerator": reference.random_generator,
         "RandomUniform": reference.random_uniform,
+        "RandomNormal": reference.random_normal,
+        "RandomBernoulli": reference.random_bernoulli,
+        "RandomCategorical": reference.random_categorical,
     }[operator]
-    # The bounds of a node are tensors; the reference converts numbers.
-    arrays = {k: np.asarray(v) for k, v in call.items() if k in ("minval", "maxval")}
+    # The inputs of a node are tensors; the reference converts numbers.
+    arrays = {k: np.asarray(v) for k, v in call.items() if k in INPUTS[operator]}
     with pytest.raises((ValueError, TypeError)) as raised:
         function(**(call | arrays))
     return str(raised.value)
@@ -654,9 +916,17 @@ def bad_model(operator: str, call: dict[str, Any], constant: bool) -> onnx.Model
         helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), None)
         for name, array in arrays.items()
     ]
-    values = arrays["maxval"].dtype if "maxval" in arrays else np.dtype(np.uint32)
+    if operator == "RandomCategorical":
+        is_long = call.get("output_type") == "i64"
+        values = TensorProto.INT64 if is_long else TensorProto.INT32
+    elif operator == "RandomBernoulli":
+        values = TensorProto.BOOL
+    else:
+        # The type of the last bound is the type of the values.
+        last = next((arrays[n] for n in ("maxval", "scale") if n in arrays), np.uint32(0))
+        values = helper.np_dtype_to_tensor_dtype(last.dtype)
     outputs = [
-        helper.make_tensor_value_info("values", helper.np_dtype_to_tensor_dtype(values), None),
+        helper.make_tensor_value_info("values", values, None),
         helper.make_tensor_value_info("next_state", TensorProto.UINT32, None),
     ]
     initializers = [numpy_helper.from_array(array, name) for name, array in arrays.items()]
@@ -786,6 +1056,17 @@ session = session_of(parser.parse_model('''<ir_version: 8, opset_import: ["": 17
     }'''))
 for a, b in (([2, 3], [3, 4]), ([3, 3], [3, 3]), ([100, 3], [1, 1])):
     session.run(None, {"s": state, "a": np.array(a), "b": np.array(b)})
+session = session_of(parser.parse_model('''<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
+    g (uint32[6] s, float[B, C] x, int64[K] a) => (int32[?, 3] y, int64[?, 3] z) {
+        i, t = onnx_philox.RandomCategorical <sample_size = 3> (x, s)
+        y = Neg (i)
+        x2 = Reshape (x, a)
+        j = onnx_philox.RandomCategorical <sample_size = 3, output_type = "i64"> (x2, t)
+        z = Neg (j)
+    }'''))
+for rows in (2, 6, 2):
+    feeds = {"s": state, "x": np.zeros((rows, 4), np.float32), "a": np.array([rows * 2, 2])}
+    session.run(None, feeds)
 """
 
 
