@@ -37,6 +37,24 @@ const Kernels* const kKernels[] = {
 constexpr std::uint64_t kLeastWords = std::uint64_t{1} << 14;
 constexpr std::uint64_t kStepElements = 1024;
 
+/// What a class of a row, and a sample, cost in generator words, roughly.
+constexpr double kWordsPerClass = 4, kWordsPerSample = 16;
+
+/// Every piece makes the running sums of the rows it touches anew. So pieces are whole rows, unless there are fewer rows
+/// than pieces and a row has so many samples that its sums are little beside them.
+Split SplitCategorical(const Logits& logits, std::uint64_t elements, std::uint64_t max_pieces) {
+  const std::uint64_t rows = elements / logits.samples;
+  const double sums = static_cast<double>(logits.classes) * kWordsPerClass;
+  const double samples = static_cast<double>(logits.samples) * kWordsPerSample;
+  const double most = static_cast<double>(rows) * (sums + samples) / static_cast<double>(kLeastWords);
+  const std::uint64_t pieces =
+      most < static_cast<double>(max_pieces) ? static_cast<std::uint64_t>(most) : max_pieces;
+  if (pieces <= 1) return Split{1, elements};
+  std::uint64_t step = (rows + pieces - 1) / pieces * logits.samples;
+  if (rows < pieces && samples > 2 * sums) step = elements / pieces + (elements % pieces != 0 ? 1 : 0);
+  return Split{elements / step + (elements % step != 0 ? 1 : 0), step};
+}
+
 #if ONNX_PHILOX_HAVE_AVX512 || ONNX_PHILOX_HAVE_AVX2
 
 struct Registers {
@@ -180,6 +198,7 @@ void FillTo(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::
 }
 
 Split SplitDraw(const Draw& draw, std::uint64_t elements, std::uint64_t max_pieces) {
+  if (draw.distribution == Distribution::kCategorical) return SplitCategorical(draw.logits, elements, max_pieces);
   const std::uint64_t least = kLeastWords / WordsPerElement(draw);
   std::uint64_t pieces = elements / least;
   if (pieces > max_pieces) pieces = max_pieces;

@@ -17,25 +17,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include "inlining.h"
 #include "kernels.h"
 #include "output.h"
 #include "philox.h"
-#include "plain.h"
 #include "rules.h"
-
-#if defined(_MSC_VER) && !defined(__clang__)
-#define ONNX_PHILOX_INLINE __forceinline
-#define ONNX_PHILOX_NOINLINE __declspec(noinline)
-#define ONNX_PHILOX_UNROLL
-#else
-#define ONNX_PHILOX_INLINE inline __attribute__((always_inline))
-#define ONNX_PHILOX_NOINLINE __attribute__((noinline))
-#if defined(__clang__)
-#define ONNX_PHILOX_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define ONNX_PHILOX_UNROLL _Pragma("GCC unroll 16")
-#endif
-#endif
 
 namespace onnx_philox {
 
@@ -72,16 +58,42 @@ struct Schedule {
   }
 };
 
+/// Bytes that `Rule` makes of one block.
+template <class Rule>
+constexpr unsigned BlockBytes() {
+  const unsigned element = Rule::kForm == Form::kBytes ? 1 : Rule::kForm == Form::kNarrow ? 2 : 4 * Rule::kWordsPerElement;
+  return kWordsPerBlock / Rule::kWordsPerElement * element;
+}
+
 /// Bytes that `Rule` makes of one group.
 template <class Isa, class Rule>
 constexpr unsigned GroupBytes() {
-  return Isa::kWords * static_cast<unsigned>(sizeof(typename Isa::Words)) / (Rule::kNarrow ? 2 : 1);
+  return Isa::kBlocks * BlockBytes<Rule>();
 }
 
-/// Bytes that `Rule` makes of one block.
+/// The registers of one group, in stream order, to memory.
 template <class Isa, class Rule>
-constexpr unsigned BlockBytes() {
-  return GroupBytes<Isa, Rule>() / Isa::kBlocks;
+ONNX_PHILOX_INLINE void StoreGroup(typename Isa::Words (&words)[Isa::kWords], const Rule& rule, unsigned char* out) {
+  constexpr unsigned kBytes = sizeof(typename Isa::Words);
+  if constexpr (Rule::kForm == Form::kBytes) {
+    rule(words, out);
+  } else {
+    ONNX_PHILOX_UNROLL
+    for (unsigned i = 0; i < Isa::kWords; i += 2) {
+      if constexpr (Rule::kForm == Form::kNarrow) {
+        Isa::Store(out + i / 2 * kBytes, rule(words[i], words[i + 1]));
+      } else {
+        if constexpr (Rule::kForm == Form::kPairs) {
+          rule(words[i], words[i + 1]);
+        } else {
+          words[i] = rule(words[i]);
+          words[i + 1] = rule(words[i + 1]);
+        }
+        Isa::Store(out + i * kBytes, words[i]);
+        Isa::Store(out + (i + 1) * kBytes, words[i + 1]);
+      }
+    }
+  }
 }
 
 /// From this many bytes on, stores are aligned first: across a cache line they cost more, but so does the head.
@@ -125,17 +137,7 @@ ONNX_PHILOX_INLINE void EmitGroups(const Schedule<Isa>& schedule, const typename
     Words words[Isa::kWords];
     Isa::template Finish<Rule::kSwapped>(p0, p2, c1[g], c3[g], schedule.key0[kRounds - 1],
                                          schedule.key1[kRounds - 1], words);
-    unsigned char* const group = out + static_cast<unsigned>(g) * GroupBytes<Isa, Rule>();
-    ONNX_PHILOX_UNROLL
-    for (unsigned i = 0; i < Isa::kWords; i += (Rule::kNarrow ? 2 : 1)) {
-      Words result;
-      if constexpr (Rule::kNarrow) {
-        result = rule(words[i], words[i + 1]);
-      } else {
-        result = rule(words[i]);
-      }
-      Isa::Store(group + i * sizeof(Words) / (Rule::kNarrow ? 2 : 1), result);
-    }
+    StoreGroup<Isa>(words, rule, out + static_cast<unsigned>(g) * GroupBytes<Isa, Rule>());
   }
 }
 
@@ -193,9 +195,9 @@ ONNX_PHILOX_INLINE std::uint64_t EmitWhole(const Schedule<Isa>& schedule, std::u
 template <class Isa, class Rule>
 ONNX_PHILOX_INLINE void FillRun(const Schedule<Isa>& schedule, std::uint32_t word0, const Rule& rule, unsigned skip,
                                 std::uint64_t bytes, unsigned char* out) {
-  constexpr unsigned kBlockBytes = BlockBytes<Isa, Rule>();
-  constexpr unsigned kAlignment = sizeof(typename Isa::Words);
-  static_assert(kAlignment <= GroupBytes<Isa, Rule>() && kBlockBytes <= GroupBytes<Isa, Rule>(), "one group holds the head");
+  constexpr unsigned kBlockBytes = BlockBytes<Rule>();
+  constexpr unsigned kRegister = sizeof(typename Isa::Words), kGroup = GroupBytes<Isa, Rule>();
+  constexpr unsigned kAlignment = kRegister < kGroup ? kRegister : kGroup;  // one group holds the head
 
   // The head: the rest of a block begun, then blocks up to an aligned address. Where no block begins at one (`out` is
   // at an odd multiple of something smaller), stores stay unaligned.
@@ -220,7 +222,7 @@ ONNX_PHILOX_INLINE void FillRun(const Schedule<Isa>& schedule, std::uint32_t wor
 /// A piece, cut where word 0 of the counter wraps: inside a run no vector ever sees a carry.
 template <class Isa, class Rule>
 ONNX_PHILOX_NOINLINE void FillPiece(const Piece& piece, const Rule rule) {
-  constexpr unsigned kBlockBytes = BlockBytes<Isa, Rule>();
+  constexpr unsigned kBlockBytes = BlockBytes<Rule>();
   constexpr unsigned kPerBlock = kWordsPerBlock / Rule::kWordsPerElement;
   constexpr unsigned kElementBytes = kBlockBytes / kPerBlock;
 
@@ -243,59 +245,6 @@ ONNX_PHILOX_NOINLINE void FillPiece(const Piece& piece, const Rule rule) {
     counter = Add(counter, run_blocks);
     skip = 0;
   }
-}
-
-/// Picks the rule that the bounds allow.
-template <class Isa>
-void FillUniform(const Piece& piece) {
-  const std::uint64_t low = piece.draw.bounds.minval, high = piece.draw.bounds.maxval;
-  switch (piece.draw.type) {
-    case OutputType::kBits:
-      return FillPiece<Isa>(piece, BitsRule<Isa>());
-    case OutputType::kF32: {
-      const float minval = F32FromBits(low), width = WidthF32(low, high);
-      if (width == 1.0f && minval == 0.0f) return FillPiece<Isa>(piece, F32UnitRule<Isa>());
-      return FillPiece<Isa>(piece, F32Rule<Isa>(width, minval));
-    }
-    case OutputType::kF16: {
-      const float minval = F32FromF16(low), width = WidthF16(low, high);
-      if (width == 1.0f && minval == 0.0f) return FillPiece<Isa>(piece, F16UnitRule<Isa>());
-      return FillPiece<Isa>(piece, F16Rule<Isa>(width, minval));
-    }
-    case OutputType::kBF16: {
-      const float minval = F32FromBF16(low), width = WidthBF16(low, high);
-      if (width == 1.0f && minval == 0.0f) return FillPiece<Isa>(piece, BF16UnitRule<Isa>());
-      return FillPiece<Isa>(piece, typename Isa::BF16(width, minval));
-    }
-    case OutputType::kF64: {
-      const double minval = F64FromBits(low), width = WidthF64(low, high);
-      if (width == 1.0 && minval == 0.0) return FillPiece<Isa>(piece, F64UnitRule<Isa>());
-      return FillPiece<Isa>(piece, F64Rule<Isa>(width, minval));
-    }
-    case OutputType::kI32: {
-      const std::uint32_t minval = static_cast<std::uint32_t>(low);
-      const std::uint32_t width = static_cast<std::uint32_t>(high) - minval;
-      if (width > std::uint32_t{1} << 31) return FillPiece<Isa>(piece, I32WideRule<Isa>(width, minval));
-      return FillPiece<Isa>(piece, I32Rule<Isa>(width, minval));
-    }
-    case OutputType::kI64: {
-      const std::uint64_t width = high - low;
-      if (width > std::uint64_t{1} << 63) return FillPiece<Isa>(piece, I64WideRule<Isa>(width, low));
-      if (width > std::uint64_t{1} << 16) {
-        return FillPiece<Isa>(piece, I64Rule<Isa, typename Isa::Remainder64>(width, low));
-      }
-      return FillPiece<Isa>(piece, I64Rule<Isa, typename Isa::SmallRemainder64>(width, low));
-    }
-    case OutputType::kBool:
-      return;
-  }
-}
-
-/// Anything. In the environment of float_environment.h, through a pointer.
-template <class Isa>
-void FillAny(const Piece& piece) {
-  if (piece.draw.distribution == Distribution::kUniform) return FillUniform<Isa>(piece);
-  FillPlainly(piece);
 }
 
 }  // namespace onnx_philox

@@ -6,7 +6,7 @@
 #if ONNX_PHILOX_HAVE_AVX2
 #include <immintrin.h>
 
-#include "engine.h"
+#include "distributions.h"
 
 namespace onnx_philox {
 namespace {
@@ -58,6 +58,71 @@ struct Avx2 {
   static Words AddF64(Words a, Words b) { return Int(_mm256_add_pd(F64(a), F64(b))); }
   static Words SubtractF64(Words a, Words b) { return Int(_mm256_sub_pd(F64(a), F64(b))); }
   static Words MultiplyF64(Words a, Words b) { return Int(_mm256_mul_pd(F64(a), F64(b))); }
+  static Words DivideF32(Words a, Words b) { return Int(_mm256_div_ps(F32(a), F32(b))); }
+  static Words DivideF64(Words a, Words b) { return Int(_mm256_div_pd(F64(a), F64(b))); }
+  static Words SqrtF32(Words x) { return Int(_mm256_sqrt_ps(F32(x))); }
+  static Words SqrtF64(Words x) { return Int(_mm256_sqrt_pd(F64(x))); }
+  static Words MaxF32(Words a, Words b) { return Int(_mm256_max_ps(F32(a), F32(b))); }
+  static Words MaxF64(Words a, Words b) { return Int(_mm256_max_pd(F64(a), F64(b))); }
+  /// x < limit ? 0 : y.
+  static Words ZeroIfBelowF64(Words x, Words limit, Words y) {
+    return And(Int(_mm256_cmp_pd(F64(x), F64(limit), _CMP_NLT_UQ)), y);
+  }
+
+  static Words SignedExponentF32(Words bits) { return Int(_mm256_cvtepi32_ps(_mm256_srai_epi32(bits, 23))); }
+  /// There is no arithmetic shift of 64 bits: the exponent plus 2^11 is the fraction of a float64 in [2^52, 2^53).
+  static Words SignedExponentF64(Words bits) {
+    const Words biased = _mm256_srli_epi64(Xor(bits, Splat64(0x8000000000000000u)), 52);
+    return SubtractF64(Xor(biased, Splat64(kTwo52)), Splat64(kTwo52 + 0x800));
+  }
+  template <int kBits>
+  static Words ShiftLeft32(Words x) { return _mm256_slli_epi32(x, kBits); }
+  template <int kBits>
+  static Words ShiftLeft64(Words x) { return _mm256_slli_epi64(x, kBits); }
+  /// x ^ (bits & mask).
+  static Words XorMasked(Words x, Words bits, Words mask) { return Xor(x, And(bits, mask)); }
+  // Blends look at the sign bits alone.
+  static Words SelectIfOdd32(Words n, Words odd, Words even) {
+    return Int(_mm256_blendv_ps(F32(even), F32(odd), F32(_mm256_slli_epi32(n, 31))));
+  }
+  static Words SelectIfOdd64(Words n, Words odd, Words even) {
+    return Int(_mm256_blendv_pd(F64(even), F64(odd), F64(_mm256_slli_epi64(n, 63))));
+  }
+
+  // Within each 128 bits: apart, and back together.
+  static Words Even32(Words a, Words b) { return Int(_mm256_shuffle_ps(F32(a), F32(b), 0x88)); }
+  static Words Odd32(Words a, Words b) { return Int(_mm256_shuffle_ps(F32(a), F32(b), 0xDD)); }
+  static Words ZipLow32(Words a, Words b) { return _mm256_unpacklo_epi32(a, b); }
+  static Words ZipHigh32(Words a, Words b) { return _mm256_unpackhi_epi32(a, b); }
+  static Words Even64(Words a, Words b) { return _mm256_unpacklo_epi64(a, b); }
+  static Words Odd64(Words a, Words b) { return _mm256_unpackhi_epi64(a, b); }
+  static Words ZipLow64(Words a, Words b) { return Even64(a, b); }
+  static Words ZipHigh64(Words a, Words b) { return Odd64(a, b); }
+
+  static Words LoadF64(const unsigned char* from) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)); }
+  static Words LoadF32AsF64(const unsigned char* from) {
+    return Int(_mm256_cvtps_pd(_mm_loadu_ps(reinterpret_cast<const float*>(from))));
+  }
+  static Words LoadF16AsF64(const unsigned char* from) {
+    return Int(_mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)))));
+  }
+
+  /// A byte for each word: 1 where the bits under the mask are below the limit.
+  static void StoreBelow32(const Words (&words)[kWords], Words mask, Words limit, unsigned char* out) {
+    const __m256i first = _mm256_cmpgt_epi32(limit, And(words[0], mask));
+    const __m256i second = _mm256_cmpgt_epi32(limit, And(words[1], mask));
+    const __m256i halves = _mm256_permute4x64_epi64(_mm256_packs_epi32(first, second), 0xD8);  // as above
+    const __m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_and_si128(bytes, _mm_set1_epi8(1)));
+  }
+  static void StoreBelow64(const Words (&words)[kWords], Words mask, Words limit, unsigned char* out) {
+    const __m256i first = _mm256_cmpgt_epi64(limit, And(words[0], mask));
+    const __m256i second = _mm256_cmpgt_epi64(limit, And(words[1], mask));
+    const __m256i halves = _mm256_permute4x64_epi64(_mm256_packs_epi32(first, second), 0xD8);
+    const __m128i packed = _mm_packs_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1));
+    const __m128i bytes = _mm_packs_epi16(packed, packed);
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(out), _mm_and_si128(bytes, _mm_set1_epi8(1)));
+  }
 
   static __m128i ToF16(Words x) { return _mm256_cvtps_ph(F32(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
   static Words RoundToF16(Words x) { return Int(_mm256_cvtph_ps(ToF16(x))); }

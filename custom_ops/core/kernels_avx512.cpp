@@ -7,7 +7,7 @@
 #if ONNX_PHILOX_HAVE_AVX512
 #include <immintrin.h>
 
-#include "engine.h"
+#include "distributions.h"
 
 namespace onnx_philox {
 namespace {
@@ -61,6 +61,61 @@ struct Avx512 {
   static Words AddF64(Words a, Words b) { return Int(_mm512_add_pd(F64(a), F64(b))); }
   static Words SubtractF64(Words a, Words b) { return Int(_mm512_sub_pd(F64(a), F64(b))); }
   static Words MultiplyF64(Words a, Words b) { return Int(_mm512_mul_pd(F64(a), F64(b))); }
+  static Words DivideF32(Words a, Words b) { return Int(_mm512_div_ps(F32(a), F32(b))); }
+  static Words DivideF64(Words a, Words b) { return Int(_mm512_div_pd(F64(a), F64(b))); }
+  static Words SqrtF32(Words x) { return Int(_mm512_sqrt_ps(F32(x))); }
+  static Words SqrtF64(Words x) { return Int(_mm512_sqrt_pd(F64(x))); }
+  static Words MaxF32(Words a, Words b) { return Int(_mm512_max_ps(F32(a), F32(b))); }
+  static Words MaxF64(Words a, Words b) { return Int(_mm512_max_pd(F64(a), F64(b))); }
+  /// x < limit ? 0 : y.
+  static Words ZeroIfBelowF64(Words x, Words limit, Words y) {
+    return _mm512_maskz_mov_epi64(_mm512_cmp_pd_mask(F64(x), F64(limit), _CMP_NLT_UQ), y);
+  }
+
+  static Words SignedExponentF32(Words bits) { return Int(_mm512_cvtepi32_ps(_mm512_srai_epi32(bits, 23))); }
+  static Words SignedExponentF64(Words bits) { return Int(_mm512_cvtepi64_pd(_mm512_srai_epi64(bits, 52))); }
+  template <int kBits>
+  static Words ShiftLeft32(Words x) { return _mm512_slli_epi32(x, kBits); }
+  template <int kBits>
+  static Words ShiftLeft64(Words x) { return _mm512_slli_epi64(x, kBits); }
+  /// x ^ (bits & mask).
+  static Words XorMasked(Words x, Words bits, Words mask) { return _mm512_ternarylogic_epi64(x, bits, mask, 0x78); }
+  static Words SelectIfOdd32(Words n, Words odd, Words even) {
+    return _mm512_mask_mov_epi32(even, _mm512_test_epi32_mask(n, Splat32(1)), odd);
+  }
+  static Words SelectIfOdd64(Words n, Words odd, Words even) {
+    return _mm512_mask_mov_epi64(even, _mm512_test_epi64_mask(n, Splat64(1)), odd);
+  }
+
+  // Within each 128 bits: apart, and back together.
+  static Words Even32(Words a, Words b) { return Int(_mm512_shuffle_ps(F32(a), F32(b), 0x88)); }
+  static Words Odd32(Words a, Words b) { return Int(_mm512_shuffle_ps(F32(a), F32(b), 0xDD)); }
+  static Words ZipLow32(Words a, Words b) { return _mm512_unpacklo_epi32(a, b); }
+  static Words ZipHigh32(Words a, Words b) { return _mm512_unpackhi_epi32(a, b); }
+  static Words Even64(Words a, Words b) { return _mm512_unpacklo_epi64(a, b); }
+  static Words Odd64(Words a, Words b) { return _mm512_unpackhi_epi64(a, b); }
+  static Words ZipLow64(Words a, Words b) { return Even64(a, b); }
+  static Words ZipHigh64(Words a, Words b) { return Odd64(a, b); }
+
+  static Words LoadF64(const unsigned char* from) { return _mm512_loadu_si512(from); }
+  static Words LoadF32AsF64(const unsigned char* from) {
+    return Int(_mm512_cvtps_pd(_mm256_loadu_ps(reinterpret_cast<const float*>(from))));
+  }
+  static Words LoadF16AsF64(const unsigned char* from) {
+    return Int(_mm512_cvtps_pd(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)))));
+  }
+
+  /// A byte for each word: 1 where the bits under the mask are below the limit.
+  static void StoreBelow32(const Words (&words)[kWords], Words mask, Words limit, unsigned char* out) {
+    const __mmask32 below = _mm512_kunpackw(_mm512_cmplt_epi32_mask(And(words[1], mask), limit),
+                                            _mm512_cmplt_epi32_mask(And(words[0], mask), limit));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm256_maskz_set1_epi8(below, 1));
+  }
+  static void StoreBelow64(const Words (&words)[kWords], Words mask, Words limit, unsigned char* out) {
+    const __mmask16 below = _mm512_kunpackb(_mm512_cmplt_epi64_mask(And(words[1], mask), limit),
+                                            _mm512_cmplt_epi64_mask(And(words[0], mask), limit));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_maskz_set1_epi8(below, 1));
+  }
 
   static __m256i ToF16(Words x) { return _mm512_cvtps_ph(F32(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
   static Words RoundToF16(Words x) { return Int(_mm512_cvtph_ps(ToF16(x))); }

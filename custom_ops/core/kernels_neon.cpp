@@ -6,7 +6,7 @@
 #if ONNX_PHILOX_HAVE_NEON
 #include <arm_neon.h>
 
-#include "engine.h"
+#include "distributions.h"
 
 namespace onnx_philox {
 namespace {
@@ -63,6 +63,76 @@ struct Neon {
   static Words AddF64(Words a, Words b) { return Int(vaddq_f64(F64(a), F64(b))); }
   static Words SubtractF64(Words a, Words b) { return Int(vsubq_f64(F64(a), F64(b))); }
   static Words MultiplyF64(Words a, Words b) { return Int(vmulq_f64(F64(a), F64(b))); }
+  static Words DivideF32(Words a, Words b) { return Int(vdivq_f32(F32(a), F32(b))); }
+  static Words DivideF64(Words a, Words b) { return Int(vdivq_f64(F64(a), F64(b))); }
+  static Words SqrtF32(Words x) { return Int(vsqrtq_f32(F32(x))); }
+  static Words SqrtF64(Words x) { return Int(vsqrtq_f64(F64(x))); }
+  static Words MaxF32(Words a, Words b) { return Int(vmaxq_f32(F32(a), F32(b))); }
+  static Words MaxF64(Words a, Words b) { return Int(vmaxq_f64(F64(a), F64(b))); }
+  /// x < limit ? 0 : y.
+  static Words ZeroIfBelowF64(Words x, Words limit, Words y) {
+    return U32(vbicq_u64(U64(y), vcltq_f64(F64(x), F64(limit))));
+  }
+
+  static Words SignedExponentF32(Words bits) {
+    return Int(vcvtq_f32_s32(vshrq_n_s32(vreinterpretq_s32_u32(bits), 23)));
+  }
+  static Words SignedExponentF64(Words bits) {
+    return Int(vcvtq_f64_s64(vshrq_n_s64(vreinterpretq_s64_u32(bits), 52)));
+  }
+  template <int kBits>
+  static Words ShiftLeft32(Words x) { return vshlq_n_u32(x, kBits); }
+  template <int kBits>
+  static Words ShiftLeft64(Words x) { return U32(vshlq_n_u64(U64(x), kBits)); }
+  /// x ^ (bits & mask).
+  static Words XorMasked(Words x, Words bits, Words mask) { return veorq_u32(x, vandq_u32(bits, mask)); }
+  static Words SelectIfOdd32(Words n, Words odd, Words even) {
+    return vbslq_u32(vtstq_u32(n, vdupq_n_u32(1)), odd, even);
+  }
+  static Words SelectIfOdd64(Words n, Words odd, Words even) {
+    return U32(vbslq_u64(vtstq_u64(U64(n), vdupq_n_u64(1)), U64(odd), U64(even)));
+  }
+
+  static Words Even32(Words a, Words b) { return vuzp1q_u32(a, b); }
+  static Words Odd32(Words a, Words b) { return vuzp2q_u32(a, b); }
+  static Words ZipLow32(Words a, Words b) { return vzip1q_u32(a, b); }
+  static Words ZipHigh32(Words a, Words b) { return vzip2q_u32(a, b); }
+  static Words Even64(Words a, Words b) { return U32(vzip1q_u64(U64(a), U64(b))); }
+  static Words Odd64(Words a, Words b) { return U32(vzip2q_u64(U64(a), U64(b))); }
+  static Words ZipLow64(Words a, Words b) { return Even64(a, b); }
+  static Words ZipHigh64(Words a, Words b) { return Odd64(a, b); }
+
+  static Words LoadF64(const unsigned char* from) { return vreinterpretq_u32_u8(vld1q_u8(from)); }
+  static Words LoadF32AsF64(const unsigned char* from) {
+    return Int(vcvt_f64_f32(vreinterpret_f32_u8(vld1_u8(from))));
+  }
+  static Words LoadF16AsF64(const unsigned char* from) {
+    std::uint32_t pair;
+    std::memcpy(&pair, from, sizeof(pair));
+    const float16x4_t halves = vreinterpret_f16_u32(vdup_n_u32(pair));
+    return Int(vcvt_f64_f32(vget_low_f32(vcvt_f32_f16(halves))));
+  }
+
+  /// A byte for each word: 1 where the bits under the mask are below the limit.
+  static void StoreBelow32(const Words (&words)[kWords], Words mask, Words limit, unsigned char* out) {
+    uint16x8_t halves[2];
+    for (unsigned i = 0; i < 2; ++i) {
+      const Words first = vcltq_u32(And(words[2 * i], mask), limit), second = vcltq_u32(And(words[2 * i + 1], mask), limit);
+      halves[i] = vcombine_u16(vmovn_u32(first), vmovn_u32(second));
+    }
+    const uint8x16_t bytes = vcombine_u8(vmovn_u16(halves[0]), vmovn_u16(halves[1]));
+    vst1q_u8(out, vandq_u8(bytes, vdupq_n_u8(1)));
+  }
+  static void StoreBelow64(const Words (&words)[kWords], Words mask, Words limit, unsigned char* out) {
+    uint32x4_t quarters[2];
+    for (unsigned i = 0; i < 2; ++i) {
+      const uint64x2_t first = vcltq_u64(U64(And(words[2 * i], mask)), U64(limit));
+      const uint64x2_t second = vcltq_u64(U64(And(words[2 * i + 1], mask)), U64(limit));
+      quarters[i] = vcombine_u32(vmovn_u64(first), vmovn_u64(second));
+    }
+    const uint8x8_t bytes = vmovn_u16(vcombine_u16(vmovn_u32(quarters[0]), vmovn_u32(quarters[1])));
+    vst1_u8(out, vand_u8(bytes, vdup_n_u8(1)));
+  }
 
   static float16x4_t ToF16(Words x) { return vcvt_f16_f32(F32(x)); }
   static Words RoundToF16(Words x) { return Int(vcvt_f32_f16(ToF16(x))); }

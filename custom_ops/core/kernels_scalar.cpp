@@ -3,9 +3,10 @@
 // A lane is one 32-bit word; a "register" of words is a pair, so that a float64 or an int64 fits in one.
 #include "kernel_sets.h"
 
-#include "engine.h"
+#include "distributions.h"
 
 #include <cfloat>
+#include <cmath>
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
 #endif
@@ -82,6 +83,71 @@ struct Scalar {
   static Words AddF64(Words a, Words b) { return Splat64(BitCast<std::uint64_t>(F64(a) + F64(b))); }
   static Words SubtractF64(Words a, Words b) { return Splat64(BitCast<std::uint64_t>(F64(a) - F64(b))); }
   static Words MultiplyF64(Words a, Words b) { return Splat64(BitCast<std::uint64_t>(F64(a) * F64(b))); }
+  static Words DivideF32(Words a, Words b) {
+    return Words{Bits(F32(a.first) / F32(b.first)), Bits(F32(a.second) / F32(b.second))};
+  }
+  static Words DivideF64(Words a, Words b) { return Splat64(BitCast<std::uint64_t>(F64(a) / F64(b))); }
+  static Words SqrtF32(Words x) { return Words{Bits(std::sqrt(F32(x.first))), Bits(std::sqrt(F32(x.second)))}; }
+  static Words SqrtF64(Words x) { return Splat64(BitCast<std::uint64_t>(std::sqrt(F64(x)))); }
+  static Words MaxF32(Words a, Words b) {
+    return Words{F32(a.first) > F32(b.first) ? a.first : b.first, F32(a.second) > F32(b.second) ? a.second : b.second};
+  }
+  static Words MaxF64(Words a, Words b) { return F64(a) > F64(b) ? a : b; }
+  static Words ZeroIfBelowF64(Words x, Words limit, Words y) { return F64(x) < F64(limit) ? Words{0, 0} : y; }
+
+  static Words SignedExponentF32(Words bits) {
+    return Words{Bits(static_cast<float>(static_cast<std::int32_t>(bits.first) >> 23)),
+                 Bits(static_cast<float>(static_cast<std::int32_t>(bits.second) >> 23))};
+  }
+  static Words SignedExponentF64(Words bits) {
+    return Splat64(BitCast<std::uint64_t>(static_cast<double>(static_cast<std::int32_t>(bits.second) >> 20)));
+  }
+  template <int kBits>
+  static Words ShiftLeft32(Words x) { return Words{x.first << kBits, x.second << kBits}; }
+  template <int kBits>
+  static Words ShiftLeft64(Words x) { return Splat64(U64(x) << kBits); }
+  static Words XorMasked(Words x, Words bits, Words mask) {
+    return Words{x.first ^ (bits.first & mask.first), x.second ^ (bits.second & mask.second)};
+  }
+  static Words SelectIfOdd32(Words n, Words odd, Words even) {
+    return Words{(n.first & 1u) != 0 ? odd.first : even.first, (n.second & 1u) != 0 ? odd.second : even.second};
+  }
+  static Words SelectIfOdd64(Words n, Words odd, Words even) { return (n.first & 1u) != 0 ? odd : even; }
+
+  static Words Even32(Words a, Words b) { return Words{a.first, b.first}; }
+  static Words Odd32(Words a, Words b) { return Words{a.second, b.second}; }
+  static Words ZipLow32(Words a, Words b) { return Words{a.first, b.first}; }
+  static Words ZipHigh32(Words a, Words b) { return Words{a.second, b.second}; }
+  static Words Even64(Words a, Words) { return a; }
+  static Words Odd64(Words, Words b) { return b; }
+  static Words ZipLow64(Words a, Words) { return a; }
+  static Words ZipHigh64(Words, Words b) { return b; }
+
+  static Words LoadF64(const unsigned char* from) {
+    Words x;
+    std::memcpy(&x, from, sizeof(x));
+    return x;
+  }
+  static Words LoadF32AsF64(const unsigned char* from) {
+    float x;
+    std::memcpy(&x, from, sizeof(x));
+    return Splat64(BitCast<std::uint64_t>(static_cast<double>(x)));
+  }
+  static Words LoadF16AsF64(const unsigned char* from) {
+    std::uint16_t x;
+    std::memcpy(&x, from, sizeof(x));
+    return Splat64(BitCast<std::uint64_t>(static_cast<double>(F32FromF16(x))));
+  }
+
+  static void StoreBelow32(const Words (&words)[kWords], Words mask, Words limit, unsigned char* out) {
+    for (unsigned i = 0; i < kWords; ++i) {
+      out[2 * i] = (words[i].first & mask.first) < limit.first ? 1 : 0;
+      out[2 * i + 1] = (words[i].second & mask.second) < limit.second ? 1 : 0;
+    }
+  }
+  static void StoreBelow64(const Words (&words)[kWords], Words mask, Words limit, unsigned char* out) {
+    for (unsigned i = 0; i < kWords; ++i) out[i] = U64(And(words[i], mask)) < U64(limit) ? 1 : 0;
+  }
 
   static Words RoundToF16(Words x) {
     return Words{Bits(F32FromF16(F16FromF32(F32(x.first)))), Bits(F32FromF16(F16FromF32(F32(x.second))))};
@@ -110,6 +176,7 @@ struct Scalar {
                  x.second >= limit.second ? x.second - limit.second : x.second};
   }
   static Words Add64(Words a, Words b) { return Splat64(U64(a) + U64(b)); }
+  static Words Subtract64(Words a, Words b) { return Splat64(U64(a) - U64(b)); }
   static Words SubtractIfNotBelow64(Words x, Words limit) {
     return Splat64(U64(x) >= U64(limit) ? U64(x) - U64(limit) : U64(x));
   }

@@ -1,25 +1,35 @@
-// The six conversions, each written once over an instruction set's primitives (the `Isa` of engine.h).
+// The conversions, each written once over an instruction set's primitives (the `Isa` of engine.h).
 //
-// A rule is built once per fill from the bounds and turns registers of words, in stream order, into registers of output.
-// `kWordsPerElement` 2 gives one element per 64-bit lane; `kSwapped` asks for the two words of each lane exchanged (first
-// word high), which costs the generator's last round nothing. A `kNarrow` rule makes one register out of two, of 16-bit
-// elements. Floats in the environment of float_environment.h; contraction to FMA must be off.
+// A rule is built once per fill from the parameters and turns registers of words, in stream order, into registers of
+// output, as `kForm` says. `kWordsPerElement` 2 gives one element per 64-bit lane; `kSwapped` asks for the two words of
+// each lane exchanged (first word high), which costs the generator's last round nothing.
+// Floats in the environment of float_environment.h; contraction to FMA must be off.
 //
 // Internal: included only by the kernels_*.cpp files, where every template argument has internal linkage.
 #pragma once
 
 #include <cstdint>
 
+#include "elementary.h"
 #include "floats.h"
 #include "philox.h"
 
 namespace onnx_philox {
 
+/// What a rule makes of the registers of a group.
+enum class Form {
+  kEach,    ///< rule(words): a register of each
+  kPairs,   ///< rule(a, b): changes two of them in place
+  kNarrow,  ///< rule(a, b): a register of 16-bit elements of two
+  kBytes,   ///< rule(words, out): stores a byte for each element of a group
+};
+
 /// RandomGenerator: the words themselves.
 template <class Isa>
 struct BitsRule {
   static constexpr unsigned kWordsPerElement = 1;
-  static constexpr bool kSwapped = false, kNarrow = false;
+  static constexpr bool kSwapped = false;
+  static constexpr Form kForm = Form::kEach;
   typename Isa::Words operator()(typename Isa::Words words) const { return words; }
 };
 
@@ -27,7 +37,8 @@ struct BitsRule {
 template <class Isa>
 struct F32UnitRule {
   static constexpr unsigned kWordsPerElement = 1;
-  static constexpr bool kSwapped = false, kNarrow = false;
+  static constexpr bool kSwapped = false;
+  static constexpr Form kForm = Form::kEach;
   typename Isa::Words mask = Isa::Splat32(0x007FFFFFu);
   typename Isa::Words one = Isa::Splat32(0x3F800000u);
   typename Isa::Words operator()(typename Isa::Words words) const {
@@ -38,7 +49,8 @@ struct F32UnitRule {
 template <class Isa>
 struct F32Rule {
   static constexpr unsigned kWordsPerElement = 1;
-  static constexpr bool kSwapped = false, kNarrow = false;
+  static constexpr bool kSwapped = false;
+  static constexpr Form kForm = Form::kEach;
   F32UnitRule<Isa> unit;
   typename Isa::Words width, minval;
   F32Rule(float width_value, float minval_value)
@@ -68,7 +80,8 @@ struct FractionAsF32 {
 template <class Isa>
 struct F16UnitRule {
   static constexpr unsigned kWordsPerElement = 1;
-  static constexpr bool kSwapped = false, kNarrow = true;
+  static constexpr bool kSwapped = false;
+  static constexpr Form kForm = Form::kNarrow;
   FractionAsF32<Isa> fraction{0x03FFu};
   typename Isa::Words scale = Isa::Splat32(BitCast<std::uint32_t>(0x1p-10f));
   typename Isa::Words operator()(typename Isa::Words a, typename Isa::Words b) const {
@@ -76,27 +89,51 @@ struct F16UnitRule {
   }
 };
 
+/// x * scale + mean of float16 values in float32 lanes, the product rounded; for NarrowToF16.
+template <class Isa>
+struct AffineF16 {
+  typename Isa::Words scale, offset;
+  AffineF16(float scale_value, float offset_value)
+      : scale(Isa::Splat32(BitCast<std::uint32_t>(scale_value))),
+        offset(Isa::Splat32(BitCast<std::uint32_t>(offset_value))) {}
+  typename Isa::Words operator()(typename Isa::Words x) const {
+    return Isa::AddF32(Isa::RoundToF16(Isa::MultiplyF32(x, scale)), offset);
+  }
+};
+
+/// The same of bfloat16 values; for NarrowToUpperHalves.
+template <class Isa>
+struct AffineBF16 {
+  typename Isa::Words scale, offset;
+  typename Isa::Words upper = Isa::Splat32(0xFFFF0000u);
+  typename Isa::RoundBF16 round;
+  AffineBF16(float scale_value, float offset_value)
+      : scale(Isa::Splat32(BitCast<std::uint32_t>(scale_value))),
+        offset(Isa::Splat32(BitCast<std::uint32_t>(offset_value))) {}
+  typename Isa::Words operator()(typename Isa::Words x) const {
+    const typename Isa::Words product = Isa::And(round(Isa::MultiplyF32(x, scale)), upper);
+    return round(Isa::AddF32(product, offset));
+  }
+};
+
 template <class Isa>
 struct F16Rule {
   static constexpr unsigned kWordsPerElement = 1;
-  static constexpr bool kSwapped = false, kNarrow = true;
+  static constexpr bool kSwapped = false;
+  static constexpr Form kForm = Form::kNarrow;
   FractionAsF32<Isa> fraction{0x03FFu};
-  typename Isa::Words scale, minval;
-  F16Rule(float width_value, float minval_value)
-      : scale(Isa::Splat32(BitCast<std::uint32_t>(width_value * 0x1p-10f))),
-        minval(Isa::Splat32(BitCast<std::uint32_t>(minval_value))) {}
-  typename Isa::Words Scaled(typename Isa::Words words) const {
-    return Isa::AddF32(Isa::RoundToF16(Isa::MultiplyF32(fraction(words), scale)), minval);
-  }
+  AffineF16<Isa> affine;
+  F16Rule(float width, float minval) : affine(width * 0x1p-10f, minval) {}
   typename Isa::Words operator()(typename Isa::Words a, typename Isa::Words b) const {
-    return Isa::NarrowToF16(Scaled(a), Scaled(b));
+    return Isa::NarrowToF16(affine(fraction(a)), affine(fraction(b)));
   }
 };
 
 template <class Isa>
 struct BF16UnitRule {
   static constexpr unsigned kWordsPerElement = 1;
-  static constexpr bool kSwapped = false, kNarrow = true;
+  static constexpr bool kSwapped = false;
+  static constexpr Form kForm = Form::kNarrow;
   FractionAsF32<Isa> fraction{0x007Fu};
   typename Isa::Words scale = Isa::Splat32(BitCast<std::uint32_t>(0x1p-7f));
   typename Isa::Words operator()(typename Isa::Words a, typename Isa::Words b) const {
@@ -108,20 +145,13 @@ struct BF16UnitRule {
 template <class Isa>
 struct BF16Rule {
   static constexpr unsigned kWordsPerElement = 1;
-  static constexpr bool kSwapped = false, kNarrow = true;
+  static constexpr bool kSwapped = false;
+  static constexpr Form kForm = Form::kNarrow;
   FractionAsF32<Isa> fraction{0x007Fu};
-  typename Isa::Words scale, minval;
-  typename Isa::Words upper = Isa::Splat32(0xFFFF0000u);
-  typename Isa::RoundBF16 round;
-  BF16Rule(float width_value, float minval_value)
-      : scale(Isa::Splat32(BitCast<std::uint32_t>(width_value * 0x1p-7f))),
-        minval(Isa::Splat32(BitCast<std::uint32_t>(minval_value))) {}
-  typename Isa::Words Scaled(typename Isa::Words words) const {
-    const typename Isa::Words product = Isa::And(round(Isa::MultiplyF32(fraction(words), scale)), upper);
-    return round(Isa::AddF32(product, minval));
-  }
+  AffineBF16<Isa> affine;
+  BF16Rule(float width, float minval) : affine(width * 0x1p-7f, minval) {}
   typename Isa::Words operator()(typename Isa::Words a, typename Isa::Words b) const {
-    return Isa::NarrowToUpperHalves(Scaled(a), Scaled(b));
+    return Isa::NarrowToUpperHalves(affine(fraction(a)), affine(fraction(b)));
   }
 };
 
@@ -129,7 +159,8 @@ struct BF16Rule {
 template <class Isa>
 struct BF16TableRule {
   static constexpr unsigned kWordsPerElement = 1;
-  static constexpr bool kSwapped = false, kNarrow = true;
+  static constexpr bool kSwapped = false;
+  static constexpr Form kForm = Form::kNarrow;
   typename Isa::Table128 table;
   BF16TableRule(float width_value, float minval_value) {
     const BF16Rule<Isa> rule(width_value, minval_value);
@@ -150,7 +181,8 @@ struct BF16TableRule {
 template <class Isa>
 struct F64UnitRule {
   static constexpr unsigned kWordsPerElement = 2;
-  static constexpr bool kSwapped = true, kNarrow = false;
+  static constexpr bool kSwapped = true;
+  static constexpr Form kForm = Form::kEach;
   typename Isa::Words mask = Isa::Splat64(0x000FFFFFFFFFFFFFu);
   typename Isa::Words one = Isa::Splat64(0x3FF0000000000000u);
   typename Isa::Words operator()(typename Isa::Words words) const {
@@ -161,7 +193,8 @@ struct F64UnitRule {
 template <class Isa>
 struct F64Rule {
   static constexpr unsigned kWordsPerElement = 2;
-  static constexpr bool kSwapped = true, kNarrow = false;
+  static constexpr bool kSwapped = true;
+  static constexpr Form kForm = Form::kEach;
   F64UnitRule<Isa> unit;
   typename Isa::Words width, minval;
   F64Rule(double width_value, double minval_value)
@@ -176,7 +209,8 @@ struct F64Rule {
 template <class Isa>
 struct I32WideRule {
   static constexpr unsigned kWordsPerElement = 1;
-  static constexpr bool kSwapped = false, kNarrow = false;
+  static constexpr bool kSwapped = false;
+  static constexpr Form kForm = Form::kEach;
   typename Isa::Words width, minval;
   I32WideRule(std::uint32_t width_value, std::uint32_t minval_value)
       : width(Isa::Splat32(width_value)), minval(Isa::Splat32(minval_value)) {}
@@ -190,7 +224,8 @@ struct I32WideRule {
 template <class Isa>
 struct I32Rule {
   static constexpr unsigned kWordsPerElement = 1;
-  static constexpr bool kSwapped = false, kNarrow = false;
+  static constexpr bool kSwapped = false;
+  static constexpr Form kForm = Form::kEach;
   typename Isa::Words width, minval, inverse;
   I32Rule(std::uint32_t width_value, std::uint32_t minval_value)
       : width(Isa::Splat32(width_value)),
@@ -207,7 +242,8 @@ struct I32Rule {
 template <class Isa>
 struct I64WideRule {
   static constexpr unsigned kWordsPerElement = 2;
-  static constexpr bool kSwapped = false, kNarrow = false;
+  static constexpr bool kSwapped = false;
+  static constexpr Form kForm = Form::kEach;
   typename Isa::Words width, minval;
   I64WideRule(std::uint64_t width_value, std::uint64_t minval_value)
       : width(Isa::Splat64(width_value)), minval(Isa::Splat64(minval_value)) {}
@@ -220,7 +256,8 @@ struct I64WideRule {
 template <class Isa, class Remainder>
 struct I64Rule {
   static constexpr unsigned kWordsPerElement = 2;
-  static constexpr bool kSwapped = false, kNarrow = false;
+  static constexpr bool kSwapped = false;
+  static constexpr Form kForm = Form::kEach;
   Remainder remainder;
   typename Isa::Words minval;
   I64Rule(std::uint64_t width_value, std::uint64_t minval_value)
@@ -258,6 +295,98 @@ struct SmallFloatRemainder64 {
     const typename Isa::Words y = Isa::FoldHigh64(x, two32);
     const typename Isa::Words quotient = Isa::NearestInteger64(Isa::MultiplyF64(Isa::SmallIntegerToF64(y), inverse));
     return Isa::AddIfNegative64(Isa::Subtract64(y, Isa::MultiplySmall64(quotient, width)), width);
+  }
+};
+
+// Normals. `x * scale + mean` is done whatever they are: even `x * 1 + 0` makes 0 of -0.
+
+template <class Isa>
+struct NormalF32Rule {
+  static constexpr unsigned kWordsPerElement = 1;
+  static constexpr bool kSwapped = false;
+  static constexpr Form kForm = Form::kPairs;
+  typename Isa::Words scale, mean;
+  NormalF32Rule(float scale_value, float mean_value)
+      : scale(Isa::Splat32(BitCast<std::uint32_t>(scale_value))),
+        mean(Isa::Splat32(BitCast<std::uint32_t>(mean_value))) {}
+  void operator()(typename Isa::Words& a, typename Isa::Words& b) const {
+    NormalPairs<LanesF32<Isa>>(a, b);
+    a = Isa::AddF32(Isa::MultiplyF32(a, scale), mean);
+    b = Isa::AddF32(Isa::MultiplyF32(b, scale), mean);
+  }
+};
+
+template <class Isa>
+struct NormalF64Rule {
+  static constexpr unsigned kWordsPerElement = 2;
+  static constexpr bool kSwapped = true;
+  static constexpr Form kForm = Form::kPairs;
+  typename Isa::Words scale, mean;
+  NormalF64Rule(double scale_value, double mean_value)
+      : scale(Isa::Splat64(BitCast<std::uint64_t>(scale_value))),
+        mean(Isa::Splat64(BitCast<std::uint64_t>(mean_value))) {}
+  void operator()(typename Isa::Words& a, typename Isa::Words& b) const {
+    NormalPairs<LanesF64<Isa>>(a, b);
+    a = Isa::AddF64(Isa::MultiplyF64(a, scale), mean);
+    b = Isa::AddF64(Isa::MultiplyF64(b, scale), mean);
+  }
+};
+
+// The 16-bit products are exact in float32 or round to the same as at once (a bfloat16 product below 2^-149 is nothing
+// in either), and sums as above.
+
+template <class Isa>
+struct NormalF16Rule {
+  static constexpr unsigned kWordsPerElement = 1;
+  static constexpr bool kSwapped = false;
+  static constexpr Form kForm = Form::kNarrow;
+  AffineF16<Isa> affine;
+  NormalF16Rule(float scale, float mean) : affine(scale, mean) {}
+  typename Isa::Words operator()(typename Isa::Words a, typename Isa::Words b) const {
+    NormalPairs<LanesF32<Isa>>(a, b);
+    return Isa::NarrowToF16(affine(Isa::RoundToF16(a)), affine(Isa::RoundToF16(b)));
+  }
+};
+
+template <class Isa>
+struct NormalBF16Rule {
+  static constexpr unsigned kWordsPerElement = 1;
+  static constexpr bool kSwapped = false;
+  static constexpr Form kForm = Form::kNarrow;
+  AffineBF16<Isa> affine;
+  NormalBF16Rule(float scale, float mean) : affine(scale, mean) {}
+  typename Isa::Words Affine(typename Isa::Words x) const { return affine(Isa::And(affine.round(x), affine.upper)); }
+  typename Isa::Words operator()(typename Isa::Words a, typename Isa::Words b) const {
+    NormalPairs<LanesF32<Isa>>(a, b);
+    return Isa::NarrowToUpperHalves(Affine(a), Affine(b));
+  }
+};
+
+// Bernoulli with one p. u = k / 2^23 (f64: 2^52) is below p where the integer k is below p * 2^23 rounded up.
+
+template <class Isa>
+struct BernoulliF32Rule {
+  static constexpr unsigned kWordsPerElement = 1;
+  static constexpr bool kSwapped = false;
+  static constexpr Form kForm = Form::kBytes;
+  typename Isa::Words mask = Isa::Splat32(0x007FFFFFu);
+  typename Isa::Words limit;
+  explicit BernoulliF32Rule(std::uint32_t limit_value) : limit(Isa::Splat32(limit_value)) {}
+  void operator()(const typename Isa::Words (&words)[Isa::kWords], unsigned char* out) const {
+    Isa::StoreBelow32(words, mask, limit, out);
+  }
+};
+
+template <class Isa>
+struct BernoulliF64Rule {
+  static constexpr unsigned kWordsPerElement = 2;
+  static constexpr bool kSwapped = true;
+  static constexpr Form kForm = Form::kBytes;
+  typename Isa::Words mask = Isa::Splat64(0x000FFFFFFFFFFFFFu);
+  typename Isa::Words limit;
+  explicit BernoulliF64Rule(std::uint64_t limit_value) : limit(Isa::Splat64(limit_value)) {}
+  void operator()(const typename Isa::Words (&words)[Isa::kWords], unsigned char* out) const {
+    Isa::StoreBelow64(words, mask, limit, out);
   }
 };
 

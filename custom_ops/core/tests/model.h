@@ -1,5 +1,6 @@
 // The contract, element by element in the plainest code: no shared line with the kernels but Philox itself, which
-// test_vectors holds against published answers. Needs the default floating-point environment.
+// test_vectors holds against published answers, and the coefficients. Needs the default floating-point environment, and
+// no contraction (tests/CMakeLists.txt).
 #pragma once
 
 #include <cmath>
@@ -7,27 +8,32 @@
 #include <cstring>
 #include <vector>
 
+#include "coefficients.h"
 #include "kernels.h"
 
 namespace model {
 
 using onnx_philox::Bounds;
+using onnx_philox::Distribution;
+using onnx_philox::Draw;
 using onnx_philox::OutputType;
 using onnx_philox::State;
 
-/// The number with `precision` significant bits and a last bit of at least 2^least nearest to `value`, ties to even.
-inline double Round(double value, int precision, int least) {
-  if (value == 0.0) return 0.0;
+struct Format {
+  int precision, least;  ///< significant bits; a subnormal counts 2^least
+  double largest;
+};
+constexpr Format kF16{11, -24, 65504.0}, kBF16{8, -133, 0x1.FEp127}, kF32{24, -149, 0x1.FFFFFEp127};
+
+/// The number of a format nearest to `value`, ties to even; past the largest, infinity.
+inline double Round(double value, Format format) {
+  if (value == 0.0 || std::isinf(value)) return value;
   int exponent;
   std::frexp(value, &exponent);
-  const int last = exponent - precision > least ? exponent - precision : least;
-  return std::ldexp(std::nearbyint(std::ldexp(value, -last)), last);
+  const int last = exponent - format.precision > format.least ? exponent - format.precision : format.least;
+  const double rounded = std::ldexp(std::nearbyint(std::ldexp(value, -last)), last);
+  return std::fabs(rounded) > format.largest ? std::copysign(HUGE_VAL, value) : rounded;
 }
-
-struct Format {
-  int precision, least;
-};
-constexpr Format kF16{11, -24}, kBF16{8, -133}, kF32{24, -149};
 
 inline double Decode(std::uint64_t bits, Format format, int size) {
   const std::uint64_t fraction = bits & ((std::uint64_t{1} << (format.precision - 1)) - 1);
@@ -43,7 +49,9 @@ inline double Decode(std::uint64_t bits, Format format, int size) {
 inline std::uint64_t Encode(double value, Format format, int size) {
   std::uint64_t bits = 0;
   const double magnitude = std::fabs(value);
-  if (magnitude != 0.0) {
+  if (std::isinf(magnitude)) {
+    bits = Encode(format.largest, format, size) + 1;
+  } else if (magnitude != 0.0) {
     int exponent;
     std::frexp(magnitude, &exponent);
     const int last = exponent - format.precision > format.least ? exponent - format.precision : format.least;
@@ -58,9 +66,9 @@ inline std::uint64_t Encode(double value, Format format, int size) {
 inline std::uint64_t Small(std::uint32_t word, Format format, int size, const Bounds& bounds) {
   const double u = std::ldexp(static_cast<double>(word & ((1u << (format.precision - 1)) - 1)), 1 - format.precision);
   const double minval = Decode(bounds.minval, format, size), maxval = Decode(bounds.maxval, format, size);
-  const double width = Round(maxval - minval, format.precision, format.least);
-  const double product = Round(u * width, format.precision, format.least);
-  return Encode(Round(product + minval, format.precision, format.least), format, size);
+  const double width = Round(maxval - minval, format);
+  const double product = Round(u * width, format);
+  return Encode(Round(product + minval, format), format, size);
 }
 
 inline std::uint64_t Double(std::uint32_t x0, std::uint32_t x1, const Bounds& bounds) {
@@ -68,48 +76,221 @@ inline std::uint64_t Double(std::uint32_t x0, std::uint32_t x1, const Bounds& bo
   double minval, maxval;
   std::memcpy(&minval, &bounds.minval, 8);
   std::memcpy(&maxval, &bounds.maxval, 8);
-  volatile double width = maxval - minval;  // volatile: no contraction, whatever this file is compiled with
-  volatile double product = u * width;
-  const double value = product + minval;
+  const double value = u * (maxval - minval) + minval;
   std::uint64_t bits;
   std::memcpy(&bits, &value, 8);
   return bits;
 }
 
-inline std::uint64_t Element(const State& state, OutputType type, const Bounds& bounds, std::uint64_t index) {
-  const unsigned per_block = 4 / WordsPerElement(type);
-  const onnx_philox::Block block = Philox(Add(state.counter, index / per_block), state.key);
-  const std::uint32_t* word = block.word + index % per_block * WordsPerElement(type);
+inline std::uint32_t Word(const State& state, std::uint64_t index) {
+  return Philox(Add(state.counter, index / 4), state.key).word[index % 4];
+}
+
+inline std::uint64_t Uniform(const State& state, OutputType type, const Bounds& bounds, std::uint64_t index) {
+  const std::uint32_t x0 = Word(state, WordsPerElement(type) * index);
+  const std::uint32_t x1 = WordsPerElement(type) == 2 ? Word(state, 2 * index + 1) : 0;
   switch (type) {
     case OutputType::kBits:
-      return word[0];
+      return x0;
     case OutputType::kF32:
-      return Small(word[0], kF32, 4, bounds);
+      return Small(x0, kF32, 4, bounds);
     case OutputType::kF16:
-      return Small(word[0], kF16, 2, bounds);
+      return Small(x0, kF16, 2, bounds);
     case OutputType::kBF16:
-      return Small(word[0], kBF16, 2, bounds);
+      return Small(x0, kBF16, 2, bounds);
     case OutputType::kF64:
-      return Double(word[0], word[1], bounds);
+      return Double(x0, x1, bounds);
     case OutputType::kI32: {
       const std::uint32_t minval = static_cast<std::uint32_t>(bounds.minval);
-      return static_cast<std::uint32_t>(word[0] % (static_cast<std::uint32_t>(bounds.maxval) - minval) + minval);
+      return static_cast<std::uint32_t>(x0 % (static_cast<std::uint32_t>(bounds.maxval) - minval) + minval);
     }
     case OutputType::kI64:
-      return (static_cast<std::uint64_t>(word[1]) << 32 | word[0]) % (bounds.maxval - bounds.minval) + bounds.minval;
+      return (static_cast<std::uint64_t>(x1) << 32 | x0) % (bounds.maxval - bounds.minval) + bounds.minval;
     case OutputType::kBool:
       break;
   }
   return 0;
 }
 
+inline float UniformF32(const State& state, std::uint64_t index) {
+  return static_cast<float>(Word(state, index) & 0x7FFFFFu) * 0x1p-23f;
+}
+
+inline double UniformF64(const State& state, std::uint64_t index) {
+  const std::uint64_t high = Word(state, 2 * index) & 0xFFFFFu, low = Word(state, 2 * index + 1);
+  return static_cast<double>(high << 32 | low) * 0x1p-52;
+}
+
+// The elementary functions, line by line as src/onnx_philox/_elementary.py has them.
+
+inline std::int32_t BitsOf(float x) {
+  std::int32_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  return bits;
+}
+inline std::int64_t BitsOf(double x) {
+  std::int64_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  return bits;
+}
+inline float FloatOf(std::int32_t bits) {
+  float x;
+  std::memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+inline double FloatOf(std::int64_t bits) {
+  double x;
+  std::memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+
+template <class Float, std::size_t N>
+Float Polynomial(const Float (&coefficients)[N], Float x) {
+  Float y = coefficients[N - 1];
+  for (std::size_t i = N - 1; i > 0; --i) y = y * x + coefficients[i - 1];
+  return y;
+}
+
+struct F32Constants {
+  using Float = float;
+  using Signed = std::int32_t;
+  static constexpr int kFractionBits = 23;
+  static constexpr float kSmallest = onnx_philox::kSmallestUniformF32, kHalf = onnx_philox::kSqrtHalfF32;
+  static constexpr float kLn = onnx_philox::kMinusTwoLn2F32, kMagic = onnx_philox::kMagicF32;
+  static constexpr const auto& Logarithm() { return onnx_philox::kLogarithmF32; }
+  static constexpr const auto& Sine() { return onnx_philox::kSineF32; }
+  static constexpr const auto& Cosine() { return onnx_philox::kCosineF32; }
+};
+struct F64Constants {
+  using Float = double;
+  using Signed = std::int64_t;
+  static constexpr int kFractionBits = 52;
+  static constexpr double kSmallest = onnx_philox::kSmallestUniformF64, kHalf = onnx_philox::kSqrtHalfF64;
+  static constexpr double kLn = onnx_philox::kMinusTwoLn2F64, kMagic = onnx_philox::kMagicF64;
+  static constexpr const auto& Logarithm() { return onnx_philox::kLogarithmF64; }
+  static constexpr const auto& Sine() { return onnx_philox::kSineF64; }
+  static constexpr const auto& Cosine() { return onnx_philox::kCosineF64; }
+};
+
+/// r sin(2 pi v), or r cos(2 pi v).
+template <class C>
+typename C::Float Normal(typename C::Float u, typename C::Float v, bool is_cosine) {
+  using Float = typename C::Float;
+  using Signed = typename C::Signed;
+  if (u < C::kSmallest) u = C::kSmallest;
+  const Signed half = BitsOf(C::kHalf), bits = BitsOf(u) - half;
+  const Float exponent = static_cast<Float>(bits >> C::kFractionBits);
+  const Float f = FloatOf(static_cast<Signed>((bits & ((Signed{1} << C::kFractionBits) - 1)) + half)) - Float{1};
+  const Float s = f / (f + Float{2}), z = s * s;
+  const Float r = std::sqrt(s * (Polynomial(C::Logarithm(), z) * z - Float{4}) + exponent * C::kLn);
+
+  const Float shifted = v * Float{4} + C::kMagic;
+  const Float t = v - (shifted - C::kMagic) * Float{0.25}, y = t * t;
+  const Float sine = t * Polynomial(C::Sine(), y), cosine = Polynomial(C::Cosine(), y) * y + Float{1};
+  switch ((BitsOf(shifted) + (is_cosine ? 1 : 0)) & 3) {  // cos x = sin(x + a quarter turn)
+    case 0:
+      return r * sine;
+    case 1:
+      return r * cosine;
+    case 2:
+      return r * -sine;
+    default:
+      return r * -cosine;
+  }
+}
+
+inline double Exp(double x) {
+  if (x < onnx_philox::kSmallestExponent) return 0;
+  const double shifted = x * onnx_philox::kLog2E + onnx_philox::kMagicF64, n = shifted - onnx_philox::kMagicF64;
+  const double r = (x - n * onnx_philox::kLn2High) - n * onnx_philox::kLn2Low;
+  const double y = Polynomial(onnx_philox::kExponentialF64, r) * r + 1.0;
+  return std::ldexp(y, static_cast<int>(n));
+}
+
+inline std::uint64_t NormalElement(const State& state, OutputType type, const onnx_philox::Affine& affine,
+                                   std::uint64_t index) {
+  const std::uint64_t pair = index - index % 2;
+  const bool is_cosine = index % 2 != 0;
+  if (type == OutputType::kF64) {
+    const double x = Normal<F64Constants>(UniformF64(state, pair), UniformF64(state, pair + 1), is_cosine);
+    return static_cast<std::uint64_t>(BitsOf(x * FloatOf(static_cast<std::int64_t>(affine.scale)) +
+                                             FloatOf(static_cast<std::int64_t>(affine.mean))));
+  }
+  const float x = Normal<F32Constants>(UniformF32(state, pair), UniformF32(state, pair + 1), is_cosine);
+  if (type == OutputType::kF32) {
+    const float scale = FloatOf(static_cast<std::int32_t>(affine.scale));
+    return static_cast<std::uint32_t>(BitsOf(x * scale + FloatOf(static_cast<std::int32_t>(affine.mean))));
+  }
+  const Format format = type == OutputType::kF16 ? kF16 : kBF16;
+  const double rounded = Round(static_cast<double>(x), format);
+  const double product = Round(rounded * Decode(affine.scale, format, 2), format);
+  return Encode(Round(product + Decode(affine.mean, format, 2), format), format, 2);
+}
+
+inline double Number(const onnx_philox::Numbers& numbers, std::uint64_t index) {
+  const unsigned size = ElementSize(numbers.type);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, static_cast<const unsigned char*>(numbers.data) + index * size, size);
+  if (numbers.type == OutputType::kF64) return FloatOf(static_cast<std::int64_t>(bits));
+  if (numbers.type == OutputType::kF32) return static_cast<double>(FloatOf(static_cast<std::int32_t>(bits)));
+  return bits == 0xFC00u ? -HUGE_VAL : Decode(bits, kF16, 2);
+}
+
+inline std::uint64_t BernoulliElement(const State& state, const onnx_philox::Probabilities& probabilities,
+                                      std::uint64_t index) {
+  const double p = Number(probabilities.p, probabilities.each ? index : 0);
+  const bool is_f32 = probabilities.p.type == OutputType::kF32;
+  return (is_f32 ? static_cast<double>(UniformF32(state, index)) : UniformF64(state, index)) < p ? 1 : 0;
+}
+
+/// The running sums of a row's weights. The last one asked for is kept.
+inline const std::vector<double>& RunningSums(const onnx_philox::Logits& logits, std::uint64_t row) {
+  static const void* last_data;
+  static std::uint64_t last_row;
+  static std::vector<double> sums;
+  if (logits.logits.data == last_data && row == last_row && sums.size() == logits.classes) return sums;
+  last_data = logits.logits.data;
+  last_row = row;
+  sums.clear();
+  double most = -HUGE_VAL, sum = 0;
+  for (std::uint64_t c = 0; c < logits.classes; ++c) {
+    most = std::fmax(most, Number(logits.logits, row * logits.classes + c));
+  }
+  for (std::uint64_t c = 0; c < logits.classes; ++c) {
+    sum += Exp(Number(logits.logits, row * logits.classes + c) - most);
+    sums.push_back(sum);
+  }
+  return sums;
+}
+
+inline std::uint64_t CategoricalElement(const State& state, const onnx_philox::Logits& logits, std::uint64_t index) {
+  const std::vector<double>& sums = RunningSums(logits, index / logits.samples);
+  const double threshold = UniformF64(state, index) * sums.back();
+  std::uint64_t c = 0;
+  while (sums[c] <= threshold) ++c;
+  return c;
+}
+
+inline std::uint64_t Element(const Draw& draw, std::uint64_t index) {
+  switch (draw.distribution) {
+    case Distribution::kUniform:
+      return Uniform(draw.state, draw.type, draw.bounds, index);
+    case Distribution::kNormal:
+      return NormalElement(draw.state, draw.type, draw.affine, index);
+    case Distribution::kBernoulli:
+      return BernoulliElement(draw.state, draw.probabilities, index);
+    case Distribution::kCategorical:
+      break;
+  }
+  return CategoricalElement(draw.state, draw.logits, index);
+}
+
 /// Elements [begin, begin + count) as bytes.
-inline std::vector<unsigned char> Elements(const State& state, OutputType type, const Bounds& bounds,
-                                           std::uint64_t begin, std::size_t count) {
-  const unsigned size = ElementSize(type);
+inline std::vector<unsigned char> Elements(const Draw& draw, std::uint64_t begin, std::size_t count) {
+  const unsigned size = ElementSize(draw.type);
   std::vector<unsigned char> bytes(count * size);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t element = Element(state, type, bounds, begin + i);
+    const std::uint64_t element = Element(draw, begin + i);
     std::memcpy(bytes.data() + i * size, &element, size);  // little-endian, as the core itself
   }
   return bytes;

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -19,14 +22,14 @@ namespace {
 
 using namespace onnx_philox;
 
-struct Case {
+struct UniformCase {
   const char* name;
   OutputType type;
   Bounds bounds;
 };
 
-// At least one for every rule of rules.h.
-const Case kCases[] = {
+// At least one for every uniform rule of rules.h.
+const UniformCase kUniformCases[] = {
     {"bits", OutputType::kBits, {0, 0}},
     {"f32 [0, 1)", OutputType::kF32, {0, 0x3F800000}},
     {"f32 [-0, 1)", OutputType::kF32, {0x80000000, 0x3F800000}},
@@ -52,6 +55,40 @@ const Case kCases[] = {
     {"i64 one value", OutputType::kI64, {7, 8}},
 };
 
+struct NormalCase {
+  const char* name;
+  OutputType type;
+  Affine affine;
+};
+
+const NormalCase kNormalCases[] = {
+    {"normal f32", OutputType::kF32, {0, 0x3F800000}},
+    {"normal f32 of -0", OutputType::kF32, {0x80000000, 0x3F800000}},
+    {"normal f32 -1.5 + 0.3 x", OutputType::kF32, {0xBFC00000, 0x3E99999A}},
+    {"normal f32 subnormal", OutputType::kF32, {0x00012345, 0x80012345}},
+    {"normal f32 overflowing", OutputType::kF32, {0x7F7FFFFF, 0xFF000000}},
+    {"normal f32 always 3", OutputType::kF32, {0x40400000, 0}},
+    {"normal f16", OutputType::kF16, {0, 0x3C00}},
+    {"normal f16 -1.5 + 0.3 x", OutputType::kF16, {0xBE00, 0x34CD}},
+    {"normal f16 subnormal", OutputType::kF16, {0x0012, 0x8123}},
+    {"normal f16 overflowing", OutputType::kF16, {0x7BFF, 0xF800}},
+    {"normal bf16", OutputType::kBF16, {0, 0x3F80}},
+    {"normal bf16 -1.5 + 0.3 x", OutputType::kBF16, {0xBFC0, 0x3E9A}},
+    {"normal bf16 subnormal", OutputType::kBF16, {0x0012, 0x8023}},
+    {"normal bf16 overflowing", OutputType::kBF16, {0x7F7F, 0xFF00}},
+    {"normal f64", OutputType::kF64, {0, 0x3FF0000000000000}},
+    {"normal f64 -1.5 + 0.3 x", OutputType::kF64, {0xBFF8000000000000, 0x3FD3333333333333}},
+    {"normal f64 subnormal", OutputType::kF64, {0x0000000012345678, 0x8000000012345678}},
+    {"normal f64 overflowing", OutputType::kF64, {0x7FEFFFFFFFFFFFFF, 0xFFE0000000000000}},
+};
+
+/// A draw without its state and memory.
+struct Case {
+  std::string name;
+  Draw draw;
+  bool has_each_element;  ///< its parameters do not end before any element that is drawn
+};
+
 // Draws of kMost elements from here carry out of word 0, 1, 2 and 3, in the middle of vectors.
 constexpr std::size_t kMost = 6000;
 const State kStates[] = {
@@ -64,6 +101,9 @@ const State kStates[] = {
 };
 
 constexpr unsigned char kPoison = 0xCB;
+
+/// Draws of kLongest elements have all the parameters they need.
+constexpr std::size_t kLongest = 8 * 16384 + 77;
 
 /// Fixed-seed choices (SplitMix64): the same cases every time.
 class Choices {
@@ -78,6 +118,136 @@ class Choices {
  private:
   std::uint64_t state_ = 1;
 };
+
+/// Parameters that are arrays, at an odd address, with an end that a sanitizer watches.
+template <class Bits>
+class Array {
+ public:
+  explicit Array(const std::vector<Bits>& values) : bytes_(values.size() * sizeof(Bits) + 1) {
+    std::memcpy(bytes_.data() + 1, values.data(), values.size() * sizeof(Bits));
+  }
+  const void* data() const { return bytes_.data() + 1; }
+
+ private:
+  std::vector<unsigned char> bytes_;
+};
+
+template <class Bits>
+const void* KeepForever(const std::vector<Bits>& values) {
+  static std::vector<std::unique_ptr<const Array<Bits>>> kept;
+  kept.push_back(std::make_unique<const Array<Bits>>(values));
+  return kept.back()->data();
+}
+
+template <class Bits, class Value>
+Bits BitsOf(Value value) {
+  Bits bits;
+  static_assert(sizeof(bits) == sizeof(value), "same size");
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+
+void AddBernoulliCases(std::vector<Case>* cases) {
+  const auto add = [&](const std::string& name, const Probabilities& probabilities) {
+    cases->push_back({"bernoulli " + name, BernoulliDraw(State{}, probabilities, nullptr), !probabilities.each});
+  };
+  // Beside 0, 1 and what is next to them: values that a uniform of kStates[0] is equal to, just below and just above.
+  std::vector<double> f64 = {0, -0.0, 1, 0.5, 0.1, 0x1p-1074, 0x1p-1022, 0x1p-52, 0x1.8p-52, 1 - 0x1p-53};
+  std::vector<float> f32 = {0, -0.0f, 1, 0.5f, 0.1f, 0x1p-149f, 0x1p-126f, 0x1p-23f, 0x1.8p-23f, 1 - 0x1p-24f};
+  for (const std::uint64_t i : {3u, 17u, 40u}) {
+    const float u = model::UniformF32(kStates[0], i);
+    const double v = model::UniformF64(kStates[0], i);
+    for (const float x : {u, std::nextafter(u, 0.0f), std::nextafter(u, 1.0f)}) f32.push_back(x);
+    for (const double x : {v, std::nextafter(v, 0.0), std::nextafter(v, 1.0)}) f64.push_back(x);
+  }
+  std::vector<std::uint32_t> each32;
+  std::vector<std::uint64_t> each64;
+  for (const float p : f32) {
+    const std::uint32_t bits = BitsOf<std::uint32_t>(p);
+    add("f32 " + std::to_string(bits), {{OutputType::kF32, KeepForever<std::uint32_t>({bits})}, false});
+  }
+  for (const double p : f64) {
+    const std::uint64_t bits = BitsOf<std::uint64_t>(p);
+    add("f64 " + std::to_string(bits), {{OutputType::kF64, KeepForever<std::uint64_t>({bits})}, false});
+  }
+  Choices choices;
+  for (std::size_t i = 0; i < kLongest; ++i) {
+    const bool random = i % 2 == 0;
+    const double p = static_cast<double>(choices.Below(std::uint64_t{1} << 30)) * 0x1p-30;
+    each32.push_back(BitsOf<std::uint32_t>(random ? static_cast<float>(p) : f32[choices.Below(f32.size())]));
+    each64.push_back(BitsOf<std::uint64_t>(random ? p : f64[choices.Below(f64.size())]));
+  }
+  for (const std::uint64_t i : {3u, 17u, 40u}) {
+    each32[i] = BitsOf<std::uint32_t>(model::UniformF32(kStates[0], i));
+    each64[i] = BitsOf<std::uint64_t>(model::UniformF64(kStates[0], i));
+  }
+  add("f32 each", {{OutputType::kF32, KeepForever(each32)}, true});
+  add("f64 each", {{OutputType::kF64, KeepForever(each64)}, true});
+}
+
+void AddCategoricalCases(std::vector<Case>* cases) {
+  Choices choices;
+  const auto add = [&](OutputType type, OutputType logits_type, std::uint64_t classes, std::uint64_t samples) {
+    const std::size_t numbers = static_cast<std::size_t>((kLongest + samples - 1) / samples * classes);
+    // Bits of the type: numbers around 0, -inf, 10,000 apart, subnormals, equal ones.
+    const std::uint64_t special16[] = {0xFC00, 0, 0x8000, 0x7000, 0xF0E2, 0x0001, 0x8001, 0xFC00, 0x3C00};
+    const float special[] = {-HUGE_VALF, 0, -0.0f, 10000, -10000, 0x1p-149f, -0x1p-149f, -708.4f, 1};
+    std::vector<std::uint16_t> f16;
+    std::vector<std::uint32_t> f32;
+    std::vector<std::uint64_t> f64;
+    for (std::size_t i = 0; i < numbers; ++i) {
+      const bool is_special = choices.Below(4) == 0 && i % classes != classes / 2;  // one in each row is finite
+      const std::uint64_t which = choices.Below(9), random = choices.Below(~std::uint64_t{0});
+      if (logits_type == OutputType::kF16) {
+        const std::uint64_t bits = is_special ? special16[which] : (random & 0x83FF) | (0x3400 + (random >> 20 & 0xC00));
+        f16.push_back(static_cast<std::uint16_t>(bits));
+      } else {
+        const double x = is_special ? static_cast<double>(special[which]) : static_cast<double>(random >> 11) * 0x1p-50 - 6;
+        f32.push_back(BitsOf<std::uint32_t>(static_cast<float>(x)));
+        f64.push_back(BitsOf<std::uint64_t>(x));
+      }
+    }
+    const void* const data = logits_type == OutputType::kF16   ? KeepForever(f16)
+                             : logits_type == OutputType::kF32 ? KeepForever(f32)
+                                                               : KeepForever(f64);
+    cases->push_back({"categorical " + std::to_string(classes) + " classes, " + std::to_string(samples) + " samples",
+                      CategoricalDraw(State{}, type, Logits{{logits_type, data}, classes, samples}, nullptr), false});
+  };
+  add(OutputType::kI32, OutputType::kF32, 1, 3);
+  add(OutputType::kI64, OutputType::kF32, 2, 1);
+  add(OutputType::kI32, OutputType::kF64, 7, 1);
+  add(OutputType::kI32, OutputType::kF16, 8, 5);
+  add(OutputType::kI64, OutputType::kF16, 77, 11);
+  add(OutputType::kI32, OutputType::kF32, 1000, 2500);
+  // More than the running sums that are kept.
+  add(OutputType::kI32, OutputType::kF32, 2049, 3001);
+  add(OutputType::kI64, OutputType::kF64, 20011, 70000);
+  add(OutputType::kI32, OutputType::kF16, 33333, 70000);
+}
+
+const std::vector<Case>& AllCases() {
+  static const std::vector<Case> cases = [] {
+    std::vector<Case> made;
+    for (const UniformCase& c : kUniformCases) {
+      made.push_back({c.name, UniformDraw(State{}, c.type, c.bounds, nullptr), true});
+    }
+    for (const NormalCase& c : kNormalCases) {
+      made.push_back({c.name, NormalDraw(State{}, c.type, c.affine, nullptr), true});
+    }
+    AddBernoulliCases(&made);
+    AddCategoricalCases(&made);
+    return made;
+  }();
+  return cases;
+}
+
+/// The draw of a case from a state, to memory.
+Draw DrawOf(const Case& c, const State& state, void* out) {
+  Draw draw = c.draw;
+  draw.state = state;
+  draw.out = out;
+  return draw;
+}
 
 /// Memory with an inaccessible page right before and right after.
 class GuardedMemory {
@@ -120,19 +290,18 @@ struct Expected {
 /// Fills elements [begin, end) at `place`, between poisoned margins, and compares.
 void CheckRange(const Kernels& kernels, const Expected& expected, std::uint64_t begin, std::uint64_t end,
                 unsigned char* place, unsigned char* low_margin, unsigned char* high_margin) {
-  const OutputType type = expected.what->type;
-  const unsigned size = ElementSize(type);
+  const unsigned size = ElementSize(expected.what->draw.type);
   const std::size_t bytes = static_cast<std::size_t>(end - begin) * size;
   std::memset(low_margin, kPoison, static_cast<std::size_t>(high_margin - low_margin));
-  const Piece piece{UniformDraw(*expected.state, type, expected.what->bounds, place), begin, end};
+  const Piece piece{DrawOf(*expected.what, *expected.state, place), begin, end};
   if (begin < end) kernels.fill(piece);
   const bool equal = bytes == 0 || std::memcmp(place, expected.bytes.data() + begin * size, bytes) == 0;
   check::That(equal, "%s: %s, elements %" PRIu64 " to %" PRIu64 " at address %% 64 = %u: wrong elements",
-              kernels.name, expected.what->name, begin, end,
+              kernels.name, expected.what->name.c_str(), begin, end,
               static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(place) % 64));
   check::That(AllPoison(low_margin, place) && AllPoison(place + bytes, high_margin),
               "%s: %s, elements %" PRIu64 " to %" PRIu64 ": wrote outside the range", kernels.name,
-              expected.what->name, begin, end);
+              expected.what->name.c_str(), begin, end);
 }
 
 void TestRangesOffsetsAlignments(const Kernels& kernels, const std::vector<Expected>& draws) {
@@ -141,7 +310,7 @@ void TestRangesOffsetsAlignments(const Kernels& kernels, const std::vector<Expec
   Choices choices;
   const auto at = [&](const Expected& expected, std::uint64_t begin, std::uint64_t end, std::size_t offset) {
     unsigned char* const place = memory.data() + kMargin + offset;
-    unsigned char* const high = place + (end - begin) * ElementSize(expected.what->type) + kMargin;
+    unsigned char* const high = place + (end - begin) * ElementSize(expected.what->draw.type) + kMargin;
     CheckRange(kernels, expected, begin, end, place, place - kMargin, high);
   };
   for (const Expected& expected : draws) {
@@ -161,7 +330,7 @@ void TestGuardPages(const Kernels& kernels, const std::vector<Expected>& draws) 
   if (!check::That(memory.Mapped(), "mmap gave no memory")) return;
   Choices choices;
   for (const Expected& expected : draws) {
-    const unsigned size = ElementSize(expected.what->type);
+    const unsigned size = ElementSize(expected.what->draw.type);
     for (const std::uint64_t length : {1u, 2u, 3u, 5u, 8u, 17u, 31u, 33u, 64u, 100u, 1021u, 2049u, 5555u}) {
       const std::uint64_t begin = choices.Below(8);
       CheckRange(kernels, expected, begin, begin + length, memory.begin(), memory.begin(), memory.end());
@@ -175,7 +344,7 @@ void TestPiecesMakeTheWhole(const Kernels& kernels, const std::vector<Expected>&
   Choices choices;
   std::vector<unsigned char> memory(kMost * 8);
   for (const Expected& expected : draws) {
-    const Draw draw = UniformDraw(*expected.state, expected.what->type, expected.what->bounds, memory.data());
+    const Draw draw = DrawOf(*expected.what, *expected.state, memory.data());
     std::memset(memory.data(), kPoison, memory.size());
     // Backwards, so that a piece which writes beyond its end is seen.
     for (std::uint64_t end = kMost; end > 0;) {
@@ -184,40 +353,42 @@ void TestPiecesMakeTheWhole(const Kernels& kernels, const std::vector<Expected>&
       end = begin;
     }
     check::That(std::memcmp(memory.data(), expected.bytes.data(), expected.bytes.size()) == 0, "%s: %s in pieces",
-                kernels.name, expected.what->name);
+                kernels.name, expected.what->name.c_str());
   }
 }
 
 void TestThreadsMakeTheWhole(const Kernels& kernels) {
-  constexpr std::uint64_t kElements = 8 * 16384 + 77;
   constexpr unsigned kThreads = 8;
-  for (const Case& c : kCases) {
-    const unsigned size = ElementSize(c.type);
-    std::vector<unsigned char> whole(kElements * size), pieces(kElements * size, kPoison);
+  for (const Case& c : AllCases()) {
+    const unsigned size = ElementSize(c.draw.type);
+    std::vector<unsigned char> whole(kLongest * size), pieces(kLongest * size, kPoison);
     const State state = kStates[3];
-    Fill(kernels, UniformDraw(state, c.type, c.bounds, whole.data()), 0, kElements);
-    const Draw draw = UniformDraw(state, c.type, c.bounds, pieces.data());
-    const Split split = SplitDraw(draw, kElements, kThreads);
-    check::That(split.pieces == kThreads, "%s: %" PRIu64 " pieces", c.name, split.pieces);
+    Fill(kernels, DrawOf(c, state, whole.data()), 0, kLongest);
+    const Draw draw = DrawOf(c, state, pieces.data());
+    const Split split = SplitDraw(draw, kLongest, kThreads);
+    check::That(split.pieces == kThreads || (c.draw.distribution == Distribution::kCategorical && split.pieces > 1),
+                "%s: %" PRIu64 " pieces", c.name.c_str(), split.pieces);
     std::vector<std::thread> threads;
     for (std::uint64_t i = 0; i < split.pieces; ++i) {
       threads.emplace_back([&, i] {
-        Fill(kernels, draw, i * split.step, std::min((i + 1) * split.step, kElements));
+        Fill(kernels, draw, i * split.step, std::min<std::uint64_t>((i + 1) * split.step, kLongest));
       });
     }
     for (std::thread& thread : threads) thread.join();
-    check::That(whole == pieces, "%s: %s from %u threads", kernels.name, c.name, kThreads);
+    check::That(whole == pieces, "%s: %s from %u threads", kernels.name, c.name.c_str(), kThreads);
   }
 }
 
 void TestFarIntoADraw(const Kernels& kernels) {
   // Element numbers beyond 2^32 blocks, where begin / 4 itself carries.
-  for (const Case& c : kCases) {
+  for (const Case& c : AllCases()) {
+    if (!c.has_each_element) continue;
     for (const std::uint64_t begin : {(std::uint64_t{1} << 34) - 37, (std::uint64_t{1} << 40) + 3}) {
-      std::vector<unsigned char> got(300 * ElementSize(c.type), kPoison);
-      kernels.fill(Piece{UniformDraw(kStates[1], c.type, c.bounds, got.data()), begin, begin + 300});
-      check::That(got == model::Elements(kStates[1], c.type, c.bounds, begin, 300), "%s: %s from element %" PRIu64,
-                  kernels.name, c.name, begin);
+      std::vector<unsigned char> got(300 * ElementSize(c.draw.type), kPoison);
+      const Draw draw = DrawOf(c, kStates[1], got.data());
+      kernels.fill(Piece{draw, begin, begin + 300});
+      check::That(got == model::Elements(draw, begin, 300), "%s: %s from element %" PRIu64, kernels.name,
+                  c.name.c_str(), begin);
     }
   }
 }
@@ -245,8 +416,9 @@ void TestIntegerWidths(const Kernels& kernels) {
       const State state{{choices.Below(~std::uint64_t{0}), 5}, choices.Below(~std::uint64_t{0})};
       constexpr std::uint64_t kElements = 500;
       std::vector<unsigned char> got(kElements * ElementSize(type), kPoison);
-      Fill(kernels, UniformDraw(state, type, bounds, got.data()), 0, kElements);
-      check::That(got == model::Elements(state, type, bounds, 0, kElements), "%s: i%d width %" PRIu64, kernels.name,
+      const Draw draw = UniformDraw(state, type, bounds, got.data());
+      Fill(kernels, draw, 0, kElements);
+      check::That(got == model::Elements(draw, 0, kElements), "%s: i%d width %" PRIu64, kernels.name,
                   narrow ? 32 : 64, width);
     }
   }
@@ -273,16 +445,17 @@ void TestCallersFloatSettingsChangeNothing(const Kernels& kernels, const std::ve
   const std::uint64_t usual = ReadControl();
   for (const Expected& expected : draws) {
     std::vector<unsigned char> got(expected.bytes.size());
-    const Draw draw = UniformDraw(*expected.state, expected.what->type, expected.what->bounds, got.data());
+    const Draw draw = DrawOf(*expected.what, *expected.state, got.data());
     for (const std::uint64_t hostile : kHostile) {
       std::memset(got.data(), kPoison, got.size());
       WriteControl(hostile);
       const std::uint64_t before = ReadControl();
-      const std::string problem = CheckBounds(draw.type, draw.bounds);
+      const bool is_uniform = draw.distribution == Distribution::kUniform;
+      const std::string problem = is_uniform ? CheckBounds(draw.type, draw.bounds) : std::string();
       Fill(kernels, draw, 0, kMost);
       const std::uint64_t after = ReadControl();
       WriteControl(usual);
-      check::That(got == expected.bytes, "%s: %s with control register %" PRIx64, kernels.name, expected.what->name,
+      check::That(got == expected.bytes, "%s: %s with control register %" PRIx64, kernels.name, expected.what->name.c_str(),
                   hostile);
       check::That(before == after, "control register was %" PRIx64 ", is %" PRIx64, before, after);
       check::That(problem.empty(), "%s", problem.c_str());
@@ -295,9 +468,9 @@ void TestCallersFloatSettingsChangeNothing(const Kernels& kernels, const std::ve
 
 int main() {
   std::vector<Expected> draws;
-  for (const Case& c : kCases) {
+  for (const Case& c : AllCases()) {
     for (const State& state : kStates) {
-      draws.push_back(Expected{&c, &state, model::Elements(state, c.type, c.bounds, 0, kMost)});
+      draws.push_back(Expected{&c, &state, model::Elements(DrawOf(c, state, nullptr), 0, kMost)});
     }
   }
   int ran = 0;

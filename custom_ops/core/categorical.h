@@ -1,0 +1,187 @@
+// Draws from rows of logits: per row the running sums of its weights, per sample a search in them.
+//
+// Whatever the number of classes, no memory is asked for: where not all running sums can be kept, those at regular
+// distances are, and a search makes the few between two of them anew, in the same order and so with the same bits.
+//
+// Internal: included only by the kernels_*.cpp files, like engine.h.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "elementary.h"
+#include "engine.h"
+#include "kernels.h"
+#include "rules.h"
+
+namespace onnx_philox {
+
+/// Elements that uniforms are drawn for at once, where they are only on the way to something else.
+constexpr std::uint64_t kUniformsAtOnce = 1024;
+
+/// Uniforms [begin, end) of a draw, at most kUniformsAtOnce, in [0, 1).
+template <class Isa, class Rule>
+void UniformsOf(const Piece& piece, std::uint64_t begin, std::uint64_t end, void* out) {
+  Piece part{piece.draw, begin, end};
+  part.draw.out = out;
+  FillPiece<Isa>(part, Rule());
+}
+
+/// Running sums that are kept: of every class where there are no more, else of the last of every so many.
+constexpr std::uint64_t kSumsKept = 2048;
+
+/// The weights exp(logit - maximum) of a row, from left to right, a register at a time.
+template <class Isa>
+class Weights {
+ public:
+  static constexpr unsigned kLanes = sizeof(typename Isa::Words) / 8;
+
+  /// Row `row` of `logits`.
+  Weights(const Logits& logits, std::uint64_t row) : type_(logits.logits.type), classes_(logits.classes) {
+    size_ = ElementSize(type_);
+    row_ = static_cast<const unsigned char*>(logits.logits.data) + row * classes_ * size_;
+    typename Isa::Words most = Load(0);
+    for (std::uint64_t begin = kLanes; begin < classes_; begin += kLanes) most = Isa::MaxF64(most, Load(begin));
+    double lanes[kLanes];
+    Store(most, lanes);
+    double maximum = lanes[0];
+    for (unsigned i = 1; i < kLanes; ++i) {
+      if (lanes[i] > maximum) maximum = lanes[i];
+    }
+    maximum_ = Isa::Splat64(BitCast<std::uint64_t>(maximum));
+  }
+
+  /// Of classes `begin` to `begin` + kLanes - 1; 0 past the last.
+  ONNX_PHILOX_INLINE void Get(std::uint64_t begin, double (&weights)[kLanes]) const {
+    Store(ExpNonpositive<Isa>(Isa::SubtractF64(Load(begin), maximum_)), weights);
+  }
+
+ private:
+  static void Store(typename Isa::Words x, double (&lanes)[kLanes]) {
+    Isa::Store(reinterpret_cast<unsigned char*>(lanes), x);
+  }
+
+  /// Logits as float64, -inf past the last.
+  ONNX_PHILOX_INLINE typename Isa::Words Load(std::uint64_t begin) const {
+    if (classes_ - begin >= kLanes) return Widen(row_ + begin * size_);
+    alignas(64) unsigned char padded[kLanes * 8];
+    const std::uint64_t infinity = type_ == OutputType::kF16   ? 0xFC00FC00FC00FC00u
+                                   : type_ == OutputType::kF32 ? 0xFF800000FF800000u
+                                                               : 0xFFF0000000000000u;
+    for (unsigned i = 0; i < kLanes; ++i) std::memcpy(padded + i * 8, &infinity, 8);
+    std::memcpy(padded, row_ + begin * size_, static_cast<std::size_t>(classes_ - begin) * size_);
+    return Widen(padded);
+  }
+  ONNX_PHILOX_INLINE typename Isa::Words Widen(const unsigned char* from) const {
+    switch (type_) {
+      case OutputType::kF16:
+        return Isa::LoadF16AsF64(from);
+      case OutputType::kF32:
+        return Isa::LoadF32AsF64(from);
+      default:
+        return Isa::LoadF64(from);
+    }
+  }
+
+  OutputType type_;
+  std::uint64_t classes_;
+  unsigned size_;
+  const unsigned char* row_;
+  typename Isa::Words maximum_;
+};
+
+/// The running sums of a row.
+template <class Isa>
+class RunningSums {
+ public:
+  RunningSums(const Logits& logits, std::uint64_t row) : weights_(logits, row), classes_(logits.classes) {
+    constexpr unsigned kLanes = Weights<Isa>::kLanes;
+    // Whole registers, but for a distance of 1.
+    distance_ = classes_ <= kSumsKept ? 1 : (classes_ / kSumsKept / kLanes + 1) * kLanes;
+    double sum = 0, weight[kLanes];
+    std::uint64_t next = distance_;  // the class before which a sum is kept
+    for (std::uint64_t begin = 0; begin < classes_; begin += kLanes) {
+      weights_.Get(begin, weight);
+      if (distance_ == 1) {
+        const unsigned count = classes_ - begin < kLanes ? static_cast<unsigned>(classes_ - begin) : kLanes;
+        for (unsigned i = 0; i < count; ++i) {
+          sum += weight[i];
+          kept_[begin + i] = sum;
+        }
+        continue;
+      }
+      for (unsigned i = 0; i < kLanes; ++i) sum += weight[i];
+      if (begin + kLanes == next) {
+        kept_[next / distance_ - 1] = sum;
+        next += distance_;
+      }
+    }
+    count_ = (classes_ + distance_ - 1) / distance_;
+    kept_[count_ - 1] = sum;
+  }
+
+  double Total() const { return kept_[count_ - 1]; }
+
+  /// The first class whose running sum is greater than `threshold`, which is below the total.
+  std::uint64_t FirstAbove(double threshold) const {
+    const double* first = kept_;
+    for (std::uint64_t length = count_; length > 1;) {
+      const std::uint64_t half = length / 2;
+      first = first[half - 1] > threshold ? first : first + half;
+      length -= half;
+    }
+    const std::uint64_t index = static_cast<std::uint64_t>(first - kept_);
+    return distance_ == 1 ? index : FirstAboveWithin(index, threshold);
+  }
+
+ private:
+  std::uint64_t FirstAboveWithin(std::uint64_t index, double threshold) const {
+    constexpr unsigned kLanes = Weights<Isa>::kLanes;
+    double sum = index == 0 ? 0 : kept_[index - 1], weight[kLanes];
+    for (std::uint64_t begin = index * distance_;; begin += kLanes) {
+      weights_.Get(begin, weight);
+      for (unsigned i = 0; i < kLanes; ++i) {
+        sum += weight[i];
+        if (sum > threshold) return begin + i;
+      }
+    }
+  }
+
+  Weights<Isa> weights_;
+  std::uint64_t classes_, distance_, count_;
+  double kept_[kSumsKept];
+};
+
+template <class Isa, class Index>
+void FillCategoricalAs(const Piece& piece) {
+  const Logits& logits = piece.draw.logits;
+  alignas(64) double uniforms[kUniformsAtOnce];
+  unsigned char* out = static_cast<unsigned char*>(piece.draw.out);
+  std::uint64_t drawn = piece.begin;  // uniforms are there up to this one
+  std::uint64_t first_drawn = piece.begin;
+  for (std::uint64_t i = piece.begin; i < piece.end;) {
+    const std::uint64_t row = i / logits.samples;
+    const std::uint64_t row_end = piece.end - i > (row + 1) * logits.samples - i ? (row + 1) * logits.samples : piece.end;
+    const RunningSums<Isa> sums(logits, row);
+    const double total = sums.Total();
+    for (; i < row_end; ++i) {
+      if (i == drawn) {
+        first_drawn = i;
+        drawn = piece.end - i > kUniformsAtOnce ? i + kUniformsAtOnce : piece.end;
+        UniformsOf<Isa, F64UnitRule<Isa>>(piece, first_drawn, drawn, uniforms);
+      }
+      const Index index = static_cast<Index>(sums.FirstAbove(uniforms[i - first_drawn] * total));
+      std::memcpy(out, &index, sizeof(index));
+      out += sizeof(index);
+    }
+  }
+}
+
+/// Classes.
+template <class Isa>
+void FillCategorical(const Piece& piece) {
+  if (piece.draw.type == OutputType::kI32) return FillCategoricalAs<Isa, std::int32_t>(piece);
+  FillCategoricalAs<Isa, std::int64_t>(piece);
+}
+
+}  // namespace onnx_philox

@@ -1,0 +1,16 @@
+// What the kernels ask of the optimiser.
+#pragma once
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#define ONNX_PHILOX_INLINE __forceinline
+#define ONNX_PHILOX_NOINLINE __declspec(noinline)
+#define ONNX_PHILOX_UNROLL
+#else
+#define ONNX_PHILOX_INLINE inline __attribute__((always_inline))
+#define ONNX_PHILOX_NOINLINE __attribute__((noinline))
+#if defined(__clang__)
+#define ONNX_PHILOX_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define ONNX_PHILOX_UNROLL _Pragma("GCC unroll 16")
+#endif
+#endif
