@@ -30,11 +30,13 @@ void UniformsOf(const Piece& piece, std::uint64_t begin, std::uint64_t end, void
 /// Running sums that are kept: of every class where there are no more, else of the last of every so many.
 constexpr std::uint64_t kSumsKept = 2048;
 
-/// The weights exp(logit - maximum) of a row, from left to right, a register at a time.
+/// The weights exp(logit - maximum) of a row, from left to right, some registers at a time: one alone would wait for
+/// itself.
 template <class Isa>
 class Weights {
  public:
   static constexpr unsigned kLanes = sizeof(typename Isa::Words) / 8;
+  static constexpr unsigned kAtOnce = 4 * kLanes;
 
   /// Row `row` of `logits`.
   Weights(const Logits& logits, std::uint64_t row) : type_(logits.logits.type), classes_(logits.classes) {
@@ -51,25 +53,31 @@ class Weights {
     maximum_ = Isa::Splat64(BitCast<std::uint64_t>(maximum));
   }
 
-  /// Of classes `begin` to `begin` + kLanes - 1; 0 past the last.
-  ONNX_PHILOX_INLINE void Get(std::uint64_t begin, double (&weights)[kLanes]) const {
-    Store(ExpNonpositive<Isa>(Isa::SubtractF64(Load(begin), maximum_)), weights);
+  /// Of classes `begin` to `begin` + kAtOnce - 1; 0 past the last.
+  ONNX_PHILOX_INLINE void Get(std::uint64_t begin, double (&weights)[kAtOnce]) const {
+    typename Isa::Words x[kAtOnce / kLanes];
+    ONNX_PHILOX_UNROLL
+    for (unsigned i = 0; i < kAtOnce / kLanes; ++i) x[i] = Load(begin + i * kLanes);
+    ONNX_PHILOX_UNROLL
+    for (unsigned i = 0; i < kAtOnce / kLanes; ++i) {
+      Store(ExpNonpositive<Isa>(Isa::SubtractF64(x[i], maximum_)), weights + i * kLanes);
+    }
   }
 
  private:
-  static void Store(typename Isa::Words x, double (&lanes)[kLanes]) {
+  static void Store(typename Isa::Words x, double* lanes) {
     Isa::Store(reinterpret_cast<unsigned char*>(lanes), x);
   }
 
   /// Logits as float64, -inf past the last.
   ONNX_PHILOX_INLINE typename Isa::Words Load(std::uint64_t begin) const {
-    if (classes_ - begin >= kLanes) return Widen(row_ + begin * size_);
+    if (begin + kLanes <= classes_) return Widen(row_ + begin * size_);
     alignas(64) unsigned char padded[kLanes * 8];
     const std::uint64_t infinity = type_ == OutputType::kF16   ? 0xFC00FC00FC00FC00u
                                    : type_ == OutputType::kF32 ? 0xFF800000FF800000u
                                                                : 0xFFF0000000000000u;
     for (unsigned i = 0; i < kLanes; ++i) std::memcpy(padded + i * 8, &infinity, 8);
-    std::memcpy(padded, row_ + begin * size_, static_cast<std::size_t>(classes_ - begin) * size_);
+    if (begin < classes_) std::memcpy(padded, row_ + begin * size_, static_cast<std::size_t>(classes_ - begin) * size_);
     return Widen(padded);
   }
   ONNX_PHILOX_INLINE typename Isa::Words Widen(const unsigned char* from) const {
@@ -95,23 +103,23 @@ template <class Isa>
 class RunningSums {
  public:
   RunningSums(const Logits& logits, std::uint64_t row) : weights_(logits, row), classes_(logits.classes) {
-    constexpr unsigned kLanes = Weights<Isa>::kLanes;
-    // Whole registers, but for a distance of 1.
-    distance_ = classes_ <= kSumsKept ? 1 : (classes_ / kSumsKept / kLanes + 1) * kLanes;
-    double sum = 0, weight[kLanes];
+    constexpr unsigned kAtOnce = Weights<Isa>::kAtOnce;
+    // What weights are made at once, or a multiple, but for a distance of 1.
+    distance_ = classes_ <= kSumsKept ? 1 : (classes_ / kSumsKept / kAtOnce + 1) * kAtOnce;
+    double sum = 0, weight[kAtOnce];
     std::uint64_t next = distance_;  // the class before which a sum is kept
-    for (std::uint64_t begin = 0; begin < classes_; begin += kLanes) {
+    for (std::uint64_t begin = 0; begin < classes_; begin += kAtOnce) {
       weights_.Get(begin, weight);
       if (distance_ == 1) {
-        const unsigned count = classes_ - begin < kLanes ? static_cast<unsigned>(classes_ - begin) : kLanes;
+        const unsigned count = classes_ - begin < kAtOnce ? static_cast<unsigned>(classes_ - begin) : kAtOnce;
         for (unsigned i = 0; i < count; ++i) {
           sum += weight[i];
           kept_[begin + i] = sum;
         }
         continue;
       }
-      for (unsigned i = 0; i < kLanes; ++i) sum += weight[i];
-      if (begin + kLanes == next) {
+      for (unsigned i = 0; i < kAtOnce; ++i) sum += weight[i];
+      if (begin + kAtOnce == next) {
         kept_[next / distance_ - 1] = sum;
         next += distance_;
       }
@@ -136,15 +144,16 @@ class RunningSums {
 
  private:
   std::uint64_t FirstAboveWithin(std::uint64_t index, double threshold) const {
-    constexpr unsigned kLanes = Weights<Isa>::kLanes;
-    double sum = index == 0 ? 0 : kept_[index - 1], weight[kLanes];
-    for (std::uint64_t begin = index * distance_;; begin += kLanes) {
+    constexpr unsigned kAtOnce = Weights<Isa>::kAtOnce;
+    double sum = index == 0 ? 0 : kept_[index - 1], weight[kAtOnce];
+    for (std::uint64_t begin = index * distance_; begin < classes_; begin += kAtOnce) {
       weights_.Get(begin, weight);
-      for (unsigned i = 0; i < kLanes; ++i) {
+      for (unsigned i = 0; i < kAtOnce; ++i) {
         sum += weight[i];
         if (sum > threshold) return begin + i;
       }
     }
+    return classes_ - 1;  // only from logits that nobody checked
   }
 
   Weights<Isa> weights_;

@@ -43,7 +43,7 @@ constexpr double kWordsPerClass = 4, kWordsPerSample = 16;
 /// Every piece makes the running sums of the rows it touches anew. So pieces are whole rows, unless there are fewer rows
 /// than pieces and a row has so many samples that its sums are little beside them.
 Split SplitCategorical(const Logits& logits, std::uint64_t elements, std::uint64_t max_pieces) {
-  const std::uint64_t rows = elements / logits.samples;
+  const std::uint64_t rows = elements / logits.samples + (elements % logits.samples != 0 ? 1 : 0);
   const double sums = static_cast<double>(logits.classes) * kWordsPerClass;
   const double samples = static_cast<double>(logits.samples) * kWordsPerSample;
   const double most = static_cast<double>(rows) * (sums + samples) / static_cast<double>(kLeastWords);

@@ -17,8 +17,11 @@ namespace nb = nanobind;
 namespace onnx_philox {
 namespace {
 
-/// The memory of an output, as bytes: NumPy knows the types, the core their bits.
+/// The memory of an array, as bytes: NumPy knows the types, the core their bits.
 using Bytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using ReadOnlyBytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+[[noreturn]] void Refuse(const std::string& why) { throw std::invalid_argument("onnx_philox._core: " + why); }
 
 OutputType TypeNamed(const std::string& name) {
   for (int i = 0; i < kOutputTypes; ++i) {
@@ -27,7 +30,7 @@ OutputType TypeNamed(const std::string& name) {
       return type;
     }
   }
-  throw std::invalid_argument("onnx_philox._core: no element type " + name);
+  Refuse("no element type " + name);
 }
 
 const Kernels& KernelsOrThrow() {
@@ -38,19 +41,74 @@ const Kernels& KernelsOrThrow() {
   return *selection.kernels;
 }
 
-void FillBytes(const Bytes& out, const std::string& type_name, std::uint64_t counter_low,
-               std::uint64_t counter_high, std::uint64_t key, std::uint64_t minval, std::uint64_t maxval) {
+State StateOf(std::uint64_t counter_low, std::uint64_t counter_high, std::uint64_t key) {
+  return State{{counter_low, counter_high}, key};
+}
+
+std::uint64_t ElementsOf(const Bytes& out, OutputType type) { return out.size() / ElementSize(type); }
+
+/// Numbers that a draw reads: at least `count` of them.
+Numbers NumbersOf(const ReadOnlyBytes& bytes, const std::string& type_name, std::uint64_t count) {
   const OutputType type = TypeNamed(type_name);
-  const Draw draw =
-      UniformDraw(State{{counter_low, counter_high}, key}, type, Bounds{minval, maxval}, out.data());
-  const std::string error = type == OutputType::kBits ? std::string() : CheckBounds(type, draw.bounds);
-  if (!error.empty()) {
-    throw std::invalid_argument("onnx_philox._core: the draw " + error);
+  if (type != OutputType::kF16 && type != OutputType::kF32 && type != OutputType::kF64) {
+    Refuse("no numbers of " + type_name);
   }
+  if (bytes.size() / ElementSize(type) < count) {
+    Refuse("fewer numbers than the draw reads");
+  }
+  return Numbers{type, bytes.data()};
+}
+
+void FillAll(const Draw& draw, std::uint64_t elements) {
   const Kernels& kernels = KernelsOrThrow();
-  const std::uint64_t elements = out.size() / ElementSize(type);
   nb::gil_scoped_release released;
   Fill(kernels, draw, 0, elements);
+}
+
+void FillUniform(const Bytes& out, const std::string& type_name, std::uint64_t counter_low,
+                 std::uint64_t counter_high, std::uint64_t key, std::uint64_t minval, std::uint64_t maxval) {
+  const OutputType type = TypeNamed(type_name);
+  const Bounds bounds{minval, maxval};
+  const std::string error = type == OutputType::kBits ? std::string() : CheckBounds(type, bounds);
+  if (!error.empty()) {
+    Refuse("the draw " + error);
+  }
+  FillAll(UniformDraw(StateOf(counter_low, counter_high, key), type, bounds, out.data()), ElementsOf(out, type));
+}
+
+void FillNormal(const Bytes& out, const std::string& type_name, std::uint64_t counter_low, std::uint64_t counter_high,
+                std::uint64_t key, std::uint64_t mean, std::uint64_t scale) {
+  const OutputType type = TypeNamed(type_name);
+  FillAll(NormalDraw(StateOf(counter_low, counter_high, key), type, Affine{mean, scale}, out.data()),
+          ElementsOf(out, type));
+}
+
+void FillBernoulli(const Bytes& out, std::uint64_t counter_low, std::uint64_t counter_high, std::uint64_t key,
+                   const ReadOnlyBytes& p, const std::string& p_type, bool each) {
+  const Numbers numbers = NumbersOf(p, p_type, each ? out.size() : 1);
+  if (numbers.type == OutputType::kF16) {
+    Refuse("no probabilities of f16");
+  }
+  FillAll(BernoulliDraw(StateOf(counter_low, counter_high, key), Probabilities{numbers, each}, out.data()), out.size());
+}
+
+void FillCategorical(const Bytes& out, const std::string& type_name, std::uint64_t counter_low,
+                     std::uint64_t counter_high, std::uint64_t key, const ReadOnlyBytes& logits,
+                     const std::string& logits_type, std::uint64_t classes, std::uint64_t samples) {
+  const OutputType type = TypeNamed(type_name);
+  if (type != OutputType::kI32 && type != OutputType::kI64) {
+    Refuse("no classes of " + type_name);
+  }
+  const std::uint64_t elements = ElementsOf(out, type);
+  if (elements == 0) {
+    return;
+  }
+  if (classes == 0 || samples == 0 || elements % samples != 0) {
+    Refuse("no classes, or no whole rows");
+  }
+  const Numbers numbers = NumbersOf(logits, logits_type, elements / samples * classes);
+  FillAll(CategoricalDraw(StateOf(counter_low, counter_high, key), type, Logits{numbers, classes, samples}, out.data()),
+          elements);
 }
 
 }  // namespace
@@ -58,9 +116,20 @@ void FillBytes(const Bytes& out, const std::string& type_name, std::uint64_t cou
 
 NB_MODULE(_core, module) {
   module.doc() = "The native core: kernels that fill memory with a draw.";
-  module.def("fill", &onnx_philox::FillBytes, nb::arg("out").noconvert(), nb::arg("type"), nb::arg("counter_low"),
-             nb::arg("counter_high"), nb::arg("key"), nb::arg("minval") = 0, nb::arg("maxval") = 0,
-             "Fills bytes with a draw; bounds are bit patterns of the type, zero-extended.");
+  module.def("fill_uniform", &onnx_philox::FillUniform, nb::arg("out").noconvert(), nb::arg("type"),
+             nb::arg("counter_low"), nb::arg("counter_high"), nb::arg("key"), nb::arg("minval") = 0,
+             nb::arg("maxval") = 0,
+             "Fills bytes with random bits, or numbers in a range; bounds are bit patterns of the type, zero-extended.");
+  module.def("fill_normal", &onnx_philox::FillNormal, nb::arg("out").noconvert(), nb::arg("type"),
+             nb::arg("counter_low"), nb::arg("counter_high"), nb::arg("key"), nb::arg("mean"), nb::arg("scale"),
+             "Fills bytes with normal values; mean and scale are bit patterns of the type, zero-extended.");
+  module.def("fill_bernoulli", &onnx_philox::FillBernoulli, nb::arg("out").noconvert(), nb::arg("counter_low"),
+             nb::arg("counter_high"), nb::arg("key"), nb::arg("p").noconvert(), nb::arg("p_type"), nb::arg("each"),
+             "Fills bytes with 0 and 1, by one probability or one for each.");
+  module.def("fill_categorical", &onnx_philox::FillCategorical, nb::arg("out").noconvert(), nb::arg("type"),
+             nb::arg("counter_low"), nb::arg("counter_high"), nb::arg("key"), nb::arg("logits").noconvert(),
+             nb::arg("logits_type"), nb::arg("classes"), nb::arg("samples"),
+             "Fills bytes with classes, so many samples of each row of logits.");
   module.def(
       "isa", [] { return std::string(onnx_philox::KernelsOrThrow().name); },
       "The instruction set whose kernels run here; ONNX_PHILOX_ISA forces one.");

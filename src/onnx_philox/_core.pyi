@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-def fill(
+def fill_uniform(
     out: NDArray[np.uint8],
     type: str,
     counter_low: int,
@@ -12,7 +12,42 @@ def fill(
     minval: int = 0,
     maxval: int = 0,
 ) -> None:
-    """Fills bytes with a draw; bounds are bit patterns of the type, zero-extended."""
+    """Fills bytes with random bits, or numbers in a range; bounds are bit patterns of the type."""
+
+def fill_normal(
+    out: NDArray[np.uint8],
+    type: str,
+    counter_low: int,
+    counter_high: int,
+    key: int,
+    mean: int,
+    scale: int,
+) -> None:
+    """Fills bytes with normal values; mean and scale are bit patterns of the type."""
+
+def fill_bernoulli(
+    out: NDArray[np.uint8],
+    counter_low: int,
+    counter_high: int,
+    key: int,
+    p: NDArray[np.uint8],
+    p_type: str,
+    each: bool,
+) -> None:
+    """Fills bytes with 0 and 1, by one probability or one for each."""
+
+def fill_categorical(
+    out: NDArray[np.uint8],
+    type: str,
+    counter_low: int,
+    counter_high: int,
+    key: int,
+    logits: NDArray[np.uint8],
+    logits_type: str,
+    classes: int,
+    samples: int,
+) -> None:
+    """Fills bytes with classes, so many samples of each row of logits."""
 
 def isa() -> str:
     """The instruction set whose kernels run here; ONNX_PHILOX_ISA forces one."""

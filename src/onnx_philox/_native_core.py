@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from onnx_philox import reference
 from onnx_philox._calls import Fill
-from onnx_philox._draws import Bits, Draw, Uniform
+from onnx_philox._draws import Bernoulli, Bits, Categorical, Draw, Normal, Uniform
+from onnx_philox._element_types import BY_DTYPE
 
 try:
     from onnx_philox import _core
@@ -31,29 +32,31 @@ def fill(draw: Draw, out: NDArray[Any]) -> None:
     Raises:
         RuntimeError: ONNX_PHILOX_ISA names kernels that do not exist or cannot run here.
     """
-    bounds: tuple[NDArray[Any], ...]
+    counter = draw.state.counter
+    state = counter & _MASK64, counter >> 64, draw.state.key
+    memory, name = out.view(np.uint8), draw.values.name
     match draw.distribution:
         case Bits():
-            bounds = ()
+            _core.fill_uniform(memory, name, *state)
         case Uniform(minval, maxval):
-            bounds = (minval, maxval)
-        case _:
-            reference.fill(draw, out)
-            return
-    counter = draw.state.counter
-    _core.fill(
-        out.view(np.uint8),
-        draw.values.name,
-        counter & _MASK64,
-        counter >> 64,
-        draw.state.key,
-        *map(_bits, bounds),
-    )
+            _core.fill_uniform(memory, name, *state, _bits(minval), _bits(maxval))
+        case Normal(mean, scale):
+            _core.fill_normal(memory, name, *state, _bits(mean), _bits(scale))
+        case Bernoulli(p):
+            _core.fill_bernoulli(memory, *state, *_numbers(p), p.ndim > 0)
+        case Categorical(logits, samples):
+            classes = logits.shape[1]
+            _core.fill_categorical(memory, name, *state, *_numbers(logits), classes, samples)
 
 
-def _bits(bound: NDArray[Any]) -> int:
-    """A bound's bit pattern as an unsigned number."""
-    return int.from_bytes(bound.tobytes(), "little")
+def _bits(number: NDArray[Any]) -> int:
+    """A number's bit pattern as an unsigned number."""
+    return int.from_bytes(number.tobytes(), "little")
+
+
+def _numbers(array: NDArray[Any]) -> tuple[NDArray[np.uint8], str]:
+    """The bytes of an array, and what the core calls their type."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8), BY_DTYPE[array.dtype].name
 
 
 fastest_fill: Fill = fill if IS_THERE else reference.fill

@@ -1,6 +1,6 @@
-// How fast each instruction set fills memory, in GB/s of output, with memset beside it in the same run.
+// How fast each instruction set fills memory, in GB/s and values a second, with memset beside it in the same run.
 //
-//   onnx_philox_bench [--isa NAME] [--type NAME] [--log2 N] [--threads N] [--offset BYTES] [--seconds S]
+//   onnx_philox_bench [--isa NAME] [--type PREFIX] [--log2 N] [--threads N] [--offset BYTES] [--seconds S]
 //
 // Rounds alternate between all the contenders, so that a busy machine slows them alike; the median round is printed.
 // Ratios of one run mean something, figures of two runs do not.
@@ -22,21 +22,23 @@
 
 namespace {
 
-using onnx_philox::Bounds;
-using onnx_philox::Draw;
-using onnx_philox::Kernels;
-using onnx_philox::OutputType;
+using namespace onnx_philox;
 
 using Clock = std::chrono::steady_clock;
 
 struct Case {
+  std::string name;
+  Draw draw;
+};
+
+struct UniformCase {
   const char* name;
   OutputType type;
   Bounds bounds;
 };
 
 // "unit" is [0, 1), "full" the whole range of the integer type, the others a general range.
-const Case kCases[] = {
+const UniformCase kUniformCases[] = {
     {"bits", OutputType::kBits, {0, 0}},
     {"f32-unit", OutputType::kF32, {0, 0x3F800000}},
     {"f32", OutputType::kF32, {0xC0400000, 0x40E00000}},
@@ -52,6 +54,51 @@ const Case kCases[] = {
     {"i64-small", OutputType::kI64, {0xFFFFFFFFFFFFFFF0, 1000}},
     {"i64", OutputType::kI64, {0xFFFFFFFFFFFFFFF0, 1000000007}},
 };
+
+struct NormalCase {
+  const char* name;
+  OutputType type;
+  Affine affine;
+};
+
+const NormalCase kNormalCases[] = {
+    {"normal-f32", OutputType::kF32, {0, 0x3F800000}},
+    {"normal-f16", OutputType::kF16, {0, 0x3C00}},
+    {"normal-bf16", OutputType::kBF16, {0, 0x3F80}},
+    {"normal-f64", OutputType::kF64, {0, 0x3FF0000000000000}},
+};
+
+/// Every case, for `elements` of a byte at most.
+std::vector<Case> MakeCases(std::size_t elements) {
+  static const float kP32 = 0.3f;
+  static const double kP64 = 0.3;
+  static std::vector<float> each32;
+  static std::vector<double> each64;
+  static std::vector<float> logits;
+  each32.assign(elements, kP32);
+  each64.assign(elements, kP64);
+  logits.clear();
+  for (std::size_t i = 0; i < std::size_t{1} << 20; ++i) logits.push_back(static_cast<float>(i % 977) * 0.01f);
+
+  std::vector<Case> cases;
+  const auto add = [&](const std::string& name, Draw draw) {
+    draw.state = Derive({}, 42, 0);
+    cases.push_back({name, draw});
+  };
+  for (const UniformCase& c : kUniformCases) add(c.name, UniformDraw({}, c.type, c.bounds, nullptr));
+  for (const NormalCase& c : kNormalCases) add(c.name, NormalDraw({}, c.type, c.affine, nullptr));
+  add("bernoulli-f32", BernoulliDraw({}, {{OutputType::kF32, &kP32}, false}, nullptr));
+  add("bernoulli-f64", BernoulliDraw({}, {{OutputType::kF64, &kP64}, false}, nullptr));
+  add("bernoulli-f32-each", BernoulliDraw({}, {{OutputType::kF32, each32.data()}, true}, nullptr));
+  add("bernoulli-f64-each", BernoulliDraw({}, {{OutputType::kF64, each64.data()}, true}, nullptr));
+  // A row for each sample, as when a language model draws its next token, and a row for all samples.
+  const auto categorical = [&](const std::string& name, std::uint64_t classes, std::uint64_t samples) {
+    add(name, CategoricalDraw({}, OutputType::kI32, {{OutputType::kF32, logits.data()}, classes, samples}, nullptr));
+  };
+  categorical("categorical-1000", 1000, std::uint64_t{1} << 40);
+  categorical("categorical-100000", 100000, std::uint64_t{1} << 40);
+  return cases;
+}
 
 /// A thread that runs what it is given, spinning briefly between jobs: starting one per round would be measured too.
 class Helper {
@@ -88,7 +135,7 @@ class Helper {
 
 struct Contender {
   std::string name;
-  double words;  // per output byte
+  double values;  // per output byte
   std::function<void(std::size_t begin, std::size_t end)> fill;  // bytes
   std::vector<double> seconds;
 };
@@ -137,6 +184,7 @@ int main(int argc, char** argv) {
         memory.get() + (64 - reinterpret_cast<std::uintptr_t>(memory.get()) % 64) % 64;
     unsigned char* const out = aligned + offset;
     std::memset(aligned, 1, bytes + 128);
+    const std::vector<Case> cases = MakeCases(bytes);
 
     for (const int threads : {1, 2}) {
       if (only_threads != 0 && threads != only_threads) continue;
@@ -146,14 +194,15 @@ int main(int argc, char** argv) {
       contenders.push_back({"memset", 0.0,
                             [=](std::size_t begin, std::size_t end) { std::memset(out + begin, 0x5A, end - begin); },
                             {}});
-      for (int k = 0; const Kernels* kernels = onnx_philox::KernelsAt(k); ++k) {
+      for (int k = 0; const Kernels* kernels = KernelsAt(k); ++k) {
         if (!kernels->available() || (!only_isa.empty() && only_isa != kernels->name)) continue;
-        for (const Case& c : kCases) {
-          if (!only_type.empty() && only_type != c.name) continue;
-          const unsigned size = ElementSize(c.type);
-          const Draw draw = UniformDraw(onnx_philox::Derive({}, 42, 0), c.type, c.bounds, out);
+        for (const Case& c : cases) {
+          if (c.name.compare(0, only_type.size(), only_type) != 0) continue;
+          const unsigned size = ElementSize(c.draw.type);
+          Draw draw = c.draw;
+          draw.out = out;
           contenders.push_back({std::string(kernels->name) + " " + c.name,
-                                static_cast<double>(WordsPerElement(c.type)) / size,
+                                1.0 / size,
                                 [=](std::size_t begin, std::size_t end) {
                                   Fill(*kernels, draw, begin / size, end / size);
                                 },
@@ -174,9 +223,9 @@ int main(int argc, char** argv) {
                   repeats);
       for (const Contender& contender : contenders) {
         const double seconds = Median(contender.seconds);
-        std::printf("  %-18s %8.2f GB/s %8.2f Gwords/s %12.0f ns\n", contender.name.c_str(),
+        std::printf("  %-26s %8.2f GB/s %10.1f M/s %12.0f ns\n", contender.name.c_str(),
                     static_cast<double>(bytes) / seconds * 1e-9,
-                    static_cast<double>(bytes) * contender.words / seconds * 1e-9, seconds * 1e9);
+                    static_cast<double>(bytes) * contender.values / seconds * 1e-6, seconds * 1e9);
       }
     }
   }
