@@ -1,6 +1,6 @@
 """Speed and memory of the native libraries, each figure beside its target.
 
-    python benchmarks/native.py [openvino|onnxruntime|bits|isa|types|numpy|memory|all]
+    python benchmarks/native.py [openvino|onnxruntime|distributions|bits|isa|types|numpy|memory|all]
         [--pairs N] [--json FILE] [--markdown FILE]
 
 A ratio is the peer's time divided by ours (so 2 is twice as fast), the median over alternating
@@ -30,7 +30,7 @@ from rich.console import Console
 from onnx_philox import _native_core
 
 PACKAGES = ("onnx-philox", "numpy", "onnxruntime", "openvino", "randomgen", "mkl_random", "mkl")
-PARTS = ("openvino", "onnxruntime", "bits", "isa", "types", "numpy", "memory")
+PARTS = ("openvino", "onnxruntime", "distributions", "bits", "isa", "types", "numpy", "memory")
 HIDDEN_PARTS = ("forced-isa",)
 
 
@@ -40,6 +40,8 @@ def rows_of(part: str, pairs: int) -> list[Row]:
         import native_arrays as module
     elif part == "memory":
         import native_memory as module
+    elif part == "distributions":
+        import native_distributions as module
     else:
         import native_runtimes as module
     return list(getattr(module, f"{part.replace('-', '_')}_part")(pairs))

@@ -1,0 +1,115 @@
+"""Rewritten models in ONNX Runtime, beside the models with ONNX Runtime's own random nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import onnx
+from native_runtimes import STATE_WORDS, onnxruntime_call
+from onnx import TensorProto, helper, numpy_helper
+from paired import Call, Row, compare
+
+import onnx_philox
+
+SIZE_LOG2 = 24
+RATIO = np.float32(0.1)
+# It has kernels of the random nodes up to opset 21 only; this one has them all.
+OPSET = 17
+TARGETS = {"RandomNormal": 6.0, "Bernoulli": 1.0, "Dropout": 1.0, "Multinomial": None}
+"""On one thread; the contenders' second thread is only reported."""
+CLASSES = 1 << 10
+"""Of a Multinomial, with 2^24 logits in all."""
+
+
+def own_model(op_type: str, size: int) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
+    """A model of one standard node, and what to feed it."""
+    feeds: dict[str, np.ndarray] = {}
+    initializers = []
+    inputs, attributes, dtype = [], {"seed": 1.0}, TensorProto.FLOAT
+    shape = [size]
+    random = np.random.default_rng(0)
+    match op_type:
+        case "RandomNormal":
+            attributes["shape"] = [size]
+        case "Bernoulli":
+            feeds["x"] = random.random(size, np.float32)
+        case "Dropout":
+            attributes["seed"] = 1
+            feeds["x"] = random.random(size, np.float32)
+            initializers = [
+                numpy_helper.from_array(np.asarray(RATIO), "ratio"),
+                numpy_helper.from_array(np.asarray(True), "training_mode"),
+            ]
+        case "Multinomial":
+            feeds["x"] = random.normal(size=(size // CLASSES, CLASSES)).astype(np.float32)
+            attributes["sample_size"] = 1
+            dtype, shape = TensorProto.INT32, [size // CLASSES, 1]
+    inputs = [*feeds, *(i.name for i in initializers)]
+    node = helper.make_node(op_type, inputs, ["values"], **attributes)
+    graph = helper.make_graph(
+        [node],
+        "own",
+        [helper.make_tensor_value_info(n, TensorProto.FLOAT, a.shape) for n, a in feeds.items()],
+        [helper.make_tensor_value_info("values", dtype, shape)],
+        initializer=initializers,
+    )
+    imports = [helper.make_opsetid("", OPSET)]
+    return helper.make_model(graph, opset_imports=imports, ir_version=8), feeds
+
+
+def contenders(op_type: str, size: int, threads: int) -> tuple[Call, Call]:
+    """The rewritten model, from a state to the next, and the model it was made of."""
+    model, feeds = own_model(op_type, size)
+    rewritten = onnx_philox.make_reproducible(model)
+    values = model.graph.output[0].type.tensor_type
+    dtype = helper.tensor_dtype_to_np_dtype(values.elem_type)
+    outputs = {"values": np.full([d.dim_value for d in values.shape.dim], -1, dtype)}
+    state = {"random_state": STATE_WORDS}
+    next_state = {"next_random_state": np.zeros_like(STATE_WORDS)}
+    calls = []
+    for given, more_in, more_out in ((rewritten, state, next_state), (model, {}, {})):
+        outputs["values"][...] = -1
+        call = onnxruntime_call(
+            given.SerializeToString(), feeds | more_in, outputs | more_out, threads
+        )
+        call()
+        check(op_type, feeds, outputs["values"])
+        calls.append(call)
+    ours, own = calls
+    return ours, own
+
+
+def check(op_type: str, feeds: dict[str, np.ndarray], values: np.ndarray) -> None:
+    """Whether a call wrote what it should where it was told."""
+    match op_type:
+        case "RandomNormal":
+            assert abs(values.mean()) < 0.01
+            assert abs(values.std() - 1) < 0.01
+        case "Bernoulli":
+            assert set(np.unique(values)) == {0, 1}
+            assert abs(values.mean() - feeds["x"].mean()) < 0.01
+        case "Dropout":
+            kept = values != 0
+            assert abs(kept.mean() - (1 - RATIO)) < 0.01
+            assert np.allclose(values[kept], feeds["x"][kept] / (1 - RATIO))
+        case "Multinomial":
+            assert values.min() >= 0
+            assert values.max() < CLASSES
+
+
+def distributions_part(pairs: int) -> Iterator[Row]:
+    size = 1 << SIZE_LOG2
+    for op_type, target in TARGETS.items():
+        for threads in (1, 2):
+            row = Row(
+                "distributions",
+                f"ONNX Runtime {op_type}, rewritten",
+                f"its {op_type}",
+                threads,
+                f"2^{SIZE_LOG2}",
+                target=target if threads == 1 else None,
+            )
+            ours, own = contenders(op_type, size, threads)
+            # Of what is drawn, or of what is read to draw a class of it.
+            yield compare(row, ours, own, pairs, lambda s: f"{size / s / 1e6:.0f} M/s")
