@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.text import Text
 
 import onnx_philox
 
@@ -35,8 +39,12 @@ def main(
 ) -> None:
     """Random numbers as a node of the model, the same bits in every runtime.
 
-    Begin with `onnx-philox verify`: it shows what is installed here, and that it draws
-    the numbers that OpenVINO, TensorFlow, DirectML and Random123 document.
+    To make a model reproducible: `onnx-philox inspect model.onnx` shows its random nodes,
+    `onnx-philox rewrite model.onnx -o out.onnx` replaces them, and
+    `onnx-philox run out.onnx --seed 42 --runs 3` runs it and says hashes to compare.
+
+    `onnx-philox verify` shows what is installed here, and that it draws the numbers that OpenVINO,
+    TensorFlow, DirectML and Random123 document.
     """
 
 
@@ -72,19 +80,9 @@ def verify(
     """
     from onnx_philox import verify as verification
 
-    # On stderr, so that stdout holds the table or the document and nothing else.
-    stderr = Console(stderr=True)
-    columns = (BarColumn(20), TaskProgressColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=stderr, transient=True, disable=not stderr.is_terminal) as bar:
-        task = bar.add_task("loading the runtimes", total=None)
+    with _progress("loading the runtimes") as progress:
         try:
-            report = verification.run(
-                runtime or (),
-                backend or (),
-                progress=lambda done, total, what: bar.update(
-                    task, completed=done, total=total, description=what
-                ),
-            )
+            report = verification.run(runtime or (), backend or (), progress=progress)
         except verification.SelectionError as error:
             raise typer.BadParameter(str(error)) from error
     if as_json:
@@ -92,3 +90,218 @@ def verify(
     else:
         report.print(Console())
     raise typer.Exit(0 if report.is_ok else 1)
+
+
+@app.command()
+def inspect(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX file.")],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document instead of the table.")
+    ] = False,
+) -> None:
+    """Show the random nodes of a model, and what the runtimes do with them today.
+
+    Each node is tried alone, in every runtime that is installed and in processes of their own: a
+    model with the same operator, opset, attributes and types is loaded and run again and again.
+    The model itself is not run, and its weights are not read.
+
+    Example: `onnx-philox inspect model.onnx`
+
+    Exit code: 0, also where there are none; 2, the file cannot be read.
+    """
+    from onnx_philox import inspection
+
+    with _progress("reading the model") as progress:
+        try:
+            report = inspection.inspect(model, progress=progress)
+        except (OSError, ValueError) as error:
+            raise _failure("inspect", error, 2) from error
+    if as_json:
+        typer.echo(report.to_json())
+    else:
+        report.print(Console())
+
+
+@app.command()
+def rewrite(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX file.")],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The new file: .onnx for ONNX, .xml for an OpenVINO IR.",
+        ),
+    ],
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Put the seed, 0 to 2^63-1, into the model: every run gives the same numbers. "
+            "Without it, the state is an input of the model.",
+        ),
+    ] = None,
+    keep_unknown: Annotated[
+        bool,
+        typer.Option(
+            "--keep-unknown",
+            help="Leave random nodes that cannot be rewritten, such as those of other domains, as "
+            "they are, with a warning. Without it, they are an error.",
+        ),
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document instead of the text.")
+    ] = False,
+) -> None:
+    """Replace the random nodes of a model by those that draw the same numbers everywhere.
+
+    The new model has the input `random_state`, which says what is drawn, and the output
+    `next_random_state`, the state of the next run. Everything else stays as it is. A model without
+    random nodes is written unchanged.
+
+    Example: `onnx-philox rewrite model.onnx -o out.onnx`
+
+    Exit code: 0, the file is written; 2, it is not, for the reason that is said.
+    """
+    from onnx_philox import _rewrite_command
+
+    with _progress("reading the model") as progress:
+        try:
+            outcome = _rewrite_command.rewrite(
+                model, output, seed=seed, keep_unknown=keep_unknown, progress=progress
+            )
+        except (OSError, TypeError, ValueError, ImportError) as error:
+            raise _failure("rewrite", error, 2) from error
+    if as_json:
+        typer.echo(outcome.to_json())
+    else:
+        outcome.print(Console())
+
+
+@app.command()
+def run(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="An ONNX file, or an OpenVINO IR (.xml).")
+    ],
+    runtime: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="onnxruntime, openvino or reference (NumPy, slow). Without it, the first that "
+            "is installed; openvino for an IR.",
+        ),
+    ] = None,
+    backend: Annotated[
+        str, typer.Option(metavar="NAME", help="native, python, or auto: the best there is.")
+    ] = "auto",
+    precision: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TYPE",
+            help="OpenVINO's precision hint: f32, bf16 or f16. Without it, the device's own, which "
+            "is bf16 on some processors; the random numbers are the same in each.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="Which stream of numbers: 0 to 2^63-1.")
+    ] = 0,
+    runs: Annotated[int, typer.Option(metavar="N", min=1, help="How many runs.")] = 1,
+    first_run: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=0, help="The number of the first run. So any run can be had again."
+        ),
+    ] = 0,
+    input: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FILE.npy",
+            help="An input of the model; also NAME=NUMBERS (JSON, such as p=0.5 or shape=[2,3]), "
+            "or FILE.npz for several. Can be given again.",
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PATH",
+            help="A folder (ends in /), or what the names of the files begin with. Without it, "
+            "the model's name in this folder: out.run0.npz, out.run1.npz, ...",
+        ),
+    ] = None,
+    drawn: Annotated[
+        bool,
+        typer.Option(
+            "--drawn",
+            help="Give the tensors that the random nodes draw as outputs too (those of the main "
+            "graph). They are the same bits in every runtime; what a runtime computes from them "
+            "is its own arithmetic.",
+        ),
+    ] = False,
+    hashes_only: Annotated[
+        bool, typer.Option("--hashes-only", help="Write no files, only say the hashes.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document instead of the table.")
+    ] = False,
+) -> None:
+    """Run a rewritten model several times, save each run, and say the hashes.
+
+    Each run goes on from the state that the run before has left. The hashes are of the outputs'
+    types, shapes and bytes: two machines, runtimes or days that show the same hash had the same
+    bits.
+
+    Example: `onnx-philox run out.onnx --seed 42 --runs 3 --input image=image.npy`
+
+    Exit code: 0, all ran; 1, the runtime refused or failed; 2, an argument is wrong.
+    """
+    from onnx_philox import running
+
+    with _progress("loading the model") as progress:
+        try:
+            report = running.run(
+                model,
+                runtime=runtime,
+                settings=running.Settings(backend, precision, drawn),
+                seed=seed,
+                first_run=first_run,
+                runs=runs,
+                inputs=input or (),
+                output=output,
+                is_saved=not hashes_only,
+                progress=progress,
+            )
+        except running.ArgumentError as error:
+            raise _failure("run", error, 2) from error
+        except running.RunError as error:
+            raise _failure("run", error, 1) from error
+    if as_json:
+        typer.echo(report.to_json())
+    else:
+        report.print(Console())
+
+
+@contextmanager
+def _progress(description: str) -> Iterator[Callable[[int, int, str], None]]:
+    """A bar on stderr, so that stdout holds the result and nothing else."""
+    stderr = Console(stderr=True)
+    columns = (BarColumn(20), TaskProgressColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=stderr, transient=True, disable=not stderr.is_terminal) as bar:
+        task = bar.add_task(description, total=None)
+        yield lambda done, total, what: bar.update(
+            task, completed=done, total=total, description=what
+        )
+
+
+def _failure(command: str, error: Exception, code: int) -> typer.Exit:
+    """Says what is wrong, on stderr and not wrapped where it is no terminal; the exit to raise."""
+    stderr = Console(stderr=True)
+    text = str(error)
+    for owner in (f"{command}: ", "onnx_philox.make_reproducible: "):
+        text = text.removeprefix(owner)
+    text = text.replace(" keep_unknown", " --keep-unknown")
+    message = Text.assemble((f"onnx-philox {command}: ", "bold red"), text)
+    stderr.print(message, soft_wrap=not stderr.is_terminal)
+    return typer.Exit(code)

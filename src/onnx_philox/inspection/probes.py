@@ -1,0 +1,175 @@
+"""Models of one random node, which are tried in the runtimes to see what they do with it.
+
+A probe has the operator, opset, attributes and types of a node, but little to compute: 64 elements,
+so that two draws are never equal by chance.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+
+TypeOf = Callable[[ir.Value], ir.DataType | None]
+
+_COUNT = 64
+# A constant of so many elements is an argument, such as Dropout's ratio; a larger one is data.
+_LARGEST_ARGUMENT = 1
+_HALF = 0.5
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A model of one node, and what to feed it, as a worker reads them: a line of JSON."""
+
+    line: str
+    has_seed: bool
+
+    @property
+    def key(self) -> str:
+        """The same for equal probes."""
+        return hashlib.sha256(self.line.encode()).hexdigest()
+
+
+def build(node: ir.Node, model: ir.Model, type_of: TypeOf) -> Probe:
+    """The probe of a node.
+
+    Args:
+        node: The node.
+        model: Its model, whose functions that hold random nodes are inlined.
+        type_of: The element type of a value; f32 is tried where it is not known.
+    """
+    inputs, feeds = _inputs(node, type_of)
+    attributes = _attributes(node)
+    opsets = model.opset_imports
+    imports = {domain: opsets[domain] for domain in ("", node.domain) if domain in opsets}
+    models = [_model(node, inputs, attributes, imports, model.ir_version)]
+    seed = attributes.get("seed")
+    if seed is not None:
+        other = ir.Attr("seed", seed.type, seed.value + 1)
+        models.append(
+            _model(node, inputs, {**attributes, "seed": other}, imports, model.ir_version)
+        )
+    document = {
+        "models": [base64.b64encode(model).decode() for model in models],
+        "feeds": [_feed(array) for array in feeds],
+    }
+    return Probe(json.dumps(document), seed is not None)
+
+
+def _model(
+    node: ir.Node,
+    inputs: list[ir.Value | None],
+    attributes: Mapping[str, ir.Attr],
+    opsets: Mapping[str, int],
+    model_version: int,
+) -> bytes:
+    outputs = [
+        ir.Value(name=f"output_{i}" if output.name else "") for i, output in enumerate(node.outputs)
+    ]
+    values = [_copy(value) for value in inputs]
+    copy = ir.Node(
+        node.domain, node.op_type, values, attributes.values(), outputs=outputs, name="node"
+    )
+    given = [v for v in values if v is not None]
+    graph = ir.Graph(
+        [v for v in given if v.const_value is None],
+        [output for output in outputs if output.name],
+        nodes=[copy],
+        initializers=[v for v in given if v.const_value is not None],
+        opset_imports=dict(opsets),
+        name="probe",
+    )
+    model: bytes = ir.to_proto(ir.Model(graph, ir_version=model_version)).SerializeToString()
+    return model
+
+
+def _copy(value: ir.Value | None) -> ir.Value | None:
+    if value is None:
+        return None
+    return ir.Value(
+        name=value.name, shape=value.shape, type=value.type, const_value=value.const_value
+    )
+
+
+def _inputs(node: ir.Node, type_of: TypeOf) -> tuple[list[ir.Value | None], list[NDArray[Any]]]:
+    """The inputs of the copy, what to feed those that are no constants."""
+    inputs: list[ir.Value | None] = []
+    feeds: list[NDArray[Any]] = []
+    for i, value in enumerate(node.inputs):
+        if value is None:
+            inputs.append(None)
+            continue
+        name = f"input_{i}"
+        # Only Dropout has inputs after its data: the ratio and training_mode.
+        array = _array(node, value, i, type_of(value))
+        shape: list[int | str] = [*array.shape]
+        if _is_argument(value):
+            constant = ir.tensor(array, name=name)
+            inputs.append(_value(name, array, shape, constant))
+            continue
+        if value.shape is None or value.shape.is_dynamic():
+            shape = [f"dimension_{k}" for k in range(array.ndim)]
+        inputs.append(_value(name, array, shape, None))
+        feeds.append(array)
+    return inputs, feeds
+
+
+def _value(
+    name: str, array: NDArray[Any], shape: list[int | str], constant: ir.TensorProtocol | None
+) -> ir.Value:
+    dtype = ir.DataType.from_numpy(array.dtype)
+    return ir.Value(
+        name=name, shape=ir.Shape(shape), type=ir.TensorType(dtype), const_value=constant
+    )
+
+
+def _is_argument(value: ir.Value) -> bool:
+    if value.is_graph_input():
+        return False
+    tensor = ir.convenience.get_const_tensor(value)
+    return tensor is not None and tensor.size <= _LARGEST_ARGUMENT
+
+
+def _array(node: ir.Node, value: ir.Value, index: int, type_: ir.DataType | None) -> NDArray[Any]:
+    """What the copy gets for an input."""
+    if index == 2:
+        return np.array(True)
+    dtype = np.dtype(np.float32) if type_ is None else type_.numpy()
+    if node.op_type == "Multinomial":
+        # As many rows, each of which draws from some equally likely classes.
+        return np.zeros((_COUNT, 8), dtype)
+    rank = 0 if index else 1 if value.shape is None else max(1, value.shape.rank())
+    shape = (*[1] * (rank - 1), _COUNT) if rank else ()
+    # A half: the fairest probability, and as good as any other data.
+    return np.full(shape, _HALF).astype(dtype)
+
+
+def _attributes(node: ir.Node) -> dict[str, ir.Attr]:
+    """The node's, with less to compute."""
+    attributes = {a.name: a for a in node.attributes.values() if not a.is_ref()}
+    shape = attributes.get("shape")
+    if shape is not None:
+        rank = max(1, len(shape.as_ints()))
+        attributes["shape"] = ir.AttrInt64s("shape", [*[1] * (rank - 1), _COUNT])
+    if "sample_size" in attributes:
+        samples = min(attributes["sample_size"].as_int(), _COUNT)
+        attributes["sample_size"] = ir.AttrInt64("sample_size", samples)
+    if "ratio" in attributes:
+        attributes["ratio"] = ir.AttrFloat32("ratio", _HALF)
+    return attributes
+
+
+def _feed(array: NDArray[Any]) -> dict[str, Any]:
+    return {
+        "type": array.dtype.name,
+        "shape": list(array.shape),
+        "bytes": base64.b64encode(np.ascontiguousarray(array).tobytes()).decode(),
+    }

@@ -1,0 +1,113 @@
+"""The random nodes of a model, what they would become, and the nodes that a rewrite has made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import onnx
+import onnx_ir as ir
+
+from onnx_philox import _checks
+from onnx_philox._operators import DOMAIN
+from onnx_philox.rewriting import _recorded
+from onnx_philox.rewriting._finding import FindRandomNodes, subgraphs
+from onnx_philox.rewriting._inlining import InlineRandomFunctions
+from onnx_philox.rewriting._originals import Originals
+from onnx_philox.rewriting._sites import Owner, Site
+from onnx_philox.rewriting._streams import AssignStreams
+from onnx_philox.rewriting._types import Types
+
+_OWNER = "inspect"
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """A node of this package's domain."""
+
+    name: str
+    path: tuple[str, ...]
+    """The subgraphs it is in; empty in the main graph."""
+    operator: str
+    global_seed: int
+    stream: int
+    """Its `op_seed`."""
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """What a search has found."""
+
+    sites: list[Site]
+    """The random nodes, with the stream numbers that a rewrite would give them."""
+    rewritten: list[Rewritten]
+    state: str
+    """Where the nodes of an earlier rewrite have their state from, in words; empty for others."""
+    obstacle: str | None
+    """Why the model, whatever its nodes, cannot be rewritten; None where it can."""
+    type_of: Types
+
+
+def load(path: Path) -> ir.Model:
+    """Reads a model, but not the weights that lie beside it.
+
+    Raises:
+        ValueError: The file is no ONNX model.
+        OSError: The file cannot be read.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} does not exist. Check the path.")
+    try:
+        proto = onnx.load(path, load_external_data=False)
+    except Exception as error:
+        if isinstance(error, OSError):
+            raise
+        remedy = "Pass the ONNX model that it was made from."
+        given = "an OpenVINO IR" if path.suffix == ".xml" else f"unreadable: {error}"
+        _checks.refuse(_OWNER, str(path), given, "an ONNX file", remedy)
+    if not proto.opset_import:
+        # Protobuf reads nothing at all out of an empty file, without a word.
+        _checks.refuse(_OWNER, str(path), "empty", "an ONNX file", "Check the path.")
+    model = Originals(proto).model
+    ir.external_data.set_base_dir(model.graph, path.parent)
+    return model
+
+
+def search(model: ir.Model) -> Nodes:
+    """Searches a model; functions that hold random nodes are inlined, as a rewrite does."""
+    InlineRandomFunctions()(model)
+    find = FindRandomNodes()
+    find(model)
+    state, obstacle = "", None
+    try:
+        recorded = _recorded.read(model, None)
+        state = _state(recorded)
+        AssignStreams([site for site in find.sites if site.error is None], recorded)(model)
+    except ValueError as error:
+        obstacle = str(error)
+    rewritten = [
+        _rewritten(node, path) for node, path in _walk(model.graph, ()) if node.domain == DOMAIN
+    ]
+    return Nodes(find.sites, rewritten, state, obstacle, Types(model))
+
+
+def _state(recorded: _recorded.Recorded) -> str:
+    if recorded.state is None:
+        return ""
+    if recorded.state.is_graph_input():
+        return f"the input {_recorded.STATE}"
+    return f"a constant inside, of seed {recorded.seed}: every run is the same"
+
+
+def _walk(graph: ir.Graph, path: tuple[str, ...]) -> Iterator[tuple[ir.Node, tuple[str, ...]]]:
+    for node in graph:
+        yield node, path
+        for name, subgraph in subgraphs(node):
+            yield from _walk(subgraph, (*path, Owner(node, name, subgraph).label))
+
+
+def _rewritten(node: ir.Node, path: tuple[str, ...]) -> Rewritten:
+    attributes = node.attributes
+    seeds = (attributes.get_int(name, 0) for name in ("global_seed", "op_seed"))
+    return Rewritten(node.name or "", path, node.op_type, *seeds)
