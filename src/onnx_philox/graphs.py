@@ -17,7 +17,7 @@ from onnx import helper, numpy_helper
 from onnx_philox import _checks, _operators
 from onnx_philox._arguments import number_array, probability_array, shape_array
 from onnx_philox._checks import Known
-from onnx_philox._element_types import BY_NAME, I64, U32, ElementType
+from onnx_philox._element_types import BY_NAME, BY_ONNX, I64, U32, ElementType
 from onnx_philox._operators import DOMAIN, MAX_RANK, OPSET_VERSION, STATE_WORDS, Operator
 
 __all__ = [
@@ -381,8 +381,11 @@ def _known(tensor: Tensor) -> Known | None:
         case onnx.TensorProto():
             return Known.array(numpy_helper.to_array(tensor))
         case _:
-            # A graph input that a builder declares is right by construction.
-            return _checks.UNKNOWN
+            type_ = tensor.type.tensor_type
+            dimensions = tuple(
+                d.dim_value if d.HasField("dim_value") else None for d in type_.shape.dim
+            )
+            return Known(BY_ONNX[type_.elem_type], dimensions)
 
 
 def _symbol(output: str, index: int, dimension: int | None) -> int | str:
