@@ -15,6 +15,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+from cases import load_vectors
 from typer.testing import CliRunner
 
 from onnx_philox import _cli
@@ -100,6 +101,10 @@ def test_every_vector_of_the_files_is_in_a_case():
     assert counts["TensorFlow uniform"] == len(tensorflow["uniform"]) == 36
     runs = sum(len(row["runs_hex"]) for row in tensorflow["stateful_uniform"])
     assert counts["TensorFlow stateful runs"] == runs == 12
+    assert counts["TensorFlow normal"] == len(tensorflow["normal"]) == 6
+    ours = [row["operator"] for row in load_vectors("distributions")["rows"]]
+    for operator in ("RandomNormal", "RandomBernoulli", "RandomCategorical"):
+        assert counts[f"Promised {operator}"] == ours.count(operator) > 0
 
 
 def test_the_json_document_keeps_its_keys(document):
@@ -129,7 +134,7 @@ def test_the_counts_of_the_json_document_add_up(document, party):
 def test_half_floats_that_are_not_carried_are_counted_by_that_name(document):
     refused = [c for c in document["cases"] if c["verdict"] == "not carried"]
     assert {(c["runtime"], c["backend"]) for c in refused} == {("onnxruntime", "python")}
-    assert document["summary"]["ours"]["verdicts"]["not carried"] == len(refused) == 6
+    assert document["summary"]["ours"]["verdicts"]["not carried"] == len(refused) == 8
     assert all("onnxruntime-extensions carries no" in c["detail"]["reason"] for c in refused)
 
 
@@ -174,7 +179,7 @@ def test_the_table_ends_with_the_erratum_the_counts_and_the_meaning(table, docum
     assert "DirectML: the page's example prints the counter before minus 324,855" in text
     ours = document["summary"]["ours"]
     assert f"Ours: {ours['cases']} cases, {ours['vectors']} vectors; " in text
-    assert f"{ours['verdicts']['same bits']} same bits, 0 mismatches, 6 not carried." in text
+    assert f"{ours['verdicts']['same bits']} same bits, 0 mismatches, 8 not carried." in text
     assert text.endswith("to the last bit, in every type that they carry.")
 
 
@@ -247,6 +252,17 @@ def change_a_value(data):
     row["values_hex"] = row["values_hex"][:-1] + ("0" if row["values_hex"][-1] != "0" else "1")
 
 
+def change_a_normal(data):
+    row = data["normal"][0]
+    # The other sign.
+    row["values_hex"] = row["values_hex"][:6] + "3e" + row["values_hex"][8:]
+
+
+def change_a_boolean(data):
+    row = next(r for r in data["rows"] if r["operator"] == "RandomBernoulli")
+    row["values_hex"] = f"0{1 - int(row['values_hex'][:2], 16)}" + row["values_hex"][2:]
+
+
 def change_a_word(data):
     data["bits"][1]["bits"][7] ^= 1
 
@@ -269,7 +285,8 @@ def follow_the_erratum(data):
 
 
 CHANGES = {
-    "tensorflow.json": (change_a_value, change_a_word),
+    "tensorflow.json": (change_a_value, change_a_word, change_a_normal),
+    "distributions.json": (change_a_boolean,),
     "known.json": (
         change_a_decimal,
         change_a_rounded_decimal,
@@ -280,6 +297,8 @@ CHANGES = {
 CHANGED = [
     ("TensorFlow uniform f32", "values[16]"),
     ("TensorFlow bits u32", "bits[7]"),
+    ("TensorFlow normal f32", "values[0]"),
+    ("Promised RandomBernoulli bool with f32 p", "values[0]"),
     ("OpenVINO documentation f32", "values[1, 2]"),
     ("OpenVINO documentation f64", "values[0, 1]"),
     ("Random123 known answers u32", "bits[3]"),
@@ -388,6 +407,26 @@ def test_another_type_shape_or_sign_of_zero_is_a_difference(expected, got):
     vector = dataclasses.replace(case.vectors[0], expected={"values": expected}, printed=None)
     assert comparison.compare(vector, {"values": got}, ["values"]).first is not None
     assert comparison.compare(vector, {"values": expected}, ["values"]).first is None
+
+
+@pytest.mark.parametrize("type_name", ["f32", "f64"])
+def test_a_value_too_far_from_a_peer_s_is_a_difference(type_name: str):
+    case = next(c for c in cases.load() if c.name == f"TensorFlow normal {type_name}")
+    vector = case.vectors[0]
+    got = vector.expected["values"]
+
+    def compared(off_by: float) -> comparison.Comparison:
+        moved = got.astype(np.float64)
+        moved[3] += off_by
+        peer = cases.Peer(moved, vector.peer.tolerance)
+        return comparison.compare(
+            dataclasses.replace(vector, peer=peer), {"values": got}, ["values"]
+        )
+
+    assert compared(0.9 * vector.peer.tolerance).first is None
+    far = compared(1.1 * vector.peer.tolerance)
+    assert (far.first.index, far.equal, far.total) == ((3,), got.size - 1, got.size)
+    assert f"within {vector.peer.tolerance}" in far.first.expected
 
 
 def test_an_output_that_is_missing_is_a_difference():

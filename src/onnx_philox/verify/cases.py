@@ -8,8 +8,8 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -20,8 +20,26 @@ import onnx
 from numpy.typing import NDArray
 
 from onnx_philox import graphs, reference
-from onnx_philox._element_types import BF16, BY_NAME, F16, F32, F64, I32, I64, U32, ElementType
-from onnx_philox._operators import RANDOM_GENERATOR, RANDOM_UNIFORM, Operator
+from onnx_philox._element_types import (
+    BF16,
+    BY_DTYPE,
+    BY_NAME,
+    F16,
+    F32,
+    F64,
+    I32,
+    I64,
+    U32,
+    ElementType,
+)
+from onnx_philox._operators import (
+    OPERATORS,
+    OUTPUT_TYPE,
+    RANDOM_GENERATOR,
+    RANDOM_NORMAL,
+    RANDOM_UNIFORM,
+    Operator,
+)
 from onnx_philox._state import PhiloxState
 
 VECTORS: Traversable = resources.files("onnx_philox.verify") / "vectors"
@@ -30,6 +48,10 @@ Arrays = dict[str, NDArray[Any]]
 
 COUNTER_EXAMPLE = "DirectML counter example"
 SEEDED_DRAWS = "Seeded draws"
+TENSORFLOW_NORMAL = "TensorFlow normal"
+
+NORMAL_TOLERANCES = {F32: 4e-6, F64: 1e-12}
+"""How far our normals may be from TensorFlow's, which has another ln, sin and cos."""
 
 ERRATUM = (
     "DirectML: the page's example prints the counter before minus 324,855, though its text says "
@@ -51,7 +73,9 @@ class Draw:
     Args:
         shape: The output's dimensions.
         type: The output's element type.
-        bounds: minval and maxval of a RandomUniform; None for a RandomGenerator.
+        operator: Who draws.
+        arguments: What the operator's builder takes besides shape, types and seeds: bounds, mean
+            and scale, p, or logits and sample_size. They are constants of the model.
         global_seed: A seed of the node.
         op_seed: Likewise.
         run: The number of this draw where a stateful operator with these seeds draws again and
@@ -62,17 +86,13 @@ class Draw:
 
     shape: tuple[int, ...]
     type: ElementType
-    bounds: tuple[Any, Any] | None = None
+    operator: Operator = RANDOM_GENERATOR
+    arguments: Mapping[str, Any] = field(default_factory=dict)
     global_seed: int = 0
     op_seed: int = 0
     run: int | None = None
     state: PhiloxState | None = None
     is_shape_fed: bool = False
-
-    @property
-    def operator(self) -> Operator:
-        """The operator that draws."""
-        return RANDOM_GENERATOR if self.bounds is None else RANDOM_UNIFORM
 
     @property
     def node_state(self) -> PhiloxState | None:
@@ -92,17 +112,13 @@ class Draw:
 
     def model(self) -> onnx.ModelProto:
         """The model of one node that draws this."""
-        shape, rank = (None, len(self.shape)) if self.is_shape_fed else (self.shape, None)
-        if self.bounds is None:
-            return graphs.random_generator(shape, rank=rank, **self.node_seeds)
-        return graphs.random_uniform(
-            shape,
-            *self.bounds,
-            self.type.name,
-            stateful=self.node_state is not None,
-            rank=rank,
-            **self.node_seeds,
-        )
+        arguments = self._arguments()
+        if self.is_shape_fed:
+            arguments |= {"shape": None, "rank": len(self.shape)}
+        if self.operator is not RANDOM_GENERATOR:
+            arguments["stateful"] = self.node_state is not None
+        build: Callable[..., onnx.ModelProto] = getattr(graphs, self.operator.function)
+        return build(**arguments)
 
     def feeds(self) -> Arrays:
         """What the inputs of that model get."""
@@ -116,29 +132,43 @@ class Draw:
     def in_numpy(self) -> Arrays:
         """The outputs of that model as `onnx_philox.reference` computes them."""
         state = None if self.node_state is None else self.node_state.to_array()
-        if self.bounds is None:
-            assert state is not None, "a RandomGenerator has a state"
-            results = reference.random_generator(state, self.shape, **self.node_seeds)
-        else:
-            results = reference.random_uniform(
-                self.shape, *self.bounds, self.type.name, state=state, **self.node_seeds
-            )
+        draw = getattr(reference, self.operator.function)
+        results = draw(**self._arguments(), state=state)
         names = [o.name for o in self.operator.outputs]
         return dict(zip(names if state is not None else names[:1], results, strict=False))
 
     def next_state(self) -> NDArray[np.uint32]:
         """The state after this draw."""
         assert self.node_state is not None, "a draw of seeds alone has no next state"
-        words_per_element = max(1, self.type.dtype.itemsize // 4)
-        blocks = -(-math.prod(self.shape) * words_per_element // 4)
-        # Not by `advance`, which is one of the things that are verified.
-        counter = (self.node_state.counter + blocks) % 2**128
+        # Not by `advance` and the rules of the distributions, which are what is verified.
+        counter = (self.node_state.counter + -(-self._words() // 4)) % 2**128
         return PhiloxState(counter, self.node_state.key).to_array()
+
+    def _words(self) -> int:
+        elements = math.prod(self.shape)
+        match self.operator.name:
+            case "RandomNormal":
+                return (elements + elements % 2) * (2 if self.type is F64 else 1)
+            case "RandomBernoulli":
+                return elements * (2 if self.arguments["p"].dtype == np.float64 else 1)
+            case "RandomCategorical":
+                return elements * 2
+            case _:
+                return elements * max(1, self.type.dtype.itemsize // 4)
+
+    def _arguments(self) -> dict[str, Any]:
+        """What a builder and a function of the reference take alike."""
+        arguments = {**self.arguments, **self.node_seeds}
+        if self.operator.has_shape:
+            arguments["shape"] = self.shape
+        if any(a.name == OUTPUT_TYPE for a in self.operator.attributes):
+            arguments[OUTPUT_TYPE] = self.type.name
+        return arguments
 
     def __str__(self) -> str:
         parts = [f"{self.operator.name} {self.type.name}", f"shape {list(self.shape)}"]
-        if self.bounds is not None:
-            parts.append(f"minval {self.bounds[0]}, maxval {self.bounds[1]}")
+        if self.arguments:
+            parts.append(", ".join(f"{name} {_shown(a)}" for name, a in self.arguments.items()))
         if self.global_seed or self.op_seed:
             parts.append(f"global_seed {self.global_seed}, op_seed {self.op_seed}")
         if self.run is not None:
@@ -146,6 +176,21 @@ class Draw:
         if self.state is not None:
             parts.append(f"counter {self.state.counter:#x}, key {self.state.key:#x}")
         return "; ".join(parts)
+
+
+def _shown(argument: Any) -> str:
+    """A number as it is, an array as its type and shape."""
+    if np.ndim(argument) == 0:
+        return str(argument)
+    return f"{BY_DTYPE[argument.dtype].name}{list(argument.shape)}"
+
+
+@dataclass(frozen=True)
+class Peer:
+    """What another program drew, and how far from it each value may be."""
+
+    values: NDArray[Any]
+    tolerance: float
 
 
 @dataclass(frozen=True)
@@ -156,6 +201,7 @@ class Vector:
     expected: Arrays
     printed: Any = None
     """Decimals as a page prints them, nested like the values."""
+    peer: Peer | None = None
 
 
 @dataclass(frozen=True)
@@ -176,20 +222,21 @@ class Case:
 
     @property
     def has_seeds_alone(self) -> bool:
-        """Whether an operator without a state can draw all this."""
-        return all(v.draw.bounds is not None and v.draw.state is None for v in self.vectors)
+        """Whether OpenVINO's own RandomUniform, which has no state, can draw all this."""
+        return all(v.draw.operator is RANDOM_UNIFORM and v.draw.state is None for v in self.vectors)
 
 
 def load(vectors: Traversable | None = None) -> list[Case]:
     """All cases.
 
     Args:
-        vectors: The folder of known.json and tensorflow.json; None for the package's own.
+        vectors: The folder of the JSON files; None for the package's own.
     """
     folder = VECTORS if vectors is None else vectors
     # Decimal keeps the digits that a page prints.
     known = json.loads((folder / "known.json").read_text("utf-8"), parse_float=Decimal)
     tensorflow = json.loads((folder / "tensorflow.json").read_text("utf-8"))
+    distributions = json.loads((folder / "distributions.json").read_text("utf-8"))
     return [
         *_by_type("OpenVINO documentation", map(_documented, known["openvino_documented"]["rows"])),
         Case(
@@ -204,6 +251,8 @@ def load(vectors: Traversable | None = None) -> list[Case]:
             "TensorFlow stateful runs",
             itertools.chain.from_iterable(map(_runs, tensorflow["stateful_uniform"])),
         ),
+        *_by_type(TENSORFLOW_NORMAL, map(_normal, tensorflow["normal"])),
+        *_distributions(distributions["rows"]),
         *_seeded_draws(),
     ]
 
@@ -216,13 +265,7 @@ def _by_type(family: str, vectors: Iterable[Vector]) -> list[Case]:
 
 
 def _documented(row: Mapping[str, Any]) -> Vector:
-    draw = Draw(
-        tuple(row["shape"]),
-        BY_NAME[row["output_type"]],
-        (row["minval"], row["maxval"]),
-        row["global_seed"],
-        row["op_seed"],
-    )
+    draw = _uniform_draw(row, row["shape"], global_seed=row["global_seed"], op_seed=row["op_seed"])
     return Vector(draw, draw.in_numpy(), row["output"])
 
 
@@ -260,13 +303,13 @@ def _counter_example(page: Mapping[str, Any]) -> Case:
 
 
 def _uniform(row: Mapping[str, Any]) -> Vector:
-    draw = Draw(
-        (row["elements"],),
-        BY_NAME[row["output_type"]],
-        (row["minval"], row["maxval"]),
-        state=_state(row["state"]),
-    )
+    draw = _uniform_draw(row, [row["elements"]], state=_state(row["state"]))
     return _values_vector(draw, row["values_hex"])
+
+
+def _uniform_draw(row: Mapping[str, Any], shape: Sequence[int], **where: Any) -> Draw:
+    bounds = {name: row[name] for name in ("minval", "maxval")}
+    return Draw(tuple(shape), BY_NAME[row["output_type"]], RANDOM_UNIFORM, bounds, **where)
 
 
 def _runs(row: Mapping[str, Any]) -> list[Vector]:
@@ -276,7 +319,8 @@ def _runs(row: Mapping[str, Any]) -> list[Vector]:
             Draw(
                 (row["elements"],),
                 BY_NAME[row["output_type"]],
-                (0, 1),
+                RANDOM_UNIFORM,
+                {"minval": 0, "maxval": 1},
                 row["global_seed"],
                 row["op_seed"],
                 run,
@@ -288,10 +332,58 @@ def _runs(row: Mapping[str, Any]) -> list[Vector]:
 
 
 def _values_vector(draw: Draw, values_hex: str) -> Vector:
-    little_endian = np.dtype(f"<u{draw.type.dtype.itemsize}")
-    bits = np.frombuffer(bytes.fromhex(values_hex), little_endian)
-    values = bits.astype(little_endian.newbyteorder("=")).view(draw.type.dtype)
+    values = _from_hex(values_hex, draw.type).reshape(draw.shape)
     return Vector(draw, {"values": values, "next_state": draw.next_state()})
+
+
+def _from_hex(text: str, type_: ElementType) -> NDArray[Any]:
+    """Little-endian bytes in hex."""
+    little_endian = np.dtype(f"<u{type_.dtype.itemsize}")
+    bits = np.frombuffer(bytes.fromhex(text), little_endian)
+    return bits.astype(little_endian.newbyteorder("=")).view(type_.dtype)
+
+
+def _normal(row: Mapping[str, Any]) -> Vector:
+    type_ = BY_NAME[row["output_type"]]
+    draw = Draw(
+        (row["elements"],),
+        type_,
+        RANDOM_NORMAL,
+        {"mean": 0, "scale": 1},
+        state=_state(row["state"]),
+    )
+    expected = draw.in_numpy() | {"next_state": draw.next_state()}
+    peer = Peer(_from_hex(row["values_hex"], type_), NORMAL_TOLERANCES[type_])
+    return Vector(draw, expected, peer=peer)
+
+
+def _distributions(rows: Iterable[Mapping[str, Any]]) -> list[Case]:
+    """What this package drew when its distributions were new, and promises to draw."""
+    found: dict[tuple[str, str, str], list[Vector]] = {}
+    for row in rows:
+        arguments = {name: _argument(value) for name, value in row["arguments"].items()}
+        draw = Draw(
+            tuple(row["shape"]),
+            BY_NAME[row["type"]],
+            OPERATORS[row["operator"]],
+            arguments,
+            row["global_seed"],
+            row["op_seed"],
+            state=_state(row["state"]),
+        )
+        key = (f"Promised {row['operator']}", row["type"], row["part"])
+        found.setdefault(key, []).append(_values_vector(draw, row["values_hex"]))
+    return [
+        Case(family, tuple(vectors), BY_NAME[type_name], part)
+        for (family, type_name, part), vectors in found.items()
+    ]
+
+
+def _argument(given: Any) -> Any:
+    """An int, or a tensor: its type, its shape and its bytes in hex."""
+    if isinstance(given, int):
+        return given
+    return _from_hex(given["hex"], BY_NAME[given["type"]]).reshape(given["shape"])
 
 
 def _state(words: list[int]) -> PhiloxState:
@@ -314,7 +406,15 @@ def _seeded_draws() -> list[Case]:
     for types, part, bounds in _RANGES:
         for type_ in types:
             draws = (
-                Draw(shape, type_, bounds, global_seed, op_seed, is_shape_fed=True)
+                Draw(
+                    shape,
+                    type_,
+                    RANDOM_UNIFORM,
+                    dict(zip(("minval", "maxval"), bounds, strict=True)),
+                    global_seed,
+                    op_seed,
+                    is_shape_fed=True,
+                )
                 for shape, global_seed, op_seed in (
                     ((2, 3, 5), 150, 10),
                     ((257,), 2**40 + 7, 2**33 + 1),

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._element_types import F64
-from onnx_philox.verify.cases import Arrays, Vector
+from onnx_philox.verify.cases import Arrays, Peer, Vector
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,8 @@ def compare(vector: Vector, got: Arrays, outputs: Sequence[str]) -> Comparison:
         difference = _compare_printed(vector, got["values"])
         if difference is not None:
             result = Comparison(result.equal - 1, result.total, difference)
+    if vector.peer is not None and result.first is None:
+        result = _compare_peer(vector, vector.peer, got["values"], result)
     return result
 
 
@@ -108,6 +110,25 @@ def _compare_printed(vector: Vector, got: NDArray[Any]) -> Difference | None:
                 _hex(got, element),
             )
     return None
+
+
+def _compare_peer(vector: Vector, peer: Peer, got: NDArray[Any], same: Comparison) -> Comparison:
+    """Compares with numbers that need not have the same bits."""
+    is_near = np.abs(got.astype(np.float64) - peer.values) <= peer.tolerance
+    if is_near.all():
+        return same
+    element = int(is_near.reshape(-1).argmin())
+    difference = Difference(
+        str(vector.draw),
+        "values",
+        _index(element, got.shape),
+        element,
+        f"{peer.values.flat[element]} within {peer.tolerance}",
+        _hex(peer.values, element),
+        str(got.flat[element]),
+        _hex(got, element),
+    )
+    return Comparison(same.equal - int((~is_near).sum()), same.total, difference)
 
 
 def _index(element: int, shape: tuple[int, ...]) -> tuple[int, ...]:

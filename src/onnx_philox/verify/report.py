@@ -18,7 +18,14 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from onnx_philox.verify.cases import COUNTER_EXAMPLE, ERRATUM, SEEDED_DRAWS, Case
+from onnx_philox.verify.cases import (
+    COUNTER_EXAMPLE,
+    ERRATUM,
+    NORMAL_TOLERANCES,
+    SEEDED_DRAWS,
+    TENSORFLOW_NORMAL,
+    Case,
+)
 from onnx_philox.verify.comparison import NOTHING, Comparison
 
 
@@ -297,7 +304,14 @@ def _explanation(result: Result) -> RenderableType:
 
 
 def _notes(results: list[Result]) -> list[str]:
-    notes = [ERRATUM] if any(r.case and r.case.family == COUNTER_EXAMPLE for r in results) else []
+    families = {r.case.family for r in results if r.case}
+    notes = [ERRATUM] if COUNTER_EXAMPLE in families else []
+    if TENSORFLOW_NORMAL in families:
+        distances = _listed(f"{limit:g} ({t.name})" for t, limit in NORMAL_TOLERANCES.items())
+        notes.append(
+            f"TensorFlow normal: the same bits in every runtime here, and within {distances} of "
+            "TensorFlow's values, whose ln, sin and cos are others."
+        )
     refused = [r for r in results if r.verdict is Verdict.NOT_CARRIED]
     for group in _groups(refused):
         types = _listed(dict.fromkeys(r.case.type.name for r in group if r.case))

@@ -217,13 +217,12 @@ def _own_model(draw: Draw) -> Any:
 
     from onnx_philox.openvino import _arrays as ov_arrays
 
-    assert draw.bounds is not None, "a RandomUniform has bounds"
     shape = opset8.parameter([len(draw.shape)], ov.Type.i64, name="shape")
     low, high = (
         ov.op.Constant(
             ov_arrays.openvino_type(draw.type), ov.Shape([]), [draw.type.dtype.type(bound).item()]
         )
-        for bound in draw.bounds
+        for bound in draw.arguments.values()
     )
     node = opset8.random_uniform(shape, low, high, draw.type.name, draw.global_seed, draw.op_seed)
     shape.output(0).set_names({"shape"})

@@ -1,0 +1,124 @@
+"""Writes distributions.json, the numbers that the distributions drew when they were new.
+
+    python tests/make_distribution_vectors.py
+
+Run once: it writes no file that exists, since what was drawn stays what is drawn. Nobody else has
+published such numbers. They are those of `onnx_philox.reference`, whose arithmetic
+tests/test_accuracy.py compares with exact values and tests/test_distributions.py with the contract
+step by step.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from onnx_philox import PhiloxState
+from onnx_philox._element_types import BY_DTYPE, BY_NAME
+from onnx_philox._operators import OPERATORS
+from onnx_philox.verify.cases import Draw
+
+FILE = Path(__file__).parent / "vectors" / "distributions.json"
+# Its counter carries through all four words within three blocks, its key has high bits.
+CARRY = PhiloxState(counter=2**128 - 2, key=0xFEDCBA9889ABCDEF)
+PLAIN = PhiloxState(counter=5, key=42)
+
+INF = float("inf")
+LOGITS = [
+    [0.0, 1.0, -2.0, 0.5, 0.5, -INF, 3.0],
+    [-INF, -INF, 7.0, -INF, -INF, -INF, -INF],
+    [1e4, -1e4, 1e4, 0.0, 9999.0, -1.0, 9998.0],
+    [-700.0, -707.5, -708.5, -710.0, 0.0, -0.0, -36.75],
+    [2.0] * 7,
+]
+
+
+def draws() -> Iterator[tuple[str, Draw]]:
+    """The draws, each with the name of its part."""
+    for type_, tiny in (("f16", 3e-7), ("bf16", 1e-39), ("f32", 1e-42), ("f64", 1e-311)):
+        for count, mean, scale, seeds, state in (
+            (67, 0, 1, {}, CARRY),
+            (64, -1.7, 2.2, {"global_seed": 150, "op_seed": 10}, PLAIN),
+            (1, 3, -2, {}, PLAIN),
+            (9, 0, tiny, {}, PLAIN),
+        ):
+            moments = {"mean": array(type_, mean), "scale": array(type_, scale)}
+            yield "", draw("RandomNormal", [count], type_, moments, state, **seeds)
+    edges = [[0, 1, 0.5, 1e-45, 0.25], [0.999, 0.001, 1, 0, 0.3], [0.75, 2**-23, 0.1, 0.9, 0.6]]
+    for type_ in ("f32", "f64"):
+        for shape, p in (([131], 0.3), ([67], 0.75), ([3, 5], edges)):
+            yield (
+                f"with {type_} p",
+                draw("RandomBernoulli", shape, "bool", {"p": array(type_, p)}, CARRY),
+            )
+    for type_ in ("f16", "f32", "f64"):
+        for output_type, size, seeds in (
+            ("i32", 13, {}),
+            ("i64", 6, {"global_seed": 150, "op_seed": 10}),
+            ("i32", 1, {}),
+        ):
+            arguments = {"logits": array(type_, LOGITS), "sample_size": size}
+            shape = [len(LOGITS), size]
+            yield (
+                f"from {type_} logits",
+                draw("RandomCategorical", shape, output_type, arguments, CARRY, **seeds),
+            )
+
+
+def array(type_: str, values: Any) -> np.ndarray:
+    """Numbers as an array of that type."""
+    return np.array(values, BY_NAME[type_].dtype)
+
+
+def draw(
+    operator: str,
+    shape: list[int],
+    type_: str,
+    arguments: dict[str, Any],
+    state: PhiloxState,
+    **seeds: int,
+) -> Draw:
+    """A draw of an operator by name."""
+    return Draw(tuple(shape), BY_NAME[type_], OPERATORS[operator], arguments, state=state, **seeds)
+
+
+def row(part: str, of: Draw) -> dict[str, Any]:
+    """A draw and its values, as they are written."""
+    return {
+        "operator": of.operator.name,
+        "type": of.type.name,
+        "part": part,
+        "shape": list(of.shape),
+        "arguments": {
+            name: value
+            if isinstance(value, int)
+            else {
+                "type": BY_DTYPE[value.dtype].name,
+                "shape": list(value.shape),
+                "hex": value.tobytes().hex(),
+            }
+            for name, value in of.arguments.items()
+        },
+        "global_seed": of.global_seed,
+        "op_seed": of.op_seed,
+        "state": of.state.to_array().tolist(),
+        "values_hex": of.in_numpy()["values"].tobytes().hex(),
+    }
+
+
+def main() -> None:
+    """Writes the file."""
+    if FILE.exists():
+        sys.exit(f"{FILE.name} exists, and what was drawn stays what is drawn.")
+    rows = ",\n".join(json.dumps(row(*part_and_draw)) for part_and_draw in draws())
+    source = "onnx_philox.reference, x86-64; little-endian bytes in hex"
+    FILE.write_text(f'{{"source": {json.dumps(source)}, "rows": [\n{rows}\n]}}\n', "utf-8")
+
+
+if __name__ == "__main__":
+    main()
