@@ -51,7 +51,15 @@ PUBLIC = {
         "random_uniform",
     },
     "onnx_philox.onnxruntime": {"InferenceSession", "library_path", "register"},
-    "onnx_philox.openvino": {"library_path", "random_generator", "random_uniform", "register"},
+    "onnx_philox.openvino": {
+        "library_path",
+        "random_bernoulli",
+        "random_categorical",
+        "random_generator",
+        "random_normal",
+        "random_uniform",
+        "register",
+    },
     "onnx_philox.onnx_reference": {"OPS"},
     "onnx_philox.rewriting": {
         "RandomNode",

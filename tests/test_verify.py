@@ -255,7 +255,7 @@ def change_a_value(data):
 def change_a_normal(data):
     row = data["normal"][0]
     # The other sign.
-    row["values_hex"] = row["values_hex"][:6] + "3e" + row["values_hex"][8:]
+    row["values_hex"] = row["values_hex"][:22] + "3f" + row["values_hex"][24:]
 
 
 def change_a_boolean(data):
@@ -297,7 +297,7 @@ CHANGES = {
 CHANGED = [
     ("TensorFlow uniform f32", "values[16]"),
     ("TensorFlow bits u32", "bits[7]"),
-    ("TensorFlow normal f32", "values[0]"),
+    ("TensorFlow normal f32", "values[2]"),
     ("Promised RandomBernoulli bool with f32 p", "values[0]"),
     ("OpenVINO documentation f32", "values[1, 2]"),
     ("OpenVINO documentation f64", "values[0, 1]"),
