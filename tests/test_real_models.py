@@ -1,0 +1,446 @@
+"""Models as torch exports them, made reproducible: the same draws in every runtime.
+
+The draws are seen as graph outputs and must be equal to the last bit: to each other's, and to the
+reference's, which is computed here from the rules alone. What a model makes of its draws is the
+runtime's own arithmetic, and near.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import openvino as ov
+import pytest
+from onnx import TensorProto, helper
+from runtimes import OpenVino
+
+import onnx_philox
+from onnx_philox import PhiloxState, reference
+
+MODELS = Path(__file__).parent / "models"
+SEED = 0xFEDCBA987654321
+STEPS = 40
+ALPHABET = "\n abcdefghijklmnopqrstuvwxyz,."
+
+# ONNX Runtime's releases are not pinned: what the next one does today's models is its own affair.
+seen_with_this_onnxruntime = pytest.mark.skipif(
+    tuple(int(part) for part in ort.__version__.split(".")[:2]) > (1, 31),
+    reason="seen with ONNX Runtime 1.31; a later release may do otherwise",
+)
+
+Arrays = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class RealModel:
+    """A model, what it is fed, and how near two runtimes' outputs are, given the same draws.
+
+    A pass rounds sums of at most 64 products a few times, so outputs of some 1 are off by a few
+    units roundoff: 6e-8 in f32, 4e-3 in bfloat16. A sampler takes 40 passes, each from what the
+    pass before gave. Ten times what was seen is allowed, in f32 at least 1e-5.
+    """
+
+    name: str
+    feed: Arrays
+    draws: Callable[[np.ndarray], list[np.ndarray]]
+    """The reference's draws from a state, stream by stream."""
+    atol_f32: float
+    atol_bf16: float
+
+    @cached_property
+    def original(self) -> onnx.ModelProto:
+        return onnx.load(MODELS / f"{self.name}.onnx")
+
+    @cached_property
+    def reproducible(self) -> onnx.ModelProto:
+        return onnx_philox.make_reproducible(self.original)
+
+    @cached_property
+    def visible(self) -> onnx.ModelProto:
+        return with_draws_as_outputs(self.reproducible)
+
+
+def normals(shape: list[int], stream: int, state: np.ndarray, steps: int = 0) -> np.ndarray:
+    """Standard normals of a stream; with steps, one after the other from the state it carries."""
+    rows = []
+    for _ in range(steps or 1):
+        values, state = reference.random_normal(shape, 0, 1, "f32", op_seed=stream, state=state)
+        rows.append(values)
+    return np.stack(rows) if steps else rows[0]
+
+
+def dropped(shape: list[int], stream: int, state: np.ndarray) -> np.ndarray:
+    return reference.random_bernoulli(shape, np.float32(0.1), op_seed=stream, state=state)[0]
+
+
+def encode(text: str) -> list[int]:
+    return [ALPHABET.index(letter) for letter in text]
+
+
+VAE = RealModel(
+    "vae_decoder",
+    {
+        "mean": np.linspace(-1, 1, 20, dtype=np.float32).reshape(5, 4),
+        "log_variance": np.linspace(-2, 0, 20, dtype=np.float32).reshape(5, 4),
+    },
+    lambda state: [normals([5, 4], 0, state)],
+    atol_f32=1e-5,  # seen: 2e-7
+    atol_bf16=0.07,  # seen: 7e-3
+)
+DROPOUT = RealModel(
+    "mc_dropout",
+    {"x": np.linspace(-4, 4, 33, dtype=np.float32).reshape(33, 1)},
+    lambda state: [dropped([33, 64], stream, state) for stream in (0, 1)],
+    atol_f32=1e-5,  # seen: 0
+    atol_bf16=0.09,  # seen: 9e-3
+)
+DIFFUSION = [
+    RealModel(
+        f"diffusion_{loop}",
+        {"labels": np.arange(51) % 2},
+        lambda state: [normals([51, 2], 0, state), normals([51, 2], 1, state, STEPS)],
+        atol_f32=1.4e-5,  # seen: 1.4e-6
+        atol_bf16=0.45,  # seen: 0.045
+    )
+    for loop in ("loop", "while", "scan")
+]
+TOKENS = RealModel(
+    "next_token",
+    {
+        "tokens": np.array([encode(text) for text in ("the state ", "draws the ", "in the run")]),
+        "temperature": np.array(3, np.float32),
+    },
+    # Tokens depend on the logits, too; they have tests of their own.
+    lambda _: [],
+    atol_f32=0,
+    atol_bf16=0,
+)
+every_model = pytest.mark.parametrize(
+    "real", [VAE, DROPOUT, *DIFFUSION, TOKENS], ids=lambda real: real.name
+)
+# None is what users get who ask for nothing: bf16, where the processor has it.
+every_precision = pytest.mark.parametrize("precision", [None, "f32"])
+
+
+def with_draws_as_outputs(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with every random tensor as a graph output `draw_0`, `draw_1`, ... by its stream.
+
+    Draws inside a Loop or Scan come stacked, the first iteration first. The logits of
+    RandomCategorical are made an output `logits`.
+    """
+    visible = onnx.ModelProto()
+    visible.CopyFrom(model)
+    graph = visible.graph
+
+    def show(name: str, output: str, type_: int) -> None:
+        graph.node.append(helper.make_node("Identity", [name], [output]))
+        graph.output.append(helper.make_tensor_value_info(output, type_, None))
+
+    for node in list(graph.node):
+        if node.domain == "onnx_philox":
+            show(node.output[0], *stream_and_type(node))
+            if node.op_type == "RandomCategorical":
+                show(node.input[0], "logits", TensorProto.FLOAT)
+        for body in (a.g for a in node.attribute if a.name == "body"):
+            # A Loop's first output of the body is its condition, which does not come out.
+            given = len(body.output) - (node.op_type == "Loop")
+            node.output.extend(f"unused_{i}" for i in range(len(node.output), given))
+            for inner in body.node:
+                if inner.domain == "onnx_philox":
+                    output, type_ = stream_and_type(inner)
+                    # ONNX Runtime wants a rank of what a Scan stacks; all draws here have 2.
+                    stacked = helper.make_tensor_value_info(inner.output[0], type_, [None, None])
+                    body.output.append(stacked)
+                    node.output.append(f"{output}_stacked")
+                    show(f"{output}_stacked", output, type_)
+                    for attribute in node.attribute:
+                        if attribute.name in ("scan_output_axes", "scan_output_directions"):
+                            attribute.ints.append(0)
+    return visible
+
+
+def stream_and_type(node: onnx.NodeProto) -> tuple[str, int]:
+    """The name of the graph output that shows a node's draws, and its element type."""
+    attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    types = {b"f32": TensorProto.FLOAT, b"i64": TensorProto.INT64}
+    return (
+        f"draw_{attributes['op_seed']}",
+        types[attributes["output_type"]] if "output_type" in attributes else TensorProto.BOOL,
+    )
+
+
+Run = Callable[[Arrays], Arrays]
+
+
+def load_in_onnxruntime(model: onnx.ModelProto, backend: str) -> Run:
+    session = onnx_philox.onnxruntime.InferenceSession(model, backend=backend)
+    names = [o.name for o in session.get_outputs()]
+    return lambda feed: dict(zip(names, session.run(None, feed), strict=True))
+
+
+def load_in_openvino(openvino: OpenVino, model: Any, precision: str | None) -> Run:
+    """Loads an ONNX model or an `openvino.Model`."""
+    config = {} if precision is None else {"INFERENCE_PRECISION_HINT": precision}
+    compiled = openvino.core.compile_model(openvino.read(model), "CPU", config)
+    return lambda feed: {o.get_any_name(): value.copy() for o, value in compiled(feed).items()}
+
+
+def two_runs(run: Run, real: RealModel, first: int = 0) -> list[Arrays]:
+    """A run, and the one after it, from the state that the first has left."""
+    state = PhiloxState.for_run(SEED, first).to_array()
+    one = run(real.feed | {"random_state": state})
+    two = run(real.feed | {"random_state": one["next_random_state"]})
+    return [one, two]
+
+
+def draws_of(outputs: Arrays) -> list[np.ndarray]:
+    return [outputs[f"draw_{i}"] for i in range(sum(name.startswith("draw_") for name in outputs))]
+
+
+def output_of(real: RealModel, outputs: Arrays) -> np.ndarray:
+    """The model's own output."""
+    return outputs[real.original.graph.output[0].name]
+
+
+def same(one: list[np.ndarray], other: list[np.ndarray]) -> None:
+    """The arrays are equal to the last bit, in type and shape as well."""
+    assert len(one) == len(other) > 0
+    for a, b in zip(one, other, strict=True):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        assert a.tobytes() == b.tobytes()
+
+
+# The draws.
+
+
+@every_precision
+@every_model
+def test_both_runtimes_draw_identical_bits_and_come_near(
+    real: RealModel, precision: str | None, ort_backend: str, openvino: OpenVino
+) -> None:
+    here = two_runs(load_in_onnxruntime(real.visible, ort_backend), real)
+    there = two_runs(load_in_openvino(openvino, real.visible, precision), real)
+    for number, (one, other) in enumerate(zip(here, there, strict=True)):
+        state = PhiloxState.for_run(SEED, number).to_array()
+        following = PhiloxState.for_run(SEED, number + 1).to_array()
+        same([one["next_random_state"], other["next_random_state"]], [following, following])
+        if real is not TOKENS:
+            same(draws_of(one), real.draws(state))
+            same(draws_of(other), draws_of(one))
+            np.testing.assert_allclose(
+                output_of(real, other),
+                output_of(real, one),
+                rtol=0,
+                atol=real.atol_f32 if precision == "f32" else real.atol_bf16,
+            )
+
+
+def check_run_two_differs_and_run_one_can_be_had_again(
+    real: RealModel, load: Callable[[], Run]
+) -> None:
+    run = load()
+    one, two = two_runs(run, real)
+    assert (output_of(real, one) != output_of(real, two)).mean() > 0.2
+    # In this session, and in a new one.
+    for again in (run, load()):
+        for got, expected in zip(two_runs(again, real), (one, two), strict=True):
+            same([*got.values()], [*expected.values()])
+    # Run 2 without run 1.
+    directly, _ = two_runs(run, real, first=1)
+    same([*directly.values()], [*two.values()])
+
+
+@every_model
+def test_in_onnxruntime_run_two_differs_and_run_one_can_be_had_again(
+    real: RealModel, ort_backend: str
+) -> None:
+    check_run_two_differs_and_run_one_can_be_had_again(
+        real, lambda: load_in_onnxruntime(real.reproducible, ort_backend)
+    )
+
+
+@every_model
+def test_in_openvino_run_two_differs_and_run_one_can_be_had_again(
+    real: RealModel, openvino: OpenVino
+) -> None:
+    check_run_two_differs_and_run_one_can_be_had_again(
+        real, lambda: load_in_openvino(openvino, real.reproducible, None)
+    )
+
+
+@every_precision
+@every_model
+def test_the_ir_copy_agrees(
+    real: RealModel, precision: str | None, openvino: OpenVino, tmp_path: Path
+) -> None:
+    (direct, *_) = two_runs(load_in_openvino(openvino, real.visible, precision), real)
+    path = tmp_path / "model.xml"
+    ov.save_model(openvino.read(real.visible), path, compress_to_fp16=False)
+    (copy, *_) = two_runs(load_in_openvino(openvino, path, precision), real)
+    assert list(copy) == list(direct)
+    same([*copy.values()], [*direct.values()])
+    # As saved by default: weights in f16, so that logits are others, but not what is drawn.
+    ov.save_model(openvino.read(real.visible), path)
+    (small, *_) = two_runs(load_in_openvino(openvino, path, precision), real)
+    if real is TOKENS:
+        same(draws_of(small), [tokens_drawn(small["logits"], 0)])
+    else:
+        same(draws_of(small), draws_of(direct))
+
+
+@every_model
+def test_with_a_seed_inside_every_run_is_run_one_of_that_seed(
+    real: RealModel, ort_backend: str, openvino: OpenVino
+) -> None:
+    model = with_draws_as_outputs(onnx_philox.make_reproducible(real.original, seed=SEED))
+    assert {i.name for i in model.graph.input} == set(real.feed)
+    for run in (
+        load_in_onnxruntime(model, ort_backend),
+        load_in_openvino(openvino, model, "f32"),
+    ):
+        for outputs in (run(real.feed), run(real.feed)):
+            state = PhiloxState.for_run(SEED).to_array()
+            expected = [tokens_drawn(outputs["logits"], 0)] if real is TOKENS else real.draws(state)
+            same(draws_of(outputs), expected)
+
+
+# Tokens are drawn from logits, which are each runtime's own arithmetic.
+
+
+def tokens_drawn(logits: np.ndarray, number: int) -> np.ndarray:
+    """What the reference draws in a run from the logits that a runtime has computed."""
+    state = PhiloxState.for_run(SEED, number).to_array()
+    return reference.random_categorical(logits, 4, "i64", state=state)[0]
+
+
+@pytest.mark.parametrize("precision", [None, "f32", "bf16", "f16"])
+def test_given_the_logits_openvino_draws_the_tokens_of_the_reference(
+    precision: str | None, openvino: OpenVino
+) -> None:
+    runs = two_runs(load_in_openvino(openvino, TOKENS.visible, precision), TOKENS)
+    for number, outputs in enumerate(runs):
+        same(draws_of(outputs), [tokens_drawn(outputs["logits"], number)])
+
+
+def test_given_the_logits_onnxruntime_draws_the_tokens_of_the_reference(ort_backend: str) -> None:
+    runs = two_runs(load_in_onnxruntime(TOKENS.visible, ort_backend), TOKENS)
+    for number, outputs in enumerate(runs):
+        same(draws_of(outputs), [tokens_drawn(outputs["logits"], number)])
+
+
+def test_the_same_tokens_come_in_both_runtimes_in_f32_and_nearly_all_in_bf16(
+    ort_backend: str, openvino: OpenVino
+) -> None:
+    # 4,000 draws. Logits that are 1e-6 off move a token in one draw of 100,000 or so.
+    real = replace(TOKENS, feed=TOKENS.feed | {"tokens": np.repeat(TOKENS.feed["tokens"], 334, 0)})
+    here, _ = two_runs(load_in_onnxruntime(real.visible, ort_backend), real)
+    f32, _ = two_runs(load_in_openvino(openvino, real.visible, "f32"), real)
+    np.testing.assert_allclose(f32["logits"], here["logits"], rtol=0, atol=1e-4)
+    same([f32["next_tokens"]], [here["next_tokens"]])
+    # Seen: 1% of the tokens.
+    bf16, _ = two_runs(load_in_openvino(openvino, real.visible, "bf16"), real)
+    assert (bf16["next_tokens"] != here["next_tokens"]).mean() < 0.1
+
+
+# The models still mean what they meant.
+
+
+def test_the_decoder_still_draws_discs(ort_backend: str) -> None:
+    real = replace(
+        VAE, feed={name: np.zeros((64, 4), np.float32) for name in ("mean", "log_variance")}
+    )
+    images = two_runs(load_in_onnxruntime(real.reproducible, ort_backend), real)[0]["images"]
+    # The training's discs have radius 2 to 4, so 13 to 50 bright pixels of 256.
+    bright = (images > 0.5).sum(axis=(1, 2, 3))
+    assert ((bright > 8) & (bright < 60)).mean() > 0.9
+    # And no two are the same.
+    assert len({image.tobytes() for image in images}) == 64
+
+
+def test_dropout_still_spreads_further_where_nothing_was_learnt(ort_backend: str) -> None:
+    x = np.repeat(np.array([[0.5], [8]], np.float32), 500, axis=0)
+    real = replace(DROPOUT, feed={"x": x})
+    y = two_runs(load_in_onnxruntime(real.reproducible, ort_backend), real)[0]["y"].reshape(2, 500)
+    assert abs(y[0].mean() - np.sin(1)) < 0.1
+    assert 0.01 < y[0].std() < 0.3 * y[1].std()
+
+
+@pytest.mark.parametrize("real", DIFFUSION, ids=lambda real: real.name)
+def test_the_samplers_still_draw_two_moons(real: RealModel, ort_backend: str) -> None:
+    real = replace(real, feed={"labels": np.repeat([0, 1], 500)})
+    run = load_in_onnxruntime(real.reproducible, ort_backend)
+    points = two_runs(run, real)[0]["points"].reshape(2, 500, 2)
+    # Half circles: the upper one, its centre at (-0.5, -0.25), and the lower one.
+    for label, sign in ((0, 1), (1, -1)):
+        across, up = (sign * points[label] + [0.5, 0.25]).T
+        is_near = (np.abs(np.hypot(across, up) - 1) < 0.2) & (up > -0.2)
+        assert is_near.mean() > 0.9
+
+
+def test_tokens_still_come_as_often_as_their_probability_says(ort_backend: str) -> None:
+    real = replace(
+        TOKENS, feed=TOKENS.feed | {"tokens": np.repeat(TOKENS.feed["tokens"][:1], 5000, 0)}
+    )
+    outputs, _ = two_runs(load_in_onnxruntime(real.visible, ort_backend), real)
+    weights = np.exp(outputs["logits"][0].astype(np.float64))
+    expected = weights / weights.sum()
+    got = np.bincount(outputs["next_tokens"].reshape(-1), minlength=len(ALPHABET)) / 20000
+    # Four standard deviations.
+    assert (np.abs(got - expected) < 4 * np.sqrt(expected / 20000) + 1e-4).all()
+
+
+# What the files do today, as they are.
+
+
+def runs_today(runtime: str, name: str, feed: Arrays) -> list[np.ndarray]:
+    """The first output of two runs of the runtime's own, with nothing of ours."""
+    path = MODELS / f"{name}.onnx"
+    if runtime == "onnxruntime":
+        session = ort.InferenceSession(path)
+        return [session.run(None, feed)[0] for _ in range(2)]
+    compiled = ov.Core().compile_model(path, "CPU")
+    return [compiled(feed)[0].copy() for _ in range(2)]
+
+
+@seen_with_this_onnxruntime
+@pytest.mark.parametrize("real", [VAE, DIFFUSION[0]], ids=lambda real: real.name)
+@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
+def test_today_no_two_runs_and_no_two_runtimes_agree(real: RealModel, runtime: str) -> None:
+    one, two = runs_today(runtime, real.name, real.feed)
+    assert (one != two).mean() > 0.9
+    other = "openvino" if runtime == "onnxruntime" else "onnxruntime"
+    assert not np.allclose(one, runs_today(other, real.name, real.feed)[0], atol=0.1)
+
+
+@seen_with_this_onnxruntime
+@pytest.mark.parametrize("real", [TOKENS, *DIFFUSION[1:]], ids=lambda real: real.name)
+def test_today_onnxruntime_has_no_kernel_at_opset_22(real: RealModel) -> None:
+    with pytest.raises(Exception, match=r"Could not find an implementation for \w+\(22\)"):
+        runs_today("onnxruntime", real.name, real.feed)
+
+
+@seen_with_this_onnxruntime
+def test_today_onnxruntime_drops_the_dropout_instead_of_the_values() -> None:
+    one, two = runs_today("onnxruntime", "mc_dropout", DROPOUT.feed)
+    same([one], [two])
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = ort.InferenceSession(MODELS / "mc_dropout.onnx", options)
+    assert (session.run(None, DROPOUT.feed)[0] != one).all()
+
+
+def test_today_openvino_refuses_dropout_in_training_mode() -> None:
+    with pytest.raises(RuntimeError, match="Training mode is not supported for Dropout op"):
+        runs_today("openvino", "mc_dropout", DROPOUT.feed)
+
+
+def test_today_openvino_draws_the_same_tokens_in_every_run() -> None:
+    one, two = runs_today("openvino", "next_token", TOKENS.feed)
+    same([one], [two])
