@@ -9,7 +9,7 @@ import numpy as np
 import openvino as ov
 
 import onnx_philox
-from onnx_philox._element_types import BF16, BY_NAME
+from onnx_philox._element_types import BF16
 
 
 class OpenVino:
@@ -45,5 +45,5 @@ def tensor_of(array: np.ndarray) -> ov.Tensor:
 
 def array_of(tensor: ov.Tensor) -> np.ndarray:
     """A copy; OpenVINO shows the memory of a bf16 tensor as float16."""
-    type_ = BY_NAME[tensor.element_type.to_string()]
-    return tensor.data.copy().view(type_.dtype)
+    copy = tensor.data.copy()
+    return copy.view(BF16.dtype) if tensor.element_type == ov.Type.bf16 else copy

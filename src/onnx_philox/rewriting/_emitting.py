@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
@@ -15,6 +16,8 @@ from onnx_philox._operators import DOMAIN
 CAST_BY_NUMBER = ADD_OF_INTEGERS = 6
 # From this opset on operands are broadcast without an attribute that says so.
 _BROADCASTING = 7
+# From this opset on a Constant may hold integers.
+_CONSTANTS_OF_ANY_TYPE = 9
 
 
 class Names:
@@ -57,8 +60,11 @@ class Emitter:
 
     def constant(self, what: str, array: NDArray[Any]) -> ir.Value:
         """A constant tensor, as a node: valid in every graph of every IR version."""
-        tensor = ir.tensor(array)
-        return self.emit("Constant", what, [], tensor.dtype, array.shape, {"value": tensor})
+        is_cast = array.dtype.kind != "f" and self._opset < _CONSTANTS_OF_ANY_TYPE
+        tensor = ir.tensor(array.astype(np.float64) if is_cast else array)
+        name = f"{what}_f64" if is_cast else what
+        value = self.emit("Constant", name, [], tensor.dtype, array.shape, {"value": tensor})
+        return self.cast(what, value, ir.tensor(array).dtype) if is_cast else value
 
     def shape(self, value: ir.Value) -> ir.Value:
         """The dimensions of a tensor, int64."""

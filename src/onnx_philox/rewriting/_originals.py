@@ -103,18 +103,25 @@ class Originals:
         if proto is None:
             result.CopyFrom(ir.to_proto(graph))
             return
-        _copy_all_but(proto, result, {"node", "input", "output"})
-        for kept, values, written in (
+        _copy_all_but(proto, result, {"node", "input", "output", "initializer", "value_info"})
+        for original, values, written in (
             (proto.input, graph.inputs, result.input),
             (proto.output, graph.outputs, result.output),
         ):
-            infos = {info.name: info for info in kept}
+            infos = {info.name: info for info in original}
             written.extend(infos.get(value.name or "") or ir.to_proto(value) for value in values)
         initializers = {tensor.name for tensor in proto.initializer}
-        initializers |= {tensor.values.name for tensor in proto.sparse_initializer}
+        kept = graph.initializers.keys()
+        result.initializer.extend(tensor for tensor in proto.initializer if tensor.name in kept)
         for name, value in graph.initializers.items():
             if name not in initializers and value.const_value is not None:
                 result.initializer.append(ir.to_proto(value.const_value))
+        removed = (
+            (initializers | {name for node in proto.node for name in node.output})
+            - kept
+            - {value.name for node in graph for value in node.outputs}
+        )
+        result.value_info.extend(info for info in proto.value_info if info.name not in removed)
         declared = {info.name for info in (*result.value_info, *result.output)}
         for node in graph:
             if self._is_untouched(node):
@@ -177,7 +184,7 @@ def _has_map(type: onnx.TypeProto) -> bool:
     kind = type.WhichOneof("value")
     if kind in ("sequence_type", "optional_type"):
         return _has_map(getattr(type, kind).elem_type)
-    return kind == "map_type"
+    return bool(kind == "map_type")
 
 
 def _interface(node: ir.Node) -> tuple[Any, ...]:

@@ -61,7 +61,10 @@ class Replace(ir.passes.InPlacePass):
         old.prepend(emitter.nodes)
         for ours, theirs in zip(new, old.outputs, strict=False):
             _take_over(ours, theirs)
+        inputs = [value for value in old.inputs if value is not None]
         graph.remove(old, safe=True)
+        for value in inputs:
+            _remove_unused_constant(value)
 
 
 def _take_over(ours: ir.Value, theirs: ir.Value) -> None:
@@ -75,3 +78,14 @@ def _take_over(ours: ir.Value, theirs: ir.Value) -> None:
     ours.metadata_props.update(theirs.metadata_props)
     ours.meta.update(theirs.meta)
     theirs.replace_all_uses_with(ours, replace_graph_outputs=True)
+
+
+def _remove_unused_constant(value: ir.Value) -> None:
+    """Removes a ratio or a training_mode that nobody reads now: ONNX Runtime warns of those."""
+    if value.uses() or value.is_graph_input() or value.is_graph_output():
+        return
+    producer = value.producer()
+    if value.is_initializer() and value.graph is not None:
+        del value.graph.initializers[value.name]
+    elif producer is not None and producer.op_type == "Constant" and producer.graph is not None:
+        producer.graph.remove(producer, safe=True)

@@ -1,0 +1,386 @@
+"""make_reproducible node by node: every standard random node, at every opset that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+import onnx_ir as ir
+import pytest
+from cases import assert_same_bits
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+from runtimes import OpenVino
+
+import onnx_philox
+from onnx_philox import PhiloxState, make_reproducible, reference
+from onnx_philox.onnxruntime import InferenceSession
+from onnx_philox.rewriting import find_random_nodes
+from onnx_philox.rewriting._standard import STANDARD_OPERATORS
+
+FLOAT, DOUBLE, HALF, BF16 = (
+    TensorProto.FLOAT,
+    TensorProto.DOUBLE,
+    TensorProto.FLOAT16,
+    TensorProto.BFLOAT16,
+)
+DTYPES = {FLOAT: "f32", DOUBLE: "f64", HALF: "f16", BF16: "bf16"}
+NEWEST = 22
+
+# High bits in the key, where OpenVINO's plugin would clamp a constant.
+STATE = PhiloxState.for_run(0xFEDC_BA98_8765_4321, run=0x9000_0001).to_array()
+
+Draw = Callable[..., list[np.ndarray]]
+"""The expected outputs, from the state and the seeds as keywords of the reference's functions."""
+
+
+@dataclass
+class Case:
+    """A model of one random node, and what it has to draw."""
+
+    op_type: str
+    opset: int
+    expected: Draw
+    attributes: dict[str, Any] = field(default_factory=dict)
+    feeds: dict[str, np.ndarray] = field(default_factory=dict)
+    constants: dict[str, np.ndarray] = field(default_factory=dict)
+    inputs: list[str] = field(default_factory=list)
+    outputs: tuple[int, ...] = (FLOAT,)
+    """Their element types."""
+    is_dynamic: bool = True
+    note: str = ""
+
+    @property
+    def model(self) -> onnx.ModelProto:
+        node = helper.make_node(
+            self.op_type,
+            self.inputs or [*self.feeds, *self.constants],
+            [f"y{i}" for i in range(len(self.outputs))],
+            name="noise",
+        )
+        for name, value in self.attributes.items():
+            kind = onnx.AttributeProto.INTS if value == [] else None
+            node.attribute.append(helper.make_attribute(name, value, attr_type=kind))
+        graph = helper.make_graph(
+            [node],
+            "one_node",
+            [value_info(name, array, self.is_dynamic) for name, array in self.feeds.items()],
+            [
+                value_info(f"y{i}", np.asarray(array), self.is_dynamic)
+                for i, array in enumerate(self.expected(state=STATE)[: len(self.outputs)])
+            ],
+            initializer=[numpy_helper.from_array(a, name) for name, a in self.constants.items()],
+        )
+        opsets = [helper.make_opsetid("", self.opset)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+    def __str__(self) -> str:
+        types = "-".join(sorted({str(a.dtype) for a in self.feeds.values()}))
+        attributes = "-".join(f"{name}={value}" for name, value in self.attributes.items())
+        constants = "-".join(f"{n}={a.item()}:{a.dtype}" for n, a in self.constants.items())
+        parts = (self.op_type, self.opset, types, attributes, constants, self.note)
+        return " ".join(str(part) for part in parts if part)
+
+
+def value_info(name: str, array: np.ndarray, is_dynamic: bool) -> onnx.ValueInfoProto:
+    type = helper.np_dtype_to_tensor_dtype(array.dtype)
+    shape = [f"{name}_{i}" if is_dynamic else d for i, d in enumerate(array.shape)]
+    return helper.make_tensor_value_info(name, type, shape)
+
+
+def seeded(**seeds: Any) -> dict[str, Any]:
+    return seeds
+
+
+# ------------------------------------------------------------------ the cases
+
+X = np.linspace(-3, 3, 35, dtype=np.float32).reshape(5, 7)
+
+
+def draws(name: str) -> Any:
+    function = getattr(reference, name)
+    return lambda *given: lambda **state: [function(*given, **state)[0]]
+
+
+uniform, normal, bernoulli, categorical = (
+    draws(f"random_{name}") for name in ("uniform", "normal", "bernoulli", "categorical")
+)
+
+
+def float_cases() -> list[Case]:
+    """RandomUniform, RandomNormal and both Like."""
+    cases = []
+    for opset in (6, 7, 9, 12, 13, 17, 21, NEWEST):
+        for op_type, draw, low, high in (
+            ("RandomUniform", uniform, ("low", 0.0), ("high", 1.0)),
+            ("RandomNormal", normal, ("mean", 0.0), ("scale", 1.0)),
+        ):
+            types = [HALF, FLOAT, DOUBLE] + [BF16] * (opset >= NEWEST)
+            plain = Case(op_type, opset, draw([3, 5], 0, 1, "f32"), {"shape": [3, 5]})
+            cases.append(plain)
+            like = Case(
+                f"{op_type}Like", opset, draw([5, 7], 0, 1, "f32"), {}, {"x": X}, note="default"
+            )
+            cases.append(like)
+            if opset not in (7, 17, NEWEST):
+                continue
+            for type in types:
+                name = DTYPES[type]
+                given = {low[0]: 0.1, high[0]: 2.5, "dtype": type, "seed": 3.0}
+                # ONNX keeps the parameters as f32.
+                a, b = float(np.float32(0.1)), 2.5
+                expected = draw([2, 3], a, b, name)
+                attributes = {"shape": [2, 3], **given}
+                cases.append(Case(op_type, opset, expected, attributes, outputs=(type,)))
+                expected = draw([5, 7], a, b, name)
+                for x, note in ((X, ""), (X.astype(np.int64), "int64")):
+                    cases.append(
+                        Case(
+                            f"{op_type}Like",
+                            opset,
+                            expected,
+                            given,
+                            {"x": x},
+                            outputs=(type,),
+                            note=note,
+                        )
+                    )
+                x = X.astype(helper.tensor_dtype_to_np_dtype(type))
+                cases.append(
+                    Case(
+                        f"{op_type}Like",
+                        opset,
+                        draw([5, 7], 0, 1, name),
+                        {},
+                        {"x": x},
+                        outputs=(type,),
+                        note="the input's type",
+                    )
+                )
+        scalar = Case("RandomNormal", opset, normal([], 0, 1, "f32"), {"shape": []}, note="scalar")
+        cases.append(scalar)
+    empty = np.zeros((2, 0, 3), np.float32)
+    cases.append(Case("RandomUniformLike", 17, uniform([2, 0, 3], 0, 1, "f32"), {}, {"x": empty}))
+    static = Case("RandomNormalLike", 17, normal([5, 7], 0, 1, "f32"), {}, {"x": X})
+    static.is_dynamic, static.note = False, "static"
+    cases.append(static)
+    equal = {"shape": [4], "low": 2.0, "high": 2.0}
+    cases.append(Case("RandomUniform", 17, uniform([4], 2, 2, "f32"), equal))
+    return cases
+
+
+def bernoulli_cases() -> list[Case]:
+    cases = []
+    p = np.linspace(0, 1, 35, dtype=np.float32).reshape(5, 7)
+
+    def expected(p: np.ndarray, dtype: Any) -> Draw:
+        p32 = p.astype(np.float32)
+        return lambda **s: [reference.random_bernoulli(p.shape, p32, **s)[0].astype(dtype)]
+
+    for opset in (15, 17, NEWEST):
+        for dtype in [np.float16, np.float32, np.float64] + [ml_dtypes.bfloat16] * (opset >= 22):
+            typed = p.astype(dtype)
+            type = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+            cases.append(
+                Case("Bernoulli", opset, expected(typed, dtype), {}, {"p": typed}, outputs=(type,))
+            )
+        for dtype in ("uint8", "int8", "int16", "int32", "int64", "bool", "float16", "float64"):
+            type = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+            attributes = {"dtype": type, "seed": 1.0}
+            draw = expected(p, np.dtype(dtype))
+            cases.append(Case("Bernoulli", opset, draw, attributes, {"p": p}, outputs=(type,)))
+    return cases
+
+
+def multinomial_cases() -> list[Case]:
+    cases = []
+    logits = np.log(np.array([[0.1, 0.2, 0.7], [0.5, 0.25, 0.25]], np.float32))
+    logits[1, 0] = -np.inf
+    for opset in (7, 10, 17, NEWEST):
+        for dtype in [np.float16, np.float32, np.float64] + [ml_dtypes.bfloat16] * (opset >= 22):
+            typed = logits.astype(dtype)
+            f32 = typed.astype(np.float32)
+            cases.append(
+                Case(
+                    "Multinomial",
+                    opset,
+                    categorical(f32, 1, "i32"),
+                    {},
+                    {"x": typed},
+                    outputs=(TensorProto.INT32,),
+                )
+            )
+        for name, type in (("i32", TensorProto.INT32), ("i64", TensorProto.INT64)):
+            attributes = {"sample_size": 11, "dtype": type, "seed": 2.0}
+            draw = categorical(logits, 11, name)
+            cases.append(
+                Case("Multinomial", opset, draw, attributes, {"x": logits}, outputs=(type,))
+            )
+    return cases
+
+
+def dropout(data: np.ndarray, ratio: Any, *, is_training: bool = True, mask: Any = bool) -> Draw:
+    """The formula: dropped elements are 0, the others times 1 / (1 - ratio), in the data's type."""
+
+    def expected(**state: Any) -> list[np.ndarray]:
+        p = np.asarray(ratio).astype(np.float32)
+        dropped, _ = reference.random_bernoulli(data.shape, p, **state)
+        if not is_training:
+            return [data, np.ones(data.shape, mask)]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            one = data.dtype.type(1)
+            scaled = data * (one / (one - np.asarray(ratio).astype(data.dtype)))
+        kept = (~dropped).astype(mask)
+        if mask is not bool:
+            # Before opset 9 there is no Where: a negative number that is dropped becomes -0.
+            return [scaled * kept, kept]
+        return [np.where(dropped, data.dtype.type(0), scaled), kept]
+
+    return expected
+
+
+def dropout_cases() -> list[Case]:
+    cases = []
+    for opset in (6, 1):
+        for dtype in (np.float16, np.float32, np.float64):
+            x = X.astype(dtype)
+            type = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+            for attributes in ({}, {"ratio": 0.25, "is_test": 0}):
+                draw = dropout(x, np.float32(attributes.get("ratio", 0.5)), mask=dtype)
+                cases.append(
+                    Case("Dropout", opset, draw, attributes, {"x": x}, outputs=(type,) * 2)
+                )
+    true = np.array(True)
+    for opset in (12, 13, 17, NEWEST):
+        types = [np.float16, np.float32, np.float64] + [ml_dtypes.bfloat16] * (opset >= 13)
+        for dtype in types:
+            x = X.astype(dtype)
+            type = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+            both = (type, TensorProto.BOOL)
+            for ratio_type in [np.float32, np.float16, np.float64] if opset != 13 else [np.float32]:
+                ratio = np.array(0.3, ratio_type)
+                constants = {"ratio": ratio, "training_mode": true}
+                draw = dropout(x, ratio)
+                cases.append(Case("Dropout", opset, draw, {}, {"x": x}, constants, outputs=both))
+                feeds = {"x": x, "ratio": ratio}
+                given = Case("Dropout", opset, draw, {}, feeds, {"training_mode": true})
+                given.outputs = both
+                given.note = f"ratio given as {ratio.dtype}"
+                cases.append(given)
+            for mode in (True, False):
+                feeds = {"x": x, "training_mode": np.array(mode)}
+                draw = dropout(x, np.array(0.3, np.float32), is_training=mode)
+                case = Case("Dropout", opset, draw, {"seed": 5}, feeds)
+                case.constants = {"ratio": np.array(0.3, np.float32)}
+                case.inputs = ["x", "ratio", "training_mode"]
+                case.outputs, case.note = both, f"training_mode given as {mode}"
+                cases.append(case)
+        for ratio in (0.0, 1.0):
+            constants = {"ratio": np.array(ratio, np.float32), "training_mode": true}
+            draw = dropout(X, np.float32(ratio))
+            cases.append(
+                Case(
+                    "Dropout",
+                    opset,
+                    draw,
+                    {},
+                    {"x": X},
+                    constants,
+                    outputs=(FLOAT, TensorProto.BOOL),
+                )
+            )
+        default = Case("Dropout", opset, dropout(X, np.float32(0.5)), {}, {"x": X})
+        default.constants, default.inputs = {"training_mode": true}, ["x", "", "training_mode"]
+        default.note = "ratio left out"
+        cases.append(default)
+    return cases
+
+
+CASES = [*float_cases(), *bernoulli_cases(), *multinomial_cases(), *dropout_cases()]
+
+
+# ------------------------------------------------------------------ what they draw
+
+
+def reference_run(model: onnx.ModelProto, feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
+    evaluator = ReferenceEvaluator(model, new_ops=onnx_philox.onnx_reference.OPS)
+    # A ratio of 1 makes 0 * infinity of what is dropped.
+    with np.errstate(invalid="ignore"):
+        return [np.asarray(array) for array in evaluator.run(None, feeds)]
+
+
+def assert_outputs(actual: list[np.ndarray], case: Case, *, is_runtime: bool = False) -> None:
+    """Random tensors bit for bit; what a runtime has computed with them within its arithmetic."""
+    assert len(actual) == len(case.outputs)
+    for array, wanted in zip(map(np.asarray, actual), case.expected(state=STATE), strict=False):
+        is_own = is_runtime and case.op_type == "Dropout" and array.dtype != bool
+        if not is_own or (array.dtype == np.float32 and "ratio" in case.constants):
+            assert_same_bits(array, np.asarray(wanted))
+            continue
+        assert array.dtype == wanted.dtype
+        assert_same_bits(array == 0, wanted == 0)
+        # OpenVINO computes f64 in f32.
+        epsilon = max(ml_dtypes.finfo(array.dtype).eps, np.finfo(np.float32).eps)
+        np.testing.assert_allclose(
+            array.astype(np.float64), wanted.astype(np.float64), rtol=2 * float(epsilon)
+        )
+
+
+NEXT_STATE = STATE + np.array([0, 0, 0, 1, 0, 0], np.uint32)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.opset >= 6], ids=str)
+def test_the_rewritten_node_draws_the_reference_s_numbers(case: Case) -> None:
+    model = make_reproducible(case.model)
+    onnx.checker.check_model(model, full_check=True)
+    *outputs, next_state = reference_run(model, {**case.feeds, "random_state": STATE})
+    assert_outputs(outputs, case)
+    assert_same_bits(next_state, NEXT_STATE)
+
+
+# The first and the newest opset of each form; ONNX Runtime has kernels from opset 7 on.
+RUN = [case for case in CASES if case.opset in (6, 7, 12, 15, NEWEST) or "Dropout 13" in str(case)]
+
+
+@pytest.mark.parametrize("case", [case for case in RUN if case.opset >= 7], ids=str)
+def test_onnx_runtime_draws_the_reference_s_numbers(case: Case, ort_backend: str) -> None:
+    draw = find_random_nodes(case.model)[0]
+    if ort_backend == "python" and draw.replacement != "RandomBernoulli":
+        if draw.output_type in ("f16", "bf16"):
+            pytest.skip("onnxruntime-extensions carries no f16 and no bf16")
+    session = InferenceSession(make_reproducible(case.model), backend=ort_backend)
+    *outputs, next_state = session.run(None, {**case.feeds, "random_state": STATE})
+    assert_outputs(outputs, case, is_runtime=True)
+    assert_same_bits(next_state, NEXT_STATE)
+
+
+@pytest.mark.parametrize("case", RUN, ids=str)
+def test_openvino_draws_the_reference_s_numbers(case: Case, openvino: OpenVino) -> None:
+    feeds = {**case.feeds, "random_state": STATE}
+    *outputs, next_state = openvino(make_reproducible(case.model), feeds)
+    assert_outputs(outputs, case, is_runtime=True)
+    assert_same_bits(next_state, NEXT_STATE)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.opset == 1], ids=str)
+def test_the_oldest_opset_gives_a_valid_model_with_a_seed(case: Case) -> None:
+    model = make_reproducible(case.model, seed=42)
+    onnx.checker.check_model(model)
+    with pytest.raises(ValueError, match="opset is 1; allowed: 6 or newer, or a seed"):
+        make_reproducible(case.model)
+
+
+def test_the_table_has_every_version_of_every_random_operator_of_onnx() -> None:
+    schemas = [s for s in onnx.defs.get_all_schemas_with_history() if s.domain == ""]
+    # Each of ONNX's random operators has a seed, but for the first versions of Dropout.
+    names = {s.name for s in schemas if "seed" in s.attributes}
+    assert names == set(STANDARD_OPERATORS)
+    for name, operator in STANDARD_OPERATORS.items():
+        versions = {s.since_version for s in schemas if s.name == name}
+        assert versions == {version.since for version in operator.versions}, (
+            "ONNX has a version that the table in rewriting/_standard.py lacks"
+        )
