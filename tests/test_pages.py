@@ -1,0 +1,84 @@
+"""The pages for a task each in `docs/`: their examples, run as a reader runs them.
+
+A page's blocks of `python` are one program, run block by block; those of `sh` are commands. Both
+run in a folder that looks like the clone, and print what the block of `text` after them says; `...`
+stands for what is another on another machine, and spaces do not count.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = (
+    "make-my-model-reproducible",
+    "same-numbers-in-two-runtimes",
+    "a-new-seed-for-each-request",
+    "mc-dropout",
+)
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def run_commands(commands: str) -> str:
+    """What the commands print on stdout. The first that fails ends them."""
+    scripts = Path(sys.executable).parent
+    environment = os.environ | {
+        "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "100",
+        "PYTHONWARNINGS": "error",
+    }
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", commands],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def is_as_said(printed: str, said: str) -> bool:
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    return doctest.OutputChecker().check_output(said, printed, flags)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_pages_examples_print_what_it_says(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    monkeypatch.chdir(tmp_path)
+    blocks = BLOCK.findall((ROOT / "docs" / f"{name}.md").read_text())
+    assert {"python", "sh"} <= {language for language, _ in blocks} <= {"python", "sh", "text"}
+    names: dict[str, object] = {"__name__": name}
+    # Of each block: what it printed, and whether the page has said so.
+    printed, is_said = "", True
+    for language, text in [*blocks, ("", "")]:
+        if language == "text":
+            assert is_as_said(printed, text), f"the page says:\n{text}\nprinted is:\n{printed}"
+            is_said = True
+            continue
+        assert is_said or not printed, f"the page does not say that this is printed: {printed}"
+        if language == "python":
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                exec(compile(text, f"{name}.md", "exec"), names)
+            printed = out.getvalue()
+        elif language == "sh":
+            printed = run_commands(text)
+        is_said = False
+
+
+def test_every_page_for_a_task_is_tested_here() -> None:
+    others = {"design", "operators", "promise", "troubleshooting"}
+    assert {page.stem for page in (ROOT / "docs").glob("*.md")} == {*PAGES, *others}
