@@ -4,9 +4,8 @@ Inputs: `x` float[batch, features]; `ratio` float in [0, 1], how much to drop; `
 Outputs: `y`, x / (1 - ratio) where the mask keeps it, else 0; `mask` bool, true with probability
 1 - ratio; `next_state` uint32[6].
 
-A mask element is kept where u >= ratio, so ratio 0 keeps all and ratio 1 none. In OpenVINO,
-compile with INFERENCE_PRECISION_HINT f32: its default may compare in bf16, and then a few
-elements fall on the other side.
+What is drawn is what to drop, so ratio 0 keeps all and ratio 1 none. It is one operator, not a
+comparison of uniforms with the ratio: that is not the same in two runtimes.
 """
 
 import sys
@@ -23,8 +22,8 @@ model = parser.parse_model("""
         => (float[batch, features] y, bool[batch, features] mask, uint32[6] next_state)
         <float zero = {0}, float one = {1}> {
       shape = Shape(x)
-      u, next_state = onnx_philox.RandomUniform <output_type = "f32"> (shape, zero, one, state)
-      mask = GreaterOrEqual(u, ratio)
+      dropped, next_state = onnx_philox.RandomBernoulli (shape, ratio, state)
+      mask = Not(dropped)
       kept = Sub(one, ratio)
       scaled = Div(x, kept)
       y = Where(mask, scaled, zero)

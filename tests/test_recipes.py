@@ -22,6 +22,8 @@ RECIPES = (
     "documented_f64",
     "documented_i32",
     "dropout_mask",
+    "latents",
+    "next_token",
     "noise_source",
     "random_crop",
 )
@@ -45,14 +47,16 @@ class Gallery:
             run_recipe(name, str(path)).check_returncode()
         return path
 
-    def run(self, name: str, runtime: str, **feed: Any) -> dict[str, np.ndarray]:
-        """One run's outputs by name."""
+    def run(
+        self, name: str, runtime: str, *, hint: str | None = "f32", **feed: Any
+    ) -> dict[str, np.ndarray]:
+        """One run's outputs by name; `hint` is OpenVINO's precision, None its default."""
         if runtime == "onnxruntime":
             session = onnx_philox.onnxruntime.InferenceSession(self.path(name))
             names = [o.name for o in session.get_outputs()]
             return dict(zip(names, session.run(None, feed), strict=True))
         core = onnx_philox.openvino.register(ov.Core())
-        config = {"INFERENCE_PRECISION_HINT": "f32"}
+        config = {} if hint is None else {"INFERENCE_PRECISION_HINT": hint}
         model = core.compile_model(core.read_model(self.path(name)), "CPU", config)
         results = model(feed)
         return {o.get_any_name(): results[o] for o in model.outputs}
@@ -151,15 +155,52 @@ def test_the_dropout_mask_keeps_where_the_references_uniform_reaches_the_ratio(
 ) -> None:
     x = np.linspace(-3, 3, 64 * 33, dtype=np.float32).reshape(64, 33)
     u, after = reference.random_uniform(x.shape, 0, 1, "f32", state=STATE.to_array())
-    got = gallery.run(
-        "dropout_mask", runtime, x=x, ratio=np.array(ratio, np.float32), state=STATE.to_array()
-    )
+    feed = {"x": x, "ratio": np.array(ratio, np.float32), "state": STATE.to_array()}
+    got = gallery.run("dropout_mask", runtime, **feed)
     kept = u >= np.float32(ratio)
     np.testing.assert_array_equal(got["mask"], kept)
     np.testing.assert_array_equal(got["next_state"], after)
     scaled = x / np.float32(1 - ratio) if ratio < 1 else x
     np.testing.assert_allclose(got["y"], np.where(kept, scaled, 0), rtol=1e-6)
     assert abs(kept.mean() - (1 - ratio)) < 0.04
+    # Whatever the precision of what follows it.
+    np.testing.assert_array_equal(
+        gallery.run("dropout_mask", runtime, hint=None, **feed)["mask"], kept
+    )
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_latents_are_the_references_normals(gallery: Gallery, runtime: str) -> None:
+    for image in (0, 1, 2**32 - 1):
+        state = PhiloxState.for_run(42, image).to_array()
+        got = gallery.run("latents", runtime, hint=None, state=state)
+        expected = reference.random_normal([1, 4, 64, 64], 0, 1, "f32", state=state)
+        np.testing.assert_array_equal(got["values"], expected[0], strict=True)
+        np.testing.assert_array_equal(got["next_state"], expected[1])
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_the_next_token_is_the_references_class_of_the_scaled_logits(
+    gallery: Gallery, runtime: str
+) -> None:
+    generator = np.random.default_rng(1)
+    state = STATE.to_array()
+    # Powers of two, which divide exactly.
+    for batch, vocabulary, temperature in ((1, 50257, 1.0), (3, 1000, 0.5), (8, 7, 2.0)):
+        logits = generator.normal(scale=3, size=(batch, vocabulary)).astype(np.float32)
+        got = gallery.run(
+            "next_token",
+            runtime,
+            logits=logits,
+            temperature=np.array(temperature, np.float32),
+            state=state,
+        )
+        token, after = reference.random_categorical(
+            logits / np.float32(temperature), 1, "i64", state=state
+        )
+        np.testing.assert_array_equal(got["token"], token, strict=True)
+        np.testing.assert_array_equal(got["next_state"], after)
+        state = after
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)

@@ -1,7 +1,8 @@
 """Random numbers as a node of the model: Philox4x32-10 for ONNX Runtime and OpenVINO.
 
-Two operators of the ONNX domain ``onnx_philox``: `RandomGenerator` draws bits from a state, as
-DirectML's operator of that name; `RandomUniform` draws values, as OpenVINO's RandomUniform-8. The
+Five operators of the ONNX domain ``onnx_philox``: `RandomGenerator` draws bits from a state, as
+DirectML's operator of that name; `RandomUniform` draws values, as OpenVINO's RandomUniform-8;
+`RandomNormal`, `RandomBernoulli` and `RandomCategorical` draw normals, booleans and classes. The
 same model gives the same bits in every runtime.
 
 Importing this package loads no runtime and registers nothing. `onnx_philox.onnxruntime` and

@@ -56,6 +56,10 @@ def generate(
         PhiloxState(counter=1, key=42)
         >>> values
         array([0.8354591 , 0.9162973 , 0.49464953, 0.5211133 ], dtype=float32)
+        >>> generate(PhiloxState(0, key=42), out=values, mean=0, scale=1)
+        PhiloxState(counter=1, key=42)
+        >>> values
+        array([-0.3010158 ,  0.5185915 , -0.15693986, -1.1760874 ], dtype=float32)
     """
     if not isinstance(state, PhiloxState):
         state = PhiloxState.from_array(state)

@@ -1,8 +1,8 @@
 """The operators in NumPy: their executable meaning, which every other backend is compared with.
 
-`random_generator` and `random_uniform` take arrays and numbers, and return the output and the
-next state. The rules are those of the contract: Philox4x32-10 with a 128-bit counter and a
-64-bit key, drawn in order, the seeds added to the state before drawing.
+Each function takes arrays and numbers, and returns the output and the next state. The rules are
+those of the contract: Philox4x32-10 with a 128-bit counter and a 64-bit key, drawn in order, the
+seeds added to the state before drawing.
 
     >>> from onnx_philox import PhiloxState, reference
     >>> bits, state = reference.random_generator(PhiloxState(0, 0).to_array(), [4])
