@@ -299,8 +299,8 @@ def _failure(command: str, error: Exception, code: int) -> typer.Exit:
     """Says what is wrong, on stderr and not wrapped where it is no terminal; the exit to raise."""
     stderr = Console(stderr=True)
     text = str(error)
-    for owner in (f"{command}: ", "onnx_philox.make_reproducible: "):
-        text = text.removeprefix(owner)
+    for owner in (command, "onnx_philox.make_reproducible", "onnx_philox.rewriting.rewrite_file"):
+        text = text.removeprefix(f"{owner}: ")
     text = text.replace(" keep_unknown", " --keep-unknown")
     message = Text.assemble((f"onnx-philox {command}: ", "bold red"), text)
     stderr.print(message, soft_wrap=not stderr.is_terminal)

@@ -19,6 +19,7 @@ from rich.text import Text
 from onnx_philox import _checks, _runtime_errors, rewriting
 from onnx_philox._operators import RANDOM_BERNOULLI
 from onnx_philox.rewriting import RandomNode
+from onnx_philox.rewriting._files import opened
 
 Progress = Callable[[int, int, str], None]
 
@@ -91,7 +92,7 @@ class Outcome:
             before = f" beside {recorded} that were" if recorded else ""
             return Text.assemble(name, f": {_nodes(replaced)} rewritten{before}, {streams}")
         if recorded:
-            return Text.assemble(name, f": unchanged, its {_nodes(recorded)} are rewritten already")
+            return Text.assemble(name, f": unchanged, {_nodes(recorded)} rewritten already")
         if report.kept:
             return Text.assemble(name, ": unchanged, none of its random nodes can be rewritten")
         return Text.assemble(name, ": unchanged, it has no random nodes")
@@ -164,17 +165,11 @@ def _check_names(source: Path, target: Path) -> None:
 def _to_onnx(
     source: Path, target: Path, seed: int | None, keep_unknown: bool, progress: Progress | None
 ) -> tuple[rewriting.Report, onnx.GraphProto]:
-    try:
-        report = rewriting.rewrite_file(
-            source, target, seed=seed, keep_unknown=keep_unknown, progress=progress
-        )
-    except (TypeError, ValueError, OSError):
-        raise
-    except Exception as error:
-        # Protobuf's, of a file that is no model.
-        given = f"unreadable: {error}"
-        _checks.refuse(_OWNER, str(source), given, "an ONNX file", "Check the path.")
-    return report, onnx.load(target, load_external_data=False).graph
+    report = rewriting.rewrite_file(
+        source, target, seed=seed, keep_unknown=keep_unknown, progress=progress
+    )
+    with opened(target, _OWNER) as file:
+        return report, file.proto.graph
 
 
 def _to_ir(

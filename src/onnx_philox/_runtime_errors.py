@@ -4,30 +4,35 @@ from __future__ import annotations
 
 import re
 
-_ONNXRUNTIME = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")
-_WRAPPING = re.compile(r"^(Exception from |Check '|While validating |-- |To facilitate )")
+_ONNXRUNTIME_CODE = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")
+_ONNXRUNTIME_NODE = re.compile(r" node with name '.*'$")
+# pybind11's list of the Python frames.
+_FRAMES = re.compile(r"\n\nAt:\n.*?(?=\n\n|\Z)", re.DOTALL)
+_OPENVINO_NODE = re.compile(r"^While validating ONNX node '<.*?>'(: |:$)")
+_OPENVINO_WAY = re.compile(r"^(Exception from |Check '|While validating |-- )")
 # What OpenVINO says where only its summary says more.
-_EMPTY = ("Model wasn't fully converted.",)
+_SAYS_NOTHING = "Model wasn't fully converted."
+_EXCEPTION = re.compile(r"^(ValueError|TypeError): ")
 
 
 def sentence(text: str) -> str:
     """The sentence of an error of ONNX Runtime or OpenVINO that says what is wrong.
 
-    ONNX Runtime puts its codes and the node before it; OpenVINO the files and checks on the way to
-    it, and a summary after it.
+    ONNX Runtime puts its codes and the node around it; OpenVINO the files and checks on the way to
+    it, a summary, and of an operator written in Python the frames.
 
     Example:
         >>> sentence("[ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : Could not find an implementation "
         ...          "for RandomUniform(22) node with name 'noise'")
         'Could not find an implementation for RandomUniform(22)'
     """
-    text = _ONNXRUNTIME.sub("", text.strip())
+    text = _ONNXRUNTIME_CODE.sub("", text.strip())
     text = text.rpartition(" Status Message: ")[2]
-    text = re.sub(r" node with name '.*'$", "", text)
-    before, _, summary = text.partition("\nSummary:")
-    lines = [line.strip() for line in before.splitlines() if line.strip()]
-    told = [line for line in lines if not _WRAPPING.match(line)]
-    if told and told[-1] not in _EMPTY:
-        return told[-1]
-    summed_up = [line.removeprefix("-- ") for line in summary.splitlines() if line.strip()]
-    return (summed_up or told or lines or [""])[-1].strip()
+    text = _ONNXRUNTIME_NODE.sub("", text)
+    before, _, summary = _FRAMES.sub("", text).partition("\nSummary:")
+    lines = [_OPENVINO_NODE.sub("", line.strip()) for line in before.splitlines()]
+    told = [line for line in lines if line and not _OPENVINO_WAY.match(line)]
+    if not told or told[-1] == _SAYS_NOTHING:
+        summed_up = [line.removeprefix("-- ").strip() for line in summary.splitlines()]
+        told = list(filter(None, summed_up))[:1] or told or list(filter(None, lines))
+    return _EXCEPTION.sub("", told[-1]) if told else ""

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import onnx
 import onnx_ir as ir
 
 from onnx_philox import _checks
 from onnx_philox._operators import DOMAIN
 from onnx_philox.rewriting import _recorded
+from onnx_philox.rewriting._files import opened
 from onnx_philox.rewriting._finding import FindRandomNodes, subgraphs
 from onnx_philox.rewriting._inlining import InlineRandomFunctions
 from onnx_philox.rewriting._originals import Originals
@@ -50,28 +50,17 @@ class Nodes:
 
 
 def load(path: Path) -> ir.Model:
-    """Reads a model, but not the weights that lie beside it.
+    """Reads a model, but not its weights.
 
     Raises:
         ValueError: The file is no ONNX model.
         OSError: The file cannot be read.
     """
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} does not exist. Check the path.")
-    try:
-        proto = onnx.load(path, load_external_data=False)
-    except Exception as error:
-        if isinstance(error, OSError):
-            raise
+    if path.suffix == ".xml":
         remedy = "Pass the ONNX model that it was made from."
-        given = "an OpenVINO IR" if path.suffix == ".xml" else f"unreadable: {error}"
-        _checks.refuse(_OWNER, str(path), given, "an ONNX file", remedy)
-    if not proto.opset_import:
-        # Protobuf reads nothing at all out of an empty file, without a word.
-        _checks.refuse(_OWNER, str(path), "empty", "an ONNX file", "Check the path.")
-    model = Originals(proto).model
-    ir.external_data.set_base_dir(model.graph, path.parent)
-    return model
+        _checks.refuse(_OWNER, str(path), "an OpenVINO IR", "an ONNX file", remedy)
+    with opened(path, _OWNER) as file:
+        return Originals(file.proto, path.parent).model
 
 
 def search(model: ir.Model) -> Nodes:

@@ -7,9 +7,11 @@ import importlib.metadata
 import importlib.util
 import itertools
 import json
+import queue
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,10 +24,11 @@ from onnx_philox.inspection.probes import Probe
 RUNTIMES = ("onnxruntime", "openvino")
 
 _WORKER = Path(__file__).with_name("_worker.py")
-# Two, since a runtime may choose its first seed once for a process.
 _PROCESSES = 2
+_APART_SECONDS = 1.1
 _START_SECONDS = 60
 _PROBE_SECONDS = 20
+_POLL_SECONDS = 0.2
 
 
 class Behaviour(Enum):
@@ -99,10 +102,14 @@ def _runtime(name: str, probes: list[Probe], tell: Tell) -> Runtime:
         how = f"pip install 'onnx-philox[{name}]'"
         absent = Trial(Behaviour.NOT_INSTALLED, how)
         return Runtime(name, None, {probe.key: absent for probe in probes})
-    with ThreadPoolExecutor(_PROCESSES) as pool:
-        answers = list(pool.map(lambda _: _answers(name, probes, tell), range(_PROCESSES)))
+    # Two processes, since a runtime may choose its first seed once for a process; at two times,
+    # since it may take the second of the day for it, as OpenVINO does for Multinomial.
+    with _Worker(name) as first, _Worker(name) as second:
+        here = _answers(first, probes, tell)
+        time.sleep(_APART_SECONDS)
+        there = _answers(second, probes, tell)
     trials = {
-        probe.key: _trial(probe, *both) for probe, *both in zip(probes, *answers, strict=True)
+        probe.key: _trial(probe, *both) for probe, *both in zip(probes, here, there, strict=True)
     }
     return Runtime(name, _version(name), trials)
 
@@ -123,17 +130,15 @@ def _version(name: str) -> str:
         return ""
 
 
-def _answers(runtime: str, probes: list[Probe], tell: Tell) -> list[dict[str, str]]:
-    """The answer to each probe, in a new process after each that ended one."""
-    answers: list[dict[str, str]] = []
-    while len(answers) < len(probes):
-        rest = probes[len(answers) :]
-        with _Worker(runtime) as worker:
-            for probe in rest:
-                answers.append(worker.ask(probe))
-                tell(runtime)
-                if not worker.is_alive:
-                    break
+def _answers(worker: _Worker, probes: list[Probe], tell: Tell) -> list[dict[str, str]]:
+    """The answer to each probe, from a new process after each that ended one."""
+    answers = []
+    with contextlib.ExitStack() as others:
+        for probe in probes:
+            if not worker.is_alive:
+                worker = others.enter_context(_Worker(worker.runtime))
+            answers.append(worker.ask(probe))
+            tell(worker.runtime)
     return answers
 
 
@@ -141,6 +146,7 @@ class _Worker:
     """A process that answers one probe after the other."""
 
     def __init__(self, runtime: str) -> None:
+        self.runtime = runtime
         self._process = subprocess.Popen(
             [sys.executable, str(_WORKER), runtime],
             stdin=subprocess.PIPE,
@@ -148,54 +154,49 @@ class _Worker:
             stderr=subprocess.DEVNULL,
             text=True,
         )
-        self._was_stopped = False
-        self.is_alive = True
         self._seconds = _START_SECONDS
+        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        # A thread reads, as a read cannot be given up: where the runtime has forked, the pipe
+        # stays open when the process has ended.
+        threading.Thread(target=self._read, daemon=True).start()
+        self.is_alive = True
 
     def __enter__(self) -> _Worker:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._process.kill()
-        # Not communicate(), which waits for all who hold the pipes: a runtime may have forked.
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
         self._process.wait()
 
     def ask(self, probe: Probe) -> dict[str, str]:
         """What came of a probe; the process may have ended of it."""
-        timer = threading.Timer(self._seconds, self._stop)
-        timer.start()
-        try:
-            line = self._exchange(probe.line)
-        finally:
-            timer.cancel()
-        if line:
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.write(probe.line + "\n")
+            self._process.stdin.flush()
+        end = time.monotonic() + self._seconds
+        while time.monotonic() < end:
+            code = self._process.poll()
+            try:
+                answer: dict[str, str] = json.loads(self._lines.get(timeout=_POLL_SECONDS))
+            except queue.Empty:
+                if code is None:
+                    continue
+                self.is_alive = False
+                return {"failed": "crash", "reason": f"with the code {code}"}
             self._seconds = _PROBE_SECONDS
-            answer: dict[str, str] = json.loads(line)
             return answer
         self.is_alive = False
-        if self._was_stopped:
-            return {"failed": "hang", "reason": f"stopped after {self._seconds} s"}
-        code = self._process.wait()
-        return {"failed": "crash", "reason": f"with the code {code}"}
+        return {"failed": "hang", "reason": f"stopped after {self._seconds} s"}
 
-    def _exchange(self, line: str) -> str:
-        """The answer; nothing where the process has ended."""
-        assert self._process.stdin is not None
+    def _read(self) -> None:
         assert self._process.stdout is not None
-        try:
-            self._process.stdin.write(line + "\n")
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            return ""
-        return self._process.stdout.readline()
-
-    def _stop(self) -> None:
-        self._was_stopped = True
-        self._process.kill()
+        with self._process.stdout as answers:
+            for line in answers:
+                self._lines.put(line)
 
 
 _FAILURES = {

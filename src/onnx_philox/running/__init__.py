@@ -69,13 +69,13 @@ def run(
     if state is not None and state.name not in feeds:
         feeds[state.name] = state.shaped(_first_state(seed, first_run).to_array())
     ports.check_all_given(loaded.inputs, feeds)
-    prefix = results.prefix(output, model)
+    prefix = results.prefix(output, model) if is_saved else None
 
     report = Report(model, loaded, settings, seed, state)
     for number in range(first_run, first_run + runs):
         tell(number - first_run, runs, f"run {number}")
         outputs = loaded.run(feeds)
-        path = results.save(prefix, number, outputs) if is_saved else None
+        path = results.save(prefix, number, outputs) if prefix is not None else None
         given = None if state is None else PhiloxState.from_array(feeds[state.name])
         report.runs.append(Run(number, given, results.hashes(outputs, loaded.drawn), path))
         if state is not None and state.next is not None:

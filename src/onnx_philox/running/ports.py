@@ -118,7 +118,11 @@ def check_all_given(ports: Sequence[Port], feeds: Mapping[str, Any]) -> None:
 def _arrays(argument: str, by_name: Mapping[str, Port]) -> Arrays:
     """The arrays of one `--input`."""
     if argument.endswith(".npz"):
-        return dict(_load(argument))
+        loaded = _load(argument)
+        if isinstance(loaded, np.ndarray):
+            raise ArgumentError(f"{argument} holds one array. Write it with numpy.savez.")
+        with loaded:
+            return dict(loaded)
     # The name may hold a "=", and so may the file: the longest name of the model's wins.
     names = [n for n in by_name if argument.startswith(f"{n}=")]
     name, _, value = argument.partition("=")
@@ -134,6 +138,7 @@ def _arrays(argument: str, by_name: Mapping[str, Port]) -> Arrays:
     if value.endswith(".npy"):
         loaded = _load(value)
         if not isinstance(loaded, np.ndarray):
+            loaded.close()
             raise ArgumentError(f"{value} holds no array. Write it with numpy.save.")
         return {name: loaded}
     return {name: _numbers(name, value, by_name[name])}
@@ -187,7 +192,7 @@ def _suited(port: Port, array: NDArray[Any]) -> NDArray[Any]:
         return suited
     remedy = f"Save it as array.astype({port.type_name!r})."
     if suited.dtype == port.dtype:
-        remedy = "Save it in that shape."
+        remedy = "Pass it in that shape."
     elif port.dtype == _BFLOAT16:
         remedy = "Save it as float32 with values that bfloat16 holds exactly."
     raise ArgumentError(

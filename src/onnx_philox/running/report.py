@@ -148,7 +148,7 @@ class Report:
             if self.state is None:
                 return ""
             return (
-                "Compare runtimes with --drawn: the outputs are each runtime's own arithmetic, what "
+                "Compare runtimes with --drawn: an output is its runtime's own arithmetic, what "
                 "is drawn is equal."
             )
         if not self.loaded.drawn:

@@ -1,0 +1,416 @@
+"""`onnx-philox inspect`, on the real runtimes."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+import pytest
+from onnx import helper, parser
+from typer.testing import CliRunner
+
+import onnx_philox
+from onnx_philox import _cli
+from onnx_philox.inspection import probes, search, trials
+from onnx_philox.inspection.trials import Behaviour
+
+pytestmark = pytest.mark.slow
+
+MODELS = Path(__file__).with_name("models")
+
+# One of each, in the main graph, an If, and a function that is called twice.
+ALL = """<ir_version: 8, opset_import: ["": 17, "local": 1]>
+g (float[N, 8] x, bool c) => (float[N, 8] y, float[3] u, int32[N, 4] m, float[N, 8] w)
+<float ratio = {0.25}, bool training = {1}>
+{
+  [uniform] u = RandomUniform <shape = [3], seed = 7.0> ()
+  [dropout] d, mask = Dropout (x, ratio, training)
+  [bernoulli] b = Bernoulli (x)
+  [multinomial] m = Multinomial <sample_size = 4> (x)
+  y = local.noisy (d)
+  y2 = local.noisy (b)
+  [choice] w = If (c) <
+    then_branch = t () => (float[N, 8] t1) { [inner] t1 = RandomNormalLike (x) },
+    else_branch = e () => (float[N, 8] e1) { e1 = Identity (y2) }
+  >
+}
+<domain: "local", opset_import: ["": 17]>
+noisy (a) => (o) {
+  n = RandomUniformLike <low = 1.0, high = 2.0> (a)
+  o = Add (a, n)
+}"""
+
+
+def invoke(*arguments: object):
+    return CliRunner().invoke(_cli.app, ["inspect", *map(str, arguments)])
+
+
+def document(path: object) -> dict:
+    result = invoke(path, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def node_model(op_type: str, opset: int, inputs=(), **attributes) -> onnx.ModelProto:
+    """A model of one node; `inputs` are f32 tensors, or constants."""
+    names = [f"x{i}" for i in range(len(inputs))]
+    infos, constants = [], []
+    for name, given in zip(names, inputs, strict=True):
+        if isinstance(given, list):
+            infos.append(helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, given))
+        else:
+            constants.append(onnx.numpy_helper.from_array(given, name))
+    node = helper.make_node(op_type, names, ["y"], "node", **attributes)
+    output = onnx.ValueInfoProto(name="y")
+    graph = helper.make_graph([node], "g", infos, [output], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+def probe(model: onnx.ModelProto) -> probes.Probe:
+    ir_model = ir.from_proto(model)
+    found = search.search(ir_model)
+    (site,) = found.sites
+    return probes.build(site.node, ir_model, found.type_of)
+
+
+TRAINING = (["n"], np.float32(0.1), np.array(True))
+RANDOM = {
+    "RandomUniform": ((), {"shape": [2, 3]}),
+    "RandomNormal": ((), {"shape": [2, 3]}),
+    "RandomUniformLike": ((["n"],), {}),
+    "RandomNormalLike": ((["n"],), {}),
+    "Bernoulli": ((["n"],), {}),
+    "Multinomial": ((["n", 5],), {}),
+    "Dropout": (TRAINING, {}),
+}
+
+
+@pytest.fixture(scope="module")
+def tried():
+    """What both runtimes do with every operator, by operator, opset, whether seeded, runtime."""
+    keys, built = [], []
+    for op_type, (inputs, attributes) in RANDOM.items():
+        for opset in (17, 22):
+            for is_seeded in (False, True):
+                seed = {"seed": 7 if op_type == "Dropout" else 7.0} if is_seeded else {}
+                built.append(probe(node_model(op_type, opset, inputs, **attributes, **seed)))
+                keys.append((op_type, opset, is_seeded))
+    runtimes = trials.run(built, lambda *_: None)
+    assert [runtime.name for runtime in runtimes] == ["onnxruntime", "openvino"]
+    return {
+        (*key, runtime.name): runtime.trials[p.key]
+        for key, p in zip(keys, built, strict=True)
+        for runtime in runtimes
+    }
+
+
+@pytest.mark.parametrize("op_type", sorted(RANDOM.keys() - {"Dropout"}))
+def test_onnxruntime_has_no_kernel_at_opset_22(tried, op_type):
+    for is_seeded in (False, True):
+        trial = tried[op_type, 22, is_seeded, "onnxruntime"]
+        assert trial.behaviour is Behaviour.NOT_LOADED
+        assert trial.reason.startswith("Could not find an implementation for Random") or (
+            trial.reason == "Could not find an implementation for Multinomial(22)"
+        )
+
+
+@pytest.mark.parametrize("op_type", RANDOM)
+def test_onnxruntime_draws_others_each_run_and_keeps_to_a_seed(tried, op_type):
+    assert tried[op_type, 17, False, "onnxruntime"].behaviour is Behaviour.OTHER_IN_EACH_RUN
+    assert tried[op_type, 17, True, "onnxruntime"].behaviour is Behaviour.SAME_SEQUENCE
+
+
+def test_onnxruntime_has_one_hidden_seed_for_a_process(tried):
+    trial = tried["RandomNormal", 17, False, "onnxruntime"]
+    assert trial.reason == "and in each process: none can be had again"
+
+
+@pytest.mark.parametrize("opset", [17, 22])
+def test_openvino_refuses_dropout_in_training_in_its_own_words(tried, opset):
+    trial = tried["Dropout", opset, False, "openvino"]
+    assert trial.behaviour is Behaviour.NOT_LOADED
+    assert trial.reason == "Training mode is not supported for Dropout op"
+
+
+@pytest.mark.parametrize("opset", [17, 22])
+def test_openvino_draws_a_multinomial_once_in_a_session(tried, opset):
+    # Its seed is the time in seconds when the model is compiled.
+    trial = tried["Multinomial", opset, False, "openvino"]
+    assert trial.behaviour is Behaviour.OTHER_IN_EACH_SESSION
+    assert tried["Multinomial", opset, True, "openvino"].behaviour is Behaviour.SAME_IN_EACH_RUN
+
+
+@pytest.mark.parametrize("op_type", ["RandomUniform", "RandomNormal", "RandomNormalLike"])
+@pytest.mark.parametrize("opset", [17, 22])
+def test_openvino_draws_others_each_run_and_keeps_to_a_seed(tried, op_type, opset):
+    assert tried[op_type, opset, False, "openvino"].behaviour is Behaviour.OTHER_IN_EACH_RUN
+    assert tried[op_type, opset, True, "openvino"].behaviour is Behaviour.SAME_SEQUENCE
+
+
+def test_no_operator_draws_the_same_in_both(tried):
+    for op_type in RANDOM:
+        draws = [tried[op_type, 17, True, r].draw for r in ("onnxruntime", "openvino")]
+        assert draws[0] is not None
+        assert draws[0] != draws[1]
+
+
+@pytest.mark.parametrize(
+    ("same", "behaviour"),
+    [
+        ({}, Behaviour.OTHER_IN_EACH_RUN),
+        ({"sessions"}, Behaviour.OTHER_IN_EACH_RUN),
+        ({"runs"}, Behaviour.OTHER_IN_EACH_SESSION),
+        ({"sessions", "processes"}, Behaviour.SAME_SEQUENCE),
+        ({"runs", "sessions", "processes"}, Behaviour.SAME_IN_EACH_RUN),
+        ({"seed", "sessions", "processes"}, Behaviour.SAME_SEQUENCE),
+        ({"seed", "sessions"}, Behaviour.IGNORES_SEED),
+        ({"seed", "runs", "sessions", "processes", "seeds"}, Behaviour.IGNORES_SEED),
+    ],
+)
+def test_what_is_the_same_makes_the_behaviour(same, behaviour):
+    def answer(process: str) -> dict[str, str]:
+        process = "" if "processes" in same else process
+        names = {"second": "runs", "session": "sessions", "other_seed": "seeds"}
+        others = {key: process if name in same else process + key for key, name in names.items()}
+        return {"first": process, **others}
+
+    given = probes.Probe("", has_seed="seed" in same)
+    assert trials._trial(given, answer("a"), answer("b")).behaviour is behaviour
+
+
+def test_a_probe_keeps_operator_opset_attributes_and_types_but_not_the_size():
+    built = probe(
+        node_model("RandomNormal", 13, shape=[1, 4, 1000, 1000], dtype=10, mean=3.0, scale=0.5)
+    )
+    (model,) = (
+        onnx.load_model_from_string(base64.b64decode(text))
+        for text in json.loads(built.line)["models"]
+    )
+    assert model.opset_import[0].version == 13
+    (node,) = model.graph.node
+    attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    assert attributes == {"shape": [1, 1, 1, 64], "dtype": 10, "mean": 3.0, "scale": 0.5}
+
+
+def test_equal_nodes_are_tried_once():
+    first, second = (
+        probe(node_model("RandomNormal", 17, shape=shape)) for shape in ([5, 5], [9, 2])
+    )
+    assert first.key == second.key
+    assert first.key != probe(node_model("RandomNormal", 17, shape=[5])).key
+    assert first.key != probe(node_model("RandomNormal", 22, shape=[5, 5])).key
+    assert first.key != probe(node_model("RandomNormal", 17, shape=[5, 5], seed=1.0)).key
+
+
+WORKERS = {
+    "crashes": "import os, sys; sys.stdin.readline(); os.abort()",
+    "hangs": "import sys, time; sys.stdin.readline(); time.sleep(100)",
+    "cannot start": "raise SystemExit(3)",
+    # A fork that outlives its parent holds the pipes: OpenVINO's telemetry does that.
+    "crashes and leaves a fork": (
+        "import os, sys, time; sys.stdin.readline(); os.fork() or time.sleep(5); os.abort()"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("what", "behaviour"),
+    [
+        ("crashes", Behaviour.CRASHED),
+        ("hangs", Behaviour.HUNG),
+        ("cannot start", Behaviour.CRASHED),
+        pytest.param(
+            "crashes and leaves a fork",
+            Behaviour.CRASHED,
+            marks=pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork"),
+        ),
+    ],
+)
+def test_a_runtime_that_ends_its_process_ends_none_of_ours(tmp_path, monkeypatch, what, behaviour):
+    worker = tmp_path / "worker.py"
+    worker.write_text(WORKERS[what])
+    monkeypatch.setattr(trials, "_WORKER", worker)
+    monkeypatch.setattr(trials, "_START_SECONDS", 1 if what == "hangs" else 30)
+    monkeypatch.setattr(trials, "_APART_SECONDS", 0)
+    built = [probe(node_model("RandomNormal", 17, shape=[n] * n)) for n in (1, 2)]
+    for runtime in trials.run(built, lambda *_: None):
+        assert {trial.behaviour for trial in runtime.trials.values()} == {behaviour}
+
+
+def test_a_probe_after_one_that_crashed_is_tried(tmp_path, monkeypatch):
+    worker = tmp_path / "worker.py"
+    worker.write_text(
+        "import os, sys, json\n"
+        "for line in sys.stdin:\n"
+        "    if len(json.loads(line)['feeds']): os.abort()\n"
+        '    print(\'{"failed": "load", "reason": "here"}\', flush=True)\n'
+    )
+    monkeypatch.setattr(trials, "_WORKER", worker)
+    models = [node_model(t, 17, *RANDOM[t][:1], **RANDOM[t][1]) for t in list(RANDOM)[:4]]
+    built = [probe(model) for model in models]
+    (runtime, _) = trials.run(built, lambda *_: None)
+    behaviours = [runtime.trials[b.key].behaviour for b in built]
+    assert behaviours == [Behaviour.NOT_LOADED] * 2 + [Behaviour.CRASHED] * 2
+
+
+@pytest.fixture(scope="module")
+def all_of_them(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("models") / "all.onnx"
+    onnx.save(parser.parse_model(ALL), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def inspected(all_of_them) -> dict:
+    return document(all_of_them)
+
+
+def test_every_node_is_there_with_its_place(inspected):
+    places = [(n["name"], n["where"], n["function"]) for n in inspected["random_nodes"]]
+    assert places[:4] == [
+        ("uniform", "main graph", None),
+        ("dropout", "main graph", None),
+        ("bernoulli", "main graph", None),
+        ("multinomial", "main graph", None),
+    ]
+    assert [place[1:] for place in places[4:6]] == [("main graph", "local::noisy")] * 2
+    assert places[6] == ("inner", "main graph > If 'choice' then_branch", None)
+
+
+def test_the_streams_are_those_that_a_rewrite_gives(all_of_them, inspected, tmp_path):
+    report = onnx_philox.rewriting.rewrite_file(all_of_them, tmp_path / "new.onnx")
+    expected = [(n.op_type, n.replacement, n.stream) for n in report.replaced]
+    found = [(n["op_type"], n["replacement"], n["stream"]) for n in inspected["random_nodes"]]
+    assert found == expected
+    after = document(tmp_path / "new.onnx")
+    assert after["random_nodes"] == []
+    assert after["state"] == "the input random_state"
+    by_stream = sorted(after["rewritten_nodes"], key=lambda node: node["stream"])
+    assert [(n["operator"], n["stream"]) for n in by_stream] == [e[1:] for e in expected]
+
+
+def test_every_node_says_what_each_runtime_does(inspected):
+    assert set(inspected["runtimes"]) == {"onnxruntime", "openvino"}
+    for node in inspected["random_nodes"]:
+        assert set(node["today"]) == {"onnxruntime", "openvino"}
+        for today in node["today"].values():
+            assert today["does"] in {behaviour.value for behaviour in Behaviour}
+            assert today["reason"]
+
+
+def test_the_json_document_keeps_its_keys(inspected):
+    assert set(inspected) == {
+        *("model", "opset", "runtimes", "random_nodes", "obstacle", "state", "rewritten_nodes"),
+    }
+    assert set(inspected["random_nodes"][0]) == {
+        *("name", "op_type", "domain", "version", "path", "function", "outputs", "output_type"),
+        *("replacement", "stream", "problem", "where", "today"),
+    }
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_text_fits_and_nothing_is_cut(all_of_them, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = invoke(all_of_them).stdout.splitlines()
+    # The last is a command, to be copied whole.
+    assert max(map(len, lines[:-1])) <= width
+    assert not any("…" in line for line in lines)
+    assert lines[-1] == f"  onnx-philox rewrite {all_of_them} -o all.reproducible.onnx"
+    assert any("Could not" in line or "Training mode is" in line for line in lines)
+
+
+def test_a_model_without_random_nodes_says_so_in_one_line(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    path = tmp_path / "none.onnx"
+    onnx.save(node_model("Relu", 17, (["n"],)), path)
+    result = invoke(path)
+    said = f"{path}, opset 17: no random nodes, nothing to rewrite.\n"
+    assert (result.exit_code, result.stdout) == (0, said)
+    assert document(path)["runtimes"] == {}
+
+
+def test_a_dropout_that_does_not_train_is_no_random_node(tmp_path):
+    path = tmp_path / "none.onnx"
+    onnx.save(node_model("Dropout", 17, (["n"], np.float32(0.5))), path)
+    assert document(path)["random_nodes"] == []
+
+
+def test_a_rewritten_model_shows_its_streams_and_its_state(tmp_path):
+    for seed, state in ((None, "the input random_state"), (5, "a constant inside, of seed 5")):
+        path = tmp_path / "model.onnx"
+        onnx.save(onnx_philox.make_reproducible(MODELS / "mc_dropout.onnx", seed=seed), path)
+        said = invoke(path).stdout
+        assert "2 nodes of onnx-philox" in said
+        assert "RandomBernoulli" in said
+        assert f"Their state: {state}" in said
+
+
+def test_an_operator_that_cannot_be_rewritten_says_why(tmp_path):
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1]> '
+        "g (float[N, 8] x, float[8] b) => (float[N, 8] y, float[N, 8] z) "
+        "<float ratio = {0.25}, bool training = {1}> "
+        "{ y, m = com.microsoft.BiasDropout (x, b, , ratio, training) z = RandomNormalLike (x) }"
+    )
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    said = " ".join(invoke(path).stdout.split())
+    assert "becomes cannot be rewritten" in said
+    assert "leave the node as it is with --keep-unknown." in said
+    assert said.endswith("-o model.reproducible.onnx --keep-unknown")
+
+
+def test_the_weights_are_not_read(tmp_path):
+    model = node_model("RandomNormalLike", 17, (np.zeros((1000, 1000), np.float32),))
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path, save_as_external_data=True, location="weights")
+    (tmp_path / "weights").unlink()
+    (node,) = document(path)["random_nodes"]
+    assert node["today"]["openvino"]["does"] == "other numbers each run"
+
+
+def test_what_is_no_onnx_model_is_an_error(tmp_path):
+    (tmp_path / "text.onnx").write_text("no model")
+    (tmp_path / "empty.onnx").write_text("")
+    (tmp_path / "ir.xml").write_text("<net/>")
+    for name, said in (
+        ("text.onnx", "is not a serialised ONNX model"),
+        ("empty.onnx", "is empty; allowed: a serialised ONNX model."),
+        ("ir.xml", "is an OpenVINO IR; allowed: an ONNX file. Pass the ONNX model that"),
+        ("nowhere.onnx", "No such file"),
+    ):
+        result = invoke(tmp_path / name)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert said in result.stderr
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
+def test_a_runtime_that_is_not_installed_says_so(runtime):
+    script = f"import sys; sys.modules[{runtime!r}] = None; from onnx_philox._cli import app; app()"
+    command = [sys.executable, "-c", script, "inspect", str(MODELS / "vae_decoder.onnx"), "--json"]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (result.returncode, result.stderr) == (0, "")
+    (node,) = json.loads(result.stdout)["random_nodes"]
+    how = f"pip install 'onnx-philox[{runtime}]'"
+    assert node["today"].pop(runtime) == {"does": "not installed", "reason": how}
+    assert "not installed" not in node["today"].popitem()[1]["does"]
+
+
+def test_nothing_of_the_runtimes_logs_is_printed(all_of_them):
+    command = [sys.executable, "-c", "from onnx_philox._cli import app; app()", "inspect"]
+    result = subprocess.run([*command, all_of_them], capture_output=True, text=True, timeout=120)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith(str(all_of_them))
+
+
+def test_the_help_has_an_example_and_the_exit_codes():
+    said = " ".join(invoke("--help").stdout.split())
+    assert "Example: onnx-philox inspect model.onnx" in said
+    assert "Exit code: 0, also where there are none; 2, the file cannot be read." in said

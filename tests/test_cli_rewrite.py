@@ -1,0 +1,232 @@
+"""`onnx-philox rewrite`: what is written, what is said, and that the two agree."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import parser
+from typer.testing import CliRunner
+
+import onnx_philox
+from onnx_philox import _cli, graphs
+
+MODELS = Path(__file__).with_name("models")
+MODEL = str(MODELS / "vae_decoder.onnx")
+
+UNKNOWN = """<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1]>
+g (float[N, 8] x, float[8] b) => (float[N, 8] y, float[N, 8] z)
+<float ratio = {0.25}, bool training = {1}>
+{
+  y, m = com.microsoft.BiasDropout (x, b, , ratio, training)
+  z = RandomNormalLike (x)
+}"""
+
+
+def invoke(*arguments: object):
+    return CliRunner().invoke(_cli.app, list(map(str, arguments)))
+
+
+def rewrite(*arguments: object) -> str:
+    """What it says, its lines joined; the last, which is a command, on its own."""
+    result = invoke("rewrite", *arguments)
+    assert result.exit_code == 0, result.output
+    *most, last = result.stdout.splitlines()
+    return " ".join(" ".join(most).split()) + "\n" + last
+
+
+def refusal(*arguments: object) -> str:
+    result = invoke("rewrite", *arguments)
+    assert (result.exit_code, result.stdout) == (2, ""), result.output
+    return result.stderr
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def plain() -> str:
+    """A model without random nodes."""
+    text = '<ir_version: 8, opset_import: ["": 17]> g (float[4] x) => (float[4] y) {y = Relu(x)}'
+    onnx.save(parser.parse_model(text), "plain.onnx")
+    return "plain.onnx"
+
+
+@pytest.mark.parametrize("target", ["out.onnx", "out.xml", "a/new/folder/out.onnx"])
+def test_the_line_that_is_printed_runs_the_model(target):
+    said, command = rewrite(MODEL, "-o", target).splitlines()
+    assert said.startswith(f"{MODEL}: 1 random node rewritten, stream 0 1 RandomNormalLike-1 is")
+    program, *arguments = shlex.split(command)
+    assert (program, arguments[:2]) == ("onnx-philox", ["run", target])
+    names = [a.partition("=") for a in arguments if a.endswith(".npy")]
+    assert [name for name, _, _ in names] == ["mean", "log_variance"]
+    for _, _, file in names:
+        np.save(file, np.zeros((2, 4), np.float32))
+    result = invoke(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    assert len(json.loads(result.stdout)["runs"]) == 3
+
+
+def test_both_forms_draw_the_same():
+    drawn = set()
+    for target in ("out.onnx", "out.xml"):
+        rewrite(MODEL, "-o", target)
+        for runtime in ("openvino", "onnxruntime") if target == "out.onnx" else ("openvino",):
+            inputs = [w for n in ("mean", "log_variance") for w in ("--input", f"{n}=[[0,0,0,0]]")]
+            result = invoke(
+                "run", target, "--runtime", runtime, *inputs, "--drawn", "--hashes-only", "--json"
+            )
+            drawn.add(json.loads(result.stdout)["drawn_sha256"])
+    assert len(drawn) == 1
+
+
+def test_an_ir_keeps_its_weights_as_they_are_and_leaves_nothing_else(tmp_path):
+    rewrite(MODEL, "-o", tmp_path / "out.xml")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.bin", "out.xml"]
+    assert 'element_type="f16"' not in (tmp_path / "out.xml").read_text()
+
+
+def test_the_file_is_what_make_reproducible_makes():
+    rewrite(MODEL, "-o", "out.onnx")
+    assert onnx.load("out.onnx") == onnx_philox.make_reproducible(MODEL)
+
+
+def test_the_state_is_explained():
+    said = rewrite(MODEL, "-o", "out.onnx")
+    assert "The input random_state (uint32[6]: PhiloxState.for_run(seed, run)" in said
+    assert "the output next_random_state is the input of the next run." in said
+
+
+def test_a_seed_goes_inside_and_the_line_to_run_has_none():
+    said, command = rewrite(MODEL, "-o", "out.onnx", "--seed", 7).splitlines()
+    assert "The state is a constant inside, of seed 7: every run gives the same numbers." in said
+    assert "--seed" not in command
+    assert [i.name for i in onnx.load("out.onnx").graph.input] == ["mean", "log_variance"]
+
+
+@pytest.mark.parametrize("target", ["out.onnx", "out.xml"])
+def test_a_model_without_random_nodes_is_written_unchanged(plain, target):
+    said, command = rewrite(plain, "-o", target).splitlines()
+    assert said.startswith("plain.onnx: unchanged, it has no random nodes Written: out.")
+    assert command == f"  onnx-philox run {target} --input x=x.npy"
+    assert Path(target).stat().st_size > 0
+    if target == "out.onnx":
+        assert onnx.load(target) == onnx.load(plain)
+
+
+def test_a_model_that_was_rewritten_is_written_unchanged():
+    rewrite(MODEL, "-o", "once.onnx")
+    said = rewrite("once.onnx", "-o", "twice.onnx")
+    assert said.startswith("once.onnx: unchanged, 1 random node rewritten already")
+    assert onnx.load("twice.onnx") == onnx.load("once.onnx")
+
+
+def test_an_unknown_random_operator_is_an_error_and_nothing_is_written(tmp_path):
+    onnx.save(parser.parse_model(UNKNOWN), "model.onnx")
+    for target in ("out.onnx", "out.xml"):
+        said = refusal("model.onnx", "-o", target)
+        assert said.startswith("onnx-philox rewrite: com.microsoft BiasDropout of 'y' (opset 1,")
+        assert said.endswith("or leave the node as it is with --keep-unknown.\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
+
+
+def test_keep_unknown_leaves_it_with_a_warning():
+    onnx.save(parser.parse_model(UNKNOWN), "model.onnx")
+    said = rewrite("model.onnx", "-o", "out.onnx", "--keep-unknown")
+    assert "model.onnx: 1 random node rewritten, stream 0 " in said
+    assert "Warning: left as it is: com.microsoft BiasDropout of 'y'" in said
+    operators = {node.op_type for node in onnx.load("out.onnx").graph.node}
+    assert {"BiasDropout", "RandomNormal"} <= operators
+
+
+def test_what_openvino_does_not_convert_is_an_error_in_its_words(tmp_path):
+    onnx.save(parser.parse_model(UNKNOWN), "model.onnx")
+    said = refusal("model.onnx", "-o", "out.xml", "--keep-unknown")
+    assert "No conversion rule found for operations: com.microsoft.BiasDropout." in said
+    assert "An ONNX file (a name that ends in .onnx) can be written all the same." in said
+    assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
+
+
+def test_the_input_is_never_overwritten(plain):
+    before = Path(plain).read_bytes()
+    for target in (plain, f"./{plain}", Path(plain).absolute()):
+        assert "the output is the model itself; allowed: another file." in refusal(
+            plain, "-o", target
+        )
+    Path("link.onnx").symlink_to(plain)
+    assert "the model itself" in refusal(plain, "-o", "link.onnx")
+    assert Path(plain).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "said"),
+    [
+        ("nowhere.onnx", "out.onnx", "the model is nowhere.onnx; allowed: a file that exists."),
+        ("ir.xml", "out.onnx", "the model is ir.xml, an OpenVINO IR; allowed: an ONNX file."),
+        ("plain.onnx", "out.tflite", "allowed: a name that ends in .onnx, or in .xml for an"),
+        ("plain.onnx", "out", "allowed: a name that ends in .onnx"),
+        ("plain.onnx", "folder.onnx", "folder.onnx, a folder; allowed: a file. Name a file in it."),
+        ("text.onnx", "out.onnx", "'text.onnx' is not a serialised ONNX model"),
+        ("text.onnx", "out.xml", "'text.onnx' is not a serialised ONNX model"),
+    ],
+)
+@pytest.mark.usefixtures("plain")
+def test_wrong_names_and_files_are_errors(source, target, said):
+    Path("ir.xml").write_text("<net/>")
+    Path("text.onnx").write_text("no model")
+    Path("folder.onnx").mkdir()
+    assert said in refusal(source, "-o", target)
+    assert not Path("out.onnx").exists()
+
+
+def test_a_seed_out_of_range_is_an_error():
+    assert refusal(MODEL, "-o", "out.onnx", "--seed", 2**63).startswith(
+        "onnx-philox rewrite: seed is 9223372036854775808; allowed: "
+    )
+
+
+def test_many_nodes_are_counted_by_operator():
+    said = rewrite(MODELS / "mc_dropout.onnx", "-o", "out.onnx")
+    assert "2 random nodes rewritten, streams 0 to 1 2 Dropout-13 is now RandomBernoulli " in said
+
+
+def test_the_json_document_keeps_its_keys():
+    result = invoke("rewrite", MODEL, "-o", "out.onnx", "--json")
+    said = json.loads(result.stdout)
+    assert set(said) == {
+        *("source", "target", "is_changed", "seed", "replaced", "kept", "recorded", "warnings"),
+        "run",
+    }
+    assert [node["stream"] for node in said["replaced"]] == [0]
+
+
+def test_a_model_of_a_builder_is_no_rewritten_one():
+    onnx.save(graphs.random_uniform([3], 0, 1, "f32", stateful=True), "built.onnx")
+    said, command = rewrite("built.onnx", "-o", "out.onnx").splitlines()
+    assert said.startswith("built.onnx: unchanged, it has no random nodes")
+    assert command == "  onnx-philox run out.onnx --input state=state.npy"
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_text_fits(monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    *most, _ = invoke("rewrite", MODEL, "-o", "out.onnx").stdout.splitlines()
+    assert max(map(len, most)) <= width
+
+
+def test_the_help_has_an_example_and_the_exit_codes():
+    said = " ".join(invoke("rewrite", "--help").stdout.split())
+    assert "Example: onnx-philox rewrite model.onnx -o out.onnx" in said
+    assert "Exit code: 0, the file is written; 2, it is not, for the reason that is said." in said
+
+
+def test_the_help_of_all_says_the_three_steps_in_their_order():
+    said = " ".join(invoke("--help").stdout.split())
+    steps = [said.index(f"onnx-philox {step}") for step in ("inspect", "rewrite", "run")]
+    assert steps == sorted(steps)

@@ -1,0 +1,432 @@
+"""`onnx-philox run`, on the real runtimes."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+from onnx import parser
+from typer.testing import CliRunner
+
+import onnx_philox
+from onnx_philox import PhiloxState, _cli, graphs, reference, rewriting
+from onnx_philox.running import results
+
+RUNTIMES = [
+    ("onnxruntime", "native"),
+    ("onnxruntime", "python"),
+    ("openvino", "native"),
+    ("openvino", "python"),
+    ("reference", "onnx"),
+]
+SEED = 2**40 + 42
+
+NOISY = """<ir_version: 8, opset_import: ["": 17]>
+noisy (float[batch, 3] x) => (float[batch, 3] y) {
+  noise = RandomNormalLike(x)
+  y = Add(x, noise)
+}"""
+INPUT = "x=[[1,2,3],[4,5,6]]"
+
+
+def invoke(*arguments: object):
+    return CliRunner().invoke(_cli.app, ["run", *map(str, arguments)])
+
+
+def document(*arguments: object) -> dict:
+    result = invoke(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def text(*arguments: object) -> str:
+    """What it says, its lines joined."""
+    result = invoke(*arguments)
+    assert result.exit_code == 0, result.output
+    return " ".join(result.stdout.split())
+
+
+def refusal(*arguments: object, code: int = 2) -> str:
+    result = invoke(*arguments)
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    return result.stderr
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def noisy() -> str:
+    """A rewritten model: `x` and the noise that is added to it."""
+    onnx.save(parser.parse_model(NOISY), "model.onnx")
+    rewriting.rewrite_file("model.onnx", "noisy.onnx")
+    return "noisy.onnx"
+
+
+def load(path: str) -> dict[str, np.ndarray]:
+    with np.load(path) as arrays:
+        return dict(arrays)
+
+
+def save(model: onnx.ModelProto, name: str = "model.onnx") -> str:
+    onnx.save(model, name)
+    return name
+
+
+def noise(run: int, shape=(2, 3)) -> np.ndarray:
+    """What stream 0 draws in a run."""
+    state = PhiloxState.for_run(SEED, run).to_array()
+    return reference.random_normal(shape, 0, 1, "f32", op_seed=0, state=state)[0]
+
+
+@pytest.mark.parametrize(("runtime", "backend"), RUNTIMES)
+def test_each_run_draws_from_its_own_state(noisy, runtime, backend):
+    arguments = ("--runtime", runtime, "--backend", backend, "--seed", SEED, "--input", INPUT)
+    ran = document(noisy, *arguments, "--runs", 3, "--drawn")
+    assert (ran["runtime"], ran["backend"], ran["seed"]) == (runtime, backend, SEED)
+    for number, run in enumerate(ran["runs"]):
+        assert run["state"] == PhiloxState.for_run(SEED, number).to_array().tolist()
+        saved = load(run["file"])
+        np.testing.assert_array_equal(saved["noise"], noise(number))
+        np.testing.assert_array_equal(
+            saved["next_random_state"], PhiloxState.for_run(SEED, number + 1).to_array()
+        )
+
+
+def test_what_is_drawn_has_one_hash_in_every_runtime_and_precision(noisy):
+    common = ("--seed", SEED, "--input", INPUT, "--runs", 2, "--drawn", "--hashes-only")
+    runtimes = [("--runtime", r, "--backend", b) for r, b in RUNTIMES]
+    hints = [("--runtime", "openvino", "--precision", p) for p in ("f32", "bf16", "f16")]
+    drawn = {document(noisy, *common, *how)["drawn_sha256"] for how in (*runtimes, *hints)}
+    assert len(drawn) == 1
+    assert document(noisy, *common, "--seed", 1)["drawn_sha256"] not in drawn
+
+
+def test_the_hash_of_an_output_is_of_its_type_its_shape_and_its_bytes(noisy):
+    ran = document(noisy, "--input", INPUT, "--seed", SEED, "--drawn")
+    by_name = {output["name"]: output for output in ran["runs"][0]["outputs"]}
+    expected = results.hashes({"noise": noise(0)}, ())[0].sha256
+    assert by_name["noise"]["sha256"] == expected
+    assert by_name["noise"] == {
+        "name": "noise", "type": "float32", "shape": [2, 3], "sha256": expected, "is_drawn": True,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        np.zeros((3, 2), np.float32),
+        np.zeros((2, 3), np.int32),
+        np.full((2, 3), -0.0, np.float32),
+        np.zeros((2, 3, 1), np.float32),
+    ],
+)
+def test_another_type_shape_or_sign_has_another_hash(other):
+    of, of_other = (
+        results.hashes({"y": array}, ())[0].sha256
+        for array in (np.zeros((2, 3), np.float32), other)
+    )
+    assert of != of_other
+
+
+def test_any_run_can_be_had_again_by_its_number(noisy):
+    runs = document(noisy, "--seed", SEED, "--input", INPUT, "--runs", 3)["runs"]
+    (again,) = document(noisy, "--seed", SEED, "--input", INPUT, "--first-run", 2)["runs"]
+    assert again == runs[2]
+    assert len({run["sha256"] for run in runs}) == 3
+
+
+def test_the_same_outputs_are_the_same_file_byte_by_byte(noisy):
+    first = Path(document(noisy, "--input", INPUT)["runs"][0]["file"]).read_bytes()
+    assert Path(document(noisy, "--input", INPUT)["runs"][0]["file"]).read_bytes() == first
+
+
+def test_an_ir_draws_what_its_onnx_model_draws(noisy):
+    rewritten = CliRunner().invoke(_cli.app, ["rewrite", "model.onnx", "-o", "noisy.xml"])
+    assert rewritten.exit_code == 0, rewritten.output
+    common = ("--seed", SEED, "--input", INPUT, "--drawn", "--hashes-only")
+    of_ir, of_onnx = document("noisy.xml", *common), document(noisy, *common)
+    assert of_ir["runtime"] == "openvino"
+    assert of_ir["drawn_sha256"] == of_onnx["drawn_sha256"]
+    assert [o["name"] for o in of_ir["runs"][0]["outputs"]] == ["y", "next_random_state", "noise"]
+
+
+def test_weights_beside_the_model_are_found_with_drawn_too(tmp_path):
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    model = parser.parse_model(NOISY.replace("Add(x, noise)", "Add(weights, noise)"))
+    weights = np.arange(3, dtype=np.float32)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(weights, "weights"))
+    path = folder / "weights.onnx"
+    onnx.save(
+        onnx_philox.make_reproducible(model), path, save_as_external_data=True, size_threshold=0
+    )
+    for runtime in ("onnxruntime", "openvino", "reference"):
+        ran = document(path, "--runtime", runtime, "--input", INPUT, "--seed", SEED, "--drawn")
+        saved = load(ran["runs"][0]["file"])
+        np.testing.assert_array_equal(saved["noise"], noise(0))
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino", "reference"])
+def test_the_state_of_a_builders_model_is_carried_on(runtime):
+    path = save(graphs.random_uniform([5], 0, 1, "bf16", stateful=True))
+    ran = document(path, "--runtime", runtime, "--runs", 2, "--seed", 7)
+    state = PhiloxState.from_seed(7).to_array()
+    for run in ran["runs"]:
+        expected, state = reference.random_uniform([5], 0, 1, "bf16", state=state)
+        assert run["outputs"][0]["type"] == "bfloat16"
+        saved = load(run["file"])["values"]
+        assert saved.dtype == np.float32
+        np.testing.assert_array_equal(saved, expected.astype(np.float32))
+        assert run["outputs"][0]["sha256"] == results.hashes({"values": expected}, ())[0].sha256
+
+
+def test_a_bfloat16_output_is_said_to_be_saved_as_float32():
+    path = save(graphs.random_uniform([5], 0, 1, "bf16", stateful=True))
+    assert "values: saved as float32, exactly, as .npz has no bfloat16." in text(path)
+
+
+def test_a_state_that_counts_no_runs_refuses_a_first_run():
+    path = save(graphs.random_uniform([5], 0, 1, "f32", stateful=True))
+    said = refusal(path, "--first-run", 3)
+    assert "--first-run is 3; allowed: 0 for a model without the input random_state" in said
+    assert "pass it as --input state=FILE.npy" in said
+
+
+def test_a_state_of_higher_rank_is_fed_in_its_shape():
+    model = graphs.random_uniform([5], 0, 1, "f32", stateful=True)
+    (state,) = (i for i in model.graph.input if i.name == "state")
+    del state.type.tensor_type.shape.dim[:]
+    for size in (1, 1, 6):
+        state.type.tensor_type.shape.dim.add().dim_value = size
+    del model.graph.output[1], model.graph.node[0].output[1]
+    ran = document(save(model), "--seed", 3)
+    expected, _ = reference.random_uniform(
+        [5], 0, 1, "f32", state=PhiloxState.from_seed(3).to_array()
+    )
+    np.testing.assert_array_equal(load(ran["runs"][0]["file"])["values"], expected)
+
+
+def test_a_given_state_goes_before_the_seed(noisy):
+    np.save("state.npy", PhiloxState.for_run(SEED, 9).to_array())
+    ran = document(noisy, "--input", INPUT, "--input", "random_state=state.npy", "--drawn")
+    np.testing.assert_array_equal(load(ran["runs"][0]["file"])["noise"], noise(9))
+
+
+def test_a_model_with_its_seed_inside_gives_the_same_in_each_run():
+    rewriting.rewrite_file(save(parser.parse_model(NOISY)), "fixed.onnx", seed=SEED)
+    ran = document("fixed.onnx", "--input", INPUT, "--runs", 2, "--drawn")
+    assert ran["seed"] is None
+    assert len({run["sha256"] for run in ran["runs"]}) == 1
+    np.testing.assert_array_equal(load(ran["runs"][0]["file"])["noise"], noise(0))
+    said = text("fixed.onnx", "--input", INPUT, "--runs", 2)
+    assert "so --seed says nothing to it: each run gave the same numbers." in said
+
+
+def test_a_model_that_is_not_rewritten_is_told_apart():
+    said = text(save(parser.parse_model(NOISY)), "--input", INPUT, "--runs", 2)
+    assert "and yet each run gave other numbers" in said
+    assert "onnx-philox inspect model.onnx shows where." in said
+
+
+def test_inputs_come_from_npy_npz_and_numbers(noisy):
+    x = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
+    np.save("x.npy", x)
+    np.savez("inputs.npz", x=x)
+    arguments = (INPUT, "x=x.npy", "inputs.npz")
+    assert len({document(noisy, "--input", a)["sha256"] for a in arguments}) == 1
+
+
+def test_bfloat16_inputs_come_as_float32_or_as_numpy_saves_them():
+    path = save(
+        parser.parse_model(
+            '<ir_version: 8, opset_import: ["": 17]> '
+            "g (bfloat16[n] x) => (bfloat16[n] y) { y = Identity(x) }"
+        )
+    )
+    x = np.array([0.5, -2, 3], ml_dtypes.bfloat16)
+    np.save("raw.npy", x)
+    np.save("f32.npy", x.astype(np.float32))
+    for name in ("raw.npy", "f32.npy"):
+        for runtime in ("onnxruntime", "openvino", "reference"):
+            ran = document(path, "--runtime", runtime, "--input", f"x={name}")
+            expected = results.hashes({"y": x}, ())[0].sha256
+            assert ran["runs"][0]["outputs"][0]["sha256"] == expected
+    np.save("f32.npy", np.array([0.1], np.float32))
+    said = refusal(path, "--input", "x=f32.npy")
+    assert "Save it as float32 with values that bfloat16 holds exactly." in said
+
+
+def test_missing_inputs_are_listed_with_types_and_shapes(noisy):
+    said = refusal(noisy)
+    assert "no array is given for x. The model takes:" in said
+    assert re.search(r"^  x +float32 +\[batch, 3\]$", said, re.M)
+    assert re.search(r"^  random_state +uint32 +\[6\] +made of --seed$", said, re.M)
+    assert "Pass --input x=FILE.npy, or all in one file: --input FILE.npz" in said
+
+
+@pytest.mark.parametrize(
+    ("argument", "said"),
+    [
+        ("x=wrong_type.npy", "input x is float64 of shape [2, 3]; allowed: float32 of shape "
+                             "[batch, 3]. Save it as array.astype('float32')."),
+        ("x=wrong_shape.npy", "input x is float32 of shape [2, 4]; allowed: float32 of shape "
+                              "[batch, 3]. Pass it in that shape."),
+        ("x=wrong_rank.npy", "input x is float32 of shape [3]; allowed: float32 of shape"),
+        ("x=nowhere.npy", "nowhere.npy does not exist. Check the path."),
+        ("x=text.npy", "text.npy cannot be read: "),
+        ("x=objects.npy", "objects.npy cannot be read: "),
+        ("x=one,two", "input x is 'one,two'; allowed: a file that ends in .npy, or numbers"),
+        ("x=[[1,2],[3]]", "input x is '[[1,2],[3]]'; allowed: "),
+        ("x=", "--input is 'x='; allowed: NAME=FILE.npy, NAME=NUMBERS"),
+        ("x", "--input is 'x'; allowed: NAME=FILE.npy"),
+        ("z=x.npy", "the model has no input 'z'. It takes:\n  x "),
+        ("others.npz", "the model has no input 'z'."),
+    ],
+)  # fmt: skip
+def test_a_wrong_input_says_what_is_allowed(noisy, argument, said):
+    np.save("wrong_type.npy", np.zeros((2, 3)))
+    np.save("wrong_shape.npy", np.zeros((2, 4), np.float32))
+    np.save("wrong_rank.npy", np.zeros(3, np.float32))
+    np.save("objects.npy", np.array([None]), allow_pickle=True)
+    np.savez("others.npz", z=np.zeros(3))
+    Path("text.npy").write_text("no array")
+    assert said in refusal(noisy, "--input", argument)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--runtime", "tensorrt"], "allowed: onnxruntime, openvino, reference."),
+        (["--backend", "fortran"], "allowed for onnxruntime: auto, native, python."),
+        (["--runtime", "reference", "--backend", "native"], "allowed for reference: auto, onnx."),
+        (["--precision", "f32"], "--precision is given; allowed: with --runtime openvino."),
+        (["--runtime", "openvino", "--precision", "i4"], "allowed: f32, bf16, f16."),
+        (["--seed", "-1"], "seed is -1; allowed: "),
+        (["--seed", str(2**64)], "allowed: an integer from 0 to "),
+        (["--first-run", str(2**32)], "allowed: an integer from 0 to 2^32-1."),
+    ],
+)
+def test_a_wrong_option_says_what_is_allowed(noisy, arguments, said):
+    assert said in refusal(noisy, "--input", INPUT, *arguments)
+
+
+def test_a_file_that_does_not_exist_is_an_error():
+    assert "nowhere.onnx; allowed: a file that exists." in refusal("nowhere.onnx")
+
+
+def test_an_ir_is_for_openvino_alone():
+    Path("a.xml").write_text("")
+    assert "a.xml is an OpenVINO IR; allowed for onnxruntime: an ONNX file." in refusal(
+        "a.xml", "--runtime", "onnxruntime"
+    )
+
+
+def test_a_model_that_a_runtime_does_not_load_ends_with_1_and_its_words():
+    path = save(parser.parse_model(NOISY.replace("17", "22")))
+    said = refusal(path, "--runtime", "onnxruntime", "--input", INPUT, code=1)
+    assert said == (
+        "onnx-philox run: onnxruntime does not load model.onnx: Could not find an implementation "
+        "for RandomNormalLike(22)\n"
+    )
+
+
+@pytest.mark.parametrize(("runtime", "backend"), RUNTIMES)
+def test_a_run_that_fails_ends_with_1_and_the_operators_words(runtime, backend):
+    path = save(graphs.random_uniform(None, 0, 1, "f32", stateful=True, rank=2))
+    how = ("--runtime", runtime, "--backend", backend)
+    said = refusal(path, *how, "--input", "shape=[2,-3]", code=1)
+    assert said.startswith(f"onnx-philox run: {runtime} does not run the model: RandomUniform: ")
+    assert said.count("\n") == 1
+
+
+def test_outputs_go_where_they_are_told(noisy, tmp_path):
+    def files(*arguments):
+        return [run["file"] for run in document(noisy, "--input", INPUT, *arguments)["runs"]]
+
+    assert files("--runs", 2) == ["noisy.run0.npz", "noisy.run1.npz"]
+    assert files("-o", "new/folder/") == [str(Path("new/folder/noisy.run0.npz"))]
+    assert files("-o", "new/folder") == [str(Path("new/folder/noisy.run0.npz"))]
+    assert files("-o", "new/prefix") == [str(Path("new/prefix.run0.npz"))]
+    assert files("--hashes-only", "-o", "not/written") == [None]
+    assert not (tmp_path / "not").exists()
+
+
+def test_an_output_may_have_any_name():
+    path = save(
+        parser.parse_model(
+            '<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => '
+            '(float[2] file, float[2] "/a/b") { file = Relu(x) "/a/b" = Neg(x) }'
+        )
+    )
+    ran = document(path, "--input", "x=[1,-2]")
+    saved = load(ran["runs"][0]["file"])
+    assert {name: saved[name].tolist() for name in saved} == {"file": [1, 0], "/a/b": [-1, 2]}
+
+
+def test_many_runs_are_a_line_each(noisy):
+    result = invoke(noisy, "--input", INPUT, "--runs", 40, "--hashes-only")
+    lines = re.findall(r"^ +(\d+) +all outputs +[0-9a-f]{12} *$", result.stdout, re.M)
+    assert [int(number) for number in lines] == list(range(40))
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_table_fits_and_nothing_is_cut(noisy, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    for arguments in ([], ["--drawn", "--runtime", "openvino"]):
+        result = invoke(noisy, "--input", INPUT, "--runs", 2, *arguments)
+        assert max(map(len, result.stdout.splitlines())) <= width
+        assert "…" not in result.stdout
+
+
+def test_the_text_says_what_the_numbers_mean(noisy):
+    said = text(noisy, "--input", INPUT, "--runs", 2, "--seed", 5)
+    assert said.startswith("noisy.onnx in onnxruntime ")
+    assert "; seed 5 run output type shape sha256" in said
+    assert "Saved: noisy.run0.npz, noisy.run1.npz." in said
+    assert "Each run gave other numbers, from the state that the run before it left." in said
+    assert "Go on with --first-run 2; have any run again with --first-run N." in said
+
+
+def without(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command in a process that cannot import a module."""
+    script = f"import sys; sys.modules[{module!r}] = None; from onnx_philox._cli import app; app()"
+    command = [sys.executable, "-c", script, "run", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def test_the_next_runtime_serves_where_the_first_is_not_installed(noisy):
+    result = without("onnxruntime", noisy, "--input", INPUT, "--json")
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["runtime"] == "openvino"
+
+
+def test_a_runtime_that_was_asked_for_and_is_not_installed_is_an_error(noisy):
+    result = without("onnxruntime", noisy, "--input", INPUT, "--runtime", "onnxruntime")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "pip install 'onnx-philox[onnxruntime]'" in result.stderr
+
+
+def test_the_json_document_keeps_its_keys(noisy):
+    ran = document(noisy, "--input", INPUT)
+    assert set(ran) == {
+        *("model", "runtime", "version", "backend", "how", "seed", "runs", "sha256"),
+        "drawn_sha256",
+    }
+    assert set(ran["runs"][0]) == {"run", "state", "file", "outputs", "sha256"}
+
+
+def test_the_help_has_an_example_and_the_exit_codes():
+    said = " ".join(invoke("--help").stdout.split())
+    assert "Example: onnx-philox run out.onnx --seed 42 --runs 3" in said
+    assert "Exit code: 0, all ran; 1, the runtime refused or failed; 2, an argument" in said

@@ -1,0 +1,76 @@
+"""The sentence of a runtime's error, out of errors that the runtimes raised."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import openvino as ov
+import pytest
+from onnx import parser
+
+import onnx_philox
+from onnx_philox import graphs
+from onnx_philox._runtime_errors import sentence
+
+
+def openvino_says(model: onnx.ModelProto, backend: str = "native") -> str:
+    core = onnx_philox.openvino.register(ov.Core(), backend=backend)
+    with pytest.raises(RuntimeError) as raised:
+        core.read_model(model.SerializeToString())
+    return sentence(str(raised.value))
+
+
+def test_openvino_says_why_a_node_is_not_converted():
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> g (float[4] x) => (float[4] y) '
+        "<float ratio = {0.5}, bool training = {1}> { y = Dropout(x, ratio, training) }"
+    )
+    assert openvino_says(model) == "Training mode is not supported for Dropout op"
+
+
+def test_openvino_says_which_operator_it_does_not_know():
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17, "other": 1]> g (float[4] x) => (float[4] y) '
+        "{ y = other.Unknown(x) }"
+    )
+    said = openvino_says(model)
+    assert said == "No conversion rule found for operations: other.Unknown"
+
+
+@pytest.mark.parametrize("backend", ["native", "python"])
+def test_an_operator_of_ours_speaks_for_itself_when_it_is_loaded(backend):
+    model = graphs.random_uniform([2], None, 1, "f64", stateful=True)
+    said = openvino_says(model, backend)
+    assert said.startswith("RandomUniform: input 'minval' is not constant, of type f64; allowed: ")
+    assert said.endswith("or draw in [0, 1) and scale in the graph.")
+
+
+@pytest.mark.parametrize("backend", ["native", "python"])
+def test_an_operator_of_ours_speaks_for_itself_when_it_is_run(backend):
+    core = onnx_philox.openvino.register(ov.Core(), backend=backend)
+    model = graphs.random_uniform(None, 0, 1, "f32", stateful=True, rank=1)
+    compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")
+    with pytest.raises(RuntimeError) as raised:
+        compiled({"shape": np.array([-3]), "state": np.zeros(6, np.uint32)})
+    assert sentence(str(raised.value)) == (
+        "RandomUniform: input 'shape' is [-3]; allowed: dimensions of 0 or more. Give the size "
+        "itself."
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[ONNXRuntimeError] : 1 : FAIL : Load model from a failed:Fatal error", None),
+        ("", ""),
+        ("plain", "plain"),
+        ("Exception from a.cpp:1:\n", "Exception from a.cpp:1:"),
+        (
+            "[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Non-zero status code returned while "
+            "running X node. Name:'x' Status Message: X: shape is 1",
+            "X: shape is 1",
+        ),
+    ],
+)
+def test_what_is_not_wrapped_stays(text, said):
+    assert sentence(text) == ("Load model from a failed:Fatal error" if said is None else said)
