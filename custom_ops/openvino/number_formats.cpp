@@ -3,6 +3,7 @@
 
 #include <cctype>
 #include <cstdlib>
+#include <cstring>
 
 namespace onnx_philox {
 
@@ -37,6 +38,12 @@ bool FloatFromText(const std::string& text, FloatFormat format, std::uint64_t* b
   const char* p = text.c_str();
   const std::uint64_t sign = *p == '-' ? 1 : 0;
   if (*p == '-' || *p == '+') ++p;
+  const std::uint64_t infinity = static_cast<std::uint64_t>(LargestExponentField(format)) << format.mantissa_bits;
+  const std::uint64_t sign_bit = sign << (format.exponent_bits + format.mantissa_bits);
+  if (std::strcmp(p, "inf") == 0) {
+    *bits = infinity | sign_bit;
+    return true;
+  }
   if (p[0] != '0' || (p[1] != 'x' && p[1] != 'X')) return false;
   p += 2;
   std::uint64_t mantissa = 0;
@@ -66,7 +73,6 @@ bool FloatFromText(const std::string& text, FloatFormat format, std::uint64_t* b
   }
   if (*p != '\0') return false;
   const std::uint64_t magnitude = RoundTo(format, mantissa, exponent);
-  const std::uint64_t infinity = static_cast<std::uint64_t>(LargestExponentField(format)) << format.mantissa_bits;
   if (magnitude >= infinity) return false;
   // Exact, or it is no number of this type.
   const std::uint64_t hidden = std::uint64_t{1} << format.mantissa_bits;
@@ -78,7 +84,7 @@ bool FloatFromText(const std::string& text, FloatFormat format, std::uint64_t* b
                      (shift >= 0 ? shift < 64 && mantissa >> shift == back && back << shift == mantissa
                                  : shift > -64 && back >> -shift == mantissa && mantissa << -shift == back);
   if (!exact) return false;
-  *bits = magnitude | sign << (format.exponent_bits + format.mantissa_bits);
+  *bits = magnitude | sign_bit;
   return true;
 }
 

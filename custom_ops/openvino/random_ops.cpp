@@ -248,7 +248,10 @@ void RandomOp::ReadTexts(CapturedInputs* all) const {
                           (is_array || read.elements() == (is_state ? std::uint64_t{kStateWords} : 1));
     if (!is_right) {
       const std::string count = is_state ? "six words of " : is_array ? "numbers of " : "one number of ";
-      Refuse(op_, std::string("attribute 'const_") + op_.input[i].name + "'", ShowText(captured.text),
+      constexpr std::size_t kShown = 200;  // of thousands of numbers
+      const std::string more = captured.text.size() > kShown ? "..." : "";
+      Refuse(op_, std::string("attribute 'const_") + op_.input[i].name + "'",
+             ShowText(captured.text.substr(0, kShown) + more),
              count + types.Names(), "Save the model again.");
     }
     captured = read;

@@ -1,0 +1,729 @@
+"""The distributions in OpenVINO on the CPU: the same bits as NumPy, whatever the plugin does."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import openvino as ov
+import pytest
+from cases import EDGE_COUNTERS, SEED, assert_same_bits
+from onnx import ModelProto, parser
+from openvino import opset8
+from runtimes import OpenVino, array_of, tensor_of
+
+import onnx_philox
+from onnx_philox import PhiloxState, graphs, reference
+from onnx_philox._element_types import BY_NAME
+from onnx_philox.openvino import _constants, random_bernoulli, random_categorical, random_normal
+
+STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
+PRECISIONS = [None, "f32", "bf16", "f16"]
+F32, F64 = np.float32, np.float64
+
+MOMENTS: dict[str, list[tuple[float, float]]] = {
+    "f16": [(0, 1), (0.1, 1.7), (-3, -2), (5, 0), (1e-7, 1e-7), (0, 6e4)],
+    "bf16": [(0, 1), (0.1, 1.7), (1e-39, 1e-39), (0, 3e38)],
+    "f32": [(0, 1), (0.1, 1.7), (-3, -2), (5, 0), (1e-40, 1e-45), (0, 3e38)],
+    "f64": [(0, 1), (0.1, 1.7), (1e-310, 5e-324), (0, 1e308)],
+}
+TYPE_MOMENTS = [(name, *moments) for name, pairs in MOMENTS.items() for moments in pairs]
+
+SHAPE = [5, 7]
+PROBABILITIES: dict[str, Any] = {
+    "0": 0.0,
+    "0.3": 0.3,
+    "1": 1.0,
+    "f64": F64(0.1),
+    "of one element": np.array([0.7], F32),
+    "subnormal": np.array(1e-45, F32),
+    "-0": np.array(-0.0, F32),
+    "each": np.linspace(0, 1, 35, dtype=F32).reshape(SHAPE),
+    "each, f64": np.linspace(0, 1, 35).reshape(SHAPE),
+}
+
+
+def logits_of(type_: str, batch: int = 3, classes: int = 11) -> np.ndarray:
+    random = np.random.default_rng(5)
+    logits = random.normal(0, 3, (batch, classes)).astype(BY_NAME[type_].dtype)
+    logits[random.random(logits.shape) < 0.2] = -np.inf
+    if classes:
+        logits[:, -1] = 0
+    return logits
+
+
+LOGITS = [(t, o) for t in ("f16", "f32", "f64") for o in ("i32", "i64")]
+
+
+def check(outputs: list[np.ndarray], expected: tuple[np.ndarray, np.ndarray]) -> None:
+    """Compares the values, and the next state where the model has it."""
+    for actual, wanted in zip(outputs, expected, strict=False):
+        assert_same_bits(actual, wanted)
+
+
+def stated(stateful: bool) -> dict[str, np.ndarray]:
+    return {"state": STATE} if stateful else {}
+
+
+# The bits.
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize(("output_type", "mean", "scale"), TYPE_MOMENTS)
+def test_normals_are_the_reference_s_at_every_precision(
+    openvino: OpenVino, output_type: str, mean: float, scale: float, precision: str | None
+) -> None:
+    for stateful, shape in itertools.product((False, True), ([5, 7], None)):
+        feeds = stated(stateful)
+        expected = reference.random_normal([5, 7], mean, scale, output_type, **feeds, **SEED)
+        model = graphs.random_normal(
+            shape,
+            mean,
+            scale,
+            output_type,
+            stateful=stateful,
+            rank=2 if shape is None else None,
+            **SEED,
+        )
+        if shape is None:
+            feeds = feeds | {"shape": np.array([5, 7])}
+        check(openvino(model, feeds, precision), expected)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("p", PROBABILITIES)
+def test_booleans_are_the_reference_s_at_every_precision(
+    openvino: OpenVino, p: str, precision: str | None
+) -> None:
+    for stateful, shape in itertools.product((False, True), (SHAPE, None)):
+        feeds = stated(stateful)
+        expected = reference.random_bernoulli(SHAPE, PROBABILITIES[p], **feeds, **SEED)
+        rank = 2 if shape is None else None
+        model = graphs.random_bernoulli(
+            shape, PROBABILITIES[p], stateful=stateful, rank=rank, **SEED
+        )
+        if shape is None:
+            feeds = feeds | {"shape": np.array(SHAPE)}
+        check(openvino(model, feeds, precision), expected)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize(("logits_type", "output_type"), LOGITS)
+def test_indices_are_the_reference_s_at_every_precision(
+    openvino: OpenVino, logits_type: str, output_type: str, precision: str | None
+) -> None:
+    logits = logits_of(logits_type)
+    for stateful in (False, True):
+        feeds = stated(stateful)
+        expected = reference.random_categorical(logits, 9, output_type, **feeds, **SEED)
+        model = graphs.random_categorical(logits, 9, output_type, stateful=stateful, **SEED)
+        check(openvino(model, feeds, precision), expected)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_numbers_may_be_inputs(openvino: OpenVino, precision: str | None) -> None:
+    for type_ in ("f16", "bf16", "f32"):
+        mean, scale = (np.array(x).astype(BY_NAME[type_].dtype) for x in (0.1, 1.7))
+        model = graphs.random_normal([9], None, None, type_, **SEED)
+        outputs = openvino(model, {"mean": mean, "scale": scale}, precision)
+        check(outputs, reference.random_normal([9], mean, scale, type_, **SEED))
+    each = PROBABILITIES["each"]
+    for p in (np.array(0.3, F32), each):
+        model = graphs.random_bernoulli(SHAPE, None, per_element=p is each, **SEED)
+        outputs = openvino(model, {"p": p}, precision)
+        check(outputs, reference.random_bernoulli(SHAPE, p, **SEED))
+    for type_ in ("f16", "f32"):
+        model = graphs.random_categorical(None, 4, "i64", logits_type=type_, **SEED)
+        for batch in (3, 1, 0):
+            logits = logits_of(type_, batch)
+            outputs = openvino(model, {"logits": logits}, precision)
+            check(outputs, reference.random_categorical(logits, 4, "i64", **SEED))
+
+
+@pytest.mark.parametrize("counter", EDGE_COUNTERS)
+def test_bits_are_the_reference_s_where_the_counter_carries(
+    openvino: OpenVino, counter: int
+) -> None:
+    state = PhiloxState(counter, 2**64 - 1).to_array()
+    logits = logits_of("f32")
+    for model, expected in (
+        (
+            graphs.random_normal([3, 11], 0, 1, "f64", stateful=True),
+            reference.random_normal([3, 11], 0, 1, "f64", state=state),
+        ),
+        (
+            graphs.random_bernoulli([3, 11], 0.3, stateful=True),
+            reference.random_bernoulli([3, 11], 0.3, state=state),
+        ),
+        (
+            graphs.random_categorical(logits, 7, stateful=True),
+            reference.random_categorical(logits, 7, state=state),
+        ),
+    ):
+        check(openvino(model, {"state": state}), expected)
+
+
+@pytest.mark.parametrize("shape", [[], [1], [7], [0], [2, 0, 3], [1, 2, 3, 1, 1, 1, 1, 3]])
+@pytest.mark.parametrize("stateful", [False, True])
+def test_shapes_from_a_scalar_to_rank_8_static_and_dynamic(
+    openvino: OpenVino, shape: list[int], stateful: bool
+) -> None:
+    feeds = stated(stateful)
+    for draw, build, arguments in (
+        (reference.random_normal, graphs.random_normal, (0.1, 1.7, "f32")),
+        (reference.random_normal, graphs.random_normal, (0.1, 1.7, "bf16")),
+        (reference.random_bernoulli, graphs.random_bernoulli, (0.3,)),
+        (reference.random_bernoulli, graphs.random_bernoulli, (np.full(shape, 0.3, F32),)),
+        (reference.random_bernoulli, graphs.random_bernoulli, (np.full(shape, 0.3),)),
+    ):
+        expected = draw(shape, *arguments, **feeds, **SEED)
+        static = build(shape, *arguments, stateful=stateful, **SEED)
+        check(openvino(static, feeds), expected)
+        dynamic = build(None, *arguments, stateful=stateful, rank=len(shape), **SEED)
+        check(openvino(dynamic, feeds | {"shape": np.array(shape, np.int64)}), expected)
+
+
+@pytest.mark.parametrize("size", [2**17 + 3, 300_001])
+def test_pieces_on_many_threads_are_one_draw(openvino: OpenVino, size: int) -> None:
+    each = np.random.default_rng(1).random(size, F32)
+    logits = logits_of("f32", 37, 5)
+    for model, feeds, expected in (
+        (
+            graphs.random_normal(None, 0.1, 1.7, "f32", stateful=True, rank=1),
+            {"shape": np.array([size])},
+            reference.random_normal([size], 0.1, 1.7, "f32", state=STATE),
+        ),
+        (
+            graphs.random_bernoulli([size], None, per_element=True, stateful=True),
+            {"p": each},
+            reference.random_bernoulli([size], each, state=STATE),
+        ),
+        (
+            graphs.random_categorical(None, size // 37, stateful=True),
+            {"logits": logits},
+            reference.random_categorical(logits, size // 37, state=STATE),
+        ),
+    ):
+        check(openvino(model, feeds | {"state": STATE}), expected)
+
+
+def test_a_row_of_no_classes_is_fine_where_there_are_no_rows(openvino: OpenVino) -> None:
+    logits = np.zeros((0, 0), F32)
+    expected = reference.random_categorical(logits, 3, state=STATE)
+    model = graphs.random_categorical(None, 3, stateful=True)
+    check(openvino(model, {"logits": logits, "state": STATE}), expected)
+
+
+def test_attributes_of_a_model_are_read_and_have_defaults(openvino: OpenVino) -> None:
+    text = """<ir_version: 10, opset_import: ["": 17, "onnx_philox": 1]>
+    g (uint32[6] state, float[2, 3] logits) => (int32[2, 1] a, int64[2, 4] b, bool[3] c)
+    <int32[1] n = {3}, double p = {0.1}> {
+        a = onnx_philox.RandomCategorical (logits, state)
+        b, s = onnx_philox.RandomCategorical
+            <sample_size = 4, output_type = "i64", global_seed = 9223372036854775807> (logits, "")
+        c = onnx_philox.RandomBernoulli <op_seed = 5> (n, p, state)
+    }"""
+    logits = logits_of("f32", 2, 3)
+    a, b, c = openvino(parser.parse_model(text), {"state": STATE, "logits": logits})
+    assert_same_bits(a, reference.random_categorical(logits, state=STATE)[0])
+    seeds = {"global_seed": 2**63 - 1}
+    assert_same_bits(b, reference.random_categorical(logits, 4, "i64", **seeds)[0])
+    assert_same_bits(c, reference.random_bernoulli([3], F64(0.1), op_seed=5, state=STATE)[0])
+
+
+# Booleans in the plugin, whose own operators say u8.
+
+LOGICAL = np.arange(35).reshape(SHAPE) % 3 == 0
+NUMBERS = np.arange(35, dtype=F32).reshape(SHAPE)
+CONSUMERS: dict[str, tuple[Callable[[Any], ov.Node], Callable[[np.ndarray], np.ndarray]]] = {
+    "LogicalNot": (opset8.logical_not, np.logical_not),
+    "LogicalAnd": (
+        lambda b: opset8.logical_and(b, ov.op.Constant(LOGICAL)),
+        lambda b: b & LOGICAL,
+    ),
+    "LogicalXor": (
+        lambda b: opset8.logical_xor(ov.op.Constant(LOGICAL), b),
+        lambda b: b ^ LOGICAL,
+    ),
+    "Equal": (lambda b: opset8.equal(b, ov.op.Constant(LOGICAL)), lambda b: b == LOGICAL),
+    "Select": (
+        lambda b: opset8.select(b, ov.op.Constant(NUMBERS), opset8.constant(F32(-1))),
+        lambda b: np.where(b, NUMBERS, F32(-1)),
+    ),
+    "Select of booleans": (
+        lambda b: opset8.select(ov.op.Constant(LOGICAL), b, ov.op.Constant(np.array(True))),
+        lambda b: np.where(LOGICAL, b, True),
+    ),
+    "Concat": (
+        lambda b: opset8.concat([b, ov.op.Constant(LOGICAL)], 0),
+        lambda b: np.concatenate([b, LOGICAL]),
+    ),
+    "NonZero": (opset8.non_zero, lambda b: np.array(np.nonzero(b))),
+    "ReduceLogicalOr": (
+        lambda b: opset8.reduce_logical_or(b, opset8.constant([0])),
+        lambda b: b.any(0),
+    ),
+    "Convert": (lambda b: opset8.convert(b, "f32"), lambda b: b.astype(F32)),
+    "Convert to i64": (lambda b: opset8.convert(b, "i64"), lambda b: b.astype(np.int64)),
+    "Reshape": (lambda b: opset8.reshape(b, [-1], special_zero=False), lambda b: b.reshape(-1)),
+    "Transpose": (lambda b: opset8.transpose(b, [1, 0]), lambda b: b.T.copy()),
+    "Result": (lambda b: b, lambda b: b),
+}
+
+
+def parameter(name: str, dtype: Any, shape: list[int]) -> ov.Node:
+    node = opset8.parameter(shape, dtype, name)
+    node.output(0).set_names({name})
+    return node
+
+
+@pytest.mark.parametrize("consumer", CONSUMERS)
+@pytest.mark.parametrize("shape_type", [np.int32, np.int64])
+@pytest.mark.usefixtures("factories")
+def test_booleans_feed_the_plugin_s_operators(
+    openvino: OpenVino, shape_type: type, consumer: str
+) -> None:
+    build, expected = CONSUMERS[consumer]
+    source = parameter("shape", shape_type, [2])
+    constant = ov.op.Constant(np.array(SHAPE, shape_type))
+    wanted, next_state = reference.random_bernoulli(SHAPE, 0.3, **SEED)
+    for shape, parameters in ((source, [source]), (constant, [])):
+        node = random_bernoulli(shape, 0.3, **SEED)
+        assert node.get_output_element_type(0) == ov.Type.boolean
+        result = build(node.output(0))
+        model = ov.Model([result.output(0) if isinstance(result, ov.Node) else result,
+                          node.output(1)], parameters)  # fmt: skip
+        feeds = {"shape": np.array(SHAPE, shape_type)} if parameters else {}
+        for precision in (None, "f32"):
+            values, after = openvino(model, feeds, precision)
+            assert_same_bits(values, expected(wanted))
+            assert_same_bits(after, next_state)
+
+
+MASK = """<ir_version: 10, opset_import: ["": 17, "onnx_philox": 1]>
+g (uint32[6] state, float[?, ?] x) => (float[?, ?] y, bool[?, ?] mask, uint32[6] next)
+<float p = {0.3}, float zero = {0}, float factor = {1.5}> {
+    n = Shape (x)
+    drop, next = onnx_philox.RandomBernoulli (n, p, state)
+    scaled = Mul (x, factor)
+    y = Where (drop, zero, scaled)
+    mask = Not (drop)
+}"""
+
+
+def check_mask(run: Callable[[dict[str, np.ndarray]], list[np.ndarray]]) -> None:
+    drop, after = reference.random_bernoulli(SHAPE, 0.3, state=STATE)
+    y, mask, next_state = run({"state": STATE, "x": NUMBERS})
+    assert_same_bits(mask, ~drop)
+    assert_same_bits(y, np.where(drop, F32(0), NUMBERS * F32(1.5)))
+    assert_same_bits(next_state, after)
+
+
+def test_a_mask_of_an_onnx_model_goes_through_ir_and_compiled_models(
+    openvino: OpenVino, tmp_path: Path
+) -> None:
+    model = parser.parse_model(MASK)
+    check_mask(lambda feeds: openvino(model, feeds))
+    ov.save_model(openvino.read(model), tmp_path / "mask.xml")
+    check_mask(lambda feeds: openvino(tmp_path / "mask.xml", feeds))
+    compiled = openvino.core.compile_model(openvino.read(model), "CPU")
+    imported = openvino.core.import_model(compiled.export_model(), "CPU")
+    check_mask(lambda feeds: list(imported(feeds).values()))
+
+
+# Constants, before and after the plugin and IR change them.
+
+
+def distribution_models() -> dict[str, tuple[ModelProto, tuple[np.ndarray, np.ndarray]]]:
+    """Models whose constants the plugin would change, and what they must give."""
+    logits = logits_of("f64")
+    each = np.random.default_rng(2).random(SHAPE)
+    return {
+        "normal f64": (
+            graphs.random_normal([9], 0.1, 1.7, "f64", stateful=True, **SEED),
+            reference.random_normal([9], 0.1, 1.7, "f64", state=STATE, **SEED),
+        ),
+        "normal f32": (
+            graphs.random_normal([9], 0.1, 1.7, "f32", stateful=True, **SEED),
+            reference.random_normal([9], 0.1, 1.7, "f32", state=STATE, **SEED),
+        ),
+        "bernoulli f64": (
+            graphs.random_bernoulli(SHAPE, F64(0.1), stateful=True, **SEED),
+            reference.random_bernoulli(SHAPE, F64(0.1), state=STATE, **SEED),
+        ),
+        "bernoulli f64 each": (
+            graphs.random_bernoulli(SHAPE, each, stateful=True, **SEED),
+            reference.random_bernoulli(SHAPE, each, state=STATE, **SEED),
+        ),
+        "bernoulli f32 each": (
+            graphs.random_bernoulli(SHAPE, each.astype(F32), stateful=True, **SEED),
+            reference.random_bernoulli(SHAPE, each.astype(F32), state=STATE, **SEED),
+        ),
+        "categorical f64": (
+            graphs.random_categorical(logits, 9, "i64", stateful=True, **SEED),
+            reference.random_categorical(logits, 9, "i64", state=STATE, **SEED),
+        ),
+        "categorical f32": (
+            graphs.random_categorical(logits.astype(F32), 9, stateful=True, **SEED),
+            reference.random_categorical(logits.astype(F32), 9, state=STATE, **SEED),
+        ),
+        "categorical f16": (
+            graphs.random_categorical(logits.astype(np.float16), 9, stateful=True, **SEED),
+            reference.random_categorical(logits.astype(np.float16), 9, state=STATE, **SEED),
+        ),
+    }
+
+
+MODELS = distribution_models()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_ir_of_either_backend_loads_in_the_other(
+    openvino: OpenVino, tmp_path: Path, name: str
+) -> None:
+    model, expected = MODELS[name]
+    path = tmp_path / "model.xml"
+    for save in (ov.save_model, ov.serialize):
+        save(openvino.read(model), path)
+        for backend in onnx_philox.openvino.BACKENDS:
+            reader = OpenVino(backend)
+            for precision in (None, "f32"):
+                check(reader(path, {"state": STATE}, precision), expected)
+            again = tmp_path / "again.xml"
+            save(reader.read(path), again)
+            check(openvino(again, {"state": STATE}), expected)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_compiled_model_is_cached_and_exported(
+    openvino: OpenVino, tmp_path: Path, name: str
+) -> None:
+    model, expected = MODELS[name]
+    feeds = {"state": STATE}
+    for is_cached in (False, True):
+        compiled = openvino.core.compile_model(
+            openvino.read(model), "CPU", {"CACHE_DIR": str(tmp_path)}
+        )
+        assert compiled.get_property("LOADED_FROM_CACHE") is is_cached
+        check(list(compiled(feeds).values()), expected)
+    compiled = openvino.core.compile_model(openvino.read(model), "CPU")
+    exported = openvino.core.import_model(compiled.export_model(), "CPU")
+    check(list(exported(feeds).values()), expected)
+
+
+@pytest.mark.usefixtures("factories")
+def test_constants_computed_from_constants_are_exact(openvino: OpenVino) -> None:
+    each, logits = np.random.default_rng(2).random(SHAPE), logits_of("f64")
+    halves = [ov.op.Constant(x) for x in (each[:2], each[2:])]
+    for node, expected in (
+        (
+            random_bernoulli(SHAPE, opset8.concat(halves, 0), **SEED),
+            reference.random_bernoulli(SHAPE, each, **SEED),
+        ),
+        (
+            random_categorical(
+                opset8.multiply(*map(ov.op.Constant, (logits, np.array(0.3)))), 9, **SEED
+            ),
+            reference.random_categorical(logits * F64(0.3), 9, **SEED),
+        ),
+        (
+            random_normal(
+                [9], opset8.convert(ov.op.Constant(np.array(0.1, F32)), "f64"), 1.7, "f64", **SEED
+            ),
+            reference.random_normal([9], np.array(F32(0.1), F64), 1.7, "f64", **SEED),
+        ),
+    ):
+        for precision in (None, "f16"):
+            check(openvino(ov.Model(node.outputs(), []), {}, precision), expected)
+
+
+@pytest.mark.parametrize("type_", [np.float16, F32])
+@pytest.mark.usefixtures("factories")
+def test_large_constants_arrive_and_are_saved_as_they_are(
+    openvino: OpenVino, tmp_path: Path, type_: type
+) -> None:
+    size = _constants.MAX_ELEMENTS + 1
+    each = np.random.default_rng(3).random(size).astype(type_)
+    logits = np.random.default_rng(4).normal(size=(1, size)).astype(type_)
+    nodes = [
+        (random_categorical(logits, 40, **SEED), reference.random_categorical(logits, 40, **SEED))
+    ]
+    if type_ is F32:
+        bernoulli = random_bernoulli([size], each, **SEED)
+        nodes += [(bernoulli, reference.random_bernoulli([size], each, **SEED))]
+    for node, expected in nodes:
+        model = ov.Model(node.outputs(), [])
+        check(openvino(model), expected)
+        ov.save_model(model, tmp_path / "model.xml")  # compresses weights to f16
+        check(openvino(tmp_path / "model.xml"), expected)
+
+
+@pytest.mark.usefixtures("factories")
+def test_weights_before_the_logits_are_still_saved_in_f16(tmp_path: Path) -> None:
+    weights = np.random.default_rng(6).normal(size=(100, 100)).astype(F32)
+    x = parameter("x", F32, [2, 100])
+    node = random_categorical(opset8.matmul(x, ov.op.Constant(weights), False, False), 3, **SEED)
+    ov.save_model(ov.Model(node.outputs(), [x]), tmp_path / "model.xml")
+    assert (tmp_path / "model.bin").stat().st_size < weights.nbytes * 0.6
+
+
+@pytest.mark.usefixtures("factories")
+def test_a_constant_that_is_replaced_is_read_anew(openvino: OpenVino) -> None:
+    logits = logits_of("f64")
+    for node, index, other, expected in (
+        (
+            random_bernoulli(SHAPE, F64(0.1), **SEED),
+            1,
+            np.array(0.2),
+            reference.random_bernoulli(SHAPE, F64(0.2), **SEED),
+        ),
+        (
+            random_bernoulli(SHAPE, np.array([0.1]), **SEED),
+            1,
+            PROBABILITIES["each, f64"],
+            reference.random_bernoulli(SHAPE, PROBABILITIES["each, f64"], **SEED),
+        ),
+        (
+            random_bernoulli(SHAPE, F64(0.1), **SEED),
+            1,
+            np.array(0.7, F32),
+            reference.random_bernoulli(SHAPE, F32(0.7), **SEED),
+        ),
+        (
+            random_categorical(logits, 4, **SEED),
+            0,
+            logits[:2] / 2,
+            reference.random_categorical(logits[:2] / 2, 4, **SEED),
+        ),
+        (
+            random_normal([9], 0.1, 1.7, "f64", **SEED),
+            2,
+            np.array(2.5),
+            reference.random_normal([9], 0.1, 2.5, "f64", **SEED),
+        ),
+    ):
+        node.input(index).replace_source_output(ov.op.Constant(other).output(0))
+        model = ov.Model(node.outputs(), [])
+        model.validate_nodes_and_infer_types()
+        check(openvino(model), expected)
+
+
+def test_a_constant_that_became_an_input_is_not_kept(openvino: OpenVino) -> None:
+    logits = logits_of("f32")
+    node = random_categorical(logits, 4, **SEED)
+    source = parameter("logits", F32, [-1, 11])
+    node.input(0).replace_source_output(source.output(0))
+    model = ov.Model(node.outputs(), [source])
+    model.validate_nodes_and_infer_types()
+    check(
+        openvino(model, {"logits": logits[:2] / 2}),
+        reference.random_categorical(logits[:2] / 2, 4, **SEED),
+    )
+
+
+def test_constants_are_kept_exactly_in_the_attributes_of_ir(
+    openvino: OpenVino, tmp_path: Path
+) -> None:
+    for name, attribute in (
+        ("normal f64", f'const_mean="{(0.1).hex()}"'),
+        ("bernoulli f64", f'const_p="f64: {(0.1).hex()}"'),
+        ("categorical f16", 'const_logits="f16: '),
+    ):
+        ov.save_model(openvino.read(MODELS[name][0]), tmp_path / "model.xml")
+        assert attribute in (tmp_path / "model.xml").read_text(), name
+
+
+# Inputs that other nodes compute.
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.usefixtures("factories")
+def test_logits_of_a_network_arrive_as_the_plugin_computed_them(
+    openvino: OpenVino, precision: str | None
+) -> None:
+    weights = np.random.default_rng(6).normal(size=(64, 64)).astype(F32)
+    x = parameter("x", F32, [-1, 64])
+    hidden = opset8.relu(opset8.matmul(x, ov.op.Constant(weights), False, False))
+    logits = opset8.log_softmax(hidden, 1)
+    p = opset8.sigmoid(hidden)
+    categorical = random_categorical(logits, 20, **SEED)
+    bernoulli = random_bernoulli(opset8.shape_of(x), p, **SEED)
+    model = ov.Model([n.output(0) for n in (logits, categorical, p, bernoulli)], [x])
+    feeds = {"x": np.random.default_rng(7).normal(size=(5, 64)).astype(F32)}
+    seen_logits, indices, seen_p, booleans = openvino(model, feeds, precision)
+    assert_same_bits(indices, reference.random_categorical(seen_logits, 20, **SEED)[0])
+    assert_same_bits(booleans, reference.random_bernoulli([5, 64], seen_p, **SEED)[0])
+
+
+# Bad input, where only a runtime or only OpenVINO can meet it.
+
+BAD_AT_LOAD: dict[str, tuple[Callable[[], ov.Node], list[str]]] = {
+    "an f64 mean that is an input": (
+        lambda: random_normal([3], parameter("m", F64, []), 1, "f64", **SEED),
+        ["RandomNormal: input 'mean' is not constant, of type f64", "Make mean a constant"],
+    ),
+    "an f64 scale that is an input": (
+        lambda: random_normal([3], 0, parameter("m", F64, []), "f64", **SEED),
+        ["input 'scale' is not constant", "32 bits", "scale in the graph"],
+    ),
+    "an f64 p that is an input": (
+        lambda: random_bernoulli([3], parameter("p", F64, []), **SEED),
+        ["RandomBernoulli: input 'p' is not constant, of type f64", "Cast p to f32."],
+    ),
+    "f64 logits that are an input": (
+        lambda: random_categorical(parameter("p", F64, [2, 3]), **SEED),
+        ["RandomCategorical: input 'logits' is not constant", "at most 4096 elements", "f32."],
+    ),
+    "a large constant of f64": (
+        lambda: random_categorical(np.zeros((1, 4097)), **SEED),
+        ["a constant of at most 4096 elements in OpenVINO", "Cast logits to f32."],
+    ),
+    "p of another type": (
+        lambda: random_bernoulli([3], parameter("p", np.float16, []), **SEED),
+        ["input 'p' is f16", "f32 or f64", "Cast it to f32."],
+    ),
+    "p of another shape": (
+        lambda: random_bernoulli([3, 4], np.zeros(4, F32), **SEED),
+        ["input 'p' is of shape [4]", "or the output's shape [3, 4]", "expand"],
+    ),
+    "p of another rank": (
+        lambda: random_bernoulli(parameter("n", np.int64, [2]), np.zeros(4, F32), **SEED),
+        ["input 'p' is of shape [4]", "the output's shape [?, ?]"],
+    ),
+    "a constant p that is none": (
+        lambda: random_bernoulli([3], np.array([0.5, 1.5, 0]), **SEED),
+        ["input 'p' is 1.5 at [1]", "0 to 1"],
+    ),
+    "logits of rank 1": (
+        lambda: random_categorical(parameter("l", F32, [3]), **SEED),
+        ["input 'logits' is of shape [3]", "2-D, [batch, classes]"],
+    ),
+    "no classes": (
+        lambda: random_categorical(parameter("l", F32, [3, 0]), **SEED),
+        ["input 'logits' is of shape [3, 0]", "at least one class"],
+    ),
+    "constant logits that are none": (
+        lambda: random_categorical(np.array([[0, 1], [0, np.nan]], F32), **SEED),
+        ["input 'logits' is nan in row 1", "finite numbers and -inf"],
+    ),
+    "no samples": (
+        lambda: random_categorical(np.zeros((1, 2), F32), 0, **SEED),
+        ["attribute 'sample_size' is 0", "an integer from 1 to 2^63-1"],
+    ),
+    "more samples than memory": (
+        lambda: random_categorical(np.zeros((4, 2), F32), 2**50, **SEED),
+        ["the output is [4, 1125899906842624]", "memory", "in parts"],
+    ),
+    "indices of a float type": (
+        lambda: random_categorical(np.zeros((1, 2), F32), 1, "f32", **SEED),
+        ["attribute 'output_type' is 'f32'", "'i32', 'i64'"],
+    ),
+    "normals of an integer type": (
+        lambda: random_normal([3], 0, 1, "i32", **SEED),
+        ["attribute 'output_type' is 'i32'", "'f16', 'bf16', 'f32', 'f64'"],
+    ),
+    "neither state nor seed": (
+        lambda: random_bernoulli([3], 0.5),
+        ["RandomBernoulli: input 'state' is left out", "both 0"],
+    ),
+    "an infinite mean": (
+        lambda: random_normal([3], np.inf, 1, "f32", **SEED),
+        ["input 'mean' is inf", "a finite number"],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BAD_AT_LOAD)
+@pytest.mark.usefixtures("factories")
+def test_a_node_is_refused_when_it_is_made(what: str) -> None:
+    make, texts = BAD_AT_LOAD[what]
+    with pytest.raises((ValueError, TypeError)) as raised:
+        make()
+    assert not [t for t in texts if t not in str(raised.value)], raised.value
+
+
+def bad_at_run() -> dict[str, tuple[ModelProto, dict[str, np.ndarray], list[str]]]:
+    bernoulli = graphs.random_bernoulli([2, 3], None, per_element=True, **SEED)
+    dynamic = graphs.random_bernoulli(None, None, per_element=True, rank=2, **SEED)
+    one = graphs.random_bernoulli([2, 3], None, **SEED)
+    categorical = graphs.random_categorical(**SEED)
+    normal = graphs.random_normal([3], None, 1, "f32", **SEED)
+    bf16 = graphs.random_normal([3], 0, None, "bf16", **SEED)
+    half = np.full((2, 3), 0.5, F32)
+
+    def with_(array: np.ndarray, value: float, *index: int) -> np.ndarray:
+        array = array.copy()
+        array[index] = value
+        return array
+
+    return {
+        "a p above 1": (
+            bernoulli,
+            {"p": with_(half, 1.5, 1, 2)},
+            ["RandomBernoulli: input 'p' is 1.5 at [1, 2]", "0 to 1", "Pass probabilities."],
+        ),
+        "a negative p": (one, {"p": np.array(-0.5, F32)}, ["input 'p' is -0.5;", "0 to 1"]),
+        "a subnormal negative p": (
+            one,
+            {"p": np.array(-1e-45, F32)},
+            ["input 'p' is -1.4", "0 to 1"],
+        ),
+        "a p that is NaN": (bernoulli, {"p": with_(half, np.nan, 0, 0)}, ["is nan at [0, 0]"]),
+        "p of another shape": (
+            dynamic,
+            {"p": half, "shape": np.array([3, 2])},
+            ["input 'p' is of shape [2, 3]", "the output's shape [3, 2]"],
+        ),
+        "logits of NaN": (
+            categorical,
+            {"logits": with_(half, np.nan, 1, 0)},
+            ["RandomCategorical: input 'logits' is nan in row 1", "Correct what computes"],
+        ),
+        "infinite logits": (
+            categorical,
+            {"logits": with_(half, np.inf, 0, 2)},
+            ["input 'logits' is inf in row 0"],
+        ),
+        "a row of -inf": (
+            categorical,
+            {"logits": with_(half, -np.inf, 1)},
+            ["input 'logits' is -inf in all of row 1"],
+        ),
+        "no classes": (
+            categorical,
+            {"logits": np.zeros((2, 0), F32)},
+            ["of shape [2, 0]", "at least one class"],
+        ),
+        "a mean that is NaN": (
+            normal,
+            {"mean": np.array(np.nan, F32)},
+            ["RandomNormal: input 'mean' is nan", "a finite number"],
+        ),
+        "an infinite bf16 scale": (
+            bf16,
+            {"scale": np.array(-np.inf).astype(ml_dtypes.bfloat16)},
+            ["input 'scale' is -inf"],
+        ),
+    }
+
+
+BAD_AT_RUN = bad_at_run()
+
+
+@pytest.mark.parametrize("what", BAD_AT_RUN)
+def test_a_run_is_refused_and_the_next_one_is_right(openvino: OpenVino, what: str) -> None:
+    model, feeds, texts = BAD_AT_RUN[what]
+    compiled = openvino.core.compile_model(openvino.read(model), "CPU")
+    request = compiled.create_infer_request()
+    with pytest.raises(RuntimeError) as raised:
+        request.infer({name: tensor_of(value) for name, value in feeds.items()})
+    assert not [t for t in texts if t not in str(raised.value)], raised.value
+    if "logits" in feeds:
+        logits = np.zeros((2, 3), F32)
+        request.infer({"logits": logits})
+        expected = reference.random_categorical(logits, **SEED)
+        assert_same_bits(array_of(request.get_output_tensor(0)), expected[0])
