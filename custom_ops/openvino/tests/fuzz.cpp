@@ -37,6 +37,14 @@ using ov::op::v0::Constant;
 
 constexpr std::int64_t kMostElements = std::int64_t{1} << 16;   // of an output that is drawn ...
 constexpr std::int64_t kFewestRefused = std::int64_t{1} << 46;  // ... or one that no machine can hold
+constexpr std::size_t kMostEach = 2000;  // of one whose elements each have a p: fewer than a captured constant may have
+
+struct NamedType {
+  const char* name;
+  OutputType type;
+};
+constexpr NamedType kTypes[] = {{"i32", OutputType::kI32},   {"i64", OutputType::kI64}, {"f16", OutputType::kF16},
+                                {"bf16", OutputType::kBF16}, {"f32", OutputType::kF32}, {"f64", OutputType::kF64}};
 
 /// Reads or writes a node's attributes, as loading and saving IR do.
 class Attributes : public ov::AttributeVisitor {
@@ -92,7 +100,7 @@ class Fuzzer {
       Fail("an exception that is not OpenVINO's", caught.what());
     }
     ++refused;
-    const std::size_t begin = error.find(is_uniform_ ? "RandomUniform: " : "RandomGenerator: ");
+    const std::size_t begin = error.find(std::string(op_->name) + ": ");
     error.erase(error.find_last_not_of(" \n") + 1);
     const bool is_whole =
         begin != std::string::npos && error.find("; allowed: ", begin) != std::string::npos && error.back() == '.';
@@ -114,31 +122,40 @@ class Fuzzer {
   bool Wrong(std::uint64_t one_in) { return wild_ && Chance(one_in); }
 
   void Try() {
-    is_uniform_ = Coin();
-    static const char* const names[] = {"i32", "i64", "f16", "bf16", "f32", "f64"};
-    static const OutputType types[] = {OutputType::kI32,  OutputType::kI64, OutputType::kF16,
-                                       OutputType::kBF16, OutputType::kF32, OutputType::kF64};
-    const std::size_t chosen = Below(6);
-    type_ = is_uniform_ ? types[chosen] : OutputType::kBits;
-
+    op_ = kAllOperators[Below(kOperators)];
     GivenAttributes given;
-    given.type = GivenAttribute::Text(is_uniform_ ? names[chosen] : "philox4x32_10");
-    if (!is_uniform_ && Coin()) given.type = {};
-    if (Wrong(20)) given.type = RandomAttribute();
-    given.global_seed = Wrong(20) ? RandomAttribute() : GivenAttribute::Integer(RandomSeed());
-    given.op_seed = Wrong(20) ? RandomAttribute() : GivenAttribute::Integer(RandomSeed());
+    for (int i = 0; i < op_->attributes; ++i) {
+      const AttributeDeclaration& declared = op_->attribute[i];
+      given[declared.role] = declared.role == AttributeRole::kOutputType   ? RandomOutputType(declared.text_default)
+                             : declared.role == AttributeRole::kSampleSize ? RandomSampleSize()
+                                                                           : GivenAttribute::Integer(RandomSeed());
+      if (Wrong(20)) given[declared.role] = RandomAttribute();
+      if (declared.role == AttributeRole::kOutputType) type_ = TypeNamed(given.type, declared.text_default);
+    }
 
     inputs_.clear();
     const bool seeded = given.global_seed.integer != 0 || given.op_seed.integer != 0;
-    const bool has_state = !is_uniform_ || !seeded || Coin();
-    if (is_uniform_) {
-      inputs_.push_back(RandomShape());
-      const auto [minval, maxval] = RandomBounds();
-      inputs_.push_back(BoundInput(minval));
-      inputs_.push_back(BoundInput(maxval));
+    const auto [first, second] = RandomBounds();
+    for (int i = 0; i < op_->inputs; ++i) {
+      switch (op_->input[i].role) {
+        case Role::kShape:
+          inputs_.push_back(RandomShape());
+          break;
+        case Role::kBound:
+        case Role::kParameter:
+          inputs_.push_back(NumberInput(op_->input[i - 1].role == op_->input[i].role ? second : first));
+          break;
+        case Role::kProbabilities:
+          inputs_.push_back(RandomProbabilities());
+          break;
+        case Role::kLogits:
+          inputs_.push_back(RandomLogits(given.sample_size.integer));
+          break;
+        case Role::kState:
+          if (!op_->input[i].optional || !seeded || Coin()) inputs_.push_back(RandomState());
+          break;
+      }
     }
-    if (has_state) inputs_.push_back(RandomState());
-    if (!is_uniform_) inputs_.push_back(RandomShape());
     if (Wrong(30)) inputs_.pop_back();
     if (Wrong(40)) inputs_.push_back(RandomState());
 
@@ -154,8 +171,43 @@ class Fuzzer {
   }
 
   std::shared_ptr<RandomOp> MakeNode() const {
-    if (is_uniform_) return std::make_shared<RandomUniform>();
-    return std::make_shared<RandomGenerator>();
+    if (op_ == &kRandomGenerator) return std::make_shared<RandomGenerator>();
+    if (op_ == &kRandomUniform) return std::make_shared<RandomUniform>();
+    if (op_ == &kRandomNormal) return std::make_shared<RandomNormal>();
+    if (op_ == &kRandomBernoulli) return std::make_shared<RandomBernoulli>();
+    return std::make_shared<RandomCategorical>();
+  }
+
+  /// The index of the input of this role; that of an optional one only where it is there.
+  int Find(Role role) const {
+    for (int i = 0; i < op_->inputs && static_cast<std::size_t>(i) < inputs_.size(); ++i) {
+      if (op_->input[i].role == role) return i;
+    }
+    return kNone;
+  }
+  const ov::Tensor* TensorOf(Role role) const {
+    const int i = Find(role);
+    return i == kNone ? nullptr : &inputs_[static_cast<std::size_t>(i)].tensor;
+  }
+
+  GivenAttribute RandomOutputType(const char* usual) {
+    if (usual != nullptr && Coin()) return Coin() ? GivenAttribute() : GivenAttribute::Text(usual);
+    if (op_ == &kRandomGenerator) return GivenAttribute::Text(usual);
+    const std::size_t first = op_ == &kRandomNormal ? 2 : 0, end = op_ == &kRandomCategorical ? 2 : std::size(kTypes);
+    return GivenAttribute::Text(kTypes[first + Below(end - first)].name);
+  }
+
+  static OutputType TypeNamed(const GivenAttribute& given, const char* usual) {
+    const std::string name = given.kind == GivenAttribute::Kind::kText ? given.text : usual != nullptr ? usual : "";
+    for (const NamedType& named : kTypes) {
+      if (name == named.name) return named.type;
+    }
+    return OutputType::kBits;
+  }
+
+  GivenAttribute RandomSampleSize() {
+    if (Wrong(10)) return GivenAttribute::Integer(Coin() ? -static_cast<std::int64_t>(Below(3)) : INT64_MAX);
+    return GivenAttribute::Integer(static_cast<std::int64_t>(1 + Below(Coin() ? 3 : 900)));
   }
 
   ov::OutputVector Sources() const {
@@ -212,7 +264,7 @@ class Fuzzer {
     ov::OutputVector sources = Sources();
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       const auto* const constant = ov::as_type<Constant>(sources[i].get_node());
-      if (constant == nullptr || static_cast<int>(i) == ShapeAt()) continue;
+      if (constant == nullptr || static_cast<int>(i) == Find(Role::kShape)) continue;
       const ov::element::Type type = constant->get_element_type();
       if (type == ov::element::u32 || type == ov::element::i64) {
         std::vector<std::int64_t> values = constant->cast_vector<std::int64_t>();
@@ -222,7 +274,7 @@ class Fuzzer {
         constexpr double kLargest = std::numeric_limits<float>::max();
         std::vector<float> values;
         for (const double v : constant->cast_vector<double>()) {
-          values.push_back(static_cast<float>(std::min(std::max(v, -kLargest), kLargest)));
+          values.push_back(static_cast<float>(std::isinf(v) ? v : std::min(std::max(v, -kLargest), kLargest)));
         }
         sources[i] = std::make_shared<Constant>(ov::element::f32, constant->get_shape(), values);
       }
@@ -417,7 +469,7 @@ class Fuzzer {
     return {low, high};
   }
 
-  Given BoundInput(std::uint64_t bits) {
+  Given NumberInput(std::uint64_t bits) {
     ov::Shape shape(Below(2), 1);
     if (Wrong(20)) shape.assign(Below(12), Below(3));
     const ov::element::Type usual = OpenVinoType(type_), type = RandomType(usual);
@@ -434,18 +486,89 @@ class Fuzzer {
     return given;
   }
 
-  int ShapeAt() const { return is_uniform_ ? 0 : 1; }
-  const Given* StateInput() const {
-    if (!is_uniform_) return &inputs_[0];
-    return inputs_.size() > 3 ? &inputs_[3] : nullptr;
+  /// Numbers of a float type, as a constant if the plugin would round them otherwise.
+  Given FloatsInput(ov::element::Type type, const ov::Shape& shape, const std::vector<double>& numbers) {
+    ov::Tensor tensor = MakeTensor(type, shape);
+    const FloatFormat format = *FormatOf(ElementTypeOf(type));
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      std::uint64_t bits;
+      std::memcpy(&bits, &numbers[i], sizeof bits);
+      bits = ConvertFloat(bits, kF64Format, format);
+      std::memcpy(static_cast<unsigned char*>(tensor.data()) + i * type.size(), &bits, type.size());
+    }
+    const ov::element::Type other = RandomType(type);
+    return MakeInput(other, shape, other == type ? tensor.data() : nullptr, !wild_ && type == ov::element::f64);
+  }
+
+  Given RandomProbabilities() {
+    type_ = OutputType::kBool;
+    // One for each where the shape is known to be of so many.
+    ov::Shape shape(Below(2), 1);
+    const ov::Tensor& of_shape = inputs_[0].tensor;
+    const bool wide = Coin();
+    if (Coin() && IsShape(of_shape)) {
+      const ov::Shape wanted = ShapeIn(of_shape);
+      const bool fits = std::all_of(wanted.begin(), wanted.end(), [](std::size_t d) { return d <= kMostEach; });
+      if (fits && wanted.size() <= 8 && ov::shape_size(wanted) <= kMostEach) shape = wanted;
+    }
+    if (Wrong(15)) shape.assign(Below(4), Below(4));
+    std::vector<double> numbers(ov::shape_size(shape));
+    for (double& number : numbers) {
+      number = Chance(8) ? static_cast<double>(Below(2)) : std::ldexp(static_cast<double>(Below(1025)), -10);
+      if (wide) number /= 3;
+    }
+    if (Wrong(6) && !numbers.empty()) numbers[Below(numbers.size())] = Coin() ? -0.25 : std::nan("");
+    return FloatsInput(wide ? ov::element::f64 : ov::element::f32, shape, numbers);
+  }
+
+  Given RandomLogits(std::int64_t sample_size) {
+    static const ov::element::Type types[] = {ov::element::f16, ov::element::f32, ov::element::f64};
+    const std::size_t batch = sample_size > 900 ? 1 : Below(5);
+    ov::Shape shape{batch, (batch > 0 ? 1 : 0) + Below(Coin() ? 4 : 60)};
+    if (Wrong(20)) shape[1] = 0;
+    if (Wrong(20)) shape.assign(Below(4), 1 + Below(3));
+    std::vector<double> numbers(ov::shape_size(shape));
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = std::ldexp(static_cast<double>(Below(20001)) - 10000, -11);
+      // Each row keeps a number.
+      if (i % std::max<std::size_t>(shape.back(), 1) != 0 && Chance(5)) numbers[i] = -std::numeric_limits<double>::infinity();
+    }
+    if (Wrong(5) && !numbers.empty()) {
+      if (Coin()) {
+        numbers[Below(numbers.size())] = Coin() ? std::nan("") : std::numeric_limits<double>::infinity();
+      } else {
+        numbers.assign(numbers.size(), -std::numeric_limits<double>::infinity());
+      }
+    }
+    return FloatsInput(types[Below(3)], shape, numbers);
+  }
+
+  /// Whether a tensor is dimensions, and those.
+  static bool IsShape(const ov::Tensor& tensor) {
+    const ov::element::Type type = tensor.get_element_type();
+    if (tensor.get_size() == 0) return tensor.get_shape().size() == 1;
+    if ((type != ov::element::i64 && type != ov::element::i32) || tensor.get_shape().size() > 1) return false;
+    for (std::size_t i = 0; i < tensor.get_size(); ++i) {
+      if (IntegerAt(ElementTypeOf(type), tensor.data(), i) < 0) return false;
+    }
+    return true;
+  }
+  static ov::Shape ShapeIn(const ov::Tensor& tensor) {
+    ov::Shape shape;
+    for (std::size_t i = 0; i < tensor.get_size() && !tensor.get_shape().empty(); ++i) {
+      const ElementType type = ElementTypeOf(tensor.get_element_type());
+      shape.push_back(static_cast<std::size_t>(IntegerAt(type, tensor.data(), i)));
+    }
+    return shape;
   }
 
   void Expect(bool holds, const char* what) {
     if (!holds && compared_) Fail("drawn all the same", what);
   }
 
-  /// The bits of a bound in the output type.
-  std::uint64_t BoundOf(const ov::Tensor& tensor) {
+  /// The bits of a bound, mean or scale in the output type.
+  std::uint64_t NumberOf(std::size_t input) {
+    const ov::Tensor& tensor = inputs_[input].tensor;
     Expect(tensor.get_size() == 1 && tensor.get_shape().size() < 2, "a bound that is not one number");
     std::uint64_t bits = 0;
     std::memcpy(&bits, tensor.data(), std::min<std::size_t>(tensor.get_byte_size(), 8));
@@ -466,13 +589,15 @@ class Fuzzer {
     const bool may_convert = type == ov::element::f16 || type == ov::element::bf16 || type == ov::element::f32;
     if (may_convert && Chance(4)) type = Coin() ? ov::element::f32 : ov::element::f16;
     if (type == ov::element::u32 && Chance(4)) type = ov::element::i32;
+    if (type == ov::element::boolean && Coin()) type = ov::element::u8;
     type = RandomType(type);
     const bool has_next = !Chance(8);
     ov::TensorVector outputs{ov::Tensor(type, ov::Shape{0})};
     const ov::PartialShape& known = node.get_output_partial_shape(0);
     // Not of a dimension beside a 0, which may be anything.
     const bool has_elements = known.is_static() && ov::shape_size(known.to_shape()) > 0;
-    if (has_elements && known.size() > 0 && known.size() < 4 && Chance(4)) {
+    // A region keeps its size, which logits of another shape than the declared one would change.
+    if (has_elements && compared_ && known.size() > 0 && known.size() < 4 && Chance(4)) {
       outputs[0] = Region(type, known.to_shape());
     } else if (known.is_static() && Coin()) {
       outputs[0] = ov::Tensor(type, known.to_shape());
@@ -494,55 +619,109 @@ class Fuzzer {
 
   /// What the node should have drawn, by the inputs' values and the core's plain C++ kernels.
   void Compare(const GivenAttributes& given, ov::TensorVector& outputs) {
-    const std::size_t most = is_uniform_ ? 4 : 2;
-    Expect(inputs_.size() <= most && inputs_.size() >= most - (is_uniform_ ? 1 : 0), "another number of inputs");
+    const std::size_t most = static_cast<std::size_t>(op_->inputs);
+    const bool may_lack_one = op_->input[op_->inputs - 1].optional;
+    Expect(inputs_.size() <= most && inputs_.size() >= most - (may_lack_one ? 1 : 0), "another number of inputs");
 
-    const ov::Tensor& of_shape = inputs_[static_cast<std::size_t>(ShapeAt())].tensor;
-    const ov::element::Type shape_type = of_shape.get_element_type();
-    // Nobody reads a tensor whose declared length of 0 says all.
-    Expect(shape_type == ov::element::i64 || shape_type == ov::element::i32 || of_shape.get_size() == 0,
-           "a shape of another type");
+    const std::int64_t sample_size = given.sample_size.kind == GivenAttribute::Kind::kMissing ? 1 : given.sample_size.integer;
     ov::Shape shape;
-    for (std::size_t i = 0; i < of_shape.get_size() && !of_shape.get_shape().empty(); ++i) {
-      // Constants are not always aligned.
-      const std::size_t size = shape_type.size();
-      std::int64_t wide = 0;
-      std::int32_t narrow = 0;
-      const unsigned char* const at = static_cast<const unsigned char*>(of_shape.data()) + i * size;
-      size == 8 ? std::memcpy(&wide, at, 8) : std::memcpy(&narrow, at, 4);
-      if (size == 4) wide = narrow;
-      Expect(wide >= 0, "a negative dimension");
-      shape.push_back(static_cast<std::size_t>(wide));
+    if (const ov::Tensor* const logits = TensorOf(Role::kLogits)) {
+      Expect(sample_size >= 1, "no samples");
+      Expect(logits->get_shape().size() == 2, "logits of another rank");
+      shape = {logits->get_shape()[0], static_cast<std::size_t>(sample_size)};
+    } else {
+      // Nobody reads a tensor whose declared length of 0 says all.
+      const ov::Tensor& of_shape = *TensorOf(Role::kShape);
+      Expect(IsShape(of_shape), "a shape that is none");
+      shape = ShapeIn(of_shape);
     }
-    Expect(of_shape.get_shape().size() < 2 && shape.size() <= 8, "a shape that is none");
+    Expect(shape.size() <= 8, "too many dimensions");
     Expect(outputs[0].get_shape() == shape, "an output of another shape");
 
     std::uint32_t words[kStateWords] = {};
     ov::Shape state_shape{6};
-    if (const Given* const state = StateInput()) {
-      Expect(state->tensor.get_byte_size() == sizeof words, "a state that is not six words");
-      std::memcpy(words, state->tensor.data(), sizeof words);
-      state_shape = state->tensor.get_shape();
+    if (const ov::Tensor* const tensor = TensorOf(Role::kState)) {
+      Expect(tensor->get_byte_size() == sizeof words, "a state that is not six words");
+      std::memcpy(words, tensor->data(), sizeof words);
+      state_shape = tensor->get_shape();
       Expect(!state_shape.empty() && state_shape.back() == 6 && state_shape.size() <= 8, "a state of another shape");
     }
     Expect(given.global_seed.integer >= 0 && given.op_seed.integer >= 0, "a negative seed");
-    Bounds bounds{};
-    if (is_uniform_) bounds = {BoundOf(inputs_[1].tensor), BoundOf(inputs_[2].tensor)};
-    Expect(!is_uniform_ || CheckBounds(type_, bounds).empty(), "bounds that are no range");
-
     const std::size_t elements = ov::shape_size(shape);
     std::vector<std::uint64_t> expected((elements * ElementSize(type_) + 7) / 8 + 1);
     const State state = StateFromWords(words);
-    const State derived = Derive(state, given.global_seed.integer, given.op_seed.integer);
-    if (elements > 0) {
-      Fill(*SelectKernels("scalar").kernels, UniformDraw(derived, type_, bounds, expected.data()), 0, elements);
-    }
+    Draw draw = DrawThatIsRight(shape, sample_size);
+    draw.state = Derive(state, given.global_seed.integer, given.op_seed.integer);
+    draw.out = expected.data();
+    if (elements > 0) Fill(*SelectKernels("scalar").kernels, draw, 0, elements);
     if (!IsSame(expected.data(), outputs[0], elements)) Fail("wrong values", outputs[0].get_element_type().to_string());
     if (outputs.size() < 2) return;
     std::uint32_t next[kStateWords];
-    StateToWords(Advance(state, WordsPerElement(type_), elements), next);
+    StateToWords(Advance(state, WordsPerElement(draw), elements), next);
     const bool same = outputs[1].get_shape() == state_shape && std::memcmp(outputs[1].data(), next, sizeof next) == 0;
     if (!same) Fail("a wrong next state", "");
+  }
+
+  /// The draw that the inputs mean, without state and memory.
+  Draw DrawThatIsRight(const ov::Shape& shape, std::int64_t sample_size) {
+    if (op_ == &kRandomGenerator) return UniformDraw({}, type_, {}, nullptr);
+    if (op_ == &kRandomUniform) {
+      const Bounds bounds{NumberOf(1), NumberOf(2)};
+      Expect(CheckBounds(type_, bounds).empty(), "bounds that are no range");
+      return UniformDraw({}, type_, bounds, nullptr);
+    }
+    if (op_ == &kRandomNormal) {
+      const Affine affine{NumberOf(1), NumberOf(2)};
+      const FloatFormat format = *FormatOf(ElementTypeOf(type_));
+      const std::uint64_t infinity = static_cast<std::uint64_t>(LargestExponentField(format)) << format.mantissa_bits;
+      const bool finite = (affine.mean & infinity) != infinity && (affine.scale & infinity) != infinity;
+      Expect(finite, "a mean or scale that is not finite");
+      return NormalDraw({}, type_, affine, nullptr);
+    }
+    const bool is_bernoulli = op_ == &kRandomBernoulli;
+    const ov::Tensor& tensor = *TensorOf(is_bernoulli ? Role::kProbabilities : Role::kLogits);
+    const Numbers numbers = NumbersOf(tensor);
+    if (is_bernoulli) {
+      const bool is_one = tensor.get_shape().empty() || tensor.get_shape() == ov::Shape{1};
+      Expect(is_one || tensor.get_shape() == shape, "probabilities of another shape");
+      Expect(numbers.type != OutputType::kF16, "probabilities of another type");
+      for (std::size_t i = 0; i < tensor.get_size(); ++i) {
+        const double p = NumberAt(tensor, i);
+        Expect(p >= 0 && p <= 1, "no probability");
+      }
+      return BernoulliDraw({}, Probabilities{numbers, !is_one}, nullptr);
+    }
+    const std::size_t rows = tensor.get_shape()[0], classes = tensor.get_shape()[1];
+    Expect(rows == 0 || classes > 0, "no classes");
+    for (std::size_t row = 0; row < rows; ++row) {
+      double largest = -std::numeric_limits<double>::infinity();
+      for (std::size_t i = 0; i < classes; ++i) {
+        const double x = NumberAt(tensor, row * classes + i);
+        Expect(x < std::numeric_limits<double>::infinity(), "a logit that is none");
+        largest = std::max(largest, x);
+      }
+      Expect(largest > -std::numeric_limits<double>::infinity(), "a row of nothing");
+    }
+    return CategoricalDraw({}, type_, Logits{numbers, classes, static_cast<std::uint64_t>(sample_size)}, nullptr);
+  }
+
+  Numbers NumbersOf(const ov::Tensor& tensor) {
+    const ov::element::Type type = tensor.get_element_type();
+    Expect(type == ov::element::f16 || type == ov::element::f32 || type == ov::element::f64, "numbers of another type");
+    const OutputType known = type == ov::element::f16   ? OutputType::kF16
+                             : type == ov::element::f64 ? OutputType::kF64
+                                                        : OutputType::kF32;
+    return {known, tensor.data()};
+  }
+
+  static double NumberAt(const ov::Tensor& tensor, std::size_t i) {
+    const std::size_t size = tensor.get_element_type().size();
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, static_cast<const unsigned char*>(tensor.data()) + i * size, size);
+    bits = ConvertFloat(bits, *FormatOf(ElementTypeOf(tensor.get_element_type())), kF64Format);
+    double number;
+    std::memcpy(&number, &bits, sizeof number);
+    return number;
   }
 
   bool IsSame(const void* expected, const ov::Tensor& tensor, std::size_t elements) {
@@ -567,7 +746,9 @@ class Fuzzer {
   }
 
   std::mt19937_64 random_;
-  bool wild_ = false, is_uniform_ = false, compared_ = true;
+  static constexpr int kNone = -1;
+  const Operator* op_ = nullptr;
+  bool wild_ = false, compared_ = true;
   OutputType type_ = OutputType::kBits;
   std::vector<Given> inputs_;
   std::deque<std::vector<unsigned char>> memory_;

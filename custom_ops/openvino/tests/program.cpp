@@ -8,10 +8,12 @@
 //
 // AddressSanitizer needs TBB_ENABLE_SANITIZERS=1 in the environment. ThreadSanitizer does not see how OpenVINO's own
 // binaries synchronise and takes every handing over for a race.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -21,6 +23,7 @@
 #include "kernels.h"
 #include "openvino/core/model.hpp"
 #include "openvino/op/constant.hpp"
+#include "openvino/op/logical_not.hpp"
 #include "openvino/op/parameter.hpp"
 #include "openvino/pass/serialize.hpp"
 #include "openvino/runtime/core.hpp"
@@ -43,27 +46,6 @@ void Check(bool ok, const std::string& what) {
 
 constexpr std::uint32_t kState[kStateWords] = {0xFFFFFFFE, 0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0x89ABCDEF, 0xFEDCBA98};
 
-struct Bound {
-  OutputType type;
-  const char* name;
-  std::uint64_t minval, maxval;  // bits
-};
-
-const Bound kBounds[] = {
-    {OutputType::kF32, "f32", 0x3DCCCCCD, 0x3F333333},
-    {OutputType::kF16, "f16", 0x2E66, 0x399A},
-    {OutputType::kBF16, "bf16", 0x3DCD, 0x3F33},
-    {OutputType::kF64, "f64", 0x3FB999999999999A, 0x3FE6666666666666},
-    {OutputType::kI32, "i32", 0xFFFFFFF9, 91},
-    {OutputType::kI64, "i64", 0xFFFFFFFFFFFFFFF9, 0x10000000001},
-};
-
-ov::element::Type TypeOf(const Bound& b) { return ov::element::Type(b.name); }
-
-std::shared_ptr<ov::Node> BoundConstant(const Bound& b, std::uint64_t bits) {
-  return std::make_shared<Constant>(TypeOf(b), ov::Shape{}, &bits);
-}
-
 std::shared_ptr<ov::Node> StateConstant() { return std::make_shared<Constant>(ov::element::u32, ov::Shape{6}, kState); }
 
 std::shared_ptr<ov::Node> ShapeConstant(const ov::Shape& shape) {
@@ -81,26 +63,129 @@ std::shared_ptr<ov::Model> MakeModel(const GivenAttributes& given, const ov::Out
   return std::make_shared<ov::Model>(op->outputs(), parameters);
 }
 
-std::shared_ptr<ov::Model> UniformModel(const Bound& b, const ov::Shape& shape, bool inputs) {
-  GivenAttributes given;
-  given.type = GivenAttribute::Text(b.name);
-  given.op_seed = GivenAttribute::Integer(3);
-  if (!inputs) {
-    return MakeModel<RandomUniform>(
-        given, {ShapeConstant(shape), BoundConstant(b, b.minval), BoundConstant(b, b.maxval), StateConstant()}, {});
-  }
-  const auto of_shape = std::make_shared<Parameter>(ov::element::i64, ov::PartialShape{ov::Dimension(shape.size())});
-  const auto of_state = std::make_shared<Parameter>(ov::element::u32, ov::PartialShape{6});
-  return MakeModel<RandomUniform>(
-      given, {of_shape, BoundConstant(b, b.minval), BoundConstant(b, b.maxval), of_state}, {of_shape, of_state});
+/// A model, what to feed it with, and the shape of its values.
+struct Built {
+  std::shared_ptr<ov::Model> model;
+  ov::TensorVector inputs;
+  ov::Shape shape;
+};
+
+/// A draw of values of a shape: of constants, or with inputs for what need not be constant.
+struct Case {
+  std::string name;
+  std::function<Built(const ov::Shape& shape, bool inputs)> build;
+};
+
+ov::Tensor StateTensor() {
+  ov::Tensor tensor(ov::element::u32, ov::Shape{6});
+  std::memcpy(tensor.data(), kState, sizeof(kState));
+  return tensor;
 }
 
-ov::TensorVector Inputs(const std::shared_ptr<ov::Model>& model, const ov::Shape& shape) {
-  if (model->inputs().empty()) return {};
-  ov::Tensor of_shape(ov::element::i64, ov::Shape{shape.size()}), of_state(ov::element::u32, ov::Shape{6});
-  for (std::size_t i = 0; i < shape.size(); ++i) of_shape.data<std::int64_t>()[i] = static_cast<std::int64_t>(shape[i]);
-  std::memcpy(of_state.data(), kState, sizeof(kState));
-  return {of_shape, of_state};
+/// Operators with a `shape` first and a `state` last.
+template <class Op>
+Built Build(const GivenAttributes& given, const ov::Shape& shape, const ov::OutputVector& between, bool inputs) {
+  ov::ParameterVector parameters;
+  ov::OutputVector all{ShapeConstant(shape)};
+  all.insert(all.end(), between.begin(), between.end());
+  all.push_back(StateConstant());
+  if (!inputs) return {MakeModel<Op>(given, all, {}), {}, shape};
+  const auto of_shape = std::make_shared<Parameter>(ov::element::i64, ov::PartialShape{ov::Dimension(shape.size())});
+  const auto of_state = std::make_shared<Parameter>(ov::element::u32, ov::PartialShape{6});
+  all.front() = of_shape;
+  all.back() = of_state;
+  ov::Tensor dimensions(ov::element::i64, ov::Shape{shape.size()});
+  for (std::size_t i = 0; i < shape.size(); ++i) dimensions.data<std::int64_t>()[i] = static_cast<std::int64_t>(shape[i]);
+  return {MakeModel<Op>(given, all, {of_shape, of_state}), {dimensions, StateTensor()}, shape};
+}
+
+GivenAttributes Given(const char* output_type) {
+  GivenAttributes given;
+  if (output_type != nullptr) given.type = GivenAttribute::Text(output_type);
+  given.op_seed = GivenAttribute::Integer(3);
+  return given;
+}
+
+std::shared_ptr<ov::Node> Number(const char* type, std::uint64_t bits) {
+  return std::make_shared<Constant>(ov::element::Type(type), ov::Shape{}, &bits);
+}
+
+/// 0, 1/n, 2/n ... or likewise numbers around 0.
+std::shared_ptr<ov::Node> Numbers(ov::element::Type type, const ov::Shape& shape, bool around_zero) {
+  const std::size_t count = ov::shape_size(shape);
+  std::vector<double> values(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    values[i] = around_zero ? static_cast<double>(i * 7 % 11) - 5.1 : static_cast<double>(i) / static_cast<double>(count);
+  }
+  return std::make_shared<Constant>(type, shape, values);
+}
+
+struct TwoNumbers {
+  const char* type;
+  std::uint64_t first, second;  // bits: minval and maxval, or mean and scale
+};
+
+constexpr TwoNumbers kTwoNumbers[] = {
+    {"f32", 0x3DCCCCCD, 0x3F333333},
+    {"f16", 0x2E66, 0x399A},
+    {"bf16", 0x3DCD, 0x3F33},
+    {"f64", 0x3FB999999999999A, 0x3FE6666666666666},
+    {"i32", 0xFFFFFFF9, 91},
+    {"i64", 0xFFFFFFFFFFFFFFF9, 0x10000000001},
+};
+
+/// The values are [rows, samples], for any shape: as many samples as it has elements.
+Built Categorical(const char* output_type, ov::element::Type logits_type, const ov::Shape& shape, bool inputs) {
+  const std::size_t samples = std::max<std::size_t>(ov::shape_size(shape), 1);
+  GivenAttributes given = Given(output_type);
+  given.sample_size = GivenAttribute::Integer(static_cast<std::int64_t>(samples));
+  const ov::Shape of_logits{3, 13};
+  const std::shared_ptr<ov::Node> logits = Numbers(logits_type, of_logits, true);
+  // The plugin would round f64 logits that are no constant.
+  if (!inputs || logits_type == ov::element::f64) {
+    return {MakeModel<RandomCategorical>(given, {logits, StateConstant()}, {}), {}, {3, samples}};
+  }
+  const auto of_input = std::make_shared<Parameter>(logits_type, ov::PartialShape::dynamic(2));
+  const auto of_state = std::make_shared<Parameter>(ov::element::u32, ov::PartialShape{6});
+  ov::Tensor tensor(logits_type, of_logits);
+  ov::as_type_ptr<Constant>(logits)->get_tensor_view().copy_to(tensor);
+  return {MakeModel<RandomCategorical>(given, {of_input, of_state}, {of_input, of_state}),
+          {tensor, StateTensor()},
+          {3, samples}};
+}
+
+std::vector<Case> Cases() {
+  std::vector<Case> cases;
+  for (const TwoNumbers& n : kTwoNumbers) {
+    cases.push_back({std::string("uniform ") + n.type, [&n](const ov::Shape& shape, bool inputs) {
+                       const ov::OutputVector bounds{Number(n.type, n.first), Number(n.type, n.second)};
+                       return Build<RandomUniform>(Given(n.type), shape, bounds, inputs);
+                     }});
+    if (n.type[0] == 'i') continue;
+    cases.push_back({std::string("normal ") + n.type, [&n](const ov::Shape& shape, bool inputs) {
+                       const ov::OutputVector moments{Number(n.type, n.first), Number(n.type, n.second)};
+                       return Build<RandomNormal>(Given(n.type), shape, moments, inputs);
+                     }});
+  }
+  for (const ov::element::Type type : {ov::element::f32, ov::element::f64}) {
+    cases.push_back({"bernoulli " + type.to_string(), [type](const ov::Shape& shape, bool inputs) {
+                       const auto p = std::make_shared<Constant>(type, ov::Shape{}, std::vector<double>{0.3});
+                       return Build<RandomBernoulli>(Given(nullptr), shape, {p}, inputs);
+                     }});
+    cases.push_back({"bernoulli each " + type.to_string(), [type](const ov::Shape& shape, bool inputs) {
+                       // A large constant of f64 is refused.
+                       const bool small = ov::shape_size(shape) <= 4096;
+                       const auto p = Numbers(small ? type : ov::element::f32, shape, false);
+                       return Build<RandomBernoulli>(Given(nullptr), shape, {p}, inputs);
+                     }});
+  }
+  for (const ov::element::Type type : {ov::element::f32, ov::element::f16, ov::element::f64}) {
+    const char* const output_type = type == ov::element::f16 ? "i64" : "i32";
+    cases.push_back({"categorical " + type.to_string(), [type, output_type](const ov::Shape& shape, bool inputs) {
+                       return Categorical(output_type, type, shape, inputs);
+                     }});
+  }
+  return cases;
 }
 
 std::string Bytes(const ov::Tensor& tensor) {
@@ -108,14 +193,14 @@ std::string Bytes(const ov::Tensor& tensor) {
   return std::string(static_cast<const char*>(tensor.data()), tensor.get_byte_size());
 }
 
-std::vector<std::string> Evaluate(const std::shared_ptr<ov::Model>& model, const ov::Shape& shape) {
+std::vector<std::string> Evaluate(const Built& built) {
   ov::TensorVector outputs;
-  for (const auto& output : model->outputs()) {
+  for (const auto& output : built.model->outputs()) {
     const ov::PartialShape& partial = output.get_partial_shape();
     outputs.emplace_back(output.get_element_type(), partial.is_static() ? partial.to_shape() : ov::Shape{0});
   }
-  Check(model->evaluate(outputs, Inputs(model, shape)), "evaluate");
-  Check(outputs[0].get_shape() == shape, "the output has the shape asked for");
+  Check(built.model->evaluate(outputs, built.inputs), "evaluate");
+  Check(outputs[0].get_shape() == built.shape, "the output has the shape asked for");
   return {Bytes(outputs[0]), Bytes(outputs[1])};
 }
 
@@ -127,80 +212,111 @@ std::vector<std::string> Run(ov::CompiledModel& compiled, const ov::TensorVector
 }
 
 void EveryTypeAndSize(ov::Core& core) {
-  for (const Bound& b : kBounds) {
+  for (const Case& c : Cases()) {
     for (const ov::Shape& shape : {ov::Shape{}, ov::Shape{0}, ov::Shape{1}, ov::Shape{3, 5}, ov::Shape{70001}}) {
-      const auto of_constants = UniformModel(b, shape, false), of_inputs = UniformModel(b, shape, true);
-      const std::vector<std::string> expected = Evaluate(of_constants, shape);
-      const std::string what = std::string(b.name) + " of rank " + std::to_string(shape.size());
-      Check(Evaluate(of_inputs, shape) == expected, what + ", evaluated from inputs");
-      for (const auto& model : {of_constants, of_inputs}) {
+      const Built of_constants = c.build(shape, false), of_inputs = c.build(shape, true);
+      const std::vector<std::string> expected = Evaluate(of_constants);
+      const std::string what = c.name + " of rank " + std::to_string(shape.size());
+      Check(Evaluate(of_inputs) == expected, what + ", evaluated from inputs");
+      for (const Built& built : {of_constants, of_inputs}) {
         for (const char* precision : {"f32", "bf16", "f16"}) {
-          ov::CompiledModel compiled = core.compile_model(model, "CPU", {{"INFERENCE_PRECISION_HINT", precision}});
-          Check(Run(compiled, Inputs(model, shape)) == expected, what + ", compiled for " + precision);
+          ov::CompiledModel compiled = core.compile_model(built.model, "CPU", {{"INFERENCE_PRECISION_HINT", precision}});
+          Check(Run(compiled, built.inputs) == expected, what + ", compiled for " + precision);
         }
       }
     }
   }
 }
 
+/// The plugin's own operators take our booleans, which they know as bytes.
+void Booleans(ov::Core& core) {
+  for (const Case& c : Cases()) {
+    if (c.name.find("bernoulli") == std::string::npos) continue;
+    for (const bool inputs : {false, true}) {
+      const Built built = c.build({3, 5}, inputs);
+      std::string expected = Evaluate(built)[0];
+      for (char& byte : expected) byte = byte == 0 ? 1 : 0;
+      const std::shared_ptr<ov::Node> node = built.model->get_results()[0]->get_input_node_shared_ptr(0);
+      const auto opposite = std::make_shared<ov::op::v1::LogicalNot>(node->output(0));
+      const auto model =
+          std::make_shared<ov::Model>(ov::OutputVector{opposite, node->output(1)}, built.model->get_parameters());
+      ov::CompiledModel compiled = core.compile_model(model, "CPU");
+      Check(Run(compiled, built.inputs)[0] == expected, c.name + ", the opposite");
+    }
+  }
+}
+
 void ManyThreads(ov::Core& core) {
-  const ov::Shape shape{33333};
-  const auto model = UniformModel(kBounds[0], shape, true);
-  const std::vector<std::string> expected = Evaluate(model, shape);
-  ov::CompiledModel compiled = core.compile_model(model, "CPU", {{"NUM_STREAMS", 2}});
+  const Built built = Cases()[0].build({33333}, true);
+  const std::vector<std::string> expected = Evaluate(built);
+  ov::CompiledModel compiled = core.compile_model(built.model, "CPU", {{"NUM_STREAMS", 2}});
   std::vector<std::thread> threads;
   std::vector<int> wrong(8);
   for (int& count : wrong) {
     threads.emplace_back([&] {
-      for (int i = 0; i < 20; ++i) count += Run(compiled, Inputs(model, shape)) == expected ? 0 : 1;
+      for (int i = 0; i < 20; ++i) count += Run(compiled, built.inputs) == expected ? 0 : 1;
     });
   }
   for (std::thread& thread : threads) thread.join();
   for (const int count : wrong) Check(count == 0, "eight threads, one compiled model");
 }
 
+/// The tensors that the model's only operator gets: those of the parameters, and the constants.
+ov::TensorVector OperatorInputs(const Built& built, const ov::Node& node) {
+  ov::TensorVector inputs;
+  for (std::size_t i = 0; i < node.get_input_size(); ++i) {
+    const std::shared_ptr<ov::Node> source = node.get_input_node_shared_ptr(i);
+    if (const auto constant = ov::as_type_ptr<Constant>(source)) {
+      inputs.push_back(constant->get_tensor_view());
+    } else {
+      const auto parameter = ov::as_type_ptr<Parameter>(source);
+      inputs.push_back(built.inputs.at(static_cast<std::size_t>(built.model->get_parameter_index(parameter))));
+    }
+  }
+  return inputs;
+}
+
 /// One node evaluated from many threads, without a plugin.
 void ManyThreadsOneNode() {
-  const ov::Shape shape{33333};
-  for (const Bound& b : kBounds) {
-    const auto model = UniformModel(b, shape, true);
-    const std::vector<std::string> expected = Evaluate(model, shape);
-    const std::shared_ptr<ov::Node> node = model->get_results()[0]->get_input_node_shared_ptr(0);
+  for (const Case& c : Cases()) {
+    const Built built = c.build({33333}, true);
+    const std::vector<std::string> expected = Evaluate(built);
+    const std::shared_ptr<ov::Node> node = built.model->get_results()[0]->get_input_node_shared_ptr(0);
     std::vector<std::thread> threads;
     std::vector<int> wrong(8);
     for (int& count : wrong) {
       threads.emplace_back([&] {
         for (int i = 0; i < 20; ++i) {
-          ov::TensorVector inputs = Inputs(model, shape);
-          inputs.insert(inputs.begin() + 1, {ov::Tensor(TypeOf(b), ov::Shape{}), ov::Tensor(TypeOf(b), ov::Shape{})});
-          ov::TensorVector outputs{ov::Tensor(TypeOf(b), shape), ov::Tensor(ov::element::u32, ov::Shape{6})};
+          const ov::TensorVector inputs = OperatorInputs(built, *node);
+          ov::TensorVector outputs{ov::Tensor(node->get_output_element_type(0), built.shape),
+                                   ov::Tensor(ov::element::u32, ov::Shape{6})};
           const bool done = node->evaluate(outputs, inputs);
           count += done && Bytes(outputs[0]) == expected[0] && Bytes(outputs[1]) == expected[1] ? 0 : 1;
         }
       });
     }
     for (std::thread& thread : threads) thread.join();
-    for (const int count : wrong) Check(count == 0, std::string(b.name) + ": eight threads, one node");
+    for (const int count : wrong) Check(count == 0, c.name + ": eight threads, one node");
   }
 }
 
 void ThroughFiles(const std::string& library) {
   const auto folder = std::filesystem::temp_directory_path() / ("onnx_philox_" + std::to_string(std::rand()));
   std::filesystem::create_directories(folder);
-  for (const Bound& b : kBounds) {
+  for (const Case& c : Cases()) {
     for (const bool inputs : {false, true}) {
-      const ov::Shape shape{3, 5};
-      const auto model = UniformModel(b, shape, inputs);
-      const std::vector<std::string> expected = Evaluate(model, shape);
+      const Built built = c.build({3, 5}, inputs);
+      if (inputs && built.inputs.empty()) continue;  // the same model again
+      const std::vector<std::string> expected = Evaluate(built);
       const std::string path = (folder / "model.xml").string();
-      ov::pass::Serialize(path, "").run_on_model(model);
+      ov::pass::Serialize(path, "").run_on_model(built.model);
       for (int i = 0; i < 2; ++i) {  // the second time from the cache
         ov::Core core;
         core.add_extension(library);
         core.set_property({{"CACHE_DIR", (folder / "cache").string()}});
         ov::CompiledModel compiled = core.compile_model(path, "CPU");
-        Check(compiled.get_property("LOADED_FROM_CACHE").as<bool>() == (i == 1), std::string(b.name) + " cached");
-        Check(Run(compiled, Inputs(model, shape)) == expected, std::string(b.name) + " through IR and cache");
+        Check(compiled.get_property("LOADED_FROM_CACHE").as<bool>() == (i == 1), c.name + " cached");
+        Check(Run(compiled, built.inputs) == expected, c.name + " through IR and cache");
       }
     }
   }
@@ -244,8 +360,8 @@ void BadInput() {
   Refuses("both 0", [&] {
     GivenAttributes given;
     given.type = GivenAttribute::Text("f32");
-    const Bound& b = kBounds[0];
-    MakeModel<RandomUniform>(given, {six, BoundConstant(b, b.minval), BoundConstant(b, b.maxval)}, {});
+    const TwoNumbers& n = kTwoNumbers[0];
+    MakeModel<RandomUniform>(given, {six, Number(n.type, n.first), Number(n.type, n.second)}, {});
   });
 }
 
@@ -270,6 +386,7 @@ int main(int argc, char** argv) {
   ov::Core core;
   core.add_extension(what);
   EveryTypeAndSize(core);
+  Booleans(core);
   ManyThreads(core);
   ThroughFiles(what);
   BadInput();
