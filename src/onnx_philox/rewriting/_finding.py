@@ -95,8 +95,11 @@ def _walk(
 
 
 def subgraphs(node: ir.Node) -> Iterator[tuple[str, ir.Graph]]:
-    """The graphs among a node's attributes, with the attributes' names."""
-    for attribute in node.attributes.values():
+    """The graphs among a node's attributes, with the attributes' names.
+
+    Of an If the branch that is taken comes first: which attribute a file has first means nothing.
+    """
+    for attribute in sorted(node.attributes.values(), key=lambda a: a.name == "else_branch"):
         if attribute.is_ref():
             continue
         if attribute.type is ir.AttributeType.GRAPH:

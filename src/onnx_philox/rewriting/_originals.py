@@ -7,7 +7,6 @@ original wherever a node, a graph or a function is what it was.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,10 +82,9 @@ class Originals:
             if not message.name:
                 # onnx-ir gives names to nodes that have none.
                 node.name = ""
-            held = ([a.g] if a.HasField("g") else a.graphs for a in message.attribute)
-            inner_graphs = itertools.chain.from_iterable(held)
-            for (_, subgraph), inner in zip(subgraphs(node), inner_graphs, strict=True):
-                self._remember(subgraph, inner)
+            held = {a.name: list(_graphs(a)) for a in message.attribute}
+            for name, subgraph in subgraphs(node):
+                self._remember(subgraph, held[name].pop(0))
 
     def _is_untouched(self, node: ir.Node) -> bool:
         original = self._nodes.get(id(node))
@@ -176,8 +174,14 @@ def _unreadable(
         for attribute in node.attribute:
             if attribute.HasField("sparse_tensor") or attribute.sparse_tensors:
                 yield attribute
-            for inner in [attribute.g] if attribute.HasField("g") else attribute.graphs:
+            for inner in _graphs(attribute):
                 yield from _unreadable(inner)
+
+
+def _graphs(attribute: onnx.AttributeProto) -> Iterator[onnx.GraphProto]:
+    if attribute.HasField("g"):
+        yield attribute.g
+    yield from attribute.graphs
 
 
 def _has_map(type: onnx.TypeProto) -> bool:

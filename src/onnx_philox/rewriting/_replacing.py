@@ -85,7 +85,7 @@ def _remove_unused_constant(value: ir.Value) -> None:
     if value.uses() or value.is_graph_input() or value.is_graph_output():
         return
     producer = value.producer()
-    if value.is_initializer() and value.graph is not None:
+    if value.is_initializer() and value.graph is not None and value.name is not None:
         del value.graph.initializers[value.name]
     elif producer is not None and producer.op_type == "Constant" and producer.graph is not None:
         producer.graph.remove(producer, safe=True)
