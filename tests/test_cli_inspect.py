@@ -147,6 +147,12 @@ def test_openvino_draws_a_multinomial_once_in_a_session(tried, opset):
     assert tried["Multinomial", opset, True, "openvino"].behaviour is Behaviour.SAME_IN_EACH_RUN
 
 
+def test_a_seed_that_is_the_time_of_day_is_seen_through():
+    built = probe(node_model("Multinomial", 17, (["n", 5],)))
+    (_, runtime) = trials.run([built], lambda *_: None)
+    assert runtime.trials[built.key].behaviour is Behaviour.OTHER_IN_EACH_SESSION
+
+
 @pytest.mark.parametrize("op_type", ["RandomUniform", "RandomNormal", "RandomNormalLike"])
 @pytest.mark.parametrize("opset", [17, 22])
 def test_openvino_draws_others_each_run_and_keeps_to_a_seed(tried, op_type, opset):
@@ -384,7 +390,7 @@ def test_what_is_no_onnx_model_is_an_error(tmp_path):
         ("text.onnx", "is not a serialised ONNX model"),
         ("empty.onnx", "is empty; allowed: a serialised ONNX model."),
         ("ir.xml", "is an OpenVINO IR; allowed: an ONNX file. Pass the ONNX model that"),
-        ("nowhere.onnx", "No such file"),
+        ("nowhere.onnx", "nowhere.onnx; allowed: a file that exists. Check the path."),
     ):
         result = invoke(tmp_path / name)
         assert (result.exit_code, result.stdout) == (2, "")

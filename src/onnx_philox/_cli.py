@@ -111,11 +111,11 @@ def inspect(
     """
     from onnx_philox import inspection
 
-    with _progress("reading the model") as progress:
-        try:
+    try:
+        with _progress("reading the model") as progress:
             report = inspection.inspect(model, progress=progress)
-        except (OSError, ValueError) as error:
-            raise _failure("inspect", error, 2) from error
+    except (OSError, ValueError) as error:
+        raise _failure("inspect", error, 2) from error
     if as_json:
         typer.echo(report.to_json())
     else:
@@ -166,13 +166,13 @@ def rewrite(
     """
     from onnx_philox import _rewrite_command
 
-    with _progress("reading the model") as progress:
-        try:
+    try:
+        with _progress("reading the model") as progress:
             outcome = _rewrite_command.rewrite(
                 model, output, seed=seed, keep_unknown=keep_unknown, progress=progress
             )
-        except (OSError, TypeError, ValueError, ImportError) as error:
-            raise _failure("rewrite", error, 2) from error
+    except (OSError, TypeError, ValueError, ImportError) as error:
+        raise _failure("rewrite", error, 2) from error
     if as_json:
         typer.echo(outcome.to_json())
     else:
@@ -259,8 +259,8 @@ def run(
     """
     from onnx_philox import running
 
-    with _progress("loading the model") as progress:
-        try:
+    try:
+        with _progress("loading the model") as progress:
             report = running.run(
                 model,
                 runtime=runtime,
@@ -273,10 +273,10 @@ def run(
                 is_saved=not hashes_only,
                 progress=progress,
             )
-        except running.ArgumentError as error:
-            raise _failure("run", error, 2) from error
-        except running.RunError as error:
-            raise _failure("run", error, 1) from error
+    except running.ArgumentError as error:
+        raise _failure("run", error, 2) from error
+    except running.RunError as error:
+        raise _failure("run", error, 1) from error
     if as_json:
         typer.echo(report.to_json())
     else:

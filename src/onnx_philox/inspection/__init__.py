@@ -29,7 +29,7 @@ def inspect(path: Path, *, progress: Progress | None = None) -> Report:
             comes next.
 
     Raises:
-        ValueError: The file is no ONNX model.
+        ValueError: There is no such file, or it is no ONNX model.
         OSError: The file cannot be read.
     """
     tell = progress or (lambda *_: None)

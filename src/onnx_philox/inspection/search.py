@@ -53,9 +53,11 @@ def load(path: Path) -> ir.Model:
     """Reads a model, but not its weights.
 
     Raises:
-        ValueError: The file is no ONNX model.
+        ValueError: There is no such file, or it is no ONNX model.
         OSError: The file cannot be read.
     """
+    if not path.is_file():
+        _checks.refuse(_OWNER, "the model", path, "a file that exists", "Check the path.")
     if path.suffix == ".xml":
         remedy = "Pass the ONNX model that it was made from."
         _checks.refuse(_OWNER, str(path), "an OpenVINO IR", "an ONNX file", remedy)
