@@ -26,7 +26,7 @@ class InlineRandomFunctions(ir.passes.InPlacePass):
         _rename(model, holding)
         try:
             result = InlinePass(criteria=lambda f: f.identifier() in holding)(model)
-        except (ValueError, ir.passes.PassError) as error:
+        except (ValueError, RuntimeError, ir.passes.InvariantError) as error:
             names = ", ".join(f"{domain}::{name}" for domain, name, _ in sorted(holding))
             _checks.refuse(
                 OWNER,

@@ -18,6 +18,7 @@ import onnx_ir as ir
 from onnx_philox import _checks
 from onnx_philox.rewriting._finding import subgraphs
 from onnx_philox.rewriting._recorded import OWNER
+from onnx_philox.rewriting._standard import STANDARD_DOMAINS
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,10 @@ class Originals:
         original = self._nodes.get(id(node))
         if original is None:
             result.CopyFrom(ir.to_proto(node))
+            domains = [entry.domain for entry in self._proto.opset_import]
+            if not result.domain and "" not in domains:
+                # ONNX's own domain goes by two names, and this model has the other.
+                result.domain = STANDARD_DOMAINS[1]
             return
         _copy_all_but(original.proto, result, {"input", "output", "attribute"})
         result.input.extend((value.name or "") if value else "" for value in node.inputs)
