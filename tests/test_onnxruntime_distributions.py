@@ -517,6 +517,13 @@ def test_values_may_be_left_out_and_the_next_state_be_the_only_output(ort_backen
         assert PhiloxState.from_array(after) == PhiloxState.from_array(STATE).advance(18)
 
 
+@pytest.mark.parametrize("output_type", ["f16", "bf16"])
+def test_output_types_that_python_ops_lack_are_refused(output_type: str) -> None:
+    model = graphs.random_normal([3], 0, 1, output_type, **SEED)
+    with pytest.raises(NotImplementedByOrt, match=r"RandomNormal: .*'python': f32, f64, since"):
+        InferenceSession(model, backend="python")
+
+
 def test_a_type_that_the_model_does_not_tell_is_refused_by_python_ops() -> None:
     text = """g (uint32[6] state, float[3] x) => (bool[3] y) <int64[1] shape = {3}> {
         p = some.where.Else (x)
