@@ -147,10 +147,19 @@ def test_openvino_draws_a_multinomial_once_in_a_session(tried, opset):
     assert tried["Multinomial", opset, True, "openvino"].behaviour is Behaviour.SAME_IN_EACH_RUN
 
 
-def test_a_seed_that_is_the_time_of_day_is_seen_through():
+def test_a_seed_that_is_the_time_of_day_is_seen_through(tmp_path, monkeypatch):
+    worker = tmp_path / "worker.py"
+    worker.write_text(
+        "import json, sys, time\n"
+        "for line in sys.stdin:\n"
+        "    now = str(int(time.time()))\n"
+        "    names = ('first', 'second', 'session', 'other_seed')\n"
+        "    print(json.dumps(dict.fromkeys(names, now)), flush=True)\n"
+    )
+    monkeypatch.setattr(trials, "_WORKER", worker)
     built = probe(node_model("Multinomial", 17, (["n", 5],)))
-    (_, runtime) = trials.run([built], lambda *_: None)
-    assert runtime.trials[built.key].behaviour is Behaviour.OTHER_IN_EACH_SESSION
+    for runtime in trials.run([built], lambda *_: None):
+        assert runtime.trials[built.key].behaviour is Behaviour.OTHER_IN_EACH_SESSION
 
 
 @pytest.mark.parametrize("op_type", ["RandomUniform", "RandomNormal", "RandomNormalLike"])

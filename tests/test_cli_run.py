@@ -112,6 +112,17 @@ def test_what_is_drawn_has_one_hash_in_every_runtime_and_precision(noisy):
     assert document(noisy, *common, "--seed", 1)["drawn_sha256"] not in drawn
 
 
+def test_a_draw_from_probabilities_is_said_to_be_as_equal_as_those():
+    models = {
+        "normal": graphs.random_normal([4], 0, 1, "f32", stateful=True),
+        "bernoulli": graphs.random_bernoulli([4], 0.5, stateful=True),
+    }
+    for name, model in models.items():
+        said = text(save(model), "--drawn")
+        assert ", equal in every runtime" in said
+        assert ("that computes the same probabilities" in said) is (name == "bernoulli")
+
+
 def test_the_hash_of_an_output_is_of_its_type_its_shape_and_its_bytes(noisy):
     ran = document(noisy, "--input", INPUT, "--seed", SEED, "--drawn")
     by_name = {output["name"]: output for output in ran["runs"][0]["outputs"]}

@@ -25,7 +25,7 @@ class OnnxruntimeModel(LoadedModel):
     def __init__(self, path: Path, settings: Settings) -> None:
         self.version = ort.__version__
         self.backend = models.choose_backend(self.runtime, BACKENDS, settings.backend)
-        self.drawn = frozenset()
+        self.drawn = {}
         options = ort.SessionOptions()
         # Its errors come as exceptions.
         options.log_severity_level = 4

@@ -36,7 +36,7 @@ class OpenvinoModel(LoadedModel):
         self.backend = models.choose_backend(self.runtime, BACKENDS, settings.backend)
         core = register(ov.Core(), backend=self.backend)
         model = core.read_model(path)
-        self.drawn = _show_drawn(model) if settings.shows_drawn else frozenset()
+        self.drawn = _show_drawn(model) if settings.shows_drawn else {}
         config = {} if precision is None else {"INFERENCE_PRECISION_HINT": precision}
         compiled = core.compile_model(model, "CPU", config)
         used = compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
@@ -57,8 +57,8 @@ class OpenvinoModel(LoadedModel):
         }
 
 
-def _show_drawn(model: ov.Model) -> frozenset[str]:
-    """Makes what the random nodes of the main graph draw outputs of the model; their names."""
+def _show_drawn(model: ov.Model) -> dict[str, str]:
+    """Makes what the random nodes of the main graph draw outputs of the model; see `models`."""
     drawn = {
         _tensor_name(node.output(0)): node.output(0)
         for node in model.get_ordered_ops()
@@ -68,7 +68,7 @@ def _show_drawn(model: ov.Model) -> frozenset[str]:
     for name in sorted(drawn.keys() - known):
         result = model.add_outputs(drawn[name])[0]
         result.get_node().set_friendly_name(name)
-    return frozenset(drawn)
+    return {name: output.get_node().get_type_name() for name, output in drawn.items()}
 
 
 def _tensor(array: NDArray[Any]) -> Any:

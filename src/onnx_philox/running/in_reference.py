@@ -28,7 +28,7 @@ class ReferenceModel(LoadedModel):
         self.version = onnx.__version__
         self.backend = "onnx"
         model = onnx.load(path)
-        self.drawn = models.show_drawn(model) if settings.shows_drawn else frozenset()
+        self.drawn = models.show_drawn(model) if settings.shows_drawn else {}
         self._evaluator = ReferenceEvaluator(model, new_ops=OPS)
         defaults = {i.name for i in model.graph.initializer}
         self.inputs = [_port(i, i.name not in defaults) for i in model.graph.input]

@@ -46,8 +46,8 @@ class LoadedModel(ABC):
     backend: str
     inputs: list[Port]
     outputs: list[str]
-    drawn: frozenset[str]
-    """Those of the outputs that are what a random node draws; empty unless it was asked for."""
+    drawn: dict[str, str]
+    """Those of the outputs that random nodes draw, and the operators; empty unless asked for."""
     how: str = ""
     """What else decides its numbers, in words."""
 
@@ -95,14 +95,19 @@ def read(path: Path) -> onnx.ModelProto:
     return onnx.load(path, load_external_data=False)
 
 
-def show_drawn(model: onnx.ModelProto) -> frozenset[str]:
-    """Makes what the random nodes of the main graph draw outputs of the model; their names."""
+def show_drawn(model: onnx.ModelProto) -> dict[str, str]:
+    """Makes what the random nodes of the main graph draw outputs of the model.
+
+    Returns:
+        The outputs' names, and the operators that draw them.
+    """
     graph = model.graph
-    drawn = {node.output[0] for node in graph.node if node.domain == DOMAIN} - {""}
+    nodes = [node for node in graph.node if node.domain == DOMAIN]
+    drawn = {node.output[0]: node.op_type for node in nodes if node.output[0]}
     known = {info.name: info for info in graph.value_info}
-    for name in sorted(drawn - {output.name for output in graph.output}):
+    for name in sorted(drawn.keys() - {output.name for output in graph.output}):
         graph.output.append(known.get(name) or onnx.ValueInfoProto(name=name))
-    return frozenset(drawn)
+    return drawn
 
 
 def by_name(names: list[str], values: list[Any]) -> Arrays:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from onnx_philox._operators import RANDOM_BERNOULLI, RANDOM_CATEGORICAL
 from onnx_philox._state import PhiloxState
 from onnx_philox.running.models import LoadedModel, Settings
 from onnx_philox.running.results import Hash, of_all
@@ -21,6 +22,10 @@ from onnx_philox.running.states import State
 _SHOWN = 12
 # Beyond so many lines a run is one line.
 _MOST_LINES = 60
+
+
+# They draw from what the model may have computed.
+_OF_PROBABILITIES = {RANDOM_BERNOULLI.name, RANDOM_CATEGORICAL.name}
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,9 @@ class Report:
         if self.drawn_sha256 is not None:
             drawn = (self.drawn_sha256[:_SHOWN], "bold green")
             note = ", equal in every runtime"
-            console.print(Text.assemble(f"{count}, all that was drawn: ", drawn, note))
+            if _OF_PROBABILITIES & set(self.loaded.drawn.values()):
+                note += " that computes the same probabilities"
+            console.print(Text.assemble(f"{count}, drawn in the main graph: ", drawn, note))
         for line in self._meaning():
             console.print(Text(line))
 
