@@ -361,6 +361,16 @@ def test_openvino_draws_the_reference_s_numbers(case: Case, openvino: OpenVino) 
     assert_same_bits(next_state, NEXT_STATE)
 
 
+@pytest.mark.parametrize("ratio", [np.float32(0.3), np.float64(0.3), np.float16(0.3)])
+def test_dropout_drops_with_its_ratio_to_the_last_bit_of_f32(ratio: np.generic) -> None:
+    x = np.ones(2**22, np.float32)
+    constants = {"ratio": np.asarray(ratio), "training_mode": np.array(True)}
+    case = Case("Dropout", 17, dropout(x, ratio), {}, {"x": x}, constants)
+    case.outputs = (FLOAT, TensorProto.BOOL)
+    *outputs, _ = reference_run(make_reproducible(case.model), {"x": x, "random_state": STATE})
+    assert_outputs(outputs, case)
+
+
 @pytest.mark.parametrize("case", [case for case in CASES if case.opset == 1], ids=str)
 def test_the_oldest_opset_gives_a_valid_model_with_a_seed(case: Case) -> None:
     model = make_reproducible(case.model, seed=42)

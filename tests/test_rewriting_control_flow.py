@@ -14,6 +14,7 @@ from typing import Any
 import hypothesis
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
@@ -376,6 +377,52 @@ def test_openvino_agrees(
         total = openvino(model, given, precision)[0]
         # The sums are its own arithmetic; a wrong draw is far off.
         np.testing.assert_allclose(total, Expected(program, counter, state).total, atol=1e-6)
+
+
+# ------------------------------------------------------------------ what loops may leave out
+
+LOOPS = {
+    "nothing carried, no condition": """g (int64 n) => (float[K, 3] rows) {
+        rows = Loop (n) <body = b (int64 i, bool c) => (bool d, float[3] row) {
+            d = Identity (c)  row = RandomUniform <shape = [3]> () }> }""",
+    "nothing carried": """g (int64 n) => (float[K, 3] rows) {
+        t = Constant <value = bool {1}> ()
+        rows = Loop (n, t) <body = b (int64 i, bool c) => (bool d, float[3] row) {
+            d = Identity (c)  row = RandomUniform <shape = [3]> () }> }""",
+    "no trip count": """g (int64 n) => (float[K, 3] rows) {
+        t = Constant <value = bool {1}> ()
+        one = Constant <value = int64 {1}> ()
+        last = Sub (n, one)
+        rows = Loop ( , t) <body = b (int64 i, bool c) => (bool d, float[3] row) {
+            d = Less (i, last)  row = RandomUniform <shape = [3]> () }> }""",
+    "no state in a scan": """g (float[3] xs) => (float[K, 3] rows) {
+        rows = Scan (xs) <num_scan_inputs = 1, body = b (float x) => (float[3] row) {
+            u = RandomUniform <shape = [3]> ()  z = Sub (x, x)  row = Add (u, z) }> }""",
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_may_carry_nothing_of_their_own(
+    name: str, ort_backend: str, openvino: OpenVino
+) -> None:
+    header = '<ir_version: 8, opset_import: ["" : 17]>'
+    model = make_reproducible(onnx.parser.parse_model(header + LOOPS[name]))
+    onnx.checker.check_model(model, full_check=True)
+    given = {"random_state": STATE}
+    if model.graph.input[0].name == "n":
+        given["n"] = np.array(3)
+    else:
+        given["xs"] = np.zeros(3, np.float32)
+    state, rows = STATE, []
+    for _ in range(3):
+        row, state = reference.random_uniform([SIZE], 0, 1, "f32", op_seed=0, state=state)
+        rows.append(row)
+    if "condition" not in name:
+        # onnx.reference takes no condition for a false one.
+        np.testing.assert_array_equal(evaluate(model, given)[0], rows)
+    session = InferenceSession(model, backend=ort_backend)
+    np.testing.assert_array_equal(session.run(None, given)[0], rows)
+    np.testing.assert_array_equal(openvino(model, given)[0], rows)
 
 
 # ------------------------------------------------------------------ any program

@@ -17,6 +17,7 @@ import onnx_philox
 from onnx_philox import PhiloxState, make_reproducible, reference
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.rewriting import Report, find_random_nodes, rewrite
+from onnx_philox.rewriting._originals import Originals
 
 STATE = PhiloxState.for_run(42).to_array()
 
@@ -245,6 +246,15 @@ def test_types_that_onnx_ir_does_not_know_stay() -> None:
         assert node in rewritten.graph.node
 
 
+def test_a_node_that_reads_something_else_is_not_the_original_one() -> None:
+    original = parse("g (float[2] x, float[2] w) => (float[2] y) { h = Neg (x)  y = Relu (h) }")
+    originals = Originals(original)
+    originals.model.graph[0].replace_input_with(0, originals.model.graph.inputs[1])
+    first, second = originals.to_proto().graph.node
+    assert list(first.input) == ["w"]
+    assert second == original.graph.node[1]
+
+
 def test_unnamed_nodes_stay_unnamed() -> None:
     body = "g (float[2] x) => (float[2] y) { n = RandomNormalLike (x) y = Add (x, n) }"
     model = make_reproducible(parse(body))
@@ -352,6 +362,23 @@ def test_the_order_of_an_if_s_attributes_means_nothing() -> None:
         rewritten = make_reproducible(given)
         assert_same_bits(run(rewritten, c=np.array(True))[0], uniform([2], 0))
         assert_same_bits(run(rewritten, c=np.array(False))[0], uniform([2], 1))
+
+
+def test_the_seed_of_a_model_is_that_of_its_nodes_and_not_of_the_user_s_own() -> None:
+    model = parse(
+        """g () => (float[2] a, float[2] b) {
+            shape = Constant <value_ints = [2]> ()
+            low = Constant <value = float {0}> ()
+            high = Constant <value = float {1}> ()
+            a = onnx_philox.RandomUniform <output_type = "f32", global_seed = 80> (shape, low, high)
+            b = RandomUniform <shape = [2]> ()
+        }""",
+        '"" : 17, "onnx_philox" : 1',
+    )
+    rewritten = make_reproducible(model, seed=42)
+    assert make_reproducible(rewritten, seed=42) is rewritten
+    with pytest.raises(ValueError, match="made with the seed 42"):
+        make_reproducible(rewritten, seed=80)
 
 
 # ------------------------------------------------------------------ functions

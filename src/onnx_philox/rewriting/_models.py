@@ -43,6 +43,21 @@ def make_reproducible(
         TypeError: `model` or `seed` is of a wrong type, or a random node is.
         ValueError: A random node breaks its rules or cannot be replaced, or `seed` contradicts an
             earlier rewrite of the model.
+
+    Example:
+        >>> from onnx.parser import parse_model
+        >>> from onnx.reference import ReferenceEvaluator
+        >>> import onnx_philox
+        >>> model = make_reproducible(parse_model('''
+        ...     <ir_version: 8, opset_import: ["": 17]>
+        ...     g () => (float[3] noise) { noise = RandomNormal <shape = [3]> () }'''))
+        >>> session = ReferenceEvaluator(model, new_ops=onnx_philox.onnx_reference.OPS)
+        >>> state = onnx_philox.PhiloxState.for_run(42).to_array()
+        >>> for _ in range(2):
+        ...     noise, state = session.run(None, {"random_state": state})
+        ...     print(noise)
+        [-0.3010158   0.5185915  -0.15693986]
+        [ 0.4260085  1.0465169 -0.4888052]
     """
     if _is_path(model):
         with opened(model, OWNER) as file:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import onnx_ir as ir
 
 from onnx_philox import _checks
-from onnx_philox._operators import DOMAIN, STATE_WORDS
+from onnx_philox._operators import DOMAIN, OPERATORS, STATE_WORDS
 from onnx_philox.rewriting._constants import constant
 
 OWNER = "onnx_philox.make_reproducible"
@@ -30,7 +30,7 @@ class Recorded:
     streams: frozenset[int] = frozenset()
     """The `op_seed` of every node of this package, whoever put it there."""
     nodes: int = 0
-    """How many nodes of this package there are in a model that was rewritten."""
+    """How many nodes of this package take a state, in a model that was rewritten."""
 
     @property
     def next_stream(self) -> int:
@@ -54,6 +54,7 @@ def read(model: ir.Model, seed: int | None) -> Recorded:
     state = _state(model)
     if state is None:
         return Recorded(streams=streams)
+    stateful = [node for node in ours if _state_of(node) is not None]
     if state.is_graph_input():
         if seed is not None:
             _checks.refuse(
@@ -64,10 +65,12 @@ def read(model: ir.Model, seed: int | None) -> Recorded:
                 "Leave the seed out, and pass PhiloxState.for_run(seed).to_array() as that input; "
                 "or rewrite the model that this one was made from.",
             )
-        return Recorded(state, None, streams, len(ours))
-    # All nodes of one rewrite have one seed; nodes of the user's own may have none.
-    seeds = {node.attributes.get_int("global_seed", 0) for node in ours}
-    recorded = max(seeds, default=0)
+        return Recorded(state, None, streams, len(stateful))
+    # All nodes of a rewrite have one seed. Those in the main graph read the state itself; one in
+    # a loop reads what the loop carries, as a node of the user's own with another state may.
+    direct = [node for node in stateful if _state_of(node) is state]
+    seeds = [node.attributes.get_int("global_seed", 0) for node in (*direct, *stateful)]
+    recorded = seeds[0] if seeds else 0
     if seed is not None and seed != recorded:
         _checks.refuse(
             OWNER,
@@ -76,7 +79,7 @@ def read(model: ir.Model, seed: int | None) -> Recorded:
             f"None or {recorded}",
             "Rewrite the model that this one was made from.",
         )
-    return Recorded(state, recorded, streams, len(ours))
+    return Recorded(state, recorded, streams, len(stateful))
 
 
 def _state(model: ir.Model) -> ir.Value | None:
@@ -95,6 +98,13 @@ def _state(model: ir.Model) -> ir.Value | None:
             "Rename that tensor.",
         )
     return None
+
+
+def _state_of(node: ir.Node) -> ir.Value | None:
+    """The state that a node of this package reads; None for one without."""
+    operator = OPERATORS.get(node.op_type)
+    names = [] if operator is None else [declared.name for declared in operator.inputs]
+    return dict(zip(names, node.inputs, strict=False)).get("state")
 
 
 def _is_state(value: ir.Value) -> bool:
