@@ -148,6 +148,17 @@ def edge_draws() -> Iterator[Named]:
         state = PhiloxState((state_before(words).counter - i % 19) % 2**128, KEY)
         for values in ("f32", "f16", "bf16") if name == "f32" else ("f64",):
             yield f"edge {values} {words}", normal(values, 0, 1, state), 80
+    # Thresholds that a running sum is equal to, where all sums are kept and where not.
+    for classes, quarter in product((8, 4096), range(4)):
+        logits = np.full((1, classes), -np.inf, np.float32)
+        logits[:, classes // 4 + 1 : classes // 4 * 3 + 1] = -3
+        state = state_before((quarter << 18, 0, quarter << 17, 0))
+        yield f"edge of {classes} classes", Draw(I64, state, Categorical(logits, 2)), 2
+    # A probability that the uniform is equal to, and its neighbours.
+    for values, toward in product((F32, F64), (0, 0.25, 1)):
+        p = np.nextafter(values.dtype.type(0.25), values.dtype.type(toward))
+        state = state_before((2**21,) * 4 if values is F32 else (2**18, 0, 2**18, 0))
+        yield f"edge of p = {p}", Draw(BOOL, state, Bernoulli(np.asarray(p))), 2
 
 
 QUICK, MANY = 2**14, 2**22

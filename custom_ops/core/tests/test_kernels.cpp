@@ -424,6 +424,101 @@ void TestIntegerWidths(const Kernels& kernels) {
   }
 }
 
+/// The state whose block is these words: the generator is a bijection, run here backwards.
+State StateBefore(const std::uint32_t (&words)[4], std::uint64_t key) {
+  std::uint32_t w0 = words[0], w1 = words[1], w2 = words[2], w3 = words[3];
+  const auto inverse = [](std::uint32_t odd) {
+    std::uint32_t x = odd;  // three bits are right; each step doubles them
+    for (int i = 0; i < 4; ++i) x *= 2 - odd * x;
+    return x;
+  };
+  for (int round = kRounds - 1; round >= 0; --round) {
+    const std::uint32_t c0 = w3 * inverse(kMultiplier0), c2 = w1 * inverse(kMultiplier2);
+    const std::uint32_t c1 = w0 ^ RoundKey0(key, round) ^ High32(MultiplyWide(kMultiplier2, c2));
+    const std::uint32_t c3 = w2 ^ RoundKey1(key, round) ^ High32(MultiplyWide(kMultiplier0, c0));
+    w0 = c0;
+    w1 = c1;
+    w2 = c2;
+    w3 = c3;
+  }
+  return State{{std::uint64_t{w1} << 32 | w0, std::uint64_t{w3} << 32 | w2}, key};
+}
+
+/// Normals from words where the functions change their ways: the ends of u and v, binades of u and sqrt(1/2) in them,
+/// eighths of v.
+void TestEdgesOfNormals(const Kernels& kernels) {
+  const auto edges = [](int bits, bool is_u) {
+    const std::uint64_t whole = std::uint64_t{1} << bits;
+    const std::uint64_t root = static_cast<std::uint64_t>(static_cast<double>(whole) * 0.7071067811865476);
+    std::vector<std::uint64_t> around, found;
+    for (const int power : {0, 1, 2, bits / 2, bits - 1}) {
+      around.push_back(whole >> power);
+      around.push_back(root >> power);
+    }
+    if (!is_u) around = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+    for (const std::uint64_t x : around) {
+      for (const std::uint64_t near : {x - 1, x, x + 1}) {
+        const std::uint64_t edge = is_u ? near : whole / 8 * x + near - x;
+        if (edge < whole) found.push_back(edge);
+      }
+    }
+    return found;
+  };
+  constexpr std::uint64_t kKey = 0x0123456789ABCDEF;
+  std::uint64_t place = 0;
+  const auto check = [&](const std::uint32_t (&words)[4], std::uint64_t u, std::uint64_t v, OutputType type) {
+    State state = StateBefore(words, kKey);
+    const Block block = Philox(state.counter, kKey);
+    check::That(std::equal(words, words + 4, block.word), "the generator does not run backwards");
+    const std::uint64_t before = place++ % 19;  // each edge in another place of a vector
+    state.counter = Counter{state.counter.low - before, state.counter.high - (state.counter.low < before ? 1u : 0u)};
+    unsigned char got[320];
+    const std::uint64_t one = type == OutputType::kF64 ? 0x3FF0000000000000 : type == OutputType::kF32 ? 0x3F800000
+                              : type == OutputType::kF16 ? 0x3C00 : 0x3F80;
+    const Draw draw = NormalDraw(state, type, Affine{0, one}, got);
+    const std::size_t count = sizeof(got) / ElementSize(type) < 80 ? 40 : 80;
+    Fill(kernels, draw, 0, count);
+    const std::vector<unsigned char> expected = model::Elements(draw, 0, count);
+    check::That(std::memcmp(got, expected.data(), expected.size()) == 0,
+                "%s: normals of type %d from fractions %" PRIx64 " and %" PRIx64, kernels.name, static_cast<int>(type), u,
+                v);
+  };
+  for (const std::uint64_t u : edges(23, true)) {
+    for (const std::uint64_t v : edges(23, false)) {
+      // The bits that no conversion reads are set.
+      const std::uint32_t a = static_cast<std::uint32_t>(u) | 0xAB800000, b = static_cast<std::uint32_t>(v) | 0xAB800000;
+      for (const OutputType type : {OutputType::kF32, OutputType::kF16, OutputType::kBF16}) check({a, b, b, a}, u, v, type);
+    }
+  }
+  for (const std::uint64_t u : edges(52, true)) {
+    for (const std::uint64_t v : edges(52, false)) {
+      check({High32(u) | 0xABC00000, Low32(u), High32(v) | 0xABC00000, Low32(v)}, u, v, OutputType::kF64);
+    }
+  }
+}
+
+/// Thresholds that a running sum is equal to, for as many classes as are kept and for more: the next class is drawn.
+void TestEdgesOfClasses(const Kernels& kernels) {
+  constexpr std::uint64_t kKey = 42;
+  for (const std::uint64_t classes : {8u, 4096u}) {
+    // Half of the classes, as many as a power of two, have equal weights, the others none. They begin at an odd place.
+    std::vector<float> logits(classes, -HUGE_VALF);
+    for (std::uint64_t c = 0; c < classes / 2; ++c) logits[classes / 4 + 1 + c] = -3.0f;
+    for (const std::uint64_t numerator : {0u, 1u, 2u, 3u, 4u}) {
+      const std::uint64_t whole = std::uint64_t{1} << 52, u = std::min(whole / 4 * numerator, whole - 1);
+      const State state = StateBefore({High32(u), Low32(u), High32(u / 2), Low32(u / 2)}, kKey);
+      std::int32_t got[2];
+      const Draw draw =
+          CategoricalDraw(state, OutputType::kI32, Logits{{OutputType::kF32, logits.data()}, classes, 2}, got);
+      Fill(kernels, draw, 0, 2);
+      for (unsigned i = 0; i < 2; ++i) {
+        check::That(static_cast<std::uint64_t>(got[i]) == model::Element(draw, i), "%s: class %d of %u for u = %u / 4",
+                    kernels.name, got[i], static_cast<unsigned>(classes), static_cast<unsigned>(numerator));
+      }
+    }
+  }
+}
+
 // The caller's floating-point control register, to be set to what a hostile host might.
 #if ONNX_PHILOX_FLOAT_CONTROL == 1
 const std::uint64_t kHostile[] = {0x1F80 | 0x8040, 0x1F80 | 0x8040 | 0x6000, 0x1F80 | 0x4000, 0x1F80 | 0x2000,
@@ -486,6 +581,8 @@ int main() {
     TestThreadsMakeTheWhole(*kernels);
     TestFarIntoADraw(*kernels);
     TestIntegerWidths(*kernels);
+    TestEdgesOfNormals(*kernels);
+    TestEdgesOfClasses(*kernels);
 #if ONNX_PHILOX_FLOAT_CONTROL != 0
     TestCallersFloatSettingsChangeNothing(*kernels, draws);
 #else
