@@ -1,4 +1,4 @@
-// The fill algorithm, written once over an instruction set's primitives.
+// The fill algorithm, written once over an instruction set's primitives: words, through a rule, to memory.
 //
 // An instruction set is a struct `Isa` in an anonymous namespace with
 //   Lane      the register a generator word lives in, one block per lane; bits above a word may hold anything

@@ -85,8 +85,8 @@ std::string CheckBounds(OutputType type, const Bounds& bounds);
 
 /// Writes elements [begin, end) of `draw`, exactly these bytes, each once. The bits do not depend on how a draw is cut,
 /// on the thread, or on the kernels. Bounds must have passed CheckBounds, and the other parameters be as output.h says
-/// (operators.h checks them). Stores go through
-/// the caches: non-temporal ones were never faster, and up to 14% slower, from 2^22 to 2^27 words (Zen 4).
+/// (operators.h checks them). Stores go through the caches: non-temporal ones were never faster, and up to 14% slower,
+/// from 2^22 to 2^27 words (Zen 4).
 void Fill(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end);
 
 /// The same to other memory: element `begin` goes to `to`.

@@ -390,7 +390,8 @@ std::size_t Utf8Length(const std::string& text, std::size_t i) {
 
 /// Whether a shape is, or may be, that of a scalar or of 1-D with one element.
 bool IsOneElement(const Known& known) {
-  return known.rank == 0 || (known.rank == 1 && (known.dimensions[0] == 1 || known.dimensions[0] == Known::kUnknownDimension));
+  if (known.rank != 1) return known.rank == 0;
+  return known.dimensions[0] == 1 || known.dimensions[0] == Known::kUnknownDimension;
 }
 
 bool CanBeEqual(const ShapeSoFar& a, const ShapeSoFar& b) {

@@ -73,9 +73,38 @@ struct FractionAsF32 {
 };
 
 // float16 and bfloat16 are computed in float32 and rounded to 16 bits after each operation. That is the correctly rounded
-// 16-bit result: u * width is exact in float32 (11 + 11 and 7 + 8 significant bits), and a float32 sum rounded again is
-// the rounded sum because 24 >= 2 * 11 + 2 (Figueroa 1995). u is an integer k times a power of two, so the width is
-// scaled by that power, also exactly, and k is multiplied.
+// 16-bit result: a product is exact in float32 (11 + 11 and 8 + 8 significant bits; a bfloat16 product too small for it is
+// nothing in either), and a float32 sum rounded again is the rounded sum because 24 >= 2 * 11 + 2 (Figueroa 1995).
+
+/// x * scale + mean of float16 values in float32 lanes, the product rounded; for NarrowToF16.
+template <class Isa>
+struct AffineF16 {
+  typename Isa::Words scale, mean;
+  AffineF16(float scale_value, float mean_value)
+      : scale(Isa::Splat32(BitCast<std::uint32_t>(scale_value))),
+        mean(Isa::Splat32(BitCast<std::uint32_t>(mean_value))) {}
+  typename Isa::Words operator()(typename Isa::Words x) const {
+    return Isa::AddF32(Isa::RoundToF16(Isa::MultiplyF32(x, scale)), mean);
+  }
+};
+
+/// The same of bfloat16 values; for NarrowToUpperHalves.
+template <class Isa>
+struct AffineBF16 {
+  typename Isa::Words scale, mean;
+  typename Isa::Words upper = Isa::Splat32(0xFFFF0000u);
+  typename Isa::RoundBF16 round;
+  AffineBF16(float scale_value, float mean_value)
+      : scale(Isa::Splat32(BitCast<std::uint32_t>(scale_value))),
+        mean(Isa::Splat32(BitCast<std::uint32_t>(mean_value))) {}
+  typename Isa::Words operator()(typename Isa::Words x) const {
+    const typename Isa::Words product = Isa::And(round(Isa::MultiplyF32(x, scale)), upper);
+    return round(Isa::AddF32(product, mean));
+  }
+};
+
+// A uniform u is an integer k times a power of two, so the width is scaled by that power, also exactly, and k is
+// multiplied.
 
 template <class Isa>
 struct F16UnitRule {
@@ -86,33 +115,6 @@ struct F16UnitRule {
   typename Isa::Words scale = Isa::Splat32(BitCast<std::uint32_t>(0x1p-10f));
   typename Isa::Words operator()(typename Isa::Words a, typename Isa::Words b) const {
     return Isa::NarrowToF16(Isa::MultiplyF32(fraction(a), scale), Isa::MultiplyF32(fraction(b), scale));
-  }
-};
-
-/// x * scale + mean of float16 values in float32 lanes, the product rounded; for NarrowToF16.
-template <class Isa>
-struct AffineF16 {
-  typename Isa::Words scale, offset;
-  AffineF16(float scale_value, float offset_value)
-      : scale(Isa::Splat32(BitCast<std::uint32_t>(scale_value))),
-        offset(Isa::Splat32(BitCast<std::uint32_t>(offset_value))) {}
-  typename Isa::Words operator()(typename Isa::Words x) const {
-    return Isa::AddF32(Isa::RoundToF16(Isa::MultiplyF32(x, scale)), offset);
-  }
-};
-
-/// The same of bfloat16 values; for NarrowToUpperHalves.
-template <class Isa>
-struct AffineBF16 {
-  typename Isa::Words scale, offset;
-  typename Isa::Words upper = Isa::Splat32(0xFFFF0000u);
-  typename Isa::RoundBF16 round;
-  AffineBF16(float scale_value, float offset_value)
-      : scale(Isa::Splat32(BitCast<std::uint32_t>(scale_value))),
-        offset(Isa::Splat32(BitCast<std::uint32_t>(offset_value))) {}
-  typename Isa::Words operator()(typename Isa::Words x) const {
-    const typename Isa::Words product = Isa::And(round(Isa::MultiplyF32(x, scale)), upper);
-    return round(Isa::AddF32(product, offset));
   }
 };
 
@@ -331,9 +333,6 @@ struct NormalF64Rule {
     b = Isa::AddF64(Isa::MultiplyF64(b, scale), mean);
   }
 };
-
-// The 16-bit products are exact in float32 or round to the same as at once (a bfloat16 product below 2^-149 is nothing
-// in either), and sums as above.
 
 template <class Isa>
 struct NormalF16Rule {

@@ -91,7 +91,7 @@ std::vector<Case> MakeCases(std::size_t elements) {
   add("bernoulli-f64", BernoulliDraw({}, {{OutputType::kF64, &kP64}, false}, nullptr));
   add("bernoulli-f32-each", BernoulliDraw({}, {{OutputType::kF32, each32.data()}, true}, nullptr));
   add("bernoulli-f64-each", BernoulliDraw({}, {{OutputType::kF64, each64.data()}, true}, nullptr));
-  // A row for each sample, as when a language model draws its next token, and a row for all samples.
+  // All samples from one row, so that a search is most of the work.
   const auto categorical = [&](const std::string& name, std::uint64_t classes, std::uint64_t samples) {
     add(name, CategoricalDraw({}, OutputType::kI32, {{OutputType::kF32, logits.data()}, classes, samples}, nullptr));
   };

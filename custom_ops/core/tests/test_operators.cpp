@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "check.h"
 #include "operators.h"
@@ -146,6 +147,124 @@ void TestBounds() {
        "is f64; allowed: f32, as output_type says. Cast it to f32.");
 }
 
+void TestAttributesOfDistributions() {
+  GivenAttributes given;
+  Attributes attributes;
+  Is(CheckAttributes(kRandomNormal, given, &attributes),
+     "RandomNormal: attribute 'output_type' is missing; allowed: 'f16', 'bf16', 'f32', 'f64'. Set it to one of these.");
+  given.type = GivenAttribute::Text("i64");
+  Says(CheckAttributes(kRandomNormal, given, &attributes), "'output_type' is 'i64'; allowed: 'f16', 'bf16',");
+  Is(CheckAttributes(kRandomBernoulli, given, &attributes), "");
+  check::That(attributes.output == OutputType::kBool, "a Bernoulli output is bool, whatever else is given");
+  Is(CheckAttributes(kRandomCategorical, given, &attributes), "");
+  check::That(attributes.output == OutputType::kI64 && attributes.sample_size == 1, "wrong attributes of categorical");
+  given = GivenAttributes();
+  given.sample_size = GivenAttribute::Integer(7);
+  Is(CheckAttributes(kRandomCategorical, given, &attributes), "");
+  check::That(attributes.output == OutputType::kI32 && attributes.sample_size == 7, "the default is i32");
+  given.sample_size = GivenAttribute::Integer(0);
+  Is(CheckAttributes(kRandomCategorical, given, &attributes),
+     "RandomCategorical: attribute 'sample_size' is 0; allowed: an integer from 1 to 2^63-1. Choose another number.");
+  Is(CheckLeftOut(kRandomBernoulli, 1, attributes),
+     "RandomBernoulli: input 'p' is missing; allowed: shape, p, state (optional). Connect it.");
+}
+
+void TestMeanAndScale() {
+  Arguments arguments;
+  Attributes attributes;
+  attributes.output = OutputType::kF32;
+  const float values[] = {2, -3, std::numeric_limits<float>::infinity()};
+  const Known mean{ElementType::kF32, 0, nullptr, values}, scale{ElementType::kF32, 0, nullptr, values + 1};
+  Is(CheckInput(kRandomNormal, 1, mean, attributes, &arguments), "");
+  Is(CheckInput(kRandomNormal, 2, scale, attributes, &arguments), "");
+  Is(CheckTogether(kRandomNormal, attributes, arguments), "");
+  check::That(arguments.affine.mean == 0x40000000 && arguments.affine.scale == 0xC0400000, "wrong mean or scale");
+  const Known infinite{ElementType::kF32, 0, nullptr, values + 2};
+  Is(CheckInput(kRandomNormal, 2, infinite, attributes, &arguments),
+     "RandomNormal: input 'scale' is inf; allowed: a finite number. Pass a finite scale.");
+}
+
+std::string ProbabilityError(std::initializer_list<std::int64_t> dimensions, const void* data, Arguments* arguments) {
+  const Known known{ElementType::kF32, static_cast<int>(dimensions.size()), dimensions.begin(), data};
+  return CheckInput(kRandomBernoulli, 1, known, Attributes(), arguments);
+}
+
+void TestProbabilities() {
+  const float p[] = {0, -0.0f, 1, 0x1p-149f, 0.5f, -0x1p-149f};
+  Arguments arguments;
+  Is(ProbabilityError({}, p, &arguments), "");
+  check::That(!arguments.probabilities.each && arguments.probabilities.p.data == p, "one probability");
+  Is(ProbabilityError({5}, p, &arguments), "");
+  check::That(arguments.probabilities.each && arguments.has_value[1], "one for each");
+  Is(ProbabilityError({2, 3}, p, &arguments),
+     "RandomBernoulli: input 'p' is -1.401298464324817e-45 at [1, 2]; allowed: 0 to 1. Pass probabilities.");
+  const float nan = std::numeric_limits<float>::quiet_NaN(), above = 1 + 0x1p-23f;
+  Says(ProbabilityError({1}, &nan, &arguments), "input 'p' is nan; allowed: 0 to 1");
+  Says(ProbabilityError({}, &above, &arguments), "input 'p' is 1.0000001192092896; allowed");
+  const std::uint64_t wide = 0x3FF0000000000001;
+  const Known double_p{ElementType::kF64, 0, nullptr, &wide}, half{ElementType::kF16, 0, nullptr, &wide};
+  Says(CheckInput(kRandomBernoulli, 1, double_p, Attributes(), &arguments), "input 'p' is 1.0000000000000002;");
+  Says(CheckInput(kRandomBernoulli, 1, half, Attributes(), &arguments), "is f16; allowed: f32 or f64. Cast it to f32.");
+
+  // In the middle of many.
+  std::vector<float> many(10000, 0.25f);
+  many[7777] = 1.5f;
+  Says(ProbabilityError({100, 100}, many.data(), &arguments), "is 1.5 at [77, 77]; allowed");
+
+  // Beside a shape: at once where it is known before, by CheckTogether where it is known after.
+  const std::int64_t shape[] = {2, 2}, two = 2;
+  Arguments later;
+  Is(ProbabilityError({5}, p, &later), "");
+  Is(CheckInput(kRandomBernoulli, 0, Known{ElementType::kI64, 1, &two, shape}, Attributes(), &later), "");
+  const char* const text =
+      "RandomBernoulli: input 'p' is of shape [5]; allowed: a scalar, 1-D of one element, or the output's shape [2, 2]. "
+      "Pass one number, or expand it to that shape.";
+  Is(CheckTogether(kRandomBernoulli, Attributes(), later), text);
+  Is(ProbabilityError({5}, p, &later), text);
+  Is(ProbabilityError({2, 2}, p, &later), "");
+  Is(ProbabilityError({1}, p, &later), "");
+  Arguments only_rank;
+  Is(CheckInput(kRandomBernoulli, 0, Known{ElementType::kI64, 1, &two, nullptr}, Attributes(), &only_rank), "");
+  Says(ProbabilityError({5}, p, &only_rank), "or the output's shape [?, ?].");
+}
+
+std::string LogitsError(std::initializer_list<std::int64_t> dimensions, ElementType type, const void* data,
+                        Arguments* arguments) {
+  Attributes attributes;
+  attributes.output = OutputType::kI32;
+  attributes.sample_size = 3;
+  const Known known{type, static_cast<int>(dimensions.size()), dimensions.begin(), data};
+  return CheckInput(kRandomCategorical, 0, known, attributes, arguments);
+}
+
+void TestLogits() {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const float logits[] = {0, -inf, -inf, -inf, 1, inf, 1, nan};
+  Arguments arguments;
+  Is(LogitsError({1, 2}, ElementType::kF32, logits, &arguments), "");
+  check::That(arguments.has_dimensions && arguments.dimensions.elements == 3 && arguments.logits.classes == 2 &&
+                  arguments.logits.samples == 3,
+              "wrong rows or samples");
+  Is(LogitsError({2, 2}, ElementType::kF32, logits, &arguments),
+     "RandomCategorical: input 'logits' is -inf in all of row 1; allowed: finite numbers and -inf, one finite in each "
+     "row at least. Correct what computes the logits.");
+  Says(LogitsError({1, 2}, ElementType::kF32, logits + 4, &arguments), "input 'logits' is inf in row 0; allowed");
+  Says(LogitsError({1, 2}, ElementType::kF32, logits + 6, &arguments), "input 'logits' is nan in row 0; allowed");
+  const std::uint16_t half[] = {0xFC00, 0x7C01};
+  Says(LogitsError({1, 2}, ElementType::kF16, half, &arguments), "is nan in row 0");
+  Says(LogitsError({2}, ElementType::kF32, logits, &arguments), "of shape [2]; allowed: 2-D, [batch, classes]. Reshape");
+  Says(LogitsError({2, 0}, ElementType::kF32, nullptr, &arguments), "of shape [2, 0]; allowed: at least one class.");
+  Is(LogitsError({0, 0}, ElementType::kF32, nullptr, &arguments), "");
+  check::That(arguments.has_dimensions && arguments.dimensions.elements == 0, "no rows, no samples");
+  Says(LogitsError({1, 2}, ElementType::kBF16, half, &arguments), "is bf16; allowed: f32 or f16 or f64. Cast it to f32.");
+  Says(LogitsError({std::int64_t{1} << 62, 2}, ElementType::kF32, nullptr, &arguments),
+       "RandomCategorical: the output is [4611686018427387904, 3], too large");
+  Arguments unknown;
+  Is(LogitsError({Known::kUnknownDimension, 2}, ElementType::kF32, nullptr, &unknown), "");
+  check::That(!unknown.has_dimensions && unknown.output.rank == 2 && unknown.output.dimension[1] == 3,
+              "the samples are known without the rows");
+}
+
 }  // namespace
 
 int main() {
@@ -155,5 +274,9 @@ int main() {
   TestStates();
   TestShapes();
   TestBounds();
-  return check::Finish(60);
+  TestAttributesOfDistributions();
+  TestMeanAndScale();
+  TestProbabilities();
+  TestLogits();
+  return check::Finish(100);
 }
