@@ -139,6 +139,17 @@ def test_openvino_refuses_dropout_in_training_in_its_own_words(tried, opset):
     assert trial.reason == "Training mode is not supported for Dropout op"
 
 
+def test_onnxruntime_removes_a_dropout_between_two_nodes():
+    model = node_model("Dropout", 17, TRAINING)
+    (dropout,) = model.graph.node
+    dropout.input[0], dropout.output[:] = "a", ["d", "mask"]
+    model.graph.node.insert(0, helper.make_node("Abs", ["x0"], ["a"]))
+    model.graph.node.append(helper.make_node("Neg", ["d"], ["y"]))
+    built = probe(model)
+    runtime, _ = trials.run([built], lambda *_: None)
+    assert runtime.trials[built.key].behaviour is Behaviour.REMOVED
+
+
 @pytest.mark.parametrize("opset", [17, 22])
 def test_openvino_draws_a_multinomial_once_in_a_session(tried, opset):
     # Its seed is the time in seconds when the model is compiled.

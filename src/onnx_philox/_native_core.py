@@ -14,7 +14,8 @@ from onnx_philox._draws import Bernoulli, Bits, Categorical, Draw, Normal, Unifo
 from onnx_philox._element_types import BY_DTYPE
 
 try:
-    from onnx_philox import _core
+    # Not `from onnx_philox import`: while the package loads, that never says "not found".
+    import onnx_philox._core as _core
 except ImportError as error:
     # Installed where nothing compiled; or compiled for another machine, which is worth saying.
     IS_THERE = False

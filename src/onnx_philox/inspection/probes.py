@@ -31,6 +31,8 @@ class Probe:
 
     line: str
     has_seed: bool
+    undrawn: str = ""
+    """The hash of what comes out of a Dropout that drops nothing; empty for other nodes."""
 
     @property
     def key(self) -> str:
@@ -61,7 +63,9 @@ def build(node: ir.Node, model: ir.Model, type_of: TypeOf) -> Probe:
         "models": [base64.b64encode(model).decode() for model in models],
         "feeds": [_feed(array) for array in feeds],
     }
-    return Probe(json.dumps(document), seed is not None)
+    drops = node.op_type == "Dropout" and not any(map(_is_wanted, node.outputs[1:]))
+    undrawn = hashlib.sha256(feeds[0].tobytes()).hexdigest() if drops and feeds else ""
+    return Probe(json.dumps(document), seed is not None, undrawn)
 
 
 def _model(
@@ -72,23 +76,43 @@ def _model(
     model_version: int,
 ) -> bytes:
     outputs = [
-        ir.Value(name=f"output_{i}" if output.name else "") for i, output in enumerate(node.outputs)
+        ir.Value(name=f"output_{i}" if _is_wanted(output) else "")
+        for i, output in enumerate(node.outputs)
     ]
     values = [_copy(value) for value in inputs]
-    copy = ir.Node(
-        node.domain, node.op_type, values, attributes.values(), outputs=outputs, name="node"
+    given = [value for value in values if value is not None]
+    # An optimizer may leave alone what is next to an input or output of the graph: ONNX Runtime
+    # removes every Dropout that stands between two nodes. Flatten exists at all opsets and types.
+    nodes = []
+    first = node.inputs[0] if node.inputs else None
+    if first is not None and first.producer() is not None:
+        nodes.append(ir.Node("", "Flatten", [values[0]], name="before"))
+        values[0] = nodes[0].outputs[0]
+    nodes.append(
+        ir.Node(
+            node.domain, node.op_type, values, attributes.values(), outputs=outputs, name="node"
+        )
     )
-    given = [v for v in values if v is not None]
+    if node.outputs[0].uses() and not node.outputs[0].is_graph_output():
+        outputs[0].name = "drawn"
+        nodes.append(ir.Node("", "Flatten", [outputs[0]], name="after"))
+        outputs = [nodes[-1].outputs[0], *outputs[1:]]
+        outputs[0].name = "output_0"
     graph = ir.Graph(
         [v for v in given if v.const_value is None],
         [output for output in outputs if output.name],
-        nodes=[copy],
+        nodes=nodes,
         initializers=[v for v in given if v.const_value is not None],
         opset_imports=dict(opsets),
         name="probe",
     )
     model: bytes = ir.to_proto(ir.Model(graph, ir_version=model_version)).SerializeToString()
     return model
+
+
+def _is_wanted(output: ir.Value) -> bool:
+    """Whether anything depends on an output; on the first one, in any case."""
+    return bool(output.index() == 0 or output.uses() or output.is_graph_output())
 
 
 def _copy(value: ir.Value | None) -> ir.Value | None:

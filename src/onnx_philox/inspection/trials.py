@@ -44,6 +44,7 @@ class Behaviour(Enum):
     IGNORES_SEED = "ignores the seed"
     SAME_SEQUENCE = "same sequence each session"
     SAME_IN_EACH_RUN = "same numbers every run"
+    REMOVED = "draws nothing"
 
 
 @dataclass(frozen=True)
@@ -213,6 +214,9 @@ def _trial(probe: Probe, here: dict[str, str], there: dict[str, str]) -> Trial:
         if "failed" in answer:
             return Trial(_FAILURES[answer["failed"]], _runtime_errors.sentence(answer["reason"]))
     first = here["first"]
+    if probe.undrawn and first == probe.undrawn:
+        reason = "the runtime removes the node when it optimizes the model"
+        return Trial(Behaviour.REMOVED, reason)
     behaviour, reason = _behaviour(
         runs=first == here["second"],
         sessions=first == here["session"],
