@@ -1,4 +1,4 @@
-"""Rewritten models in ONNX Runtime, beside the models with ONNX Runtime's own random nodes."""
+"""Rewritten models in both runtimes, beside the models with the runtimes' own random nodes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import onnx
-from native_runtimes import STATE_WORDS, onnxruntime_call
+from native_runtimes import STATE_WORDS, onnxruntime_call, openvino_call, openvino_ours
 from onnx import TensorProto, helper, numpy_helper
 from paired import Call, Row, compare
 
@@ -18,6 +18,8 @@ RATIO = np.float32(0.1)
 OPSET = 17
 TARGETS = {"RandomNormal": 6.0, "Bernoulli": 1.0, "Dropout": 1.0, "Multinomial": None}
 """On one thread; the contenders' second thread is only reported."""
+OPENVINO_TARGETS = {"RandomNormal": 5.0, "Bernoulli": None, "Multinomial": None}
+"""Likewise. It refuses a Dropout in training mode."""
 CLASSES = 1 << 10
 """Of a Multinomial, with 2^24 logits in all."""
 
@@ -80,6 +82,20 @@ def contenders(op_type: str, size: int, threads: int) -> tuple[Call, Call]:
     return ours, own
 
 
+def openvino_contenders(op_type: str, size: int, threads: int) -> tuple[Call, Call]:
+    """The same in OpenVINO, which draws other numbers in each run of its own nodes too."""
+    model, feeds = own_model(op_type, size)
+    rewritten = onnx_philox.make_reproducible(model)
+    calls = []
+    for given, more in ((rewritten, {"random_state": STATE_WORDS}), (model, {})):
+        request = openvino_ours(given, feeds | more, threads)
+        calls.append(openvino_call(request))
+        calls[-1]()
+        check(op_type, feeds, request.get_tensor("values").data)
+    ours, own = calls
+    return ours, own
+
+
 def check(op_type: str, feeds: dict[str, np.ndarray], values: np.ndarray) -> None:
     """Whether a call wrote what it should where it was told."""
     match op_type:
@@ -100,16 +116,20 @@ def check(op_type: str, feeds: dict[str, np.ndarray], values: np.ndarray) -> Non
 
 def distributions_part(pairs: int) -> Iterator[Row]:
     size = 1 << SIZE_LOG2
-    for op_type, target in TARGETS.items():
-        for threads in (1, 2):
-            row = Row(
-                "distributions",
-                f"ONNX Runtime {op_type}, rewritten",
-                f"its {op_type}",
-                threads,
-                f"2^{SIZE_LOG2}",
-                target=target if threads == 1 else None,
-            )
-            ours, own = contenders(op_type, size, threads)
-            # Of what is drawn, or of what is read to draw a class of it.
-            yield compare(row, ours, own, pairs, lambda s: f"{size / s / 1e6:.0f} M/s")
+    for runtime, make, targets in (
+        ("ONNX Runtime", contenders, TARGETS),
+        ("OpenVINO", openvino_contenders, OPENVINO_TARGETS),
+    ):
+        for op_type, target in targets.items():
+            for threads in (1, 2):
+                row = Row(
+                    "distributions",
+                    f"{runtime} {op_type}, rewritten",
+                    f"its {op_type}",
+                    threads,
+                    f"2^{SIZE_LOG2}",
+                    target=target if threads == 1 else None,
+                )
+                ours, own = make(op_type, size, threads)
+                # Of what is drawn, or of what is read to draw a class of it.
+                yield compare(row, ours, own, pairs, lambda s: f"{size / s / 1e6:.0f} M/s")
