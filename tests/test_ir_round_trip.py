@@ -24,6 +24,7 @@ from onnx import ModelProto, numpy_helper
 
 import onnx_philox
 from onnx_philox import graphs, reference
+from onnx_philox._element_types import BY_NAME
 from onnx_philox._operators import RANDOM_UNIFORM
 
 pytestmark = pytest.mark.slow
@@ -96,10 +97,32 @@ def cases() -> dict[str, Case]:
         **{f"random_uniform_{t}_factory_state": factory_uniform(t, constant=False) for t in BOUNDS},
         "random_generator_factory": factory_generator(constant=True),
         "random_generator_factory_state": factory_generator(constant=False),
+        **{
+            f"{name}_{shape}_{'state' if stateful else 'seeds'}": distribution(
+                name, shape, stateful=stateful
+            )
+            for name in DISTRIBUTIONS
+            for shape in ("static", "dynamic")
+            for stateful in (True, False)
+        },
+        **{f"random_categorical_{t}": categorical(t, constant=True) for t in LOGITS_TYPES},
+        **{f"random_categorical_{t}_input": categorical(t, constant=False) for t in INPUT_LOGITS},
         "chained_nodes_constant_state": chained_nodes(constant=True),
         "chained_nodes_state": chained_nodes(constant=False),
     }
 
+
+# A builder's and a reference function's name, and what stands between shape and attributes.
+DISTRIBUTIONS: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "random_normal_f16": ("random_normal", (-1.7, 2.2, "f16")),
+    "random_normal_bf16": ("random_normal", (0.1, 0.7, "bf16")),
+    "random_normal_f32": ("random_normal", (1e-45, 0.7, "f32")),
+    "random_normal_f64": ("random_normal", (0.1, 5e-324, "f64")),
+    "random_bernoulli_f32": ("random_bernoulli", (0.1,)),
+    "random_bernoulli_f64": ("random_bernoulli", (np.float64(0.1),)),
+}
+LOGITS_TYPES = ("f16", "f32", "f64")
+INPUT_LOGITS = ("f16", "f32")  # f64 ones are refused
 
 # The shape that the builder gets, and the ones that runs ask for: None where it is the builder's.
 SHAPES: dict[str, tuple[list[int] | None, int | None, list[list[int]]]] = {
@@ -147,6 +170,40 @@ def generator(shape_name: str) -> Case:
         lambda: from_onnx(graphs.random_generator(shape, rank=rank)),
         [{"state": STATE} | run_shape(s, shape is None) for s in asked],
         [bits_and_next(STATE, s) for s in asked],
+    )
+
+
+def distribution(name: str, shape_name: str, *, stateful: bool) -> Case:
+    function, arguments = DISTRIBUTIONS[name]
+    shape, rank, asked = SHAPES[shape_name]
+    seeds = {} if stateful else SEEDS
+    state = {"state": STATE} if stateful else {}
+
+    def expected(run_shape: list[int]) -> Arrays:
+        draw = getattr(reference, function)
+        values, next_state = draw(run_shape, *arguments, **seeds, **state)
+        return {"values": values} | ({"next_state": next_state} if stateful else {})
+
+    build = getattr(graphs, function)
+    return Case(
+        lambda: from_onnx(build(shape, *arguments, **seeds, stateful=stateful, rank=rank)),
+        [state | run_shape(s, shape is None) for s in asked],
+        [expected(s) for s in asked],
+    )
+
+
+def categorical(type_: str, *, constant: bool) -> Case:
+    logits = np.random.default_rng(8).normal(size=(3, 5)).astype(BY_NAME[type_].dtype)
+    logits[1, 2] = -np.inf
+    results = reference.random_categorical(logits, 4, "i64", state=STATE)
+    return Case(
+        lambda: from_onnx(
+            graphs.random_categorical(
+                logits if constant else None, 4, "i64", logits_type=type_, stateful=True
+            )
+        ),
+        [{"state": STATE} | ({} if constant else {"logits": logits})],
+        [dict(zip(("values", "next_state"), results, strict=True))],
     )
 
 
@@ -259,7 +316,8 @@ CASES = cases()
 
 
 def packed(array: np.ndarray) -> list[Any]:
-    name = next(n for n, dtype in (*DTYPES.items(), ("u32", np.uint32)) if dtype == array.dtype)
+    others = (("u32", np.uint32), ("boolean", np.bool_))
+    name = next(n for n, dtype in (*DTYPES.items(), *others) if dtype == array.dtype)
     return [name, list(array.shape), array.tobytes().hex()]
 
 
