@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import onnx_ir as ir
 import pytest
 from cases import assert_same_bits
 from onnx import TensorProto, helper, numpy_helper, parser
+from onnx.backend.test.case.node import collect_testcases
 from onnx.reference import ReferenceEvaluator
 
 import onnx_philox
@@ -260,6 +262,21 @@ def test_unnamed_nodes_stay_unnamed() -> None:
     model = make_reproducible(parse(body))
     (add,) = (node for node in model.graph.node if "y" in node.output)
     assert add.name == ""
+
+
+@pytest.mark.slow
+def test_every_model_of_onnx_s_own_tests_comes_back_to_the_byte() -> None:
+    with warnings.catch_warnings():
+        # Making them overflows and divides by zero, on purpose.
+        warnings.simplefilter("ignore")
+        cases = collect_testcases(None)
+    assert len(cases) > 1000
+    for case in cases:
+        model = Originals(case.model).to_proto()
+        assert model.SerializeToString(deterministic=True) == case.model.SerializeToString(
+            deterministic=True
+        ), case.name
+        onnx.checker.check_model(make_reproducible(case.model))
 
 
 # ------------------------------------------------------------------ streams
