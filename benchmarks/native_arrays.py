@@ -13,7 +13,7 @@ import numpy as np
 from paired import Call, Row, compare, words
 
 from onnx_philox import PhiloxState, _native_core, generate
-from onnx_philox._calls import Draw
+from onnx_philox._draws import Draw, Uniform
 from onnx_philox._element_types import BY_DTYPE
 
 STATE = PhiloxState(counter=0, key=42)
@@ -48,7 +48,7 @@ def generate_call(dtype: object, count: int, bounds: tuple[int, int] = UNIT) -> 
 def kernel_call(dtype: object, count: int, bounds: tuple[int, int] = UNIT) -> Call:
     """Without the checks of `generate`, which weigh on small arrays."""
     out = np.zeros(size_of(dtype, count), dtype)
-    draw = Draw(BY_DTYPE[out.dtype], STATE, *(np.array(b, dtype) for b in bounds))
+    draw = Draw(BY_DTYPE[out.dtype], STATE, Uniform(*(np.array(b, dtype) for b in bounds)))
     return lambda: _native_core.fill(draw, out)
 
 
