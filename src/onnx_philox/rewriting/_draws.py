@@ -244,7 +244,8 @@ class DropoutDraw:
         if mode is not None:
             # Not a ratio of 0 chosen by Where: logic is exact also where floats become bf16.
             dropped = emitter.elementwise("And", "dropped", dropped, mode, _BOOL)
-        has_mask = len(node.outputs) > 1 and bool(node.outputs[1].name)
+        # Exporters name the mask also where nobody wants it.
+        has_mask = len(node.outputs) > 1 and _is_wanted(node.outputs[1])
         if has_mask or self.is_mask_typed:
             mask = emitter.emit("Not", "kept", [dropped], _BOOL, data.shape)
         data = self._widened(emitter, "data", data)
@@ -319,6 +320,11 @@ def _input(node: ir.Node, index: int) -> ir.Value:
     value = node.inputs[index]
     assert value is not None
     return value
+
+
+def _is_wanted(output: ir.Value) -> bool:
+    """Whether a node reads an output, or the graph gives it."""
+    return bool(output.uses()) or output.is_graph_output()
 
 
 def _dtype(site: Site, default: ir.DataType) -> ir.DataType:
