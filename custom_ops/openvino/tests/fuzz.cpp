@@ -531,7 +531,7 @@ class Fuzzer {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       numbers[i] = std::ldexp(static_cast<double>(Below(20001)) - 10000, -11);
       // Each row keeps a number.
-      if (i % std::max<std::size_t>(shape.back(), 1) != 0 && Chance(5)) numbers[i] = -std::numeric_limits<double>::infinity();
+      if (!shape.empty() && i % shape.back() != 0 && Chance(5)) numbers[i] = -std::numeric_limits<double>::infinity();
     }
     if (Wrong(5) && !numbers.empty()) {
       if (Coin()) {
