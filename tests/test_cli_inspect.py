@@ -410,7 +410,10 @@ def test_what_is_no_onnx_model_is_an_error(tmp_path):
         ("text.onnx", "is not a serialised ONNX model"),
         ("empty.onnx", "is empty; allowed: a serialised ONNX model."),
         ("ir.xml", "is an OpenVINO IR; allowed: an ONNX file. Pass the ONNX model that"),
-        ("nowhere.onnx", "nowhere.onnx; allowed: a file that exists. Check the path."),
+        (
+            "nowhere.onnx",
+            "nowhere.onnx; allowed: a file that exists, and no folder.",
+        ),
     ):
         result = invoke(tmp_path / name)
         assert (result.exit_code, result.stdout) == (2, "")

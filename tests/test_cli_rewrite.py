@@ -167,7 +167,11 @@ def test_the_input_is_never_overwritten(plain):
 @pytest.mark.parametrize(
     ("source", "target", "said"),
     [
-        ("nowhere.onnx", "out.onnx", "the model is nowhere.onnx; allowed: a file that exists."),
+        (
+            "nowhere.onnx",
+            "out.onnx",
+            "the model is nowhere.onnx; allowed: a file that exists",
+        ),
         ("ir.xml", "out.onnx", "the model is ir.xml, an OpenVINO IR; allowed: an ONNX file."),
         ("plain.onnx", "out.tflite", "allowed: a name that ends in .onnx, or in .xml for an"),
         ("plain.onnx", "out", "allowed: a name that ends in .onnx"),

@@ -214,6 +214,14 @@ def test_a_state_that_counts_no_runs_refuses_a_first_run():
     assert "pass it as --input state=FILE.npy" in said
 
 
+@pytest.mark.parametrize("place", ["file/", "file/x", "/proc/none/"])
+def test_a_place_that_cannot_be_written_is_an_error_of_one_line(noisy, place):
+    Path("file").touch()
+    said = refusal(noisy, "--input", INPUT, "--output", place)
+    assert said.endswith(". Choose another path, or mend this one.\n")
+    assert "Traceback" not in said
+
+
 def test_a_state_of_higher_rank_is_fed_in_its_shape():
     model = graphs.random_uniform([5], 0, 1, "f32", stateful=True)
     (state,) = (i for i in model.graph.input if i.name == "state")
@@ -325,7 +333,8 @@ def test_a_wrong_input_says_what_is_allowed(noisy, argument, said):
         (["--runtime", "openvino", "--precision", "i4"], "allowed: f32, bf16, f16."),
         (["--seed", "-1"], "seed is -1; allowed: "),
         (["--seed", str(2**64)], "allowed: an integer from 0 to "),
-        (["--first-run", str(2**32)], "allowed: an integer from 0 to 2^32-1."),
+        (["--first-run", str(2**32)], "the last run is 4294967296; allowed: 0 to 2^32-1."),
+        (["--first-run", str(2**32 - 1), "--runs", "2"], "the last run is 4294967296; allowed"),
     ],
 )
 def test_a_wrong_option_says_what_is_allowed(noisy, arguments, said):
@@ -333,7 +342,7 @@ def test_a_wrong_option_says_what_is_allowed(noisy, arguments, said):
 
 
 def test_a_file_that_does_not_exist_is_an_error():
-    assert "nowhere.onnx; allowed: a file that exists." in refusal("nowhere.onnx")
+    assert "nowhere.onnx; allowed: a file that exists, and no folder." in refusal("nowhere.onnx")
 
 
 def test_an_ir_is_for_openvino_alone():

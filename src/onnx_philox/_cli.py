@@ -204,7 +204,7 @@ def run(
         ),
     ] = None,
     seed: Annotated[
-        int, typer.Option(metavar="N", help="Which stream of numbers: 0 to 2^63-1.")
+        int, typer.Option(metavar="N", help="Which stream of numbers: 0 to 2^64-1.")
     ] = 0,
     runs: Annotated[int, typer.Option(metavar="N", min=1, help="How many runs.")] = 1,
     first_run: Annotated[
@@ -273,7 +273,7 @@ def run(
                 is_saved=not hashes_only,
                 progress=progress,
             )
-    except running.ArgumentError as error:
+    except (running.ArgumentError, OSError) as error:
         raise _failure("run", error, 2) from error
     except running.RunError as error:
         raise _failure("run", error, 1) from error
@@ -301,7 +301,9 @@ def _failure(command: str, error: Exception, code: int) -> typer.Exit:
     text = str(error)
     for owner in (command, "onnx_philox.make_reproducible", "onnx_philox.rewriting.rewrite_file"):
         text = text.removeprefix(f"{owner}: ")
-    text = text.replace(" keep_unknown", " --keep-unknown")
+    text = text.replace(" keep_unknown", " --keep-unknown").replace("None, or an", "an")
+    if isinstance(error, OSError) and error.filename is not None:
+        text = f"{error.filename}: {error.strerror}. Choose another path, or mend this one."
     message = Text.assemble((f"onnx-philox {command}: ", "bold red"), text)
     stderr.print(message, soft_wrap=not stderr.is_terminal)
     return typer.Exit(code)

@@ -26,6 +26,7 @@ Progress = Callable[[int, int, str], None]
 _OWNER = "rewrite"
 _IR = ".xml"
 _STATE = "random_state"
+_A_FILE = "a file that exists, and no folder"
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ def rewrite(
 
 def _check_names(source: Path, target: Path) -> None:
     if not source.is_file():
-        _checks.refuse(_OWNER, "the model", source, "a file that exists", "Check the path.")
+        _checks.refuse(_OWNER, "the model", source, _A_FILE, "Check the path.")
     if source.suffix == _IR:
         remedy = "Rewrite the ONNX model that it was made from."
         _checks.refuse(_OWNER, "the model", f"{source}, an OpenVINO IR", "an ONNX file", remedy)

@@ -15,6 +15,8 @@ from onnx_philox._operators import INT64_MAX, MAX_RANK, STATE_WORDS
 _COUNTER_BITS = 128
 _KEY_BITS = 64
 _RUN_BITS = 32
+RUNS = 2**_RUN_BITS
+"""How many runs of a whole model there are under a key."""
 # OpenVINO and TensorFlow set this many blocks aside for each element of a run.
 _RUN_BLOCKS_PER_ELEMENT = 256
 
@@ -103,7 +105,7 @@ class PhiloxState:
         """
         owner = "PhiloxState.for_run"
         seed = _integer(owner, "seed", seed, 2**_KEY_BITS, f"2^{_KEY_BITS}-1")
-        run = _integer(owner, "run", run, 2**_RUN_BITS, f"2^{_RUN_BITS}-1")
+        run = _integer(owner, "run", run, RUNS, f"2^{_RUN_BITS}-1")
         return cls(run << (_COUNTER_BITS - _RUN_BITS), seed)
 
     @classmethod

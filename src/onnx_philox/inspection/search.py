@@ -57,7 +57,8 @@ def load(path: Path) -> ir.Model:
         OSError: The file cannot be read.
     """
     if not path.is_file():
-        _checks.refuse(_OWNER, "the model", path, "a file that exists", "Check the path.")
+        allowed = "a file that exists, and no folder"
+        _checks.refuse(_OWNER, "the model", path, allowed, "Check the path.")
     if path.suffix == ".xml":
         remedy = "Pass the ONNX model that it was made from."
         _checks.refuse(_OWNER, str(path), "an OpenVINO IR", "an ONNX file", remedy)

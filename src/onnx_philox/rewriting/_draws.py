@@ -110,6 +110,9 @@ class FloatDraw:
             ours: number_array(op, ours, attributes.get_float(theirs, preset), values)
             for ours, theirs, preset in names
         }
+        if not is_like and "shape" not in attributes:
+            remedy = "Set it to the dimensions of the output."
+            site.refuse("attribute 'shape'", "missing", "a list of integers", remedy)
         shape = None if is_like else shape_array(op, attributes.get_ints("shape"))
         known = {name: Known.array(array) for name, array in parameters.items()}
         known["shape"] = _checks.UNKNOWN if shape is None else Known.array(shape)

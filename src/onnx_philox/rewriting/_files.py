@@ -225,7 +225,11 @@ def _is_same(a: Path, b: Path) -> bool:
 @contextlib.contextmanager
 def _replacing(path: Path) -> Iterator[BinaryIO]:
     """A new file that takes a path's place once it is written; after an error nothing is left."""
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        # The name of a temporary file tells nobody anything.
+        raise type(error)(error.errno, error.strerror, str(path)) from error
     try:
         with os.fdopen(handle, "wb") as file:
             yield file

@@ -22,6 +22,9 @@ from onnx_philox.rewriting._types import Types
 FUNCTION_OF_ORIGIN = "onnx_philox.function"
 """The key of a node's `meta` under which inlining notes the function that held it."""
 
+OR_STAY = ", or leave the node as it is with keep_unknown"
+"""What an error advises where `keep_unknown` helps."""
+
 _LOOPS_AND_BRANCHES = ("If", "Loop", "Scan")
 
 
@@ -135,7 +138,7 @@ def _check_known(site: Site) -> None:
             "the operator",
             "not one of ONNX, and random by its name",
             f"the random operators of ONNX: {', '.join(STANDARD_OPERATORS)}",
-            "Export the model with one of these, or leave the node as it is with keep_unknown.",
+            f"Export the model with one of these{OR_STAY}.",
         )
 
 
@@ -151,6 +154,6 @@ def _check_owners(site: Site) -> None:
             "its place",
             f"in the subgraph of {name}, which cannot carry a state",
             "If, Loop, and Scan from opset 9 on",
-            "Rewrite it as one of these (onnx.version_converter raises the opset of a Scan), or "
-            "leave the node as it is with keep_unknown.",
+            "Rewrite it as one of these (onnx.version_converter raises the opset of a "
+            f"Scan){OR_STAY}.",
         )

@@ -13,7 +13,7 @@ from onnx_philox.rewriting import _connecting, _recorded
 from onnx_philox.rewriting._checking import Check
 from onnx_philox.rewriting._connecting import Connect
 from onnx_philox.rewriting._emitting import Names
-from onnx_philox.rewriting._finding import FindRandomNodes, opset_of
+from onnx_philox.rewriting._finding import OR_STAY, FindRandomNodes, opset_of
 from onnx_philox.rewriting._inlining import InlineRandomFunctions
 from onnx_philox.rewriting._recorded import OWNER
 from onnx_philox.rewriting._replacing import Replace
@@ -100,6 +100,7 @@ def _sort_out(sites: list[Site], *, keep_unknown: bool) -> tuple[list[Site], lis
             continue
         if not (site.may_stay and keep_unknown):
             raise site.error
-        warnings.warn(f"left as it is: {site.error}", stacklevel=4)
+        reason = str(site.error).replace(OR_STAY, "")
+        warnings.warn(f"left as it is: {reason}", stacklevel=4)
         kept.append(site.record())
     return [site for site in sites if site.error is None], kept

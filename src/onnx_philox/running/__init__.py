@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from onnx_philox._state import PhiloxState
+from onnx_philox._state import RUNS, PhiloxState
 from onnx_philox.running import loading, ports, results
 from onnx_philox.running.models import LoadedModel, RunError, Settings
 from onnx_philox.running.ports import ArgumentError
@@ -57,7 +57,8 @@ def run(
         RunError: The runtime does not load the model, or a run of it failed.
     """
     if not model.is_file():
-        raise ArgumentError(f"the model is {model}; allowed: a file that exists. Check the path.")
+        allowed = "a file that exists, and no folder"
+        raise ArgumentError(f"the model is {model}; allowed: {allowed}. Check the path.")
     tell = progress or (lambda *_: None)
     settings = settings or Settings()
     tell(0, runs, "loading the model")
@@ -66,6 +67,11 @@ def run(
     state = _state(loaded)
     if state is None or not state.counts_runs:
         _refuse_first_run(first_run, state)
+    elif first_run + runs > RUNS:
+        raise ArgumentError(
+            f"the last run is {first_run + runs - 1}; allowed: 0 to 2^32-1. Choose another seed "
+            "for more runs: after the last one, the numbers of the first would come again."
+        )
     if state is not None and state.name not in feeds:
         feeds[state.name] = state.shaped(_first_state(seed, first_run).to_array())
     ports.check_all_given(loaded.inputs, feeds)
