@@ -675,6 +675,46 @@ def test_the_domain_has_two_names() -> None:
     assert_same_bits(a, uniform([2], 0))
 
 
+def test_new_nodes_name_the_domain_as_the_model_s_nodes_do() -> None:
+    # "ai.onnx" on a node is refused by OpenVINO, and by ONNX Runtime in subgraphs.
+    model = parse(TWO)
+    model.opset_import[0].domain = "ai.onnx"
+    rewritten = make_reproducible(model)
+    assert {node.domain for node in rewritten.graph.node} == {"", "onnx_philox"}
+
+
+def test_a_name_that_was_defined_twice_before_may_stay() -> None:
+    model = parse("""g (bool c) => (float[2] r, float[2] q) {
+      q = If (c) <
+        then_branch = t () => (float[2] x) { x = RandomNormal <shape = [2]> () },
+        else_branch = e () => (float[2] y) { y = RandomNormal <shape = [2]> () }
+      >
+      x = RandomNormal <shape = [2]> ()
+      r = Identity (x)
+    }""")
+    onnx.checker.check_model(model)
+    onnx.checker.check_model(make_reproducible(model))
+
+
+def test_a_loop_before_an_older_node_has_its_state_before_it() -> None:
+    older = make_reproducible(parse(TWO))
+    loop = parse("""g () => (float[n, 2] q) {
+      n = Constant <value = int64 {3}> ()
+      t = Constant <value = bool {1}> ()
+      q = Loop (n, t) <body = b (int64 i, bool c) => (bool d, float[2] y) {
+        d = Identity (c)
+        y = RandomNormal <shape = [2]> ()
+      }>
+    }""")
+    once = make_reproducible(loop)
+    again = onnx.ModelProto()
+    again.CopyFrom(once)
+    del again.graph.node[:]
+    again.graph.node.extend([*loop.graph.node, *older.graph.node])
+    again.graph.output.extend(older.graph.output[:-1])
+    onnx.checker.check_model(make_reproducible(again))
+
+
 def test_the_ir_version_is_kept_also_one_whose_initializers_are_inputs() -> None:
     for seed in (None, 42):
         model = make_reproducible(parse(TWO, '"" : 8', 3), seed=seed)

@@ -281,6 +281,9 @@ class DropoutDraw:
             one, of_type = np.ones((), self.data.dtype), ratio.astype(self.data.dtype)
             with np.errstate(divide="ignore"):
                 scale = np.divide(one, np.subtract(one, of_type))
+            if self.is_mask_typed and not np.isfinite(scale):
+                # All is dropped; there is no Where yet, and infinity * 0 is NaN.
+                scale = np.zeros_like(scale)
             p = emitter.constant("p", ratio.astype(np.float32))
             return p, self._constant(emitter, "scale", scale)
         assert self.ratio_type is not None

@@ -61,10 +61,10 @@ class Emitter:
     def constant(self, what: str, array: NDArray[Any]) -> ir.Value:
         """A constant tensor, as a node: valid in every graph of every IR version."""
         is_cast = array.dtype.kind != "f" and self._opset < _CONSTANTS_OF_ANY_TYPE
-        tensor = ir.tensor(array.astype(np.float64) if is_cast else array)
+        tensor = ir.Tensor(array.astype(np.float64) if is_cast else array)
         name = f"{what}_f64" if is_cast else what
         value = self.emit("Constant", name, [], tensor.dtype, array.shape, {"value": tensor})
-        return self.cast(what, value, ir.tensor(array).dtype) if is_cast else value
+        return self.cast(what, value, ir.Tensor(array).dtype) if is_cast else value
 
     def shape(self, value: ir.Value) -> ir.Value:
         """The dimensions of a tensor, int64."""

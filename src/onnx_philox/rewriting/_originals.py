@@ -18,7 +18,6 @@ import onnx_ir as ir
 from onnx_philox import _checks
 from onnx_philox.rewriting._finding import subgraphs
 from onnx_philox.rewriting._recorded import OWNER
-from onnx_philox.rewriting._standard import STANDARD_DOMAINS
 
 
 @dataclass(frozen=True)
@@ -108,13 +107,15 @@ class Originals:
             (proto.output, graph.outputs, result.output),
         ):
             infos = {info.name: info for info in original}
-            written.extend(infos.get(value.name or "") or ir.to_proto(value) for value in values)
+            written.extend(
+                infos.get(value.name or "") or ir.serde.serialize_value(value) for value in values
+            )
         initializers = {tensor.name for tensor in proto.initializer}
         kept = graph.initializers.keys()
         result.initializer.extend(tensor for tensor in proto.initializer if tensor.name in kept)
         for name, value in graph.initializers.items():
             if name not in initializers and value.const_value is not None:
-                result.initializer.append(ir.to_proto(value.const_value))
+                result.initializer.append(ir.serde.serialize_tensor(value.const_value))
         removed = (
             (initializers | {name for node in proto.node for name in node.output})
             - kept
@@ -129,16 +130,12 @@ class Originals:
             self._write_node(node, result.node.add())
             for value in node.outputs:
                 if value.name and value.type is not None and value.name not in declared:
-                    result.value_info.append(ir.to_proto(value))
+                    result.value_info.append(ir.serde.serialize_value(value))
 
     def _write_node(self, node: ir.Node, result: onnx.NodeProto) -> None:
         original = self._nodes.get(id(node))
         if original is None:
-            result.CopyFrom(ir.to_proto(node))
-            domains = [entry.domain for entry in self._proto.opset_import]
-            if not result.domain and "" not in domains:
-                # ONNX's own domain goes by two names, and this model has the other.
-                result.domain = STANDARD_DOMAINS[1]
+            ir.serde.serialize_node_into(result, node)
             return
         _copy_all_but(original.proto, result, {"input", "output", "attribute"})
         result.input.extend((value.name or "") if value else "" for value in node.inputs)

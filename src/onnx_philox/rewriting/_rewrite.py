@@ -10,7 +10,7 @@ import onnx_ir as ir
 from onnx_philox import _checks
 from onnx_philox._operators import INT64_MAX
 from onnx_philox.rewriting import _connecting, _recorded
-from onnx_philox.rewriting._checking import Check
+from onnx_philox.rewriting._checking import Check, shadowed_names
 from onnx_philox.rewriting._connecting import Connect
 from onnx_philox.rewriting._emitting import Names
 from onnx_philox.rewriting._finding import OR_STAY, FindRandomNodes, opset_of
@@ -56,13 +56,14 @@ def rewrite(model: ir.Model, *, seed: int | None = None, keep_unknown: bool = Fa
     if seed is None:
         _connecting.check_opset(opset_of(model.opset_imports, ""))
     names = Names(model)
+    shadowed = shadowed_names(model.graph)
     AssignStreams(sites, recorded)(model)
     records = tuple(site.record() for site in sites)
     for step in (
         ThreadStates(sites, recorded, names, seed),
         Replace(sites, names, seed),
         Connect(names),
-        Check(),
+        Check(shadowed),
     ):
         step(model)
     return Report(records, report.kept, report.recorded, seed)

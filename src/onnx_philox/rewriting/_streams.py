@@ -13,8 +13,7 @@ class AssignStreams(ir.passes.InPlacePass):
     """Numbers the nodes in order, after and between the numbers that are taken already.
 
     A number is the node's word 2 of the counter: no two nodes may have the same one. Numbers of
-    an earlier rewrite stay, and the next one follows the largest, so that one whose node has
-    been removed since is not given to another.
+    an earlier rewrite stay, and the next one follows the largest of them.
     """
 
     def __init__(self, sites: list[Site], recorded: Recorded) -> None:

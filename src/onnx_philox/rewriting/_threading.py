@@ -75,11 +75,6 @@ class ThreadStates(ir.passes.InPlacePass):
 
     def _crossing(self, model: ir.Model, state: ir.Value) -> ir.Value:
         """The state as int64, which subgraphs may take."""
-        for node in state.consumers():
-            if node.op_type == "Cast" and node.graph is model.graph:
-                (cast,) = node.outputs
-                if cast.dtype is _INT64:
-                    return cast
         emitter = self._emitter(model, "")
         cast = emitter.cast(STATE, state, _INT64)
         producer = state.producer()
