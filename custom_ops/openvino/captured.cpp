@@ -124,6 +124,10 @@ DeclaredTypes TypesOf(Role role, OutputType output) {
 
 std::uint64_t Captured::elements() const { return bytes == nullptr ? 0 : bytes->size() / SizeOf(type); }
 
+bool Captured::Is(ElementType other_type, const void* other) const {
+  return type == other_type && (bytes->empty() || std::memcmp(bytes->data(), other, bytes->size()) == 0);
+}
+
 Captured Capture(ElementType type, const void* data, std::uint64_t elements) {
   Captured captured;
   captured.type = type;

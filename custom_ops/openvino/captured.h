@@ -31,6 +31,8 @@ struct Captured {
   bool known() const { return type != ElementType::kUnknown; }
   const void* data() const { return bytes != nullptr && !bytes->empty() ? bytes->data() : nullptr; }
   std::uint64_t elements() const;
+  /// Whether as many elements of this type are the same.
+  bool Is(ElementType other_type, const void* other) const;
 };
 
 Captured Capture(ElementType type, const void* data, std::uint64_t elements);

@@ -22,6 +22,7 @@ namespace onnx_philox {
 namespace {
 
 constexpr std::int64_t kInt32Max = 0x7FFFFFFF;
+constexpr Dimensions kNoDimensions{-1};
 
 /// Throws OpenVINO's own exception class: one of ours would not survive this library being unloaded.
 void ThrowIf(const std::string& error) {
@@ -54,6 +55,17 @@ class KnownShape {
     return Known{type, rank_, more_.empty() ? dimensions_ : more_.data(), data};
   }
   int rank() const { return rank_; }
+
+  /// How many elements a tensor of this shape has; kUnknownDimension where that is not known.
+  std::int64_t elements() const {
+    std::int64_t count = rank_ == Known::kUnknownRank ? Known::kUnknownDimension : 1;
+    for (int i = 0; i < rank_; ++i) {
+      const std::int64_t d = more_.empty() ? dimensions_[i] : more_[static_cast<std::size_t>(i)];
+      if (d == Known::kUnknownDimension) return d;
+      count *= d;
+    }
+    return count;
+  }
 
  private:
   static constexpr int kInline = kMaxRank + 1;
@@ -184,17 +196,17 @@ bool RandomOp::visit_attributes(ov::AttributeVisitor& visitor) {
   }
   for (int i = 0; i < op_.inputs; ++i) {
     if (RoleOf(i) == Role::kShape) continue;
-    if (!Visit(visitor, std::string("const_") + op_.input[i].name, ToText(captured_.of[i], TypesAt(i)), &text)) continue;
-    captured_.of[i] = Captured();
-    captured_.of[i].text = text;
+    if (!Visit(visitor, std::string("const_") + op_.input[i].name, ToText(captured_[i], TypesAt(i)), &text)) continue;
+    captured_[i] = Captured();
+    captured_[i].text = text;
     changed = true;
   }
   if (changed) {
     attributes_checked_ = false;
     arguments_ = Arguments();
   }
-  if (!is_validated_ || is_narrowed_) {
-    if (Visit(visitor, "narrowed", is_narrowed_ ? "true" : "", &text)) is_validated_ = is_narrowed_ = text == "true";
+  if (!is_validated_ || HasNarrowedInput()) {
+    if (Visit(visitor, "narrowed", is_validated_ ? "true" : "", &text)) is_validated_ = text == "true";
   }
   return true;
 }
@@ -203,9 +215,8 @@ std::shared_ptr<ov::Node> RandomOp::CloneInto(std::shared_ptr<RandomOp> clone, c
   clone->given_ = given_;
   clone->attributes_ = attributes_;
   clone->attributes_checked_ = attributes_checked_;
-  clone->captured_ = captured_;
+  std::copy(std::begin(captured_), std::end(captured_), clone->captured_);
   clone->arguments_ = arguments_;
-  clone->is_narrowed_ = is_narrowed_;
   clone->is_validated_ = is_validated_;
   clone->set_arguments(inputs);
   clone->constructor_validate_and_infer_types();
@@ -217,7 +228,7 @@ ElementType RandomOp::ArrivedType(int input) const {
 }
 
 /// Whether an input no longer has a type that it can be declared with.
-bool RandomOp::IsNarrowed() const {
+bool RandomOp::HasNarrowedInput() const {
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     const ElementType type = ArrivedType(i);
     if (type != ElementType::kUnknown && !TypesAt(i).Has(type)) return true;
@@ -236,9 +247,9 @@ void RandomOp::CheckOwnAttributes() {
 }
 
 /// Turns what IR says of constants into values, once.
-void RandomOp::ReadTexts(CapturedInputs* all) const {
+void RandomOp::ReadTexts() {
   for (int i = 0; i < op_.inputs; ++i) {
-    Captured& captured = all->of[i];
+    Captured& captured = captured_[i];
     if (captured.text.empty()) continue;
     const DeclaredTypes types = TypesAt(i);
     const bool is_state = RoleOf(i) == Role::kState;
@@ -261,80 +272,83 @@ void RandomOp::ReadTexts(CapturedInputs* all) const {
 void RandomOp::validate_and_infer_types() {
   ThrowIf(ActiveKernels().kernels == nullptr ? op_.name + (": " + ActiveKernels().error) : std::string());
   if (!attributes_checked_) CheckOwnAttributes();
-  // What fails leaves the node as it was.
-  CapturedInputs captured = captured_;
-  ReadTexts(&captured);
+  ReadTexts();
   if (get_input_size() > static_cast<std::size_t>(op_.inputs)) {
     std::string names;
     for (int i = 0; i < op_.inputs; ++i) names += (i > 0 ? ", " : "") + std::string(op_.input[i].name);
     Refuse(op_, "the number of inputs", std::to_string(get_input_size()), names, "Remove the others.");
   }
-  Arguments arguments;
+  // What is known is forgotten first: it may point into captured values that go.
+  const Dimensions before = arguments_.has_dimensions ? arguments_.dimensions : kNoDimensions;
+  arguments_ = Arguments();
   for (int i = 0; i < op_.inputs; ++i) {
     if (!Has(i)) {
       ThrowIf(CheckLeftOut(op_, i, attributes_));
     } else if (RoleOf(i) == Role::kShape) {
-      ValidateShape(i, &arguments);
+      ValidateShape(i, before);
     } else {
-      ValidateCaptured(i, &captured.of[i], &arguments);
+      ValidateCaptured(i);
     }
   }
-  ThrowIf(CheckTogether(op_, attributes_, arguments));
+  ThrowIf(CheckTogether(op_, attributes_, arguments_));
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
-    if (RoleOf(i) == Role::kShape || captured.of[i].known()) continue;
+    if (RoleOf(i) == Role::kShape || captured_[i].known()) continue;
     RefuseNarrowed(i);
     if (RoleOf(i) == Role::kState) RefuseAltered(i);
   }
-  captured_ = captured;
-  arguments_ = arguments;
-  is_narrowed_ = IsNarrowed();
-  is_validated_ = true;
   SetOutputs();
+  is_validated_ = true;
 }
 
-void RandomOp::ValidateShape(int input, Arguments* arguments) {
+void RandomOp::ValidateShape(int input, const Dimensions& before) {
   const std::size_t index = static_cast<std::size_t>(input);
   const ElementType type = ArrivedType(input);
   const KnownShape shape(get_input_partial_shape(index));
   const ConstantValue value = ValueOf(*get_input_node_ptr(index));
   Known known = shape.WithType(type, value.data);
   if (value && shape.rank() == 0 && IsInteger(type) && IntegerAt(type, value.data, 0) == 0) known = EmptyShape(type);
-  ThrowIf(CheckInput(op_, input, known, attributes_, arguments));
-  if (!arguments->has_dimensions) return;
+  ThrowIf(CheckInput(op_, input, known, attributes_, &arguments_));
+  if (!arguments_.has_dimensions) return;
   // The plugin makes i32 of i64 constants. It has not changed a dimension that is still what it was, but for that.
-  const Dimensions& now = arguments->dimensions;
-  const Dimensions& before = arguments_.dimensions;
-  bool is_narrowed = is_validated_ && arguments_.has_dimensions && type == ElementType::kI32 && before.rank == now.rank;
+  const Dimensions& now = arguments_.dimensions;
+  bool is_narrowed = is_validated_ && type == ElementType::kI32 && before.rank == now.rank;
   for (int i = 0; is_narrowed && i < now.rank; ++i) {
     is_narrowed = now.dimension[i] == std::min(before.dimension[i], kInt32Max);
   }
   if (!is_narrowed) return;
-  arguments->dimensions = before;
-  arguments->output = arguments_.output;
+  arguments_.dimensions = before;
+  std::copy(before.dimension, before.dimension + before.rank, arguments_.output.dimension);
 }
 
-void RandomOp::ValidateCaptured(int input, Captured* captured, Arguments* arguments) {
+void RandomOp::ValidateCaptured(int input) {
   const std::size_t index = static_cast<std::size_t>(input);
   const ov::Node& source = *get_input_node_ptr(index);
-  const ov::PartialShape& partial = get_input_partial_shape(index);
+  const KnownShape shape(get_input_partial_shape(index));
+  const std::int64_t elements = shape.elements();
   const DeclaredTypes types = TypesAt(input);
+  Captured* const captured = &captured_[input];
   ElementType type = ArrivedType(input);
   const ConstantValue value = ValueOf(source);
+  const bool was_captured = captured->known();
+  const bool is_state = RoleOf(input) == Role::kState;
 
   const bool is_as_declared = type == captured->type && !IsDecompressed(source);
-  const bool is_as_long = partial.is_static() && ov::shape_size(partial.to_shape()) == captured->elements();
-  if (types.Has(captured->type) && !is_as_declared && is_as_long && IsNarrowing(captured->type, type) &&
-      IsConstant(source) && (RoleOf(input) == Role::kState || MayHaveBecome(*captured, type, value.data))) {
+  const bool is_as_long = was_captured && elements == static_cast<std::int64_t>(captured->elements());
+  if (is_as_long && types.Has(captured->type) && !is_as_declared && IsNarrowing(captured->type, type) &&
+      IsConstant(source) && (is_state || MayHaveBecome(*captured, type, value.data))) {
     type = captured->type;
   } else if (value && types.Has(type)) {
-    *captured = Capture(type, value.data, ov::shape_size(partial.to_shape()));
+    // The plugin validates a node before each run whose shapes it does not know: memory is taken once.
+    if (!is_as_long || !captured->Is(type, value.data)) {
+      *captured = Capture(type, value.data, static_cast<std::uint64_t>(elements));
+    }
   } else {
-    *captured = Captured();
+    if (was_captured) *captured = Captured();
     if (!types.Has(type) && is_validated_ && IsNarrowing(types.type[0], type)) type = types.type[0];
   }
-  KeepInFiles(input, !captured->known());
-  const KnownShape shape(partial);
-  ThrowIf(CheckInput(op_, input, shape.WithType(type, captured->data()), attributes_, arguments));
+  // No file changes integers.
+  if (!is_state && (!was_captured || !captured->known())) KeepInFiles(input, !captured->known());
+  ThrowIf(CheckInput(op_, input, shape.WithType(type, captured->data()), attributes_, &arguments_));
 }
 
 /// Keeps a constant that is too large to be captured from being saved in f16.
@@ -384,7 +398,7 @@ void RandomOp::SetOutputs() {
   }
   ov::element::Type type = OpenVinoType(attributes_.output);
   // As the plugin's own operators say it from there on.
-  if (type == ov::element::boolean && is_narrowed_) type = ov::element::u8;
+  if (type == ov::element::boolean && HasNarrowedInput()) type = ov::element::u8;
   ov::PartialShape state{kStateWords};
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     if (RoleOf(i) == Role::kState) state = get_input_partial_shape(static_cast<std::size_t>(i));
@@ -430,16 +444,18 @@ bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& input
   const OutputType type = attributes_.output;
   Arguments arguments = arguments_;
   std::optional<Reading> readings[kMaxInputs];
-  bool all_known = true;
+  bool is_together_checked = true;  // by validation
   const ov::Tensor* state = nullptr;
   for (int i = 0; i < op_.inputs && static_cast<std::size_t>(i) < inputs.size(); ++i) {
     const ov::Tensor& tensor = inputs[static_cast<std::size_t>(i)];
     if (RoleOf(i) == Role::kState) state = &tensor;
     if (IsKnown(i)) continue;
-    all_known = all_known && RoleOf(i) == Role::kState;
+    const bool is_apart = RoleOf(i) == Role::kState ||
+                          (RoleOf(i) == Role::kShape && op_.distribution != Distribution::kBernoulli);
+    is_together_checked = is_together_checked && is_apart;
     ThrowIf(CheckInput(op_, i, Read(i, &readings[i].emplace(tensor)), attributes_, &arguments));
   }
-  if (!all_known) ThrowIf(CheckTogether(op_, attributes_, arguments));
+  if (!is_together_checked) ThrowIf(CheckTogether(op_, attributes_, arguments));
   const std::uint64_t elements = static_cast<std::uint64_t>(arguments.dimensions.elements);
 
   SetShape(op_, arguments.dimensions, type, outputs[0]);

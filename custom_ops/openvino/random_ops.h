@@ -41,19 +41,16 @@ class RandomOp : public ov::op::Op {
 
  private:
   struct Reading;
-  struct CapturedInputs {
-    Captured of[kMaxInputs];
-  };
 
   bool Has(int input) const { return static_cast<std::size_t>(input) < get_input_size(); }
   Role RoleOf(int input) const { return op_.input[input].role; }
   DeclaredTypes TypesAt(int input) const { return TypesOf(RoleOf(input), attributes_.output); }
   ElementType ArrivedType(int input) const;
-  bool IsNarrowed() const;
+  bool HasNarrowedInput() const;
   void CheckOwnAttributes();
-  void ReadTexts(CapturedInputs* all) const;
-  void ValidateShape(int input, Arguments* arguments);
-  void ValidateCaptured(int input, Captured* captured, Arguments* arguments);
+  void ReadTexts();
+  void ValidateShape(int input, const Dimensions& before);
+  void ValidateCaptured(int input);
   void KeepInFiles(int input, bool is_large);
   void RefuseNarrowed(int input) const;
   void RefuseAltered(int input) const;
@@ -67,9 +64,8 @@ class RandomOp : public ov::op::Op {
   Attributes attributes_;  // the same, checked
   bool attributes_checked_ = false;
 
-  CapturedInputs captured_;
+  Captured captured_[kMaxInputs];
   Arguments arguments_;  // as far as they are known before a run; p and logits point into captured_
-  bool is_narrowed_ = false;
 
   // Inputs have been seen in their declared types: from now on the plugin may change them.
   bool is_validated_ = false;
