@@ -142,8 +142,8 @@ void SetShape(const Operator& op, const Dimensions& dimensions, OutputType type,
     tensor.set_shape(ov::Shape(dimensions.dimension, dimensions.dimension + rank));
   } catch (const std::bad_alloc&) {
     const bool has_shape = op.distribution != Distribution::kCategorical;
-    Refuse(op, has_shape ? "input 'shape'" : "the output", ShowDimensions(dimensions.dimension, dimensions.rank), "what memory can hold now",
-           "Draw it in parts, from state to next_state.");
+    Refuse(op, has_shape ? "input 'shape'" : "the output", ShowDimensions(dimensions.dimension, dimensions.rank),
+           "what memory can hold now", "Draw it in parts, from state to next_state.");
   }
 }
 
@@ -262,8 +262,7 @@ void RandomOp::ReadTexts() {
       constexpr std::size_t kShown = 200;  // of thousands of numbers
       const std::string more = captured.text.size() > kShown ? "..." : "";
       Refuse(op_, std::string("attribute 'const_") + op_.input[i].name + "'",
-             ShowText(captured.text.substr(0, kShown) + more),
-             count + types.Names(), "Save the model again.");
+             ShowText(captured.text.substr(0, kShown) + more), count + types.Names(), "Save the model again.");
     }
     captured = read;
   }
@@ -338,7 +337,7 @@ void RandomOp::ValidateCaptured(int input) {
       IsConstant(source) && (is_state || MayHaveBecome(*captured, type, value.data))) {
     type = captured->type;
   } else if (value && types.Has(type)) {
-    // The plugin validates a node before each run whose shapes it does not know: memory is taken once.
+    // The plugin validates a copy before each run whose shapes it does not know: memory is taken once.
     if (!is_as_long || !captured->Is(type, value.data)) {
       *captured = Capture(type, value.data, static_cast<std::uint64_t>(elements));
     }

@@ -623,7 +623,8 @@ class Fuzzer {
     const bool may_lack_one = op_->input[op_->inputs - 1].optional;
     Expect(inputs_.size() <= most && inputs_.size() >= most - (may_lack_one ? 1 : 0), "another number of inputs");
 
-    const std::int64_t sample_size = given.sample_size.kind == GivenAttribute::Kind::kMissing ? 1 : given.sample_size.integer;
+    const bool is_default = given.sample_size.kind == GivenAttribute::Kind::kMissing;
+    const std::int64_t sample_size = is_default ? 1 : given.sample_size.integer;
     ov::Shape shape;
     if (const ov::Tensor* const logits = TensorOf(Role::kLogits)) {
       Expect(sample_size >= 1, "no samples");
