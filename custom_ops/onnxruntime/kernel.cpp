@@ -2,8 +2,11 @@
 #include "kernel.h"
 
 #include <algorithm>
+#include <cstring>
 #include <thread>
 #include <vector>
+
+#include "lowering.h"
 
 namespace onnx_philox {
 
@@ -94,12 +97,24 @@ GivenAttribute ReadAttribute(const OrtApi& api, const OrtKernelInfo* info, const
   return is_list ? GivenAttribute::Other("[" + shown + "]") : GivenAttribute();
 }
 
-/// Whether input or output `index` has a name, which it has not where it is left out.
+/// The name of input or output `index`; empty where it is left out.
 template <class Count, class Name>
-bool IsConnected(const OrtApi& api, const OrtKernelInfo* info, std::size_t index, Count count_of, Name name_of) {
+std::string NameOf(const OrtApi& api, const OrtKernelInfo* info, std::size_t index, Count count_of, Name name_of) {
   std::size_t count = 0, bytes = 0;
-  if (!Succeeded(api, count_of(info, &count)) || index >= count) return false;
-  return Succeeded(api, name_of(info, index, nullptr, &bytes)) && bytes > 1;  // with its NUL
+  if (!Succeeded(api, count_of(info, &count)) || index >= count) return std::string();
+  if (!Succeeded(api, name_of(info, index, nullptr, &bytes))) return std::string();
+  std::string name(bytes, '\0');  // ends with a NUL
+  if (bytes == 0 || !Succeeded(api, name_of(info, index, &name[0], &bytes))) return std::string();
+  name.resize(bytes - 1);
+  return name;
+}
+
+std::string InputName(const OrtApi& api, const OrtKernelInfo* info, std::size_t index) {
+  return NameOf(api, info, index, api.KernelInfo_GetInputCount, api.KernelInfo_GetInputName);
+}
+
+std::string OutputName(const OrtApi& api, const OrtKernelInfo* info, std::size_t index) {
+  return NameOf(api, info, index, api.KernelInfo_GetOutputCount, api.KernelInfo_GetOutputName);
 }
 
 /// The dimensions of a tensor, whatever their number: no more of them are kept than messages and rules need.
@@ -115,6 +130,16 @@ OrtStatus* ReadShape(const OrtApi& api, const OrtTensorTypeAndShapeInfo* info, S
   return api.GetDimensions(info, shape->dimension, shape->rank);
 }
 
+/// What is known of a value before a run. Releases `type`.
+OrtStatus* ReadTypeInfo(const OrtApi& api, OrtTypeInfo* type, OrtElementType* element, Shape* shape) {
+  const OrtTensorTypeAndShapeInfo* tensor = nullptr;  // belongs to `type`
+  OrtStatus* status = api.CastTypeInfoToTensorInfo(type, &tensor);
+  if (status == nullptr && tensor != nullptr) status = api.GetTensorElementType(tensor, element);
+  if (status == nullptr && tensor != nullptr) status = ReadShape(api, tensor, shape);
+  api.ReleaseTypeInfo(type);
+  return status;
+}
+
 /// Pieces to cut a draw into at most. ONNX Runtime does not tell how many threads its pool has; it hands out pieces one
 /// by one, so a few more than there are processors even out their speeds.
 std::uint64_t MaxPieces() {
@@ -122,7 +147,11 @@ std::uint64_t MaxPieces() {
   return pieces;
 }
 
+/// Fill, or FillWidened.
+using FillDraw = void (*)(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end);
+
 struct Task {
+  FillDraw fill;
   const Kernels* kernels;
   const Draw* draw;
   std::uint64_t step, elements;
@@ -131,7 +160,7 @@ struct Task {
 void FillPiece(void* data, std::size_t index) {
   const Task& task = *static_cast<const Task*>(data);
   const std::uint64_t begin = index * task.step;
-  Fill(*task.kernels, *task.draw, begin, std::min(begin + task.step, task.elements));
+  task.fill(*task.kernels, *task.draw, begin, std::min(begin + task.step, task.elements));
 }
 
 }  // namespace
@@ -147,6 +176,10 @@ OrtStatus* Kernel::Load(const OrtKernelInfo* info) {
   }
   std::string error = CheckAttributes(op_, given, &attributes_);
 
+  has_values_ = !OutputName(api_, info, 0).empty();
+  has_next_state_ = !OutputName(api_, info, 1).empty();
+  if (OrtStatus* status = FindLowering(info)) return status;
+
   bool are_constants = true;
   for (int i = 0; i < op_.inputs && error.empty(); ++i) {
     if (OrtStatus* status = LoadInput(info, i, &error)) return status;
@@ -154,15 +187,28 @@ OrtStatus* Kernel::Load(const OrtKernelInfo* info) {
   }
   if (error.empty()) error = CheckTogether(op_, attributes_, loaded_.arguments);
   is_checked_together_ = are_constants;
-
-  has_values_ = IsConnected(api_, info, 0, api_.KernelInfo_GetOutputCount, api_.KernelInfo_GetOutputName);
-  has_next_state_ = IsConnected(api_, info, 1, api_.KernelInfo_GetOutputCount, api_.KernelInfo_GetOutputName);
   return Refuse(error);
+}
+
+OrtStatus* Kernel::FindLowering(const OrtKernelInfo* info) {
+  if (attributes_.output != OutputType::kF16 || !has_values_) return nullptr;
+  OrtTypeInfo* type = nullptr;
+  OrtElementType element = ORT_TYPE_UNDEFINED;
+  Shape shape;
+  if (OrtStatus* status = api_.KernelInfo_GetOutputTypeInfo(info, 0, &type)) return status;
+  if (OrtStatus* status = ReadTypeInfo(api_, type, &element, &shape)) return status;
+  if (element != ORT_TYPE_FLOAT) return nullptr;
+  // Where it is the model that gives float32 to a node of float16, it is a mistake, and refused with the inputs.
+  is_lowered_ = IsNameOfInsertedCast(OutputName(api_, info, 0));
+  for (int i = 0; i < op_.inputs && !is_lowered_; ++i) {
+    is_lowered_ = IsNumber(i) && IsNameOfInsertedCast(InputName(api_, info, static_cast<std::size_t>(i)));
+  }
+  return nullptr;
 }
 
 OrtStatus* Kernel::LoadInput(const OrtKernelInfo* info, int index, std::string* error) {
   const std::size_t i = static_cast<std::size_t>(index);
-  if (!IsConnected(api_, info, i, api_.KernelInfo_GetInputCount, api_.KernelInfo_GetInputName)) {
+  if (InputName(api_, info, i).empty()) {
     source_[i] = Source::kLeftOut;
     *error = CheckLeftOut(op_, index, attributes_);
     return nullptr;
@@ -178,17 +224,13 @@ OrtStatus* Kernel::LoadInput(const OrtKernelInfo* info, int index, std::string* 
   source_[i] = Source::kRun;
   OrtTypeInfo* type = nullptr;
   if (OrtStatus* status = api_.KernelInfo_GetInputTypeInfo(info, i, &type)) return status;
-  const OrtTensorTypeAndShapeInfo* tensor = nullptr;  // belongs to `type`
   OrtElementType element = ORT_TYPE_UNDEFINED;
   Shape shape;
-  OrtStatus* status = api_.CastTypeInfoToTensorInfo(type, &tensor);
-  if (status == nullptr && tensor != nullptr) status = api_.GetTensorElementType(tensor, &element);
-  if (status == nullptr && tensor != nullptr) status = ReadShape(api_, tensor, &shape);
-  api_.ReleaseTypeInfo(type);
-  if (status != nullptr) return status;
+  if (OrtStatus* status = ReadTypeInfo(api_, type, &element, &shape)) return status;
 
   Known known;
   known.type = ElementTypeFromOrt(element);
+  if (IsLoweredNumber(index, known.type)) known.type = ElementType::kF16;
   // An unknown rank reads as 0 here, so a rank of 0 says nothing.
   if (shape.rank > 0) {
     known.rank = static_cast<int>(shape.rank);
@@ -199,6 +241,14 @@ OrtStatus* Kernel::LoadInput(const OrtKernelInfo* info, int index, std::string* 
   }
   *error = Check(index, known, &loaded_);
   return nullptr;
+}
+
+bool Kernel::IsNumber(int index) const {
+  return op_.input[index].role == Role::kBound || op_.input[index].role == Role::kParameter;
+}
+
+bool Kernel::IsLoweredNumber(int index, ElementType type) const {
+  return is_lowered_ && IsNumber(index) && type == ElementType::kF32;
 }
 
 std::string Kernel::Check(int index, const Known& known, Call* call) const {
@@ -230,6 +280,17 @@ OrtStatus* Kernel::ReadValue(const OrtValue* value, int index, Call* call, std::
     if (OrtStatus* no_data = api_.GetTensorMutableData(const_cast<OrtValue*>(value), &data)) return no_data;
   }
   known.data = data;
+  std::uint16_t half = 0;
+  if (IsLoweredNumber(index, known.type)) {
+    known.type = ElementType::kF16;
+    const bool is_one = known.rank == 0 || (known.rank == 1 && known.dimensions[0] == 1);  // others are refused
+    if (is_one) {
+      float number = 0;
+      std::memcpy(&number, data, sizeof(number));
+      half = RoundToF16(number);
+      known.data = &half;
+    }
+  }
   *error = Check(index, known, call);
   return nullptr;
 }
@@ -250,7 +311,11 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
   }
   const Dimensions& dimensions = call.arguments.dimensions;
   if (!is_checked_together_) error = CheckTogether(op_, attributes_, call.arguments);
-  if (error.empty()) error = CheckMemory(op_, dimensions, attributes_.output);
+  if (error.empty()) {
+    Dimensions written = dimensions;
+    if (is_lowered_) written.bytes = 4 * dimensions.elements;
+    error = CheckMemory(op_, written, is_lowered_ ? OutputType::kF32 : attributes_.output);
+  }
   if (!error.empty()) return Refuse(error);
 
   // Both outputs are asked for before either is written: a refusal of ONNX Runtime's leaves them as they were.
@@ -277,12 +342,13 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
 
   const std::uint64_t elements = static_cast<std::uint64_t>(dimensions.elements);
   const Draw draw = DrawOf(op_, attributes_, call.arguments, values_data);
+  const FillDraw fill = is_lowered_ ? FillWidened : Fill;
   if (values_data != nullptr) {
     const Split split = SplitDraw(draw, elements, MaxPieces());
     if (split.pieces <= 1) {
-      Fill(kernels_, draw, 0, elements);
+      fill(kernels_, draw, 0, elements);
     } else {
-      Task task{&kernels_, &draw, split.step, elements};
+      Task task{fill, &kernels_, &draw, split.step, elements};
       if (OrtStatus* status = api_.KernelContext_ParallelFor(context, FillPiece, split.pieces, 0, &task)) return status;
     }
   }

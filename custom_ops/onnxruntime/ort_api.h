@@ -149,7 +149,8 @@ struct OrtApi {
   OrtStatus*(ORT_CALL *KernelInfo_GetInputName)(const OrtKernelInfo* info, size_t index, char* name, size_t* bytes);
   OrtStatus*(ORT_CALL *KernelInfo_GetOutputName)(const OrtKernelInfo* info, size_t index, char* name, size_t* bytes);
   OrtStatus*(ORT_CALL *KernelInfo_GetInputTypeInfo)(const OrtKernelInfo* info, size_t index, OrtTypeInfo** type);
-  void (*unused_235[14])(void);
+  OrtStatus*(ORT_CALL *KernelInfo_GetOutputTypeInfo)(const OrtKernelInfo* info, size_t index, OrtTypeInfo** type);
+  void (*unused_236[13])(void);
   OrtStatus*(ORT_CALL *KernelInfoGetConstantInput_tensor)(const OrtKernelInfo* info, size_t index, int* is_constant,
                                                           const OrtValue** value);
   void (*unused_250[18])(void);
@@ -210,6 +211,7 @@ ORT_POSITION(KernelInfo_GetOutputCount, 231);
 ORT_POSITION(KernelInfo_GetInputName, 232);
 ORT_POSITION(KernelInfo_GetOutputName, 233);
 ORT_POSITION(KernelInfo_GetInputTypeInfo, 234);
+ORT_POSITION(KernelInfo_GetOutputTypeInfo, 235);
 ORT_POSITION(KernelInfoGetConstantInput_tensor, 249);
 ORT_POSITION(ShapeInferContext_GetInputTypeShape, 268);
 ORT_POSITION(ShapeInferContext_GetAttribute, 269);

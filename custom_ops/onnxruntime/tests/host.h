@@ -71,6 +71,7 @@ struct OrtKernelInfo {
   std::map<std::string, Attribute> attributes;
   std::vector<NodeInput> inputs;
   std::vector<std::string> outputs;
+  OrtElementType values_type = ORT_TYPE_UINT32;  // of the first output; the other is uint32
 };
 
 struct OrtKernelContext {
@@ -248,6 +249,14 @@ inline const OrtApi* Api() {
       ++live;
       *type = new OrtTypeInfo{input.value->info};
       if (!input.has_known_shape) (*type)->tensor.dimensions.clear();
+      return nullptr;
+    };
+    a.KernelInfo_GetOutputTypeInfo = [](const OrtKernelInfo* info, std::size_t i, OrtTypeInfo** type) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      if (i >= info->outputs.size()) return Make(ORT_INVALID_ARGUMENT, "no such output");
+      ++live;
+      *type = new OrtTypeInfo();
+      (*type)->tensor.type = i == 0 ? info->values_type : ORT_TYPE_UINT32;
       return nullptr;
     };
     a.ReleaseTypeInfo = [](OrtTypeInfo* type) {

@@ -12,6 +12,7 @@
 #include <random>
 
 #include "check.h"
+#include "floats.h"
 #include "host.h"
 #include "kernels.h"
 #include "operators.h"
@@ -62,6 +63,7 @@ struct Node {
   std::map<std::string, Attribute> attributes;
   std::vector<OrtValue> values;
   std::vector<bool> left_out, constant, known_shape;
+  std::string input_name = "in";  // of each
   std::vector<std::string> outputs = {"values", "next_state"};
   OrtElementType output_type = ORT_TYPE_UINT32;
 
@@ -76,8 +78,9 @@ struct Node {
     OrtKernelInfo info;
     info.attributes = attributes;
     info.outputs = outputs;
+    info.values_type = output_type;
     for (std::size_t i = 0; i < values.size(); ++i) {
-      info.inputs.push_back({left_out[i] ? "" : "in", &values[i], constant[i], known_shape[i]});
+      info.inputs.push_back({left_out[i] ? "" : input_name, &values[i], constant[i], known_shape[i]});
     }
     return info;
   }
@@ -226,14 +229,69 @@ void TestKnownAnswers(const OrtCustomOp* generator, const OrtCustomOp* uniform) 
   check::That(std::memcmp(context.outputs[0].data(), known, sizeof(known)) == 0, "Random123's first known answer");
 }
 
+/// A float16 node of `type`: float16, or float32 as ONNX Runtime runs it beside Casts.
+Node Half(const OrtCustomOp* op, const std::vector<std::int64_t>& shape, OrtElementType type, bool is_constant = false) {
+  Node node(op);
+  node.attributes["output_type"] = Text("f16");
+  node.attributes["op_seed"] = Integer(10);
+  node.Add(Vector(ORT_TYPE_INT64, shape), is_constant);
+  const std::uint16_t halves[2] = {0x3555, 0x4E40};        // 0.333251953125, 25
+  const float rounded_to_them[2] = {0.33325f, 25.003906f};
+  for (int i = 0; i < 2; ++i) {
+    const void* const data = type == ORT_TYPE_FLOAT ? static_cast<const void*>(rounded_to_them + i) : halves + i;
+    node.Add(Value(type, {}, data, host::SizeOf(type)), is_constant);
+  }
+  node.output_type = type;
+  return node;
+}
+
+/// Beside casts that ONNX Runtime inserts, the float16 values in float32; in a model's float32, a refusal.
+void TestLowering(const OrtCustomOp* op) {
+  for (const std::int64_t elements : {0, 1, 2047, 2049, 300001}) {
+    Node half = Half(op, {elements}, ORT_TYPE_FLOAT16);
+    OrtKernelContext expected = half.Context(1);
+    check::That(Run(half, &expected).empty(), "float16 is refused");
+    for (const int named : {0, 1, 2}) {
+      Node lowered = Half(op, {elements}, ORT_TYPE_FLOAT, elements % 2 == 0);
+      if (named == 1) lowered.input_name = "InsertedPrecisionFreeCast_mean";
+      if (named == 2) lowered.outputs[0] = "InsertedPrecisionFreeCast_values";
+      OrtKernelContext context = lowered.Context(3);
+      const std::string error = Run(lowered, &context);
+      if (named == 0) {
+        check::That(error.find(" is f32; allowed: f16, as output_type says.") != std::string::npos, "%s", error.c_str());
+        continue;
+      }
+      check::That(error.empty(), "%s", error.c_str());
+      const std::uint16_t* const halves = static_cast<const std::uint16_t*>(expected.outputs[0].data());
+      const float* const values = static_cast<const float*>(context.outputs[0].data());
+      std::int64_t wrong = 0;
+      for (std::int64_t i = 0; i < elements; ++i) wrong += F32FromF16(halves[i]) != values[i];
+      check::That(wrong == 0, "%lld of %lld values are wrong", static_cast<long long>(wrong),
+                  static_cast<long long>(elements));
+      check::That(host::GuardsHold(context.outputs[0]), "written past the values");
+      check::That(std::memcmp(context.outputs[1].data(), expected.outputs[1].data(), 24) == 0, "the next state");
+    }
+  }
+  Node lowered = Half(op, {4}, ORT_TYPE_FLOAT);
+  lowered.input_name = "InsertedPrecisionFreeCast_mean";
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  lowered.values[2] = Value(ORT_TYPE_FLOAT, {1}, &nan, sizeof(nan));
+  OrtKernelContext context = lowered.Context(1);
+  check::That(Run(lowered, &context).find(" is nan; allowed: a finite number.") != std::string::npos, "nan");
+  lowered.values[2] = Value(ORT_TYPE_FLOAT, {0}, &nan, 0);
+  check::That(Run(lowered, &context).find("; allowed: a scalar, or 1-D of one element.") != std::string::npos, "empty");
+}
+
 /// Every call into the table fails once, in inferring, loading and running: the failure comes back, and nothing is left
 /// over.
 void TestEveryCallMayFail(const Ops& ops) {
-  for (int which = 0; which < 4; ++which) {
+  for (int which = 0; which < 5; ++which) {
     for (long n = 0;; ++n) {
       Node node = which == 0   ? Generator(OpOf(ops, kRandomGenerator), {40000}, {1, 2, 3, 4, 5, 6})
                   : which == 3 ? Categorical(OpOf(ops, kRandomCategorical), 200, 100)
+                  : which == 4 ? Half(OpOf(ops, kRandomNormal), {40000}, ORT_TYPE_FLOAT)
                                : Uniform(OpOf(ops, kRandomUniform), {40000}, 0, 1);
+      if (which == 4) node.input_name = "InsertedPrecisionFreeCast_mean";
       if (which == 2) node.constant.assign(3, false);
       OrtKernelContext context = node.Context(2);
       const long live = host::live;
@@ -627,6 +685,8 @@ int main(int argc, char** argv) {
   TestDeclarations(ops);
   TestKnownAnswers(OpOf(ops, kRandomGenerator), OpOf(ops, kRandomUniform));
   TestInference(OpOf(ops, kRandomCategorical));
+  TestLowering(OpOf(ops, kRandomUniform));
+  TestLowering(OpOf(ops, kRandomNormal));
   TestEveryCallMayFail(ops);
   TestEightThreadsRunOneKernel(OpOf(ops, kRandomGenerator));
 

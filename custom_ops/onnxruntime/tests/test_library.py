@@ -119,6 +119,35 @@ def test_uniform_values_are_the_reference_s(output_type, minval, maxval, statefu
     assert_all_same(outputs, expected[: 1 + stateful])
 
 
+@pytest.mark.parametrize("operator", ["RandomUniform", "RandomNormal"])
+@pytest.mark.parametrize("level", ["DISABLE_ALL", "ENABLE_BASIC", "ENABLE_ALL"])
+@pytest.mark.parametrize("elements", [0, 33, 2049, 1_000_003])
+def test_float16_values_are_the_same_between_nodes_that_run_in_float32(
+    operator: str, level: str, elements: int
+) -> None:
+    # Some releases give such a draw float32 as well.
+    text = f"""g (float16[n] x, float16 u, uint32[6] state) => (float16[n] y, uint32[6] next) {{
+        size = Shape(x)
+        upper = Mul(u, u)
+        r, next = onnx_philox.{operator}<output_type="f16">(size, LOWER, upper, state)
+        y = Mul(r, one)
+    }}"""
+    u, zero = np.array(1.7773, np.float16), np.array(0, np.float16)
+    draw = {"RandomUniform": reference.random_uniform, "RandomNormal": reference.random_normal}
+    expected = draw[operator]([elements], zero, u * u, "f16", state=WORDS)
+    feeds = {"x": np.zeros(elements, np.float16), "u": u, "state": WORDS}
+    level = getattr(ort.GraphOptimizationLevel, f"ORT_{level}")
+    for lower in ("zero", "computed_zero"):
+        model = parser.parse_model(HEADER + text.replace("LOWER", lower))
+        if lower == "computed_zero":
+            model.graph.node.insert(0, helper.make_node("Mul", ["zero", "u"], [lower]))
+        for name, value in {"zero": zero, "one": np.array(1, np.float16)}.items():
+            model.graph.initializer.append(numpy_helper.from_array(value, name))
+        assert_all_same(
+            session_of(model, graph_optimization_level=level).run(None, feeds), expected
+        )
+
+
 @pytest.mark.parametrize(("output_type", "minval", "maxval"), TYPE_BOUNDS)
 def test_bounds_that_come_at_run_time_are_the_same(output_type, minval, maxval) -> None:
     low, high = (np.array(x, DTYPES[output_type]) for x in (minval, maxval))

@@ -1,0 +1,45 @@
+// Float16 nodes that run in float32: see lowering.h.
+#include "lowering.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "float_environment.h"
+#include "floats.h"
+
+namespace onnx_philox {
+
+namespace {
+
+constexpr char kInsertedCast[] = "InsertedPrecisionFreeCast_";
+
+/// Elements drawn at a time: a small part of the first cache, and a multiple of what pieces are cut by.
+constexpr std::uint64_t kChunk = 2048;
+
+std::uint32_t RoundHere(float value) { return F16FromF32(value); }
+
+}  // namespace
+
+bool IsNameOfInsertedCast(const std::string& name) {
+  return name.compare(0, sizeof(kInsertedCast) - 1, kInsertedCast) == 0;
+}
+
+std::uint16_t RoundToF16(float value) {
+  if (std::isnan(value)) return 0x7E00;
+  const FloatEnvironment environment;
+  // Volatile keeps the arithmetic inside the environment.
+  std::uint32_t (*volatile const round)(float) = RoundHere;
+  return static_cast<std::uint16_t>(round(value));
+}
+
+void FillWidened(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end) {
+  alignas(64) std::uint16_t halves[kChunk];
+  float* const out = static_cast<float*>(draw.out);
+  for (std::uint64_t first = begin; first < end; first += kChunk) {
+    const std::uint64_t count = std::min(kChunk, end - first);
+    FillTo(kernels, draw, first, first + count, halves);
+    for (std::uint64_t i = 0; i < count; ++i) out[first + i] = F32FromF16(halves[i]);  // exact in any environment
+  }
+}
+
+}  // namespace onnx_philox
