@@ -462,6 +462,96 @@ def test_large_constants_arrive_and_are_saved_as_they_are(
         check(openvino(tmp_path / "model.xml"), expected)
 
 
+def in_f16(array: np.ndarray) -> np.ndarray:
+    return array.astype(np.float16).astype(array.dtype)
+
+
+def draws_that_show_f16() -> dict[str, tuple[ModelProto, tuple[np.ndarray, np.ndarray]]]:
+    """Models whose values are others where a constant has been rounded to f16."""
+    cases = {}
+    for type_ in ("f32", "f64"):
+        logits = np.random.default_rng(0).normal(size=(4, 6)).astype(BY_NAME[type_].dtype)
+        expected = reference.random_categorical(logits, 5000, state=STATE)
+        rounded = reference.random_categorical(in_f16(logits), 5000, state=STATE)
+        assert not np.array_equal(expected[0], rounded[0])
+        model = graphs.random_categorical(logits, 5000, logits_type=type_, stateful=True)
+        cases[f"logits {type_}"] = model, expected
+        for size in (1, 3, 3000):
+            # All are true, by the least that there is.
+            p = np.nextafter(reference.random_uniform([size], 0, 1, type_, state=STATE)[0], 1)
+            p = p[0] if size == 1 else p
+            expected = reference.random_bernoulli([size], p, state=STATE)
+            assert expected[0].all()
+            if size > 1:
+                assert not reference.random_bernoulli([size], in_f16(p), state=STATE)[0].all()
+            model = graphs.random_bernoulli([size], p, p_type=type_, stateful=True)
+            cases[f"p {type_} of {size}"] = model, expected
+    return cases
+
+
+F16_SHOWS = draws_that_show_f16()
+
+
+@pytest.mark.parametrize("name", F16_SHOWS)
+def test_constants_of_a_model_saved_in_f16_are_exact(
+    openvino: OpenVino, tmp_path: Path, name: str
+) -> None:
+    model, expected = F16_SHOWS[name]
+    path = tmp_path / "model.xml"
+    ov.save_model(openvino.read(model), path)
+    for backend in onnx_philox.openvino.BACKENDS:
+        reader = OpenVino(backend)
+        for precision in (None, "f16", "bf16"):
+            check(reader(path, {"state": STATE}, precision), expected)
+        check(list(reader.core.compile_model(path, "CPU")({"state": STATE}).values()), expected)
+        again = tmp_path / "again.xml"
+        ov.save_model(reader.read(path), again)
+        check(openvino(again, {"state": STATE}), expected)
+
+
+@pytest.mark.parametrize("size", [6, _constants.MAX_ELEMENTS + 1])
+@pytest.mark.usefixtures("factories")
+def test_constants_replaced_in_a_file_by_their_f16_rounding_are_read_anew(
+    openvino: OpenVino, tmp_path: Path, size: int
+) -> None:
+    logits = np.random.default_rng(0).normal(size=(1, size)).astype(F32)
+    node = random_categorical(logits, 20_000, **SEED)
+    path = tmp_path / "model.xml"
+    ov.save_model(ov.Model(node.outputs(), []), path)
+    model = openvino.read(path)
+    (node,) = (n for n in model.get_ordered_ops() if n.get_type_name() == "RandomCategorical")
+    node.input(0).replace_source_output(ov.op.Constant(in_f16(logits)).output(0))
+    model.validate_nodes_and_infer_types()
+    expected = reference.random_categorical(in_f16(logits), 20_000, **SEED)
+    check(openvino(model), expected)
+    ov.save_model(model, path)
+    check(openvino(path), expected)
+
+
+@pytest.mark.usefixtures("factories")
+def test_constants_computed_from_constants_are_exact_in_a_model_saved_in_f16(
+    openvino: OpenVino, tmp_path: Path
+) -> None:
+    values = np.random.default_rng(0).normal(size=24).astype(F32)
+    halves = [ov.op.Constant(x) for x in (values[:12], values[12:])]
+    mean = opset8.reduce_max(ov.op.Constant(values), ov.op.Constant(np.array([0])))
+    shape = ov.op.Constant(np.array([4, 6]))
+    logits = opset8.reshape(opset8.concat(halves, 0), shape, False)
+    for node, expected in (
+        (
+            random_categorical(logits, 5000, **SEED),
+            reference.random_categorical(values.reshape(4, 6), 5000, **SEED),
+        ),
+        (
+            random_normal([50], mean, 1.0, "f32", **SEED),
+            reference.random_normal([50], float(values.max()), 1.0, "f32", **SEED),
+        ),
+    ):
+        ov.save_model(ov.Model(node.outputs(), []), tmp_path / "model.xml")
+        for precision in (None, "f16"):
+            check(openvino(tmp_path / "model.xml", {}, precision), expected)
+
+
 @pytest.mark.usefixtures("factories")
 def test_weights_before_the_logits_are_still_saved_in_f16(tmp_path: Path) -> None:
     weights = np.random.default_rng(6).normal(size=(100, 100)).astype(F32)

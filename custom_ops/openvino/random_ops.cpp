@@ -346,17 +346,20 @@ void RandomOp::ValidateCaptured(int input) {
     if (!types.Has(type) && is_validated_ && IsNarrowing(types.type[0], type)) type = types.type[0];
   }
   // No file changes integers.
-  if (!is_state && (!was_captured || !captured->known())) KeepInFiles(input, !captured->known());
+  if (!is_state) KeepInFiles(input, captured->known());
   ThrowIf(CheckInput(op_, input, shape.WithType(type, captured->data()), attributes_, &arguments_));
 }
 
-/// Keeps a constant that is too large to be captured from being saved in f16.
-void RandomOp::KeepInFiles(int input, bool is_large) {
+/// Keeps a constant, and those that a captured value comes from, from being saved in f16. The plugin reads those as
+/// constants of the declared type, which nothing tells from ones that replaced them.
+void RandomOp::KeepInFiles(int input, bool is_captured) {
   const ov::Input<ov::Node> in = this->input(static_cast<std::size_t>(input));
-  if (is_large && ov::is_type<ov::op::v0::Constant>(in.get_source_output().get_node())) {
+  // Of anything else the mark would reach the weights of all that comes before it.
+  const bool is_kept = is_captured || ov::is_type<ov::op::v0::Constant>(in.get_source_output().get_node());
+  if (is_kept == ov::is_precision_sensitive(in)) return;
+  if (is_kept) {
     ov::mark_as_precision_sensitive(in);
-  } else if (ov::is_precision_sensitive(in)) {
-    // Of anything else the mark would reach the weights of all that comes before it.
+  } else {
     ov::unmark_as_precision_sensitive(in);
   }
 }

@@ -51,7 +51,7 @@ class RandomOp : public ov::op::Op {
   void ReadTexts();
   void ValidateShape(int input, const Dimensions& before);
   void ValidateCaptured(int input);
-  void KeepInFiles(int input, bool is_large);
+  void KeepInFiles(int input, bool is_captured);
   void RefuseNarrowed(int input) const;
   void RefuseAltered(int input) const;
   void SetOutputs();

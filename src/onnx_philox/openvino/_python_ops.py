@@ -197,7 +197,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         """The exact value of a constant input, kept as an attribute; None for other inputs."""
         name = _captured(declared)
         value = _constants.value_of(source)
-        self._keep_in_files(declared, is_large=value is None, source=source)
+        self._keep_in_files(declared, source, is_constant=value is not None)
         if value is None:
             self._attributes[name] = ""
             return None
@@ -217,10 +217,14 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         self._attributes[name] = _constants.to_text(value, types)
         return value
 
-    def _keep_in_files(self, declared: Input, *, is_large: bool, source: ov.Output) -> None:
-        """Keeps a constant that is too large to be captured from being saved in f16."""
+    def _keep_in_files(self, declared: Input, source: ov.Output, *, is_constant: bool) -> None:
+        """Keeps a constant, and those that a captured value comes from, from being saved in f16.
+
+        The plugin reads those as constants of the declared type, which nothing tells from ones
+        that replaced them.
+        """
         info = self.input(self.operator.inputs.index(declared)).get_rt_info()
-        if is_large and source.get_node().get_type_name() == "Constant":
+        if is_constant or source.get_node().get_type_name() == "Constant":
             info[_PRECISION_SENSITIVE] = ""
         elif _PRECISION_SENSITIVE in info:
             # Of anything else the mark would reach the weights of all that comes before it.
