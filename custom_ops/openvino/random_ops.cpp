@@ -15,6 +15,8 @@
 #include "number_formats.h"
 #include "openvino/core/except.hpp"
 #include "openvino/op/constant.hpp"
+#include "openvino/op/convert.hpp"
+#include "openvino/op/result.hpp"
 #include "openvino/op/util/precision_sensitive_attribute.hpp"
 
 namespace onnx_philox {
@@ -130,6 +132,30 @@ class Elements {
 }
 
 std::string SmallConstant() { return "a constant of at most " + std::to_string(kMaxElements) + " elements"; }
+
+/// Whether a node hands its first input on as it is, in any type.
+bool OnlyMoves(const ov::Node& node) {
+  const char* const name = node.get_type_name();
+  for (const char* moving : {"Reshape", "Squeeze", "Unsqueeze", "Transpose", "Identity"}) {
+    if (std::strcmp(name, moving) == 0) return true;
+  }
+  return false;
+}
+
+/// Hands an output over in a narrower type to the nodes that compute, and as it is to a model's result.
+void ConvertForConsumers(const ov::Output<ov::Node>& output, const ov::element::Type& type) {
+  std::shared_ptr<ov::Node> converted;
+  for (ov::Input<ov::Node> input : output.get_target_inputs()) {
+    ov::Node& consumer = *input.get_node();
+    if (ov::is_type<ov::op::v0::Result>(&consumer) || ov::is_type<ov::op::v0::Convert>(&consumer)) continue;
+    if (OnlyMoves(consumer) && input.get_index() == 0) {
+      ConvertForConsumers(consumer.output(0), type);
+      continue;
+    }
+    if (converted == nullptr) converted = std::make_shared<ov::op::v0::Convert>(output, type);
+    input.replace_source_output(converted);
+  }
+}
 
 void SetShape(const Operator& op, const Dimensions& dimensions, OutputType type, ov::Tensor& tensor) {
   const ov::Shape& shape = tensor.get_shape();
@@ -401,6 +427,12 @@ void RandomOp::SetOutputs() {
   ov::element::Type type = OpenVinoType(attributes_.output);
   // As the plugin's own operators say it from there on.
   if (type == ov::element::boolean && HasNarrowedInput()) type = ov::element::u8;
+  const ov::element::Type computed = ComputedType(type);
+  const bool is_wider = computed == ov::element::f32 && (type == ov::element::f16 || type == ov::element::bf16);
+  const bool is_narrower = (computed == ov::element::f32 && type == ov::element::f64) ||
+                           (computed == ov::element::i32 && type == ov::element::i64);
+  // The plugin gives a result of the model its own type back.
+  if (is_wider) type = computed;
   ov::PartialShape state{kStateWords};
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     if (RoleOf(i) == Role::kState) state = get_input_partial_shape(static_cast<std::size_t>(i));
@@ -408,6 +440,18 @@ void RandomOp::SetOutputs() {
   set_output_size(2);
   set_output_type(0, type, values);
   set_output_type(1, ov::element::u32, state);
+  // A result keeps all bits.
+  if (is_narrower) ConvertForConsumers(output(0), computed);
+}
+
+/// The type in which the plugin computes with values of a declared type: that of bounds, mean and scale by now.
+ov::element::Type RandomOp::ComputedType(const ov::element::Type& declared) const {
+  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+    if (RoleOf(i) == Role::kBound || RoleOf(i) == Role::kParameter) {
+      return get_input_element_type(static_cast<std::size_t>(i));
+    }
+  }
+  return declared;
 }
 
 /// Whether an input has been read before the run.

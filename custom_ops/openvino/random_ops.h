@@ -55,6 +55,7 @@ class RandomOp : public ov::op::Op {
   void RefuseNarrowed(int input) const;
   void RefuseAltered(int input) const;
   void SetOutputs();
+  ov::element::Type ComputedType(const ov::element::Type& declared) const;
   bool IsKnown(int input) const;
   Known Read(int input, Reading* reading) const;
 

@@ -64,6 +64,10 @@ _CONSTANT_ONLY_RULES = {
     Role.PROBABILITY: (_SMALL_CONSTANT, "Cast {} to f32."),
     Role.LOGITS: (_SMALL_CONSTANT, "Cast {} to f32."),
 }
+# The types in which it computes with what would lose bits in them.
+_NARROWER = {F64: F32, I64: I32}
+# The nodes that hand their first input on as it is, in any type.
+_ONLY_MOVE = ("Reshape", "Squeeze", "Unsqueeze", "Transpose", "Identity")
 # A constant shape reaches a Python operator through 32 bits.
 _MAX_DIMENSION = 2**31 - 1
 
@@ -257,6 +261,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     def _set_outputs(
         self, op: Operator, values: ElementType, sources: dict[str, ov.Output]
     ) -> None:
+        computed = _computed_type(op, values, sources)
         for index, output in enumerate(op.outputs):
             if output.is_state:
                 state = sources.get("state")
@@ -269,7 +274,14 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             if type_ == ov.Type.boolean and self._attributes[_NARROWED]:
                 # As the plugin's own operators say it from there on.
                 type_ = ov.Type.u8
+            if not output.is_state and values in (F16, BF16) and computed is F32:
+                # The plugin gives a result of the model its own type back.
+                type_ = ov.Type.f32
             self.set_output_type(index, type_, shape)
+        narrower = _NARROWER.get(values)
+        if narrower is not None and computed is narrower:
+            # A result of the model keeps all bits.
+            _convert_for_consumers(self.output(0), narrower)
 
     def _values_shape(
         self, op: Operator, values: ElementType, sources: dict[str, ov.Output]
@@ -373,6 +385,38 @@ def with_wide_shape(op: Operator, inputs: list[ov.Output]) -> list[ov.Output]:
 def _types(declared: Input, values: ElementType) -> tuple[ElementType, ...]:
     """The types that an input can be declared with."""
     return declared.types or (values,)
+
+
+def _computed_type(
+    op: Operator, values: ElementType, sources: dict[str, ov.Output]
+) -> ElementType | np.dtype[Any] | None:
+    """The type in which the plugin computes with values of a declared type.
+
+    It is that of bounds, mean and scale by now.
+    """
+    for declared in op.inputs:
+        if declared.role in (Role.BOUND, Role.MOMENT) and declared.name in sources:
+            return _arrays.element_type(sources[declared.name].get_element_type())
+    return values
+
+
+def _convert_for_consumers(output: ov.Output, type_: ElementType) -> None:
+    """Hands an output over in a narrower type to the nodes that compute.
+
+    A result of the model gets it as it is.
+    """
+    converted = None
+    for consumer in output.get_target_inputs():
+        node = consumer.get_node()
+        name = node.get_type_name()
+        if name in ("Result", "Convert"):
+            continue
+        if name in _ONLY_MOVE and consumer.get_index() == 0:
+            _convert_for_consumers(node.output(0), type_)
+            continue
+        if converted is None:
+            converted = opset8.convert(output, type_.name)
+        consumer.replace_source_output(converted.output(0))
 
 
 def _captured(declared: Input) -> str:

@@ -1,0 +1,278 @@
+"""Draws of f16, f64 and i64 that other nodes of an OpenVINO model compute with.
+
+The CPU plugin computes f16 and f64 in f32, and i64 in i32: draws must follow it there, and stay
+what they are as outputs of the model.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import openvino as ov
+import pytest
+from cases import assert_same_bits
+from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
+from openvino import opset8
+from runtimes import OpenVino, array_of, tensor_of
+
+from onnx_philox import PhiloxState, graphs, make_reproducible, reference
+from onnx_philox._element_types import BY_NAME
+from onnx_philox.openvino import BACKENDS, random_uniform
+
+PRECISIONS = [None, "f32", "bf16", "f16"]
+SHAPE = [5, 4]
+BOUNDS = {"f16": (0.1, 1.7), "bf16": (0.1, 1.7), "f64": (0.1, 1.7), "i64": (-7, 2**20)}
+ONNX_TYPES = {"f16": "float16", "bf16": "bfloat16", "f64": "double", "i64": "int64"}
+DRAWS = [(op, t) for t in BOUNDS for op in ("Uniform", "Normal") if (op, t) != ("Normal", "i64")]
+
+# What meets a draw `v` and `x`, which is all ones, and gives back the draw.
+CONSUMERS = {
+    "Mul": "y = Mul (v, x)",
+    "Add": "zeros = Sub (x, x)  y = Add (zeros, v)",
+    "Concat": "axis = Constant <value_ints = [0]> ()  five = Constant <value_ints = [5]> ()"
+    "  ten = Constant <value_ints = [10]> ()  c = Concat <axis = 0> (x, v)"
+    "  y = Slice (c, five, ten, axis)",
+    "Concat with itself": "axis = Constant <value_ints = [0]> ()"
+    "  five = Constant <value_ints = [5]> ()  ten = Constant <value_ints = [10]> ()"
+    "  c = Concat <axis = 0> (v, v)  y = Slice (c, five, ten, axis)",
+    "Gather": "rows = Constant <value_ints = [0, 1, 2, 3, 4]> ()  y = Gather <axis = 0> (v, rows)",
+    "Where": "same = Equal (x, x)  y = Where (same, v, x)",
+    "Reshape, Mul": "rows = Constant <value_ints = [5, 4]> ()  r = Reshape (v, rows)"
+    "  y = Mul (r, x)",
+    "Transpose twice, Mul": "r = Transpose (v)  s = Transpose (r)  y = Mul (s, x)",
+    "If": "one = ReduceMax <keepdims = 0> (x)  yes = Cast <to = 9> (one)  y = If (yes) <"
+    "then_branch = then () => (TYPE[m, n] a) { a = Mul (v, x) },"
+    "else_branch = otherwise () => (TYPE[m, n] b) { b = Sub (v, x) }>",
+}
+# What hands the draw on as it is, to the output.
+MOVERS = {
+    "nothing": "",
+    "Identity": "y = Identity (v)",
+    "Reshape": "rows = Constant <value_ints = [5, 4]> ()  y = Reshape (v, rows)",
+    "Transpose": "r = Transpose (v)  y = Transpose (r)",
+    "Unsqueeze": "axis = Constant <value_ints = [0]> ()  r = Unsqueeze (v, axis)"
+    "  y = Squeeze (r, axis)",
+}
+
+
+def model_of(op: str, type_: str, body: str, *, dynamic: bool = False) -> ModelProto:
+    """A draw and the nodes of a body; without a body the draw is the output."""
+    name = ONNX_TYPES[type_]
+    shape = "" if dynamic else "int64[2] n = {5, 4}"
+    model = parser.parse_model(f"""<ir_version: 9, opset_import: ["": 20, "onnx_philox": 1]>
+        g ({name}[{"p, q" if dynamic else "5, 4"}] x{", int64[2] n" if dynamic else ""})
+            => ({name}[p, q] y) <{shape}> {{
+            {"v" if body else "y"} = onnx_philox.Random{op}
+                <output_type = "{type_}", op_seed = 3> (n, low, high)
+            {body.replace("TYPE", name)}
+        }}""")
+    for input_, value in zip(("low", "high"), bounds_of(type_), strict=True):
+        # The front end misreads bf16 that is not raw.
+        code = getattr(TensorProto, name.upper())
+        tensor = helper.make_tensor(input_, code, [], value.tobytes(), raw=True)
+        model.graph.initializer.append(tensor)
+    return model
+
+
+def bounds_of(type_: str) -> list[np.ndarray]:
+    return [np.array(bound).astype(BY_NAME[type_].dtype) for bound in BOUNDS[type_]]
+
+
+def feeds_of(type_: str, dynamic: bool) -> dict[str, np.ndarray]:
+    feeds = {"x": np.ones(SHAPE, BY_NAME[type_].dtype)}
+    return feeds | ({"n": np.array(SHAPE)} if dynamic else {})
+
+
+def drawn(op: str, type_: str) -> np.ndarray:
+    function = reference.random_uniform if op == "Uniform" else reference.random_normal
+    return function(SHAPE, *bounds_of(type_), type_, op_seed=3)[0]
+
+
+def consumed(op: str, type_: str) -> np.ndarray:
+    """A draw as the nodes of a model see it: f64 in 32 bits, as all f64 in that plugin."""
+    values = drawn(op, type_)
+    return values.astype(np.float32).astype(np.float64) if type_ == "f64" else values
+
+
+def compile_(openvino: OpenVino, model: ov.Model, precision: str | None) -> ov.CompiledModel:
+    config = {"INFERENCE_PRECISION_HINT": precision} if precision else {}
+    return openvino.core.compile_model(model, "CPU", config)
+
+
+def run(compiled: ov.CompiledModel, feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
+    request = compiled.create_infer_request()
+    names = {name for port in compiled.inputs for name in port.get_names()}
+    request.infer({name: tensor_of(feeds[name]) for name in names & feeds.keys()})
+    return [array_of(request.get_output_tensor(i)) for i in range(len(compiled.outputs))]
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize(("op", "type_"), DRAWS)
+def test_a_draw_meets_other_tensors_of_its_type(
+    openvino: OpenVino, op: str, type_: str, precision: str | None
+) -> None:
+    for body in CONSUMERS.values():
+        for dynamic in (False, True):
+            model = openvino.read(model_of(op, type_, body, dynamic=dynamic))
+            (y,) = run(compile_(openvino, model, precision), feeds_of(type_, dynamic))
+            assert_same_bits(y, consumed(op, type_))
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize(("op", "type_"), DRAWS)
+def test_a_draw_that_is_only_moved_to_the_output_keeps_all_bits(
+    openvino: OpenVino, op: str, type_: str, precision: str | None
+) -> None:
+    for body in MOVERS.values():
+        for dynamic in (False, True):
+            model = openvino.read(model_of(op, type_, body, dynamic=dynamic))
+            (y,) = run(compile_(openvino, model, precision), feeds_of(type_, dynamic))
+            assert_same_bits(y, drawn(op, type_))
+
+
+@pytest.mark.parametrize(("op", "type_"), DRAWS)
+def test_a_matrix_product_takes_a_draw(openvino: OpenVino, op: str, type_: str) -> None:
+    model = model_of(op, type_, "y = MatMul (v, eye)")
+    del model.graph.input[:]
+    eye = np.eye(4).astype(BY_NAME[type_].dtype)
+    code = getattr(TensorProto, ONNX_TYPES[type_].upper())
+    tensor = helper.make_tensor("eye", code, [4, 4], eye.tobytes(), raw=True)
+    model.graph.initializer.append(tensor)
+    (y,) = openvino(model, {}, "f32")
+    assert_same_bits(y, consumed(op, type_))
+    # Under the other hints the plugin makes bf16 or f16 of what it multiplies.
+    for precision in (None, "bf16", "f16"):
+        (y,) = openvino(model, {}, precision)
+        np.testing.assert_allclose(
+            y.astype(np.float64), consumed(op, type_).astype(np.float64), rtol=2**-7
+        )
+
+
+@pytest.mark.parametrize(("op", "type_"), DRAWS)
+def test_a_draw_that_is_an_output_too_keeps_all_bits_there(
+    openvino: OpenVino, op: str, type_: str
+) -> None:
+    model = model_of(op, type_, "y = Mul (v, x)")
+    code = getattr(TensorProto, ONNX_TYPES[type_].upper())
+    model.graph.output.append(helper.make_tensor_value_info("v", code, SHAPE))
+    for precision in PRECISIONS:
+        y, v = openvino(model, feeds_of(type_, dynamic=False), precision)
+        assert_same_bits(y, consumed(op, type_))
+        assert_same_bits(v, drawn(op, type_))
+
+
+@pytest.mark.parametrize(("op", "type_"), DRAWS)
+def test_it_goes_through_ir_of_either_backend_and_compiled_models(
+    openvino: OpenVino, tmp_path: Path, op: str, type_: str
+) -> None:
+    feeds, expected = feeds_of(type_, dynamic=True), consumed(op, type_)
+    for name in ("Mul", "Concat", "If"):
+        model = openvino.read(model_of(op, type_, CONSUMERS[name], dynamic=True))
+        for is_compressed in (False, True):
+            path = tmp_path / "model.xml"
+            ov.save_model(model, path, compress_to_fp16=is_compressed)
+            for backend in BACKENDS:
+                (y,) = OpenVino(backend)(path, feeds)
+                assert_same_bits(y, expected)
+        compiled = openvino.core.compile_model(model, "CPU")
+        imported = openvino.core.import_model(compiled.export_model(), "CPU")
+        assert_same_bits(run(imported, feeds)[0], expected)
+        for is_cached in (False, True):
+            config = {"CACHE_DIR": str(tmp_path / name)}
+            compiled = openvino.core.compile_model(model, "CPU", config)
+            assert compiled.get_property("LOADED_FROM_CACHE") is is_cached
+            assert_same_bits(run(compiled, feeds)[0], expected)
+
+
+@pytest.mark.parametrize("type_", ["f16", "bf16"])
+@pytest.mark.parametrize("op", ["Uniform", "Normal"])
+def test_a_body_may_give_a_draw(openvino: OpenVino, op: str, type_: str) -> None:
+    model = parser.parse_model(f"""<ir_version: 9, opset_import: ["": 20, "onnx_philox": 1]>
+        g (bool yes, {ONNX_TYPES[type_]}[5, 4] x) => ({ONNX_TYPES[type_]}[p, q] y)
+        <int64[2] n = {{5, 4}}> {{
+            y = If (yes) <then_branch = then () => ({ONNX_TYPES[type_]}[p, q] a) {{
+                a = onnx_philox.Random{op} <output_type = "{type_}", op_seed = 3> (n, low, high)
+            }}, else_branch = otherwise () => ({ONNX_TYPES[type_]}[p, q] b) {{
+                b = Identity (x)
+            }}>
+        }}""")
+    model.graph.initializer.extend(model_of(op, type_, "").graph.initializer)
+    feeds = feeds_of(type_, dynamic=False) | {"yes": np.array(True)}
+    for precision in PRECISIONS:
+        assert_same_bits(openvino(model, feeds, precision)[0], drawn(op, type_))
+
+
+def test_a_loop_draws_in_its_body(openvino: OpenVino) -> None:
+    for type_ in BOUNDS:
+        name = ONNX_TYPES[type_]
+        model = model_of(
+            "Uniform",
+            type_,
+            f"""
+            trips = Constant <value_ints = [2]> ()
+            y = Loop (trips, , x) <body = body (int64 i, bool on, {name}[5, 4] a)
+                    => (bool same, {name}[5, 4] b) {{
+                same = Identity (on)
+                w = onnx_philox.RandomUniform <output_type = "{type_}", op_seed = 3> (n, low, high)
+                zeros = Sub (a, a)
+                b = Add (w, zeros)
+            }}>
+        """,
+        )
+        (y,) = openvino(model, feeds_of(type_, dynamic=False))
+        assert_same_bits(y, consumed("Uniform", type_))
+
+
+def test_infinities_of_f16_arrive(openvino: OpenVino) -> None:
+    expected, _ = reference.random_normal([99], 0, 6e4, "f16", op_seed=3)
+    assert np.isinf(expected).any()
+    (values,) = openvino(graphs.random_normal([99], 0, 6e4, "f16", op_seed=3))[:1]
+    assert_same_bits(values, expected)
+
+
+@pytest.mark.usefixtures("factories")
+def test_the_factories_draws_are_consumed(openvino: OpenVino) -> None:
+    for type_ in ("f16", "f64", "i64"):
+        low, high = bounds_of(type_)
+        node = random_uniform(SHAPE, low, high, type_, op_seed=3)
+        x = opset8.parameter(SHAPE, BY_NAME[type_].dtype, "x")
+        x.output(0).get_tensor().set_names({"x"})
+        model = ov.Model([opset8.multiply(node.output(0), x).output(0), node.output(0)], [x], "m")
+        y, v = openvino(model, feeds_of(type_, dynamic=False))
+        assert_same_bits(y, consumed("Uniform", type_))
+        assert_same_bits(v, drawn("Uniform", type_))
+
+
+@pytest.mark.parametrize("op_type", ["RandomNormalLike", "RandomUniformLike"])
+def test_rewritten_models_of_f16_run(openvino: OpenVino, op_type: str) -> None:
+    half = numpy_helper.from_array(np.array(0.5, np.float16), "half")
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [
+            helper.make_node("Mul", ["log_variance", "half"], ["a"]),
+            helper.make_node(op_type, ["a"], ["noise"]),
+            helper.make_node("Exp", ["a"], ["deviation"]),
+            helper.make_node("Mul", ["noise", "deviation"], ["b"]),
+            helper.make_node("Add", ["b", "mean"], ["y"]),
+        ],
+        "sample",
+        [value(name, TensorProto.FLOAT16, ["batch", 4]) for name in ("mean", "log_variance")],
+        [value("y", TensorProto.FLOAT16, ["batch", 4])],
+        [half],
+    )
+    opset = helper.make_opsetid("", 20)
+    source = helper.make_model(graph, opset_imports=[opset], ir_version=9)
+    zeros = np.zeros(SHAPE, np.float16)
+    state = PhiloxState.for_run(7).to_array()
+    function = (
+        reference.random_normal if op_type == "RandomNormalLike" else reference.random_uniform
+    )
+    expected, _ = function(SHAPE, 0, 1, "f16", state=state)
+    for seed in (None, 7):
+        model = make_reproducible(source, seed=seed)
+        feeds = {"mean": zeros, "log_variance": zeros}
+        if seed is None:
+            feeds["random_state"] = state
+        for precision in PRECISIONS:
+            assert_same_bits(openvino(model, feeds, precision)[0], expected)
