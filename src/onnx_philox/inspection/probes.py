@@ -17,6 +17,8 @@ import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
+from onnx_philox.rewriting._sites import is_wanted
+
 TypeOf = Callable[[ir.Value], ir.DataType | None]
 
 _COUNT = 64
@@ -63,7 +65,7 @@ def build(node: ir.Node, model: ir.Model, type_of: TypeOf) -> Probe:
         "models": [base64.b64encode(model).decode() for model in models],
         "feeds": [_feed(array) for array in feeds],
     }
-    drops = node.op_type == "Dropout" and not any(map(_is_wanted, node.outputs[1:]))
+    drops = node.op_type == "Dropout" and not any(map(_is_given, node.outputs[1:]))
     undrawn = hashlib.sha256(feeds[0].tobytes()).hexdigest() if drops and feeds else ""
     return Probe(json.dumps(document), seed is not None, undrawn)
 
@@ -76,7 +78,7 @@ def _model(
     model_version: int,
 ) -> bytes:
     outputs = [
-        ir.Value(name=f"output_{i}" if _is_wanted(output) else "")
+        ir.Value(name=f"output_{i}" if _is_given(output) else "")
         for i, output in enumerate(node.outputs)
     ]
     values = [_copy(value) for value in inputs]
@@ -110,9 +112,9 @@ def _model(
     return model
 
 
-def _is_wanted(output: ir.Value) -> bool:
+def _is_given(output: ir.Value) -> bool:
     """Whether anything depends on an output; on the first one, in any case."""
-    return bool(output.index() == 0 or output.uses() or output.is_graph_output())
+    return output.index() == 0 or is_wanted(output)
 
 
 def _copy(value: ir.Value | None) -> ir.Value | None:

@@ -28,7 +28,7 @@ from onnx_philox._operators import (
 )
 from onnx_philox.rewriting._constants import constant
 from onnx_philox.rewriting._emitting import Emitter
-from onnx_philox.rewriting._sites import Site
+from onnx_philox.rewriting._sites import Site, is_wanted
 from onnx_philox.rewriting._standard import RandomWhen, Version
 
 _BOOL, _FLOAT = ir.DataType.BOOL, ir.DataType.FLOAT
@@ -248,7 +248,7 @@ class DropoutDraw:
             # Not a ratio of 0 chosen by Where: logic is exact also where floats become bf16.
             dropped = emitter.elementwise("And", "dropped", dropped, mode, _BOOL)
         # Exporters name the mask also where nobody wants it.
-        has_mask = len(node.outputs) > 1 and _is_wanted(node.outputs[1])
+        has_mask = len(node.outputs) > 1 and is_wanted(node.outputs[1])
         if has_mask or self.is_mask_typed:
             mask = emitter.emit("Not", "kept", [dropped], _BOOL, data.shape)
         data = self._widened(emitter, "data", data)
@@ -326,11 +326,6 @@ def _input(node: ir.Node, index: int) -> ir.Value:
     value = node.inputs[index]
     assert value is not None
     return value
-
-
-def _is_wanted(output: ir.Value) -> bool:
-    """Whether a node reads an output, or the graph gives it."""
-    return bool(output.uses()) or output.is_graph_output()
 
 
 def _dtype(site: Site, default: ir.DataType) -> ir.DataType:

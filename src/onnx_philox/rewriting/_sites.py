@@ -88,6 +88,11 @@ class Site:
         )
 
 
+def is_wanted(output: ir.Value) -> bool:
+    """Whether a node reads an output, or the graph gives it."""
+    return bool(output.uses()) or output.is_graph_output()
+
+
 def label(node: ir.Node) -> str:
     """The operator and the name of a node."""
     if node.name:
