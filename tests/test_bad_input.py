@@ -136,7 +136,10 @@ BAD_BERNOULLI: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "p of half precision": ({"p": np.array(1, np.float16)}, ["'p' is f16", "f32 or f64"]),
     "p that is NaN": ({"p": F32(math.nan)}, ["'p' is nan", "allowed: 0 to 1", "probabilities"]),
-    "p above 1": ({"p": np.nextafter(F32(1), F32(2))}, ["'p' is 1.0000001192092896", "0 to 1"]),
+    "p above 1": (
+        {"p": F32(1 + 5 * 2**-23)},
+        ["'p' is 1.0000005960464478", "0 to 1, or at most 4 ulp above 1"],
+    ),
     "p just below 0": ({"p": F32(-1e-45)}, ["'p' is -1.401298464324817e-45", "0 to 1"]),
     "one of many p above 1": (
         {"p": np.array([[0, 1, 0.5], [0.25, 1.5, math.nan]], F32)},

@@ -2,6 +2,7 @@
 // the tests of the plugins compare the two.
 #include "operators.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -11,12 +12,7 @@
 #include "float_environment.h"
 #include "floats.h"
 #include "kernels.h"
-
-#if defined(_WIN32)
-#include <windows.h>
-#else
-#include <unistd.h>
-#endif
+#include "memory.h"
 
 namespace onnx_philox {
 
@@ -143,6 +139,20 @@ std::string ShowBytes(std::uint64_t bytes) {
   return digits;
 }
 
+constexpr char kDrawInParts[] = "Draw it in parts, from state to next_state.";
+
+/// [2, 3], 24 bytes of f32
+std::string ShowOutput(const Dimensions& dimensions, OutputType output) {
+  return ShowDimensions(dimensions.dimension, dimensions.rank) + ", " +
+         ShowBytes(static_cast<std::uint64_t>(dimensions.bytes)) + " bytes of " +
+         ElementTypeName(ElementTypeOf(output));
+}
+
+std::string TooLarge(const Operator& op, const Dimensions& dimensions, OutputType output, std::uint64_t reach) {
+  return Refusal(op.name, OutputSize(op), ShowOutput(dimensions, output),
+                 "what the " + ShowBytes(reach) + " bytes of memory that are free here can hold", kDrawInParts);
+}
+
 std::string Show(const GivenAttribute& given) {
   switch (given.kind) {
     case GivenAttribute::Kind::kText:
@@ -198,6 +208,13 @@ std::string CheckInteger(const Operator& op, const AttributeDeclaration& declare
   }
 }
 
+/// More dimensions than an output may have.
+std::string CheckRank(const Operator& op, const char* name, std::int64_t rank) {
+  if (rank <= kMaxRank) return std::string();
+  return Refusal(op.name, Input(name), "of " + std::to_string(rank) + " dimensions", "0 to 8 dimensions",
+                 "Merge some and reshape the output.");
+}
+
 std::string WrongType(const Operator& op, const char* name, ElementType given, const std::string& allowed,
                       ElementType cast_to) {
   return Refusal(op.name, Input(name), ElementTypeName(given), allowed,
@@ -217,44 +234,6 @@ bool IsStateShape(const Known& known) {
 std::uint64_t SaturatingProduct(std::uint64_t a, std::uint64_t b) {
   const std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   return a != 0 && b > most / a ? most : a * b;
-}
-
-/// Smaller outputs are not worth asking the system about.
-constexpr std::uint64_t kAlwaysThere = std::uint64_t{1} << 28;
-
-#if defined(__linux__)
-/// The number behind `key` in a file of /proc, in bytes; 0 where there is none.
-std::uint64_t KilobytesIn(const char* path, const char* key) {
-  std::FILE* const file = std::fopen(path, "r");
-  if (file == nullptr) return 0;
-  char line[256];
-  unsigned long long kilobytes = 0;
-  while (std::fgets(line, sizeof(line), file) != nullptr) {
-    if (std::strncmp(line, key, std::strlen(key)) != 0) continue;
-    kilobytes = std::strtoull(line + std::strlen(key), nullptr, 10);
-    break;
-  }
-  std::fclose(file);
-  return std::uint64_t{kilobytes} * 1024;
-}
-#endif
-
-/// Bytes that this process can hold without swapping; 0 where the system does not say. What it holds already counts:
-/// the output may be written into memory that a runtime keeps from the last run.
-std::uint64_t MemoryWithinReach() {
-#if defined(_WIN32)
-  MEMORYSTATUSEX status;
-  status.dwLength = sizeof(status);
-  return GlobalMemoryStatusEx(&status) ? static_cast<std::uint64_t>(status.ullTotalPhys) : std::uint64_t{0};
-#else
-#if defined(__linux__)
-  const std::uint64_t available = KilobytesIn("/proc/meminfo", "MemAvailable:");
-  if (available != 0) return available + KilobytesIn("/proc/self/status", "RssAnon:");
-#endif
-  const long page = sysconf(_SC_PAGESIZE), pages = sysconf(_SC_PHYS_PAGES);
-  return page > 0 && pages > 0 ? static_cast<std::uint64_t>(page) * static_cast<std::uint64_t>(pages)
-                               : std::uint64_t{0};
-#endif
 }
 
 bool IsFloat(OutputType type) {
@@ -422,9 +401,10 @@ std::uint64_t BitsAt(const Numbers& numbers, std::uint64_t i) {
   }
 }
 
-/// The first number outside [0, 1], or `count`. By bits: a float of 0 or more is in the order of its bits, and -0 is a 0.
+/// The first number below 0 or above `most`, or `count`. By bits: a float of 0 or more is in the order of its bits, and
+/// -0 is a 0.
 template <class Bits>
-std::uint64_t FirstNoProbability(const void* data, std::uint64_t count, Bits one) {
+std::uint64_t FirstNoProbability(const void* data, std::uint64_t count, Bits most) {
   constexpr Bits kMinusZero = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
   constexpr std::uint64_t kChunk = 4096;  // a loop without a way out is vectorised
   for (std::uint64_t begin = 0; begin < count; begin += kChunk) {
@@ -432,20 +412,24 @@ std::uint64_t FirstNoProbability(const void* data, std::uint64_t count, Bits one
     Bits wrong = 0;
     for (std::uint64_t i = begin; i < end; ++i) {
       const Bits bits = BitsAt<Bits>(data, i);
-      wrong |= static_cast<Bits>(bits > one) & static_cast<Bits>(bits != kMinusZero);
+      wrong |= static_cast<Bits>(bits > most) & static_cast<Bits>(bits != kMinusZero);
     }
     if (wrong == 0) continue;
     for (std::uint64_t i = begin; i < end; ++i) {
       const Bits bits = BitsAt<Bits>(data, i);
-      if (bits > one && bits != kMinusZero) return i;
+      if (bits > most && bits != kMinusZero) return i;
     }
   }
   return count;
 }
 
+/// The sum of a softmax can be a few ulp above 1, which is as true as 1: every uniform is below.
+constexpr unsigned kUlpAboveOne = 4;
+
 std::uint64_t FirstNoProbability(const Numbers& p, std::uint64_t count) {
-  return p.type == OutputType::kF32 ? FirstNoProbability<std::uint32_t>(p.data, count, 0x3F800000u)
-                                    : FirstNoProbability<std::uint64_t>(p.data, count, 0x3FF0000000000000u);
+  return p.type == OutputType::kF32
+             ? FirstNoProbability<std::uint32_t>(p.data, count, 0x3F800000u + kUlpAboveOne)
+             : FirstNoProbability<std::uint64_t>(p.data, count, 0x3FF0000000000000u + kUlpAboveOne);
 }
 
 /// What is wrong with a row of logits: the index of its first NaN or positive infinity, or kOnlyNegativeInfinity.
@@ -683,7 +667,7 @@ std::string CheckInput(const Operator& op, int index, const Known& known, const 
       break;
     case Role::kProbabilities:
       error = CheckProbabilities(op, known, arguments->output, &arguments->probabilities);
-      if (known.rank >= 0 && known.rank <= kMaxRank) {
+      if (error.empty() && known.rank != Known::kUnknownRank) {
         arguments->p.rank = known.rank;
         for (int i = 0; i < known.rank; ++i) arguments->p.dimension[i] = known.dimensions[i];
       }
@@ -753,10 +737,8 @@ std::string CheckShape(const Operator& op, const Known& known, OutputType output
     return Refusal(op.name, Input("shape"), OfShape(known), "1-D, one entry a dimension", "Reshape it to 1-D.");
   }
   const std::int64_t length = known.dimensions[0];
-  if (length > kMaxRank) {
-    return Refusal(op.name, Input("shape"), "of " + std::to_string(length) + " dimensions", "0 to 8 dimensions",
-                   "Merge some and reshape the output.");
-  }
+  std::string error = CheckRank(op, "shape", length);
+  if (!error.empty()) return error;
   if (length == Known::kUnknownDimension || (length > 0 && known.data == nullptr)) return std::string();
   std::int64_t values[kMaxRank];
   for (std::int64_t i = 0; i < length; ++i) {
@@ -768,7 +750,7 @@ std::string CheckShape(const Operator& op, const Known& known, OutputType output
       std::memcpy(&values[i], static_cast<const char*>(known.data) + i * 8, sizeof(values[i]));
     }
   }
-  std::string error = CheckDimensions(op, values, static_cast<int>(length), output, dimensions);
+  error = CheckDimensions(op, values, static_cast<int>(length), output, dimensions);
   if (complete != nullptr) *complete = error.empty();
   return error;
 }
@@ -801,16 +783,27 @@ std::string CheckDimensions(const Operator& op, const std::int64_t* dimensions, 
   return std::string();
 }
 
-std::string CheckMemory(const Operator& op, const Dimensions& dimensions, OutputType output) {
+std::string CheckMemory(const Operator& op, const Dimensions& dimensions, OutputType output, const Memory& memory) {
+  const std::uint64_t least = std::min(memory.free, memory.address);
+  const std::uint64_t reach = memory.held < kNoLimit - least ? least + memory.held : kNoLimit;
+  if (static_cast<std::uint64_t>(dimensions.bytes) <= reach) return std::string();
+  return TooLarge(op, dimensions, output, reach);
+}
+
+std::string CheckAllocated(const Operator& op, const Dimensions& dimensions, OutputType output, const Memory& memory,
+                           const void* data) {
   const std::uint64_t bytes = static_cast<std::uint64_t>(dimensions.bytes);
-  if (bytes < kAlwaysThere) return std::string();
-  const std::uint64_t memory = MemoryWithinReach();
-  if (memory == 0 || bytes <= memory) return std::string();
-  return Refusal(op.name, OutputSize(op),
-                 ShowDimensions(dimensions.dimension, dimensions.rank) + ", " + ShowBytes(bytes) + " bytes of " +
-                     ElementTypeName(ElementTypeOf(output)),
-                 "what the " + ShowBytes(memory) + " bytes of memory that are free here can hold",
-                 "Draw it in parts, from state to next_state.");
+  if (bytes <= memory.free) return std::string();
+  const std::uint64_t reach = memory.free + ResidentBytes(data, bytes);
+  return bytes <= reach ? std::string() : TooLarge(op, dimensions, output, reach);
+}
+
+std::string OutOfMemory(const Operator& op, const Dimensions& dimensions, OutputType output) {
+  return Refusal(op.name, OutputSize(op), ShowOutput(dimensions, output), "what memory can hold now", kDrawInParts);
+}
+
+std::string OutOfMemory(const Operator& op) {
+  return Refusal(op.name, "memory", "used up", "what it can hold now", kDrawInParts);
 }
 
 std::string CheckNumber(const Operator& op, const char* name, const Known& known, OutputType output,
@@ -837,11 +830,13 @@ std::string CheckProbabilities(const Operator& op, const Known& known, const Sha
     return WrongType(op, name, known.type, "f32 or f64", ElementType::kF32);
   }
   if (known.rank == Known::kUnknownRank) return std::string();
+  std::string error = CheckRank(op, name, known.rank);
+  if (!error.empty()) return error;
   const bool is_one = IsOneElement(known);
   if (!is_one && output.rank != Known::kUnknownRank) {
     ShapeSoFar shape;
     shape.rank = known.rank;
-    for (int i = 0; i < known.rank && i < kMaxRank; ++i) shape.dimension[i] = known.dimensions[i];
+    for (int i = 0; i < known.rank; ++i) shape.dimension[i] = known.dimensions[i];
     if (!CanBeEqual(shape, output)) {
       return Refusal(op.name, Input(name), OfShape(known),
                      "a scalar, 1-D of one element, or the output's shape " +
@@ -870,7 +865,7 @@ std::string CheckProbabilities(const Operator& op, const Known& known, const Sha
     }
     given += "]";
   }
-  return Refusal(op.name, Input(name), given, "0 to 1", "Pass probabilities.");
+  return Refusal(op.name, Input(name), given, "0 to 1, or at most 4 ulp above 1", "Pass probabilities.");
 }
 
 std::string CheckLogits(const Operator& op, const Known& known, const Attributes& attributes, Logits* logits,

@@ -10,7 +10,7 @@
 //   Arguments arguments;
 //   error = CheckInput(op, i, known, attributes, &arguments);            // each input, or CheckLeftOut; at load and at run
 //   error = CheckTogether(op, attributes, arguments);                                             // likewise
-//   error = CheckMemory(op, arguments.dimensions, attributes.output);                             // at run
+//   error = CheckMemory(op, arguments.dimensions, attributes.output, MemoryFor(bytes));           // at run
 //   Draw draw = DrawOf(op, attributes, arguments, values);
 //   SplitDraw, Fill, Advance(arguments.state, WordsPerElement(draw), elements): see kernels.h
 //
@@ -21,6 +21,7 @@
 #include <string>
 
 #include "kernels.h"
+#include "memory.h"
 #include "output.h"
 #include "state.h"
 
@@ -245,9 +246,22 @@ std::string CheckProbabilities(const Operator& op, const Known& known, const Sha
 std::string CheckLogits(const Operator& op, const Known& known, const Attributes& attributes, Logits* logits,
                         ShapeSoFar* output);
 
-/// Refuses an output larger than the memory within this process's reach, where an attempt might end the process. Only at
-/// run: a model may be prepared on another machine.
-std::string CheckMemory(const Operator& op, const Dimensions& dimensions, OutputType output);
+// Memory: an output that it cannot hold is refused, where an attempt might end the process. Only at run, and where a
+// runtime allocates when it loads: a model may be prepared on another machine. `memory` is MemoryFor(dimensions.bytes).
+
+/// Before the output is allocated. What the process holds counts as free: the output may be written into memory that a
+/// runtime keeps from the last run. Where it cannot be, `memory.held` is to be 0.
+std::string CheckMemory(const Operator& op, const Dimensions& dimensions, OutputType output, const Memory& memory);
+
+/// Once it is allocated, at `data`, and before it is written to: systems promise more memory than there is.
+std::string CheckAllocated(const Operator& op, const Dimensions& dimensions, OutputType output, const Memory& memory,
+                           const void* data);
+
+/// The error about an output whose allocation failed.
+std::string OutOfMemory(const Operator& op, const Dimensions& dimensions, OutputType output);
+
+/// The error about any other allocation that failed.
+std::string OutOfMemory(const Operator& op);
 
 /// The dimensions of an output given as numbers, without the input's own type and rank: the part of CheckShape that
 /// looks at the values.

@@ -32,7 +32,8 @@ struct Numbers {
   const void* data;
 };
 
-/// The probabilities of `true`: kF32 or kF64, each in [0, 1]. One for all elements, or one for each.
+/// The probabilities of `true`: kF32 or kF64, each in [0, 1] or at most 4 ulp above, which is true as well. One for all
+/// elements, or one for each.
 struct Probabilities {
   Numbers p;
   bool each;

@@ -56,6 +56,15 @@ bool Succeeded(const OrtApi& api, OrtStatus* status) {
   return false;
 }
 
+/// Whether a failure is that of one of ONNX Runtime's allocators, by its words.
+bool IsOutOfMemory(const OrtApi& api, const OrtStatus* status) {
+  const std::string text = api.GetErrorMessage(status);
+  for (const char* part : {"Failed to allocate memory", "Available memory", "bad_alloc", "bad allocation"}) {
+    if (text.find(part) != std::string::npos) return true;
+  }
+  return false;
+}
+
 /// The values of an attribute that is a list; none where it is not.
 template <class T, class Query>
 std::vector<T> ReadList(const OrtApi& api, const OrtKernelInfo* info, const char* name, Query query, bool* is_list) {
@@ -117,25 +126,29 @@ std::string OutputName(const OrtApi& api, const OrtKernelInfo* info, std::size_t
   return NameOf(api, info, index, api.KernelInfo_GetOutputCount, api.KernelInfo_GetOutputName);
 }
 
-/// The dimensions of a tensor, whatever their number: no more of them are kept than messages and rules need.
-struct Shape {
-  static constexpr std::size_t kMost = 64;
-  std::int64_t dimension[kMost];
-  std::size_t rank = 0;
-};
+/// The dimensions of a tensor, whatever their number; without an allocation for any number that is right.
+class Shape {
+ public:
+  OrtStatus* Read(const OrtApi& api, const OrtTensorTypeAndShapeInfo* info) {
+    if (OrtStatus* status = api.GetDimensionsCount(info, &rank_)) return status;
+    if (rank_ > kMaxRank) many_.resize(rank_);
+    return api.GetDimensions(info, dimensions(), rank_);
+  }
+  std::size_t rank() const { return rank_; }
+  std::int64_t* dimensions() { return many_.empty() ? few_ : many_.data(); }
 
-OrtStatus* ReadShape(const OrtApi& api, const OrtTensorTypeAndShapeInfo* info, Shape* shape) {
-  if (OrtStatus* status = api.GetDimensionsCount(info, &shape->rank)) return status;
-  shape->rank = std::min(shape->rank, Shape::kMost);
-  return api.GetDimensions(info, shape->dimension, shape->rank);
-}
+ private:
+  std::int64_t few_[kMaxRank] = {};
+  std::vector<std::int64_t> many_;
+  std::size_t rank_ = 0;
+};
 
 /// What is known of a value before a run. Releases `type`.
 OrtStatus* ReadTypeInfo(const OrtApi& api, OrtTypeInfo* type, OrtElementType* element, Shape* shape) {
   const OrtTensorTypeAndShapeInfo* tensor = nullptr;  // belongs to `type`
   OrtStatus* status = api.CastTypeInfoToTensorInfo(type, &tensor);
   if (status == nullptr && tensor != nullptr) status = api.GetTensorElementType(tensor, element);
-  if (status == nullptr && tensor != nullptr) status = ReadShape(api, tensor, shape);
+  if (status == nullptr && tensor != nullptr) status = shape->Read(api, tensor);
   api.ReleaseTypeInfo(type);
   return status;
 }
@@ -232,11 +245,11 @@ OrtStatus* Kernel::LoadInput(const OrtKernelInfo* info, int index, std::string* 
   known.type = ElementTypeFromOrt(element);
   if (IsLoweredNumber(index, known.type)) known.type = ElementType::kF16;
   // An unknown rank reads as 0 here, so a rank of 0 says nothing.
-  if (shape.rank > 0) {
-    known.rank = static_cast<int>(shape.rank);
-    known.dimensions = shape.dimension;
-    for (std::size_t d = 0; d < shape.rank; ++d) {
-      if (shape.dimension[d] < 0) shape.dimension[d] = Known::kUnknownDimension;
+  if (shape.rank() > 0) {
+    known.rank = static_cast<int>(shape.rank());
+    known.dimensions = shape.dimensions();
+    for (std::size_t d = 0; d < shape.rank(); ++d) {
+      if (shape.dimensions()[d] < 0) shape.dimensions()[d] = Known::kUnknownDimension;
     }
   }
   *error = Check(index, known, &loaded_);
@@ -266,14 +279,14 @@ OrtStatus* Kernel::ReadValue(const OrtValue* value, int index, Call* call, std::
   OrtElementType element = ORT_TYPE_UNDEFINED;
   Shape shape;
   OrtStatus* status = api_.GetTensorElementType(info, &element);
-  if (status == nullptr) status = ReadShape(api_, info, &shape);
+  if (status == nullptr) status = shape.Read(api_, info);
   api_.ReleaseTensorTypeAndShapeInfo(info);
   if (status != nullptr) return status;
 
   Known known;
   known.type = ElementTypeFromOrt(element);
-  known.rank = static_cast<int>(shape.rank);
-  known.dimensions = shape.dimension;
+  known.rank = static_cast<int>(shape.rank());
+  known.dimensions = shape.dimensions();
   void* data = nullptr;
   // A text tensor has no plain data, and is refused by its type anyway.
   if (known.type != ElementType::kString) {
@@ -311,11 +324,12 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
   }
   const Dimensions& dimensions = call.arguments.dimensions;
   if (!is_checked_together_) error = CheckTogether(op_, attributes_, call.arguments);
-  if (error.empty()) {
-    Dimensions written = dimensions;
-    if (is_lowered_) written.bytes = 4 * dimensions.elements;
-    error = CheckMemory(op_, written, is_lowered_ ? OutputType::kF32 : attributes_.output);
-  }
+  if (!error.empty()) return Refuse(error);
+  Dimensions written = dimensions;
+  if (is_lowered_) written.bytes = 4 * dimensions.elements;
+  const OutputType written_type = is_lowered_ ? OutputType::kF32 : attributes_.output;
+  const Memory memory = MemoryFor(static_cast<std::uint64_t>(written.bytes));
+  error = CheckMemory(op_, written, written_type, memory);
   if (!error.empty()) return Refuse(error);
 
   // Both outputs are asked for before either is written: a refusal of ONNX Runtime's leaves them as they were.
@@ -324,7 +338,9 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
   if (has_values_) {
     if (OrtStatus* status = api_.KernelContext_GetOutput(context, 0, dimensions.dimension,
                                                          static_cast<std::size_t>(dimensions.rank), &values)) {
-      return status;
+      if (!IsOutOfMemory(api_, status)) return status;
+      api_.ReleaseStatus(status);
+      return Refuse(OutOfMemory(op_, written, written_type));
     }
   }
   if (has_next_state_) {
@@ -335,6 +351,8 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
   }
   if (values != nullptr && dimensions.elements > 0) {
     if (OrtStatus* status = api_.GetTensorMutableData(values, &values_data)) return status;
+    error = CheckAllocated(op_, written, written_type, memory, values_data);
+    if (!error.empty()) return Refuse(error);
   }
   if (next_state != nullptr) {
     if (OrtStatus* status = api_.GetTensorMutableData(next_state, &next_state_data)) return status;

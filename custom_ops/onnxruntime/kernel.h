@@ -22,6 +22,7 @@ class Kernel {
   OrtStatus* Compute(OrtKernelContext* context) const;
 
   const OrtApi* api() const { return &api_; }
+  const Operator& op() const { return op_; }
 
  private:
   /// What one call draws and where its parts come from; at load, what is known of it.

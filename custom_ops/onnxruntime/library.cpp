@@ -26,11 +26,22 @@ namespace onnx_philox {
 
 namespace {
 
-/// Calls what returns a status; an exception becomes one.
+/// The refusal for want of memory; a shorter one where there is none left for it either.
+OrtStatus* UsedUp(const OrtApi* api, const Operator* op) noexcept {
+  try {
+    if (op != nullptr) return api->CreateStatus(ORT_INVALID_ARGUMENT, OutOfMemory(*op).c_str());
+  } catch (...) {
+  }
+  return api->CreateStatus(ORT_FAIL, "onnx_philox: memory is used up");
+}
+
+/// Calls what returns a status; an exception becomes one. `op`: whose it is, where it is one's.
 template <class Function>
-OrtStatus* WithoutExceptions(const OrtApi* api, Function function) noexcept {
+OrtStatus* WithoutExceptions(const OrtApi* api, Function function, const Operator* op = nullptr) noexcept {
   try {
     return function();
+  } catch (const std::bad_alloc&) {
+    return UsedUp(api, op);
   } catch (const std::exception& error) {
     return api->CreateStatus(ORT_FAIL, error.what());
   } catch (...) {
@@ -112,19 +123,20 @@ OrtStatus* ORT_CALL CreateKernelV2(const OrtCustomOp* op, const OrtApi* api, con
     OrtStatus* const status = made->Load(info);
     if (status == nullptr) *kernel = made.release();
     return status;
-  });
+  }, &DeclarationOf(op));
 }
 
 OrtStatus* ORT_CALL KernelComputeV2(void* kernel, OrtKernelContext* context) {
   const Kernel& self = *static_cast<const Kernel*>(kernel);
-  return WithoutExceptions(self.api(), [&] { return self.Compute(context); });
+  return WithoutExceptions(self.api(), [&] { return self.Compute(context); }, &self.op());
 }
 
 void ORT_CALL KernelDestroy(void* kernel) { delete static_cast<Kernel*>(kernel); }
 
 OrtStatus* ORT_CALL InferOutputShape(const OrtCustomOp* op, OrtShapeInferContext* context) {
   const CustomOp& self = *static_cast<const CustomOp*>(op);
-  return WithoutExceptions(self.api, [&] { return InferValues(*self.declaration, *self.api, context); });
+  return WithoutExceptions(self.api, [&] { return InferValues(*self.declaration, *self.api, context); },
+                           self.declaration);
 }
 
 CustomOp MakeCustomOp(const Operator& declaration, const OrtApi* api) {

@@ -162,14 +162,17 @@ void SetShape(const Operator& op, const Dimensions& dimensions, OutputType type,
   const std::size_t rank = static_cast<std::size_t>(dimensions.rank);
   bool same = shape.size() == rank;
   for (std::size_t i = 0; same && i < rank; ++i) same = shape[i] == static_cast<std::size_t>(dimensions.dimension[i]);
-  if (same) return;
-  ThrowIf(CheckMemory(op, dimensions, type));
-  try {
-    tensor.set_shape(ov::Shape(dimensions.dimension, dimensions.dimension + rank));
-  } catch (const std::bad_alloc&) {
-    const bool has_shape = op.distribution != Distribution::kCategorical;
-    Refuse(op, has_shape ? "input 'shape'" : "the output", ShowDimensions(dimensions.dimension, dimensions.rank),
-           "what memory can hold now", "Draw it in parts, from state to next_state.");
+  const Memory memory = MemoryFor(static_cast<std::uint64_t>(dimensions.bytes));
+  if (!same) {
+    ThrowIf(CheckMemory(op, dimensions, type, memory));
+    try {
+      tensor.set_shape(ov::Shape(dimensions.dimension, dimensions.dimension + rank));
+    } catch (const std::bad_alloc&) {
+      ThrowIf(OutOfMemory(op, dimensions, type));
+    }
+  }
+  if (dimensions.bytes > 0 && IsContiguous(tensor)) {
+    ThrowIf(CheckAllocated(op, dimensions, type, memory, tensor.data()));
   }
 }
 
@@ -416,8 +419,12 @@ void RandomOp::RefuseAltered(int input) const {
 }
 
 void RandomOp::SetOutputs() {
-  // The plugin would allocate it when it compiles the model.
-  if (arguments_.has_dimensions) ThrowIf(CheckMemory(op_, arguments_.dimensions, attributes_.output));
+  // The plugin would allocate it when it compiles the model, and again only where the process holds it already.
+  if (arguments_.has_dimensions) {
+    Memory memory = MemoryFor(static_cast<std::uint64_t>(arguments_.dimensions.bytes));
+    if (!is_validated_) memory.held = 0;
+    ThrowIf(CheckMemory(op_, arguments_.dimensions, attributes_.output, memory));
+  }
   // It needs the rank at least.
   ov::PartialShape values = ov::PartialShape::dynamic();
   if (arguments_.output.rank != Known::kUnknownRank) {
@@ -486,7 +493,7 @@ Known RandomOp::Read(int input, Reading* reading) const {
   return shape.WithType(declared, data);
 }
 
-bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& inputs) const {
+bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& inputs) const try {
   const OutputType type = attributes_.output;
   Arguments arguments = arguments_;
   std::optional<Reading> readings[kMaxInputs];
@@ -527,6 +534,9 @@ bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& input
     ov::Tensor(next.get_element_type(), next_shape, words).copy_to(next);
   }
   return true;
+} catch (const std::bad_alloc&) {
+  ThrowIf(OutOfMemory(op_));
+  return false;
 }
 
 RandomGenerator::RandomGenerator() : RandomOp(kRandomGenerator) {}

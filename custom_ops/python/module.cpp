@@ -10,6 +10,7 @@
 #include <string>
 
 #include "kernels.h"
+#include "memory.h"
 #include "operators.h"
 
 namespace nb = nanobind;
@@ -106,7 +107,11 @@ void FillCategorical(const Bytes& out, const std::string& type_name, std::uint64
   if (classes == 0 || samples == 0 || elements % samples != 0) {
     Refuse("no classes, or no whole rows");
   }
-  const Numbers numbers = NumbersOf(logits, logits_type, elements / samples * classes);
+  const std::uint64_t rows = elements / samples;
+  if (classes > logits.size() / rows) {  // so that their product does not wrap
+    Refuse("fewer numbers than the draw reads");
+  }
+  const Numbers numbers = NumbersOf(logits, logits_type, rows * classes);
   FillAll(CategoricalDraw(StateOf(counter_low, counter_high, key), type, Logits{numbers, classes, samples}, out.data()),
           elements);
 }
@@ -130,6 +135,14 @@ NB_MODULE(_core, module) {
              nb::arg("counter_low"), nb::arg("counter_high"), nb::arg("key"), nb::arg("logits").noconvert(),
              nb::arg("logits_type"), nb::arg("classes"), nb::arg("samples"),
              "Fills bytes with classes, so many samples of each row of logits.");
+  module.attr("ALWAYS_THERE") = onnx_philox::kAlwaysThere;
+  module.def(
+      "memory",
+      [](const std::string& root) {
+        const onnx_philox::Memory memory = onnx_philox::FindMemory(root.c_str());
+        return nb::make_tuple(memory.free, memory.address, memory.held);
+      },
+      nb::arg("root") = "", "What memory is free, addressable and held; 2^64-1 for no limit. Files are read below `root`.");
   module.def(
       "isa", [] { return std::string(onnx_philox::KernelsOrThrow().name); },
       "The instruction set whose kernels run here; ONNX_PHILOX_ISA forces one.");

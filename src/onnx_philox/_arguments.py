@@ -69,13 +69,13 @@ def probability_array(op: Operator | str, given: Any) -> NDArray[Any]:
     """
     if isinstance(given, np.ndarray | np.generic):
         return np.asarray(given)
-    what, allowed, remedy = "input 'p'", "0 to 1", "Pass probabilities."
+    what = "input 'p'"
     try:
         number = float(given)
     except (TypeError, ValueError, OverflowError):
         kinds = "a number, or an array of f32 or f64"
         _checks.refuse(op, what, repr(given), kinds, "Pass one of these.", TypeError)
-    if not 0 <= number <= 1:
+    if not 0 <= number <= float(_checks.largest_probability(np.dtype(np.float32))):
         # f32 may round it to a number that is right.
-        _checks.refuse(op, what, number, allowed, remedy)
+        _checks.refuse(op, what, number, _checks.PROBABILITY_RULE, "Pass probabilities.")
     return np.array(number, np.float32)

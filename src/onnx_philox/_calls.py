@@ -8,7 +8,8 @@ native core (`_native_core.fill`), with the same bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,16 @@ Fill = Callable[[Draw, NDArray[Any]], None]
 Result = tuple[NDArray[Any], NDArray[np.uint32]]
 
 
+@contextmanager
+def _within_memory(op: Operator) -> Iterator[None]:
+    """Makes a refusal of what the checks of inputs, or a draw, could not allocate."""
+    try:
+        yield
+    except MemoryError:
+        _checks.refuse_out_of_memory(op)
+
+
+@_within_memory(_operators.RANDOM_GENERATOR)
 def random_generator(
     fill: Fill, state: Any, shape: Any, *, copies: int = 1, **given: Any
 ) -> Result:
@@ -40,6 +51,7 @@ def random_generator(
     return _draw(op, fill, state, dimensions.tolist(), attributes, U32, Bits(), copies)
 
 
+@_within_memory(_operators.RANDOM_UNIFORM)
 @_subnormals.kept()
 def random_uniform(
     fill: Fill,
@@ -69,6 +81,7 @@ def random_uniform(
     return _draw(op, fill, state, dimensions.tolist(), attributes, values, uniform, copies)
 
 
+@_within_memory(_operators.RANDOM_NORMAL)
 @_subnormals.kept()
 def random_normal(
     fill: Fill,
@@ -98,6 +111,7 @@ def random_normal(
     return _draw(op, fill, state, dimensions.tolist(), attributes, values, normal, copies)
 
 
+@_within_memory(_operators.RANDOM_BERNOULLI)
 @_subnormals.kept()
 def random_bernoulli(
     fill: Fill, shape: Any, p: Any, *, state: Any = None, copies: int = 1, **given: Any
@@ -117,6 +131,7 @@ def random_bernoulli(
     return _draw(op, fill, state, dimensions.tolist(), attributes, BOOL, bernoulli, copies)
 
 
+@_within_memory(_operators.RANDOM_CATEGORICAL)
 @_subnormals.kept()
 def random_categorical(
     fill: Fill, logits: Any, *, state: Any = None, copies: int = 1, **given: Any
@@ -146,7 +161,15 @@ def _draw(
     distribution: Distribution,
     copies: int,
 ) -> Result:
-    output = _allocate(op, tuple(dimensions), values, copies)
+    shape = tuple(dimensions)
+    _checks.check_memory(op, shape, values, copies=copies)
+    try:
+        if copies > 1:
+            # The caller's own copies, which it may not survive to be refused: given back at once.
+            np.empty(copies * math.prod(shape), values.dtype)
+        output = np.empty(shape, values.dtype)
+    except MemoryError:
+        _checks.refuse_out_of_memory(op, shape, values)
     before = PhiloxState() if state is None else PhiloxState.from_array(state)
     draw = Draw(
         values,
@@ -156,23 +179,6 @@ def _draw(
     fill(draw, output.reshape(-1))
     after = before.advance(draw.words(output.size)).to_array()
     return output, after if state is None else after.reshape(state.shape)
-
-
-def _allocate(
-    op: Operator, shape: tuple[int, ...], values: ElementType, copies: int
-) -> NDArray[Any]:
-    _checks.check_memory(op, shape, values, copies=copies)
-    try:
-        return np.empty(shape, values.dtype)
-    except MemoryError:
-        size = math.prod(shape) * values.dtype.itemsize
-        _checks.refuse(
-            op,
-            _checks.output_size(op),
-            f"{list(shape)}, {size:,} bytes of {values.name}",
-            "what memory can hold now",
-            "Draw it in parts, from state to next_state.",
-        )
 
 
 def _shape_array(op: Operator, shape: Any) -> NDArray[Any]:

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox import _subnormals
+from onnx_philox import _memory, _subnormals
 from onnx_philox._element_types import BY_DTYPE, BY_NAME, ElementType
 from onnx_philox._operators import (
     DOMAIN,
@@ -185,6 +185,18 @@ def _check_attribute(op: Operator, attribute: Attribute, value: Any) -> Any:
             given = "missing" if value is None else repr(value)
             refuse(op, what, given, allowed, "Set it to one of these.")
         return value
+    return _check_integer(op, attribute, value)
+
+
+def check_seed(op: Operator | str, name: str, value: Any) -> int:
+    """A seed as it stands in a node, by the rules for its attributes."""
+    return _check_integer(op, next(seed for seed in SEEDS if seed.name == name), value)
+
+
+def _check_integer(op: Operator | str, attribute: Attribute, value: Any) -> int:
+    what = f"attribute {attribute.name!r}"
+    if isinstance(value, tuple):  # a list of a model's
+        value = list(value)
     allowed = f"an integer from {attribute.minimum} to 2^63-1"
     try:
         number = operator.index(value)
@@ -249,11 +261,17 @@ def _check_shape(op: Operator, what: str, known: Known, values: ElementType) -> 
         given = f"of shape {_dims(known.shape)}"
         refuse(op, what, given, "1-D, one entry a dimension", "Reshape it to 1-D.")
     length = known.shape[0] if known.shape else None
-    if length is not None and length > MAX_RANK:
-        allowed = f"0 to {MAX_RANK} dimensions"
-        refuse(op, what, f"of {length} dimensions", allowed, "Merge some and reshape the output.")
+    if length is not None:
+        _check_rank(op, what, length)
     if known.value is not None:
         check_dimensions(op, what, known.value.tolist(), values)
+
+
+def _check_rank(op: Operator | str, what: str, rank: int) -> None:
+    """Refuses more dimensions than an output may have."""
+    if rank > MAX_RANK:
+        allowed = f"0 to {MAX_RANK} dimensions"
+        refuse(op, what, f"of {rank} dimensions", allowed, "Merge some and reshape the output.")
 
 
 def check_dimensions(
@@ -278,34 +296,39 @@ def check_memory(
     A runtime that copies what a Python operator hands over holds the output twice.
     """
     size = math.prod(dimensions) * values.dtype.itemsize
-    if size * copies < _ALWAYS_THERE:
+    if size * copies < _memory.ALWAYS_THERE:
         return
-    memory = _available_memory()
-    if memory is not None and size * copies > memory:
-        given = f"{_dims(dimensions)}, {size:,} bytes of {values.name}" + f" ({copies} times)" * (
-            copies > 1
-        )
-        allowed = f"what the {memory:,} bytes of memory that are free here can hold"
-        refuse(op, output_size(op), given, allowed, "Draw it in parts, from state to next_state.")
+    memory = _memory.find()
+    reach = min(memory.free, memory.address)
+    if size * copies > reach:
+        given = _output(dimensions, values) + f" ({copies} times)" * (copies > 1)
+        allowed = f"what the {reach:,} bytes of memory that are free here can hold"
+        refuse(op, output_size(op), given, allowed, _DRAW_IN_PARTS)
+
+
+def refuse_out_of_memory(
+    op: Operator | str,
+    dimensions: Sequence[int] | None = None,
+    values: ElementType | None = None,
+) -> NoReturn:
+    """Refuses an output whose allocation failed; without arguments, any other that did."""
+    if dimensions is None or values is None:
+        refuse(op, "memory", "used up", "what it can hold now", _DRAW_IN_PARTS)
+    given = _output(dimensions, values)
+    refuse(op, output_size(op), given, "what memory can hold now", _DRAW_IN_PARTS)
+
+
+_DRAW_IN_PARTS = "Draw it in parts, from state to next_state."
+
+
+def _output(dimensions: Sequence[int], values: ElementType) -> str:
+    size = math.prod(dimensions) * values.dtype.itemsize
+    return f"{_dims(dimensions)}, {size:,} bytes of {values.name}"
 
 
 def output_size(op: Operator | str) -> str:
     """What messages blame for an output that is too large."""
     return "input 'shape'" if isinstance(op, str) or op.has_shape else "the output"
-
-
-# Not worth asking the system about.
-_ALWAYS_THERE = 2**26
-
-
-def _available_memory() -> int | None:
-    """Bytes that can be used without swapping; None where the system does not say."""
-    try:
-        with open("/proc/meminfo") as lines:
-            fields = dict(line.split(":") for line in lines)
-        return int(fields["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError):
-        return None
 
 
 def _check_finite(op: Operator | str, what: str, known: Known, noun: str) -> None:
@@ -323,6 +346,8 @@ def _is_one_element(shape: tuple[int | None, ...]) -> bool:
 
 
 def _check_probability(op: Operator | str, what: str, known: Known, output: Known) -> None:
+    if known.shape is not None:
+        _check_rank(op, what, len(known.shape))
     if known.shape is not None and not _is_one_element(known.shape):
         dimensions = _dimensions(output)
         if dimensions is not None and not _can_be_equal(known.shape, dimensions):
@@ -330,13 +355,22 @@ def _check_probability(op: Operator | str, what: str, known: Known, output: Know
             allowed = f"a scalar, 1-D of one element, or the output's shape {_dims(dimensions)}"
             refuse(op, what, given, allowed, "Pass one number, or expand it to that shape.")
     if known.value is not None:
-        # Not `p < 0 or p > 1`: NaN is neither.
-        wrong = ~((known.value >= 0) & (known.value <= 1))
+        # Not `p < 0 or p > ...`: NaN is neither.
+        wrong = ~((known.value >= 0) & (known.value <= largest_probability(known.value.dtype)))
         if wrong.any():
             index = np.unravel_index(int(wrong.argmax()), wrong.shape)
             place = f" at {_dims([int(i) for i in index])}" * (wrong.size > 1)
             given = f"{known.value[index].item()!r}{place}"
-            refuse(op, what, given, "0 to 1", "Pass probabilities.")
+            refuse(op, what, given, PROBABILITY_RULE, "Pass probabilities.")
+
+
+PROBABILITY_RULE = "0 to 1, or at most 4 ulp above 1"
+
+
+def largest_probability(type_: np.dtype[Any]) -> Any:
+    """4 ulp above 1, which the sum of a softmax can reach: as true as 1, every uniform is below."""
+    one = type_.type(1)
+    return one + 4 * np.finfo(type_).eps
 
 
 def _dimensions(shape: Known) -> tuple[int | None, ...] | None:

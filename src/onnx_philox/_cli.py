@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,7 +18,42 @@ from rich.text import Text
 
 import onnx_philox
 
-app = typer.Typer(
+
+class _App(typer.Typer):
+    """The command; what cannot be printed is an error of one line."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().__call__(*args, **kwargs)
+        except OSError as error:
+            # The commands have named the files that they could not read or write. A closed pipe is
+            # no error: it is how `head` ends.
+            if error.errno == errno.EPIPE or error.filename is not None:
+                raise
+            why = error.strerror
+        # What is left in the buffer would fail once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        typer.echo(f"onnx-philox: {_UNPRINTABLE.format(why)}", err=True)
+        sys.exit(1)
+
+
+_UNPRINTABLE = "standard output cannot be written: {}. Free space there, or print elsewhere."
+
+
+def _check_output() -> None:
+    """Fails before any work is done if standard output takes nothing."""
+    try:
+        place = sys.stdout.fileno()
+    except (AttributeError, ValueError):  # none, or not a file of the system's
+        return
+    # Devices say it to no bytes at all, and file systems when they are asked.
+    os.write(place, b"")
+    mode = os.fstat(place).st_mode
+    if stat.S_ISREG(mode) and hasattr(os, "fstatvfs") and os.fstatvfs(place).f_bavail == 0:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+app = _App(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
@@ -30,7 +69,7 @@ def _print_version(is_asked: bool) -> None:
 
 @app.callback()
 def main(
-    version: Annotated[
+    version: Annotated[  # noqa: ARG001
         bool,
         typer.Option(
             "--version", callback=_print_version, is_eager=True, help="Print the version."
@@ -46,6 +85,7 @@ def main(
     `onnx-philox verify` shows what is installed here, and that it draws the numbers that OpenVINO,
     TensorFlow, DirectML and Random123 document.
     """
+    _check_output()
 
 
 @app.command()
@@ -114,7 +154,7 @@ def inspect(
     try:
         with _progress("reading the model") as progress:
             report = inspection.inspect(model, progress=progress)
-    except (OSError, ValueError) as error:
+    except (OSError, TypeError, ValueError) as error:
         raise _failure("inspect", error, 2) from error
     if as_json:
         typer.echo(report.to_json())

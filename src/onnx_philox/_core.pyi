@@ -49,5 +49,10 @@ def fill_categorical(
 ) -> None:
     """Fills bytes with classes, so many samples of each row of logits."""
 
+ALWAYS_THERE: int
+
+def memory(root: str = "") -> tuple[int, int, int]:
+    """What memory is free, addressable and held; 2^64-1 for no limit. Reads files below `root`."""
+
 def isa() -> str:
     """The instruction set whose kernels run here; ONNX_PHILOX_ISA forces one."""

@@ -226,14 +226,15 @@ RANDOM_BERNOULLI = Operator(
     "random_bernoulli",
     "Booleans that are true with probability p: u < p, with a uniform u in [0, 1) for each "
     "element, an f32 one (a word) where p is f32, an f64 one (two words) where p is f64. So p = 0 "
-    "is never true, and p = 1 always.",
+    "is never true, and p >= 1 always.",
     inputs=(
         _SHAPE,
         Input(
             "p",
             Role.PROBABILITY,
-            "The probability of true, in [0, 1]: a scalar or one element for all values, or "
-            "exactly of the output's shape, one for each.",
+            "The probability of true, in [0, 1], or at most 4 ulp above 1, as the sum of a "
+            "softmax can be: a scalar or one element for all values, or exactly of the output's "
+            "shape, one for each.",
             types=PROBABILITY_TYPES,
         ),
         _state(optional=True),

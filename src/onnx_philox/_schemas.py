@@ -12,6 +12,7 @@ from onnx_philox._checks import Known
 from onnx_philox._element_types import BY_ONNX
 from onnx_philox._operators import (
     DOMAIN,
+    MAX_RANK,
     OPERATORS,
     OPSET_VERSION,
     STATE_WORDS,
@@ -167,7 +168,8 @@ def _dimension(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
 
 def _known(context: Any, index: int) -> Known:
     data = context.get_input_data(index)
-    if data is not None:
+    # More dimensions are refused whatever the value is, and NumPy cannot hold many more.
+    if data is not None and len(data.dims) <= MAX_RANK:
         return Known.array(numpy_helper.to_array(data))
     proto = context.get_input_type(index)
     if proto is None or not proto.HasField("tensor_type"):

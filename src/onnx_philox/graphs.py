@@ -189,8 +189,9 @@ def random_bernoulli(
     Args:
         shape: The dimensions of the output, 0 to 8 of them. None makes them the int64 graph
             input "shape", of length `rank`.
-        p: In [0, 1]. A Python number is f32; a NumPy number or array is f32 or f64, as it is: one
-            element, or an array of exactly that shape. None makes it the graph input "p".
+        p: In [0, 1], or at most 4 ulp above 1. A Python number is f32; a NumPy number or array is
+            f32 or f64, as it is: one element, or an array of exactly that shape. None makes it the
+            graph input "p".
         p_type: The type of that graph input, f32 or f64.
         per_element: Whether that graph input is of the output's shape, a probability for each
             element, rather than a scalar.

@@ -35,7 +35,8 @@ def _op_run(op: Operator) -> type[OpRun]:
         except TypeError as error:
             # ReferenceEvaluator hides what a TypeError says.
             raise ValueError(str(error)) from error
-        return tuple(results[: len(self.onnx_node.output)])
+        # A node without outputs has to return something too.
+        return tuple(results[: max(len(self.onnx_node.output), 1)])
 
     members = {"op_domain": DOMAIN, "op_schema": make_schema(op), "_run": _run}
     return type(op.name, (OpRun,), members)

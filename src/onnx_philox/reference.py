@@ -164,8 +164,9 @@ def random_bernoulli(
 
     Args:
         shape: The dimensions of the output, 0 to 8 of them; none mean a scalar.
-        p: In [0, 1]. A Python number is f32. A NumPy number or array is f32 or f64, as it is: one
-            element (rank 0 or 1) for all values, or an array of exactly that shape.
+        p: In [0, 1], or at most 4 ulp above 1. A Python number is f32. A NumPy number or array is
+            f32 or f64, as it is: one element (rank 0 or 1) for all values, or an array of exactly
+            that shape.
         global_seed: 0 to 2^63-1, added to the key.
         op_seed: 0 to 2^63-1, added to the counter's upper 64 bits.
         state: uint32, last dimension 6, all others 1, rank 1 to 8; None is a state of zeros.

@@ -151,9 +151,11 @@ void AddBernoulliCases(std::vector<Case>* cases) {
   const auto add = [&](const std::string& name, const Probabilities& probabilities) {
     cases->push_back({"bernoulli " + name, BernoulliDraw(State{}, probabilities, nullptr), !probabilities.each});
   };
-  // Beside 0, 1 and what is next to them: values that a uniform of kStates[0] is equal to, just below and just above.
-  std::vector<double> f64 = {0, -0.0, 1, 0.5, 0.1, 0x1p-1074, 0x1p-1022, 0x1p-52, 0x1.8p-52, 1 - 0x1p-53};
-  std::vector<float> f32 = {0, -0.0f, 1, 0.5f, 0.1f, 0x1p-149f, 0x1p-126f, 0x1p-23f, 0x1.8p-23f, 1 - 0x1p-24f};
+  // Beside 0, 1, what is next to them and the largest that is allowed: values that a uniform of kStates[0] is equal to, just below and just above.
+  std::vector<double> f64 = {0, -0.0, 1, 0.5, 0.1, 0x1p-1074, 0x1p-1022, 0x1p-52, 0x1.8p-52, 1 - 0x1p-53,
+                             1 + 0x1p-52, 1 + 0x1p-50};
+  std::vector<float> f32 = {0, -0.0f, 1, 0.5f, 0.1f, 0x1p-149f, 0x1p-126f, 0x1p-23f, 0x1.8p-23f, 1 - 0x1p-24f,
+                            1 + 0x1p-23f, 1 + 0x1p-21f};
   for (const std::uint64_t i : {3u, 17u, 40u}) {
     const float u = model::UniformF32(kStates[0], i);
     const double v = model::UniformF64(kStates[0], i);

@@ -99,7 +99,7 @@ void TestShapes() {
   check::That(checked.elements == 0 && checked.bytes == 0, "a dimension of 0 leaves none");
   Is(ShapeError({big, big - 1}, OutputType::kF16, &checked), "");
   check::That(checked.elements == big * (big - 1), "wrong number of elements");
-  Says(CheckMemory(kRandomGenerator, checked, OutputType::kF16), "[2147483648, 2147483647], 9,223,372,032,559,808,512");
+  Says(CheckMemory(kRandomGenerator, checked, OutputType::kF16, FindMemory()), "[2147483648, 2147483647], 9,223,372,032,559,808,512");
   Says(ShapeError({big, big}, OutputType::kF16, &checked), "too large; allowed: at most 2^63-1 bytes of f16");
   Says(ShapeError({big, big, big, 0}, OutputType::kF16, &checked), "too large");
   Says(ShapeError({-1, 2}, OutputType::kF16, &checked), "is [-1, 2]; allowed: dimensions of 0 or more");
@@ -197,13 +197,16 @@ void TestProbabilities() {
   Is(ProbabilityError({5}, p, &arguments), "");
   check::That(arguments.probabilities.each && arguments.has_value[1], "one for each");
   Is(ProbabilityError({2, 3}, p, &arguments),
-     "RandomBernoulli: input 'p' is -1.401298464324817e-45 at [1, 2]; allowed: 0 to 1. Pass probabilities.");
-  const float nan = std::numeric_limits<float>::quiet_NaN(), above = 1 + 0x1p-23f;
+     "RandomBernoulli: input 'p' is -1.401298464324817e-45 at [1, 2]; allowed: 0 to 1, or at most 4 ulp above 1. "
+     "Pass probabilities.");
+  const float nan = std::numeric_limits<float>::quiet_NaN(), most = 1 + 0x1p-21f, above = 1 + 0x1.4p-21f;
   Says(ProbabilityError({1}, &nan, &arguments), "input 'p' is nan; allowed: 0 to 1");
-  Says(ProbabilityError({}, &above, &arguments), "input 'p' is 1.0000001192092896; allowed");
-  const std::uint64_t wide = 0x3FF0000000000001;
+  Is(ProbabilityError({}, &most, &arguments), "");
+  Says(ProbabilityError({}, &above, &arguments), "input 'p' is 1.0000005960464478; allowed");
+  const std::uint64_t most_wide = 0x3FF0000000000004, wide = 0x3FF0000000000005;
+  Is(CheckInput(kRandomBernoulli, 1, Known{ElementType::kF64, 0, nullptr, &most_wide}, Attributes(), &arguments), "");
   const Known double_p{ElementType::kF64, 0, nullptr, &wide}, half{ElementType::kF16, 0, nullptr, &wide};
-  Says(CheckInput(kRandomBernoulli, 1, double_p, Attributes(), &arguments), "input 'p' is 1.0000000000000002;");
+  Says(CheckInput(kRandomBernoulli, 1, double_p, Attributes(), &arguments), "input 'p' is 1.000000000000001;");
   Says(CheckInput(kRandomBernoulli, 1, half, Attributes(), &arguments), "is f16; allowed: f32 or f64. Cast it to f32.");
 
   // In the middle of many.
@@ -226,6 +229,14 @@ void TestProbabilities() {
   Arguments only_rank;
   Is(CheckInput(kRandomBernoulli, 0, Known{ElementType::kI64, 1, &two, nullptr}, Attributes(), &only_rank), "");
   Says(ProbabilityError({5}, p, &only_rank), "or the output's shape [?, ?].");
+
+  // More dimensions than anything keeps, whether the output's shape is known before, later or not at all.
+  for (Arguments* const known_shape : {&later, &only_rank, &arguments}) {
+    Is(ProbabilityError({1, 1, 1, 1, 1, 1, 1, 1, 5}, p, known_shape),
+       "RandomBernoulli: input 'p' is of 9 dimensions; allowed: 0 to 8 dimensions. Merge some and reshape the output.");
+  }
+  Is(ProbabilityError({1, 1, 1, 1, 1, 1, 1, 5}, p, &arguments), "");
+  check::That(arguments.p.rank == kMaxRank && arguments.p.dimension[7] == 5, "the shape of p");
 }
 
 std::string LogitsError(std::initializer_list<std::int64_t> dimensions, ElementType type, const void* data,

@@ -93,6 +93,8 @@ struct OrtShapeInferContext {
 namespace host {
 
 constexpr unsigned char kPoison = 0xCA;
+/// The beginning of what ONNX Runtime says.
+constexpr char kNoMemory[] = "Failed to allocate memory for requested buffer of size 1";
 constexpr std::int64_t kMostElements = std::int64_t{1} << 20;  // of an output; more is refused like a failed allocation
 
 inline std::atomic<long> live{0};         // statuses, infos and domains not released
@@ -373,7 +375,7 @@ inline const OrtApi* Api() {
       if (OrtStatus* status = Injected()) return status;
       std::int64_t elements = 1;
       for (std::size_t d = 0; d < rank; ++d) {
-        if (dimensions[d] != 0 && elements > kMostElements / dimensions[d]) return Make(ORT_FAIL, "host: no memory");
+        if (dimensions[d] != 0 && elements > kMostElements / dimensions[d]) return Make(ORT_FAIL, kNoMemory);
         elements *= dimensions[d];
       }
       *value = &context->outputs.at(i);

@@ -37,6 +37,7 @@ using ov::op::v0::Constant;
 
 constexpr std::int64_t kMostElements = std::int64_t{1} << 16;   // of an output that is drawn ...
 constexpr std::int64_t kFewestRefused = std::int64_t{1} << 46;  // ... or one that no machine can hold
+constexpr std::size_t kMostDimensions = 12;  // more than are allowed, and more than fixed arrays hold
 constexpr std::size_t kMostEach = 2000;  // of one whose elements each have a p: fewer than a captured constant may have
 
 struct NamedType {
@@ -372,7 +373,7 @@ class Fuzzer {
     shape.back() = 6;
     if (Wrong(15)) shape[Below(shape.size())] = Below(9);
     if (Wrong(30)) shape.clear();
-    if (Wrong(30)) shape.assign(9 + Below(3), 1);
+    if (Wrong(30)) shape.assign(9 + Below(kMostDimensions - 8), 1);
     const ov::element::Type type = RandomType(ov::element::u32);
     Given given = MakeInput(type, shape, nullptr, false);
     // The plugin hands over uint32 as int32.
@@ -403,7 +404,7 @@ class Fuzzer {
     // A rank-0 constant 0 means no entries.
     const bool is_scalar = entries.empty() && Chance(3);
     if (is_scalar) shape.clear(), entries.assign(1, 0);
-    if (Wrong(20) && !is_scalar) shape.insert(shape.begin(), 1);
+    if (Wrong(20) && !is_scalar) shape.insert(shape.begin(), 1 + Below(kMostDimensions - 1), 1);
     const std::vector<std::int32_t> narrow(entries.begin(), entries.end());
     const void* data = is_narrow ? static_cast<const void*>(narrow.data()) : entries.data();
     // Random bytes of another type of integer could ask for more than the machine has time for: they are zeros.
@@ -471,7 +472,7 @@ class Fuzzer {
 
   Given NumberInput(std::uint64_t bits) {
     ov::Shape shape(Below(2), 1);
-    if (Wrong(20)) shape.assign(Below(12), Below(3));
+    if (Wrong(20)) shape.assign(Below(kMostDimensions + 1), Below(3));
     const ov::element::Type usual = OpenVinoType(type_), type = RandomType(usual);
     const bool only_constant = !wild_ && (type_ == OutputType::kF64 || type_ == OutputType::kI64);
     const bool fits = type == usual && ov::shape_size(shape) == 1;
@@ -512,6 +513,7 @@ class Fuzzer {
       if (fits && wanted.size() <= 8 && ov::shape_size(wanted) <= kMostEach) shape = wanted;
     }
     if (Wrong(15)) shape.assign(Below(4), Below(4));
+    if (Wrong(15)) shape.assign(Below(kMostDimensions + 1), 1 + Below(2));
     std::vector<double> numbers(ov::shape_size(shape));
     for (double& number : numbers) {
       number = Chance(8) ? static_cast<double>(Below(2)) : std::ldexp(static_cast<double>(Below(1025)), -10);
@@ -527,6 +529,7 @@ class Fuzzer {
     ov::Shape shape{batch, (batch > 0 ? 1 : 0) + Below(Coin() ? 4 : 60)};
     if (Wrong(20)) shape[1] = 0;
     if (Wrong(20)) shape.assign(Below(4), 1 + Below(3));
+    if (Wrong(40)) shape.assign(Below(kMostDimensions + 1), 1 + Below(2));
     std::vector<double> numbers(ov::shape_size(shape));
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       numbers[i] = std::ldexp(static_cast<double>(Below(20001)) - 10000, -11);

@@ -11,6 +11,7 @@ import onnx_ir as ir
 from onnx_philox import _checks
 from onnx_philox._operators import DOMAIN
 from onnx_philox.rewriting import _recorded
+from onnx_philox.rewriting._attributes import seed_of
 from onnx_philox.rewriting._files import opened
 from onnx_philox.rewriting._finding import FindRandomNodes, subgraphs
 from onnx_philox.rewriting._inlining import InlineRandomFunctions
@@ -100,6 +101,5 @@ def _walk(graph: ir.Graph, path: tuple[str, ...]) -> Iterator[tuple[ir.Node, tup
 
 
 def _rewritten(node: ir.Node, path: tuple[str, ...]) -> Rewritten:
-    attributes = node.attributes
-    seeds = (attributes.get_int(name, 0) for name in ("global_seed", "op_seed"))
+    seeds = (seed_of(node, name) for name in ("global_seed", "op_seed"))
     return Rewritten(node.name or "", path, node.op_type, *seeds)

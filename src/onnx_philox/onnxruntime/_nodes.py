@@ -11,7 +11,7 @@ import onnx_ir as ir
 from onnx_philox import _checks
 from onnx_philox._checks import Known
 from onnx_philox._element_types import BY_ONNX, ElementType
-from onnx_philox._operators import DOMAIN, OPERATORS, Operator, Role
+from onnx_philox._operators import DOMAIN, MAX_RANK, OPERATORS, Operator, Role
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,8 @@ def _known(value: ir.Value | None) -> Known | None:
         return None
     # The default of a graph input is no constant: a run may override it.
     tensor = None if value.is_graph_input() else ir.convenience.get_const_tensor(value)
-    if tensor is not None:
+    # More dimensions are refused whatever the value is, and NumPy cannot hold many more.
+    if tensor is not None and len(tensor.shape) <= MAX_RANK:
         return Known.array(tensor.numpy())
     shape = None
     if value.shape is not None:

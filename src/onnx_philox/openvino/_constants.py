@@ -21,6 +21,9 @@ from onnx_philox.openvino import _arrays
 MAX_ELEMENTS = 4096
 """Only small tensors feed a state, a bound or a shape; larger constants are weights."""
 
+_NUMPY_RANK = 32
+"""Every NumPy has arrays of so many dimensions; no input is allowed more than 8."""
+
 _INT32 = np.iinfo(np.int32)
 
 # What these make of uint32 data is right though the plugin computes it as int32: they move bits,
@@ -77,7 +80,7 @@ def _compute(output: ov.Output, seen: dict[Any, NDArray[Any] | None]) -> NDArray
     if not output.get_partial_shape().is_static or output.get_element_type().is_dynamic():
         return None
     shape = tuple(output.get_shape())
-    if np.prod(shape, dtype=np.float64) > MAX_ELEMENTS:
+    if len(shape) > _NUMPY_RANK or np.prod(shape, dtype=np.float64) > MAX_ELEMENTS:
         return None
     if node.get_type_name() == "Constant":
         return _arrays.memory(node).copy()

@@ -160,8 +160,8 @@ def random_bernoulli(
     Args:
         shape: A node or output of type i64 or i32, 1-D; or a sequence of ints.
         p: A node or output of type f32 or f64, a number (which is f32), or a NumPy number or
-            array; in [0, 1], one element or one for each. f64 must be a constant of at most 4096
-            elements.
+            array; in [0, 1] or at most 4 ulp above 1, one element or one for each. f64 must be a
+            constant of at most 4096 elements.
         global_seed: 0 to 2^63-1.
         op_seed: 0 to 2^63-1.
         state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import openvino as ov
 from openvino.frontend import NodeContext
 from openvino.frontend.onnx import ConversionExtension
@@ -36,10 +38,10 @@ def _conversion(op_class: type[RandomOp]) -> ConversionExtension:
     return ConversionExtension(op.name, DOMAIN, convert)
 
 
-def _attributes(op: Operator, node: NodeContext) -> dict[str, int | str]:
+def _attributes(op: Operator, node: NodeContext) -> dict[str, Any]:
     given = {}
     for a in op.attributes:
         if node.has_attribute(a.name):
-            # Without a type to go by, the front end takes the attribute for a float.
-            given[a.name] = node.get_attribute(a.name, dtype=a.type)
+            # Asked for a type, the front end makes that of any other: what is wrong is to be seen.
+            given[a.name] = node.get_attribute(a.name)
     return given

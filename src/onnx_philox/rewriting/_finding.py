@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import onnx_ir as ir
 
 from onnx_philox._operators import DOMAIN
+from onnx_philox.rewriting._attributes import check_types
 from onnx_philox.rewriting._constants import constant
 from onnx_philox.rewriting._draws import READERS
 from onnx_philox.rewriting._sites import Owner, Site, label
@@ -64,6 +65,7 @@ class FindRandomNodes(ir.passes.InPlacePass):
         assert version is not None
         site.version = version.since
         try:
+            check_types(site)
             site.draw = READERS[site.node.op_type](site, version, types)
         except (TypeError, ValueError) as error:
             if str(error).startswith(site.title):

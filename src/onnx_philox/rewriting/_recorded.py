@@ -8,6 +8,7 @@ import onnx_ir as ir
 
 from onnx_philox import _checks
 from onnx_philox._operators import DOMAIN, OPERATORS, STATE_WORDS
+from onnx_philox.rewriting._attributes import seed_of
 from onnx_philox.rewriting._constants import constant
 
 OWNER = "onnx_philox.make_reproducible"
@@ -50,7 +51,9 @@ def read(model: ir.Model, seed: int | None) -> Recorded:
     for imports in (model.opset_imports, *(f.opset_imports for f in model.functions.values())):
         _checks.check_opset(imports.get(DOMAIN, 1), OWNER)
     ours = [node for node in model.graph.all_nodes() if node.domain == DOMAIN]
-    streams = frozenset(node.attributes.get_int("op_seed", 0) for node in ours)
+    streams = frozenset(seed_of(node, "op_seed") for node in ours)
+    for node in ours:
+        seed_of(node, "global_seed")
     state = _state(model)
     if state is None:
         return Recorded(streams=streams)
@@ -69,7 +72,7 @@ def read(model: ir.Model, seed: int | None) -> Recorded:
     # All nodes of a rewrite have one seed. Those in the main graph read the state itself; one in
     # a loop reads what the loop carries, as a node of the user's own with another state may.
     direct = [node for node in stateful if _state_of(node) is state]
-    seeds = [node.attributes.get_int("global_seed", 0) for node in (*direct, *stateful)]
+    seeds = [seed_of(node, "global_seed") for node in (*direct, *stateful)]
     recorded = seeds[0] if seeds else 0
     if seed is not None and seed != recorded:
         _checks.refuse(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ Arrays = dict[str, NDArray[Any]]
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 # What NumPy makes of a bfloat16 array in a file: two bytes without a type.
 _BFLOAT16_IN_FILES = np.dtype("V2")
+_SHOWN = 100  # characters of a wrong value
 
 
 STATES = {"random_state": "next_random_state", "state": "next_state"}
@@ -122,7 +124,8 @@ def _arrays(argument: str, by_name: Mapping[str, Port]) -> Arrays:
         if isinstance(loaded, np.ndarray):
             raise ArgumentError(f"{argument} holds one array. Write it with numpy.savez.")
         with loaded:
-            return dict(loaded)
+            arrays: Arrays = _read(argument, lambda: dict(loaded))
+            return arrays
     # The name may hold a "=", and so may the file: the longest name of the model's wins.
     names = [n for n in by_name if argument.startswith(f"{n}=")]
     name, _, value = argument.partition("=")
@@ -145,13 +148,19 @@ def _arrays(argument: str, by_name: Mapping[str, Port]) -> Arrays:
 
 
 def _load(path: str) -> Any:
+    return _read(path, lambda: np.load(path, allow_pickle=False))
+
+
+def _read(path: str, load: Callable[[], Any]) -> Any:
     try:
-        return np.load(path, allow_pickle=False)
+        return load()
     except FileNotFoundError:
         raise ArgumentError(f"{path} does not exist. Check the path.") from None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    # A MemoryError: the header speaks of more than memory can hold.
+    except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
+        why = " ".join(str(error).split())
         raise ArgumentError(
-            f"{path} cannot be read: {error}. Write it with numpy.save or numpy.savez."
+            f"{path} cannot be read: {why}. Write it with numpy.save or numpy.savez."
         ) from error
 
 
@@ -164,9 +173,10 @@ def _numbers(name: str, text: str, port: Port) -> NDArray[Any]:
         # into another number is not.
         if array.dtype.kind not in "biuf" or (exact.dtype.kind in "biu" and (exact != array).any()):
             raise ValueError
-    except (ValueError, TypeError, OverflowError):
+    except (ValueError, TypeError, OverflowError, RecursionError, MemoryError):
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
         raise ArgumentError(
-            f"input {name} is {text!r}; allowed: a file that ends in .npy, or numbers such as "
+            f"input {name} is {shown!r}; allowed: a file that ends in .npy, or numbers such as "
             f"0.5 or [1,2], of {port}. Pass one of these."
         ) from None
     return exact

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._operators import RANDOM_BERNOULLI, RANDOM_CATEGORICAL
-from onnx_philox._state import PhiloxState
+from onnx_philox._state import RUNS, PhiloxState
 from onnx_philox.running.models import LoadedModel, Settings
 from onnx_philox.running.results import Hash, of_all
 from onnx_philox.running.states import State
@@ -144,10 +144,9 @@ class Report:
         if self.state is None or self.state.next is None:
             return ""
         if self.state.counts_runs:
-            return (
-                f"Go on with --first-run {self.runs[-1].number + 1}; have any run again with "
-                "--first-run N."
-            )
+            next_run = self.runs[-1].number + 1
+            remedy = f"--first-run {next_run}" if next_run < RUNS else "another seed"
+            return f"Go on with {remedy}; have any run again with --first-run N."
         return f"Go on with the last {self.state.next} as --input {self.state.name}=FILE.npy."
 
     def _about_drawn(self) -> str:

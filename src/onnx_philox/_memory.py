@@ -1,0 +1,160 @@
+"""What memory this process can still have: of the machine's, what control groups and limits leave.
+
+The native core follows the same rule with the same numbers (custom_ops/core/memory.cpp), and a
+test compares the two.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+try:
+    import resource
+except ImportError:  # Windows has no such limits.
+    resource = None  # type: ignore[assignment]
+
+ALWAYS_THERE = 2**26
+"""Outputs of fewer bytes are not worth asking the system about."""
+NO_LIMIT = 2**64 - 1
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes of memory; `NO_LIMIT` where nothing limits them, or the system does not say."""
+
+    free: int = NO_LIMIT
+    """What can be written to for the first time without swapping: the least of what the machine
+    has available and of what each control group above the process has left, page cache that can
+    go counted as free."""
+    address: int = NO_LIMIT
+    """What can be allocated: what RLIMIT_AS and RLIMIT_DATA leave."""
+    held: int = 0
+    """What the process has written to already."""
+
+
+@dataclass(frozen=True)
+class _GroupFiles:
+    """Where a version of control groups says what a group may have and has."""
+
+    mount: str
+    limits: Sequence[str]
+    usage: str
+    reclaimable: Sequence[str]
+    """Keys of memory.stat."""
+
+
+_VERSION_1 = _GroupFiles(
+    "/sys/fs/cgroup/memory",
+    ["memory.limit_in_bytes"],
+    "memory.usage_in_bytes",
+    ["total_inactive_file", "total_active_file"],
+)
+_VERSION_2 = _GroupFiles(
+    "/sys/fs/cgroup",
+    # Above memory.high a group is slowed down until it hardly moves.
+    ["memory.max", "memory.high"],
+    "memory.current",
+    ["inactive_file", "active_file", "slab_reclaimable"],
+)
+
+
+def find(root: str = "") -> Memory:
+    """The memory as the system tells it now.
+
+    Args:
+        root: The folder below which files are read; "" but in tests.
+
+    Returns:
+        What is free, addressable and held.
+    """
+    status = _read(f"{root}/proc/self/status")
+    free = min(_free_in_groups(root), _free_in_machine(root))
+    address = min(
+        _left("RLIMIT_AS", _kilobytes(status, "VmSize")),
+        _left("RLIMIT_DATA", _kilobytes(status, "VmData")),
+    )
+    return Memory(free, address, _kilobytes(status, "RssAnon"))
+
+
+def _free_in_machine(root: str) -> int:
+    available = _kilobytes(_read(f"{root}/proc/meminfo"), "MemAvailable")
+    if available:
+        return available
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return NO_LIMIT
+
+
+def _free_in_groups(root: str) -> int:
+    """What the groups leave that /proc/self/cgroup names: lines of "number:controllers:/path"."""
+    free = NO_LIMIT
+    for line in _read(f"{root}/proc/self/cgroup").splitlines():
+        _, _, rest = line.partition(":")
+        controllers, colon, path = rest.partition(":")
+        is_version_1 = "memory" in controllers.split(",")
+        if not colon or not (is_version_1 or controllers == ""):
+            continue
+        files = _VERSION_1 if is_version_1 else _VERSION_2
+        for folder in _upwards(path):
+            free = min(free, _free_in_group(root + files.mount + folder, files))
+    return free
+
+
+def _upwards(path: str) -> Iterator[str]:
+    """A group's path and those above it, "" last.
+
+    In a container, groups of the host's path are not there; the container's own is what is mounted.
+    """
+    # A path outside what is mounted here: only the mounted group can be read.
+    path = "" if "/.." in path or path == "/" else path
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
+    yield path
+
+
+def _free_in_group(folder: str, files: _GroupFiles) -> int:
+    limit = min(_number(_read(f"{folder}/{name}"), NO_LIMIT) for name in files.limits)
+    if limit == NO_LIMIT:
+        return NO_LIMIT
+    stat = _read(f"{folder}/memory.stat")
+    used = _number(_read(f"{folder}/{files.usage}"), 0)
+    cache = sum(_field(stat, f"{key} ") for key in files.reclaimable)
+    return max(limit - max(used - cache, 0), 0)
+
+
+def _left(limit: str, used: int) -> int:
+    """What is left of a limit of setrlimit."""
+    if resource is None:
+        return NO_LIMIT
+    soft, _ = resource.getrlimit(getattr(resource, limit))
+    return NO_LIMIT if soft == resource.RLIM_INFINITY else max(soft - used, 0)
+
+
+def _read(path: str) -> str:
+    """The text of a file; empty where there is none."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _number(text: str, otherwise: int) -> int:
+    """The number at the beginning of a text, or `otherwise`, for "max" for instance."""
+    found = re.match(r"[ \t]*([0-9]+)", text)
+    return min(int(found[1]), NO_LIMIT) if found else otherwise
+
+
+def _field(text: str, key: str) -> int:
+    """The number behind `key` at the beginning of a line; 0 where there is none."""
+    line = next((line for line in text.splitlines() if line.startswith(key)), "")
+    return _number(line[len(key) :], 0)
+
+
+def _kilobytes(text: str, key: str) -> int:
+    return _field(text, f"{key}:") * 1024

@@ -1,0 +1,353 @@
+"""Memory that a control group or a limit denies: refused in the words of the checks, everywhere.
+
+Each case runs in a child process, which must survive it and draw again afterwards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+
+import onnx_philox
+from onnx_philox import _core, _memory, graphs
+
+GIB = 2**30
+STATE = onnx_philox.PhiloxState(1, 2).to_array()
+BACKENDS = ["reference", *(f"{r}-{b}" for r in ("ort", "ov") for b in ("native", "python"))]
+LIMITS = ["RLIMIT_AS", "RLIMIT_DATA"]
+
+
+# The rule, in C++ and in Python: files of a machine that is made up.
+
+MACHINE = {
+    "proc/meminfo": "MemTotal: 9000000 kB\nMemFree: 10 kB\nMemAvailable:    5000 kB\n",
+    "proc/self/status": "Name:\tx\nVmSize:\t  3000 kB\nVmData:\t 2000 kB\nRssAnon:\t  700 kB\n",
+}
+FREE = 5000 * 1024
+
+
+def version_2(path: str, **files: object) -> dict[str, str]:
+    return {f"sys/fs/cgroup{path}/{n.replace('_', '.', 1)}": f"{v}\n" for n, v in files.items()}
+
+
+def version_1(path: str, limit: int, usage: int, stat: str = "") -> dict[str, str]:
+    folder = f"sys/fs/cgroup/memory{path}"
+    return {
+        f"{folder}/memory.limit_in_bytes": f"{limit}\n",
+        f"{folder}/memory.usage_in_bytes": f"{usage}\n",
+        f"{folder}/memory.stat": stat,
+    }
+
+
+def groups(text: str) -> dict[str, str]:
+    return {"proc/self/cgroup": text}
+
+
+STAT = "anon 5\nfile 900\ninactive_file 100\nactive_file 20\nslab_reclaimable 3\nslab 10\n"
+STAT_1 = "cache 900\ninactive_file 1\ntotal_inactive_file 100\ntotal_active_file 20\n"
+UNLIMITED_1 = 9223372036854771712
+CASES: dict[str, tuple[dict[str, str], int]] = {
+    "no groups": ({}, FREE),
+    "an unlimited group": (
+        groups("0::/a\n") | version_2("/a", memory_max="max", memory_high="max", memory_current=9),
+        FREE,
+    ),
+    "a group": (
+        groups("0::/a\n") | version_2("/a", memory_max=3000, memory_high="max", memory_current=900),
+        2100,
+    ),
+    "page cache": (
+        groups("0::/a\n") | version_2("/a", memory_max=3000, memory_current=900, memory_stat=STAT),
+        3000 - (900 - 123),
+    ),
+    "more page cache than is used": (
+        groups("0::/a\n") | version_2("/a", memory_max=3000, memory_current=9, memory_stat=STAT),
+        3000,
+    ),
+    "memory.high": (
+        groups("0::/a\n") | version_2("/a", memory_max=3000, memory_high=1000, memory_current=900),
+        100,
+    ),
+    "a group that is full": (
+        groups("0::/a\n") | version_2("/a", memory_max=3000, memory_current=4000),
+        0,
+    ),
+    "a group above": (
+        groups("0::/a/b/c\n")
+        | version_2("/a", memory_max=2000, memory_current=500)
+        | version_2("/a/b", memory_max="max", memory_current=500)
+        | version_2("/a/b/c", memory_max=9000, memory_current=100),
+        1500,
+    ),
+    "a container's own": (
+        groups("0::/\n") | version_2("", memory_max=7000, memory_current=100),
+        6900,
+    ),
+    "a container with the host's path": (
+        groups("0::/docker/123\n") | version_2("", memory_max=7000, memory_current=100),
+        6900,
+    ),
+    "a path outside": (
+        groups("0::/../other\n")
+        | version_2("", memory_max=7000, memory_current=100)
+        | version_2("/other", memory_max=7, memory_current=1),
+        6900,
+    ),
+    "version 1": (
+        groups("5:cpu,cpuacct:/c\n4:memory:/a/b\n0::/\n")
+        | version_1("/a/b", 3000, 900, STAT_1)
+        | version_1("/a", UNLIMITED_1, 10**12)
+        | version_1("", UNLIMITED_1, 10**12)
+        | version_1("/c", 1, 1),
+        3000 - (900 - 120),
+    ),
+    "version 1, a group above": (
+        groups("4:hugetlb,memory:/a/b\n")
+        | version_1("/a/b", UNLIMITED_1, 900)
+        | version_1("/a", 3000, 1000),
+        2000,
+    ),
+    "version 1 in a container": (
+        groups("4:memory:/docker/123\n") | version_1("", 3000, 1000),
+        2000,
+    ),
+    "a name with a colon": (
+        groups("0::/a:b\n") | version_2("/a:b", memory_max=3000, memory_current=900),
+        2100,
+    ),
+    "nonsense": (groups("\n:\n0:\nx::y\n4:memory\n0::/a") | version_2("/a", memory_max="x"), FREE),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_least_of_all_limits_is_free(case: str, tmp_path: Path):
+    files, free = CASES[case]
+    for name, text in (MACHINE | files).items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    memory = _memory.find(str(tmp_path))
+    assert (memory.free, memory.held) == (free, 700 * 1024)
+    assert _core.memory(str(tmp_path)) == (memory.free, memory.address, memory.held)
+
+
+def test_the_core_and_python_ask_from_the_same_size_on():
+    assert _core.ALWAYS_THERE == _memory.ALWAYS_THERE == 2**26
+
+
+def test_this_machine_tells_its_memory():
+    for free, address, held in (_core.memory(), vars(_memory.find()).values()):
+        assert 2**26 < free < 2**60
+        assert address > 2**26
+        assert 2**20 < held < 2**40
+
+
+# Real limits. The child loads what it needs, then limits itself and draws.
+
+
+def runner(backend: str, *, constant: bool) -> Callable[[int], Any]:
+    """Draws so many float32 numbers; the length is a constant of the model, or its input."""
+    name, _, kind = backend.partition("-")
+    if name == "reference":
+        return lambda n: onnx_philox.reference.random_uniform([n], 0, 1, "f32", global_seed=1)
+
+    def model(n: int) -> Any:
+        shape = [n] if constant else None
+        return graphs.random_uniform(shape, 0, 1, "f32", stateful=True, rank=1)
+
+    def feeds(n: int) -> dict[str, Any]:
+        return {"state": STATE} | ({} if constant else {"shape": np.array([n])})
+
+    if name == "ort":
+        session = (
+            None if constant else onnx_philox.onnxruntime.InferenceSession(model(1), backend=kind)
+        )
+
+        def run(n: int) -> Any:
+            used = session or onnx_philox.onnxruntime.InferenceSession(model(n), backend=kind)
+            # No copies of the output as arrays.
+            values = {k: onnxruntime.OrtValue.ortvalue_from_numpy(v) for k, v in feeds(n).items()}
+            return used.run_with_ort_values(["values"], values)
+
+        return run
+
+    import openvino as ov
+
+    core = onnx_philox.openvino.register(ov.Core(), backend=kind)
+
+    def compiled(n: int) -> Any:
+        return core.compile_model(core.read_model(model(n).SerializeToString()), "CPU")
+
+    kept = None if constant else compiled(1).create_infer_request()
+
+    def infer(n: int) -> Any:
+        request = kept or compiled(n).create_infer_request()
+        return request.infer(feeds(n), share_outputs=True)
+
+    return infer
+
+
+Step = dict[str, Any]
+"""`size`: the output's bytes; `constant`: whether its length is one. Before it, as far as given:
+`limit` and `room`, a limit of the process and the bytes that it leaves; `ballast`, memory to fill.
+"""
+
+
+def say_what_happens(backend: str, group: str, steps: list[Step]) -> None:
+    """Prints a line of JSON for each step: what was raised, or null; then for a small draw."""
+    draws = {kind: runner(backend, constant=kind) for kind in {s["constant"] for s in steps}}
+    for draw in draws.values():
+        draw(1000)
+    if group:
+        Path(group, "cgroup.procs").write_text(str(os.getpid()))
+    kept = []
+    for step in steps:
+        kept.append(np.ones(step.get("ballast", 0), np.uint8))
+        with limited(step.get("limit"), step.get("room", 0)):
+            for length in (step["size"] // 4, 1000):
+                raised = None
+                try:
+                    draws[step["constant"]](length)
+                except Exception as error:
+                    raised = f"{type(error).__name__}: {error}"
+                print(json.dumps(raised), flush=True)
+
+
+@contextlib.contextmanager
+def limited(limit: str | None, room: int) -> Iterator[None]:
+    if limit is None:
+        yield
+        return
+    field = {"RLIMIT_AS": "VmSize:", "RLIMIT_DATA": "VmData:"}[limit]
+    lines = Path("/proc/self/status").read_text().splitlines()
+    used = next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
+    before = resource.getrlimit(getattr(resource, limit))
+    resource.setrlimit(getattr(resource, limit), (used + room, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(getattr(resource, limit), before)
+
+
+def outcomes(backend: str, group: str, steps: list[Step]) -> list[str | None]:
+    """What a child process says; it must live to the end."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", __file__, json.dumps([backend, group, steps])],
+        capture_output=True,
+        text=True,
+        check=False,
+        # A thread's stack and arena are address space too.
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"},
+    )
+    assert done.returncode == 0, (done.returncode, done.stdout, done.stderr[-3000:])
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def assert_refuses(backend: str, group: str, steps: list[Step]) -> None:
+    """Each step is refused in the words of the checks, and a small draw after it is drawn."""
+    said = outcomes(backend, group, steps)
+    assert len(said) == 2 * len(steps)
+    for step, error, small in zip(steps, said[::2], said[1::2], strict=True):
+        size = step["size"]
+        assert error is not None, (step, "drawn all the same")
+        assert f"RandomUniform: input 'shape' is [{size // 4}], {size:,} bytes of f32" in error, (
+            step,
+            error,
+        )
+        assert "; allowed: what " in error, (step, error)
+        assert "memory" in error, (step, error)
+        assert "Draw it in parts, from state to next_state." in error, (step, error)
+        assert small is None, (step, small)
+
+
+def kinds(backend: str) -> list[bool]:
+    """Whether the length is a constant of the model: refused when it is loaded, or at run."""
+    return [False] if backend == "reference" else [False, True]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_a_limit_of_the_process_denies_is_refused(backend: str):
+    step = {"room": GIB, "size": 2 * GIB}
+    steps = [step | {"limit": n, "constant": c} for n in LIMITS for c in kinds(backend)]
+    assert_refuses(backend, "", steps)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_is_too_small_to_be_asked_about_ends_no_process(backend: str):
+    """A runtime's own allocations fail too, in its own words."""
+    sizes = [60_000_000, 20_000_000, 9_000_000]
+    steps = [
+        {"limit": "RLIMIT_AS", "room": 10 * 2**20, "size": size, "constant": constant}
+        for size in sizes
+        for constant in kinds(backend)
+    ]
+    for error in outcomes(backend, "", steps)[::2]:
+        assert error is None or any(w in error for w in ("memory", "alloc", "Memory")), error
+
+
+@contextlib.contextmanager
+def control_group(limit: int) -> Iterator[Path]:
+    """A new control group with a limit of memory, of whichever version can be made here."""
+    name = f"onnx_philox_test_{uuid.uuid4().hex}"
+    why = []
+    for mount, file in (
+        ("/sys/fs/cgroup", "memory.max"),
+        ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+    ):
+        group = Path(mount, name)
+        try:
+            if not Path(mount, "cgroup.procs").exists():
+                raise OSError(f"no control groups at {mount}")
+            group.mkdir()
+        except OSError as error:
+            why.append(str(error))
+            continue
+        try:
+            (group / file).write_text(str(limit))
+            swap = group / "memory.swap.max"
+            if swap.exists():
+                swap.write_text("0")
+        except OSError as error:
+            group.rmdir()
+            why.append(str(error))
+            continue
+        try:
+            yield group
+        finally:
+            group.rmdir()
+        return
+    pytest.skip(f"no control group can be made here ({'; '.join(why)}); their files are read above")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_a_control_group_denies_is_refused(backend: str):
+    with control_group(GIB) as group:
+        # The second is less than the limit, and more than the process leaves of it.
+        steps = [{"size": 2 * GIB, "constant": c} for c in kinds(backend)]
+        steps += [{"size": 900 * 2**20, "constant": c} for c in kinds(backend)]
+        steps[-len(kinds(backend))]["ballast"] = 300 * 2**20
+        assert_refuses(backend, str(group), steps)
+
+
+@pytest.mark.parametrize("backend", ["ort-native", "ov-native"])
+def test_memory_that_a_runtime_keeps_is_not_asked_for_twice(backend: str):
+    """More than half of a group: the second output is written where the first one was."""
+    with control_group(GIB) as group:
+        steps = [{"size": 600 * 2**20, "constant": False}] * 2
+        assert outcomes(backend, str(group), steps) == [None] * 4
+
+
+if __name__ == "__main__":
+    say_what_happens(*json.loads(sys.argv[1]))

@@ -1,0 +1,163 @@
+"""No input has more than eight dimensions: refused when a model is loaded, in the same words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import openvino as ov
+import pytest
+from onnx.helper import make_node, make_tensor_value_info, np_dtype_to_tensor_dtype
+
+import onnx_philox
+from onnx_philox import PhiloxState, _checks, onnx_reference, reference
+from onnx_philox._checks import Known
+from onnx_philox._operators import OPERATORS
+from onnx_philox._runtime_errors import sentence
+
+GOOD: dict[str, dict[str, Any]] = {
+    "RandomGenerator": {"state": PhiloxState(1, 2).to_array(), "shape": np.array([2, 3])},
+    "RandomUniform": {
+        "shape": np.array([2, 3]),
+        "minval": np.zeros(1, np.float32),
+        "maxval": np.ones(1, np.float32),
+        "state": PhiloxState(1, 2).to_array(),
+    },
+    "RandomNormal": {
+        "shape": np.array([2, 3]),
+        "mean": np.zeros(1, np.float32),
+        "scale": np.ones(1, np.float32),
+        "state": PhiloxState(1, 2).to_array(),
+    },
+    "RandomBernoulli": {
+        "shape": np.array([2, 3]),
+        "p": np.full(4, 0.5, np.float32),
+        "state": PhiloxState(1, 2).to_array(),
+    },
+    "RandomCategorical": {
+        "logits": np.zeros((2, 3), np.float32),
+        "state": PhiloxState(1, 2).to_array(),
+    },
+}
+CASES = [(op, name, rank) for op, inputs in GOOD.items() for name in inputs for rank in (9, 12, 70)]
+
+
+def attributes_of(op: str) -> dict[str, str]:
+    return {"output_type": "f32"} if op in ("RandomUniform", "RandomNormal") else {}
+
+
+def deep(op: str, name: str, rank: int) -> onnx.TensorProto:
+    """The good value with leading dimensions of 1. NumPy has no arrays of rank 70."""
+    array = GOOD[op][name]
+    tensor = onnx.numpy_helper.from_array(array, name)
+    del tensor.dims[:]
+    tensor.dims.extend([1] * (rank - array.ndim) + list(array.shape))
+    return tensor
+
+
+def model_of(op: str, name: str, rank: int, *, constant: bool) -> onnx.ModelProto:
+    """One input of a high rank, a constant or declared; the others, `shape` too, are inputs."""
+    tensor = deep(op, name, rank)
+    infos = [
+        make_tensor_value_info(
+            other,
+            np_dtype_to_tensor_dtype(array.dtype),
+            list(tensor.dims) if other == name else list(array.shape),
+        )
+        for other, array in GOOD[op].items()
+        if not (constant and other == name)
+    ]
+    node = make_node(op, list(GOOD[op]), ["values"], domain="onnx_philox", **attributes_of(op))
+    values = OPERATORS[op].outputs[0].type
+    kind = values.onnx if values else 6 if op == "RandomCategorical" else 1
+    output = make_tensor_value_info("values", kind, [None, None])
+    graph = onnx.helper.make_graph([node], "g", infos, [output], [tensor] if constant else [])
+    imports = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("onnx_philox", 1)]
+    return onnx.helper.make_model(graph, opset_imports=imports, ir_version=8)
+
+
+def refusal(op: str, name: str, rank: int) -> str:
+    """What the checks say when a model is loaded."""
+    known = {n: Known(None, array.shape) for n, array in GOOD[op].items()}
+    known[name] = Known(None, tuple(deep(op, name, rank).dims))
+    with pytest.raises(ValueError, match="; allowed: ") as raised:
+        _checks.check_node(OPERATORS[op], known, attributes_of(op))
+    return str(raised.value)
+
+
+@pytest.mark.parametrize(("op", "name", "rank"), CASES)
+@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize("backend", ["native", "python"])
+def test_our_session_refuses_it(op: str, name: str, rank: int, constant: bool, backend: str):
+    model = model_of(op, name, rank, constant=constant)
+    with pytest.raises(Exception, match="; allowed: ") as raised:
+        onnx_philox.onnxruntime.InferenceSession(model, backend=backend)
+    assert type(raised.value).__name__ == "InvalidArgument"
+    assert str(raised.value) == refusal(op, name, rank)
+
+
+@pytest.mark.parametrize(("op", "name", "rank"), CASES)
+@pytest.mark.parametrize("constant", [True, False])
+def test_the_native_library_refuses_it(op: str, name: str, rank: int, constant: bool):
+    model = model_of(op, name, rank, constant=constant)
+    options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
+    with pytest.raises(Exception, match="; allowed: ") as raised:
+        onnxruntime.InferenceSession(model.SerializeToString(), options)
+    assert refusal(op, name, rank) in str(raised.value)
+
+
+@pytest.mark.parametrize(("op", "name", "rank"), CASES)
+@pytest.mark.parametrize("constant", [True, False])
+def test_openvino_refuses_it(op: str, name: str, rank: int, constant: bool, openvino_backend: str):
+    core = onnx_philox.openvino.register(ov.Core(), backend=openvino_backend)
+    model = model_of(op, name, rank, constant=constant)
+    with pytest.raises(RuntimeError) as raised:
+        core.compile_model(core.read_model(model.SerializeToString()), "CPU")
+    assert sentence(str(raised.value)) == refusal(op, name, rank)
+
+
+@pytest.mark.parametrize(("op", "name", "rank"), CASES)
+def test_the_schemas_refuse_it(op: str, name: str, rank: int):
+    onnx_philox.register_schemas()
+    with pytest.raises(onnx.shape_inference.InferenceError) as raised:
+        onnx.checker.check_model(model_of(op, name, rank, constant=True), full_check=True)
+    assert refusal(op, name, rank) in str(raised.value)
+
+
+@pytest.mark.parametrize(("op", "name", "rank"), [case for case in CASES if case[2] < 30])
+def test_the_reference_refuses_it(op: str, name: str, rank: int):
+    arrays = dict(GOOD[op])
+    arrays[name] = arrays[name].reshape((1,) * (rank - arrays[name].ndim) + arrays[name].shape)
+    with pytest.raises(ValueError, match="; allowed: ") as raised:
+        getattr(reference, OPERATORS[op].function)(**arrays, **attributes_of(op))
+    assert str(raised.value).startswith(refusal(op, name, rank).split("; allowed: ")[0])
+    model = model_of(op, name, rank, constant=False)
+    evaluator = onnx.reference.ReferenceEvaluator(model, new_ops=onnx_reference.OPS)
+    with pytest.raises(ValueError, match="; allowed: "):
+        evaluator.run(None, arrays)
+
+
+def test_eight_dimensions_are_drawn(ort_backend: str, openvino_backend: str):
+    """The most that is allowed, with p a constant and `shape` an input."""
+    p = np.linspace(0, 1, 12, dtype=np.float32).reshape(1, 1, 1, 1, 1, 1, 3, 4)
+    state = PhiloxState(5, 6).to_array()
+    shape = np.array(p.shape)
+    nodes = [make_node("RandomBernoulli", ["shape", "p", "state"], ["v"], domain="onnx_philox")]
+    infos = [
+        make_tensor_value_info("shape", onnx.TensorProto.INT64, [8]),
+        make_tensor_value_info("state", onnx.TensorProto.UINT32, [6]),
+    ]
+    output = make_tensor_value_info("v", onnx.TensorProto.BOOL, [None] * 8)
+    constants = [onnx.numpy_helper.from_array(p, "p")]
+    graph = onnx.helper.make_graph(nodes, "g", infos, [output], constants)
+    imports = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("onnx_philox", 1)]
+    model = onnx.helper.make_model(graph, opset_imports=imports, ir_version=8)
+    expected, _ = reference.random_bernoulli(shape, p, state=state)
+    feeds = {"shape": shape, "state": state}
+    session = onnx_philox.onnxruntime.InferenceSession(model, backend=ort_backend)
+    np.testing.assert_array_equal(session.run(None, feeds)[0], expected)
+    core = onnx_philox.openvino.register(ov.Core(), backend=openvino_backend)
+    compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")
+    np.testing.assert_array_equal(compiled(feeds)[0], expected)
