@@ -52,6 +52,9 @@ def legalise(source: Any) -> Legalised:
     try:
         model = _source.read_ir(source, proto)
         run_input = _Rewriter(model).rewrite()
+    except ir.serde.SerdeError:
+        # No valid model, two values of one name for example: ONNX Runtime says what is wrong.
+        return Legalised(loaded.untouched)
     except (TypeError, ValueError) as error:
         raise ort_state.InvalidArgument(str(error)) from error
     if run_input is None:

@@ -102,6 +102,9 @@ def plan(model: Any, options: ort.SessionOptions | None) -> NativePlan:
         for node in nodes:
             if not _is_lowered(node):
                 _nodes.check(node)
+    except ir.serde.SerdeError:
+        # No valid model, two values of one name for example: ONNX Runtime says what is wrong.
+        return NativePlan(source.untouched, options)
     except (TypeError, ValueError) as error:
         # The library says the same, but ONNX Runtime makes another exception of it at load.
         raise ort_state.InvalidArgument(str(error)) from error

@@ -1,0 +1,229 @@
+"""Models that are broken around our nodes: ONNX Runtime's own error, a sentence, no traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import openvino as ov
+import pytest
+from onnx import AttributeProto, TensorProto, helper
+from typer.testing import CliRunner
+
+import onnx_philox
+from onnx_philox import _cli, onnx_reference
+from onnx_philox._runtime_errors import sentence
+
+SHAPE = onnx.numpy_helper.from_array(np.array([3]), "shape")
+LOW = onnx.numpy_helper.from_array(np.float32(0), "low")
+HIGH = onnx.numpy_helper.from_array(np.float32(1), "high")
+LOGITS = onnx.numpy_helper.from_array(np.zeros((2, 3), np.float32), "logits")
+SEEDS = ("op_seed", "global_seed")
+
+
+def model_of(
+    nodes: Sequence[onnx.NodeProto], outputs: Iterable[tuple[str, int]], inputs: Any = ()
+) -> onnx.ModelProto:
+    infos = [helper.make_tensor_value_info(name, kind, None) for name, kind in outputs]
+    graph = helper.make_graph(nodes, "g", list(inputs), infos, [SHAPE, LOW, HIGH, LOGITS])
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("onnx_philox", 1)]
+    return helper.make_model(graph, opset_imports=imports, ir_version=8)
+
+
+def uniform(outputs: list[str], **attributes: Any) -> onnx.NodeProto:
+    given = {"output_type": "f32", "op_seed": 3} | attributes
+    inputs = ["shape", "low", "high"]
+    return helper.make_node("RandomUniform", inputs, outputs, domain="onnx_philox", **given)
+
+
+def categorical(outputs: list[str], **attributes: Any) -> onnx.NodeProto:
+    given = {"op_seed": 3} | attributes
+    return helper.make_node("RandomCategorical", ["logits"], outputs, domain="onnx_philox", **given)
+
+
+WRONG: dict[str, Any] = {
+    "a float": 2.0,
+    "a text": "7",
+    "integers": [1, 2],
+    "floats": [1.0, 2.0],
+    "texts": ["a"],
+    "a tensor": SHAPE,
+}
+MAKE = {"RandomUniform": uniform, "RandomCategorical": categorical}
+KINDS = {"RandomUniform": TensorProto.FLOAT, "RandomCategorical": TensorProto.INT32}
+CASES = [(op, seed, wrong) for op in MAKE for seed in SEEDS for wrong in WRONG]
+
+
+def wrongly_seeded(op: str, seed: str, wrong: str) -> onnx.ModelProto:
+    attributes = {name: WRONG[wrong] if name == seed else 3 for name in SEEDS}
+    return model_of([MAKE[op](["v"], **attributes)], [("v", KINDS[op])])
+
+
+def refusal(op: str, seed: str) -> str:
+    return f"{op}: attribute '{seed}' is "
+
+
+@pytest.mark.parametrize(("op", "seed", "wrong"), CASES)
+def test_a_seed_of_a_wrong_type_is_refused_by_onnxruntime(
+    op: str, seed: str, wrong: str, ort_backend: str
+):
+    model = wrongly_seeded(op, seed, wrong)
+    with pytest.raises(Exception, match="Pass an int") as raised:
+        onnx_philox.onnxruntime.InferenceSession(model, backend=ort_backend)
+    assert type(raised.value).__name__ == "InvalidArgument"
+    assert refusal(op, seed) in str(raised.value)
+    options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
+    with pytest.raises(Exception, match="Pass an int") as raised:
+        onnxruntime.InferenceSession(model.SerializeToString(), options)
+    assert refusal(op, seed) in str(raised.value)
+
+
+@pytest.mark.parametrize(("op", "seed", "wrong"), CASES)
+def test_a_seed_of_a_wrong_type_is_refused_by_openvino(
+    op: str, seed: str, wrong: str, openvino_backend: str
+):
+    core = onnx_philox.openvino.register(ov.Core(), backend=openvino_backend)
+    with pytest.raises(RuntimeError) as raised:
+        core.read_model(wrongly_seeded(op, seed, wrong).SerializeToString())
+    said = sentence(str(raised.value))
+    # Of a tensor its front end says so by itself.
+    assert said.startswith(refusal(op, seed)) or wrong == "a tensor", said
+
+
+@pytest.mark.parametrize(("op", "seed", "wrong"), CASES)
+def test_a_seed_of_a_wrong_type_is_refused_elsewhere(op: str, seed: str, wrong: str):
+    model = wrongly_seeded(op, seed, wrong)
+    evaluator = onnx.reference.ReferenceEvaluator(model, new_ops=onnx_reference.OPS)
+    with pytest.raises(ValueError, match="allowed: an integer from 0 to") as raised:
+        evaluator.run(None, {})
+    assert refusal(op, seed) in str(raised.value)
+    with pytest.raises(TypeError, match="allowed: an integer from 0 to") as raised:
+        onnx_philox.make_reproducible(model)
+    assert refusal(op, seed) in str(raised.value)
+
+
+STANDARD = {
+    "RandomNormal": ({"seed": 1}, "INT"),
+    "RandomUniform": ({"seed": "x"}, "STRING"),
+    "RandomNormalLike": ({"mean": [1.0, 2.0]}, "FLOATS"),
+    "Bernoulli": ({"seed": [1.0]}, "FLOATS"),
+    "Multinomial": ({"sample_size": 1.5}, "FLOAT"),
+}
+
+
+def standard(op: str, outputs: list[str], **attributes: Any) -> onnx.NodeProto:
+    inputs = [] if op in ("RandomNormal", "RandomUniform") else ["logits"]
+    given = attributes if inputs else {"shape": [2]} | attributes
+    return helper.make_node(op, inputs, outputs, **given)
+
+
+@pytest.mark.parametrize("op", STANDARD)
+def test_an_attribute_of_a_wrong_type_of_a_standard_node_is_refused_when_rewriting(op: str):
+    wrong, given = STANDARD[op]
+    (name,) = wrong
+    model = model_of([standard(op, ["v"], **wrong)], [("v", TensorProto.FLOAT)])
+    with pytest.raises(TypeError) as raised:
+        onnx_philox.make_reproducible(model)
+    assert f"attribute '{name}' is of type {given}; allowed: " in str(raised.value)
+    assert "Give it that type, or remove it." in str(raised.value)
+
+
+def run_cli(arguments: Iterable[str | Path]) -> Any:
+    return CliRunner().invoke(_cli.app, list(map(str, arguments)))
+
+
+def assert_one_line(result: Any) -> None:
+    assert isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code in (1, 2)
+    assert result.stdout == ""
+    assert len(result.stderr.strip().splitlines()) == 1, result.stderr
+
+
+BAD_FILES = {
+    "a seed of a wrong type": wrongly_seeded("RandomUniform", "op_seed", "a text"),
+    "a global seed of a wrong type": wrongly_seeded("RandomUniform", "global_seed", "a float"),
+    "a seed of a standard node": model_of(
+        [standard("RandomNormal", ["v"], seed="x")], [("v", TensorProto.FLOAT)]
+    ),
+    "two values of one name": model_of([uniform(["v"]), uniform(["v"])], [("v", 1)]),
+}
+
+
+@pytest.mark.parametrize("what", BAD_FILES)
+def test_the_commands_say_it_in_a_line_and_write_nothing(what: str, tmp_path: Path):
+    path = tmp_path / "m.onnx"
+    onnx.save(BAD_FILES[what], path)
+    target = tmp_path / "out.onnx"
+    assert_one_line(run_cli(["rewrite", path, "-o", target]))
+    assert_one_line(run_cli(["run", path, "-o", f"{tmp_path}/out/"]))
+    if what != "a seed of a standard node":  # which inspect shows as it is
+        assert_one_line(run_cli(["inspect", path]))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["m.onnx"]
+
+
+# A node without outputs draws for nobody.
+
+
+@pytest.mark.parametrize("outputs", [[], [""]])
+@pytest.mark.parametrize("op", MAKE)
+def test_a_node_without_outputs_harms_nothing(
+    op: str, outputs: list[str], ort_backend: str, openvino_backend: str, tmp_path: Path
+):
+    nodes = [MAKE[op](outputs), helper.make_node("Identity", ["shape"], ["y"])]
+    model = model_of(nodes, [("y", TensorProto.INT64)])
+    session = onnx_philox.onnxruntime.InferenceSession(model, backend=ort_backend)
+    np.testing.assert_array_equal(session.run(None, {})[0], [3])
+    options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
+    bare = onnxruntime.InferenceSession(model.SerializeToString(), options)
+    np.testing.assert_array_equal(bare.run(None, {})[0], [3])
+    core = onnx_philox.openvino.register(ov.Core(), backend=openvino_backend)
+    compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")
+    np.testing.assert_array_equal(compiled({})[0], [3])
+    evaluator = onnx.reference.ReferenceEvaluator(model, new_ops=onnx_reference.OPS)
+    np.testing.assert_array_equal(evaluator.run(None, {})[0], [3])
+    onnx_philox.make_reproducible(model)
+    onnx.save(model, tmp_path / "m.onnx")
+    assert run_cli(["inspect", tmp_path / "m.onnx"]).exit_code == 0
+    assert run_cli(["run", tmp_path / "m.onnx", "--hashes-only"]).exit_code == 0
+
+
+# What is wrong with names is ONNX Runtime's to say.
+
+INPUT = helper.make_tensor_value_info("x", TensorProto.FLOAT, [3])
+NAMED_TWICE = {
+    "by two nodes": model_of([uniform(["v"]), uniform(["v"])], [("v", 1)]),
+    "by a node and an input": model_of([uniform(["x"])], [("x", 1)], [INPUT]),
+    "by a node and an initializer": model_of([uniform(["low"])], [("low", 1)]),
+    "by two inputs": model_of([uniform(["v"])], [("v", 1)], [INPUT, INPUT]),
+    "by nodes that are not ours": model_of(
+        [uniform(["v"]), *[helper.make_node(op, ["v"], ["a"]) for op in ("Neg", "Identity")]],
+        [("a", 1)],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", NAMED_TWICE)
+def test_a_model_with_a_name_given_twice_raises_onnxruntime_s_own_error(
+    what: str, ort_backend: str
+):
+    model = NAMED_TWICE[what]
+    options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
+    with pytest.raises(Exception, match="Duplicate definition") as own:
+        onnxruntime.InferenceSession(model.SerializeToString(), options)
+    with pytest.raises(Exception, match="Duplicate definition") as raised:
+        onnx_philox.onnxruntime.InferenceSession(model, backend=ort_backend)
+    assert (type(raised.value), str(raised.value)) == (type(own.value), str(own.value))
+
+
+def test_an_attribute_without_a_type_is_refused_and_not_read():
+    model = wrongly_seeded("RandomUniform", "op_seed", "a float")
+    for attribute in model.graph.node[0].attribute:
+        if attribute.name == "op_seed":
+            attribute.type = AttributeProto.UNDEFINED
+    for backend in ("native", "python"):
+        with pytest.raises(Exception, match="attribute 'op_seed' is None"):
+            onnx_philox.onnxruntime.InferenceSession(model, backend=backend)
