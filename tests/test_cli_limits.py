@@ -42,7 +42,7 @@ def refuse(path: Path, given: str) -> str:
     return result.stderr
 
 
-@pytest.mark.parametrize("depth", [40, 100, 2000, 200_000])
+@pytest.mark.parametrize("depth", [100, 2000, 200_000])
 def test_an_input_nested_too_deep_is_refused(noisy: Path, depth: int):
     said = refuse(noisy, f"x={'[' * depth}1{']' * depth}")
     assert "input x is '[[[[" in said
@@ -110,7 +110,7 @@ def test_a_full_standard_output_is_an_error_of_one_line(noisy: Path, name: str):
     assert [p.name for p in noisy.parent.iterdir()] == ["noisy.onnx"]
 
 
-def test_after_the_last_run_of_a_seed_another_seed_is_advised(noisy: Path, tmp_path: Path):
+def test_after_the_last_run_of_a_seed_another_seed_is_advised(noisy: Path):
     def say(first: int) -> str:
         arguments = ["run", noisy, "--hashes-only", "--input", "x=[1]", "--first-run", first]
         result = CliRunner().invoke(_cli.app, list(map(str, arguments)))

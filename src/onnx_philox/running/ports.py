@@ -156,8 +156,16 @@ def _read(path: str, load: Callable[[], Any]) -> Any:
         return load()
     except FileNotFoundError:
         raise ArgumentError(f"{path} does not exist. Check the path.") from None
-    # A MemoryError: the header speaks of more than memory can hold.
-    except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error) as error:
+    # MemoryError and OverflowError: the header speaks of more than memory can hold.
+    except (
+        OSError,
+        ValueError,
+        EOFError,
+        MemoryError,
+        OverflowError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
         why = " ".join(str(error).split())
         raise ArgumentError(
             f"{path} cannot be read: {why}. Write it with numpy.save or numpy.savez."
