@@ -7,6 +7,7 @@ that they meet in the plugin; OpenVINO's reference code then computes in f16 for
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 import numpy as np
@@ -17,9 +18,19 @@ from runtimes import array_of, tensor_of
 MARK = "precision_sensitive_0"
 
 
-def is_real() -> bool:
-    """Whether this processor computes in f16."""
-    return "FP16" in ov.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+def capabilities() -> list[str]:
+    """What this processor computes in, as OpenVINO names it: FP32, FP16, BF16 and more."""
+    return ov.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+
+
+@functools.cache
+def precision_of(hint: str | None) -> str:
+    """The precision that the CPU plugin takes for a hint on this processor."""
+    x = opset8.parameter([1], np.float32)
+    model = ov.Model([opset8.add(x, x)], [x], "sum")
+    config = {} if hint is None else {"INFERENCE_PRECISION_HINT": hint}
+    compiled = ov.Core().compile_model(model, "CPU", config)
+    return compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
 
 
 def in_half_precision(model: ov.Model) -> ov.Model:
@@ -59,9 +70,9 @@ def _convert(model: ov.Model, *, is_body: bool) -> None:
             _convert(body, is_body=True)
         if name == "Constant" and node.get_element_type() == ov.Type.f32:
             _round(node.output(0), kept)
-        elif name == "Convert" and node.get_element_type() == ov.Type.f32:
-            if node.get_name() not in kept:
-                node.set_destination_type(ov.Type.f16)
+        is_rounding = name == "Convert" and node.get_element_type() == ov.Type.f32
+        if is_rounding and node.get_name() not in kept:
+            node.set_destination_type(ov.Type.f16)
         node.validate_and_infer_types()
 
 

@@ -1,8 +1,8 @@
 """What the CPU plugin does to f32 at the precision f16, and what a node can do against it.
 
 On its clone of a model the plugin puts a Convert to f16 behind every f32 parameter, retypes the
-parameters of bodies, makes f16 of constants that no mark keeps and of what a Convert makes, and then
-validates the nodes again. f16 is the default on ARM.
+parameters of bodies, makes f16 of constants that no mark keeps and of what a Convert makes, and
+then validates the nodes again. f16 is the default on ARM.
 """
 
 from __future__ import annotations

@@ -254,9 +254,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
 
     def _narrowed_text(self, values: ElementType, sources: dict[str, ov.Output]) -> str:
         """What IR says of a node whose inputs the plugin has changed; empty for others."""
-        if self._may_be_narrowed and self._declared.get("logits") is F16:
-            if sources["logits"].get_element_type() == ov.Type.f32:
-                return F16.name
+        were_half = self._may_be_narrowed and self._declared.get("logits") is F16
+        if were_half and sources["logits"].get_element_type() == ov.Type.f32:
+            return F16.name
         for declared in self.operator.inputs:
             source = sources.get(declared.name)
             arrived = None if source is None else _arrays.element_type(source.get_element_type())
