@@ -39,10 +39,21 @@ SHARP = np.maximum(np.nextafter(UNIFORMS, np.float32(2)), np.float32(1e-30))
 ALL = np.ones(COUNT, np.bool_)
 HINTS = [None, "f32", "bf16", "f16"]
 NUMBERS = {"low": np.float32(0.1), "high": np.float32(0.7001)}
-BORDER = "input 'p' is f32 from outside of an If or Loop, rounded to f16 at its border; allowed: "
+PAGE = (Path(__file__).parents[1] / "docs" / "troubleshooting.md").read_text()
 pytestmark = pytest.mark.usefixtures("factories")
 
 Runner = Callable[[ov.Model, dict[str, Any]], list[np.ndarray]]
+
+
+def in_the_page(text: str) -> str:
+    """A message that has its place in the page of troubles."""
+    assert text in PAGE
+    return text
+
+
+BORDER = in_the_page(
+    "RandomBernoulli: input 'p' is f32 from outside of an If or Loop, rounded to f16 at its border"
+)
 
 
 def runner(backend: str, way: str) -> Runner:
@@ -330,3 +341,42 @@ def test_saved_and_cached_models_draw_the_same(factories: str, tmp_path: Path) -
     saved = in_half_precision(model)
     ov.save_model(saved, tmp_path / "half.xml", compress_to_fp16=False)
     check(evaluate(OpenVino(factories).core.read_model(tmp_path / "half.xml"), feeds))
+
+
+def leaving(openvino: OpenVino, outside: str) -> ov.Model:
+    """A draw that an If returns."""
+    return openvino.read(
+        parser.parse_model(f"""<ir_version: 9, opset_import: ["": 20, "onnx_philox": 1]>
+        g (float[{COUNT}] x, bool yes) => (float[{COUNT}] y)
+        <int64[1] n = {{{COUNT}}}, float low = {{0}}, float high = {{1}}> {{
+            drawn = If (yes) <then_branch = then () => (float[{COUNT}] a) {{
+                a = onnx_philox.RandomUniform <output_type = "f32", op_seed = 3> (n, low, high)
+            }}, else_branch = otherwise () => (float[{COUNT}] b) {{
+                b = onnx_philox.RandomUniform <output_type = "f32", op_seed = 4> (n, low, high)
+            }}>
+            y = {outside}
+        }}""")
+    )
+
+
+def test_a_draw_that_a_body_returns_is_exact(run_bodies: Runner, factories: str) -> None:
+    model = leaving(OpenVino(factories), "Identity (drawn)")
+    (y,) = run_bodies(model, {"x": ONES, "yes": np.array(True)})
+    assert_same_bits(y, UNIFORMS)
+
+
+def test_a_draw_that_a_body_returns_meets_no_f16_in_silence(factories: str) -> None:
+    openvino = OpenVino(factories)
+    model = leaving(openvino, "Mul (drawn, x)")
+    with pytest.raises(RuntimeError) as caught:
+        in_half_precision(model)
+    assert in_the_page(
+        "Arguments do not have the same element type (arg0 element type: f32, arg1 element type: f16)"
+    ) in str(caught.value)
+    for hint in HINTS:
+        if precision_of(hint) == "f16":
+            with pytest.raises(RuntimeError, match="element type"):
+                openvino(model, {"x": ONES, "yes": np.array(True)}, hint)
+        else:
+            (y,) = openvino(model, {"x": ONES, "yes": np.array(True)}, hint)
+            assert_are_the_draws(y, UNIFORMS)
