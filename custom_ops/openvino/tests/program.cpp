@@ -23,6 +23,7 @@
 #include "kernels.h"
 #include "openvino/core/model.hpp"
 #include "openvino/op/constant.hpp"
+#include "openvino/op/convert.hpp"
 #include "openvino/op/logical_not.hpp"
 #include "openvino/op/parameter.hpp"
 #include "openvino/pass/serialize.hpp"
@@ -267,7 +268,9 @@ void ManyThreads(ov::Core& core) {
 ov::TensorVector OperatorInputs(const Built& built, const ov::Node& node) {
   ov::TensorVector inputs;
   for (std::size_t i = 0; i < node.get_input_size(); ++i) {
-    const std::shared_ptr<ov::Node> source = node.get_input_node_shared_ptr(i);
+    std::shared_ptr<ov::Node> source = node.get_input_node_shared_ptr(i);
+    // See AddWitness.
+    if (ov::is_type<ov::op::v0::Convert>(source)) source = source->get_input_node_shared_ptr(0);
     if (const auto constant = ov::as_type_ptr<Constant>(source)) {
       inputs.push_back(constant->get_tensor_view());
     } else {
