@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hypothesis
 import pytest
+from half_precision import capabilities
 from runtimes import OpenVino
 
 import onnx_philox
@@ -40,3 +41,11 @@ def openvino(openvino_backend: str) -> OpenVino:
 @pytest.fixture(scope="session", params=list(_session.BACKENDS))
 def ort_backend(request: pytest.FixtureRequest) -> str:
     return request.param
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says which precisions of OpenVINO the processor computed in, and which were only repeated."""
+    found = capabilities()
+    f16 = "computed by this processor" if "FP16" in found else "only emulated: no FP16 here"
+    bf16 = "computed by this processor" if "BF16" in found else "not exercised: no BF16 here"
+    terminalreporter.write_line(f"OpenVINO's precision f16: {f16}; bf16: {bf16}")

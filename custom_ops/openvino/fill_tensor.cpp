@@ -32,27 +32,6 @@ void Convert(const From* from, FloatFormat from_format, To* to, FloatFormat to_f
   for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<To>(ConvertFloat(from[i], from_format, to_format));
 }
 
-void ConvertChunk(const void* from, ElementType from_type, void* to, ElementType to_type, std::uint64_t count) {
-  const FloatFormat a = *FormatOf(from_type), b = *FormatOf(to_type);
-  const auto with_source = [&](auto* target) {
-    if (from_type == ElementType::kF64) return Convert(static_cast<const std::uint64_t*>(from), a, target, b, count);
-    if (from_type == ElementType::kF32) return Convert(static_cast<const std::uint32_t*>(from), a, target, b, count);
-    Convert(static_cast<const std::uint16_t*>(from), a, target, b, count);
-  };
-  if (from_type == ElementType::kBF16 && to_type == ElementType::kF32) {
-    // The usual case, on processors without bfloat16.
-    const std::uint16_t* const source = static_cast<const std::uint16_t*>(from);
-    std::uint32_t* const target = static_cast<std::uint32_t*>(to);
-    for (std::uint64_t i = 0; i < count; ++i) target[i] = static_cast<std::uint32_t>(source[i]) << 16;
-  } else if (to_type == ElementType::kF64) {
-    with_source(static_cast<std::uint64_t*>(to));
-  } else if (to_type == ElementType::kF32) {
-    with_source(static_cast<std::uint32_t*>(to));
-  } else {
-    with_source(static_cast<std::uint16_t*>(to));
-  }
-}
-
 /// Draws in the draw's own type, a chunk at a time, and converts.
 void FillConverted(const Kernels& kernels, const Draw& draw, std::uint64_t elements, ov::Tensor& tensor) {
   constexpr std::uint64_t kChunk = 1024;  // a multiple of a block's elements
@@ -64,7 +43,7 @@ void FillConverted(const Kernels& kernels, const Draw& draw, std::uint64_t eleme
     alignas(64) unsigned char buffer[kChunk * 8];
     const std::uint64_t begin = chunk * kChunk, count = std::min(kChunk, elements - begin);
     FillTo(kernels, draw, begin, begin + count, buffer);
-    ConvertChunk(buffer, from, out + begin * size, to, count);
+    ConvertFloats(buffer, from, out + begin * size, to, count);
   });
 }
 
@@ -141,6 +120,27 @@ const FloatFormat* FormatOf(ElementType type) {
       return &kF64Format;
     default:
       return nullptr;
+  }
+}
+
+void ConvertFloats(const void* from, ElementType from_type, void* to, ElementType to_type, std::uint64_t count) {
+  const FloatFormat a = *FormatOf(from_type), b = *FormatOf(to_type);
+  const auto with_source = [&](auto* target) {
+    if (from_type == ElementType::kF64) return Convert(static_cast<const std::uint64_t*>(from), a, target, b, count);
+    if (from_type == ElementType::kF32) return Convert(static_cast<const std::uint32_t*>(from), a, target, b, count);
+    Convert(static_cast<const std::uint16_t*>(from), a, target, b, count);
+  };
+  if (from_type == ElementType::kBF16 && to_type == ElementType::kF32) {
+    // The usual case, on processors without bfloat16.
+    const std::uint16_t* const source = static_cast<const std::uint16_t*>(from);
+    std::uint32_t* const target = static_cast<std::uint32_t*>(to);
+    for (std::uint64_t i = 0; i < count; ++i) target[i] = static_cast<std::uint32_t>(source[i]) << 16;
+  } else if (to_type == ElementType::kF64) {
+    with_source(static_cast<std::uint64_t*>(to));
+  } else if (to_type == ElementType::kF32) {
+    with_source(static_cast<std::uint32_t*>(to));
+  } else {
+    with_source(static_cast<std::uint16_t*>(to));
   }
 }
 

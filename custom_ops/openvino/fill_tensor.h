@@ -15,6 +15,9 @@ ov::element::Type OpenVinoType(OutputType type);
 /// The format of a float type; null for the others.
 const struct FloatFormat* FormatOf(ElementType type);
 
+/// Converts `count` floats, rounded to nearest even.
+void ConvertFloats(const void* from, ElementType from_type, void* to, ElementType to_type, std::uint64_t count);
+
 /// Whether the tensor's elements lie next to each other. They do not in a region of another tensor, but always if there is
 /// one dimension, where the question costs more than the answer is worth.
 bool IsContiguous(const ov::Tensor& tensor);

@@ -11,6 +11,7 @@
 #include "captured.h"
 #include "constants.h"
 #include "fill_tensor.h"
+#include "half_precision.h"
 #include "kernels.h"
 #include "number_formats.h"
 #include "openvino/core/except.hpp"
@@ -187,6 +188,21 @@ struct RandomOp::Reading {
   const KnownShape shape;
   const Elements elements;
   std::uint64_t converted = 0;
+
+  /// The floats in another type.
+  const void* Converted(ElementType to) {
+    const std::uint64_t count = static_cast<std::uint64_t>(shape.elements());
+    void* target = &converted;
+    if (count > 1) {
+      all_converted_.resize(count);
+      target = all_converted_.data();
+    }
+    ConvertFloats(elements.data(), type, target, to, count);
+    return target;
+  }
+
+ private:
+  std::vector<std::uint32_t> all_converted_;  // of f32 or less
 };
 
 RandomOp::RandomOp(const Operator& op) : op_(op) {
@@ -234,8 +250,9 @@ bool RandomOp::visit_attributes(ov::AttributeVisitor& visitor) {
     attributes_checked_ = false;
     arguments_ = Arguments();
   }
-  if (!is_validated_ || HasNarrowedInput()) {
-    if (Visit(visitor, "narrowed", is_validated_ ? "true" : "", &text)) is_validated_ = text == "true";
+  const std::string narrowed = NarrowedText();
+  if (!is_validated_ || !narrowed.empty()) {
+    if (Visit(visitor, "narrowed", narrowed, &text)) ReadNarrowed(text);
   }
   return true;
 }
@@ -247,6 +264,9 @@ std::shared_ptr<ov::Node> RandomOp::CloneInto(std::shared_ptr<RandomOp> clone, c
   std::copy(std::begin(captured_), std::end(captured_), clone->captured_);
   clone->arguments_ = arguments_;
   clone->is_validated_ = is_validated_;
+  clone->is_clone_ = true;
+  std::copy(std::begin(declared_), std::end(declared_), clone->declared_);
+  clone->is_half_ = is_half_;
   clone->set_arguments(inputs);
   clone->constructor_validate_and_infer_types();
   return clone;
@@ -256,16 +276,46 @@ ElementType RandomOp::ArrivedType(int input) const {
   return ElementTypeOf(get_input_element_type(static_cast<std::size_t>(input)));
 }
 
+/// The type that a number was declared with, as far as that is known.
+ElementType RandomOp::DeclaredType(int input, ElementType arrived) const {
+  if (declared_[input] != ElementType::kUnknown) return declared_[input];
+  const DeclaredTypes types = TypesAt(input);
+  return types.Has(arrived) ? arrived : types.type[0];
+}
+
 /// Whether an input no longer has a type that it can be declared with.
 bool RandomOp::HasNarrowedInput() const {
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     const ElementType type = ArrivedType(i);
     if (type != ElementType::kUnknown && !TypesAt(i).Has(type)) return true;
-    // See WithWideShape.
-    const bool was_wide = is_validated_ && attributes_.output == OutputType::kBool;
-    if (RoleOf(i) == Role::kShape && was_wide && type == ElementType::kI32) return true;
+  }
+  return HasNarrowedShape();
+}
+
+/// Whether the plugin has made i32 of the i64 `shape` of booleans (see WithWideShape), and so u8 of them.
+bool RandomOp::HasNarrowedShape() const {
+  if (!is_validated_ || attributes_.output != OutputType::kBool) return false;
+  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+    if (RoleOf(i) == Role::kShape) return ArrivedType(i) == ElementType::kI32;
   }
   return false;
+}
+
+/// What IR says of a node whose inputs the plugin has changed; empty for others.
+std::string RandomOp::NarrowedText() const {
+  if (!is_validated_) return "";
+  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+    const bool is_half = RoleOf(i) == Role::kLogits && declared_[i] == ElementType::kF16;
+    if (is_half && ArrivedType(i) == ElementType::kF32) return "f16";
+  }
+  return HasNarrowedInput() ? "true" : "";
+}
+
+void RandomOp::ReadNarrowed(const std::string& text) {
+  is_validated_ = is_clone_ = is_half_ = text == "true" || text == "f16";
+  for (int i = 0; text == "f16" && i < op_.inputs; ++i) {
+    if (RoleOf(i) == Role::kLogits) declared_[i] = ElementType::kF16;
+  }
 }
 
 void RandomOp::CheckOwnAttributes() {
@@ -309,6 +359,8 @@ void RandomOp::validate_and_infer_types() {
   // What is known is forgotten first: it may point into captured values that go.
   const Dimensions before = arguments_.has_dimensions ? arguments_.dimensions : kNoDimensions;
   arguments_ = Arguments();
+  NoteDeclared();
+  const bool is_half_new = !is_half_ && MeetHalf();
   for (int i = 0; i < op_.inputs; ++i) {
     if (!Has(i)) {
       ThrowIf(CheckLeftOut(op_, i, attributes_));
@@ -325,7 +377,43 @@ void RandomOp::validate_and_infer_types() {
     if (RoleOf(i) == Role::kState) RefuseAltered(i);
   }
   SetOutputs();
+  // Once only: the plugin merges these into the nodes behind them.
+  if (is_half_new && attributes_.output == OutputType::kF32) ConvertForConsumers(output(0), ov::element::f16);
   is_validated_ = true;
+}
+
+/// Keeps the types of numbers as long as nobody but the user can have chosen them.
+void RandomOp::NoteDeclared() {
+  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+    if (!IsNumber(i) || (is_clone_ && declared_[i] != ElementType::kUnknown)) continue;
+    const ElementType type = ArrivedType(i);
+    const DeclaredTypes types = TypesAt(i);
+    const bool is_narrowed = is_clone_ && IsNarrowing(types.type[0], type);
+    declared_[i] = types.Has(type) ? type : is_narrowed ? types.type[0] : ElementType::kUnknown;
+  }
+  if (is_clone_ || attributes_.output != OutputType::kF32) return;
+  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+    if (IsNumber(i)) return AddWitness(input(static_cast<std::size_t>(i)));
+  }
+}
+
+/// At the precision f16, seen for the first time: takes what the plugin rounded last, right before this node, as it was. What
+/// has been computed in f16 is taken as it is. Whether that precision is met.
+bool RandomOp::MeetHalf() {
+  if (!is_clone_) return false;
+  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+    if (!IsNumber(i) || declared_[i] != ElementType::kF32 || ArrivedType(i) != ElementType::kF16) continue;
+    is_half_ = true;
+    if (captured_[i].known()) continue;
+    const ov::Input<ov::Node> in = input(static_cast<std::size_t>(i));
+    if (IsParameter(in)) {
+      Refuse(op_, Input(op_.input[i].name), "f32 from outside of an If or Loop, rounded to f16 at its border",
+             "a constant, or what the body computes, at the inference precision f16",
+             "Cast it to double outside and to float inside, or compile with the inference precision f32.");
+    }
+    TakeBeforeRounding(in);
+  }
+  return is_half_;
 }
 
 void RandomOp::ValidateShape(int input, const Dimensions& before) {
@@ -360,7 +448,8 @@ void RandomOp::ValidateCaptured(int input) {
   const bool was_captured = captured->known();
   const bool is_state = RoleOf(input) == Role::kState;
 
-  const bool is_as_declared = type == captured->type && !IsDecompressed(source);
+  // At the precision f16 a constant of the declared type may have been rounded on the way.
+  const bool is_as_declared = type == captured->type && !IsDecompressed(source) && !is_half_;
   const bool is_as_long = was_captured && elements == static_cast<std::int64_t>(captured->elements());
   if (is_as_long && types.Has(captured->type) && !is_as_declared && IsNarrowing(captured->type, type) &&
       IsConstant(source) && (is_state || MayHaveBecome(*captured, type, value.data))) {
@@ -382,7 +471,9 @@ void RandomOp::ValidateCaptured(int input) {
 /// Keeps a constant, and those that a captured value comes from, from being saved in f16. The plugin reads those as
 /// constants of the declared type, which nothing tells from ones that replaced them.
 void RandomOp::KeepInFiles(int input, bool is_captured) {
-  const ov::Input<ov::Node> in = this->input(static_cast<std::size_t>(input));
+  const ov::Input<ov::Node> own = this->input(static_cast<std::size_t>(input));
+  const ov::Input<ov::Node> in = MarkedInput(own);
+  if (in != own && ov::is_precision_sensitive(own)) ov::unmark_as_precision_sensitive(own);
   // Of anything else the mark would reach the weights of all that comes before it.
   const bool is_kept = is_captured || ov::is_type<ov::op::v0::Constant>(in.get_source_output().get_node());
   if (is_kept == ov::is_precision_sensitive(in)) return;
@@ -433,7 +524,7 @@ void RandomOp::SetOutputs() {
   }
   ov::element::Type type = OpenVinoType(attributes_.output);
   // As the plugin's own operators say it from there on.
-  if (type == ov::element::boolean && HasNarrowedInput()) type = ov::element::u8;
+  if (type == ov::element::boolean && HasNarrowedShape()) type = ov::element::u8;
   const ov::element::Type computed = ComputedType(type);
   const bool is_wider = computed == ov::element::f32 && (type == ov::element::f16 || type == ov::element::bf16);
   const bool is_narrower = (computed == ov::element::f32 && type == ov::element::f64) ||
@@ -476,18 +567,20 @@ Known RandomOp::Read(int input, Reading* reading) const {
     if (shape.rank() == 0 && IsInteger(type) && IntegerAt(type, data, 0) == 0) return EmptyShape(type);
     return shape.WithType(type, data);
   }
-  const ElementType declared = types.Has(type) ? type : types.type[0];
+  const ElementType declared = DeclaredType(input, type);
   const bool is_wider = type == ElementType::kF32 && (declared == ElementType::kF16 || declared == ElementType::kBF16);
+  // Only what the plugin computed in f16: it has said so.
+  const bool is_half = type == ElementType::kF16 && declared == ElementType::kF32 && ArrivedType(input) == type;
   const bool is_narrower = type == ElementType::kI32 && declared == ElementType::kI64;
   const bool is_signed = type == ElementType::kI32 && declared == ElementType::kU32;
-  if (type != declared && !is_wider && !is_narrower && !is_signed) {
+  if (type != declared && !is_wider && !is_half && !is_narrower && !is_signed) {
     RefuseArrival(op_, op_.input[input].name, type, types.Names());
   }
-  if (data != nullptr && (is_wider || is_narrower)) {
+  if (data != nullptr && (is_wider || is_half)) {
+    data = reading->Converted(declared);
+  } else if (data != nullptr && is_narrower) {
     // One number: what has many is of types that arrive as they are.
-    const std::uint64_t arrived = static_cast<std::uint64_t>(IntegerAt(ElementType::kI32, data, 0));
-    reading->converted =
-        is_wider ? ConvertFloat(arrived & 0xFFFFFFFF, kF32Format, *FormatOf(declared)) : arrived;
+    reading->converted = static_cast<std::uint64_t>(IntegerAt(ElementType::kI32, data, 0));
     data = &reading->converted;
   }
   return shape.WithType(declared, data);

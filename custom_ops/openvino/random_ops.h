@@ -5,7 +5,8 @@
 // attribute, const_state for `state`. The operators written in Python read and write the same.
 //
 // A cached compiled model (CACHE_DIR) is IR as well, saved when the plugin has already changed the types of inputs. There,
-// and only there, a node has one attribute more, narrowed="true", and the declared types are not asked for again.
+// and only there, a node has one attribute more, narrowed="true", and the declared types are not asked for again;
+// narrowed="f16" says that the logits were declared f16.
 #pragma once
 
 #include <cstdint>
@@ -46,9 +47,16 @@ class RandomOp : public ov::op::Op {
   Role RoleOf(int input) const { return op_.input[input].role; }
   DeclaredTypes TypesAt(int input) const { return TypesOf(RoleOf(input), attributes_.output); }
   ElementType ArrivedType(int input) const;
+  ElementType DeclaredType(int input, ElementType arrived) const;
+  bool IsNumber(int input) const { return RoleOf(input) != Role::kShape && RoleOf(input) != Role::kState; }
   bool HasNarrowedInput() const;
+  bool HasNarrowedShape() const;
+  std::string NarrowedText() const;
+  void ReadNarrowed(const std::string& text);
   void CheckOwnAttributes();
   void ReadTexts();
+  void NoteDeclared();
+  bool MeetHalf();
   void ValidateShape(int input, const Dimensions& before);
   void ValidateCaptured(int input);
   void KeepInFiles(int input, bool is_captured);
@@ -70,6 +78,11 @@ class RandomOp : public ov::op::Op {
 
   // Inputs have been seen in their declared types: from now on the plugin may change them.
   bool is_validated_ = false;
+  // It changes clones only. In any other node the type of an input is the one it is declared with.
+  bool is_clone_ = false;
+  ElementType declared_[kMaxInputs] = {};
+  // A number declared f32 has been seen as f16: the plugin computes in f16.
+  bool is_half_ = false;
 };
 
 /// Random bits from a state.

@@ -2,7 +2,7 @@
 // many threads, through IR and through CACHE_DIR; and meets bad input. What the numbers must be is the Python tests'
 // business, here one way of running is compared with another. Built for the sanitizers.
 //
-//   onnx_philox_openvino_program LIBRARY
+//   onnx_philox_openvino_program LIBRARY    all but the random nodes; ends with the precisions that were real
 //   onnx_philox_openvino_program --node    only what needs no plugin: all that ThreadSanitizer can judge
 //   onnx_philox_openvino_program --fuzz SECONDS [SEED]    random nodes (see fuzz.h), without a plugin
 //
@@ -23,10 +23,12 @@
 #include "kernels.h"
 #include "openvino/core/model.hpp"
 #include "openvino/op/constant.hpp"
+#include "openvino/op/convert.hpp"
 #include "openvino/op/logical_not.hpp"
 #include "openvino/op/parameter.hpp"
 #include "openvino/pass/serialize.hpp"
 #include "openvino/runtime/core.hpp"
+#include "precisions.h"
 #include "random_ops.h"
 
 namespace {
@@ -219,9 +221,10 @@ void EveryTypeAndSize(ov::Core& core) {
       const std::string what = c.name + " of rank " + std::to_string(shape.size());
       Check(Evaluate(of_inputs) == expected, what + ", evaluated from inputs");
       for (const Built& built : {of_constants, of_inputs}) {
-        for (const char* precision : {"f32", "bf16", "f16"}) {
-          ov::CompiledModel compiled = core.compile_model(built.model, "CPU", {{"INFERENCE_PRECISION_HINT", precision}});
-          Check(Run(compiled, built.inputs) == expected, what + ", compiled for " + precision);
+        for (const std::string precision : {"", "f32", "bf16", "f16"}) {
+          const ov::AnyMap hint{{"INFERENCE_PRECISION_HINT", precision}};
+          ov::CompiledModel compiled = core.compile_model(built.model, "CPU", precision.empty() ? ov::AnyMap{} : hint);
+          Check(Run(compiled, built.inputs) == expected, what + ", compiled for '" + precision + "'");
         }
       }
     }
@@ -265,7 +268,9 @@ void ManyThreads(ov::Core& core) {
 ov::TensorVector OperatorInputs(const Built& built, const ov::Node& node) {
   ov::TensorVector inputs;
   for (std::size_t i = 0; i < node.get_input_size(); ++i) {
-    const std::shared_ptr<ov::Node> source = node.get_input_node_shared_ptr(i);
+    std::shared_ptr<ov::Node> source = node.get_input_node_shared_ptr(i);
+    // See AddWitness.
+    if (ov::is_type<ov::op::v0::Convert>(source)) source = source->get_input_node_shared_ptr(0);
     if (const auto constant = ov::as_type_ptr<Constant>(source)) {
       inputs.push_back(constant->get_tensor_view());
     } else {
@@ -390,6 +395,11 @@ int main(int argc, char** argv) {
   ManyThreads(core);
   ThroughFiles(what);
   BadInput();
-  std::printf("%d checks passed\n", checks);
+  try {
+    const std::string real = Precisions(core, what);
+    std::printf("%d checks passed\n%s\n", checks, real.c_str());
+  } catch (const std::exception& error) {
+    Check(false, error.what());
+  }
   return 0;
 }

@@ -40,7 +40,7 @@ from onnx_philox._operators import (
     Operator,
     Role,
 )
-from onnx_philox.openvino import _arrays, _constants
+from onnx_philox.openvino import _arrays, _constants, _half_precision
 
 # The types in which the CPU plugin may hand over an input of a declared type without loss.
 _ARRIVES_AS: dict[ElementType, tuple[ElementType, ...]] = {
@@ -94,6 +94,12 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         }
         # Inputs have been seen in their declared types: from now on the plugin may change them.
         self._is_validated = False
+        # It changes clones only. In any other node the type of an input is the one it is declared
+        # with.
+        self._is_clone = False
+        self._declared: dict[str, ElementType] = {}
+        # A number declared f32 has been seen as f16: the plugin computes in f16.
+        self._is_half = False
         if inputs is not None:
             self.set_arguments(inputs)
             self.constructor_validate_and_infer_types()
@@ -102,6 +108,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         """A copy, which knows what this one has captured."""
         clone = type(self)(None, **self._attributes)
         clone._is_validated = self._is_validated
+        clone._is_clone = True
+        clone._declared = dict(self._declared)
+        clone._is_half = self._is_half
         clone.set_arguments(new_inputs)
         clone.constructor_validate_and_infer_types()
         return clone
@@ -120,6 +129,10 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         """Checks all that is known, captures constants, sets the outputs' types and shapes."""
         op = self.operator
         sources = self._sources()
+        values = _checks.output_type(op, _checks.check_attributes(op, self._own_attributes()))
+        self._note_declared(values, sources)
+        is_half_new = not self._is_half and self._meet_half(self._sources())
+        sources = self._sources()
         known: dict[str, Known | None] = {}
         for declared in op.inputs:
             source = sources.get(declared.name)
@@ -128,9 +141,12 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         values = _checks.output_type(op, attributes)
         for declared in op.inputs:
             self._check_arrival(declared, values, sources.get(declared.name))
-        self._attributes[_NARROWED] = "true" * self._is_narrowed(values, sources)
-        self._is_validated = True
+        self._attributes[_NARROWED] = self._narrowed_text(values, sources)
         self._set_outputs(op, values, sources)
+        if is_half_new and values is F32:
+            # Once only: the plugin merges these into the nodes behind them.
+            _convert_for_consumers(self.output(0), F16)
+        self._is_validated = True
 
     @_subnormals.kept()
     def evaluate(self, outputs: list[ov.Tensor], inputs: list[ov.Tensor]) -> bool:
@@ -182,18 +198,79 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         """Whether the plugin may have changed inputs since they were checked."""
         return self._is_validated or bool(self._attributes[_NARROWED])
 
-    def _is_narrowed(self, values: ElementType, sources: dict[str, ov.Output]) -> bool:
-        """Whether an input no longer has a type that it can be declared with."""
+    def _note_declared(self, values: ElementType, sources: dict[str, ov.Output]) -> None:
+        """Keeps the types of numbers as long as nobody but the user can have chosen them."""
+        if self._attributes[_NARROWED]:
+            self._is_clone = self._is_half = True
+        if self._attributes[_NARROWED] == F16.name:
+            self._declared.setdefault("logits", F16)
+        for declared, source in _numbers(self.operator, sources):
+            if self._is_clone and declared.name in self._declared:
+                continue
+            types = _types(declared, values)
+            arrived = _arrays.element_type(source.get_element_type())
+            type_ = next((t for t in types if t is arrived), None)
+            if type_ is None and self._is_clone and arrived in _narrowings(types[0]):
+                type_ = types[0]
+            self._declared.pop(declared.name, None)
+            if type_ is not None:
+                self._declared[declared.name] = type_
+        if values is F32 and not self._is_clone:
+            for declared, _ in _numbers(self.operator, sources)[:1]:
+                _half_precision.add_witness(self._input(declared))
+
+    def _meet_half(self, sources: dict[str, ov.Output]) -> bool:
+        """Meets the precision f16 for the first time.
+
+        Takes what the plugin rounded last, right before this node, as it was. What has been
+        computed in f16 is taken as it is.
+
+        Returns:
+            Whether that precision is met.
+        """
+        if not self._is_clone:
+            return False
+        for declared, source in _numbers(self.operator, sources):
+            is_declared = self._declared.get(declared.name) is F32
+            if not is_declared or source.get_element_type() != ov.Type.f16:
+                continue
+            self._is_half = True
+            if self._attributes[_captured(declared)]:
+                continue
+            if source.get_node().get_type_name() == "Parameter":
+                _checks.refuse(
+                    self.operator,
+                    f"input {declared.name!r}",
+                    "f32 from outside of an If or Loop, rounded to f16 at its border",
+                    "a constant, or what the body computes, at the inference precision f16",
+                    "Cast it to double outside and to float inside, "
+                    "or compile with the inference precision f32.",
+                )
+            _half_precision.take_before_rounding(self._input(declared))
+        return self._is_half
+
+    def _input(self, declared: Input) -> Any:
+        return self.input(self.operator.inputs.index(declared))
+
+    def _narrowed_text(self, values: ElementType, sources: dict[str, ov.Output]) -> str:
+        """What IR says of a node whose inputs the plugin has changed; empty for others."""
+        were_half = self._may_be_narrowed and self._declared.get("logits") is F16
+        if were_half and sources["logits"].get_element_type() == ov.Type.f32:
+            return F16.name
         for declared in self.operator.inputs:
             source = sources.get(declared.name)
             arrived = None if source is None else _arrays.element_type(source.get_element_type())
             if arrived not in (None, *_types(declared, values)):
-                return True
-            # See `with_wide_shape`.
-            was_wide = self._may_be_narrowed and values is BOOL
-            if declared.role is Role.SHAPE and was_wide and arrived is I32:
-                return True
-        return False
+                return "true"
+        return "true" * self._has_narrowed_shape(values, sources)
+
+    def _has_narrowed_shape(self, values: ElementType, sources: dict[str, ov.Output]) -> bool:
+        """Whether the plugin has made i32 of the i64 `shape` of booleans, and so u8 of them.
+
+        See `with_wide_shape`.
+        """
+        is_i32 = values is BOOL and sources["shape"].get_element_type() == ov.Type.i32
+        return is_i32 and self._may_be_narrowed
 
     def _capture(
         self, declared: Input, types: tuple[ElementType, ...], source: ov.Output
@@ -209,10 +286,11 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         text = str(self._attributes[name])
         if text:
             kept = _constants.from_text(text, types)
-            is_direct = source.get_node().get_type_name() == "Constant"
+            is_direct = source.get_node().get_type_name() == "Constant" and not self._is_half
             is_declared = arrived is BY_DTYPE[kept.dtype]
             # A constant of the declared type is right as it is; any other may be what the plugin
-            # or saving in f16 has made of the one that was captured.
+            # or saving in f16 has made of the one that was captured, and at the precision f16
+            # even that.
             if not (is_direct and is_declared) and _constants.agree(kept, value):
                 return kept.reshape(value.shape)
         if arrived not in types:
@@ -227,7 +305,14 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         The plugin reads those as constants of the declared type, which nothing tells from ones
         that replaced them.
         """
-        info = self.input(self.operator.inputs.index(declared)).get_rt_info()
+        own = self._input(declared)
+        marked = _half_precision.marked_input(own)
+        info = marked.get_rt_info()
+        if marked.get_node().get_name() != own.get_node().get_name():
+            # The witness has it instead.
+            own_info = own.get_rt_info()
+            if _PRECISION_SENSITIVE in own_info:
+                del own_info[_PRECISION_SENSITIVE]
         if is_constant or source.get_node().get_type_name() == "Constant":
             info[_PRECISION_SENSITIVE] = ""
         elif _PRECISION_SENSITIVE in info:
@@ -271,7 +356,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             else:
                 shape = self._values_shape(op, values, sources)
             type_ = _arrays.openvino_type(U32 if output.is_state else values)
-            if type_ == ov.Type.boolean and self._attributes[_NARROWED]:
+            if type_ == ov.Type.boolean and self._has_narrowed_shape(values, sources):
                 # As the plugin's own operators say it from there on.
                 type_ = ov.Type.u8
             if not output.is_state and values in (F16, BF16) and computed is F32:
@@ -317,8 +402,13 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         if kept:
             return _constants.from_text(kept, types).reshape(tuple(tensor.get_shape()))
         arrived = _arrays.element_type(tensor.get_element_type())
-        type_ = next((t for t in types if arrived in _ARRIVES_AS[t]), None)
+        type_ = self._declared.get(declared.name)
         if type_ is None:
+            type_ = next((t for t in types if arrived in _ARRIVES_AS[t]), types[0])
+        # Only what the plugin computed in f16: it has said so.
+        source = self._sources()[declared.name].get_element_type()
+        is_half = type_ is F32 and arrived is F16 and source == ov.Type.f16
+        if not is_half and arrived not in _ARRIVES_AS[type_]:
             name = getattr(arrived, "name", arrived)
             _checks.refuse(
                 self.operator,
@@ -380,6 +470,15 @@ def with_wide_shape(op: Operator, inputs: list[ov.Output]) -> list[ov.Output]:
         if is_narrow and op.outputs[0].type is BOOL:
             wide[index] = opset8.convert(source, "i64").output(0)
     return wide
+
+
+def _numbers(op: Operator, sources: dict[str, ov.Output]) -> list[tuple[Input, ov.Output]]:
+    """The inputs that are there and hold parameters of the distribution."""
+    return [
+        (declared, sources[declared.name])
+        for declared in op.inputs
+        if declared.name in sources and declared.role not in (Role.SHAPE, Role.STATE)
+    ]
 
 
 def _types(declared: Input, values: ElementType) -> tuple[ElementType, ...]:

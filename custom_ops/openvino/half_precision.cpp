@@ -1,0 +1,47 @@
+// The precision f16: see half_precision.h.
+#include "half_precision.h"
+
+#include <memory>
+
+#include "openvino/op/constant.hpp"
+#include "openvino/op/convert.hpp"
+#include "openvino/op/parameter.hpp"
+
+namespace onnx_philox {
+
+namespace {
+
+using ov::op::v0::Constant;
+using ov::op::v0::Convert;
+
+bool IsHalf(const ov::element::Type& type) { return type == ov::element::f16 || type == ov::element::bf16; }
+
+}  // namespace
+
+bool TakeBeforeRounding(ov::Input<ov::Node> input) {
+  const auto convert = ov::as_type<Convert>(input.get_source_output().get_node());
+  if (convert == nullptr || IsHalf(convert->get_input_element_type(0))) return false;
+  ov::Output<ov::Node> exact = convert->input_value(0);
+  if (exact.get_element_type() != ov::element::f32) exact = std::make_shared<Convert>(exact, ov::element::f32);
+  input.replace_source_output(exact);
+  return true;
+}
+
+bool IsParameter(const ov::Input<ov::Node>& input) {
+  return ov::is_type<ov::op::v0::Parameter>(input.get_source_output().get_node());
+}
+
+void AddWitness(ov::Input<ov::Node> input) {
+  const ov::Output<ov::Node> source = input.get_source_output();
+  if (source.get_element_type() != ov::element::f32 || !ov::is_type<Constant>(source.get_node())) return;
+  input.replace_source_output(std::make_shared<Convert>(source, ov::element::f32));
+}
+
+ov::Input<ov::Node> MarkedInput(ov::Input<ov::Node> input) {
+  const auto convert = ov::as_type<Convert>(input.get_source_output().get_node());
+  if (convert == nullptr || !ov::is_type<Constant>(convert->get_input_node_ptr(0))) return input;
+  const bool is_witness = convert->get_input_element_type(0) == ov::element::f32;
+  return is_witness ? convert->input(0) : input;
+}
+
+}  // namespace onnx_philox

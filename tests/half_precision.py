@@ -1,0 +1,109 @@
+"""The precision f16 on processors that do not compute in it.
+
+Off processors with FP16 OpenVINO's hint f16 changes nothing. What its CPU plugin does there to a
+model is done here with public API, so that the operators meet the types, the order and the nodes
+that they meet in the plugin; OpenVINO's reference code then computes in f16 for real.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+import numpy as np
+import openvino as ov
+from openvino import opset8
+from runtimes import array_of, tensor_of
+
+MARK = "precision_sensitive_0"
+
+
+def capabilities() -> list[str]:
+    """What this processor computes in, as OpenVINO names it: FP32, FP16, BF16 and more."""
+    return ov.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+
+
+@functools.cache
+def precision_of(hint: str | None) -> str:
+    """The precision that the CPU plugin takes for a hint on this processor."""
+    x = opset8.parameter([1], np.float32)
+    model = ov.Model([opset8.add(x, x)], [x], "sum")
+    config = {} if hint is None else {"INFERENCE_PRECISION_HINT": hint}
+    compiled = ov.Core().compile_model(model, "CPU", config)
+    return compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
+
+
+def in_half_precision(model: ov.Model) -> ov.Model:
+    """A clone as the CPU plugin makes it at the precision f16: ConvertPrecision, f32 to f16."""
+    clone = model.clone()
+    _convert(clone, is_body=False)
+    for result in clone.get_results():
+        if result.get_input_element_type(0) == ov.Type.f16:
+            back = opset8.convert(result.input_value(0), "f32")
+            if model.outputs[clone.get_results().index(result)].get_element_type() == ov.Type.f32:
+                result.input(0).replace_source_output(back.output(0))
+    clone.validate_nodes_and_infer_types()
+    return clone
+
+
+def evaluate(model: ov.Model, feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
+    """Runs a model in OpenVINO's reference code, which computes in the types that it finds."""
+    outputs = [ov.Tensor(o.get_element_type(), ov.Shape([0])) for o in model.outputs]
+    inputs = [tensor_of(feeds[port.get_any_name()]) for port in model.inputs]
+    assert model.evaluate(outputs, inputs)
+    return [array_of(output) for output in outputs]
+
+
+def _convert(model: ov.Model, *, is_body: bool) -> None:
+    kept = set(_kept(model))
+    for parameter in model.get_parameters():
+        if parameter.get_element_type() != ov.Type.f32:
+            continue
+        if is_body:
+            parameter.set_element_type(ov.Type.f16)
+            parameter.validate_and_infer_types()
+        else:
+            _round(parameter.output(0), kept)
+    for node in model.get_ordered_ops():
+        name = node.get_type_name()
+        for body in _bodies(node):
+            _convert(body, is_body=True)
+        if name == "Constant" and node.get_element_type() == ov.Type.f32:
+            _round(node.output(0), kept)
+        is_rounding = name == "Convert" and node.get_element_type() == ov.Type.f32
+        if is_rounding and node.get_name() not in kept:
+            node.set_destination_type(ov.Type.f16)
+        node.validate_and_infer_types()
+
+
+def _round(output: ov.Output, kept: set[str]) -> None:
+    """Puts a Convert to f16 between an output and all that is not kept in f32."""
+    rounded = None
+    for consumer in output.get_target_inputs():
+        node = consumer.get_node()
+        is_kept = node.get_name() in kept or MARK in consumer.get_rt_info()
+        if is_kept or node.get_type_name() in ("Convert", "Result"):
+            continue
+        rounded = rounded or opset8.convert(output, "f16")
+        consumer.replace_source_output(rounded.output(0))
+
+
+def _kept(model: ov.Model) -> Iterator[str]:
+    """The nodes that lead to a marked input: they stay in f32."""
+    stack = [
+        value.get_node()
+        for node in model.get_ordered_ops()
+        for input_, value in zip(node.inputs(), node.input_values(), strict=True)
+        if MARK in input_.get_rt_info()
+    ]
+    while stack:
+        node = stack.pop()
+        yield node.get_name()
+        stack += [value.get_node() for value in node.input_values()]
+
+
+def _bodies(node: ov.Node) -> list[ov.Model]:
+    name = node.get_type_name()
+    if name == "If":
+        return [node.get_then_body(), node.get_else_body()]
+    return [node.get_function()] if name in ("Loop", "TensorIterator") else []

@@ -1,0 +1,382 @@
+"""The precision f16: constants and inputs of the model draw exactly, draws meet other tensors.
+
+Processors with FP16 compute in it, ARM's by default. The tests run a model as the plugin makes it
+there (`half_precision`) in OpenVINO's reference code and in the plugin, and the model itself under
+the plugin's hint, which is the real thing where `half_precision.is_real()`.
+
+p is the next number above the very uniform that is drawn: all booleans are true, and half of them
+false once p is rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import openvino as ov
+import pytest
+from cases import assert_same_bits
+from half_precision import evaluate, in_half_precision, precision_of
+from onnx import parser
+from openvino import opset8
+from runtimes import OpenVino
+
+from onnx_philox import reference
+from onnx_philox.openvino import (
+    random_bernoulli,
+    random_categorical,
+    random_normal,
+    random_uniform,
+)
+
+COUNT = 4001
+ONES = np.ones(COUNT, np.float32)
+UNIFORMS = reference.random_uniform([COUNT], 0, 1, "f32", op_seed=3)[0]
+# The plugin flushes subnormals.
+SHARP = np.maximum(np.nextafter(UNIFORMS, np.float32(2)), np.float32(1e-30))
+ALL = np.ones(COUNT, np.bool_)
+HINTS = [None, "f32", "bf16", "f16"]
+NUMBERS = {"low": np.float32(0.1), "high": np.float32(0.7001)}
+PAGE = (Path(__file__).parents[1] / "docs" / "troubleshooting.md").read_text()
+pytestmark = pytest.mark.usefixtures("factories")
+
+Runner = Callable[[ov.Model, dict[str, Any]], list[np.ndarray]]
+
+
+def in_the_page(text: str) -> str:
+    """A message that has its place in the page of troubles."""
+    assert text in PAGE
+    return text
+
+
+BORDER = in_the_page(
+    "RandomBernoulli: input 'p' is f32 from outside of an If or Loop, rounded to f16 at its border"
+)
+
+
+def runner(backend: str, way: str) -> Runner:
+    openvino = OpenVino(backend)
+    hint = None if way == "None" else way
+
+    def run(model: ov.Model, feeds: dict[str, Any]) -> list[np.ndarray]:
+        feeds = {port.get_any_name(): feeds[port.get_any_name()] for port in model.inputs}
+        if way == "as the plugin makes it":
+            return evaluate(in_half_precision(model), feeds)
+        if way == "and compiled":
+            return openvino(in_half_precision(model), feeds)
+        return openvino(model, feeds, hint)
+
+    return run
+
+
+@pytest.fixture(params=["as the plugin makes it", "and compiled", *map(str, HINTS)])
+def run(request: pytest.FixtureRequest, factories: str) -> Runner:
+    """Runs a model as it is at the precision f16, or under a hint of the plugin's."""
+    return runner(factories, request.param)
+
+
+@pytest.fixture(params=["and compiled", *map(str, HINTS)])
+def run_bodies(request: pytest.FixtureRequest, factories: str) -> Runner:
+    """The same for If and Loop, whose bodies OpenVINO's reference code does not run."""
+    return runner(factories, request.param)
+
+
+@pytest.fixture(name="half")
+def run_in_f16(factories: str) -> Runner:
+    return runner(factories, "as the plugin makes it")
+
+
+def parameter(name: str, shape: list[int], type_: Any = np.float32) -> ov.Node:
+    node = opset8.parameter(shape, type_, name)
+    node.output(0).get_tensor().set_names({name})
+    return node
+
+
+def model_of(outputs: list[Any], *parameters: ov.Node) -> ov.Model:
+    return ov.Model(
+        [getattr(o, "output", lambda _, o=o: o)(0) for o in outputs], [*parameters], "m"
+    )
+
+
+def assert_are_the_draws(values: np.ndarray, draws: np.ndarray) -> None:
+    """A draw times 1: as it is, or rounded to 16 bits."""
+    bf16 = ((draws.view(np.uint32) + 0x7FFF + (draws.view(np.uint32) >> 16 & 1)) >> 16 << 16).view(
+        np.float32
+    )
+    is_right = (values == draws) | (values == draws.astype(np.float16)) | (values == bf16)
+    assert is_right.all()
+
+
+@pytest.mark.parametrize("op", ["uniform", "normal"])
+@pytest.mark.parametrize("inputs", ["low, high", "low", "high"])
+def test_numbers_that_are_inputs_draw_exactly(run: Runner, op: str, inputs: str) -> None:
+    parameters = {name: parameter(name, []) for name in inputs.split(", ")}
+    numbers = [parameters.get(name, value) for name, value in NUMBERS.items()]
+    make = random_uniform if op == "uniform" else random_normal
+    function = reference.random_uniform if op == "uniform" else reference.random_normal
+    model = model_of([make([COUNT], *numbers, "f32", op_seed=3)], *parameters.values())
+    expected, _ = function([COUNT], *NUMBERS.values(), "f32", op_seed=3)
+    assert_same_bits(run(model, NUMBERS)[0], expected)
+
+
+def test_p_that_is_an_input_or_a_constant_draws_exactly(run: Runner) -> None:
+    p = parameter("p", [COUNT])
+    node = random_bernoulli([COUNT], p, op_seed=3)
+    assert_same_bits(run(model_of([node], p), {"p": SHARP})[0], ALL)
+    node = random_bernoulli([COUNT], SHARP, op_seed=3)
+    x = parameter("x", [COUNT])
+    model = model_of([node, opset8.add(x, x)], x)
+    assert_same_bits(run(model, {"x": ONES})[0], ALL)
+
+
+def test_logits_that_are_an_input_draw_exactly(run: Runner) -> None:
+    logits = (np.arange(39, dtype=np.float32) * 7 % 11 * 0.37 - 5.1).reshape(3, 13)
+    node_input = parameter("logits", [3, 13])
+    model = model_of([random_categorical(node_input, 70_001, op_seed=3)], node_input)
+    expected, _ = reference.random_categorical(logits, 70_001, op_seed=3)
+    assert_same_bits(run(model, {"logits": logits})[0], expected)
+    rounded, _ = reference.random_categorical(
+        logits.astype(np.float16).astype(np.float32), 70_001, op_seed=3
+    )
+    assert (rounded != expected).any()
+
+
+def test_a_p_that_another_node_draws_is_not_rounded(run: Runner) -> None:
+    x = parameter("x", [COUNT])
+    p = random_uniform([COUNT], np.float32(0), np.float32(1), "f32", op_seed=5)
+    node = random_bernoulli([COUNT], p.output(0), op_seed=3)
+    model = model_of([node, opset8.add(x, p.output(0))], x)
+    drawn, _ = reference.random_uniform([COUNT], 0, 1, "f32", op_seed=5)
+    expected, _ = reference.random_bernoulli([COUNT], drawn, op_seed=3)
+    assert_same_bits(run(model, {"x": ONES})[0], expected)
+
+
+@pytest.mark.parametrize("shape", ["constant", "input"])
+@pytest.mark.parametrize("numbers", ["constants", "inputs", "a shared constant"])
+def test_draws_meet_other_tensors(run: Runner, shape: str, numbers: str) -> None:
+    x, low, n = parameter("x", [COUNT]), parameter("low", []), parameter("n", [1], np.int64)
+    zero = opset8.constant(np.float32(0))
+    minval = {"constants": np.float32(0), "inputs": low, "a shared constant": zero}[numbers]
+    node = random_uniform(
+        [COUNT] if shape == "constant" else n, minval, np.float32(1), "f32", op_seed=3
+    )
+    values = node.output(0)
+    moved = opset8.unsqueeze(values, np.array([0]))
+    outputs = [
+        values,
+        opset8.multiply(values, x),
+        opset8.multiply(x, opset8.squeeze(moved, np.array([0]))),
+        opset8.add(x, zero),
+        moved,
+    ]
+    used = [x, *[low] * (numbers == "inputs"), *[n] * (shape == "input")]
+    model = model_of(outputs, *used)
+    feeds = {"x": ONES, "low": np.float32(0), "n": np.array([COUNT])}
+    drawn, product, of_moved, _, out = run(model, feeds)
+    assert_same_bits(drawn, UNIFORMS)
+    assert_same_bits(out, UNIFORMS[None])
+    assert_are_the_draws(product, UNIFORMS)
+    assert_are_the_draws(of_moved, UNIFORMS)
+
+
+def test_select_takes_the_booleans(run: Runner) -> None:
+    x, p = parameter("x", [COUNT]), parameter("p", [COUNT])
+    for probabilities in (p, SHARP):
+        node = random_bernoulli([COUNT], probabilities, op_seed=3)
+        chosen = opset8.select(node.output(0), x, opset8.constant(np.float32(9)))
+        used = [x, p] if probabilities is p else [x]
+        (y,) = run(model_of([chosen], *used), {"x": ONES, "p": SHARP})
+        assert_same_bits(y, ONES)
+
+
+def test_what_the_model_computed_in_f16_is_drawn_as_it_is(half: Runner) -> None:
+    x = parameter("x", [COUNT])
+    computed = opset8.multiply(x, np.float32(0.5))
+    model = model_of([random_bernoulli([COUNT], computed, op_seed=3), computed], x)
+    drawn, shown = half(model, {"x": 2 * SHARP})
+    assert_same_bits(shown, SHARP.astype(np.float16).astype(np.float32))
+    assert_same_bits(drawn, reference.random_bernoulli([COUNT], shown, op_seed=3)[0])
+    assert not drawn.all()
+
+
+def logits_in(type_: Any) -> tuple[ov.Model, np.ndarray]:
+    """Classes drawn from logits that the model computes, and the logits."""
+    x = parameter("x", [2, 501], type_)
+    computed = opset8.multiply(x, opset8.constant(type_(0.333)))
+    node = random_categorical(computed, 70_001, op_seed=3)
+    feed = (np.arange(1002) * 7 % 113 * 0.037).reshape(2, 501).astype(type_)
+    return model_of([node, computed], x), feed
+
+
+def test_logits_that_the_model_computed_in_f16_are_those_that_it_shows(run: Runner) -> None:
+    model, feed = logits_in(np.float16)
+    drawn, shown = run(model, {"x": feed})
+    assert shown.dtype == np.float16
+    assert_same_bits(drawn, reference.random_categorical(shown, 70_001, op_seed=3)[0])
+
+
+def test_f32_logits_computed_in_f16_are_those_that_it_shows(half: Runner) -> None:
+    model, feed = logits_in(np.float32)
+    drawn, shown = half(model, {"x": feed})
+    assert_same_bits(drawn, reference.random_categorical(shown, 70_001, op_seed=3)[0])
+
+
+BODIES = {
+    "If": """y = If (yes) <
+            then_branch = then () => (bool[c] a) {{ {draw} }},
+            else_branch = otherwise () => (bool[c] b) {{ b = Less (p, p) }}>""",
+    "Loop": """one = Constant <value_ints = [1]> ()
+        y = Loop (one, yes, p) <body = body (int64 i, bool on, float[{count}] q)
+            => (bool same, float[{count}] r, bool[c] a) {{
+                same = Identity (on)  r = Identity (q)  {draw}
+        }}>""",
+}
+
+
+def crossing(openvino: OpenVino, body: str, *, is_wide: bool) -> ov.Model:
+    """A p that a body takes from outside, as float or as double."""
+    name = {"If": "p", "Loop": "q"}[body]
+    text = BODIES[body]
+    draw = f"a = onnx_philox.RandomBernoulli <op_seed = 3> (n, {name})"
+    if is_wide:
+        draw = f"s = Cast <to = 1> ({name})  a = onnx_philox.RandomBernoulli <op_seed = 3> (n, s)"
+        text = text.replace("float[", "double[")
+    text = text.format(draw=draw, count=COUNT)
+    if body == "Loop":
+        text = text.replace("y = Loop", "last, y = Loop")
+    first = "p = Cast <to = 11> (p32)" if is_wide else ""
+    model = parser.parse_model(f"""<ir_version: 9, opset_import: ["": 20, "onnx_philox": 1]>
+        g (float[{COUNT}] {"p32" if is_wide else "p"}, bool yes) => (bool[c, d] y)
+        <int64[1] n = {{{COUNT}}}> {{ {first} {text} }}""")
+    if body == "If":
+        model.graph.output[0].type.tensor_type.shape.dim.pop()
+    return openvino.read(model)
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_a_p_that_crosses_the_border_of_a_body_is_refused_in_f16(factories: str, body: str) -> None:
+    openvino = OpenVino(factories)
+    model = crossing(openvino, body, is_wide=False)
+    with pytest.raises((RuntimeError, ValueError), match=BORDER):
+        in_half_precision(model)
+    feeds = {"p": SHARP, "yes": np.array(True)}
+    for hint in HINTS:
+        if precision_of(hint) == "f16":
+            with pytest.raises(RuntimeError, match=BORDER):
+                openvino(model, feeds, hint)
+        else:
+            (y,) = openvino(model, feeds, hint)
+            assert y.all()
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_a_p_that_crosses_it_as_double_is_exact(
+    run_bodies: Runner, factories: str, body: str
+) -> None:
+    model = crossing(OpenVino(factories), body, is_wide=True)
+    (y,) = run_bodies(model, {"p32": SHARP, "yes": np.array(True)})
+    assert y.all()
+
+
+def test_a_body_draws_and_computes_with_the_draw(run_bodies: Runner, factories: str) -> None:
+    model = OpenVino(factories).read(
+        parser.parse_model(f"""<ir_version: 9, opset_import: ["": 20, "onnx_philox": 1]>
+        g (float[{COUNT}] x, bool yes) => (float[{COUNT}] y)
+        <int64[1] n = {{{COUNT}}}, float low = {{0}}, float high = {{1}}> {{
+            y = If (yes) <then_branch = then () => (float[{COUNT}] a) {{
+                v = onnx_philox.RandomUniform <output_type = "f32", op_seed = 3> (n, low, high)
+                a = Mul (v, x)
+            }}, else_branch = otherwise () => (float[{COUNT}] b) {{ b = Neg (x) }}>
+        }}""")
+    )
+    (y,) = run_bodies(model, {"x": ONES, "yes": np.array(True)})
+    assert_are_the_draws(y, UNIFORMS)
+
+
+def test_saved_and_cached_models_draw_the_same(factories: str, tmp_path: Path) -> None:
+    p, x = parameter("p", [COUNT]), parameter("x", [COUNT])
+    half = parameter("half", [2, 501], np.float16)
+    logits = opset8.multiply(half, opset8.constant(np.float16(0.333)))
+    draw = random_uniform([COUNT], np.float32(0), np.float32(1), "f32", op_seed=3).output(0)
+    model = model_of(
+        [
+            random_bernoulli([COUNT], p, op_seed=3),
+            draw,
+            opset8.multiply(draw, x),
+            random_categorical(logits, 9999, op_seed=3),
+            logits,
+        ],
+        *(p, x, half),
+    )
+    feeds = {
+        "p": SHARP,
+        "x": ONES,
+        "half": (np.arange(1002) * 7 % 113 * 0.037).reshape(2, 501).astype(np.float16),
+    }
+
+    def check(results: list[np.ndarray]) -> None:
+        assert_same_bits(results[0], ALL)
+        assert_same_bits(results[1], UNIFORMS)
+        assert_are_the_draws(results[2], UNIFORMS)
+        assert_same_bits(results[3], reference.random_categorical(results[4], 9999, op_seed=3)[0])
+
+    for is_compressed in (False, True):
+        ov.save_model(model, tmp_path / "model.xml", compress_to_fp16=is_compressed)
+        read = OpenVino(factories).core.read_model(tmp_path / "model.xml")
+        check(evaluate(in_half_precision(read), feeds))
+        for hint in HINTS:
+            for is_cached in (False, True):
+                config = {"CACHE_DIR": str(tmp_path / f"{is_compressed}"), "NUM_STREAMS": "1"}
+                config |= {"INFERENCE_PRECISION_HINT": hint} if hint else {}
+                compiled = OpenVino(factories).core.compile_model(
+                    tmp_path / "model.xml", "CPU", config
+                )
+                if is_cached:
+                    assert compiled.get_property("LOADED_FROM_CACHE")
+                outputs = compiled(feeds)
+                check([outputs[i] for i in range(5)])
+    # And as the plugin saves it where it computes in f16.
+    saved = in_half_precision(model)
+    ov.save_model(saved, tmp_path / "half.xml", compress_to_fp16=False)
+    check(evaluate(OpenVino(factories).core.read_model(tmp_path / "half.xml"), feeds))
+
+
+def leaving(openvino: OpenVino, outside: str) -> ov.Model:
+    """A draw that an If returns."""
+    return openvino.read(
+        parser.parse_model(f"""<ir_version: 9, opset_import: ["": 20, "onnx_philox": 1]>
+        g (float[{COUNT}] x, bool yes) => (float[{COUNT}] y)
+        <int64[1] n = {{{COUNT}}}, float low = {{0}}, float high = {{1}}> {{
+            drawn = If (yes) <then_branch = then () => (float[{COUNT}] a) {{
+                a = onnx_philox.RandomUniform <output_type = "f32", op_seed = 3> (n, low, high)
+            }}, else_branch = otherwise () => (float[{COUNT}] b) {{
+                b = onnx_philox.RandomUniform <output_type = "f32", op_seed = 4> (n, low, high)
+            }}>
+            y = {outside}
+        }}""")
+    )
+
+
+def test_a_draw_that_a_body_returns_is_exact(run_bodies: Runner, factories: str) -> None:
+    model = leaving(OpenVino(factories), "Identity (drawn)")
+    (y,) = run_bodies(model, {"x": ONES, "yes": np.array(True)})
+    assert_same_bits(y, UNIFORMS)
+
+
+def test_a_draw_that_a_body_returns_meets_no_f16_in_silence(factories: str) -> None:
+    openvino = OpenVino(factories)
+    model = leaving(openvino, "Mul (drawn, x)")
+    with pytest.raises(RuntimeError) as caught:
+        in_half_precision(model)
+    types = "(arg0 element type: f32, arg1 element type: f16)"
+    said = in_the_page(f"Arguments do not have the same element type {types}")
+    assert said in str(caught.value)
+    for hint in HINTS:
+        if precision_of(hint) == "f16":
+            with pytest.raises(RuntimeError, match="element type"):
+                openvino(model, {"x": ONES, "yes": np.array(True)}, hint)
+        else:
+            (y,) = openvino(model, {"x": ONES, "yes": np.array(True)}, hint)
+            assert_are_the_draws(y, UNIFORMS)
