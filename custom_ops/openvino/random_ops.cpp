@@ -10,6 +10,7 @@
 
 #include "captured.h"
 #include "constants.h"
+#include "exact_words.h"
 #include "fill_tensor.h"
 #include "kernels.h"
 #include "number_formats.h"
@@ -319,7 +320,8 @@ void RandomOp::validate_and_infer_types() {
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     if (RoleOf(i) == Role::kShape || captured_[i].known()) continue;
     RefuseNarrowed(i);
-    if (RoleOf(i) == Role::kState) RefuseAltered(i);
+    // From i32 on the plugin has changed the nodes as well.
+    if (RoleOf(i) == Role::kState && ArrivedType(i) == ElementType::kU32) RefuseAltered(i);
   }
   SetOutputs();
   is_validated_ = true;

@@ -40,7 +40,7 @@ from onnx_philox._operators import (
     Operator,
     Role,
 )
-from onnx_philox.openvino import _arrays, _constants
+from onnx_philox.openvino import _arrays, _constants, _exact_words
 
 # The types in which the CPU plugin may hand over an input of a declared type without loss.
 _ARRIVES_AS: dict[ElementType, tuple[ElementType, ...]] = {
@@ -253,7 +253,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 f"{allowed} in OpenVINO, whose CPU plugin rounds such inputs to 32 bits",
                 remedy.format(declared.name),
             )
-        altered = _constants.altered_part(source) if declared.role is Role.STATE else None
+        # From there on the plugin has changed the nodes as well.
+        is_whole_state = declared.role is Role.STATE and arrived is U32
+        altered = _exact_words.altered_part(source) if is_whole_state else None
         if altered is not None:
             remedy = "Make the whole state a model input, or the whole state a constant."
             _checks.refuse(self.operator, what, *altered, remedy)
