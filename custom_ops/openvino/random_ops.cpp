@@ -12,6 +12,7 @@
 #include "constants.h"
 #include "exact_words.h"
 #include "fill_tensor.h"
+#include "folded.h"
 #include "kernels.h"
 #include "number_formats.h"
 #include "openvino/core/except.hpp"
@@ -245,6 +246,7 @@ std::shared_ptr<ov::Node> RandomOp::CloneInto(std::shared_ptr<RandomOp> clone, c
   std::copy(std::begin(captured_), std::end(captured_), clone->captured_);
   clone->arguments_ = arguments_;
   clone->is_validated_ = is_validated_;
+  clone->is_clone_ = true;
   clone->set_arguments(inputs);
   clone->constructor_validate_and_infer_types();
   return clone;
@@ -378,12 +380,12 @@ void RandomOp::ValidateCaptured(int input) {
   ThrowIf(CheckInput(op_, input, shape.WithType(type, captured->data()), attributes_, &arguments_));
 }
 
-/// Keeps a constant, and those that a captured value comes from, from being saved in f16. The plugin reads those as
+/// Keeps constants, and those that an input is computed from, from being saved in f16. The plugin reads those as
 /// constants of the declared type, which nothing tells from ones that replaced them.
 void RandomOp::KeepInFiles(int input, bool is_captured) {
   const ov::Input<ov::Node> in = this->input(static_cast<std::size_t>(input));
   // Of anything else the mark would reach the weights of all that comes before it.
-  const bool is_kept = is_captured || ov::is_type<ov::op::v0::Constant>(in.get_source_output().get_node());
+  const bool is_kept = is_captured || IsConstant(*in.get_source_output().get_node());
   if (is_kept == ov::is_precision_sensitive(in)) return;
   if (is_kept) {
     ov::mark_as_precision_sensitive(in);
@@ -515,6 +517,8 @@ bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& input
            std::string(ElementTypeName(ElementTypeOf(type))) + ", unchanged",
            "Compile with the inference precision f32.");
   }
+  const bool is_folded = is_clone_ && std::any_of(inputs.begin(), inputs.end(), IsWide);
+  if (is_folded) RefuseAlteredResult(0, outputs[0]);
   if (outputs.size() < 2) return true;
 
   ov::Tensor& next = outputs[1];
@@ -528,7 +532,14 @@ bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& input
   } else {
     ov::Tensor(next.get_element_type(), next_shape, words).copy_to(next);
   }
+  if (is_folded) RefuseAlteredResult(1, next);
   return true;
+}
+
+void RandomOp::RefuseAlteredResult(int output, const ov::Tensor& drawn) const {
+  const auto altered = AlteredResult(this->output(static_cast<std::size_t>(output)), drawn);
+  if (!altered.has_value()) return;
+  Refuse(op_, std::string("output '") + op_.output[output].name + "'", altered->given, altered->allowed, altered->remedy);
 }
 
 RandomGenerator::RandomGenerator() : RandomOp(kRandomGenerator) {}

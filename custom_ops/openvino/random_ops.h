@@ -54,6 +54,7 @@ class RandomOp : public ov::op::Op {
   void KeepInFiles(int input, bool is_captured);
   void RefuseNarrowed(int input) const;
   void RefuseAltered(int input) const;
+  void RefuseAlteredResult(int output, const ov::Tensor& drawn) const;
   void SetOutputs();
   ov::element::Type ComputedType(const ov::element::Type& declared) const;
   bool IsKnown(int input) const;
@@ -70,6 +71,8 @@ class RandomOp : public ov::op::Op {
 
   // Inputs have been seen in their declared types: from now on the plugin may change them.
   bool is_validated_ = false;
+  // Compiling a model starts with a copy of it.
+  bool is_clone_ = false;
 };
 
 /// Random bits from a state.

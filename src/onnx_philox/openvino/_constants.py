@@ -7,6 +7,7 @@ own, taken while the constant still has its declared type, and written to IR wit
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -53,6 +54,24 @@ def value_of(output: ov.Output) -> NDArray[Any] | None:
     return Values().of(output.get_node())
 
 
+def is_constant(output: ov.Output) -> bool:
+    """Whether an output depends on constants only, of whatever type and size."""
+    stack = [output.get_node()]
+    seen = {stack[0].get_name()}
+    while stack:
+        node = stack.pop()
+        if node.get_type_name() == "Constant":
+            continue
+        if _may_vary(node):
+            return False
+        for index in reversed(range(node.get_input_size())):
+            source = node.input_value(index).get_node()
+            if source.get_name() not in seen:
+                seen.add(source.get_name())
+                stack.append(source)
+    return True
+
+
 class Values:
     """Values of nodes that depend on constants only, each computed once.
 
@@ -69,28 +88,23 @@ class Values:
         while way:
             last, inputs = way[-1]
             name = last.get_name()
-            if name not in self._known:
-                source = next(inputs, None)
-                if source is None:
-                    self._known[name] = self._compute(last)
-                elif source.get_name() not in self._known:
-                    way.append((source, _inputs_if_computable(source)))
-                    continue
-                elif self._known[source.get_name()] is None:
-                    # Without a look at the other inputs.
-                    self._known[name] = None
             if name in self._known:
                 way.pop()
+                continue
+            source = None if inputs is None else next(inputs, None)
+            if source is None:
+                self._known[name] = None if inputs is None else self._compute(last)
+            elif source.get_name() not in self._known:
+                way.append((source, _inputs_if_computable(source)))
+            elif self._known[source.get_name()] is None:
+                # Without a look at the other inputs.
+                self._known[name] = None
         return self._known[node.get_name()]
 
     def _compute(self, node: ov.Node) -> NDArray[Any] | None:
-        """The value of a node all of whose inputs are known."""
-        if not _is_small(node):
-            return None
+        """The value of a computable node all of whose inputs are known."""
         if node.get_type_name() == "Constant":
             return _arrays.memory(node).copy()
-        if _may_vary(node):
-            return None
         tensors = []
         for source in node.input_values():
             value = self._known[source.get_node().get_name()]
@@ -109,22 +123,21 @@ class Values:
         return _arrays.memory(result).copy() if is_computed else None
 
 
-def _inputs_if_computable(node: ov.Node) -> Iterator[ov.Node]:
-    if not _may_vary(node) and _is_small(node):
-        for index in range(node.get_input_size()):
-            yield node.input_value(index).get_node()
+def _inputs_if_computable(node: ov.Node) -> Iterator[ov.Node] | None:
+    if node.get_type_name() != "Constant" and _may_vary(node):
+        return None
+    return (s.get_node() for s in node.input_values()) if _is_small(node) else None
 
 
 def _is_small(node: ov.Node) -> bool:
     """Whether a node has one output, of known type and shape and few plain numbers."""
     if node.get_output_size() != 1:
         return False
-    output = node.output(0)
-    kind = output.get_element_type()
+    shape = node.get_output_partial_shape(0)
     # Neither text nor numbers that share a byte.
-    if not output.get_partial_shape().is_static or not 8 <= kind.bitwidth <= 64:
+    if not shape.is_static or not 8 <= node.get_output_element_type(0).bitwidth <= 64:
         return False
-    return bool(np.prod(tuple(output.get_shape()), dtype=np.float64) <= MAX_ELEMENTS)
+    return math.prod(shape.to_shape()) <= MAX_ELEMENTS
 
 
 def _may_vary(node: ov.Node) -> bool:

@@ -7,6 +7,7 @@ constant input other than `shape` holds is captured in an attribute, `const_stat
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ from onnx_philox._operators import (
     Operator,
     Role,
 )
-from onnx_philox.openvino import _arrays, _constants, _exact_words
+from onnx_philox.openvino import _arrays, _constants, _exact_words, _folded
 
 # The types in which the CPU plugin may hand over an input of a declared type without loss.
 _ARRIVES_AS: dict[ElementType, tuple[ElementType, ...]] = {
@@ -94,6 +95,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         }
         # Inputs have been seen in their declared types: from now on the plugin may change them.
         self._is_validated = False
+        # Compiling a model starts with a copy of it.
+        self._is_clone = False
         if inputs is not None:
             self.set_arguments(inputs)
             self.constructor_validate_and_infer_types()
@@ -102,6 +105,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         """A copy, which knows what this one has captured."""
         clone = type(self)(None, **self._attributes)
         clone._is_validated = self._is_validated
+        clone._is_clone = True
         clone.set_arguments(new_inputs)
         clone.constructor_validate_and_infer_types()
         return clone
@@ -143,9 +147,18 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             for declared, tensor in zip(op.inputs, inputs, strict=False)
         }
         results = getattr(_calls, op.function)(fastest_fill, **named, **attributes, copies=2)
+        if self._is_clone and any(_folded.is_wide(tensor) for tensor in inputs):
+            self._refuse_altered_results(results)
         for output, result in zip(outputs, results, strict=True):
             _store(output, result)
         return True
+
+    def _refuse_altered_results(self, results: Sequence[NDArray[Any]]) -> None:
+        op = self.operator
+        for index, (declared, result) in enumerate(zip(op.outputs, results, strict=True)):
+            altered = _folded.altered(self.output(index), result)
+            if altered is not None:
+                _checks.refuse(op, f"output {declared.name!r}", *altered)
 
     def _own_attributes(self) -> dict[str, Any]:
         return {a.name: self._attributes[a.name] for a in self.operator.attributes}
@@ -222,13 +235,13 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         return value
 
     def _keep_in_files(self, declared: Input, source: ov.Output, *, is_constant: bool) -> None:
-        """Keeps a constant, and those that a captured value comes from, from being saved in f16.
+        """Keeps constants, and those that an input is computed from, from being saved in f16.
 
         The plugin reads those as constants of the declared type, which nothing tells from ones
         that replaced them.
         """
         info = self.input(self.operator.inputs.index(declared)).get_rt_info()
-        if is_constant or source.get_node().get_type_name() == "Constant":
+        if is_constant or _constants.is_constant(source):
             info[_PRECISION_SENSITIVE] = ""
         elif _PRECISION_SENSITIVE in info:
             # Of anything else the mark would reach the weights of all that comes before it.
