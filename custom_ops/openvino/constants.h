@@ -5,8 +5,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
+#include <unordered_map>
 
 #include "openvino/core/node.hpp"
 #include "openvino/runtime/tensor.hpp"
@@ -24,7 +23,19 @@ struct ConstantValue {
   explicit operator bool() const { return data != nullptr; }
 };
 
-/// The value of a node that depends on constants only, exactly; none if it does not, or is large.
+/// Values of nodes that depend on constants only, each computed once. OpenVINO folds the same nodes when it compiles a model,
+/// before its plugin narrows types.
+class ConstantValues {
+ public:
+  /// The value of a node's only output, exactly; none if it cannot be known, or is large.
+  ConstantValue Of(const ov::Node& node);
+
+ private:
+  ov::Tensor Compute(const ov::Node& node) const;
+
+  std::unordered_map<const ov::Node*, ov::Tensor> known_;  ///< no tensor where a value cannot be known
+};
+
 ConstantValue ValueOf(const ov::Node& node);
 
 /// Whether a node depends on constants only, of whatever type and size.
@@ -32,14 +43,5 @@ bool IsConstant(const ov::Node& node);
 
 /// Whether this is a constant that saving to IR has squeezed into f16.
 bool IsDecompressed(const ov::Node& node);
-
-/// What the plugin would compute otherwise than it is written, and what is allowed in its place.
-struct Alteration {
-  std::string given;
-  std::string allowed;
-};
-
-/// The first alteration on the way to uint32 data; none where all of it is exact.
-std::optional<Alteration> AlteredPart(const ov::Node& node);
 
 }  // namespace onnx_philox

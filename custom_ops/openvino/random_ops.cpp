@@ -10,7 +10,9 @@
 
 #include "captured.h"
 #include "constants.h"
+#include "exact_words.h"
 #include "fill_tensor.h"
+#include "folded.h"
 #include "half_precision.h"
 #include "kernels.h"
 #include "number_formats.h"
@@ -374,7 +376,8 @@ void RandomOp::validate_and_infer_types() {
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     if (RoleOf(i) == Role::kShape || captured_[i].known()) continue;
     RefuseNarrowed(i);
-    if (RoleOf(i) == Role::kState) RefuseAltered(i);
+    // From i32 on the plugin has changed the nodes as well.
+    if (RoleOf(i) == Role::kState && ArrivedType(i) == ElementType::kU32) RefuseAltered(i);
   }
   SetOutputs();
   // Once only: the plugin merges these into the nodes behind them.
@@ -468,14 +471,14 @@ void RandomOp::ValidateCaptured(int input) {
   ThrowIf(CheckInput(op_, input, shape.WithType(type, captured->data()), attributes_, &arguments_));
 }
 
-/// Keeps a constant, and those that a captured value comes from, from being saved in f16. The plugin reads those as
+/// Keeps constants, and those that an input is computed from, from being saved in f16. The plugin reads those as
 /// constants of the declared type, which nothing tells from ones that replaced them.
 void RandomOp::KeepInFiles(int input, bool is_captured) {
   const ov::Input<ov::Node> own = this->input(static_cast<std::size_t>(input));
   const ov::Input<ov::Node> in = MarkedInput(own);
   if (in != own && ov::is_precision_sensitive(own)) ov::unmark_as_precision_sensitive(own);
   // Of anything else the mark would reach the weights of all that comes before it.
-  const bool is_kept = is_captured || ov::is_type<ov::op::v0::Constant>(in.get_source_output().get_node());
+  const bool is_kept = is_captured || IsConstant(*in.get_source_output().get_node());
   if (is_kept == ov::is_precision_sensitive(in)) return;
   if (is_kept) {
     ov::mark_as_precision_sensitive(in);
@@ -613,6 +616,8 @@ bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& input
            std::string(ElementTypeName(ElementTypeOf(type))) + ", unchanged",
            "Compile with the inference precision f32.");
   }
+  const bool is_folded = is_clone_ && std::any_of(inputs.begin(), inputs.end(), IsWide);
+  if (is_folded) RefuseAlteredResult(0, outputs[0]);
   if (outputs.size() < 2) return true;
 
   ov::Tensor& next = outputs[1];
@@ -626,10 +631,17 @@ bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& input
   } else {
     ov::Tensor(next.get_element_type(), next_shape, words).copy_to(next);
   }
+  if (is_folded) RefuseAlteredResult(1, next);
   return true;
 } catch (const std::bad_alloc&) {
   ThrowIf(OutOfMemory(op_));
   return false;
+}
+
+void RandomOp::RefuseAlteredResult(int output, const ov::Tensor& drawn) const {
+  const auto altered = AlteredResult(this->output(static_cast<std::size_t>(output)), drawn);
+  if (!altered.has_value()) return;
+  Refuse(op_, std::string("output '") + op_.output[output].name + "'", altered->given, altered->allowed, altered->remedy);
 }
 
 RandomGenerator::RandomGenerator() : RandomOp(kRandomGenerator) {}

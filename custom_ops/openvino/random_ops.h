@@ -62,6 +62,7 @@ class RandomOp : public ov::op::Op {
   void KeepInFiles(int input, bool is_captured);
   void RefuseNarrowed(int input) const;
   void RefuseAltered(int input) const;
+  void RefuseAlteredResult(int output, const ov::Tensor& drawn) const;
   void SetOutputs();
   ov::element::Type ComputedType(const ov::element::Type& declared) const;
   bool IsKnown(int input) const;

@@ -7,7 +7,8 @@ own, taken while the constant still has its declared type, and written to IR wit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -26,18 +27,6 @@ _NUMPY_RANK = 32
 
 _INT32 = np.iinfo(np.int32)
 
-# What these make of uint32 data is right though the plugin computes it as int32: they move bits,
-# or their arithmetic is the same modulo 2^32. The data is in the first input ...
-_MOVING = {
-    *("Reshape", "Squeeze", "Unsqueeze", "Transpose", "Slice", "StridedSlice", "Gather", "Split"),
-    *("GatherElements", "GatherND", "VariadicSplit", "Broadcast", "Tile", "Roll", "ReadValue"),
-}
-# ... or in every input that has the output's type.
-_MERGING = {
-    *("Concat", "Select", "Add", "Subtract", "Multiply", "Pad"),
-    *("BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot"),
-    *("ScatterUpdate", "ScatterElementsUpdate", "ScatterNDUpdate"),
-}
 # These give something else each time, or hold graphs of their own.
 _NEVER_CONSTANT = {"ReadValue", "RandomUniform", "Multinomial", "If", "Loop", "TensorIterator"}
 
@@ -65,42 +54,93 @@ def from_text(text: str, types: Sequence[ElementType]) -> NDArray[Any]:
 
 def value_of(output: ov.Output) -> NDArray[Any] | None:
     """The value of an output that depends on constants only; None where it does not."""
-    return _value(output, {})
+    return Values().of(output.get_node())
 
 
-def _value(output: ov.Output, seen: dict[Any, NDArray[Any] | None]) -> NDArray[Any] | None:
-    key = (output.get_node().get_name(), output.get_index())
-    if key not in seen:
-        seen[key] = _compute(output, seen)
-    return seen[key]
+def is_constant(output: ov.Output) -> bool:
+    """Whether an output depends on constants only, of whatever type and size."""
+    stack = [output.get_node()]
+    seen = {stack[0].get_name()}
+    while stack:
+        node = stack.pop()
+        if node.get_type_name() == "Constant":
+            continue
+        if _may_vary(node):
+            return False
+        for index in reversed(range(node.get_input_size())):
+            source = node.input_value(index).get_node()
+            if source.get_name() not in seen:
+                seen.add(source.get_name())
+                stack.append(source)
+    return True
 
 
-def _compute(output: ov.Output, seen: dict[Any, NDArray[Any] | None]) -> NDArray[Any] | None:
-    node = output.get_node()
-    if not output.get_partial_shape().is_static or output.get_element_type().is_dynamic():
-        return None
-    shape = tuple(output.get_shape())
-    if len(shape) > _NUMPY_RANK or np.prod(shape, dtype=np.float64) > MAX_ELEMENTS:
-        return None
-    if node.get_type_name() == "Constant":
-        return _arrays.memory(node).copy()
-    if _may_vary(node) or node.get_output_size() != 1:
-        return None
-    tensors = []
-    for source in node.input_values():
-        value = _value(source, seen)
-        if value is None:
+class Values:
+    """Values of nodes that depend on constants only, each computed once.
+
+    OpenVINO folds the same nodes when it compiles a model, before its plugin narrows types.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, NDArray[Any] | None] = {}
+
+    def of(self, node: ov.Node) -> NDArray[Any] | None:
+        """The value of a node's only output; None where it cannot be known or is large."""
+        # A stack, not recursion: a network may be deep.
+        way = [(node, _inputs_if_computable(node))]
+        while way:
+            last, inputs = way[-1]
+            name = last.get_name()
+            if name in self._known:
+                way.pop()
+                continue
+            source = None if inputs is None else next(inputs, None)
+            if source is None:
+                self._known[name] = None if inputs is None else self._compute(last)
+            elif source.get_name() not in self._known:
+                way.append((source, _inputs_if_computable(source)))
+            elif self._known[source.get_name()] is None:
+                # Without a look at the other inputs.
+                self._known[name] = None
+        return self._known[node.get_name()]
+
+    def _compute(self, node: ov.Node) -> NDArray[Any] | None:
+        """The value of a computable node all of whose inputs are known."""
+        if node.get_type_name() == "Constant":
+            return _arrays.memory(node).copy()
+        tensors = []
+        for source in node.input_values():
+            value = self._known[source.get_node().get_name()]
+            if value is None:
+                return None
+            tensor = ov.Tensor(source.get_element_type(), ov.Shape(value.shape))
+            _arrays.memory(tensor)[...] = value
+            tensors.append(tensor)
+        output = node.output(0)
+        result = ov.Tensor(output.get_element_type(), output.get_shape())
+        try:
+            is_computed = node.evaluate([result], tensors)
+        except RuntimeError:
+            # An operator that OpenVINO cannot compute by itself.
             return None
-        tensor = ov.Tensor(source.get_element_type(), ov.Shape(value.shape))
-        _arrays.memory(tensor)[...] = value
-        tensors.append(tensor)
-    result = ov.Tensor(output.get_element_type(), ov.Shape(shape))
-    try:
-        is_computed = node.evaluate([result], tensors)
-    except RuntimeError:
-        # An operator that OpenVINO cannot compute by itself.
+        return _arrays.memory(result).copy() if is_computed else None
+
+
+def _inputs_if_computable(node: ov.Node) -> Iterator[ov.Node] | None:
+    if node.get_type_name() != "Constant" and _may_vary(node):
         return None
-    return _arrays.memory(result).copy() if is_computed else None
+    return (s.get_node() for s in node.input_values()) if _is_small(node) else None
+
+
+def _is_small(node: ov.Node) -> bool:
+    """Whether a node has one output, of known type and shape and few plain numbers."""
+    if node.get_output_size() != 1:
+        return False
+    shape = node.get_output_partial_shape(0)
+    # Neither text nor numbers that share a byte.
+    if not shape.is_static or not 8 <= node.get_output_element_type(0).bitwidth <= 64:
+        return False
+    return len(shape) <= _NUMPY_RANK and math.prod(shape.to_shape()) <= MAX_ELEMENTS
 
 
 def _may_vary(node: ov.Node) -> bool:
@@ -126,51 +166,3 @@ def agree(kept: NDArray[Any], arrived: NDArray[Any]) -> bool:
     largest = float(ml_dtypes.finfo(arrived.dtype).max)  # type: ignore[no-untyped-call]
     a, b = (np.clip(x.astype(np.float64), -largest, largest) for x in (arrived, kept))
     return bool(np.allclose(a, b, rtol=2**-7, atol=2**-24))
-
-
-def altered_part(output: ov.Output) -> tuple[str, str] | None:
-    """What the CPU plugin would compute otherwise on the way to a uint32 output.
-
-    Returns:
-        What it is, and what is allowed there; None where all is exact.
-    """
-    return _altered(output, set())
-
-
-def _altered(output: ov.Output, seen: set[str]) -> tuple[str, str] | None:
-    node = output.get_node()
-    name = node.get_type_name()
-    if node.get_name() in seen:
-        return None
-    seen.add(node.get_name())
-    kind = output.get_element_type()
-    if name == "Constant":
-        values = [] if kind.is_real() else [int(x) for x in node.data.reshape(-1)]
-        outside = [x for x in values if not _INT32.min <= x <= _INT32.max]
-        if not outside:
-            return None
-        allowed = "constants within int32 there, since OpenVINO's CPU plugin clamps them"
-        return f"merged from a {_arrays.name(kind)} constant of {max(outside, key=abs)}", allowed
-    if name == "Parameter" or node.get_type_info().version_id == "extension":
-        return None
-    if name in ("If", "Loop", "TensorIterator"):
-        # The plugin itself refuses uint32 that crosses their borders.
-        return None
-    sources = node.input_values()
-    if name == "Convert" and not sources[0].get_element_type().is_real():
-        pass
-    elif name in _MOVING:
-        sources = sources[:1]
-    elif name in _MERGING:
-        sources = [s for s in sources if s.get_element_type() == kind]
-    else:
-        allowed = (
-            f"a constant, a model input, or what {', '.join(sorted(_MERGING | _MOVING))} make of "
-            "them, since OpenVINO's CPU plugin computes uint32 as int32"
-        )
-        return f"computed by {name}", allowed
-    for source in sources:
-        found = _altered(source, seen)
-        if found is not None:
-            return found
-    return None

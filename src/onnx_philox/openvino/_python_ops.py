@@ -7,6 +7,7 @@ constant input other than `shape` holds is captured in an attribute, `const_stat
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ from onnx_philox._operators import (
     Operator,
     Role,
 )
-from onnx_philox.openvino import _arrays, _constants, _half_precision
+from onnx_philox.openvino import _arrays, _constants, _exact_words, _folded, _half_precision
 
 # The types in which the CPU plugin may hand over an input of a declared type without loss.
 _ARRIVES_AS: dict[ElementType, tuple[ElementType, ...]] = {
@@ -159,9 +160,18 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             for declared, tensor in zip(op.inputs, inputs, strict=False)
         }
         results = getattr(_calls, op.function)(fastest_fill, **named, **attributes, copies=2)
+        if self._is_clone and any(_folded.is_wide(tensor) for tensor in inputs):
+            self._refuse_altered_results(results)
         for output, result in zip(outputs, results, strict=True):
             _store(output, result)
         return True
+
+    def _refuse_altered_results(self, results: Sequence[NDArray[Any]]) -> None:
+        op = self.operator
+        for index, (declared, result) in enumerate(zip(op.outputs, results, strict=True)):
+            altered = _folded.altered(self.output(index), result)
+            if altered is not None:
+                _checks.refuse(op, f"output {declared.name!r}", *altered)
 
     def _own_attributes(self) -> dict[str, Any]:
         return {a.name: self._attributes[a.name] for a in self.operator.attributes}
@@ -300,7 +310,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         return value
 
     def _keep_in_files(self, declared: Input, source: ov.Output, *, is_constant: bool) -> None:
-        """Keeps a constant, and those that a captured value comes from, from being saved in f16.
+        """Keeps constants, and those that an input is computed from, from being saved in f16.
 
         The plugin reads those as constants of the declared type, which nothing tells from ones
         that replaced them.
@@ -313,7 +323,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             own_info = own.get_rt_info()
             if _PRECISION_SENSITIVE in own_info:
                 del own_info[_PRECISION_SENSITIVE]
-        if is_constant or source.get_node().get_type_name() == "Constant":
+        if is_constant or _constants.is_constant(source):
             info[_PRECISION_SENSITIVE] = ""
         elif _PRECISION_SENSITIVE in info:
             # Of anything else the mark would reach the weights of all that comes before it.
@@ -338,7 +348,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 f"{allowed} in OpenVINO, whose CPU plugin rounds such inputs to 32 bits",
                 remedy.format(declared.name),
             )
-        altered = _constants.altered_part(source) if declared.role is Role.STATE else None
+        # From there on the plugin has changed the nodes as well.
+        is_whole_state = declared.role is Role.STATE and arrived is U32
+        altered = _exact_words.altered_part(source) if is_whole_state else None
         if altered is not None:
             remedy = "Make the whole state a model input, or the whole state a constant."
             _checks.refuse(self.operator, what, *altered, remedy)

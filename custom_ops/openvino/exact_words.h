@@ -1,0 +1,23 @@
+// Which nodes may compute a state: those whose words are exact in the CPU plugin.
+//
+// The plugin computes u32, i64 and u64 as i32, and booleans as u8. A word is exact where its low 32 bits are right. So is an
+// index: where it is valid, it is less than 2^31.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "openvino/core/node.hpp"
+
+namespace onnx_philox {
+
+/// What the plugin would compute otherwise than it is written, and what is allowed in its place.
+struct Alteration {
+  std::string given;
+  std::string allowed;
+};
+
+/// The first alteration on the way to uint32 data; none where all of it is exact.
+std::optional<Alteration> AlteredPart(const ov::Node& node);
+
+}  // namespace onnx_philox

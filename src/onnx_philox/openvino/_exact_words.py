@@ -1,0 +1,217 @@
+"""Which nodes may compute a state: those whose words are exact in the CPU plugin.
+
+The plugin computes u32, i64 and u64 as i32, and booleans as u8. A word is exact where its low 32
+bits are right. So is an index: where it is valid, it is less than 2^31.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import openvino as ov
+from numpy.typing import NDArray
+
+from onnx_philox.openvino import _arrays
+from onnx_philox.openvino._constants import Values
+
+_INT32 = np.iinfo(np.int32)
+# Up to here f32 holds every integer.
+_F32_INTEGERS = 2**24
+
+_WORDS = ("i32", "i64", "u32", "u64")
+# These arrive widened and can be moved and converted. Computed with, they saturate.
+_INTEGERS = (*_WORDS, "boolean", "i8", "i16", "u8", "u16")
+
+
+@dataclass(frozen=True)
+class _Exact:
+    """When a node is exact.
+
+    Attributes:
+        inputs: A letter for each, the last one for all that follow: `d` data, which must be exact;
+            `p` a place (index, axis, shape, padding), which must be exact or constant; `v` what the
+            plugin reads as an f32 constant.
+        types: The types of its output.
+    """
+
+    inputs: str
+    types: tuple[str, ...]
+
+    def role(self, index: int) -> str:
+        return self.inputs[min(index, len(self.inputs) - 1)]
+
+
+# In C++ kExact, custom_ops/openvino/exact_words.cpp.
+_EXACT = {
+    # Arithmetic that is the same modulo 2^32.
+    "Add": _Exact("d", _WORDS),
+    "BitwiseAnd": _Exact("d", _WORDS),
+    "BitwiseNot": _Exact("d", _WORDS),
+    "BitwiseOr": _Exact("d", _WORDS),
+    "BitwiseXor": _Exact("d", _WORDS),
+    "Multiply": _Exact("d", _WORDS),
+    "Subtract": _Exact("d", _WORDS),
+    # Conditions. Comparisons are none of them: the plugin fuses them with a Select, in f32.
+    "LogicalAnd": _Exact("d", ("boolean",)),
+    "LogicalNot": _Exact("d", ("boolean",)),
+    "LogicalOr": _Exact("d", ("boolean",)),
+    "LogicalXor": _Exact("d", ("boolean",)),
+    # Data from one place to another.
+    "Broadcast": _Exact("dp", _INTEGERS),
+    "Concat": _Exact("d", _INTEGERS),
+    "Gather": _Exact("dp", _INTEGERS),
+    "GatherElements": _Exact("dp", _INTEGERS),
+    "GatherND": _Exact("dp", _INTEGERS),
+    "Identity": _Exact("d", _INTEGERS),
+    "Pad": _Exact("dppv", _INTEGERS),
+    "Reshape": _Exact("dp", _INTEGERS),
+    "Roll": _Exact("dp", _INTEGERS),
+    "ScatterElementsUpdate": _Exact("dpdp", _INTEGERS),
+    "ScatterNDUpdate": _Exact("dpd", _INTEGERS),
+    "ScatterUpdate": _Exact("dpdp", _INTEGERS),
+    "Select": _Exact("d", _INTEGERS),
+    "Slice": _Exact("dp", _INTEGERS),
+    "Split": _Exact("dp", _INTEGERS),
+    "Squeeze": _Exact("dp", _INTEGERS),
+    "StridedSlice": _Exact("dp", _INTEGERS),
+    "Tile": _Exact("dp", _INTEGERS),
+    "Transpose": _Exact("dp", _INTEGERS),
+    "Unsqueeze": _Exact("dp", _INTEGERS),
+    "VariadicSplit": _Exact("dp", _INTEGERS),
+    # Of integers. To 8 and 16 bits the plugin does not, or not always, cut words off.
+    "Convert": _Exact("d", _WORDS),
+}
+# OpenVINO makes one constant of those in a chain of these.
+_MERGED = ("Add", "Multiply", "Subtract")
+# What these give is not computed here: dimensions, or what another graph or operator answers for.
+_ENDS = ("If", "Loop", "Parameter", "ShapeOf", "TensorIterator")
+
+_ALLOWED = (
+    f"a constant, a model input, or what {', '.join(sorted(_EXACT))} make of them in integers, "
+    "since OpenVINO's CPU plugin computes uint32 as int32"
+)
+_ALLOWED_CONSTANT = "constants within int32 there, since OpenVINO's CPU plugin clamps them"
+_ALLOWED_MERGED = (
+    "one such constant, or several whose product is within int32, since OpenVINO merges them and "
+    "its CPU plugin clamps the result"
+)
+_ALLOWED_PADDING = "a constant within 2^24 there, since OpenVINO's CPU plugin reads it as f32"
+
+
+def altered_part(output: ov.Output) -> tuple[str, str] | None:
+    """What the CPU plugin would compute otherwise on the way to a uint32 output.
+
+    Returns:
+        What it is, and what is allowed in its place; None if all is exact.
+    """
+    # A stack, not recursion: a state may come out of a deep network.
+    stack = [output.get_node()]
+    seen = {stack[0].get_name()}
+    values = Values()
+    merged = _MergedConstants()
+    while stack:
+        node = stack.pop()
+        if (value := _constant(node, values)) is not None:
+            found = _clamped(node, value)
+        elif _is_end(node):
+            continue
+        else:
+            found = _inexact(node, values) or merged.exceeded_by(node, values)
+            for source in reversed(list(_followed(node, values))):
+                if source.get_name() not in seen:
+                    seen.add(source.get_name())
+                    stack.append(source)
+        if found is not None:
+            return found
+    return None
+
+
+def _is_end(node: ov.Node) -> bool:
+    return node.get_type_name() in _ENDS or node.get_type_info().version_id == "extension"
+
+
+def _followed(node: ov.Node, values: Values) -> Iterator[ov.Node]:
+    """The nodes that must be exact for this one to be."""
+    exact = _EXACT.get(node.get_type_name())
+    if exact is None:
+        return
+    for index in range(node.get_input_size()):
+        source = node.input_value(index).get_node()
+        role = exact.role(index)
+        # A constant place may be clamped, like the end of a Slice: it is as far beyond the end.
+        if role == "d" or (role == "p" and values.of(source) is None):
+            yield source
+
+
+def _constant(node: ov.Node, values: Values) -> NDArray[Any] | None:
+    """The value of a constant of any size, and of what small ones give."""
+    return _arrays.memory(node) if node.get_type_name() == "Constant" else values.of(node)
+
+
+def _clamped(node: ov.Node, value: NDArray[Any]) -> tuple[str, str] | None:
+    outside = value[(value < _INT32.min) | (value > _INT32.max)].tolist()
+    if not outside:
+        return None
+    kind = node.get_output_element_type(0).get_type_name()
+    furthest = max(outside, key=lambda x: x if x >= 0 else ~x)
+    return f"merged from a {kind} constant of {furthest}", _ALLOWED_CONSTANT
+
+
+def _inexact(node: ov.Node, values: Values) -> tuple[str, str] | None:
+    """What is wrong with a node itself, whatever its inputs are computed from."""
+    name = node.get_type_name()
+    given = f"computed by {name}"
+    exact = _EXACT.get(name)
+    if exact is None:
+        return given, _ALLOWED
+    kind = node.get_output_element_type(0).get_type_name()
+    if name == "Convert":
+        source = node.get_input_element_type(0).get_type_name()
+        if kind not in exact.types or source not in _INTEGERS:
+            return f"{given} from {source} to {kind}", _ALLOWED
+    elif kind not in exact.types:
+        return f"{given} of {kind}", _ALLOWED
+    if name in ("ScatterElementsUpdate", "ScatterNDUpdate"):
+        reduction = node.get_attributes().get("reduction", "none")
+        if reduction != "none":
+            return f"{given} with {reduction}", _ALLOWED
+    for index in range(node.get_input_size()):
+        if exact.role(index) == "v":
+            size = _magnitude(node.input_value(index).get_node(), values)
+            if size is None or size > _F32_INTEGERS:
+                return (
+                    f"{given} with {'a computed value' if size is None else size}",
+                    _ALLOWED_PADDING,
+                )
+    return None
+
+
+def _magnitude(node: ov.Node, values: Values) -> int | None:
+    value = _constant(node, values)
+    if value is None or value.size == 0:
+        return None if value is None else 0
+    return max(abs(int(value.max())), abs(int(value.min())))
+
+
+class _MergedConstants:
+    """Bounds what may become of the constants of all arithmetic nodes once they are merged."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._bound = 1
+
+    def exceeded_by(self, node: ov.Node, values: Values) -> tuple[str, str] | None:
+        if node.get_type_name() not in _MERGED:
+            return None
+        for index in range(node.get_input_size()):
+            size = _magnitude(node.input_value(index).get_node(), values)
+            if size is not None and size <= _INT32.max + 1:
+                self._count += 1
+                # More than any of their sums and products.
+                self._bound *= size + 1
+        if self._count < 2 or self._bound <= _INT32.max:
+            return None
+        return f"computed by {', '.join(_MERGED)} with {self._count} constants", _ALLOWED_MERGED

@@ -1,0 +1,374 @@
+"""States that OpenVINO's CPU plugin computes: exact in every kind of node that is taken.
+
+One row for each kind of node, computed by the plugin and by NumPy; one for each refusal, which both
+backends word alike.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import openvino as ov
+import pytest
+from cases import assert_same_bits
+from openvino import opset16 as op
+
+import onnx_philox
+from onnx_philox.openvino import (
+    _exact_words,
+    _native_backend,
+    random_categorical,
+    random_generator,
+    random_uniform,
+)
+
+INPUTS = {
+    "s": np.array([2**32 - 2, 2**31, 2**31 - 1, 5, 0xDEADBEEF, 2**24 + 1], np.uint32),
+    "t": np.array([2**24 + 3, 0xFEDCBA98, 7, 2**31 + 1, 2**32 - 1, 2**30], np.uint32),
+    "c": np.array([True, False, True, True, False, False]),
+    "d": np.array([True, True, False, True, False, True]),
+    "i": np.array([5, 0, 3, 1, 2, 4]),
+    "x": np.array([-(2**31), 2**31 - 1, -1, 2**24 + 1, 0, 5], np.int32),
+    "w": np.array([2**63 - 1, -(2**63), 2**32 + 5, -7, 2**31, 3]),
+    "b": np.array([0, 255, 128, 3, 7, 200], np.uint8),
+    "h": np.array([-(2**15), 2**15 - 1, -1, 3, 0, 9], np.int16),
+}
+
+
+def const(*values: int, dtype: Any = np.int64) -> ov.Node:
+    return ov.op.Constant(np.array(values, dtype))
+
+
+def scalar(value: int, dtype: Any = np.int64) -> ov.Node:
+    return ov.op.Constant(np.array(value, dtype))
+
+
+def words(value: int) -> ov.Node:
+    return scalar(value, np.uint32)
+
+
+def u32(node: ov.Node) -> ov.Node:
+    return op.convert(node, "u32")
+
+
+def i64(node: ov.Node) -> ov.Node:
+    return op.convert(node, "i64")
+
+
+def flat(node: ov.Node) -> ov.Node:
+    return op.reshape(node, const(6), special_zero=False)
+
+
+def square(node: ov.Node) -> ov.Node:
+    return op.reshape(node, const(2, 3), special_zero=False)
+
+
+def reversed_parts(node: ov.Node) -> ov.Node:
+    return op.concat(list(reversed(node.outputs())), 0)
+
+
+def column(node: ov.Node) -> ov.Node:
+    return op.reshape(node, const(6, 1), special_zero=False)
+
+
+def scattered(data: Any, index: Any, updates: Any) -> Any:
+    result = data.copy()
+    result[index] = updates
+    return result
+
+
+Graph = Callable[..., ov.Node]
+Truth = Callable[..., Any]
+
+# The kind of node that a row is about, then what is special in the row. The parameters' names say
+# which inputs it takes.
+EXACT: dict[str, tuple[Graph, Truth]] = {
+    "Add": (lambda s, t: op.add(s, t), lambda s, t: s + t),
+    "Add, a constant": (lambda s: op.add(s, words(2**31 - 1)), lambda s: s + np.uint32(2**31 - 1)),
+    "Add, small constants": (
+        lambda s: op.add(op.multiply(op.add(s, words(9)), words(1001)), words(3)),
+        lambda s: (s + np.uint32(9)) * np.uint32(1001) + np.uint32(3),
+    ),
+    "Add, i64": (lambda s, w: u32(op.add(i64(s), w)), lambda s, w: s + w.astype(np.uint32)),
+    "BitwiseAnd": (lambda s, t: op.bitwise_and(s, t), lambda s, t: s & t),
+    "BitwiseNot": (lambda s: op.bitwise_not(s), lambda s: ~s),
+    "BitwiseOr": (lambda s, t: op.bitwise_or(s, t), lambda s, t: s | t),
+    "BitwiseXor": (
+        lambda s, t: op.bitwise_xor(op.bitwise_xor(s, t), words(2**31 - 1)),
+        lambda s, t: s ^ t ^ np.uint32(2**31 - 1),
+    ),
+    "Broadcast": (
+        lambda s: flat(op.slice(op.broadcast(s, const(2, 6)), const(1), const(2), const(1))),
+        lambda s: s,
+    ),
+    "Concat": (
+        lambda s, t: op.slice(op.concat([s, t], 0), const(3), const(9), const(1)),
+        lambda s, t: np.concatenate([s, t])[3:9],
+    ),
+    "Convert, i64 there and back": (lambda s: u32(i64(s)), lambda s: s),
+    "Convert, i32": (lambda x: u32(x), lambda x: x.astype(np.uint32)),
+    "Convert, i64": (lambda w: u32(w), lambda w: w.astype(np.uint32)),
+    "Convert, u8": (lambda b: u32(b), lambda b: b.astype(np.uint32)),
+    "Convert, i16": (lambda h: u32(h), lambda h: h.astype(np.uint32)),
+    "Convert, boolean": (lambda c: u32(c), lambda c: c.astype(np.uint32)),
+    "Gather": (lambda s, i: op.gather(s, i, scalar(0)), lambda s, i: s[i]),
+    "Gather, of computed indices": (
+        lambda s, i: op.gather(s, op.subtract(const(5), i), scalar(0)),
+        lambda s, i: s[5 - i],
+    ),
+    "Gather, of a constant's remainder": (
+        lambda s: op.gather(s, op.mod(const(11, 2**40 + 4, 3, 8, 1, 6), const(6)), scalar(0)),
+        lambda s: s[np.array([11, 2**40 + 4, 3, 8, 1, 6]) % 6],
+    ),
+    "Gather, of booleans": (
+        lambda s, t, c, i: op.select(op.gather(c, i, scalar(0)), s, t),
+        lambda s, t, c, i: np.where(c[i], s, t),
+    ),
+    "GatherElements": (lambda s, i: op.gather_elements(s, i, 0), lambda s, i: s[i]),
+    "GatherND": (lambda s, i: op.gather_nd(s, column(i)), lambda s, i: s[i]),
+    "Identity": (lambda s: op.identity(s), lambda s: s),
+    "LogicalAnd": (
+        lambda s, t, c, d: op.select(op.logical_and(c, d), s, t),
+        lambda s, t, c, d: np.where(c & d, s, t),
+    ),
+    "LogicalNot": (
+        lambda s, t, c: op.select(op.logical_not(c), s, t),
+        lambda s, t, c: np.where(~c, s, t),
+    ),
+    "LogicalOr": (
+        lambda s, t, c, d: op.select(op.logical_or(c, d), s, t),
+        lambda s, t, c, d: np.where(c | d, s, t),
+    ),
+    "LogicalXor": (
+        lambda s, t, c, d: op.add(op.select(op.logical_xor(c, d), s, t), s),
+        lambda s, t, c, d: np.where(c ^ d, s, t) + s,
+    ),
+    "Multiply": (lambda s, t: op.multiply(s, t), lambda s, t: s * t),
+    "Pad": (
+        lambda s: op.pad(
+            op.slice(s, const(1), const(5), const(1)),
+            const(1),
+            const(1),
+            "constant",
+            words(2**24),
+        ),
+        lambda s: np.array([2**24, *s[1:5], 2**24], np.uint32),
+    ),
+    "Pad, by its edge": (
+        lambda s: op.pad(op.slice(s, const(1), const(5), const(1)), const(1), const(1), "edge"),
+        lambda s: np.pad(s[1:5], 1, "edge"),
+    ),
+    "Reshape": (lambda s: flat(square(s)), lambda s: s),
+    "Reshape, to another's shape": (
+        lambda s, t: op.bitwise_xor(op.reshape(square(s), op.shape_of(t), special_zero=False), t),
+        lambda s, t: s ^ t,
+    ),
+    "Roll": (lambda s: op.roll(s, const(2), const(0)), lambda s: np.roll(s, 2)),
+    "ScatterElementsUpdate": (
+        lambda s, i, t: op.scatter_elements_update(s, i, t, scalar(0)),
+        scattered,
+    ),
+    "ScatterNDUpdate": (lambda s, i, t: op.scatter_nd_update(s, column(i), t), scattered),
+    "ScatterUpdate": (lambda s, i, t: op.scatter_update(s, i, t, scalar(0)), scattered),
+    "Select": (lambda s, t, c: op.select(c, s, t), lambda s, t, c: np.where(c, s, t)),
+    "Slice": (
+        lambda s: op.slice(s, const(-1), const(-(2**63)), const(-1)),
+        lambda s: s[::-1],
+    ),
+    "Split": (lambda s: reversed_parts(op.split(s, scalar(0), 2)), lambda s: np.roll(s, 3)),
+    "Squeeze": (lambda s: op.squeeze(op.unsqueeze(s, const(0)), const(0)), lambda s: s),
+    "StridedSlice": (
+        lambda s: op.strided_slice(s, const(5), const(-100), const(-1), [0], [0]),
+        lambda s: s[::-1],
+    ),
+    "Subtract": (lambda s, t: op.subtract(s, t), lambda s, t: s - t),
+    "Tile": (
+        lambda s: op.slice(op.tile(s, const(2)), const(2), const(8), const(1)),
+        lambda s: np.tile(s, 2)[2:8],
+    ),
+    "Transpose": (
+        lambda s: flat(op.transpose(square(s), const(1, 0))),
+        lambda s: s.reshape(2, 3).T.reshape(6),
+    ),
+    "Unsqueeze": (lambda s: flat(op.unsqueeze(s, const(0))), lambda s: s),
+    "VariadicSplit": (
+        lambda s: reversed_parts(op.variadic_split(s, scalar(0), const(1, 5))),
+        lambda s: np.roll(s, -1),
+    ),
+}
+
+REFUSED: dict[str, tuple[Graph, str]] = {
+    "Maximum": (lambda s, t: op.maximum(s, t), "computed by Maximum"),
+    "Mod": (lambda s, t: op.mod(s, t), "computed by Mod"),
+    "a shift": (lambda s, t: op.bitwise_right_shift(s, t), "computed by BitwiseRightShift"),
+    "a sum": (
+        lambda s, t: op.reduce_sum(
+            op.concat([op.unsqueeze(x, const(0)) for x in (s, t)], 0), const(0)
+        ),
+        "computed by ReduceSum",
+    ),
+    "16 bits": (
+        lambda s: u32(op.convert(s, "u16")),
+        "computed by Convert from u32 to u16",
+    ),
+    "8 bits": (lambda s: u32(op.convert(s, "i8")), "computed by Convert from u32 to i8"),
+    "a boolean of words": (
+        lambda s: u32(op.convert(s, "boolean")),
+        "computed by Convert from u32 to boolean",
+    ),
+    "floats": (lambda s: u32(op.convert(s, "f64")), "computed by Convert from f64 to u32"),
+    "arithmetic of 8 bits": (lambda b: u32(op.add(b, b)), "computed by Add of u8"),
+    "a scatter with max": (
+        lambda s, i, t: op.scatter_nd_update(s, column(i), t, "max"),
+        "computed by ScatterNDUpdate with max",
+    ),
+    "a scatter with min": (
+        lambda s, i, t: op.scatter_elements_update(s, i, t, scalar(0), "min"),
+        "computed by ScatterElementsUpdate with min",
+    ),
+    "a comparison of u32": (
+        lambda s, t: op.select(op.less(s, t), s, t),
+        "computed by Less",
+    ),
+    "a comparison of i64": (
+        lambda s, t, w: op.select(op.equal(w, i64(s)), s, t),
+        "computed by Equal",
+    ),
+    "a comparison of i32": (
+        lambda s, t, x: op.select(op.greater(x, scalar(5, np.int32)), s, t),
+        "computed by Greater",
+    ),
+    "an index by Mod": (
+        lambda s, t: op.gather(s, op.mod(t, words(6)), scalar(0)),
+        "computed by Mod",
+    ),
+    "an index of u32 by Minimum in a scatter": (
+        lambda s, i, t: op.scatter_update(s, op.minimum(i, const(5)), t, scalar(0)),
+        "computed by Minimum",
+    ),
+    "a padding beyond f32": (
+        lambda s: op.pad(s, const(0), const(0), "constant", words(2**24 + 1)),
+        "computed by Pad with 16777217",
+    ),
+    "a computed padding": (
+        lambda s, t: op.pad(
+            s, const(0), const(0), "constant", op.squeeze(op.slice(t, const(0), const(1), const(1)))
+        ),
+        "computed by Pad with a computed value",
+    ),
+    "constants that are merged": (
+        lambda s: op.add(op.add(s, words(2**30)), words(2**30)),
+        "computed by Add, Multiply, Subtract with 2 constants",
+    ),
+    "a high constant": (
+        lambda s: op.bitwise_xor(s, words(2**31)),
+        "merged from a u32 constant of 2147483648",
+    ),
+    "a low constant of i64": (
+        lambda s: u32(op.bitwise_and(i64(s), scalar(-(2**31) - 1))),
+        "merged from a i64 constant of -2147483649",
+    ),
+    "a large table": (
+        lambda i: op.gather(ov.op.Constant(np.full(5000, 2**32 - 1, np.uint32)), i, scalar(0)),
+        "merged from a u32 constant of 4294967295",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def core() -> ov.Core:
+    return onnx_philox.openvino.register(ov.Core())
+
+
+def parameters(function: Callable[..., Any]) -> dict[str, ov.Node]:
+    names = inspect.signature(function).parameters
+    if list(names) == ["data", "index", "updates"]:
+        names = ("s", "i", "t")
+    nodes = {}
+    for name in names:
+        nodes[name] = op.parameter([6], INPUTS[name].dtype.type, name)
+        nodes[name].output(0).set_names({name})
+    return nodes
+
+
+@pytest.mark.usefixtures("factories")
+@pytest.mark.parametrize("row", EXACT)
+def test_what_is_taken_is_exact(core: ov.Core, row: str) -> None:
+    graph, truth = EXACT[row]
+    nodes = parameters(graph)
+    arrived = random_generator(graph(**nodes), [0])
+    model = ov.Model([arrived.output(1)], list(nodes.values()), "m")
+    kinds = {node.get_type_name() for node in model.get_ordered_ops()}
+    assert row.partition(",")[0] in kinds
+    feeds = {name: INPUTS[name] for name in nodes}
+    expected = np.asarray(truth(*feeds.values()), np.uint32)
+    for hint in (None, "f32", "bf16"):
+        config = {} if hint is None else {"INFERENCE_PRECISION_HINT": hint}
+        assert_same_bits(core.compile_model(model, "CPU", config)(feeds)[0], expected)
+
+
+def test_every_kind_of_node_that_is_taken_has_a_row() -> None:
+    assert {row.partition(",")[0] for row in EXACT} == set(_exact_words._EXACT)
+
+
+def refusal(graph: Graph) -> str:
+    with pytest.raises(ValueError, match="input 'state' is") as raised:
+        random_generator(graph(**parameters(graph)), [5])
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("row", REFUSED)
+def test_what_is_not_exact_is_refused_in_the_same_words(
+    monkeypatch: pytest.MonkeyPatch, row: str
+) -> None:
+    graph, given = REFUSED[row]
+    native = refusal(graph)
+    # The list of what is allowed is each language's own table.
+    assert f"input 'state' is {given}; allowed: " in native
+    assert "Make the whole state a model input" in native
+    monkeypatch.setattr(_native_backend, "unavailable", lambda: "not for this test")
+    assert refusal(graph) == native
+
+
+SECONDS = 10
+"""Of processor time, for 10,000 nodes; they take one or two."""
+
+
+@pytest.mark.usefixtures("factories")
+def test_a_state_behind_ten_thousand_nodes_is_followed_in_seconds() -> None:
+    node = op.parameter([6], np.uint32, "s")
+    rounded = op.maximum(node, node)
+    for _ in range(10_000):
+        node, rounded = op.bitwise_not(node), op.bitwise_not(rounded)
+    start = time.process_time()
+    random_generator(node, [5])
+    assert time.process_time() - start < SECONDS
+    with pytest.raises(ValueError, match="computed by Maximum"):
+        random_generator(rounded, [5])
+
+
+@pytest.mark.usefixtures("factories")
+def test_logits_behind_ten_thousand_nodes_are_followed_in_seconds() -> None:
+    logits = op.parameter([1, 3], np.float32, "l")
+    for _ in range(10_000):
+        logits = op.relu(logits)
+    start = time.process_time()
+    random_categorical(logits, 4, op_seed=3)
+    assert time.process_time() - start < SECONDS
+
+
+@pytest.mark.usefixtures("factories")
+def test_a_constant_behind_ten_thousand_nodes_is_read_exactly_in_seconds(core: ov.Core) -> None:
+    high = ov.op.Constant(np.array([0.3]))
+    for _ in range(5_000):
+        high = op.squeeze(op.unsqueeze(high, const(0)), const(0))
+    start = time.process_time()
+    node = random_uniform([4], 0.0, high, "f64", op_seed=3)
+    assert time.process_time() - start < SECONDS
+    expected, _ = onnx_philox.reference.random_uniform([4], 0.0, 0.3, "f64", op_seed=3)
+    model = ov.Model([node.output(0)], [], "m")
+    assert_same_bits(core.compile_model(model, "CPU")()[0], expected)

@@ -1,0 +1,175 @@
+"""Loops of constants, which OpenVINO computes when it compiles a model, and constants in files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import openvino as ov
+import pytest
+from cases import assert_same_bits
+from onnx import parser
+from openvino import opset8
+from runtimes import OpenVino
+
+from onnx_philox import reference
+from onnx_philox.openvino import random_bernoulli, random_uniform
+
+SEED = {"op_seed": 3}
+PRECISIONS = [None, "f32", "bf16", "f16"]
+
+
+def loop(
+    values: str, draw: str, initializers: str, *, is_carrying: bool = False
+) -> onnx.ModelProto:
+    """Two iterations of a body without a state, where nothing is a model input."""
+    text = f"""<ir_version: 10, opset_import: ["": 21, "onnx_philox": 1]>
+    g () => ({values.replace("[", "[?, ")} y) {{
+        trips = Constant <value = int64 {{2}}> ()
+        yes = Constant <value = bool {{1}}> ()
+        {"last, " * is_carrying} y = Loop <body = b (int64 i, bool c {", int64 j" * is_carrying}) =>
+            (bool c2 {", int64 j2" * is_carrying}, {values} v) <{initializers}> {{
+                c2 = Identity (c)
+                {"j2 = Identity (j)" * is_carrying}
+                {draw}
+            }}> (trips, yes {", trips" * is_carrying})
+    }}"""
+    return parser.parse_model(text)
+
+
+F64 = (
+    "double[4]",
+    'v, s = onnx_philox.RandomUniform <output_type = "f64", op_seed = 3> (n, low, high)',
+    "int64[1] n = {4}, double low = {0.1}, double high = {1.7}",
+)
+WIDE = (
+    "int64[4]",
+    'v, s = onnx_philox.RandomUniform <output_type = "i64", op_seed = 3> (n, low, high)',
+    "int64[1] n = {4}, int64 low = {-5}, int64 high = {1099511627776}",
+)
+MOVED = (
+    "double[2, 2]",
+    """u, s = onnx_philox.RandomNormal <output_type = "f64", op_seed = 3> (n, low, high)
+        v = Reshape (u, two)""",
+    "int64[1] n = {4}, double low = {0.1}, double high = {1.7}, int64[2] two = {2, 2}",
+)
+STATE = (
+    "int64[6]",
+    """u, s = onnx_philox.RandomGenerator (state, n)
+        v = Cast <to = 7> (s)""",
+    "int64[1] n = {4}, uint32[6] state = {1, 2, 3, 4, 4000000000, 5}",
+)
+
+
+@pytest.mark.parametrize("is_carrying", [False, True])
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize(
+    ("body", "given"),
+    [(F64, "is f64"), (WIDE, "is beyond int32"), (MOVED, "is f64")],
+    ids=["f64", "i64", "moved"],
+)
+def test_draws_that_the_plugin_would_round_in_a_loop_of_constants_are_refused(
+    openvino: OpenVino, body, given: str, precision: str | None, is_carrying: bool
+) -> None:
+    with pytest.raises(RuntimeError) as raised:
+        openvino(loop(*body, is_carrying=is_carrying), {}, precision)
+    where = "in a Loop that OpenVINO computes when it compiles the model; allowed: numbers "
+    assert f"output 'values' {given}, {where}" in str(raised.value)
+    assert "Draw outside of the Loop" in str(raised.value)
+
+
+def test_a_state_that_the_plugin_would_clamp_behind_a_loop_of_constants_is_refused(
+    openvino: OpenVino,
+) -> None:
+    with pytest.raises(RuntimeError, match="output 'next_state' is beyond int32, in a Loop that"):
+        openvino(loop(*STATE))
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_other_draws_in_a_loop_of_constants_are_exact(
+    openvino: OpenVino, precision: str | None
+) -> None:
+    values, draw, initializers = WIDE
+    small = loop(values, draw, initializers.replace("1099511627776", "2147483647"))
+    expected, _ = reference.random_uniform([4], -5, 2**31 - 1, "i64", **SEED)
+    assert_same_bits(openvino(small, {}, precision)[0], np.stack([expected] * 2))
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_draws_of_f64_that_stay_in_a_loop_of_constants_are_exact(
+    openvino: OpenVino, precision: str | None
+) -> None:
+    _, draw, initializers = F64
+    inner = draw.replace("v, s", "u, s") + "\n v = Cast <to = 1> (u)"
+    expected, _ = reference.random_uniform([4], 0.1, 1.7, "f64", **SEED)
+    outputs = openvino(loop("float[4]", inner, initializers), {}, precision)
+    assert_same_bits(outputs[0], np.stack([expected.astype(np.float32)] * 2))
+
+
+def test_openvino_s_own_evaluation_of_a_model_draws_all_bits(openvino: OpenVino) -> None:
+    result = ov.Tensor(ov.Type.f64, ov.Shape([2, 4]))
+    assert openvino.read(loop(*F64)).evaluate([result], [])
+    expected, _ = reference.random_uniform([4], 0.1, 1.7, "f64", **SEED)
+    assert_same_bits(result.data, np.stack([expected] * 2))
+
+
+# Saving compresses constants to f16, but for those that feed a draw.
+
+LARGE = np.linspace(0.1, 0.9, 5000, dtype=np.float32)
+ROWS = np.ascontiguousarray(LARGE.reshape(50, 100))
+
+
+def indices(*values: int) -> ov.Node:
+    return ov.op.Constant(np.array(values))
+
+
+MOVES = {
+    "Reshape": lambda: opset8.reshape(ov.op.Constant(ROWS), indices(5000), special_zero=False),
+    "Squeeze": lambda: opset8.squeeze(ov.op.Constant(LARGE[None]), indices(0)),
+    "Unsqueeze": lambda: opset8.unsqueeze(ov.op.Constant(LARGE), indices(0)),
+    "Transpose": lambda: opset8.transpose(ov.op.Constant(ROWS.T.copy()), indices(1, 0)),
+    "Broadcast": lambda: opset8.broadcast(ov.op.Constant(LARGE[None]), indices(2, 5000)),
+    "Concat": lambda: opset8.concat([ov.op.Constant(LARGE), ov.op.Constant(LARGE)], 0),
+    "Multiply": lambda: opset8.multiply(ov.op.Constant(LARGE), ov.op.Constant(np.float32(0.7))),
+}
+# What each makes of the constant.
+MOVED_VALUES = {
+    "Reshape": LARGE,
+    "Squeeze": LARGE,
+    "Unsqueeze": LARGE[None],
+    "Transpose": ROWS,
+    "Broadcast": np.stack([LARGE, LARGE]),
+    "Concat": np.concatenate([LARGE, LARGE]),
+    "Multiply": LARGE * np.float32(0.7),
+}
+
+
+@pytest.mark.usefixtures("factories")
+@pytest.mark.parametrize("move", MOVES)
+def test_a_large_constant_that_nodes_move_is_saved_unrounded(
+    openvino: OpenVino, tmp_path: Path, move: str
+) -> None:
+    p = MOVED_VALUES[move]
+    uniforms, _ = reference.random_uniform(p.shape, 0, 1, "f32", **SEED)
+    rounded = p.astype(np.float16).astype(np.float32)
+    assert ((uniforms < p) != (uniforms < rounded)).any(), "no draw would show the rounding"
+    node = random_bernoulli(p.shape, MOVES[move](), **SEED)
+    ov.save_model(ov.Model([node.output(0)], [], "m"), tmp_path / "m.xml")
+    drawn = openvino(tmp_path / "m.xml", {}, "f32")[0]
+    assert_same_bits(drawn, reference.random_bernoulli(p.shape, p, **SEED)[0])
+
+
+@pytest.mark.usefixtures("factories")
+def test_the_weights_of_a_network_that_computes_p_are_compressed_as_ever(tmp_path: Path) -> None:
+    source = opset8.parameter([5000], np.float32, "x")
+    product = opset8.multiply(source, ov.op.Constant(LARGE))
+    node = random_bernoulli([5000], opset8.sigmoid(product), **SEED)
+    ov.save_model(ov.Model([node.output(0)], [source], "m"), tmp_path / "m.xml")
+    assert (tmp_path / "m.bin").stat().st_size < 3 * LARGE.size
+
+
+def test_a_wide_draw_outside_of_a_loop_is_exact(openvino: OpenVino) -> None:
+    node = random_uniform([9], 0.1, 0.7, "f64", **SEED)
+    drawn = openvino(ov.Model([node.output(0)], [], "m"))[0]
+    assert_same_bits(drawn, reference.random_uniform([9], 0.1, 0.7, "f64", **SEED)[0])
