@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hypothesis
+import missing_backend
 import pytest
 from half_precision import capabilities
 from runtimes import OpenVino
@@ -18,6 +19,10 @@ hypothesis.settings.register_profile(
     derandomize=True,
 )
 hypothesis.settings.load_profile("default")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(missing_backend, "missing_backend")
 
 
 @pytest.fixture(scope="session", params=list(onnx_philox.openvino.BACKENDS))

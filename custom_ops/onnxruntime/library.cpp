@@ -225,13 +225,13 @@ OrtStatus* Register(OrtSessionOptions* options, const OrtApi* api) {
 extern "C" ONNX_PHILOX_EXPORT OrtStatus* ORT_CALL RegisterCustomOps(OrtSessionOptions* options,
                                                                    const OrtApiBase* base) {
   const OrtApi* const api = base->GetApi(ONNX_PHILOX_ORT_API_VERSION);
-  if (api == nullptr) {
+  if (api == nullptr || base->GetApi(ONNX_PHILOX_ORT_LOWEST_API_VERSION) == nullptr) {
     // Every ONNX Runtime has version 1, and CreateStatus in it.
     const OrtApi* const first = base->GetApi(1);
     if (first == nullptr) return nullptr;
     return onnx_philox::WithoutExceptions(first, [&] {
       const std::string text = onnx_philox::Refusal(
-          "onnx_philox", "ONNX Runtime", base->GetVersionString(), "1.17 or newer",
+          "onnx_philox", "ONNX Runtime", base->GetVersionString(), "1.19 or newer",
           "Upgrade it: pip install --upgrade onnxruntime.");
       return first->CreateStatus(ORT_FAIL, text.c_str());
     });

@@ -14,6 +14,9 @@
 
 /* The API version that has everything below; ONNX Runtime 1.17 and newer have it. */
 #define ONNX_PHILOX_ORT_API_VERSION 17
+/* That of ONNX Runtime 1.19, the oldest that the library serves: older ones do not take the type of RandomCategorical's
+ * values from its shape inference. */
+#define ONNX_PHILOX_ORT_LOWEST_API_VERSION 19
 
 #ifdef _WIN32
 #define ORT_CALL __stdcall

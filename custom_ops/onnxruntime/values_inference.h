@@ -7,7 +7,7 @@
 namespace onnx_philox {
 
 /// Sets them for RandomCategorical: [batch, sample_size] of `output_type`. What is wrong about a node is not said here: a
-/// kernel refuses it, in our words. ONNX Runtime before 1.20 takes no type from here.
+/// kernel refuses it, in our words. ONNX Runtime before 1.19 takes no type from here.
 OrtStatus* InferValues(const Operator& op, const OrtApi& api, OrtShapeInferContext* context);
 
 }  // namespace onnx_philox

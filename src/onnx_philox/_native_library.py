@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import onnx_philox
+
 _SUFFIXES = (".so", ".dll", ".dylib")
 
 
 def find(runtime: str) -> Path | None:
     """The library for a runtime, "onnxruntime" or "openvino"; None where there is none."""
-    folder = Path(__file__).with_name("lib")
-    files = folder.glob(f"*onnx_philox_{runtime}.*")
+    # An editable install has two folders: the source's, and that of what was built.
+    folders = [Path(folder, "lib") for folder in onnx_philox.__path__]
+    files = [f for folder in folders for f in folder.glob(f"*onnx_philox_{runtime}.*")]
     return next((f for f in files if f.suffix in _SUFFIXES), None)
 
 

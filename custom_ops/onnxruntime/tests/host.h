@@ -402,15 +402,15 @@ inline const OrtApi* Api() {
 
 inline const OrtApiBase* Base() {
   static const OrtApiBase base = {
-      [](std::uint32_t version) { return version <= ONNX_PHILOX_ORT_API_VERSION ? Api() : nullptr; },
-      [] { return "1.17.0"; }};
+      [](std::uint32_t version) { return version <= ONNX_PHILOX_ORT_LOWEST_API_VERSION ? Api() : nullptr; },
+      [] { return "1.19.0"; }};
   return &base;
 }
 
-/// An ONNX Runtime before the API version that the library needs.
+/// An ONNX Runtime before the API version that the library serves, whose table has all that it uses.
 inline const OrtApiBase* OldBase() {
-  static const OrtApiBase base = {[](std::uint32_t version) { return version <= 16 ? Api() : nullptr; },
-                                  [] { return "1.16.3"; }};
+  static const OrtApiBase base = {[](std::uint32_t version) { return version <= 18 ? Api() : nullptr; },
+                                  [] { return "1.18.1"; }};
   return &base;
 }
 

@@ -1,6 +1,6 @@
 """Runs the library's tests with releases of ONNX Runtime, each in an environment of its own.
 
-    python run_releases.py LIBRARY --package PATH [--releases 1.20.* 1.24.* ""]
+    python run_releases.py LIBRARY --package PATH [--releases 1.19.* 1.24.* ""]
                            [--isas "" avx512 avx2 scalar]
 
 An empty release is the newest. PATH is the source of the Python package, which is the reference;
@@ -46,7 +46,7 @@ def main() -> int:
     )
     parser.add_argument("library", type=Path)
     parser.add_argument("--package", type=Path, default=HERE.parents[2])
-    parser.add_argument("--releases", nargs="*", default=["1.20.*", "1.24.*", ""])
+    parser.add_argument("--releases", nargs="*", default=["1.19.*", "1.24.*", ""])
     parser.add_argument("--isas", nargs="*", default=["", "avx512", "avx2", "scalar"])
     parser.add_argument("--environments", type=Path, default=None)
     arguments = parser.parse_args()

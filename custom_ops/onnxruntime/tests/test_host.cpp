@@ -657,7 +657,7 @@ int main(int argc, char** argv) {
 
   OrtSessionOptions options;
   const std::string refused = Take(register_ops(&options, host::OldBase()));
-  check::That(refused.find("ONNX Runtime is 1.16.3; allowed: 1.17 or newer") != std::string::npos, "%s", refused.c_str());
+  check::That(refused.find("ONNX Runtime is 1.18.1; allowed: 1.19 or newer") != std::string::npos, "%s", refused.c_str());
   if (ActiveKernels().kernels == nullptr) {
     const std::string why = Take(register_ops(&options, host::Base()));
     check::That(why == ActiveKernels().error && options.domains.empty(), "registered, or refused with: %s", why.c_str());

@@ -491,6 +491,8 @@ def test_flushing_of_subnormals_in_onnxruntime_changes_no_bit() -> None:
 @pytest.mark.parametrize("output_type", [None, *BOUNDS])
 @pytest.mark.parametrize("offset", [0, 1, 3])
 def test_exactly_the_output_is_written_at_odd_lengths_and_offsets(output_type, offset) -> None:
+    if output_type == "bf16" and ort.__version__.startswith("1.19."):
+        pytest.skip("ONNX Runtime 1.19 binds no memory of bfloat16 from Python")
     if output_type is None:
         session = session_of(graphs.random_generator(None, rank=1), intra_op_num_threads=2)
         onnx_type, name, dtype = TensorProto.UINT32, "bits", np.dtype(np.uint32)

@@ -11,12 +11,17 @@ array([[65, 70, 56],
 from __future__ import annotations
 
 try:
-    import onnxruntime as _runtime  # noqa: F401
+    import onnxruntime as _runtime
 except ImportError as error:
     raise ImportError(
         "onnx_philox.onnxruntime needs ONNX Runtime: pip install 'onnx-philox[onnxruntime]'"
     ) from error
 
+from onnx_philox import _versions
+
+_versions.check("onnxruntime", _runtime.__version__)
+
+# ruff: noqa: E402
 from onnx_philox.onnxruntime._native_backend import library_path, register
 from onnx_philox.onnxruntime._session import InferenceSession
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,14 +12,22 @@ if TYPE_CHECKING:
     from onnx_philox.onnxruntime._python_plan import PythonPlan
 
 
+NO_EXTENSIONS_FROM = (3, 14)
+"""The Python from which on onnxruntime-extensions has no wheel; pyproject.toml says the same."""
+
+
 def unavailable() -> str | None:
     """Why this backend cannot be used here and what to do; None where it can."""
-    if importlib.util.find_spec("onnxruntime_extensions") is None:
+    if importlib.util.find_spec("onnxruntime_extensions") is not None:
+        return None
+    needs = "onnx_philox.onnxruntime: backend 'python' needs onnxruntime-extensions"
+    if sys.version_info >= NO_EXTENSIONS_FROM:
+        version = ".".join(map(str, NO_EXTENSIONS_FROM))
         return (
-            "onnx_philox.onnxruntime: backend 'python' needs onnxruntime-extensions: "
-            "pip install 'onnx-philox[onnxruntime]'"
+            f"{needs}, which has no wheel for Python {version} and newer. Use backend='native', "
+            f"or a Python older than {version}."
         )
-    return None
+    return f"{needs}: pip install 'onnx-philox[onnxruntime]'"
 
 
 def plan(model: Any, options: ort.SessionOptions | None) -> PythonPlan:

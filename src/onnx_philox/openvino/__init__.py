@@ -19,7 +19,12 @@ except ImportError as error:
 
 from typing import Protocol
 
-from onnx_philox import _backends
+from onnx_philox import _backends, _versions
+
+# Before what follows, which an old OpenVINO may not import at all.
+_versions.check("openvino", getattr(_runtime, "__version__", ""))
+
+# ruff: noqa: E402
 from onnx_philox.openvino import _native_backend, _python_backend
 from onnx_philox.openvino._factories import (
     random_bernoulli,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from onnx_philox import _backends
+from onnx_philox import _backends, _versions
 from onnx_philox._element_types import BF16, F16, ElementType
 from onnx_philox.verify.cases import Arrays, Case, Draw
 
@@ -350,7 +350,8 @@ def _find(runtime: str) -> list[Runner | Absent]:
             importlib.import_module(f"onnx_philox.{runtime}")
     except ImportError as error:
         reason = str(error)
-        if not isinstance(error.__cause__, ModuleNotFoundError):
+        is_said = isinstance(error, _versions.OldRuntimeError)
+        if not is_said and not isinstance(error.__cause__, ModuleNotFoundError):
             reason += f" ({error.__cause__ or 'it is installed, but does not load'})"
         return [Absent(runtime, "", reason)]
     return RUNTIMES[runtime]()

@@ -1,0 +1,42 @@
+"""The lowest versions of the runtimes: those for which `onnx-philox verify` proves every number."""
+
+from __future__ import annotations
+
+import re
+
+LOWEST = {
+    # Before it, RandomCategorical gets no type of its own. The native library says so, too.
+    "onnxruntime": "1.19",
+    # Before it, operators written in Python get states clamped to 2^31-1, in silence.
+    "openvino": "2025.4",
+}
+
+_TITLES = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO"}
+
+
+class OldRuntimeError(ImportError):
+    """A runtime is installed, but too old to draw the same numbers."""
+
+
+def check(runtime: str, version: str) -> None:
+    """Refuses a runtime that is too old.
+
+    A version that is no number, such as that of somebody's own build, is taken for a new one.
+
+    Args:
+        runtime: A name of `LOWEST`.
+        version: What the runtime says of itself.
+
+    Raises:
+        OldRuntimeError: It is older than the lowest version.
+    """
+    if _numbers(version) < _numbers(LOWEST[runtime]):
+        raise OldRuntimeError(
+            f"onnx_philox.{runtime}: {_TITLES[runtime]} is {version}; allowed: {LOWEST[runtime]} "
+            f"or newer. Upgrade it: pip install --upgrade 'onnx-philox[{runtime}]'."
+        )
+
+
+def _numbers(version: str) -> tuple[float, ...]:
+    found = re.match(r"(\d+)\.(\d+)", version)
+    return tuple(map(float, found.groups())) if found else (float("inf"),)

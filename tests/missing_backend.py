@@ -1,0 +1,63 @@
+"""Tests of ONNX Runtime's Python backend where it cannot be had: skipped, and said at the end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onnx_philox.onnxruntime import _python_backend
+
+# On an older Python its absence is a mistake, and the tests fail.
+REASON = (
+    _python_backend.unavailable()
+    if sys.version_info >= _python_backend.NO_EXTENSIONS_FROM
+    else None
+)
+
+# Those of onnx_philox.onnxruntime that need onnxruntime-extensions.
+MODULES = {"_extension_options.py", "_legalise.py", "_python_ops.py", "_python_plan.py"}
+
+
+@contextmanager
+def _skips() -> Iterator[None]:
+    """Skips a test that has asked for the backend, by what it is told then."""
+    try:
+        yield
+    except ImportError as error:
+        if REASON is not None and (str(error) == REASON or error.name == "onnxruntime_extensions"):
+            pytest.skip(REASON)
+        raise
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Generator[None, Any, Any]:
+    """A fixture may ask for it."""
+    with _skips():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, Any, Any]:
+    """Or the test itself."""
+    with _skips():
+        return (yield)
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leaves out the doctests of the modules that cannot be imported."""
+    needs_them = collection_path.name in MODULES and collection_path.parent.name == "onnxruntime"
+    return (REASON is not None and needs_them) or None
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Says how many tests that were."""
+    if REASON is not None:
+        skipped = terminalreporter.stats.get("skipped", ())
+        count = sum(REASON in str(report.longrepr) for report in skipped)
+        terminalreporter.section("not tested", yellow=True)
+        terminalreporter.line(f"{count} tests. {REASON}")
