@@ -173,13 +173,20 @@ class MultinomialDraw:
     @classmethod
     def read(cls, site: Site, version: Version, type_of: TypeOf) -> MultinomialDraw:
         """Multinomial."""
-        logits = _input_type(site, 0, version, type_of)
         dtype = _dtype(site, ir.DataType.INT32)
         values = BY_ONNX.get(dtype.value)
         if values not in (I32, I64):
             remedy = "Choose one of these."
             site.refuse("attribute 'dtype'", dtype.name, "INT32, INT64", remedy, TypeError)
-        draw = cls(logits, site.node.attributes.get_int("sample_size", 1), values)
+        sample_size = site.node.attributes.get_int("sample_size", 1)
+        return cls.checked(site, version, type_of, sample_size, values)
+
+    @classmethod
+    def checked(
+        cls, site: Site, version: Version, type_of: TypeOf, sample_size: int, values: ElementType
+    ) -> MultinomialDraw:
+        """Draws from the first input's logits."""
+        draw = cls(_input_type(site, 0, version, type_of), sample_size, values)
         known = {"logits": _checks.UNKNOWN, "state": _checks.UNKNOWN}
         _checks.check_node(draw.operator, known, draw._attributes)
         return draw

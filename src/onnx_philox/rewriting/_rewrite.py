@@ -59,6 +59,7 @@ def rewrite(model: ir.Model, *, seed: int | None = None, keep_unknown: bool = Fa
     shadowed = shadowed_names(model.graph)
     AssignStreams(sites, recorded)(model)
     records = tuple(site.record() for site in sites)
+    inputs = list(model.graph.inputs)
     for step in (
         ThreadStates(sites, recorded, names, seed),
         Replace(sites, names, seed),
@@ -66,6 +67,10 @@ def rewrite(model: ir.Model, *, seed: int | None = None, keep_unknown: bool = Fa
         Check(shadowed),
     ):
         step(model)
+    for value in inputs:
+        if value not in model.graph.inputs:
+            reason = "it was a seed, and the model's state now says what is drawn"
+            warnings.warn(f"the input {value.name!r} is gone: {reason}", stacklevel=3)
     return Report(records, report.kept, report.recorded, seed)
 
 
