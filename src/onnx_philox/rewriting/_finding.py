@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 import onnx_ir as ir
@@ -22,6 +22,7 @@ from onnx_philox.rewriting._standard import (
     STANDARD_OPERATORS,
     RandomWhen,
     Version,
+    opset_of,
 )
 from onnx_philox.rewriting._types import Types
 
@@ -89,12 +90,6 @@ def is_random(node: ir.Node, opset: int, model: ir.Model) -> bool:
     if node.domain == DOMAIN or node.op_identifier() in model.functions:
         return False
     return randomness(node, opset) is not None
-
-
-def opset_of(imports: Mapping[str, int], domain: str) -> int:
-    """The version of a domain; ONNX's own goes by two names."""
-    names = STANDARD_DOMAINS if domain in STANDARD_DOMAINS else (domain,)
-    return next((imports[name] for name in names if name in imports), 1)
 
 
 def _walk(

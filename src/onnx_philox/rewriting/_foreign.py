@@ -158,7 +158,7 @@ def randomness(node: ir.Node, opset: int) -> str | None:
 
     None for all others. Gradients only read the mask that their operator has drawn.
     """
-    if _has_schema(node, opset):
+    if has_schema(node, opset):
         return None
     name, is_of_torch = node.op_type, bool(_TORCH_DOMAIN.search(node.domain))
     operator = node.attributes.get("operator")
@@ -175,7 +175,8 @@ def randomness(node: ir.Node, opset: int) -> str | None:
     return None if word is None else f"perhaps random, as its name says {word!r}"
 
 
-def _has_schema(node: ir.Node, opset: int) -> bool:
+def has_schema(node: ir.Node, opset: int) -> bool:
+    """Whether ONNX knows an operator, in a version of its domain."""
     domain = "" if node.domain in STANDARD_DOMAINS else node.domain
     return not has_inputs_of_tensorflow(node) and bool(
         onnx.defs.has(node.op_type, max(opset, 1), domain)

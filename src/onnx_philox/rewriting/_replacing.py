@@ -6,9 +6,9 @@ import onnx_ir as ir
 
 from onnx_philox._operators import DOMAIN, STATE_WORDS, Operator
 from onnx_philox.rewriting._emitting import Emitter, Names
-from onnx_philox.rewriting._finding import opset_of
 from onnx_philox.rewriting._foreign import KEY_MAKERS, STATELESS
 from onnx_philox.rewriting._sites import Site
+from onnx_philox.rewriting._standard import opset_of
 
 
 class Replace(ir.passes.InPlacePass):

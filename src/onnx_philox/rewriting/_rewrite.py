@@ -13,12 +13,13 @@ from onnx_philox.rewriting import _connecting, _recorded
 from onnx_philox.rewriting._checking import Check, shadowed_names
 from onnx_philox.rewriting._connecting import Connect
 from onnx_philox.rewriting._emitting import Names
-from onnx_philox.rewriting._finding import OR_STAY, FindRandomNodes, opset_of
+from onnx_philox.rewriting._finding import OR_STAY, FindRandomNodes
 from onnx_philox.rewriting._inlining import InlineRandomFunctions
 from onnx_philox.rewriting._recorded import OWNER
 from onnx_philox.rewriting._replacing import Replace
 from onnx_philox.rewriting._report import RandomNode, Report
 from onnx_philox.rewriting._sites import Site
+from onnx_philox.rewriting._standard import opset_of
 from onnx_philox.rewriting._streams import AssignStreams
 from onnx_philox.rewriting._threading import ThreadStates
 

@@ -6,6 +6,7 @@ is not above its model's opset.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -87,3 +88,9 @@ STANDARD_OPERATORS = {
         ),
     )
 }
+
+
+def opset_of(imports: Mapping[str, int], domain: str) -> int:
+    """The version of a domain; ONNX's own goes by two names."""
+    names = STANDARD_DOMAINS if domain in STANDARD_DOMAINS else (domain,)
+    return next((imports[name] for name in names if name in imports), 1)

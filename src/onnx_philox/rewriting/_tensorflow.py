@@ -29,6 +29,7 @@ from onnx_philox._operators import (
 from onnx_philox.rewriting._constants import constant
 from onnx_philox.rewriting._draws import Draw, Drawing, MultinomialDraw, TypeOf
 from onnx_philox.rewriting._emitting import Emitter
+from onnx_philox.rewriting._foreign import TENSORFLOW_DOMAINS
 from onnx_philox.rewriting._sites import Site
 from onnx_philox.rewriting._standard import RandomWhen, Version
 
@@ -239,6 +240,14 @@ READERS: dict[str, Callable[[Site, TypeOf], Draw]] = {
 }
 
 
+def declared_type(node: ir.Node) -> ir.DataType | None:
+    """The element type that one of these nodes says that it draws; None for all others."""
+    if node.domain not in TENSORFLOW_DOMAINS or node.op_type not in READERS:
+        return None
+    given = (node.attributes.get(name) for name in ("dtype", "output_dtype"))
+    return next((_element_type(attribute) for attribute in given if attribute is not None), None)
+
+
 def _standard_normal(values: ElementType) -> tuple[ElementType, dict[str, NDArray[Any]]]:
     return values, {"mean": np.zeros((), values.dtype), "scale": np.ones((), values.dtype)}
 
@@ -267,14 +276,21 @@ def _allowed(site: Site, dtype: ir.DataType | None, types: tuple[ElementType, ..
 
 
 def _attribute(site: Site, name: str) -> ir.DataType | None:
-    """The element type that an attribute is: tf2onnx writes the numbers of ONNX."""
     attribute = site.node.attributes.get(name)
     if attribute is None:
         return None
-    if attribute.type is not ir.AttributeType.INT or attribute.value not in _ELEMENT_TYPES:
+    dtype = _element_type(attribute)
+    if dtype is None:
         allowed = "the number of an element type of ONNX"
         remedy = "Export it as one."
         site.refuse(f"attribute {name!r}", attribute.value, allowed, remedy, TypeError)
+    return dtype
+
+
+def _element_type(attribute: ir.Attr) -> ir.DataType | None:
+    """The element type that an attribute is: tf2onnx writes the numbers of ONNX."""
+    if attribute.type is not ir.AttributeType.INT or attribute.value not in _ELEMENT_TYPES:
+        return None
     return ir.DataType(attribute.value)
 
 
