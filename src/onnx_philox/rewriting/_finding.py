@@ -156,7 +156,8 @@ def _refuse_unknown(site: Site) -> NoReturn:
     site.refuse(
         "the operator",
         f"not one of ONNX, and {randomness(site.node, site.version)}",
-        f"the random operators of ONNX: {', '.join(STANDARD_OPERATORS)}",
+        f"the random operators of ONNX: {', '.join(STANDARD_OPERATORS)}; of TensorFlow uniforms, "
+        "normals, truncated normals and multinomials",
         f"Export the model with one of these{OR_STAY}.",
     )
 
