@@ -119,8 +119,8 @@ class Report:
         lines.add_column(overflow="fold")
         if self.idle_dropouts:
             count = _count(self.idle_dropouts, "Dropout node")
-            is_off = "is" if self.idle_dropouts == 1 else "are"
-            lines.add_row("-", f"{count} of it {is_off} off: no training_mode that is true.")
+            is_off = "that is off" if self.idle_dropouts == 1 else "that are off"
+            lines.add_row("-", f"It has {count} {is_off}: no training_mode that is true.")
         for reason in _WHAT_MAY_HAVE_HAPPENED:
             lines.add_row("-", reason)
         return Group("If it should draw, its random numbers were lost before:", lines, _PAGE)
