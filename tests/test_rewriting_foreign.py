@@ -211,6 +211,27 @@ def test_the_truncated_normal_is_one() -> None:
     assert abs((np.abs(y) > 1.9).mean() - share) < 4 * deviation
 
 
+IN_A_LOOP = """g (int64 n, int32[1] s) => (float[T, A] y) {
+    on = Constant <value = bool {1}> ()
+    y = Loop (n, on) <body = b (int64 i, bool c) => (bool d, float[A] o) {
+        d = Identity (c)
+        o = TruncatedNormal <dtype = 1> (s)
+    }>
+}"""
+
+
+def test_a_truncated_normal_in_a_loop_draws_on(openvino: OpenVino) -> None:
+    model = make_reproducible(parse(IN_A_LOOP))
+    feeds = {"n": np.array(3), "s": np.int32([5]), "random_state": STATE}
+    y, _ = InferenceSession(model).run(None, feeds)
+    state, rows = STATE, []
+    for _ in range(3):
+        candidates, state = reference.random_normal([5, 8], 0, 1, "f32", state=state)
+        rows.append(truncated(candidates))
+    assert_same_bits(y, np.stack(rows))
+    assert_same_bits(openvino(model, feeds)[0], y)
+
+
 @pytest.mark.parametrize("precision", [None, "f32", "bf16", "f16"])
 def test_the_choice_of_a_truncated_normal_is_the_same_in_every_precision(
     precision: str | None, openvino: OpenVino
