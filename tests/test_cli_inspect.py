@@ -352,20 +352,95 @@ def test_the_text_fits_and_nothing_is_cut(all_of_them, monkeypatch, width):
     assert any("Could not" in line or "Training mode is" in line for line in lines)
 
 
-def test_a_model_without_random_nodes_says_so_in_one_line(tmp_path, monkeypatch):
+MAY_HAVE_HAPPENED = """\
+If it should draw, its random numbers were lost before:
+- Dropout inside attention (torch's scaled_dot_product_attention) is exported switched off.
+- Noise that depends on no input, not even by its shape, is baked in as a constant.
+- Draws that look equal, such as dropouts of one tensor, are merged into one, and a dropout is \
+removed, by exporters and simplifiers.
+docs/export-quantise-rewrite-simplify.md says how to find out, and what to do.
+"""
+
+
+def test_a_model_without_random_nodes_says_so_and_what_may_have_happened(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
     path = tmp_path / "none.onnx"
     onnx.save(node_model("Relu", 17, (["n"],)), path)
     result = invoke(path)
-    said = f"{path}, opset 17: no random nodes, nothing to rewrite.\n"
-    assert (result.exit_code, result.stdout) == (0, said)
+    said = [line.rstrip() for line in result.stdout.splitlines()]
+    assert result.exit_code == 0
+    assert said[0] == f"{path}, opset 17: no random nodes, nothing to rewrite."
+    assert said[1:] == MAY_HAVE_HAPPENED.splitlines()
+    assert (Path(__file__).parents[1] / said[-1].partition(" ")[0]).is_file()
     assert document(path)["runtimes"] == {}
 
 
-def test_a_dropout_that_does_not_train_is_no_random_node(tmp_path):
+def test_what_may_have_happened_is_said_only_where_nothing_is_found(tmp_path, all_of_them):
+    path = tmp_path / "model.onnx"
+    onnx.save(onnx_philox.make_reproducible(MODELS / "mc_dropout.onnx"), path)
+    for model in (path, all_of_them):
+        assert "lost before" not in invoke(model).stdout
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "1 Dropout node that is"), (3, "3 Dropout nodes")])
+def test_a_dropout_that_does_not_train_is_no_random_node_but_is_counted(tmp_path, count, said):
     path = tmp_path / "none.onnx"
-    onnx.save(node_model("Dropout", 17, (["n"], np.float32(0.5))), path)
+    model = node_model("Dropout", 17, (["n"], np.float32(0.5)))
+    for i in range(1, count):
+        model.graph.node.append(helper.make_node("Dropout", ["x0", "", "off"], [f"y{i}"]))
+    model.graph.initializer.append(onnx.numpy_helper.from_array(np.array(False), "off"))
+    onnx.save(model, path)
     assert document(path)["random_nodes"] == []
+    assert f"- It has {said}" in invoke(path).stdout
+
+
+def test_onnxruntime_inverts_a_bernoulli_and_this_is_said(tried):
+    for is_seeded in (False, True):
+        reason = tried["Bernoulli", 17, is_seeded, "onnxruntime"].reason
+        said, share = reason.rsplit(", ", 1)
+        assert said.endswith("; and it is inverted: where p is 0.1")
+        assert 88 < float(share.removesuffix("% are 1")) < 92
+    for op_type in RANDOM.keys() - {"Bernoulli"}:
+        assert "inverted" not in tried[op_type, 17, False, "onnxruntime"].reason
+
+
+@pytest.mark.parametrize(("ones", "is_inverted"), [(0.09, False), (0.13, False), (0.9, True)])
+def test_a_bernoulli_that_is_not_inverted_is_not_said_to_be(ones, is_inverted):
+    names = ("first", "second", "session", "other_seed")
+    answers = [dict.fromkeys(names, process) | {"ones": str(ones)} for process in "ab"]
+    trial = trials._trial(probes.Probe("", has_seed=False, p=0.1), *answers)
+    assert ("inverted" in trial.reason) is is_inverted
+
+
+def test_a_bernoulli_of_every_type_is_counted():
+    text = "g (float[N] p) => ({} [N] y) {{ y = Bernoulli <dtype = {}> (p) }}"
+    built = []
+    for name, dtype in (("bool", 9), ("uint8", 2), ("double", 11), ("int64", 7), ("float16", 10)):
+        model = parser.parse_model(
+            f'<ir_version: 8, opset_import: ["": 17]> {text.format(name, dtype)}'
+        )
+        built.append(probe(model))
+    runtime, _ = trials.run(built, lambda *_: None)
+    loaded = [t for t in runtime.trials.values() if t.behaviour is Behaviour.OTHER_IN_EACH_RUN]
+    assert len(loaded) >= 3
+    assert all("inverted" in trial.reason for trial in loaded)
+
+
+@pytest.mark.parametrize(
+    ("op_type", "replacement"),
+    [("TruncatedNormal", "RandomNormal"), ("StatelessRandomUniformV2", "RandomUniform")],
+)
+def test_an_operator_of_tensorflow_is_found_and_tried(tmp_path, op_type, replacement):
+    inputs = "s" if op_type == "TruncatedNormal" else "s, key, counter, alg"
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> '
+        "g (int32[1] s, uint64[1] key, uint64[2] counter, int32 alg) => (float[N] y) "
+        f"{{ y = {op_type} <dtype = 1> ({inputs}) }}"
+    )
+    onnx.save(model, tmp_path / "model.onnx")
+    (node,) = document(tmp_path / "model.onnx")["random_nodes"]
+    assert (node["op_type"], node["replacement"], node["stream"]) == (op_type, replacement, 0)
+    assert {today["does"] for today in node["today"].values()} == {"does not load"}
 
 
 def test_a_rewritten_model_shows_its_streams_and_its_state(tmp_path):

@@ -24,6 +24,7 @@ PAGES = (
     "same-numbers-in-two-runtimes",
     "a-new-seed-for-each-request",
     "mc-dropout",
+    "export-quantise-rewrite-simplify",
 )
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 

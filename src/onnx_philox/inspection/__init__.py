@@ -43,4 +43,13 @@ def inspect(path: Path, *, progress: Progress | None = None) -> Report:
         for site, probe in zip(nodes.sites, tried, strict=True)
     ]
     opset = model.opset_imports.get("")
-    return Report(path, opset, found, nodes.rewritten, nodes.state, nodes.obstacle, runtimes)
+    return Report(
+        path,
+        opset,
+        found,
+        nodes.rewritten,
+        nodes.state,
+        nodes.obstacle,
+        runtimes,
+        nodes.idle_dropouts,
+    )

@@ -46,18 +46,31 @@ def _loader(runtime: str) -> Load:
 
 
 def _try(load: Load, probe: dict[str, Any]) -> dict[str, str]:
-    """The numbers that two runs, another session and another seed draw, as hashes."""
+    """The numbers that two runs, another session and another seed draw, as hashes.
+
+    With a count, also the share of ones in the first.
+    """
     stage = "load"
     try:
         models = [base64.b64decode(model) for model in probe["models"]]
         run = load(models[0])
         stage = "run"
-        first, second = (_hash(run(probe["feeds"])) for _ in range(2))
+        drawn = run(probe["feeds"])
+        first, second = _hash(drawn), _hash(run(probe["feeds"]))
         sessions = [_hash(load(model)(probe["feeds"])) for model in (models[0], models[-1])]
     except Exception as error:
         return {"failed": stage, "reason": str(error)}
     session, other_seed = sessions
-    return {"first": first, "second": second, "session": session, "other_seed": other_seed}
+    answer = {"first": first, "second": second, "session": session, "other_seed": other_seed}
+    if probe["count"]:
+        answer["ones"] = str(_ones(drawn, probe["count"]))
+    return answer
+
+
+def _ones(drawn: bytes, count: int) -> float:
+    """Of so many elements, whatever their type, the share of those that are not 0."""
+    elements = np.frombuffer(drawn, np.uint8).reshape(count, -1)
+    return float(elements.any(axis=1).mean())
 
 
 def _hash(drawn: bytes) -> str:

@@ -1,7 +1,7 @@
 """Models of one random node, which are tried in the runtimes to see what they do with it.
 
-A probe has the operator, opset, attributes and types of a node, but little to compute: 64 elements,
-so that two draws are never equal by chance.
+A probe has the operator, opset, attributes and types of a node, but little to compute: 64 elements
+or, for a Bernoulli, 1024, so that two draws are never equal by chance.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox.rewriting._sites import is_wanted
+from onnx_philox.rewriting._standard import STANDARD_DOMAINS
 
 TypeOf = Callable[[ir.Value], ir.DataType | None]
 
@@ -25,6 +26,9 @@ _COUNT = 64
 # A constant of so many elements is an argument, such as Dropout's ratio; a larger one is data.
 _LARGEST_ARGUMENT = 1
 _HALF = 0.5
+# Of a Bernoulli: few ones, and enough elements to tell this from many.
+_RARE = 0.1
+_RARE_COUNT = 1024
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,8 @@ class Probe:
     has_seed: bool
     undrawn: str = ""
     """The hash of what comes out of a Dropout that drops nothing; empty for other nodes."""
+    p: float | None = None
+    """The probability of a Bernoulli; None for other nodes."""
 
     @property
     def key(self) -> str:
@@ -61,13 +67,15 @@ def build(node: ir.Node, model: ir.Model, type_of: TypeOf) -> Probe:
         models.append(
             _model(node, inputs, {**attributes, "seed": other}, imports, model.ir_version)
         )
+    p = _RARE if _is_bernoulli(node) and feeds else None
     document = {
         "models": [base64.b64encode(model).decode() for model in models],
         "feeds": [_feed(array) for array in feeds],
+        "count": _RARE_COUNT if p is not None else 0,
     }
     drops = node.op_type == "Dropout" and not any(map(_is_given, node.outputs[1:]))
     undrawn = hashlib.sha256(feeds[0].tobytes()).hexdigest() if drops and feeds else ""
-    return Probe(json.dumps(document), seed is not None, undrawn)
+    return Probe(json.dumps(document), seed is not None, undrawn, p)
 
 
 def _model(
@@ -110,6 +118,10 @@ def _model(
     )
     model: bytes = ir.to_proto(ir.Model(graph, ir_version=model_version)).SerializeToString()
     return model
+
+
+def _is_bernoulli(node: ir.Node) -> bool:
+    return node.domain in STANDARD_DOMAINS and node.op_type == "Bernoulli"
 
 
 def _is_given(output: ir.Value) -> bool:
@@ -174,7 +186,9 @@ def _array(node: ir.Node, value: ir.Value, index: int, type_: ir.DataType | None
         return np.zeros((_COUNT, 8), dtype)
     rank = 0 if index else 1 if value.shape is None else max(1, value.shape.rank())
     shape = (*[1] * (rank - 1), _COUNT) if rank else ()
-    # A half: the fairest probability, and as good as any other data.
+    if _is_bernoulli(node):
+        return np.full((*shape[:-1], _RARE_COUNT), _RARE).astype(dtype)
+    # As good as any other data.
     return np.full(shape, _HALF).astype(dtype)
 
 

@@ -22,6 +22,14 @@ from onnx_philox.rewriting import RandomNode
 # A table of fewer columns would break its words; then there is a block for each operator.
 _TABLE_WIDTH = 110
 
+_WHAT_MAY_HAVE_HAPPENED = (
+    "Dropout inside attention (torch's scaled_dot_product_attention) is exported switched off.",
+    "Noise that depends on no input, not even by its shape, is baked in as a constant.",
+    "Draws that look equal, such as dropouts of one tensor, are merged into one, and a dropout "
+    "is removed, by exporters and simplifiers.",
+)
+_PAGE = "docs/export-quantise-rewrite-simplify.md says how to find out, and what to do."
+
 _FAILURES = (Behaviour.NOT_LOADED, Behaviour.NOT_RUN, Behaviour.CRASHED, Behaviour.HUNG)
 
 
@@ -50,6 +58,8 @@ class Report:
     """Why the model, whatever its nodes, cannot be rewritten."""
     runtimes: list[Runtime]
     """Empty where there is nothing to try."""
+    idle_dropouts: int = 0
+    """How many nodes of Dropout are off."""
 
     def to_json(self) -> str:
         """One JSON document; its keys stay."""
@@ -73,6 +83,8 @@ class Report:
             console.print(_rewritten_table(self.rewritten))
             if self.state:
                 console.print(f"Their state: {self.state}.")
+        if not self.found and not self.rewritten:
+            console.print(self._what_may_have_happened())
         if not self.found:
             return
         if console.width >= _TABLE_WIDTH:
@@ -99,6 +111,19 @@ class Report:
             done = _count(len(self.rewritten), "node")
             parts.append(f"{done} of onnx-philox, the same numbers in every runtime")
         return Text.assemble(name, f"{opset}: {'; '.join(parts)}")
+
+    def _what_may_have_happened(self) -> RenderableType:
+        """Why a model that should draw may have no random nodes."""
+        lines = Table.grid(padding=(0, 1))
+        lines.add_column(no_wrap=True)
+        lines.add_column(overflow="fold")
+        if self.idle_dropouts:
+            count = _count(self.idle_dropouts, "Dropout node")
+            is_off = "that is off" if self.idle_dropouts == 1 else "that are off"
+            lines.add_row("-", f"It has {count} {is_off}: no training_mode that is true.")
+        for reason in _WHAT_MAY_HAVE_HAPPENED:
+            lines.add_row("-", reason)
+        return Group("If it should draw, its random numbers were lost before:", lines, _PAGE)
 
     def _table(self) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")

@@ -17,6 +17,7 @@ from onnx_philox.rewriting._finding import FindRandomNodes, subgraphs
 from onnx_philox.rewriting._inlining import InlineRandomFunctions
 from onnx_philox.rewriting._originals import Originals
 from onnx_philox.rewriting._sites import Owner, Site
+from onnx_philox.rewriting._standard import STANDARD_DOMAINS
 from onnx_philox.rewriting._streams import AssignStreams
 from onnx_philox.rewriting._types import Types
 
@@ -48,6 +49,8 @@ class Nodes:
     obstacle: str | None
     """Why the model, whatever its nodes, cannot be rewritten; None where it can."""
     type_of: Types
+    idle_dropouts: int
+    """How many nodes of Dropout are off, and so draw nothing."""
 
 
 def load(path: Path) -> ir.Model:
@@ -82,7 +85,18 @@ def search(model: ir.Model) -> Nodes:
     rewritten = [
         _rewritten(node, path) for node, path in _walk(model.graph, ()) if node.domain == DOMAIN
     ]
-    return Nodes(find.sites, rewritten, state, obstacle, Types(model))
+    dropouts = len([node for node in _all_nodes(model) if _is_dropout(node)])
+    idle_dropouts = dropouts - len([site for site in find.sites if _is_dropout(site.node)])
+    return Nodes(find.sites, rewritten, state, obstacle, Types(model), idle_dropouts)
+
+
+def _all_nodes(model: ir.Model) -> Iterator[ir.Node]:
+    graphs = (model.graph, *(function.graph for function in model.functions.values()))
+    return (node for graph in graphs for node in graph.all_nodes())
+
+
+def _is_dropout(node: ir.Node) -> bool:
+    return node.op_type == "Dropout" and node.domain in STANDARD_DOMAINS
 
 
 def _state(recorded: _recorded.Recorded) -> str:

@@ -224,7 +224,16 @@ def _trial(probe: Probe, here: dict[str, str], there: dict[str, str]) -> Trial:
         seeds=probe.has_seed and first == here["other_seed"],
         has_seed=probe.has_seed,
     )
+    if "ones" in here and probe.p is not None:
+        reason += _inverted(float(here["ones"]), probe.p)
     return Trial(behaviour, reason, first)
+
+
+def _inverted(ones: float, p: float) -> str:
+    """What a Bernoulli is said of that draws the ones of 1 - p; empty for others."""
+    if abs(ones - p) < abs(ones - (1 - p)):
+        return ""
+    return f"; and it is inverted: where p is {p}, {ones:.1%} are 1"
 
 
 def _behaviour(

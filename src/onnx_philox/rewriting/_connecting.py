@@ -8,8 +8,8 @@ import onnx_ir as ir
 from onnx_philox import _checks
 from onnx_philox._operators import DOMAIN, OPSET_VERSION, STATE_WORDS
 from onnx_philox.rewriting._emitting import ADD_OF_INTEGERS, Emitter, Names
-from onnx_philox.rewriting._finding import opset_of
 from onnx_philox.rewriting._recorded import NEXT_STATE, OWNER, STATE
+from onnx_philox.rewriting._standard import opset_of
 
 _RUN_WORD = 3
 

@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 
 from onnx_philox.rewriting._standard import STANDARD_DOMAINS
 
-_SCALARS = {"value_float": np.float32, "value_int": np.int64}
+_NUMBERS = {
+    "value_float": np.float32,
+    "value_floats": np.float32,
+    "value_int": np.int64,
+    "value_ints": np.int64,
+}
 
 
 def constant(value: ir.Value) -> NDArray[Any] | None:
@@ -31,6 +36,6 @@ def constant(value: ir.Value) -> NDArray[Any] | None:
             continue
         if name == "value":
             return attribute.as_tensor().numpy()
-        if name in _SCALARS:
-            return np.array(attribute.value, _SCALARS[name])
+        if name in _NUMBERS:
+            return np.array(attribute.value, _NUMBERS[name])
     return None

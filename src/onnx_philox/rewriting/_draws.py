@@ -19,6 +19,7 @@ from onnx_philox._arguments import number_array, shape_array
 from onnx_philox._checks import Known
 from onnx_philox._element_types import BF16, BY_ONNX, F32, I32, I64, ElementType
 from onnx_philox._operators import (
+    MAX_RANK,
     OUTPUT_TYPE,
     RANDOM_BERNOULLI,
     RANDOM_CATEGORICAL,
@@ -110,7 +111,9 @@ class FloatDraw:
             ours: number_array(op, ours, attributes.get_float(theirs, preset), values)
             for ours, theirs, preset in names
         }
-        if not is_like and "shape" not in attributes:
+        if is_like:
+            _check_rank(site)
+        elif "shape" not in attributes:
             remedy = "Set it to the dimensions of the output."
             site.refuse("attribute 'shape'", "missing", "a list of integers", remedy)
         shape = None if is_like else shape_array(op, attributes.get_ints("shape"))
@@ -142,6 +145,7 @@ class BernoulliDraw:
     def read(cls, site: Site, version: Version, type_of: TypeOf) -> BernoulliDraw:
         """Bernoulli."""
         probabilities = _input_type(site, 0, version, type_of)
+        _check_rank(site)
         dtype = _dtype_or_the_input_s(site, type_of)
         if not (dtype.is_floating_point() or dtype.is_integer() or dtype is _BOOL):
             remedy = "Choose one of these."
@@ -173,13 +177,20 @@ class MultinomialDraw:
     @classmethod
     def read(cls, site: Site, version: Version, type_of: TypeOf) -> MultinomialDraw:
         """Multinomial."""
-        logits = _input_type(site, 0, version, type_of)
         dtype = _dtype(site, ir.DataType.INT32)
         values = BY_ONNX.get(dtype.value)
         if values not in (I32, I64):
             remedy = "Choose one of these."
             site.refuse("attribute 'dtype'", dtype.name, "INT32, INT64", remedy, TypeError)
-        draw = cls(logits, site.node.attributes.get_int("sample_size", 1), values)
+        sample_size = site.node.attributes.get_int("sample_size", 1)
+        return cls.checked(site, version, type_of, sample_size, values)
+
+    @classmethod
+    def checked(
+        cls, site: Site, version: Version, type_of: TypeOf, sample_size: int, values: ElementType
+    ) -> MultinomialDraw:
+        """Draws from the first input's logits."""
+        draw = cls(_input_type(site, 0, version, type_of), sample_size, values)
         known = {"logits": _checks.UNKNOWN, "state": _checks.UNKNOWN}
         _checks.check_node(draw.operator, known, draw._attributes)
         return draw
@@ -222,6 +233,7 @@ class DropoutDraw:
         """Dropout."""
         node = site.node
         data = _input_type(site, 0, version, type_of)
+        _check_rank(site)
         ratio: NDArray[Any] | None
         if version.random_when is RandomWhen.IS_TEST_IS_ZERO:
             ratio = np.array(node.attributes.get_float("ratio", 0.5), np.float32)
@@ -326,6 +338,15 @@ def _input(node: ir.Node, index: int) -> ir.Value:
     value = node.inputs[index]
     assert value is not None
     return value
+
+
+def _check_rank(site: Site) -> None:
+    """Refuses a first input of more dimensions than can be drawn, where the model declares them."""
+    shape = _input(site.node, 0).shape
+    if shape is not None and len(shape) > MAX_RANK:
+        what = f"the shape of input {_input(site.node, 0).name!r}"
+        remedy = "Merge some before the node and reshape its output."
+        site.refuse(what, f"of {len(shape)} dimensions", f"0 to {MAX_RANK} dimensions", remedy)
 
 
 def _dtype(site: Site, default: ir.DataType) -> ir.DataType:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
+from typing import NoReturn
 
 import onnx_ir as ir
 
 from onnx_philox._operators import DOMAIN
+from onnx_philox.rewriting import _tensorflow
 from onnx_philox.rewriting._attributes import check_types
 from onnx_philox.rewriting._constants import constant
-from onnx_philox.rewriting._draws import READERS
+from onnx_philox.rewriting._draws import READERS, Draw, TypeOf
+from onnx_philox.rewriting._foreign import (
+    TENSORFLOW_DOMAINS,
+    has_inputs_of_tensorflow,
+    randomness,
+)
 from onnx_philox.rewriting._sites import Owner, Site, label
 from onnx_philox.rewriting._standard import (
     STANDARD_DOMAINS,
     STANDARD_OPERATORS,
     RandomWhen,
     Version,
-    looks_random,
+    opset_of,
 )
 from onnx_philox.rewriting._types import Types
 
@@ -44,29 +51,32 @@ class FindRandomNodes(ir.passes.InPlacePass):
         """Finds and reads."""
         types = Types(model)
         self.sites = []
+        of_onnx = opset_of(model.opset_imports, "")
         for node, owners in _walk(model.graph, ()):
             opset = opset_of(model.opset_imports, node.domain)
             if not is_random(node, opset, model):
                 continue
-            site = Site(node, opset, owners, node.meta.get(FUNCTION_OF_ORIGIN))
+            site = Site(node, opset, of_onnx, owners, node.meta.get(FUNCTION_OF_ORIGIN))
             self._read(site, types)
             self.sites.append(site)
         return ir.passes.PassResult(model, modified=False)
 
     @staticmethod
     def _read(site: Site, types: Types) -> None:
+        version, read = _reader(site.node, site.version)
         try:
-            _check_known(site)
+            if read is None:
+                _refuse_unknown(site)
             _check_owners(site)
         except ValueError as error:
             site.error, site.may_stay = error, True
             return
-        version = _version(site.node, site.version)
-        assert version is not None
-        site.version = version.since
+        assert read is not None
+        if version is not None:
+            site.version = version.since
         try:
             check_types(site)
-            site.draw = READERS[site.node.op_type](site, version, types)
+            site.draw = read(site, types)
         except (TypeError, ValueError) as error:
             if str(error).startswith(site.title):
                 site.error = error
@@ -75,19 +85,13 @@ class FindRandomNodes(ir.passes.InPlacePass):
 
 
 def is_random(node: ir.Node, opset: int, model: ir.Model) -> bool:
-    """Whether a node draws random numbers: a standard one, or one whose name says so."""
-    if node.domain in STANDARD_DOMAINS:
-        version = _version(node, opset)
-        return version is not None and _is_random(node, version)
+    """Whether a node draws random numbers, or may: one of ONNX, or of others by its name."""
+    version = _version(node, opset)
+    if version is not None:
+        return _is_random(node, version)
     if node.domain == DOMAIN or node.op_identifier() in model.functions:
         return False
-    return looks_random(node.op_type)
-
-
-def opset_of(imports: Mapping[str, int], domain: str) -> int:
-    """The version of a domain; ONNX's own goes by two names."""
-    names = STANDARD_DOMAINS if domain in STANDARD_DOMAINS else (domain,)
-    return next((imports[name] for name in names if name in imports), 1)
+    return randomness(node, opset) is not None
 
 
 def _walk(
@@ -114,8 +118,24 @@ def subgraphs(node: ir.Node) -> Iterator[tuple[str, ir.Graph]]:
 
 
 def _version(node: ir.Node, opset: int) -> Version | None:
+    """What ONNX says of a random operator of its own; None for all others."""
+    if node.domain not in STANDARD_DOMAINS or has_inputs_of_tensorflow(node):
+        return None
     operator = STANDARD_OPERATORS.get(node.op_type)
     return None if operator is None else operator.at(opset)
+
+
+def _reader(
+    node: ir.Node, opset: int
+) -> tuple[Version | None, Callable[[Site, TypeOf], Draw] | None]:
+    """ONNX's version of a random node, and what reads it; None where there is none."""
+    version = _version(node, opset)
+    if version is not None:
+        read = READERS[node.op_type]
+        return version, lambda site, type_of: read(site, version, type_of)
+    if node.domain in TENSORFLOW_DOMAINS:
+        return None, _tensorflow.READERS.get(node.op_type)
+    return None, None
 
 
 def _is_random(node: ir.Node, version: Version) -> bool:
@@ -134,14 +154,14 @@ def _is_random(node: ir.Node, version: Version) -> bool:
             return known is None or bool(known.any())
 
 
-def _check_known(site: Site) -> None:
-    if site.node.domain not in STANDARD_DOMAINS:
-        site.refuse(
-            "the operator",
-            "not one of ONNX, and random by its name",
-            f"the random operators of ONNX: {', '.join(STANDARD_OPERATORS)}",
-            f"Export the model with one of these{OR_STAY}.",
-        )
+def _refuse_unknown(site: Site) -> NoReturn:
+    site.refuse(
+        "the operator",
+        f"not one of ONNX, and {randomness(site.node, site.version)}",
+        f"the random operators of ONNX: {', '.join(STANDARD_OPERATORS)}; of TensorFlow uniforms, "
+        "normals, truncated normals and multinomials",
+        f"Export the model with one of these{OR_STAY}.",
+    )
 
 
 def _check_owners(site: Site) -> None:

@@ -11,8 +11,9 @@ from onnx_ir.passes.common import InlinePass
 
 from onnx_philox import _checks
 from onnx_philox.rewriting._emitting import Names
-from onnx_philox.rewriting._finding import FUNCTION_OF_ORIGIN, is_random, opset_of
+from onnx_philox.rewriting._finding import FUNCTION_OF_ORIGIN, is_random
 from onnx_philox.rewriting._recorded import OWNER
+from onnx_philox.rewriting._standard import opset_of
 
 
 class InlineRandomFunctions(ir.passes.InPlacePass):

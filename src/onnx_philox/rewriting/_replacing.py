@@ -6,8 +6,9 @@ import onnx_ir as ir
 
 from onnx_philox._operators import DOMAIN, STATE_WORDS, Operator
 from onnx_philox.rewriting._emitting import Emitter, Names
-from onnx_philox.rewriting._finding import opset_of
+from onnx_philox.rewriting._foreign import KEY_MAKERS, STATELESS
 from onnx_philox.rewriting._sites import Site
+from onnx_philox.rewriting._standard import opset_of
 
 
 class Replace(ir.passes.InPlacePass):
@@ -23,10 +24,10 @@ class Replace(ir.passes.InPlacePass):
         """Replaces."""
         for site in self._sites:
             emitter = Emitter(self._names, opset_of(model.opset_imports, ""), f"{site.stream}.")
-            self._replace(site, emitter)
+            self._replace(model, site, emitter)
         return ir.passes.PassResult(model, modified=bool(self._sites))
 
-    def _replace(self, site: Site, emitter: Emitter) -> None:
+    def _replace(self, model: ir.Model, site: Site, emitter: Emitter) -> None:
         old, graph = site.node, site.node.graph
         assert site.draw is not None
         assert graph is not None
@@ -64,7 +65,7 @@ class Replace(ir.passes.InPlacePass):
         inputs = [value for value in old.inputs if value is not None]
         graph.remove(old, safe=True)
         for value in inputs:
-            _remove_unused_constant(value)
+            _remove_unused(value, model if old.op_type.startswith(STATELESS) else None)
 
 
 def _take_over(ours: ir.Value, theirs: ir.Value) -> None:
@@ -80,12 +81,27 @@ def _take_over(ours: ir.Value, theirs: ir.Value) -> None:
     theirs.replace_all_uses_with(ours, replace_graph_outputs=True)
 
 
-def _remove_unused_constant(value: ir.Value) -> None:
-    """Removes a ratio or a training_mode that nobody reads now: ONNX Runtime warns of those."""
-    if value.uses() or value.is_graph_input() or value.is_graph_output():
+def _remove_unused(value: ir.Value, seeded: ir.Model | None) -> None:
+    """Removes what only the old node read: a constant, or the seed or key that TensorFlow drew by.
+
+    ONNX Runtime warns of such constants, no runtime knows TensorFlow's operators, and a seed that
+    does nothing would mislead. `seeded` is the model, where the old node had one as an input.
+    """
+    if value.uses() or value.is_graph_output():
         return
-    producer = value.producer()
+    if value.is_graph_input():
+        if seeded is None or value not in seeded.graph.inputs:
+            return
+        seeded.graph.inputs.remove(value)
     if value.is_initializer() and value.graph is not None and value.name is not None:
         del value.graph.initializers[value.name]
-    elif producer is not None and producer.op_type == "Constant" and producer.graph is not None:
-        producer.graph.remove(producer, safe=True)
+        return
+    node = value.producer()
+    if node is None or node.graph is None or node.op_type not in ("Constant", *KEY_MAKERS):
+        return
+    if any(output.uses() or output.is_graph_output() for output in node.outputs):
+        return
+    inputs = [given for given in node.inputs if given is not None]
+    node.graph.remove(node, safe=True)
+    for given in inputs:
+        _remove_unused(given, seeded)

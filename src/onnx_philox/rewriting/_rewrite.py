@@ -13,12 +13,13 @@ from onnx_philox.rewriting import _connecting, _recorded
 from onnx_philox.rewriting._checking import Check, shadowed_names
 from onnx_philox.rewriting._connecting import Connect
 from onnx_philox.rewriting._emitting import Names
-from onnx_philox.rewriting._finding import OR_STAY, FindRandomNodes, opset_of
+from onnx_philox.rewriting._finding import OR_STAY, FindRandomNodes
 from onnx_philox.rewriting._inlining import InlineRandomFunctions
 from onnx_philox.rewriting._recorded import OWNER
 from onnx_philox.rewriting._replacing import Replace
 from onnx_philox.rewriting._report import RandomNode, Report
 from onnx_philox.rewriting._sites import Site
+from onnx_philox.rewriting._standard import opset_of
 from onnx_philox.rewriting._streams import AssignStreams
 from onnx_philox.rewriting._threading import ThreadStates
 
@@ -59,6 +60,7 @@ def rewrite(model: ir.Model, *, seed: int | None = None, keep_unknown: bool = Fa
     shadowed = shadowed_names(model.graph)
     AssignStreams(sites, recorded)(model)
     records = tuple(site.record() for site in sites)
+    inputs = list(model.graph.inputs)
     for step in (
         ThreadStates(sites, recorded, names, seed),
         Replace(sites, names, seed),
@@ -66,6 +68,10 @@ def rewrite(model: ir.Model, *, seed: int | None = None, keep_unknown: bool = Fa
         Check(shadowed),
     ):
         step(model)
+    for value in inputs:
+        if value not in model.graph.inputs:
+            reason = "it was a seed, and the model's state now says what is drawn"
+            warnings.warn(f"the input {value.name!r} is gone: {reason}", stacklevel=3)
     return Report(records, report.kept, report.recorded, seed)
 
 

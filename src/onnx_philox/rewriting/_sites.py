@@ -35,6 +35,8 @@ class Site:
 
     node: ir.Node
     version: int
+    opset: int
+    """Of the model, in ONNX's own domain."""
     owners: tuple[Owner, ...]
     """From the main graph inwards."""
     function: str | None = None

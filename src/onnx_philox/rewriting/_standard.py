@@ -6,7 +6,7 @@ is not above its model's opset.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -89,31 +89,8 @@ STANDARD_OPERATORS = {
     )
 }
 
-# Words of an operator's name that only something random has.
-_RANDOM_WORDS = {
-    "bernoulli",
-    "dropout",
-    "gumbel",
-    "multinomial",
-    "poisson",
-    "rand",
-    "randint",
-    "randn",
-    "random",
-    "randomized",
-    "randperm",
-    "stochastic",
-}
 
-
-def looks_random(op_type: str) -> bool:
-    """Whether the name of an operator of another domain says that it draws random numbers.
-
-    Gradients only read the mask that their operator has drawn.
-    """
-    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", op_type)
-    lowered = {word.lower() for word in words}
-    if "grad" in lowered:
-        return False
-    # com.microsoft's Sampling draws tokens; UpSampling and its like compute.
-    return op_type == "Sampling" or bool(lowered & _RANDOM_WORDS)
+def opset_of(imports: Mapping[str, int], domain: str) -> int:
+    """The version of a domain; ONNX's own goes by two names."""
+    names = STANDARD_DOMAINS if domain in STANDARD_DOMAINS else (domain,)
+    return next((imports[name] for name in names if name in imports), 1)

@@ -16,9 +16,10 @@ import onnx_ir as ir
 
 from onnx_philox._operators import STATE_WORDS
 from onnx_philox.rewriting._emitting import Emitter, Names
-from onnx_philox.rewriting._finding import opset_of, subgraphs
+from onnx_philox.rewriting._finding import subgraphs
 from onnx_philox.rewriting._recorded import STATE, Recorded
 from onnx_philox.rewriting._sites import Owner, Site
+from onnx_philox.rewriting._standard import opset_of
 
 _INT64, _UINT32 = ir.DataType.INT64, ir.DataType.UINT32
 _SHAPE = [STATE_WORDS]

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.resources
 import itertools
+import json
 
 import onnx_ir as ir
 from onnx_ir.passes.common import ShapeInferencePass
+
+from onnx_philox.rewriting._foreign import has_schema
+from onnx_philox.rewriting._standard import opset_of
+from onnx_philox.rewriting._tensorflow import declared_type
+
+# From this version on Reshape takes the shape as an input.
+_RESHAPE_BY_INPUT = 5
+
+Rules = dict[str, dict[str, list[list[int]]]]
 
 
 class Types:
@@ -26,14 +38,66 @@ class Types:
     def _infer(self) -> dict[ir.Value, ir.DataType | None]:
         # The clone shares the tensors, and the inference sees none of the large ones.
         clone = self._model.clone()
-        ShapeInferencePass(check_type=False, strict_mode=False, data_prop=False)(clone)
-        return {
-            ours: theirs.dtype
+        values = {
+            ours: theirs
             for graph, copy in zip(self._model.graphs(), clone.graphs(), strict=True)
             for ours, theirs in zip(_values(graph), _values(copy), strict=True)
         }
+        stand_ins = _stand_in(clone)
+        ShapeInferencePass(check_type=False, strict_mode=False, data_prop=False)(clone)
+        return {ours: stand_ins.get(theirs, theirs).dtype for ours, theirs in values.items()}
 
 
 def _values(graph: ir.Graph) -> itertools.chain[ir.Value]:
     outputs = (value for node in graph for value in node.outputs)
     return itertools.chain(graph.inputs, outputs)
+
+
+def _stand_in(model: ir.Model) -> dict[ir.Value, ir.Value]:
+    """Puts values that ONNX knows in the place of outputs of which it does not know the type.
+
+    ONNX's inference stops at an operator of ONNX Runtime's own. Of most of these an output has
+    the type of an input; so has a Reshape of that input to a shape that nobody knows. Those of
+    TensorFlow say their types.
+    """
+    if opset_of(model.opset_imports, "") < _RESHAPE_BY_INPUT:
+        return {}
+    shape = ir.val("onnx_philox.any_shape", dtype=ir.DataType.INT64)
+    stand_ins = {}
+    for graph in list(model.graphs()):
+        for node in list(graph):
+            dtype = declared_type(node)
+            if dtype is not None and node.outputs[0].type is None:
+                node.outputs[0].type = ir.TensorType(dtype)
+            for output, given in _inputs_of_the_same_type(node, model):
+                reshape = ir.node("Reshape", [given, shape])
+                (known,) = reshape.outputs
+                known.name = f"onnx_philox.type_of.{output.name}"
+                node.append(reshape)
+                output.replace_all_uses_with(known, replace_graph_outputs=True)
+                stand_ins[output] = known
+    if stand_ins:
+        model.graph.inputs.append(shape)
+    return stand_ins
+
+
+def _inputs_of_the_same_type(node: ir.Node, model: ir.Model) -> list[tuple[ir.Value, ir.Value]]:
+    """Of a node that ONNX does not know, each output and an input that has the same type."""
+    if has_schema(node, opset_of(model.opset_imports, node.domain)):
+        return []
+    rules = _rules().get(node.domain, {}).get(node.op_type, [])
+    pairs = []
+    for output, indices in zip(node.outputs, rules, strict=False):
+        inputs = [node.inputs[i] for i in indices if i < len(node.inputs)]
+        given = next((value for value in inputs if value is not None), None)
+        if given is not None and output.dtype is None:
+            pairs.append((output, given))
+    return pairs
+
+
+@functools.cache
+def _rules() -> Rules:
+    """By domain and operator of ONNX Runtime's own, the inputs whose type each output has."""
+    file = importlib.resources.files(__package__).joinpath("onnxruntime_types.json")
+    rules: Rules = json.loads(file.read_text())
+    return rules
