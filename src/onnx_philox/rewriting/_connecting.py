@@ -27,7 +27,7 @@ class Connect(ir.passes.InPlacePass):
 
     def call(self, model: ir.Model) -> ir.passes.PassResult:
         """Connects."""
-        model.opset_imports.setdefault(DOMAIN, OPSET_VERSION)
+        model.opset_imports[DOMAIN] = OPSET_VERSION
         graph = model.graph
         state = next((value for value in graph.inputs if value.name == STATE), None)
         if state is not None and all(value.name != NEXT_STATE for value in graph.outputs):
