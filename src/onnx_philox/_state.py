@@ -171,7 +171,7 @@ class PhiloxState:
         words = [self.counter >> (32 * i) & 0xFFFFFFFF for i in range(4)]
         return np.array([*words, self.key & 0xFFFFFFFF, self.key >> 32], np.uint32)
 
-    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         """NumPy's protocol: a state goes wherever an array does, into a session's `run` too.
 
         Args:

@@ -121,13 +121,16 @@ class FloatDraw:
 
     def emit(self, node: ir.Node, emitter: Emitter, draw: Drawing) -> list[ir.Value]:
         """See `Draw`."""
-        if self.shape is not None:
-            shape = emitter.constant("shape", self.shape)
-        else:
-            shape = emitter.shape(_input(node, 0))
+        shape = self.emit_shape(node, emitter)
         inputs = {name: emitter.constant(name, array) for name, array in self.parameters.items()}
         attributes: dict[str, int | str] = {OUTPUT_TYPE: self.values.name}
         return [draw(self.operator, self.dtype, {"shape": shape, **inputs}, attributes)]
+
+    def emit_shape(self, node: ir.Node, emitter: Emitter) -> ir.Value:
+        """The dimensions of what is drawn."""
+        if self.shape is not None:
+            return emitter.constant("shape", self.shape)
+        return emitter.shape(_input(node, 0))
 
 
 @dataclass(frozen=True)

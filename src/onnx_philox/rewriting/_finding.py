@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import onnx_ir as ir
 
 from onnx_philox._operators import DOMAIN
+from onnx_philox.rewriting import _patterns
 from onnx_philox.rewriting._constants import constant
 from onnx_philox.rewriting._draws import READERS
 from onnx_philox.rewriting._sites import Owner, Site, label
@@ -49,6 +50,7 @@ class FindRandomNodes(ir.passes.InPlacePass):
                 continue
             site = Site(node, opset, owners, node.meta.get(FUNCTION_OF_ORIGIN))
             self._read(site, types)
+            _patterns.absorb(site, types, opset_of(model.opset_imports, ""))
             self.sites.append(site)
         return ir.passes.PassResult(model, modified=False)
 

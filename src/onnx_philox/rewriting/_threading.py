@@ -121,9 +121,9 @@ class _Thread:
         emitter = self.emitter.again()
         cast = emitter.cast(what, value, dtype)
         if is_before:
-            self.site.node.prepend(emitter.nodes)
+            self.site.last.prepend(emitter.nodes)
         else:
-            self.site.node.append(emitter.nodes)
+            self.site.last.append(emitter.nodes)
         return cast
 
     def _carry_in(self, owner: Owner, state: ir.Value) -> ir.Value:
