@@ -10,6 +10,7 @@ from onnx_philox._operators import DOMAIN
 from onnx_philox.rewriting import _patterns
 from onnx_philox.rewriting._constants import constant
 from onnx_philox.rewriting._draws import READERS
+from onnx_philox.rewriting._emitting import OLDEST_OPSET
 from onnx_philox.rewriting._sites import Owner, Site, label
 from onnx_philox.rewriting._standard import (
     STANDARD_DOMAINS,
@@ -49,15 +50,17 @@ class FindRandomNodes(ir.passes.InPlacePass):
             if not is_random(node, opset, model):
                 continue
             site = Site(node, opset, owners, node.meta.get(FUNCTION_OF_ORIGIN))
-            self._read(site, types)
-            _patterns.absorb(site, types, opset_of(model.opset_imports, ""))
+            of_onnx = opset_of(model.opset_imports, "")
+            self._read(site, types, of_onnx)
+            _patterns.absorb(site, types, of_onnx)
             self.sites.append(site)
         return ir.passes.PassResult(model, modified=False)
 
     @staticmethod
-    def _read(site: Site, types: Types) -> None:
+    def _read(site: Site, types: Types, of_onnx: int) -> None:
         try:
             _check_known(site)
+            _check_opset(site, of_onnx)
             _check_owners(site)
         except ValueError as error:
             site.error, site.may_stay = error, True
@@ -141,6 +144,18 @@ def _check_known(site: Site) -> None:
             "not one of ONNX, and random by its name",
             f"the random operators of ONNX: {', '.join(STANDARD_OPERATORS)}",
             f"Export the model with one of these{OR_STAY}.",
+        )
+
+
+def _check_opset(site: Site, of_onnx: int) -> None:
+    """Refuses a model for whose opset nothing can be put in the node's place."""
+    if of_onnx < OLDEST_OPSET:
+        site.refuse(
+            "the model's opset",
+            of_onnx,
+            f"{OLDEST_OPSET} or newer",
+            "Export the model again at a newer one. (onnx.version_converter raises it too, but "
+            f"makes each Dropout one that drops nothing){OR_STAY}.",
         )
 
 
