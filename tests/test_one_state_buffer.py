@@ -119,6 +119,27 @@ def test_openvino_draws_each_run_from_its_own_state(name: str, openvino: OpenVin
             assert_same_bits(one, other)
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_a_node_that_is_added_later_reads_the_copy_too(name: str) -> None:
+    model = rewritten(name)
+    for node in ("late = RandomUniform <shape = [4]> ()", "later = RandomNormalLike (late)"):
+        model.graph.node.append(parser.parse_node(node))
+        model = make_reproducible(model)
+    readers = [node.op_type for node in model.graph.node if "random_state" in node.input]
+    assert readers == ["Cast"]
+    onnx.checker.check_model(model)
+    feed = {"x": X, "random_state": STATE.to_array()}
+    stream, state = late_stream(model), STATE.to_array()
+    late, _ = reference.random_uniform([4], 0, 1, "f32", op_seed=stream, state=state)
+    model.graph.output.append(onnx.helper.make_tensor_value_info("late", 1, [4]))
+    assert_same_bits(InferenceSession(model).run(["late"], feed)[0], late)
+
+
+def late_stream(model: onnx.ModelProto) -> int:
+    (node,) = (node for node in model.graph.node if "late" in node.output)
+    return {a.name: a.i for a in node.attribute}["op_seed"]
+
+
 def test_one_operator_of_onnx_runtime_reads_its_state_before_it_writes_the_next(
     ort_backend: str,
 ) -> None:
