@@ -50,6 +50,9 @@ class ThreadStates(ir.passes.InPlacePass):
     def call(self, model: ir.Model) -> ir.passes.PassResult:
         """Threads the states; the last step, to the node itself, is left to its replacement."""
         words = self._recorded.this_run
+        if words is not None:
+            # A node that was added since may come before it.
+            _move_to_front(model.graph, words)
         state = None if words else self._recorded.state
         if words is None and state is None:
             if self._seed is None:
@@ -252,6 +255,22 @@ def _move(old: ir.Value, new: ir.Value) -> None:
     new.meta.update(old.meta)
     old.meta.clear()
     old.replace_all_uses_with(new, replace_graph_outputs=True)
+
+
+def _move_to_front(graph: ir.Graph, value: ir.Value) -> None:
+    """Moves the nodes that a value is computed by before all others; none of them has a graph."""
+    chain: list[ir.Node] = []
+    waiting = [value]
+    while waiting:
+        producer = waiting.pop().producer()
+        if producer is not None and producer.graph is graph:
+            if producer in chain:
+                chain.remove(producer)
+            chain.append(producer)
+            waiting += [given for given in producer.inputs if given is not None]
+    first = next((node for node in graph if node not in chain), None)
+    if first is not None:
+        first.prepend(chain[::-1])
 
 
 def _prepend(graph: ir.Graph, emitter: Emitter) -> None:
