@@ -729,3 +729,38 @@ def test_results_are_handed_over_without_lists(ort_backend: str) -> None:
     in_session = seconds(lambda: session.run(None, feeds))
     in_numpy = seconds(lambda: reference.random_generator(feeds["state"], [2**20]))
     assert in_session < in_numpy + 0.03
+
+
+# ------------------------------------------------------------------ as ONNX Runtime's own session
+
+
+def test_run_takes_a_state_as_it_is(ort_backend: str) -> None:
+    session = InferenceSession(graphs.random_generator([5]), backend=ort_backend)
+    bits, _ = session.run(None, {"state": STATE})
+    assert_same_bits(bits, reference.random_generator(STATE.to_array(), [5])[0])
+
+    done = threading.Event()
+    results: list = []
+
+    def callback(values, _data, error: str) -> None:
+        results.append((values, error))
+        done.set()
+
+    session.run_async(None, {"state": STATE}, callback, None)
+    assert done.wait(60)
+    ((values, error),) = results
+    assert not error
+    assert_same_bits(values[0], bits)
+
+
+def test_a_session_keeps_the_path_of_its_model(tmp_path: Path, ort_backend: str) -> None:
+    model = graphs.random_generator([5])
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    session = InferenceSession(path, backend=ort_backend)
+    assert session._model_path == str(path)
+    session.set_providers(["CPUExecutionProvider"])
+    assert session._model_path == str(path)
+    bits, _ = session.run(None, {"state": STATE.to_array()})
+    assert_same_bits(bits, reference.random_generator(STATE.to_array(), [5])[0])
+    assert InferenceSession(model, backend=ort_backend)._model_path is None

@@ -454,3 +454,12 @@ def test_openvino_s_reference_code_draws_the_same(case: tuple) -> None:
         [count], low, high, output_type, global_seed=global_seed, op_seed=op_seed
     )
     assert_same_bits(by_openvino(output_type, low, high, count, global_seed, op_seed), ours)
+
+
+@pytest.mark.parametrize("share_inputs", [False, True])
+def test_a_compiled_model_takes_a_state_as_it_is(openvino: OpenVino, share_inputs: bool) -> None:
+    state = PhiloxState(2**64 - 2, 2**64 - 12345)
+    model = graphs.random_generator([5])
+    compiled = openvino.core.compile_model(openvino.read(model), "CPU")
+    bits = compiled({"state": state}, share_inputs=share_inputs)["bits"]
+    assert_same_bits(bits, reference.random_generator(state.to_array(), [5])[0])

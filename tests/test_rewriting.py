@@ -109,7 +109,7 @@ uniform, normal, bernoulli, categorical = (
 def float_cases() -> list[Case]:
     """RandomUniform, RandomNormal and both Like."""
     cases = []
-    for opset in (6, 7, 9, 12, 13, 17, 21, NEWEST):
+    for opset in (7, 9, 12, 13, 17, 21, NEWEST):
         for op_type, draw, low, high in (
             ("RandomUniform", uniform, ("low", 0.0), ("high", 1.0)),
             ("RandomNormal", normal, ("mean", 0.0), ("scale", 1.0)),
@@ -240,15 +240,6 @@ def dropout(data: np.ndarray, ratio: Any, *, is_training: bool = True, mask: Any
 
 def dropout_cases() -> list[Case]:
     cases = []
-    for opset in (6, 1):
-        for dtype in (np.float16, np.float32, np.float64):
-            x = X.astype(dtype)
-            type = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-            for attributes in ({}, {"ratio": 0.25, "is_test": 0}):
-                draw = dropout(x, np.float32(attributes.get("ratio", 0.5)), mask=dtype)
-                cases.append(
-                    Case("Dropout", opset, draw, attributes, {"x": x}, outputs=(type,) * 2)
-                )
     true = np.array(True)
     for opset in (12, 13, 17, NEWEST):
         types = [np.float16, np.float32, np.float64] + [ml_dtypes.bfloat16] * (opset >= 13)
@@ -328,7 +319,7 @@ def assert_outputs(actual: list[np.ndarray], case: Case, *, is_runtime: bool = F
 NEXT_STATE = STATE + np.array([0, 0, 0, 1, 0, 0], np.uint32)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.opset >= 6], ids=str)
+@pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_rewritten_node_draws_the_reference_s_numbers(case: Case) -> None:
     model = make_reproducible(case.model)
     onnx.checker.check_model(model, full_check=True)
@@ -337,11 +328,11 @@ def test_the_rewritten_node_draws_the_reference_s_numbers(case: Case) -> None:
     assert_same_bits(next_state, NEXT_STATE)
 
 
-# The first and the newest opset of each form; ONNX Runtime has kernels from opset 7 on.
-RUN = [case for case in CASES if case.opset in (6, 7, 12, 15, NEWEST) or "Dropout 13" in str(case)]
+# The first and the newest opset of each form.
+RUN = [case for case in CASES if case.opset in (7, 12, 15, NEWEST) or "Dropout 13" in str(case)]
 
 
-@pytest.mark.parametrize("case", [case for case in RUN if case.opset >= 7], ids=str)
+@pytest.mark.parametrize("case", RUN, ids=str)
 def test_onnx_runtime_draws_the_reference_s_numbers(case: Case, ort_backend: str) -> None:
     draw = find_random_nodes(case.model)[0]
     is_float = draw.replacement in ("RandomUniform", "RandomNormal")
@@ -369,14 +360,6 @@ def test_dropout_drops_with_its_ratio_to_the_last_bit_of_f32(ratio: np.generic) 
     case.outputs = (FLOAT, TensorProto.BOOL)
     *outputs, _ = reference_run(make_reproducible(case.model), {"x": x, "random_state": STATE})
     assert_outputs(outputs, case)
-
-
-@pytest.mark.parametrize("case", [case for case in CASES if case.opset == 1], ids=str)
-def test_the_oldest_opset_gives_a_valid_model_with_a_seed(case: Case) -> None:
-    model = make_reproducible(case.model, seed=42)
-    onnx.checker.check_model(model)
-    with pytest.raises(ValueError, match="opset is 1; allowed: 6 or newer, or a seed"):
-        make_reproducible(case.model)
 
 
 def test_the_table_has_every_version_of_every_random_operator_of_onnx() -> None:

@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from cases import assert_same_bits
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -119,3 +120,18 @@ def test_a_wrong_argument_is_named(make, error: type[Exception], text: str) -> N
     with pytest.raises(error) as raised:
         make()
     assert text in str(raised.value)
+
+
+@pytest.mark.parametrize("dtype", [None, np.uint32, np.int64, np.float64])
+@pytest.mark.parametrize("copy", [None, True])
+def test_a_state_goes_wherever_an_array_does(dtype, copy: bool | None) -> None:
+    state = PhiloxState(2**127 + 3, 2**64 - 7)
+    array = np.array(state, dtype, copy=copy)
+    assert_same_bits(array, state.to_array().astype(dtype or np.uint32))
+    array[0] = 9
+    assert np.array(state)[0] == 3
+
+
+def test_a_state_has_no_array_to_share() -> None:
+    with pytest.raises(ValueError, match=r"PhiloxState: copy is False; allowed: None or True"):
+        np.array(PhiloxState(), copy=False)

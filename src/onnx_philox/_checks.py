@@ -430,9 +430,17 @@ def _check_range(op: Operator | str, minval: Known | None, maxval: Known | None)
         refuse(op, "input 'minval'", given, "minval < maxval", "Raise maxval; it is not drawn.")
 
 
+OPSET_OF_NO_NODES = 1000
+"""What ONNX Runtime writes for every custom domain it knows, into each model that it saves.
+
+A model that uses the domain says which version: this one only means that a library with the
+domain was registered in the process that saved it.
+"""
+
+
 def check_opset(version: int, where: str) -> None:
     """Refuses a model that a newer version of the domain saved."""
-    if version > OPSET_VERSION:
+    if OPSET_VERSION < version != OPSET_OF_NO_NODES:
         refuse(
             where,
             f"the model's opset of the domain {DOMAIN!r}",

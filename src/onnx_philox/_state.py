@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from onnx_philox._operators import INT64_MAX, MAX_RANK, STATE_WORDS
 
@@ -170,6 +170,23 @@ class PhiloxState:
         """The six words of the operators' state tensor, least significant word first."""
         words = [self.counter >> (32 * i) & 0xFFFFFFFF for i in range(4)]
         return np.array([*words, self.key & 0xFFFFFFFF, self.key >> 32], np.uint32)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        """NumPy's protocol: a state goes wherever an array does, into a session's `run` too.
+
+        Args:
+            dtype: None for uint32, the type of the state tensor.
+            copy: As for `numpy.asarray`; a state holds no array, so each one is new.
+
+        Raises:
+            ValueError: `copy` is False.
+        """
+        if copy is False:
+            raise ValueError(
+                "PhiloxState: copy is False; allowed: None or True, since a state holds no array "
+                "to share. Leave it out."
+            )
+        return self.to_array().astype(np.uint32 if dtype is None else dtype, copy=False)
 
     def advance(self, words: int) -> PhiloxState:
         """The state after drawing `words` words (0 or more): the counter plus ceil(words / 4).

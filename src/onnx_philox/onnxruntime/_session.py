@@ -17,6 +17,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _backends
 from onnx_philox._operators import OPERATORS
+from onnx_philox._state import PhiloxState
 from onnx_philox.onnxruntime import _native_backend, _python_backend
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -80,8 +81,8 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
     """ONNX Runtime's InferenceSession for models with operators of this package.
 
     Everything that ONNX Runtime's session does works the same here, also for models without such
-    operators. In addition `run` returns bfloat16 outputs as `ml_dtypes.bfloat16` arrays and takes
-    such arrays as inputs.
+    operators. In addition `run` returns bfloat16 outputs as `ml_dtypes.bfloat16` arrays, and takes
+    such arrays and `PhiloxState`s as inputs.
 
     Args:
         model: A path, the bytes of a model, or an `onnx.ModelProto`.
@@ -120,13 +121,19 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
             super().__init__(
                 self._plan.model, self._plan.options, providers, provider_options, **kwargs
             )
+        self._model_path = _path_of(given)
 
     def set_providers(
         self, providers: Sequence[Any] | None = None, provider_options: Any = None
     ) -> None:
         """As ONNX Runtime's, which loads the model again."""
-        with self._plan.loading():
-            super().set_providers(providers, provider_options)
+        # ONNX Runtime loads what its attribute names, and users read there what they gave.
+        given, self._model_path = self._model_path, _path_of(self._plan.model)
+        try:
+            with self._plan.loading():
+                super().set_providers(providers, provider_options)
+        finally:
+            self._model_path = given
 
     def get_inputs(self) -> list[Any]:
         """As ONNX Runtime's: the inputs of the model as the user knows it."""
@@ -152,6 +159,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         run_options: ort.RunOptions | None = None,
     ) -> list[Any]:
         """As ONNX Runtime's; bfloat16 goes in and comes out as `ml_dtypes.bfloat16` arrays."""
+        input_feed = _with_arrays(input_feed)
         self._check_feed(input_feed)
         with self._checked(run_options) as run:
             feed = {**input_feed, **run.hidden_feed}
@@ -170,6 +178,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         run_options: ort.RunOptions | None = None,
     ) -> None:
         """As ONNX Runtime's; a refused input reaches the callback as its third argument."""
+        input_feed = _with_arrays(input_feed)
         self._check_feed(input_feed)
         run = self._plan.start_run(run_options)
 
@@ -270,6 +279,19 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
             o.type == "tensor(bfloat16)" and (not output_names or o.name in output_names)
             for o in self.get_outputs()
         ) or any(getattr(value, "dtype", None) == _BFLOAT16 for value in feed.values())
+
+
+def _path_of(model: Any) -> str | None:
+    """What ONNX Runtime's session keeps as `_model_path`; None for a model that is no file."""
+    return os.fspath(model) if isinstance(model, (str, os.PathLike)) else None
+
+
+def _with_arrays(feed: Feed) -> Feed:
+    """ONNX Runtime takes arrays, and nothing else that could become one."""
+    return {
+        name: value.to_array() if isinstance(value, PhiloxState) else value
+        for name, value in feed.items()
+    }
 
 
 def _to_ort_value(value: Any) -> ort.OrtValue:

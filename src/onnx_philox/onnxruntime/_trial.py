@@ -14,6 +14,9 @@ from onnx import helper
 LOCK = threading.RLock()
 """Held while options of the user's are changed, if only for a moment."""
 
+# ONNX Runtime's own class, also while a user has ours stand in for it.
+_Session = ort.InferenceSession
+
 
 def try_node(
     options: ort.SessionOptions,
@@ -32,7 +35,7 @@ def try_node(
     model = _model(domain, op_type, inputs, outputs, attributes)
     with LOCK, _without_traces(options):
         try:
-            session = ort.InferenceSession(
+            session = _Session(
                 model, options, providers=["CPUExecutionProvider"], enable_fallback=0
             )
         except Exception:

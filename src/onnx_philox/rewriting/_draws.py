@@ -30,7 +30,7 @@ from onnx_philox._operators import (
 from onnx_philox.rewriting._constants import constant
 from onnx_philox.rewriting._emitting import Emitter
 from onnx_philox.rewriting._sites import Site, is_wanted
-from onnx_philox.rewriting._standard import RandomWhen, Version
+from onnx_philox.rewriting._standard import Version
 
 _BOOL, _FLOAT = ir.DataType.BOOL, ir.DataType.FLOAT
 
@@ -124,13 +124,16 @@ class FloatDraw:
 
     def emit(self, node: ir.Node, emitter: Emitter, draw: Drawing) -> list[ir.Value]:
         """See `Draw`."""
-        if self.shape is not None:
-            shape = emitter.constant("shape", self.shape)
-        else:
-            shape = emitter.shape(_input(node, 0))
+        shape = self.emit_shape(node, emitter)
         inputs = {name: emitter.constant(name, array) for name, array in self.parameters.items()}
         attributes: dict[str, int | str] = {OUTPUT_TYPE: self.values.name}
         return [draw(self.operator, self.dtype, {"shape": shape, **inputs}, attributes)]
+
+    def emit_shape(self, node: ir.Node, emitter: Emitter) -> ir.Value:
+        """The dimensions of what is drawn."""
+        if self.shape is not None:
+            return emitter.constant("shape", self.shape)
+        return emitter.shape(_input(node, 0))
 
 
 @dataclass(frozen=True)
@@ -207,9 +210,10 @@ class MultinomialDraw:
 
 @dataclass(frozen=True)
 class DropoutDraw:
-    """Dropout that drops: at opset 1 and 6 outside of test mode, from 12 on in training mode.
+    """Dropout that drops: from opset 12 on, in training mode.
 
-    Its arithmetic is that of the data's type, also 1 / (1 - ratio), operation by operation.
+    (At opset 1 and 6 it drops outside of test mode; for those there is no replacement.) Its
+    arithmetic is that of the data's type, also 1 / (1 - ratio), operation by operation.
     """
 
     data: ElementType
@@ -219,8 +223,6 @@ class DropoutDraw:
     """The type of the input that tells it."""
     is_mode_known: bool
     """Whether it always drops; else a run tells it."""
-    is_mask_typed: bool
-    """Whether the second output is of the data's type, as it was before it was bool."""
     operator: Operator = RANDOM_BERNOULLI
 
     @property
@@ -234,21 +236,14 @@ class DropoutDraw:
         node = site.node
         data = _input_type(site, 0, version, type_of)
         _check_rank(site)
-        ratio: NDArray[Any] | None
-        if version.random_when is RandomWhen.IS_TEST_IS_ZERO:
-            ratio = np.array(node.attributes.get_float("ratio", 0.5), np.float32)
-            draw = cls(data, ratio, None, is_mode_known=True, is_mask_typed=True)
-        else:
-            given, ratio_type = node.inputs[1], None
-            ratio = np.array(0.5, np.float32) if given is None else constant(given)
-            if ratio is None:
-                ratio_type = _input_type(site, 1, version, type_of)
-            is_mode_known = constant(_input(node, 2)) is not None
-            draw = cls(data, ratio, ratio_type, is_mode_known, is_mask_typed=False)
-        if draw.ratio is not None and not (draw.ratio.size == 1 and 0 <= draw.ratio.item() <= 1):
+        given, ratio_type = node.inputs[1], None
+        ratio = np.array(0.5, np.float32) if given is None else constant(given)
+        if ratio is None:
+            ratio_type = _input_type(site, 1, version, type_of)
+        elif not (ratio.size == 1 and 0 <= ratio.item() <= 1):
             remedy = "Set it to the share of the elements to drop."
-            site.refuse("the ratio", draw.ratio.tolist(), "one number from 0 to 1", remedy)
-        return draw
+            site.refuse("the ratio", ratio.tolist(), "one number from 0 to 1", remedy)
+        return cls(data, ratio, ratio_type, constant(_input(node, 2)) is not None)
 
     def emit(self, node: ir.Node, emitter: Emitter, draw: Drawing) -> list[ir.Value]:
         """See `Draw`."""
@@ -261,20 +256,15 @@ class DropoutDraw:
             dropped = emitter.elementwise("And", "dropped", dropped, mode, _BOOL)
         # Exporters name the mask also where nobody wants it.
         has_mask = len(node.outputs) > 1 and is_wanted(node.outputs[1])
-        if has_mask or self.is_mask_typed:
+        if has_mask:
             mask = emitter.emit("Not", "kept", [dropped], _BOOL, data.shape)
         data = self._widened(emitter, "data", data)
         scaled = emitter.elementwise("Mul", "scaled", data, scale, self._work)
-        if self.is_mask_typed:
-            # There is no Where yet.
-            mask = emitter.cast("mask", mask, self.dtype)
-            output = emitter.elementwise("Mul", "output", scaled, mask, self._work)
-        else:
-            if mode is not None:
-                choices = [mode, scaled, data]
-                scaled = emitter.emit("Where", "trained", choices, self._work, data.shape)
-            choices = [dropped, self._constant(emitter, "zero", 0), scaled]
-            output = emitter.emit("Where", "output", choices, self._work, data.shape)
+        if mode is not None:
+            choices = [mode, scaled, data]
+            scaled = emitter.emit("Where", "trained", choices, self._work, data.shape)
+        choices = [dropped, self._constant(emitter, "zero", 0), scaled]
+        output = emitter.emit("Where", "output", choices, self._work, data.shape)
         output = self._rounded(emitter, "output", output)
         return [output, mask] if has_mask else [output]
 
@@ -293,9 +283,6 @@ class DropoutDraw:
             one, of_type = np.ones((), self.data.dtype), ratio.astype(self.data.dtype)
             with np.errstate(divide="ignore"):
                 scale = np.divide(one, np.subtract(one, of_type))
-            if self.is_mask_typed and not np.isfinite(scale):
-                # All is dropped; there is no Where yet, and infinity * 0 is NaN.
-                scale = np.zeros_like(scale)
             p = emitter.constant("p", ratio.astype(np.float32))
             return p, self._constant(emitter, "scale", scale)
         assert self.ratio_type is not None

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from onnx_philox._operators import DOMAIN
 
-# From this opset on Cast takes the number of a type, not its name; and Add takes integers.
-CAST_BY_NUMBER = ADD_OF_INTEGERS = 6
-# From this opset on operands are broadcast without an attribute that says so.
-_BROADCASTING = 7
+# From this opset on operands are broadcast. ONNX Runtime has few operators of older ones, and no
+# Add among them.
+OLDEST_OPSET = 7
 # From this opset on a Constant may hold integers.
-_CONSTANTS_OF_ANY_TYPE = 9
+CONSTANTS_OF_ANY_TYPE = 9
 
 
 class Names:
@@ -60,7 +59,7 @@ class Emitter:
 
     def constant(self, what: str, array: NDArray[Any]) -> ir.Value:
         """A constant tensor, as a node: valid in every graph of every IR version."""
-        is_cast = array.dtype.kind != "f" and self._opset < _CONSTANTS_OF_ANY_TYPE
+        is_cast = array.dtype.kind != "f" and self._opset < CONSTANTS_OF_ANY_TYPE
         tensor = ir.Tensor(array.astype(np.float64) if is_cast else array)
         name = f"{what}_f64" if is_cast else what
         value = self.emit("Constant", name, [], tensor.dtype, array.shape, {"value": tensor})
@@ -73,15 +72,13 @@ class Emitter:
 
     def cast(self, what: str, value: ir.Value, to: ir.DataType) -> ir.Value:
         """A tensor in another type."""
-        given: int | str = to.value if self._opset >= CAST_BY_NUMBER else to.name
-        return self.emit("Cast", what, [value], to, value.shape, {"to": given})
+        return self.emit("Cast", what, [value], to, value.shape, {"to": to.value})
 
     def elementwise(
         self, op_type: str, what: str, a: ir.Value, b: ir.Value, dtype: ir.DataType
     ) -> ir.Value:
         """Add, Sub, Mul, Div or And of `a` and `b`, which is broadcast to `a`."""
-        attributes = {} if self._opset >= _BROADCASTING else {"broadcast": 1}
-        return self.emit(op_type, what, [a, b], dtype, a.shape, attributes)
+        return self.emit(op_type, what, [a, b], dtype, a.shape)
 
     def emit(
         self,

@@ -8,10 +8,11 @@ from typing import NoReturn
 import onnx_ir as ir
 
 from onnx_philox._operators import DOMAIN
-from onnx_philox.rewriting import _tensorflow
+from onnx_philox.rewriting import _patterns, _tensorflow
 from onnx_philox.rewriting._attributes import check_types
 from onnx_philox.rewriting._constants import constant
 from onnx_philox.rewriting._draws import READERS, Draw, TypeOf
+from onnx_philox.rewriting._emitting import OLDEST_OPSET
 from onnx_philox.rewriting._foreign import (
     TENSORFLOW_DOMAINS,
     has_inputs_of_tensorflow,
@@ -58,6 +59,7 @@ class FindRandomNodes(ir.passes.InPlacePass):
                 continue
             site = Site(node, opset, of_onnx, owners, node.meta.get(FUNCTION_OF_ORIGIN))
             self._read(site, types)
+            _patterns.absorb(site, types)
             self.sites.append(site)
         return ir.passes.PassResult(model, modified=False)
 
@@ -67,6 +69,7 @@ class FindRandomNodes(ir.passes.InPlacePass):
         try:
             if read is None:
                 _refuse_unknown(site)
+            _check_opset(site)
             _check_owners(site)
         except ValueError as error:
             site.error, site.may_stay = error, True
@@ -162,6 +165,18 @@ def _refuse_unknown(site: Site) -> NoReturn:
         "normals, truncated normals and multinomials",
         f"Export the model with one of these{OR_STAY}.",
     )
+
+
+def _check_opset(site: Site) -> None:
+    """Refuses a model for whose opset nothing can be put in the node's place."""
+    if site.opset < OLDEST_OPSET:
+        site.refuse(
+            "the model's opset",
+            site.opset,
+            f"{OLDEST_OPSET} or newer",
+            "Export the model again at a newer one. (onnx.version_converter raises it too, but "
+            f"makes each Dropout one that drops nothing){OR_STAY}.",
+        )
 
 
 def _check_owners(site: Site) -> None:

@@ -64,6 +64,8 @@ class Originals:
         _copy_all_but(self._proto, result, {"graph", "functions", "opset_import"})
         known = {entry.domain for entry in self._proto.opset_import}
         result.opset_import.extend(self._proto.opset_import)
+        for entry in result.opset_import:
+            entry.version = self.model.opset_imports.get(entry.domain, entry.version)
         for domain, version in self.model.opset_imports.items():
             if domain not in known:
                 result.opset_import.add(domain=domain, version=version)

@@ -15,6 +15,8 @@ OWNER = "onnx_philox.make_reproducible"
 
 STATE = "random_state"
 NEXT_STATE = "next_random_state"
+THIS_RUN = "this_run"
+"""What an int64 copy of a state that is an input is named after: all nodes read that."""
 
 STREAMS = 2**32
 """How many streams there are: counter word 2 tells them apart."""
@@ -26,6 +28,8 @@ class Recorded:
 
     state: ir.Value | None = None
     """The value `random_state`."""
+    this_run: ir.Value | None = None
+    """Its copy; None in a model that has none."""
     seed: int | None = None
     """The seed inside the model; None where the state is an input."""
     streams: frozenset[int] = frozenset()
@@ -68,7 +72,7 @@ def read(model: ir.Model, seed: int | None) -> Recorded:
                 "Leave the seed out, and pass PhiloxState.for_run(seed).to_array() as that input; "
                 "or rewrite the model that this one was made from.",
             )
-        return Recorded(state, None, streams, len(stateful))
+        return Recorded(state, _this_run(model), None, streams, len(stateful))
     # All nodes of a rewrite have one seed. Those in the main graph read the state itself; one in
     # a loop reads what the loop carries, as a node of the user's own with another state may.
     direct = [node for node in stateful if _state_of(node) is state]
@@ -82,7 +86,7 @@ def read(model: ir.Model, seed: int | None) -> Recorded:
             f"None or {recorded}",
             "Rewrite the model that this one was made from.",
         )
-    return Recorded(state, recorded, streams, len(stateful))
+    return Recorded(state, None, recorded, streams, len(stateful))
 
 
 def _state(model: ir.Model) -> ir.Value | None:
@@ -103,6 +107,13 @@ def _state(model: ir.Model) -> ir.Value | None:
     return None
 
 
+def _this_run(model: ir.Model) -> ir.Value | None:
+    """The copy of the state that nodes read; a model of an earlier version has none."""
+    name = f"{DOMAIN}.{THIS_RUN}"
+    outputs = (value for node in model.graph for value in node.outputs)
+    return next((value for value in outputs if value.name == name), None)
+
+
 def _state_of(node: ir.Node) -> ir.Value | None:
     """The state that a node of this package reads; None for one without."""
     operator = OPERATORS.get(node.op_type)
@@ -111,6 +122,12 @@ def _state_of(node: ir.Node) -> ir.Value | None:
 
 
 def _is_state(value: ir.Value) -> bool:
+    node = value.producer()
+    if node is not None and node.op_type == "Cast" and node.inputs[0] is not None:
+        # Before opset 9 a Constant holds floats only.
+        array = constant(node.inputs[0])
+        is_cast = node.attributes.get_int("to", 0) == ir.DataType.UINT32.value
+        return is_cast and array is not None and array.shape == (STATE_WORDS,)
     array = constant(value)
     if array is not None:
         return array.dtype == "uint32" and array.shape == (STATE_WORDS,)

@@ -59,13 +59,14 @@ class Replace(ir.passes.InPlacePass):
             return values
 
         new = site.draw.emit(old, emitter, draw)
-        old.prepend(emitter.nodes)
-        for ours, theirs in zip(new, old.outputs, strict=False):
+        site.last.prepend(emitter.nodes)
+        for ours, theirs in zip(new, site.last.outputs, strict=False):
             _take_over(ours, theirs)
-        inputs = [value for value in old.inputs if value is not None]
-        graph.remove(old, safe=True)
-        for value in inputs:
-            _remove_unused(value, model if old.op_type.startswith(STATELESS) else None)
+        for gone in (*reversed(site.absorbed), old):
+            inputs = [value for value in gone.inputs if value is not None]
+            graph.remove(gone, safe=True)
+            for value in inputs:
+                _remove_unused(value, model if old.op_type.startswith(STATELESS) else None)
 
 
 def _take_over(ours: ir.Value, theirs: ir.Value) -> None:

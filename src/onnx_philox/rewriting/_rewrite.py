@@ -9,7 +9,7 @@ import onnx_ir as ir
 
 from onnx_philox import _checks
 from onnx_philox._operators import INT64_MAX
-from onnx_philox.rewriting import _connecting, _recorded
+from onnx_philox.rewriting import _recorded
 from onnx_philox.rewriting._checking import Check, shadowed_names
 from onnx_philox.rewriting._connecting import Connect
 from onnx_philox.rewriting._emitting import Names
@@ -19,7 +19,6 @@ from onnx_philox.rewriting._recorded import OWNER
 from onnx_philox.rewriting._replacing import Replace
 from onnx_philox.rewriting._report import RandomNode, Report
 from onnx_philox.rewriting._sites import Site
-from onnx_philox.rewriting._standard import opset_of
 from onnx_philox.rewriting._streams import AssignStreams
 from onnx_philox.rewriting._threading import ThreadStates
 
@@ -54,8 +53,6 @@ def rewrite(model: ir.Model, *, seed: int | None = None, keep_unknown: bool = Fa
         return report
     if recorded.state is not None:
         seed = recorded.seed
-    if seed is None:
-        _connecting.check_opset(opset_of(model.opset_imports, ""))
     names = Names(model)
     shadowed = shadowed_names(model.graph)
     AssignStreams(sites, recorded)(model)
@@ -64,7 +61,7 @@ def rewrite(model: ir.Model, *, seed: int | None = None, keep_unknown: bool = Fa
     for step in (
         ThreadStates(sites, recorded, names, seed),
         Replace(sites, names, seed),
-        Connect(names),
+        Connect(),
         Check(shadowed),
     ):
         step(model)

@@ -43,6 +43,8 @@ class Site:
     """The model-local function that it was inlined from."""
     draw: Draw | None = None
     """What it becomes; None where it cannot be replaced."""
+    absorbed: tuple[ir.Node, ...] = ()
+    """The nodes after it that the draw stands for too, each reading the one before it."""
     error: ValueError | TypeError | None = None
     """Why it cannot be replaced."""
     may_stay: bool = False
@@ -52,6 +54,11 @@ class Site:
     """The uint32 state, once the states are threaded."""
     next_state_cast: ir.Node | None = None
     """The Cast that waits for the next state, inside a Loop or Scan."""
+
+    @property
+    def last(self) -> ir.Node:
+        """The node whose outputs the draw gives, and in whose place it goes."""
+        return self.absorbed[-1] if self.absorbed else self.node
 
     @property
     def title(self) -> str:

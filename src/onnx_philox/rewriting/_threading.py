@@ -1,6 +1,8 @@
 """The pass that brings a state to every random node, through If, Loop and Scan.
 
-In the main graph a node takes the state as it is. Inside a Loop or Scan each iteration has to
+All that reads the state reads it through one Add, which gives this run's state and the next one's:
+so both may be bound to the same memory, whatever the order in which a runtime computes. In the
+main graph a node takes the state as it is. Inside a Loop or Scan each iteration has to
 draw on: there every node has a state of its own that goes round with the loop, as one more
 loop-carried value. An If inside a loop gives the next state as one more output, whichever branch
 is taken. Across the borders of subgraphs a state is int64, since OpenVINO's CPU plugin lets no
@@ -13,16 +15,22 @@ from dataclasses import dataclass
 
 import numpy as np
 import onnx_ir as ir
+from numpy.typing import NDArray
 
 from onnx_philox._operators import STATE_WORDS
-from onnx_philox.rewriting._emitting import Emitter, Names
+from onnx_philox.rewriting._emitting import CONSTANTS_OF_ANY_TYPE, Emitter, Names
 from onnx_philox.rewriting._finding import subgraphs
-from onnx_philox.rewriting._recorded import STATE, Recorded
+from onnx_philox.rewriting._recorded import NEXT_STATE, STATE, THIS_RUN, Recorded
 from onnx_philox.rewriting._sites import Owner, Site
 from onnx_philox.rewriting._standard import opset_of
 
 _INT64, _UINT32 = ir.DataType.INT64, ir.DataType.UINT32
 _SHAPE = [STATE_WORDS]
+
+# What is added to the words of a state for this run and for the next one: counter word 3 counts
+# the runs, and wraps when it is cast back to uint32.
+_RUNS = np.zeros((2, STATE_WORDS), np.int64)
+_RUNS[1, 3] = 1
 
 # From this version on a graph's initializers need not be its inputs too.
 _INITIALIZERS_ALONE = 4
@@ -42,40 +50,94 @@ class ThreadStates(ir.passes.InPlacePass):
 
     def call(self, model: ir.Model) -> ir.passes.PassResult:
         """Threads the states; the last step, to the node itself, is left to its replacement."""
-        state = self._recorded.state or self._new_state(model)
-        crossing: ir.Value | None = None
+        words = self._recorded.this_run
+        if words is not None:
+            # A node that was added since may come before it.
+            _move_to_front(model.graph, words)
+        state = None if words else self._recorded.state
+        if words is None and state is None:
+            if self._seed is None:
+                words = self._new_input(model)
+            else:
+                state = self._new_constant(model)
+        crossing = words
         for site in self._sites:
             if not site.owners:
+                state = state or self._narrowed(model, words)
                 site.state = state
                 continue
-            if crossing is None:
-                crossing = self._crossing(model, state)
+            crossing = crossing or self._crossing(model, state)
             _Thread(site, self._emitter(model, f"{site.stream}.")).run(crossing)
         return ir.passes.PassResult(model, modified=True)
 
     def _emitter(self, model: ir.Model, prefix: str) -> Emitter:
         return Emitter(self._names, opset_of(model.opset_imports, ""), prefix)
 
-    def _new_state(self, model: ir.Model) -> ir.Value:
-        """The graph input; with a seed, a constant of zeros, to whose key the nodes add it."""
-        graph = model.graph
+    def _new_input(self, model: ir.Model) -> ir.Value:
+        """Makes the model's state an input, and the next run's an output; this run's, as int64."""
         state = ir.val(STATE, dtype=_UINT32, shape=_SHAPE)
-        if self._seed is None:
-            graph.inputs.append(state)
-            return state
-        zeros = ir.tensor(np.zeros(STATE_WORDS, np.uint32), name=STATE)
+        model.graph.inputs.append(state)
+        emitter = self._emitter(model, "")
+        words = emitter.cast("words", state, _INT64)
+        steps = self._constant(model, emitter, "steps", _RUNS)
+        runs = emitter.elementwise("Add", "runs", steps, words, _INT64)
+        this_run, next_run = (
+            emitter.emit(
+                "Gather",
+                what,
+                [runs, self._constant(model, emitter, f"row_of_{what}", np.array(row))],
+                _INT64,
+                _SHAPE,
+            )
+            for row, what in enumerate((THIS_RUN, "next_run"))
+        )
+        next_state = emitter.cast("next", next_run, _UINT32)
+        next_state.name = NEXT_STATE
+        model.graph.outputs.append(next_state)
+        _prepend(model.graph, emitter)
+        return this_run
+
+    def _constant(
+        self, model: ir.Model, emitter: Emitter, what: str, array: NDArray[np.int64]
+    ) -> ir.Value:
+        """Integers that are no floats first: OpenVINO lets no state be computed with such."""
+        if opset_of(model.opset_imports, "") >= CONSTANTS_OF_ANY_TYPE:
+            return emitter.constant(what, array)
+        value = emitter.declare(ir.Value(), what, _INT64, array.shape)
+        value.const_value = ir.tensor(array, name=value.name)
+        model.graph.register_initializer(value)
+        if model.ir_version < _INITIALIZERS_ALONE:
+            model.graph.inputs.append(value)
+        return value
+
+    def _narrowed(self, model: ir.Model, words: ir.Value | None) -> ir.Value:
+        """The words as the nodes of the main graph take them."""
+        producer = None if words is None else words.producer()
+        assert words is not None
+        assert producer is not None
+        emitter = self._emitter(model, "")
+        state = emitter.cast("state", words, _UINT32)
+        producer.append(emitter.nodes)
+        return state
+
+    def _new_constant(self, model: ir.Model) -> ir.Value:
+        """A constant of zeros, to whose key the nodes add the seed."""
+        graph = model.graph
+        zeros = np.zeros(STATE_WORDS, np.uint32)
         if model.ir_version >= _INITIALIZERS_ALONE:
-            state.const_value = zeros
+            state = ir.val(STATE, dtype=_UINT32, shape=_SHAPE)
+            state.const_value = ir.tensor(zeros, name=STATE)
             graph.register_initializer(state)
             return state
         emitter = self._emitter(model, "")
-        constant = emitter.emit("Constant", STATE, [], _UINT32, _SHAPE, {"value": zeros})
+        constant = emitter.constant(STATE, zeros)
         constant.name = STATE
         _prepend(graph, emitter)
         return constant
 
-    def _crossing(self, model: ir.Model, state: ir.Value) -> ir.Value:
+    def _crossing(self, model: ir.Model, state: ir.Value | None) -> ir.Value:
         """The state as int64, which subgraphs may take."""
+        assert state is not None
         emitter = self._emitter(model, "")
         cast = emitter.cast(STATE, state, _INT64)
         producer = state.producer()
@@ -122,9 +184,9 @@ class _Thread:
         emitter = self.emitter.again()
         cast = emitter.cast(what, value, dtype)
         if is_before:
-            self.site.node.prepend(emitter.nodes)
+            self.site.last.prepend(emitter.nodes)
         else:
-            self.site.node.append(emitter.nodes)
+            self.site.last.append(emitter.nodes)
         return cast
 
     def _carry_in(self, owner: Owner, state: ir.Value) -> ir.Value:
@@ -194,6 +256,22 @@ def _move(old: ir.Value, new: ir.Value) -> None:
     new.meta.update(old.meta)
     old.meta.clear()
     old.replace_all_uses_with(new, replace_graph_outputs=True)
+
+
+def _move_to_front(graph: ir.Graph, value: ir.Value) -> None:
+    """Moves the nodes that a value is computed by before all others; none of them has a graph."""
+    chain: list[ir.Node] = []
+    waiting = [value]
+    while waiting:
+        producer = waiting.pop().producer()
+        if producer is not None and producer.graph is graph:
+            if producer in chain:
+                chain.remove(producer)
+            chain.append(producer)
+            waiting += [given for given in producer.inputs if given is not None]
+    first = next((node for node in graph if node not in chain), None)
+    if first is not None:
+        first.prepend(chain[::-1])
 
 
 def _prepend(graph: ir.Graph, emitter: Emitter) -> None:

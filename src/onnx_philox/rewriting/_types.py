@@ -1,4 +1,4 @@
-"""The element types of values, inferred where the model does not declare them."""
+"""The element types and shapes of values, inferred where the model does not declare them."""
 
 from __future__ import annotations
 
@@ -18,24 +18,30 @@ from onnx_philox.rewriting._tensorflow import declared_type
 _RESHAPE_BY_INPUT = 5
 
 Rules = dict[str, dict[str, list[list[int]]]]
+Inferred = dict[ir.Value, tuple[ir.DataType | None, ir.Shape | None]]
 
 
 class Types:
-    """The element type of each value of a model; the model itself is left as it is."""
+    """The type and the shape of each value of a model; the model itself is left as it is."""
 
     def __init__(self, model: ir.Model) -> None:
         self._model = model
-        self._inferred: dict[ir.Value, ir.DataType | None] | None = None
+        self._inferred: Inferred | None = None
 
     def __call__(self, value: ir.Value) -> ir.DataType | None:
         """The declared type, else the inferred one, else None."""
-        if value.dtype is not None:
-            return value.dtype
+        return value.dtype if value.dtype is not None else self._of(value)[0]
+
+    def shape(self, value: ir.Value) -> ir.Shape | None:
+        """The declared shape, else the inferred one, else None."""
+        return value.shape if value.shape is not None else self._of(value)[1]
+
+    def _of(self, value: ir.Value) -> tuple[ir.DataType | None, ir.Shape | None]:
         if self._inferred is None:
             self._inferred = self._infer()
-        return self._inferred.get(value)
+        return self._inferred.get(value, (None, None))
 
-    def _infer(self) -> dict[ir.Value, ir.DataType | None]:
+    def _infer(self) -> Inferred:
         # The clone shares the tensors, and the inference sees none of the large ones.
         clone = self._model.clone()
         values = {
@@ -45,7 +51,10 @@ class Types:
         }
         stand_ins = _stand_in(clone)
         ShapeInferencePass(check_type=False, strict_mode=False, data_prop=False)(clone)
-        return {ours: stand_ins.get(theirs, theirs).dtype for ours, theirs in values.items()}
+        return {
+            ours: (stand_ins.get(theirs, theirs).dtype, theirs.shape)
+            for ours, theirs in values.items()
+        }
 
 
 def _values(graph: ir.Graph) -> itertools.chain[ir.Value]:

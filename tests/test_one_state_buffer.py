@@ -1,0 +1,173 @@
+"""The state and the next state in one piece of memory, from run to run.
+
+Users bind one buffer as both, so that nothing is copied between runs. A runtime may then write the
+next state before it has read the state for every draw.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import openvino as ov
+import pytest
+from cases import assert_same_bits
+from onnx import parser
+from runtimes import OpenVino
+
+from onnx_philox import PhiloxState, graphs, make_reproducible, reference
+from onnx_philox.onnxruntime import InferenceSession
+
+# A run whose number carries into nothing: it wraps after the second one.
+STATE = PhiloxState.for_run(2**64 - 5, run=2**32 - 2)
+X = np.full((3, 5), 0.5, np.float32)
+
+MODELS = {
+    "several nodes": """g (float[3, 5] x) => (float[3, 5] a, bool[3, 5] b, float[2] c) {
+        a = RandomUniformLike (x)
+        n = RandomNormalLike (x)
+        p = Sigmoid (n)
+        d = Bernoulli <dtype = 9> (x)
+        e = Less (p, a)
+        b = Xor (d, e)
+        c = RandomUniform <shape = [2]> ()
+    }""",
+    "a Loop and an If": """g (float[3, 5] x) => (float[3, 5] a, float[4, 5] b, float[5] c) {
+        trips = Constant <value_int = 4> ()
+        go = Constant <value = bool {1}> ()
+        start = Constant <value_floats = [0.0, 0.0, 0.0, 0.0, 0.0]> ()
+        end, b = Loop (trips, go, start) <body = body (int64 i, bool ci, float[5] v)
+            => (bool co, float[5] w, float[5] u) {
+            co = Identity (ci)
+            u = RandomUniformLike (v)
+            w = Add (v, u)
+        }>
+        one = Constant <value_int = 1> ()
+        odd = Cast <to = 9> (one)
+        c = If (odd) <then_branch = t () => (float[5] r) { r = RandomNormalLike (start) },
+                      else_branch = e () => (float[5] s) { s = Identity (start) }>
+        a = RandomUniformLike (x)
+    }""",
+}
+RUNS = 3
+
+
+def rewritten(name: str) -> onnx.ModelProto:
+    opsets = '<ir_version: 8, opset_import: ["": 17]>'
+    return make_reproducible(parser.parse_model(f"{opsets} {MODELS[name]}"))
+
+
+def separate(model: onnx.ModelProto) -> list[list[np.ndarray]]:
+    """The outputs of each run, with memory of its own for each state."""
+    session = InferenceSession(model)
+    state, runs = STATE.to_array(), []
+    for _ in range(RUNS):
+        *outputs, state = session.run(None, {"x": X, "random_state": state})
+        runs.append([*outputs, state])
+    return runs
+
+
+@pytest.mark.parametrize("level", ["DISABLE", "ENABLE"])
+@pytest.mark.parametrize("mode", ["SEQUENTIAL", "PARALLEL"])
+@pytest.mark.parametrize("name", MODELS)
+def test_onnx_runtime_draws_each_run_from_its_own_state(
+    name: str, level: str, mode: str, ort_backend: str
+) -> None:
+    model = rewritten(name)
+    options = ort.SessionOptions()
+    options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, f"ORT_{level}_ALL")
+    options.execution_mode = getattr(ort.ExecutionMode, f"ORT_{mode}")
+    session = InferenceSession(model, options, backend=ort_backend)
+    state = ort.OrtValue.ortvalue_from_numpy(STATE.to_array())
+    binding = session.io_binding()
+    binding.bind_cpu_input("x", X)
+    binding.bind_ortvalue_input("random_state", state)
+    *names, next_state = [output.name for output in session.get_outputs()]
+    for output in names:
+        binding.bind_output(output)
+    binding.bind_ortvalue_output(next_state, state)
+    for expected in separate(model):
+        session.run_with_iobinding(binding)
+        actual = [value.numpy() for value in binding.get_outputs()]
+        for one, other in zip(actual, expected, strict=True):
+            assert_same_bits(one, other)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_openvino_draws_each_run_from_its_own_state(name: str, openvino: OpenVino) -> None:
+    model = rewritten(name)
+    runs = []
+    for is_shared in (False, True):
+        compiled = openvino.core.compile_model(
+            openvino.read(model), "CPU", {"INFERENCE_PRECISION_HINT": "f32"}
+        )
+        request = compiled.create_infer_request()
+        state = ov.Tensor(STATE.to_array())
+        request.set_tensor("x", ov.Tensor(X))
+        request.set_tensor("random_state", state)
+        if is_shared:
+            request.set_tensor("next_random_state", state)
+        runs.append([])
+        for _ in range(RUNS):
+            request.infer()
+            outputs = [output.any_name for output in compiled.outputs]
+            runs[-1].append([request.get_tensor(name).data.copy() for name in outputs])
+            if not is_shared:
+                state.data[...] = request.get_tensor("next_random_state").data
+    for alone, shared in zip(*runs, strict=True):
+        for one, other in zip(alone, shared, strict=True):
+            assert_same_bits(one, other)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_node_that_is_added_later_reads_the_copy_too(name: str) -> None:
+    model = rewritten(name)
+    for node in ("late = RandomUniform <shape = [4]> ()", "later = RandomNormalLike (late)"):
+        model.graph.node.append(parser.parse_node(node))
+        model = make_reproducible(model)
+    readers = [node.op_type for node in model.graph.node if "random_state" in node.input]
+    assert readers == ["Cast"]
+    onnx.checker.check_model(model)
+    feed = {"x": X, "random_state": STATE.to_array()}
+    stream, state = late_stream(model), STATE.to_array()
+    late, _ = reference.random_uniform([4], 0, 1, "f32", op_seed=stream, state=state)
+    model.graph.output.append(onnx.helper.make_tensor_value_info("late", 1, [4]))
+    assert_same_bits(InferenceSession(model).run(["late"], feed)[0], late)
+
+
+def late_stream(model: onnx.ModelProto) -> int:
+    (node,) = (node for node in model.graph.node if "late" in node.output)
+    return {a.name: a.i for a in node.attribute}["op_seed"]
+
+
+def test_one_operator_of_onnx_runtime_reads_its_state_before_it_writes_the_next(
+    ort_backend: str,
+) -> None:
+    session = InferenceSession(graphs.random_generator([5]), backend=ort_backend)
+    state = ort.OrtValue.ortvalue_from_numpy(STATE.to_array())
+    binding = session.io_binding()
+    binding.bind_ortvalue_input("state", state)
+    binding.bind_output("bits")
+    binding.bind_ortvalue_output("next_state", state)
+    current = STATE.to_array()
+    for _ in range(RUNS):
+        expected, current = reference.random_generator(current, [5])
+        session.run_with_iobinding(binding)
+        assert_same_bits(binding.get_outputs()[0].numpy(), expected)
+        assert_same_bits(state.numpy(), current)
+
+
+def test_one_operator_of_openvino_reads_its_state_before_it_writes_the_next(
+    openvino: OpenVino,
+) -> None:
+    compiled = openvino.core.compile_model(openvino.read(graphs.random_generator([5])), "CPU")
+    request = compiled.create_infer_request()
+    state = ov.Tensor(STATE.to_array())
+    request.set_tensor("state", state)
+    request.set_tensor("next_state", state)
+    current = STATE.to_array()
+    for _ in range(RUNS):
+        expected, current = reference.random_generator(current, [5])
+        request.infer()
+        assert_same_bits(request.get_tensor("bits").data, expected)
+        assert_same_bits(state.data, current)

@@ -1,0 +1,199 @@
+"""The opsets of a model: those that ONNX Runtime writes for itself, and each one of ONNX."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from cases import assert_same_bits
+from onnx.reference import ReferenceEvaluator
+from runtimes import OpenVino
+
+import onnx_philox
+from onnx_philox import PhiloxState, graphs, make_reproducible
+from onnx_philox.onnxruntime import InferenceSession
+from onnx_philox.rewriting import find_random_nodes
+
+STATE = PhiloxState.for_run(42).to_array()
+
+TWO = """<ir_version: 8, opset_import: ["": 17]> g () => (float[2] a, float[3] b) {
+    a = RandomUniform <shape = [2]> ()
+    b = RandomUniform <shape = [3]> ()
+}"""
+
+
+# ------------------------------------------------------------------ 1000, by ONNX Runtime
+
+
+def test_a_model_that_onnx_runtime_saved_after_one_of_ours_was_loaded_is_no_newer_one(
+    tmp_path: Path, ort_backend: str
+) -> None:
+    InferenceSession(graphs.random_generator([3]), backend="native")
+    options = ort.SessionOptions()
+    options.optimized_model_filepath = str(tmp_path / "saved.onnx")
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    ort.InferenceSession(onnx.parser.parse_model(TWO).SerializeToString(), options)
+    saved = onnx.load(tmp_path / "saved.onnx")
+    assert opset_of_the_domain(saved) == 1000
+
+    InferenceSession(saved, backend=ort_backend)
+    rewritten = make_reproducible(saved)
+    assert opset_of_the_domain(rewritten) == 1
+    feed = {"random_state": STATE}
+    actual = InferenceSession(rewritten, backend=ort_backend).run(None, feed)
+    expected = reference_run(make_reproducible(onnx.parser.parse_model(TWO)), feed)
+    for ours, theirs in zip(actual, expected, strict=True):
+        assert_same_bits(ours, theirs)
+
+
+def test_nodes_of_a_model_that_names_no_real_opset_are_those_of_ours(ort_backend: str) -> None:
+    model = make_reproducible(onnx.parser.parse_model(TWO))
+    feed = {"random_state": STATE}
+    expected = reference_run(model, feed)
+    model.opset_import[-1].version = 1000
+    session = InferenceSession(model, backend=ort_backend)
+    for ours in (reference_run(model, feed), session.run(None, feed)):
+        for one, other in zip(ours, expected, strict=True):
+            assert_same_bits(one, other)
+
+
+@pytest.mark.parametrize("version", [2, 999, 1001])
+def test_any_other_opset_is_a_newer_one(version: int) -> None:
+    model = make_reproducible(onnx.parser.parse_model(TWO))
+    model.opset_import[-1].version = version
+    with pytest.raises(ValueError, match=f"is {version}; .* saved by a newer onnx-philox"):
+        make_reproducible(model)
+
+
+# ------------------------------------------------------------------ every opset of ONNX
+
+NEWEST = onnx.defs.onnx_opset_version()
+KINDS = {
+    "RandomUniform": (1, "y = RandomUniform <shape = [2, 3]> ()"),
+    "RandomUniformLike": (1, "y = RandomUniformLike (x)"),
+    "RandomNormal": (1, "y = RandomNormal <shape = [2, 3]> ()"),
+    "RandomNormalLike": (1, "y = RandomNormalLike (x)"),
+    "Multinomial": (7, "c = Multinomial <sample_size = 3> (x) y = Cast <to = 1> (c)"),
+    "Dropout": (12, "y = Dropout (x, ratio, mode)"),
+    "Bernoulli": (15, "p = Sigmoid (x) y = Bernoulli (p)"),
+    "bernoulli_": (9, "u = RandomUniformLike (x) b = Less (u, ratio) y = Cast <to = 1> (b)"),
+    "bernoulli_ of each column": (
+        9,
+        "u = RandomUniformLike (x) b = Less (u, ps) y = Cast <to = 1> (b)",
+    ),
+    "randint": (9, "u = RandomUniform <shape = [2, 3], high = 9.0> () y = Cast <to = 6> (u)"),
+}
+
+
+def model_of(kind: str, opset: int) -> onnx.ModelProto:
+    """A model of the oldest IR version that a model of the opset may have."""
+    opsets = [onnx.helper.make_opsetid("", opset)]
+    ir_version = onnx.helper.find_min_ir_version_for(opsets) if opset > 4 else 3
+    dtype = "int32" if kind == "randint" else "float"
+    model = onnx.parser.parse_model(
+        f"""<ir_version: {ir_version}, opset_import: ["": {opset}]>
+        g (float[2, 3] x) => ({dtype}[2, 3] y) {{ {KINDS[kind][1]} }}"""
+    )
+    constants = {
+        "ratio": np.array(0.25, np.float32),
+        "mode": np.array(True),
+        "ps": np.float32([0.1, 0.5, 0.9]),
+    }
+    read = {name for node in model.graph.node for name in node.input}
+    for name, array in constants.items():
+        if name in read:
+            tensor = onnx.numpy_helper.from_array(array, name)
+            model.graph.initializer.append(tensor)
+            if ir_version < 4:
+                value = onnx.helper.make_tensor_value_info(name, tensor.data_type, array.shape)
+                model.graph.input.append(value)
+    return model
+
+
+ALL = [
+    (kind, opset)
+    for kind, (first, _) in KINDS.items()
+    for opset in range(max(first, 7), NEWEST + 1)
+]
+X = np.float32([[0.1, 0.7, 0.2], [0.5, 0.3, 0.9]])
+
+
+@pytest.mark.parametrize("seed", [None, 0, 42])
+@pytest.mark.parametrize(("kind", "opset"), ALL)
+def test_a_model_of_any_opset_from_7_on_is_rewritten_and_valid(
+    kind: str, opset: int, seed: int | None
+) -> None:
+    model = make_reproducible(model_of(kind, opset), seed=seed)
+    onnx.checker.check_model(model)
+    assert {entry.domain: entry.version for entry in model.opset_import}[""] == opset
+    assert make_reproducible(model) is model
+    state = PhiloxState.for_run(seed or 0).to_array()
+    feed = {"x": X} | ({"random_state": state} if seed is None else {})
+    newest = make_reproducible(model_of(kind, 20))
+    expected = reference_run(newest, {"x": X, "random_state": state})[0]
+    assert_same_bits(reference_run(model, feed)[0], expected)
+
+
+# The first opsets and IR versions with something new for a runtime, and the newest it has.
+IN_BOTH = [(kind, opset) for kind, opset in ALL if opset in (7, 8, 9, 13, 15, 22)]
+
+
+@pytest.mark.parametrize("seed", [None, 42])
+@pytest.mark.parametrize(("kind", "opset"), IN_BOTH)
+def test_both_runtimes_run_it(
+    kind: str, opset: int, seed: int | None, ort_backend: str, openvino_native: OpenVino
+) -> None:
+    model = make_reproducible(model_of(kind, opset), seed=seed)
+    state = PhiloxState.for_run(42).to_array()
+    read = {name for node in model.graph.node for name in node.input}
+    feed = {name: value for name, value in {"x": X, "random_state": state}.items() if name in read}
+    session = InferenceSession(model, backend=ort_backend)
+    whole = {"x": X} | ({"random_state": state} if seed is None else {})
+    ours = session.run(["y"], whole)[0]
+    if seed is not None:
+        feed.pop("random_state", None)
+    assert_same_bits(openvino_native(model, feed)[0], ours)
+    newest = make_reproducible(model_of(kind, 20))
+    expected = reference_run(newest, {"x": X, "random_state": state})[0]
+    assert_same_bits(ours, expected)
+
+
+@pytest.fixture(scope="module")
+def openvino_native() -> OpenVino:
+    return OpenVino("native")
+
+
+OLD = [
+    *((kind, opset) for kind in list(KINDS)[:4] for opset in range(1, 7)),
+    ("Dropout of 2016", 1),
+    ("Dropout of 2016", 6),
+]
+KINDS["Dropout of 2016"] = (1, "y, mask = Dropout (x)")
+
+
+@pytest.mark.parametrize("seed", [None, 42])
+@pytest.mark.parametrize(("kind", "opset"), OLD)
+def test_a_model_of_an_older_opset_is_refused_or_left_as_it_is(
+    kind: str, opset: int, seed: int | None
+) -> None:
+    model = model_of(kind, opset)
+    text = f"the model's opset is {opset}; allowed: 7 or newer. Export the model again"
+    with pytest.raises(ValueError, match=text):
+        make_reproducible(model, seed=seed)
+    (node,) = find_random_nodes(model)
+    assert node.replacement is None
+    assert node.problem is not None
+    assert text in node.problem
+    with pytest.warns(UserWarning, match=text):
+        assert make_reproducible(model, seed=seed, keep_unknown=True) is model
+
+
+def opset_of_the_domain(model: onnx.ModelProto) -> int:
+    return {entry.domain: entry.version for entry in model.opset_import}["onnx_philox"]
+
+
+def reference_run(model: onnx.ModelProto, feed: dict[str, np.ndarray]) -> list[np.ndarray]:
+    return ReferenceEvaluator(model, new_ops=onnx_philox.onnx_reference.OPS).run(None, feed)

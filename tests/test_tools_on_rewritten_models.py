@@ -1,0 +1,107 @@
+"""Tools that change a rewritten model: quantisation, float16, as docs/troubleshooting.md says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import onnx
+import pytest
+from cases import assert_same_bits
+from onnx import numpy_helper, parser
+from onnxruntime.quantization import CalibrationDataReader, quantize_dynamic, quantize_static
+from onnxruntime.quantization.shape_inference import quant_pre_process
+from onnxruntime.transformers.float16 import DEFAULT_OP_BLOCK_LIST, convert_float_to_float16
+
+import onnx_philox
+from onnx_philox import PhiloxState, make_reproducible
+from onnx_philox.onnxruntime import InferenceSession
+
+X = np.random.default_rng(0).normal(size=(64, 8)).astype(np.float32)
+STATE = PhiloxState.for_run(42)
+OURS = [op.__name__ for op in onnx_philox.onnx_reference.OPS]
+DRAWS = ["mask", "noise", "next_random_state"]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[n, 8] x) => (float[n, 4] y, bool[n, 16] mask, float[n, 16] noise) {
+            a = MatMul (x, w1)
+            r = Relu (a)
+            ratio = Constant <value = float {0.25}> ()
+            training = Constant <value = bool {1}> ()
+            d, mask = Dropout (r, ratio, training)
+            noise = RandomNormalLike (d)
+            s = Add (d, noise)
+            y = MatMul (s, w2)
+        }""")
+    rng = np.random.default_rng(1)
+    for name, shape in (("w1", (8, 16)), ("w2", (16, 4))):
+        weights = rng.normal(size=shape).astype(np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(weights, name))
+    path = tmp_path / "model.onnx"
+    onnx.save(make_reproducible(model), path)
+    return path
+
+
+class Calibration(CalibrationDataReader):
+    """Three runs, each of its own state."""
+
+    def __init__(self) -> None:
+        states = [PhiloxState.for_run(1, run).to_array() for run in range(3)]
+        self._runs = iter([{"x": X, "random_state": state} for state in states])
+
+    def get_next(self) -> dict[str, np.ndarray] | None:
+        return next(self._runs, None)
+
+
+def draws_of(model: Path | onnx.ModelProto) -> list[np.ndarray]:
+    session = InferenceSession(model)
+    (given, *_) = session.get_inputs()
+    x = X.astype(np.float16) if given.type == "tensor(float16)" else X
+    return session.run(DRAWS, {"x": x, "random_state": STATE})
+
+
+def operators(model: onnx.ModelProto) -> set[str]:
+    return {node.op_type for node in model.graph.node}
+
+
+def test_a_rewritten_model_is_quantised_after_calibration(path: Path, tmp_path: Path) -> None:
+    prepared, quantised = tmp_path / "prepared.onnx", tmp_path / "quantised.onnx"
+    onnx_philox.register_schemas()
+    with mock.patch("onnxruntime.InferenceSession", InferenceSession):
+        quant_pre_process(path, prepared, skip_symbolic_shape=True)
+        quantize_static(prepared, quantised, Calibration())
+    assert "QuantizeLinear" in operators(onnx.load(quantised))
+    mask, noise, next_state = draws_of(path)
+    quantised_mask, quantised_noise, quantised_next = draws_of(quantised)
+    assert_same_bits(quantised_mask, mask)
+    assert_same_bits(quantised_next, next_state)
+    # Where the noise is an output, it leaves the model quantised: in one of 256 values.
+    assert np.abs(quantised_noise - noise).max() <= np.ptp(noise) / 255
+
+
+def test_a_rewritten_model_is_quantised_dynamically(path: Path, tmp_path: Path) -> None:
+    quantize_dynamic(path, tmp_path / "dynamic.onnx")
+    assert "MatMulInteger" in operators(onnx.load(tmp_path / "dynamic.onnx"))
+    for actual, expected in zip(draws_of(tmp_path / "dynamic.onnx"), draws_of(path), strict=True):
+        assert_same_bits(actual, expected)
+
+
+@pytest.mark.parametrize("keep_io_types", [False, True])
+def test_a_rewritten_model_becomes_float16_around_its_draws(
+    path: Path, keep_io_types: bool
+) -> None:
+    model = convert_float_to_float16(
+        onnx.load(path),
+        keep_io_types=keep_io_types,
+        op_block_list=[*DEFAULT_OP_BLOCK_LIST, *OURS],
+    )
+    mask, noise, next_state = draws_of(path)
+    half_mask, half_noise, half_next = draws_of(model)
+    assert_same_bits(half_mask, mask)
+    assert_same_bits(half_next, next_state)
+    half = noise.astype(np.float16)
+    assert_same_bits(half_noise, half.astype(np.float32) if keep_io_types else half)
