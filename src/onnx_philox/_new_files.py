@@ -114,12 +114,19 @@ class NewFiles:
 
 
 @contextlib.contextmanager
-def no_room_named(path: Path) -> Iterator[None]:
-    """Gives an error of a full disk the name of the file that was to be written."""
+def no_room_named(path: Path, folder: Path | None = None) -> Iterator[None]:
+    """Gives an error of a full disk the name of the file that was to be written.
+
+    Args:
+        path: The file.
+        folder: A temporary folder, for errors that name a file in it.
+    """
     try:
         yield
     except OSError as error:
-        if error.errno in _NO_ROOM and error.filename is None:
+        name = error.filename
+        is_hidden = name is None or (folder is not None and folder in Path(name).parents)
+        if error.errno in _NO_ROOM and is_hidden:
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
 

@@ -16,7 +16,13 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox import _checks, _runtime_errors, rewriting
-from onnx_philox._new_files import NewFiles, check_apart, check_room, tidied_up_on_signals
+from onnx_philox._new_files import (
+    NewFiles,
+    check_apart,
+    check_room,
+    no_room_named,
+    tidied_up_on_signals,
+)
 from onnx_philox._operators import RANDOM_BERNOULLI
 from onnx_philox.rewriting import RandomNode
 from onnx_philox.rewriting._files import opened
@@ -194,7 +200,8 @@ def _to_ir(
         # No external data has this name: nobody could foretell it.
         between = folder / "onnx" / f"{folder.name}.onnx"
         written = folder / target.name
-        result = _to_onnx(source, between, seed, keep_unknown, progress)
+        with no_room_named(target, folder):
+            result = _to_onnx(source, between, seed, keep_unknown, progress)
         if progress is not None:
             progress(0, 1, "OpenVINO converts")
         import openvino as ov
