@@ -100,7 +100,7 @@ def test_the_external_data_of_the_source_is_not_overwritten(tmp_path, location, 
     source = write(tmp_path / "model.onnx", location)
     said = refusal(tmp_path, "rewrite", source, "-o", tmp_path / target)
     same = f"is the same file as the external data '{location}'; allowed: a file that is not read"
-    assert said.startswith(f"onnx-philox rewrite: {what}, ")
+    assert said.startswith(f"onnx-philox rewrite: {what} '")
     assert same in said
     assert said.endswith("Choose another name or folder.\n")
 
@@ -113,7 +113,7 @@ def test_links_to_what_is_read_are_seen_through(tmp_path, link):
         tmp_path, "rewrite", source, "-o", tmp_path / "out.onnx"
     )
     link(tmp_path / "in" / "weights.bin", tmp_path / "other.bin")
-    assert "the weights of the output, " in refusal(
+    assert "the weights of the output '" in refusal(
         tmp_path, "rewrite", source, "-o", tmp_path / "other.xml"
     )
     (tmp_path / "folder").symlink_to("in")
@@ -177,7 +177,7 @@ def test_a_run_does_not_write_over_its_input(tmp_path, link):
         link(given, tmp_path / "out.run1.npz")
     options = ("-o", tmp_path / "out", "--input", given)
     said = refusal(tmp_path, "run", tmp_path / "m.onnx", *options, "--runs", 2)
-    assert "out.run1.npz', is the same file as the input '" in said
+    assert "out.run1.npz' is the same file as the input '" in said
     succeed("run", tmp_path / "m.onnx", *options)
     succeed("run", tmp_path / "m.onnx", *options, "--runs", 2, "--hashes-only")
 
@@ -620,3 +620,18 @@ def test_names_that_are_no_utf_8_are_refused(tmp_path, prefix):
         said = refusal(tmp_path, *command)
         assert r"N\xff\xfeE'" in said
         assert "UTF-8" in said
+
+
+def test_a_ratio_that_was_left_in_the_file_is_left_to_the_run(tmp_path):
+    nodes = [helper.make_node("Dropout", ["x", "ratio", "on"], ["y"])]
+    info = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xy"]
+    weights = [numpy_helper.from_array(WEIGHTS, "ratio"), numpy_helper.from_array(np.True_, "on")]
+    graph = helper.make_graph(nodes, "g", info[:1], info[1:], weights)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(made, tmp_path / "m.onnx")
+    rewrite_file(tmp_path / "m.onnx", tmp_path / "out.onnx")
+    assert made.graph.initializer[0] in onnx.load(tmp_path / "out.onnx").graph.initializer
+    command = ["run", str(tmp_path / "out.onnx"), "--input", "x=[1,2,3,4]", "--hashes-only"]
+    result = CliRunner().invoke(_cli.app, command)
+    assert result.exit_code == 1
+    assert "RandomBernoulli: input 'p' " in result.stderr

@@ -162,7 +162,7 @@ def check_apart(owner: str, written: Mapping[Path, str], read: Mapping[Path, str
             if key in known:
                 _checks.refuse(
                     owner,
-                    f"{what}, {str(path)!r},",
+                    f"{what} {str(path)!r}",
                     f"the same file as {known[key]}",
                     "a file that is not read and not written twice",
                     "Choose another name or folder.",

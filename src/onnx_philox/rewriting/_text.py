@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from google.protobuf.descriptor import FieldDescriptor
-
 
 def undecodable(message: Any) -> bytes | str | None:
     """The first text in a message that is no UTF-8; None where all is.
@@ -18,7 +16,7 @@ def undecodable(message: Any) -> bytes | str | None:
     except UnicodeDecodeError as error:
         return bytes(error.object)
     for field, value in fields:
-        if field.type == FieldDescriptor.TYPE_STRING:
+        if field.type == field.TYPE_STRING:
             for text in (value,) if isinstance(value, (str, bytes)) else value:
                 if isinstance(text, bytes):
                     return text

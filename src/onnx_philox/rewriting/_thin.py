@@ -71,6 +71,11 @@ def stretch_of(tensor: onnx.TensorProto) -> Stretch | None:
     return Stretch(int(start), int(end))
 
 
+def is_stretch(location: str) -> bool:
+    """Whether a place of external data is one that `thin` has made up."""
+    return location.startswith(f"{_MARK}:")
+
+
 def expand(model: onnx.ModelProto) -> list[Piece]:
     """The pieces of the file of a model, its large tensors as stretches of the source file."""
     serialised = model.SerializeToString()
@@ -145,7 +150,8 @@ def _placeholder(buffer: Buffer, tensor: _Field) -> bytes:
         del place.external_data[:]
     place.data_location = onnx.TensorProto.EXTERNAL
     place.external_data.add(key="location", value=f"{_MARK}:{tensor.value}-{tensor.end}")
-    return place.SerializeToString()
+    serialised: bytes = place.SerializeToString()
+    return serialised
 
 
 def _expand(
