@@ -128,10 +128,11 @@ def damage(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
         size = len(changed)
         at = rng.randrange(size + 1)
         length = min(size - at, rng.choice((1, 2, 8, 64, 1024)))
-        way = rng.randrange(8)
-        if way <= 1 and at < size:
+        # What keeps its length more often than not: the other ways mostly end the parsing.
+        way = rng.choice((0, 0, 0, 0, 1, 1, 2, 2, 3, 4, 5, 6, 7))
+        if way == 0 and at < size:
             changed[at] ^= 1 << rng.randrange(8)
-        elif way == 2 and at < size:
+        elif way <= 2 and at < size:
             changed[at] = rng.choice((0, 1, 0x7F, 0x80, 0xFE, 0xFF, rng.randrange(256)))
         elif way == 3:
             del changed[at:]

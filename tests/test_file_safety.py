@@ -24,6 +24,8 @@ from onnx_philox import PhiloxState, _cli, _new_files, make_reproducible, refere
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.rewriting import find_random_nodes, rewrite_file
 
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, signals and limits of POSIX")
+
 WEIGHTS = np.arange(5000, dtype=np.float32)
 
 
@@ -449,6 +451,12 @@ def test_links_are_refused_where_onnxruntime_refuses_them(tmp_path, layout, is_i
         ("rewrite", path, "-o", tmp_path / "new" / "out.xml"),
     ):
         assert "is a link to" in refusal(tmp_path, *command)
+    before = tree(tmp_path)
+    for runtime in ("onnxruntime", "openvino", "reference"):
+        command = ["run", str(path), "--runtime", runtime, "-o", str(tmp_path / "new" / "out")]
+        result = CliRunner().invoke(_cli.app, command)
+        assert (result.exit_code, result.stdout) == (1, ""), result.output
+        assert tree(tmp_path) == before
 
 
 @pytest.mark.parametrize("is_folder", [True, False])
@@ -549,7 +557,7 @@ def test_functions_that_call_each_other_twice_are_bounded(tmp_path):
     begin = time.monotonic()
     said = refusal(tmp_path, "rewrite", source, "-o", tmp_path / "out.onnx")
     assert time.monotonic() - begin < 10
-    assert "they are 67,108,863 calls, and at most 4,096 are inlined" in said
+    assert "they are 67,108,863 calls, and at most 16,384 are inlined" in said
     assert "cannot be inlined" in refusal(tmp_path, "inspect", source)
     # As many as there may be in earnest.
     assert len(make_reproducible(functions(3, 4)).graph.node) >= 64
@@ -635,3 +643,15 @@ def test_a_ratio_that_was_left_in_the_file_is_left_to_the_run(tmp_path):
     result = CliRunner().invoke(_cli.app, command)
     assert result.exit_code == 1
     assert "RandomBernoulli: input 'p' " in result.stderr
+
+
+def test_a_node_that_reads_what_nothing_gives_is_no_traceback(tmp_path):
+    text = """<ir_version: 8, opset_import: ["": 17]> g (float[4] x) => (float[4] y) {
+        y = Bernoulli (nothing)
+    }"""
+    onnx.save(parser.parse_model(text), tmp_path / "m.onnx")
+    said = refusal(tmp_path, "rewrite", tmp_path / "m.onnx", "-o", tmp_path / "out.onnx")
+    assert "'nothing'" in said
+    result = CliRunner().invoke(_cli.app, ["inspect", str(tmp_path / "m.onnx")])
+    assert result.exit_code == 0, result.output
+    assert "cannot be rewritten" in result.stdout

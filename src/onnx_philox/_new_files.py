@@ -107,7 +107,7 @@ class NewFiles:
         self._tidy.callback(shutil.rmtree, aside, ignore_errors=True)
         try:
             os.link(path, aside / path.name, follow_symlinks=False)
-        except OSError:
+        except (OSError, NotImplementedError):
             # A file system without hard links.
             os.replace(path, aside / path.name)
         return aside / path.name

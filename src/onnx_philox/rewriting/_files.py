@@ -23,6 +23,8 @@ Progress = Callable[[int, int, str], None]
 
 # Small enough for the processor's cache: larger blocks take longer.
 _BLOCK = 2**20
+# So much of a text is said.
+_SHOWN = 60
 # protobuf reads no message of more bytes.
 _LARGEST_FILE = 2**31 - 1
 
@@ -123,6 +125,7 @@ class ModelFile:
 
     def _read(self) -> onnx.ModelProto:
         given = "empty"
+        remedy = "Pass a file that onnx.load reads as protobuf."
         if self._size:
             # Pages of the weights are never touched, so mapping costs no memory.
             with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as buffer:
@@ -134,7 +137,8 @@ class ModelFile:
                     if not proto.HasField("graph"):
                         given = "without a graph"
                     elif (text := undecodable(proto)) is not None:
-                        given = f"one with the text {text!r}, which is no UTF-8"
+                        given = f"one with the text {text[:_SHOWN]!r}, which is no UTF-8"
+                        remedy = "Export the model with other names."
                     else:
                         return proto
         return _checks.refuse(
@@ -142,7 +146,7 @@ class ModelFile:
             f"the file {str(self.path)!r}",
             given,
             "a serialised ONNX model",
-            "Pass a file that onnx.load reads as protobuf.",
+            remedy,
         )
 
     @property
