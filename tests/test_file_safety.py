@@ -190,6 +190,25 @@ def test_a_run_does_not_write_over_the_weights_of_its_model(tmp_path):
     assert "is the same file as the external data 'm.run0.npz'" in said
 
 
+def test_two_outputs_of_one_name_are_refused_and_not_written_over_each_other(tmp_path):
+    text = """<ir_version: 8, opset_import: ["": 17]>
+    g (float[2] x) => (seq(float[1]) y, float[2] z) {
+        y = SplitToSequence (x)
+        z = Identity (x)
+    }"""
+    path = tmp_path / "m.onnx"
+    made = parser.parse_model(text)
+    made.graph.node[1].output[0] = made.graph.output[1].name = "y[0]"
+    onnx.save(made, path)
+    before = tree(tmp_path)
+    for runtime in ("onnxruntime", "reference"):
+        command = ["run", path, "--runtime", runtime, "--input", "x=[1,2]", "-o", tmp_path / "out"]
+        result = CliRunner().invoke(_cli.app, list(map(str, command)))
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "two outputs are named 'y[0]'" in result.stderr
+        assert tree(tmp_path) == before
+
+
 # ------------------------------------------------------------------ whole or not at all
 
 
