@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -17,6 +16,13 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox import _checks, _runtime_errors, rewriting
+from onnx_philox._new_files import (
+    NewFiles,
+    check_apart,
+    check_room,
+    no_room_named,
+    tidied_up_on_signals,
+)
 from onnx_philox._operators import RANDOM_BERNOULLI
 from onnx_philox.rewriting import RandomNode
 from onnx_philox.rewriting._files import opened
@@ -25,6 +31,7 @@ Progress = Callable[[int, int, str], None]
 
 _OWNER = "rewrite"
 _IR = ".xml"
+_WEIGHTS = ".bin"
 _STATE = "random_state"
 _A_FILE = "a file that exists, and no folder"
 
@@ -129,8 +136,9 @@ def rewrite(
         OSError: A file cannot be read or written.
     """
     _check_names(source, target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with warnings.catch_warnings(record=True) as caught:
+    with opened(source, _OWNER) as file:
+        check_apart(_OWNER, _outputs(target), file.reads)
+    with tidied_up_on_signals(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if target.suffix == _IR:
             report, written = _to_ir(source, target, seed, keep_unknown, progress)
@@ -163,6 +171,13 @@ def _check_names(source: Path, target: Path) -> None:
         _checks.refuse(_OWNER, "the output", "the model itself", "another file", "Name another.")
 
 
+def _outputs(target: Path) -> dict[Path, str]:
+    """The files to write; those of external data, which may be there, are the rewriter's affair."""
+    if target.suffix != _IR:
+        return {target: "the output"}
+    return {target: "the output", target.with_suffix(_WEIGHTS): "the weights of the output"}
+
+
 def _to_onnx(
     source: Path, target: Path, seed: int | None, keep_unknown: bool, progress: Progress | None
 ) -> tuple[rewriting.Report, onnx.GraphProto]:
@@ -179,25 +194,42 @@ def _to_ir(
     # Before anything long is begun: it may not be installed.
     from onnx_philox.openvino import register
 
-    # Beside the target, where there is room for weights.
-    with tempfile.TemporaryDirectory(dir=target.parent, ignore_cleanup_errors=True) as folder:
-        between = Path(folder) / "model.onnx"
-        result = _to_onnx(source, between, seed, keep_unknown, progress)
+    with NewFiles() as files:
+        # Beside the target, where there is room for weights.
+        folder = files.folder_beside(target)
+        # No external data has this name: nobody could foretell it.
+        between = folder / "onnx" / f"{folder.name}.onnx"
+        written = folder / target.name
+        with no_room_named(target, folder):
+            result = _to_onnx(source, between, seed, keep_unknown, progress)
         if progress is not None:
             progress(0, 1, "OpenVINO converts")
         import openvino as ov
 
         try:
             model = register(ov.Core()).read_model(between)
-            # As they are: else the weights would be rounded to f16.
-            ov.save_model(model, target, compress_to_fp16=False)
         except Exception as error:
-            raise ValueError(
-                f"{_OWNER}: OpenVINO does not convert the rewritten model: "
-                f"{_runtime_errors.sentence(str(error))}. An ONNX file (a name that ends in "
-                ".onnx) can be written all the same."
-            ) from error
+            raise _unconverted(error) from error
+        try:
+            # As they are: else the weights would be rounded to f16.
+            ov.save_model(model, written, compress_to_fp16=False)
+        except Exception as error:
+            # OpenVINO does not say that a disk is full.
+            check_room(
+                folder, sum(file.stat().st_size for file in between.parent.rglob("*")), target
+            )
+            raise _unconverted(error) from error
+        files.move(written.with_suffix(_WEIGHTS), target.with_suffix(_WEIGHTS))
+        files.move(written, target)
     return result
+
+
+def _unconverted(error: Exception) -> ValueError:
+    return ValueError(
+        f"{_OWNER}: OpenVINO does not convert the rewritten model: "
+        f"{_runtime_errors.sentence(str(error))}. An ONNX file (a name that ends in .onnx) can be "
+        "written all the same."
+    )
 
 
 def _became(nodes: tuple[RandomNode, ...]) -> Table:
@@ -227,7 +259,7 @@ def _written(target: Path) -> str:
     """The file and its size, weights beside it not counted."""
     size = target.stat().st_size
     if target.suffix == _IR:
-        weights = target.with_suffix(".bin")
+        weights = target.with_suffix(_WEIGHTS)
         return f"{target} and {weights.name}, {_size(size + weights.stat().st_size)}"
     return f"{target}, {_size(size)}"
 

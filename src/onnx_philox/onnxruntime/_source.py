@@ -11,7 +11,7 @@ import onnx_ir as ir
 from onnx_ir.passes.common import InlinePass
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
-from onnx_philox import _checks
+from onnx_philox import _checks, _inlined_size
 from onnx_philox._operators import DOMAIN
 
 
@@ -87,6 +87,10 @@ def read_ir(source: Any, proto: onnx.ModelProto) -> ir.Model:
     folder = external_folder(source)
     if folder is not None:
         ir.external_data.set_base_dir(model.graph, folder)
+    try:
+        _inlined_size.check(model, model.functions.keys())
+    except ValueError as error:
+        raise ValueError(f"the model's functions cannot be inlined: {error}") from error
     InlinePass()(model)
     return model
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
+from onnx_philox.rewriting import _thin
 from onnx_philox.rewriting._standard import STANDARD_DOMAINS
 
 _NUMBERS = {
@@ -21,13 +23,15 @@ _NUMBERS = {
 def constant(value: ir.Value) -> NDArray[Any] | None:
     """The array that a value always is: an initializer or a Constant node; None for others.
 
+    None, too, for a tensor so large that it was left in the file.
+
     An initializer that is a graph input too is only its default, which a run may override.
     Unlike onnx-ir's `get_const_tensor`, this leaves the tensor's name alone.
     """
     if value.is_graph_input():
         return None
     if value.const_value is not None:
-        return value.const_value.numpy()
+        return _array(value.const_value)
     node = value.producer()
     if node is None or node.op_type != "Constant" or node.domain not in STANDARD_DOMAINS:
         return None
@@ -35,7 +39,13 @@ def constant(value: ir.Value) -> NDArray[Any] | None:
         if attribute.is_ref():
             continue
         if name == "value":
-            return attribute.as_tensor().numpy()
+            return _array(attribute.as_tensor())
         if name in _NUMBERS:
             return np.array(attribute.value, _NUMBERS[name])
     return None
+
+
+def _array(tensor: ir.TensorProtocol) -> NDArray[Any] | None:
+    if isinstance(tensor, ir.ExternalTensor) and _thin.is_stretch(os.fspath(tensor.location)):
+        return None
+    return tensor.numpy()

@@ -5,17 +5,17 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 import onnx
-from onnx.external_data_helper import ExternalDataInfo, load_external_data_for_tensor
 
 from onnx_philox import _checks
-from onnx_philox.rewriting import _thin
+from onnx_philox._new_files import NewFiles, check_apart
+from onnx_philox.rewriting import _external_data, _thin
 from onnx_philox.rewriting._tensors import tensors
+from onnx_philox.rewriting._text import undecodable
 from onnx_philox.rewriting._thin import Stretch
 
 Progress = Callable[[int, int, str], None]
@@ -23,6 +23,8 @@ Progress = Callable[[int, int, str], None]
 
 # Small enough for the processor's cache: larger blocks take longer.
 _BLOCK = 2**20
+# So much of a text is said.
+_SHOWN = 60
 # protobuf reads no message of more bytes.
 _LARGEST_FILE = 2**31 - 1
 
@@ -56,6 +58,16 @@ class ModelFile:
         self._owner = owner
         self._file = file
         self.proto = self._read()
+        for place in _external_data.locations(self.proto):
+            _external_data.check(owner, path, place, is_needed=False)
+
+    @property
+    def reads(self) -> dict[Path, str]:
+        """The files that the model is in, and what each is."""
+        external = _external_data.locations(self.proto)
+        return {self.path: f"the model {str(self.path)!r}"} | {
+            self.path.parent / place: f"the external data {place!r}" for place in external
+        }
 
     def load_weights(self, model: onnx.ModelProto) -> None:
         """Puts the weights into a model that was made of this one."""
@@ -63,8 +75,8 @@ class ModelFile:
             stretch = _thin.stretch_of(tensor)
             if stretch is not None:
                 tensor.ParseFromString(self._stretch(stretch.start, stretch.end))
-            elif tensor.data_location == onnx.TensorProto.EXTERNAL:
-                load_external_data_for_tensor(tensor, str(self.path.parent))
+            if tensor.data_location == onnx.TensorProto.EXTERNAL:
+                _external_data.load(self._owner, tensor, self.path)
 
     def save(
         self,
@@ -74,11 +86,12 @@ class ModelFile:
     ) -> None:
         """Writes a model that was made of this one, its weights in a stream; closes this file.
 
-        External data is copied under the same names, unless the target is in the same folder.
+        External data is copied under the same names, unless the target is in the same folder. All
+        files appear at the end, or none.
 
         Args:
             model: The model; None for the file as it is.
-            target: The file, which is written whole or not at all.
+            target: The file.
             progress: Called after each block.
         """
         target = Path(target)
@@ -92,26 +105,27 @@ class ModelFile:
             done += size
             progress(done, total, what.name)
 
-        for source, copy in copies:
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            with _replacing(copy) as file, open(source, "rb") as data:
-                for block in _blocks(data, 0, os.fstat(data.fileno()).st_size):
-                    file.write(block)
-                    advance(len(block), copy)
-        with _replacing(target) as file:
-            for piece in pieces:
-                if isinstance(piece, bytes):
-                    file.write(piece)
-                    advance(len(piece), target)
-                    continue
-                for block in _blocks(self._file, piece.start, piece.end):
-                    file.write(block)
-                    advance(len(block), target)
+        with NewFiles() as files:
+            for source, copy in copies:
+                with files.open(copy) as file, open(source, "rb") as data:
+                    for block in _blocks(data, 0, os.fstat(data.fileno()).st_size):
+                        file.write(block)
+                        advance(len(block), copy)
+            with files.open(target) as file:
+                for piece in pieces:
+                    if isinstance(piece, bytes):
+                        file.write(piece)
+                        advance(len(piece), target)
+                        continue
+                    for block in _blocks(self._file, piece.start, piece.end):
+                        file.write(block)
+                        advance(len(block), target)
             # Before the target is replaced, which may be this very file.
             self._file.close()
 
     def _read(self) -> onnx.ModelProto:
         given = "empty"
+        remedy = "Pass a file that onnx.load reads as protobuf."
         if self._size:
             # Pages of the weights are never touched, so mapping costs no memory.
             with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as buffer:
@@ -120,15 +134,19 @@ class ModelFile:
                 except ValueError as error:
                     given = str(error)
                 else:
-                    if proto.HasField("graph"):
+                    if not proto.HasField("graph"):
+                        given = "without a graph"
+                    elif (text := undecodable(proto)) is not None:
+                        given = f"one with the text {text[:_SHOWN]!r}, which is no UTF-8"
+                        remedy = "Export the model with other names."
+                    else:
                         return proto
-                    given = "without a graph"
         return _checks.refuse(
             self._owner,
             f"the file {str(self.path)!r}",
             given,
             "a serialised ONNX model",
-            "Pass a file that onnx.load reads as protobuf.",
+            remedy,
         )
 
     @property
@@ -157,21 +175,15 @@ class ModelFile:
 
     def _copies(self, model: onnx.ModelProto, target: Path) -> list[tuple[Path, Path]]:
         """The files of external data, and where they go; those that are there already do not."""
-        locations = {
-            ExternalDataInfo(tensor).location
-            for tensor in tensors(model)
-            if tensor.data_location == onnx.TensorProto.EXTERNAL
-            and _thin.stretch_of(tensor) is None
-        }
+        places = _external_data.locations(model)
+        sources = [_external_data.check(self._owner, self.path, p, is_needed=True) for p in places]
+        # Where the target will look for them.
+        read = {path: f"the external data {p!r}" for p, path in zip(places, sources, strict=True)}
+        read |= {target.parent / p: f"the external data {p!r} beside it" for p in places}
+        check_apart(self._owner, {target: "the output"}, read)
         copies = []
-        for location in sorted(locations):
-            self._check_inside(location)
-            source, copy = self.path.parent / location, target.parent / location
-            if not source.is_file():
-                remedy = "Put the file beside the model."
-                what = f"the external data {location!r}"
-                allowed = f"a file in the folder of {str(self.path)!r}"
-                _checks.refuse(self._owner, what, "not there", allowed, remedy)
+        for place, source in zip(places, sources, strict=True):
+            copy = _external_data.check_target(self._owner, target, place)
             if copy.exists():
                 if not _is_same(source, copy):
                     _checks.refuse(
@@ -184,17 +196,6 @@ class ModelFile:
                 continue
             copies.append((source, copy))
         return copies
-
-    def _check_inside(self, location: str) -> None:
-        path = Path(location)
-        if path.is_absolute() or ".." in path.parts:
-            _checks.refuse(
-                self._owner,
-                "the place of external data",
-                repr(location),
-                "a path inside of the model's folder",
-                "Save the model anew with onnx.save(model, path, save_as_external_data=True).",
-            )
 
 
 def _blocks(file: BinaryIO, start: int, end: int) -> Iterator[memoryview]:
@@ -220,28 +221,3 @@ def _is_same(a: Path, b: Path) -> bool:
             if block != file_b.read(_BLOCK):
                 return False
     return True
-
-
-@contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """A new file that takes a path's place once it is written; after an error nothing is left."""
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        # The name of a temporary file tells nobody anything.
-        raise type(error)(error.errno, error.strerror, str(path)) from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

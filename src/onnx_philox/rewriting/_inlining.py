@@ -9,7 +9,7 @@ from __future__ import annotations
 import onnx_ir as ir
 from onnx_ir.passes.common import InlinePass
 
-from onnx_philox import _checks
+from onnx_philox import _checks, _inlined_size
 from onnx_philox.rewriting._emitting import Names
 from onnx_philox.rewriting._finding import FUNCTION_OF_ORIGIN, is_random
 from onnx_philox.rewriting._recorded import OWNER
@@ -24,8 +24,9 @@ class InlineRandomFunctions(ir.passes.InPlacePass):
         holding = _functions_with_random_nodes(model)
         if not holding:
             return ir.passes.PassResult(model, modified=False)
-        _rename(model, holding)
         try:
+            _inlined_size.check(model, holding)
+            _rename(model, holding)
             result = InlinePass(criteria=lambda f: f.identifier() in holding)(model)
         except (ValueError, RuntimeError, ir.passes.InvariantError) as error:
             names = ", ".join(f"{domain}::{name}" for domain, name, _ in sorted(holding))

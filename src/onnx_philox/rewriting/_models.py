@@ -115,8 +115,9 @@ def rewrite_file(
 
     Raises:
         TypeError: As in `make_reproducible`.
-        ValueError: As in `make_reproducible`; or the file is no model, or beside the target lies
-            another file under the name of the external data.
+        ValueError: As in `make_reproducible`; or the file is no model, or its external data is not
+            in its folder, or the target would take its place, or beside the target lies another
+            file under its name.
         OSError: A file cannot be read or written.
     """
     with opened(source, "onnx_philox.rewriting.rewrite_file") as file:

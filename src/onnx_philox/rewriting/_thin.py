@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bisect
 import mmap
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -21,8 +22,10 @@ Buffer = bytes | mmap.mmap
 LARGE = 2**14
 """Tensors of more bytes than this stay in the file."""
 
-_MARK = "onnx_philox.stretch"
+# Another one in each process: a file that says it cannot have been made to mislead this reader.
+_MARK = f"onnx_philox.stretch.{secrets.token_hex(16)}"
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
+_VARINT_BYTES = 10
 _TENSOR = onnx.TensorProto.DESCRIPTOR.full_name
 
 
@@ -61,11 +64,16 @@ def stretch_of(tensor: onnx.TensorProto) -> Stretch | None:
     """Where in the file a tensor lies that stands for another; None for all others."""
     if tensor.data_location != onnx.TensorProto.EXTERNAL or not tensor.external_data:
         return None
-    mark, _, place = tensor.external_data[0].value.partition(":")
+    mark, _, place = tensor.external_data[-1].value.partition(":")
     if mark != _MARK:
         return None
     start, _, end = place.partition("-")
     return Stretch(int(start), int(end))
+
+
+def is_stretch(location: str) -> bool:
+    """Whether a place of external data is one that `thin` has made up."""
+    return location.startswith(f"{_MARK}:")
 
 
 def expand(model: onnx.ModelProto) -> list[Piece]:
@@ -136,10 +144,14 @@ def _placeholder(buffer: Buffer, tensor: _Field) -> bytes:
         for field in _fields(buffer, tensor.value, tensor.end)
         if field.end - field.value <= LARGE
     ]
-    place = onnx.TensorProto(data_location=onnx.TensorProto.EXTERNAL)
-    value = f"{_MARK}:{tensor.value}-{tensor.end}"
-    place.external_data.add(key="location", value=value)
-    return b"".join([*small, place.SerializeToString()])
+    place = onnx.TensorProto.FromString(b"".join(small))
+    if place.data_location != onnx.TensorProto.EXTERNAL:
+        # It would mean something now.
+        del place.external_data[:]
+    place.data_location = onnx.TensorProto.EXTERNAL
+    place.external_data.add(key="location", value=f"{_MARK}:{tensor.value}-{tensor.end}")
+    serialised: bytes = place.SerializeToString()
+    return serialised
 
 
 def _expand(
@@ -181,14 +193,12 @@ def _message_of(message: _Descriptor, field: _Field) -> _Descriptor | None:
 
 def _varint(buffer: Buffer, position: int) -> tuple[int, int]:
     """A number of up to ten bytes, and where it ends."""
-    number = shift = 0
-    while True:
-        byte = buffer[position]
-        position += 1
-        number |= (byte & 0x7F) << shift
+    number = 0
+    for i, byte in enumerate(buffer[position : position + _VARINT_BYTES]):
+        number |= (byte & 0x7F) << 7 * i
         if byte < 0x80:
-            return number, position
-        shift += 7
+            return number, position + i + 1
+    raise ValueError(f"the number at byte {position} does not end")
 
 
 def _tagged(number: int, length: int) -> bytes:

@@ -43,7 +43,11 @@ class Types:
 
     def _infer(self) -> Inferred:
         # The clone shares the tensors, and the inference sees none of the large ones.
-        clone = self._model.clone()
+        try:
+            clone = self._model.clone()
+        except RuntimeError:
+            # A node reads what nothing gives that onnx-ir knows: a sparse initializer, or nothing.
+            return {}
         values = {
             ours: theirs
             for graph, copy in zip(self._model.graphs(), clone.graphs(), strict=True)

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from onnx_philox._new_files import NewFiles, check_apart
 from onnx_philox._state import RUNS, PhiloxState
-from onnx_philox.running import loading, ports, results
+from onnx_philox.running import loading, ports, reading, results
 from onnx_philox.running.models import LoadedModel, RunError, Settings
 from onnx_philox.running.ports import ArgumentError
 from onnx_philox.running.report import Report, Run
@@ -61,6 +62,10 @@ def run(
         raise ArgumentError(f"the model is {model}; allowed: {allowed}. Check the path.")
     tell = progress or (lambda *_: None)
     settings = settings or Settings()
+    numbers = range(first_run, first_run + runs)
+    prefix = results.prefix(output, model) if is_saved else None
+    if prefix is not None:
+        _check_apart(results.existing(prefix, numbers), reading.files(model, inputs))
     tell(0, runs, "loading the model")
     loaded = loading.load(model, runtime, settings)
     feeds = ports.read(inputs, loaded.inputs)
@@ -75,18 +80,28 @@ def run(
     if state is not None and state.name not in feeds:
         feeds[state.name] = state.shaped(_first_state(seed, first_run).to_array())
     ports.check_all_given(loaded.inputs, feeds)
-    prefix = results.prefix(output, model) if is_saved else None
 
     report = Report(model, loaded, settings, seed, state)
-    for number in range(first_run, first_run + runs):
-        tell(number - first_run, runs, f"run {number}")
-        outputs = loaded.run(feeds)
-        path = results.save(prefix, number, outputs) if prefix is not None else None
-        given = None if state is None else PhiloxState.from_array(feeds[state.name])
-        report.runs.append(Run(number, given, results.hashes(outputs, loaded.drawn), path))
-        if state is not None and state.next is not None:
-            feeds = {**feeds, state.name: state.shaped(outputs[state.next])}
+    with NewFiles() as files:
+        if prefix is not None:
+            # Before a long run finds that it cannot be made.
+            files.make_folder(Path(prefix).parent)
+        for number in numbers:
+            tell(number - first_run, runs, f"run {number}")
+            outputs = loaded.run(feeds)
+            path = results.save(prefix, number, outputs) if prefix is not None else None
+            given = None if state is None else PhiloxState.from_array(feeds[state.name])
+            report.runs.append(Run(number, given, results.hashes(outputs, loaded.drawn), path))
+            if state is not None and state.next is not None:
+                feeds = {**feeds, state.name: state.shaped(outputs[state.next])}
     return report
+
+
+def _check_apart(existing: list[Path], read: dict[Path, str]) -> None:
+    try:
+        check_apart("run", dict.fromkeys(existing, "the output"), read)
+    except ValueError as error:
+        raise ArgumentError(str(error)) from error
 
 
 def _state(loaded: LoadedModel) -> State | None:

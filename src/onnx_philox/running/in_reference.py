@@ -9,6 +9,7 @@ from onnx.reference import ReferenceEvaluator
 
 from onnx_philox import _backends
 from onnx_philox.onnx_reference import OPS
+from onnx_philox.rewriting._text import undecodable
 from onnx_philox.running import models
 from onnx_philox.running.models import LoadedModel, Settings
 from onnx_philox.running.ports import ArgumentError, Arrays, Port
@@ -28,6 +29,10 @@ class ReferenceModel(LoadedModel):
         self.version = onnx.__version__
         self.backend = "onnx"
         model = onnx.load(path)
+        if (text := undecodable(model)) is not None:
+            raise ArgumentError(
+                f"{path} has the text {text!r}; allowed: UTF-8. Choose another name for it."
+            )
         self.drawn = models.show_drawn(model) if settings.shows_drawn else {}
         self._evaluator = ReferenceEvaluator(model, new_ops=OPS)
         defaults = {i.name for i in model.graph.initializer}

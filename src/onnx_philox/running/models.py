@@ -111,13 +111,22 @@ def show_drawn(model: onnx.ModelProto) -> dict[str, str]:
 
 
 def by_name(names: list[str], values: list[Any]) -> Arrays:
-    """Outputs by name, the members of a sequence as outputs of their own."""
+    """Outputs by name, the members of a sequence as outputs of their own.
+
+    Raises:
+        ValueError: A member of a sequence has the name of another output.
+    """
     arrays: Arrays = {}
     for name, value in zip(names, values, strict=True):
-        members = enumerate(value) if isinstance(value, list) else ()
-        arrays.update({f"{name}[{i}]": _array(member) for i, member in members})
-        if not isinstance(value, list):
-            arrays[name] = _array(value)
+        is_sequence = isinstance(value, list)
+        named = {f"{name}[{i}]": v for i, v in enumerate(value)} if is_sequence else {name: value}
+        for each, array in named.items():
+            if each in arrays:
+                raise ValueError(
+                    f"two outputs are named {each!r}; allowed: names that differ, where a member "
+                    "of a sequence has its number after the name. Rename one in the model."
+                )
+            arrays[each] = _array(array)
     return arrays
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 import zipfile
 from collections.abc import Container, Iterable
@@ -14,6 +15,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox._new_files import NewFiles, tidied_up_on_signals
 from onnx_philox.running.ports import Arrays, shape_name
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -58,14 +60,21 @@ def _sha256(array: NDArray[Any]) -> str:
 
 
 def prefix(output: str | None, model: Path) -> str:
-    """What the names of the files begin with; makes the folder where there is none."""
+    """What the names of the files begin with."""
     if output is None:
         return model.stem
     path = Path(output)
     if path.is_dir() or output.endswith(("/", "\\")):
         path = path / model.stem
-    path.parent.mkdir(parents=True, exist_ok=True)
     return str(path)
+
+
+def existing(prefix: str, runs: range) -> list[Path]:
+    """The files of these runs that are there already."""
+    folder = Path(prefix).parent
+    names = re.compile(re.escape(Path(prefix).name) + r"\.run(0|[1-9]\d*)\.npz")
+    found = [names.fullmatch(path.name) for path in folder.iterdir()] if folder.is_dir() else []
+    return [_path(prefix, int(name[1])) for name in found if name and int(name[1]) in runs]
 
 
 def save(prefix: str, run: int, outputs: Arrays) -> Path:
@@ -73,12 +82,21 @@ def save(prefix: str, run: int, outputs: Arrays) -> Path:
 
     `numpy.savez` would write the time of day, and takes no output of the name "file".
     """
-    path = Path(f"{prefix}.run{run}.npz")
-    with zipfile.ZipFile(path, "w") as archive:
+    path = _path(prefix, run)
+    with (
+        tidied_up_on_signals(),
+        NewFiles() as files,
+        files.open(path) as file,
+        zipfile.ZipFile(file, "w") as archive,
+    ):
         for name, array in outputs.items():
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, _storable(array), allow_pickle=False)
     return path
+
+
+def _path(prefix: str, run: int) -> Path:
+    return Path(f"{prefix}.run{run}.npz")
 
 
 def _storable(array: NDArray[Any]) -> NDArray[Any]:

@@ -1,0 +1,375 @@
+"""Damaged files: whatever is in them, a command says what is wrong and leaves the disk as it was.
+
+    python tests/fuzz_files.py [SECONDS] [--seed SEED]         60 seconds from seed 1
+    python tests/fuzz_files.py --only NUMBER [--seed SEED]     a case again, and what it said
+
+Each case flips, cuts or splices a file of a model (the model, its external data, its IR) and runs
+a command on it, in a process of its own with a limit of time and of memory. It may succeed, or
+refuse with the exit code of a refusal. A traceback, a signal, a hang, something left on the disk
+after a failure and a changed source are findings, and end with exit code 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import io
+import os
+import random
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import numpy_helper, parser
+
+from onnx_philox import _cli, rewriting
+
+MODELS = Path(__file__).with_name("models")
+
+LIMIT_SECONDS = 60
+LIMIT_OF_TRIALS_SECONDS = 300
+LIMIT_BYTES = 4 * 2**30
+# What inspect tries in other processes takes seconds: every so many cases.
+TRIALS_EVERY = 60
+
+TEXTS = {
+    "flat": """<ir_version: 8, opset_import: ["": 17]>
+flat () => (float[4] y, float[4] b) <float[4] w = {1.0, 2.0, 3.0, 4.0}, float ratio = {0.5},
+bool on = {1}> {
+  n = RandomNormalLike <mean: float = 1.0, seed: float = 3.0> (w)
+  u = RandomUniform <shape = [4], high: float = 2.0> ()
+  d, m = Dropout (w, ratio, on)
+  s = Add (n, u)
+  y = Add (s, d)
+  p = Sigmoid (w)
+  b = Bernoulli (p)
+}""",
+    "nested": """<ir_version: 8, opset_import: ["": 17]>
+nested () => (float[4] y) <float[4] w = {1.0, 2.0, 3.0, 4.0}, bool c = {1}, int64 n = {3}> {
+  a = If (c) <
+    then_branch = g1 () => (float[4] t) { t = RandomNormalLike (w) },
+    else_branch = g2 () => (float[4] e) { e = RandomUniformLike (w) }>
+  y = Loop (n, c, a) <body = g3 (int64 i, bool k, float[4] x) => (bool l, float[4] z) {
+    l = Identity (k)
+    r = RandomNormalLike (x)
+    z = Add (x, r)
+  }>
+}""",
+    "functions": """<ir_version: 8, opset_import: ["": 17, "local": 1]>
+functions () => (float[4] y) <float[4] w = {1.0, 2.0, 3.0, 4.0}> {
+  a = local.noisy (w)
+  y = local.twice (a)
+}
+<domain: "local", opset_import: ["": 17]>
+noisy (x) => (y) { n = RandomNormalLike (x)  y = Add (x, n) }
+<domain: "local", opset_import: ["": 17, "local": 1]>
+twice (x) => (y) { a = local.noisy (x)  y = local.noisy (a) }""",
+}
+
+
+def make_corpus(folder: Path) -> list[Path]:
+    """Folders with a model each, and what belongs to it."""
+    made = {name: parser.parse_model(text) for name, text in TEXTS.items()}
+    large = onnx.ModelProto()
+    large.CopyFrom(made["flat"])
+    weights = np.arange(8192, dtype=np.float32)
+    large.graph.initializer.append(numpy_helper.from_array(weights, "large"))
+    made["large"] = large
+    for name, model in made.items():
+        (folder / name).mkdir()
+        onnx.save(model, folder / name / "m.onnx")
+        (folder / f"{name}-rewritten").mkdir()
+        rewriting.rewrite_file(folder / name / "m.onnx", folder / f"{name}-rewritten" / "m.onnx")
+    (folder / "external").mkdir()
+    options = {"save_as_external_data": True, "size_threshold": 0, "location": "w.bin"}
+    onnx.save(large, folder / "external" / "m.onnx", **options)
+    (folder / "external-rewritten").mkdir()
+    rewriting.rewrite_file(folder / "external" / "m.onnx", folder / "external-rewritten" / "m.onnx")
+    for path in MODELS.glob("*.onnx"):
+        (folder / path.stem).mkdir()
+        shutil.copy(path, folder / path.stem / "m.onnx")
+    return sorted(folder.iterdir())
+
+
+def make_ir(corpus: Path) -> None:
+    """An IR; in a process of its own, as OpenVINO starts threads, and forks do not like them."""
+    from onnx_philox import _rewrite_command
+
+    (corpus / "ir").mkdir()
+    _rewrite_command.rewrite(corpus / "large" / "m.onnx", corpus / "ir" / "m.xml")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A damaged model and a command."""
+
+    name: str
+    command: list[str]
+    codes: tuple[int, ...]
+    seconds: int
+    has_trials: bool = False
+
+
+def damage(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
+    """The bytes, flipped, cut or spliced, once or a few times."""
+    changed = bytearray(data)
+    for _ in range(rng.choice((1, 1, 1, 2, 4, 16))):
+        size = len(changed)
+        at = rng.randrange(size + 1)
+        length = min(size - at, rng.choice((1, 2, 8, 64, 1024)))
+        # What keeps its length more often than not: the other ways mostly end the parsing.
+        way = rng.choice((0, 0, 0, 0, 1, 1, 2, 2, 3, 4, 5, 6, 7))
+        if way == 0 and at < size:
+            changed[at] ^= 1 << rng.randrange(8)
+        elif way <= 2 and at < size:
+            changed[at] = rng.choice((0, 1, 0x7F, 0x80, 0xFE, 0xFF, rng.randrange(256)))
+        elif way == 3:
+            del changed[at:]
+        elif way == 4:
+            del changed[at : at + length]
+        elif way == 5:
+            other = rng.choice(others)
+            begin = rng.randrange(len(other) + 1)
+            changed[at : at + rng.choice((0, length))] = other[begin : begin + length]
+        elif way == 6:
+            changed[at:at] = changed[at : at + length] * rng.choice((1, 1, 3))
+        else:
+            changed[at : at + rng.choice((0, length))] = rng.choice((b"\xff", b"\0")) * length
+    return bytes(changed)
+
+
+def make_case(number: int, rng: random.Random, corpus: list[Path], work: Path) -> Case:
+    """Lays a damaged model out in a folder; what the command is to write, too."""
+    base = rng.choice(corpus)
+    shutil.copytree(base, work / "in")
+    (work / "out").mkdir()
+    for name in ("o.onnx", "o.xml", "o.bin", "o.run0.npz"):
+        (work / "out" / name).write_bytes(b"was there")
+    files = sorted(path for path in (work / "in").iterdir())
+    others = [path.read_bytes() for folder in corpus for path in sorted(folder.iterdir())]
+    path = rng.choice(files)
+    path.write_bytes(damage(path.read_bytes(), others, rng))
+    model = str(work / "in" / ("m.xml" if base.name == "ir" else "m.onnx"))
+    title = f"{base.name}/{path.name}"
+    if number % TRIALS_EVERY == 0:
+        command = ["inspect", model]
+        return Case(title, command, (0, 2), LIMIT_OF_TRIALS_SECONDS, has_trials=True)
+    what = rng.choice(("inspect", "rewrite", "rewrite", "run", "run"))
+    if what == "inspect":
+        return Case(title, [what, model], (0, 2), LIMIT_SECONDS)
+    if what == "rewrite":
+        target = str(work / "out" / rng.choice(("o.onnx", "o.onnx", "o.xml")))
+        options = rng.choice(([], ["--seed", "1"], ["--keep-unknown"]))
+        return Case(title, [what, model, "-o", target, *options], (0, 2), LIMIT_SECONDS)
+    runtime = rng.choice(("onnxruntime", "openvino", "reference"))
+    options = rng.choice(([], ["--drawn"]))
+    command = [what, model, "--runtime", runtime, "-o", str(work / "out" / "o"), *options]
+    return Case(title, command, (0, 1, 2), LIMIT_SECONDS)
+
+
+def tree(folder: Path) -> dict[str, str]:
+    """All that is in a folder."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    } | {str(path.relative_to(folder)): "" for path in folder.rglob("*") if path.is_dir()}
+
+
+def run_apart(action: Callable[[], None], log: Path, seconds: float, limit: int) -> int | None:
+    """The exit code of an action in its own process; negative for a signal, None for a hang."""
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        code = 99
+        with contextlib.suppress(BaseException):
+            # With all that it starts, to be ended together.
+            os.setsid()
+            handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            null = os.open(os.devnull, os.O_RDONLY)
+            os.dup2(null, 0)
+            os.dup2(handle, 1)
+            os.dup2(handle, 2)
+            sys.stdout = io.TextIOWrapper(io.FileIO(1, "w"), "utf-8", write_through=True)
+            sys.stderr = io.TextIOWrapper(io.FileIO(2, "w"), "utf-8", write_through=True)
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+            try:
+                action()
+                code = 0
+            except SystemExit as stop:
+                code = stop.code if isinstance(stop.code, int) else 0
+            except BaseException:
+                traceback.print_exc()
+        os._exit(code)
+    end = time.monotonic() + seconds
+    while True:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            break
+        if time.monotonic() > end:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return None
+        time.sleep(0.002)
+    # What the command has started, and left behind.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(status)
+
+
+def hide_runtimes() -> None:
+    """Lets `inspect` find no runtime to try nodes in."""
+    for name in ("onnxruntime", "openvino"):
+        for module in [m for m in sys.modules if m == name or m.startswith(f"{name}.")]:
+            del sys.modules[module]
+        sys.modules[name] = None  # type: ignore[assignment]
+
+
+def problems(case: Case, work: Path) -> tuple[list[str], int | None, str]:
+    """What is wrong with how a command ends; its exit code; what it printed."""
+    before_in, before_out = tree(work / "in"), tree(work / "out")
+    log = work / "log"
+
+    def action() -> None:
+        if case.command[0] == "inspect" and not case.has_trials:
+            hide_runtimes()
+        os.chdir(work)
+        _cli.app(case.command)
+
+    code = run_apart(action, log, case.seconds, LIMIT_BYTES)
+    said = log.read_text(errors="replace") if log.exists() else ""
+    found = []
+    if code is None:
+        found.append(f"does not end in {case.seconds} s")
+    elif code < 0:
+        found.append(f"ends by signal {-code}")
+    elif code not in case.codes:
+        found.append(f"exit code {code}")
+    words = ("Traceback (most recent call last)", "terminate called", "Exception ignored")
+    found += [f"prints {word!r}" for word in words if word in said]
+    if code != 0 and not said.strip():
+        found.append("fails without a word")
+    if tree(work / "in") != before_in:
+        found.append("changes its source")
+    after = tree(work / "out")
+    if code != 0 and after != before_out:
+        found.append(f"leaves {sorted(after.items() - before_out.items())}")
+    hidden = [name for name in after if Path(name).name.startswith(".")]
+    if hidden:
+        found.append(f"leaves {hidden}")
+    if sorted(path.name for path in work.iterdir() if path.name != "log") != ["in", "out"]:
+        found.append("writes elsewhere")
+    return found, code, said
+
+
+def try_case(
+    number: int, seed: int, corpus: list[Path], is_shown: bool = False
+) -> tuple[str, bool]:
+    """Tries a case; what it was and how it ended, and whether that is a finding."""
+    rng = random.Random(f"{seed}/{number}")
+    with tempfile.TemporaryDirectory(prefix="onnx-philox-fuzz-") as folder:
+        work = Path(folder)
+        case = make_case(number, rng, corpus, work)
+        found, code, said = problems(case, work)
+        if is_shown:
+            print(f"case {number}: {case.name}: {' '.join(case.command)}: exit code {code}\n{said}")
+        if not found:
+            return f"{case.command[0]} {code}", False
+        words = [Path(w).name if w.startswith(folder) else w for w in case.command]
+        last = said.strip().splitlines()[-1:] or [""]
+        return f"case {number}, {case.name}: {' '.join(words)}: {'; '.join(found)}: {last[0]}", True
+
+
+def load_commands() -> None:
+    """Imports what the commands import, so that a child begins at once."""
+    # It would fork at import.
+    sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
+    import onnx_philox._rewrite_command
+    import onnx_philox.inspection
+    import onnx_philox.onnxruntime
+    import onnx_philox.openvino
+    import onnx_philox.running.in_onnxruntime
+    import onnx_philox.running.in_openvino
+    import onnx_philox.running.in_reference  # noqa: F401
+
+
+def work_through(numbers: range, seed: int, corpus: list[Path], end: float, report: Path) -> None:
+    """Tries cases until the time is over; writes a line for each."""
+    with open(report, "w", buffering=1) as lines:
+        for number in numbers:
+            if time.monotonic() > end:
+                return
+            line, is_finding = try_case(number, seed, corpus)
+            lines.write(f"{'!' if is_finding else ' '}{line}\n")
+
+
+def main() -> int:
+    """Tries cases for a time; 1 if one is a finding."""
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("seconds", nargs="?", type=float, default=60)
+    arguments.add_argument("--seed", type=int, default=1)
+    arguments.add_argument("--only", type=int, metavar="NUMBER")
+    arguments.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    given = arguments.parse_args()
+    load_commands()
+    with tempfile.TemporaryDirectory(prefix="onnx-philox-corpus-") as folder:
+        root = Path(folder) / "corpus"
+        root.mkdir()
+        make_corpus(root)
+        log = Path(folder) / "log"
+        if run_apart(lambda: make_ir(root), log, LIMIT_SECONDS, LIMIT_BYTES) != 0:
+            raise SystemExit(log.read_text())
+        corpus = sorted(root.iterdir())
+        if given.only is not None:
+            # Alone, the first number is the seed.
+            seed = (
+                given.seed if len(sys.argv) > 4 else int(given.seconds) if len(sys.argv) > 3 else 1
+            )
+            _, is_finding = try_case(given.only, seed, corpus, is_shown=True)
+            return int(is_finding)
+        print(f"{given.seconds:g} seconds from seed {given.seed}", flush=True)
+        end = time.monotonic() + given.seconds
+        reports = [Path(folder) / f"report{i}" for i in range(given.workers)]
+        children = []
+        for i, report in enumerate(reports):
+            child = os.fork()
+            if child == 0:
+                code = 1
+                with contextlib.suppress(KeyboardInterrupt):
+                    try:
+                        numbers = range(1 + i, sys.maxsize, given.workers)
+                        work_through(numbers, given.seed, corpus, end, report)
+                        code = 0
+                    except Exception:
+                        traceback.print_exc()
+                sys.stderr.flush()
+                os._exit(code)
+            children.append(child)
+        statuses = [os.waitpid(child, 0)[1] for child in children]
+        lines = [line for report in reports for line in report.read_text().splitlines()]
+    findings = [line[1:] for line in lines if line.startswith("!")]
+    ended = Counter(line[1:] for line in lines if not line.startswith("!"))
+    summary = ", ".join(f"{what}: {count}" for what, count in sorted(ended.items()))
+    print(f"{len(lines)} cases; command and exit code: {summary}")
+    for finding in findings:
+        print(f"FOUND (seed {given.seed}) {finding}")
+    if findings:
+        print(f"Again: python tests/fuzz_files.py --only NUMBER --seed {given.seed}")
+    return int(bool(findings) or any(statuses) or not lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
