@@ -576,7 +576,8 @@ Known RandomOp::Read(int input, Reading* reading) const {
   const bool is_half = type == ElementType::kF16 && declared == ElementType::kF32 && ArrivedType(input) == type;
   const bool is_narrower = type == ElementType::kI32 && declared == ElementType::kI64;
   const bool is_signed = type == ElementType::kI32 && declared == ElementType::kU32;
-  if (type != declared && !is_wider && !is_half && !is_narrower && !is_signed) {
+  const bool is_taken = type == declared || is_wider || is_half || is_narrower || is_signed;
+  if (!is_taken && data != nullptr) {
     RefuseArrival(op_, op_.input[input].name, type, types.Names());
   }
   if (data != nullptr && (is_wider || is_half)) {
