@@ -1,0 +1,55 @@
+"""Runtimes that are too old are refused, and the lowest versions are declared once."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import onnxruntime as ort
+import openvino as ov
+import pytest
+
+from onnx_philox import _versions
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.parametrize(
+    ("runtime", "version", "said"),
+    [
+        ("openvino", "2025.3.0-19807-44526285f24-releases/2025/3", "OpenVINO is 2025.3.0-19807"),
+        ("openvino", "2024.6.0", "OpenVINO is 2024.6.0; allowed: 2025.4 or newer"),
+        ("onnxruntime", "1.18.1", "ONNX Runtime is 1.18.1; allowed: 1.19 or newer"),
+        ("onnxruntime", "1.9.0", "pip install --upgrade 'onnx-philox[onnxruntime]'"),
+    ],
+)
+def test_an_old_runtime_is_refused(runtime: str, version: str, said: str) -> None:
+    with pytest.raises(_versions.OldRuntimeError, match=re.escape(said)):
+        _versions.check(runtime, version)
+
+
+@pytest.mark.parametrize(
+    ("runtime", "version"),
+    [
+        ("openvino", "2025.4.0-20398-8fdad55727d-releases/2025/4"),
+        ("openvino", "2030.0"),
+        ("openvino", "custom_HEAD_0123abc"),
+        ("openvino", ov.__version__),
+        ("onnxruntime", "1.19.0"),
+        ("onnxruntime", "1.100"),
+        ("onnxruntime", ort.__version__),
+    ],
+)
+def test_a_newer_one_is_taken(runtime: str, version: str) -> None:
+    _versions.check(runtime, version)
+
+
+def test_what_is_declared_and_documented_is_what_is_checked() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lowest = _versions.LOWEST["onnxruntime"]
+    assert f"onnxruntime>={lowest}" in project["optional-dependencies"]["onnxruntime"]
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    assert f"ONNX Runtime {lowest} and OpenVINO {_versions.LOWEST['openvino']} or newer" in readme
+    library = (ROOT / "custom_ops" / "onnxruntime" / "library.cpp").read_text()
+    assert f'"{lowest} or newer"' in library
