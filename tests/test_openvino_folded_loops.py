@@ -112,7 +112,7 @@ def test_openvino_s_own_evaluation_of_a_model_draws_all_bits(openvino: OpenVino)
 
 # Saving compresses constants to f16, but for those that feed a draw.
 
-# Just above the uniforms that are drawn: every draw is true, and half of them are not once p is rounded.
+# Just above the uniforms that are drawn: every draw is true, but half of them with a rounded p.
 LARGE = np.nextafter(
     reference.random_uniform([5000], 0, 1, "f32", **SEED)[0], np.float32(2), dtype=np.float32
 )

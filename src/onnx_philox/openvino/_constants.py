@@ -137,7 +137,7 @@ def _is_small(node: ov.Node) -> bool:
     # Neither text nor numbers that share a byte.
     if not shape.is_static or not 8 <= node.get_output_element_type(0).bitwidth <= 64:
         return False
-    return math.prod(shape.to_shape()) <= MAX_ELEMENTS
+    return bool(math.prod(shape.to_shape()) <= MAX_ELEMENTS)
 
 
 def _may_vary(node: ov.Node) -> bool:
