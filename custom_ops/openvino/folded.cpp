@@ -43,8 +43,9 @@ bool All(const ov::Tensor& tensor, Predicate predicate) {
 }  // namespace
 
 bool IsWide(const ov::Tensor& tensor) {
+  // A state of u32 is no sign: it arrives like this from another node of ours.
   const ov::element::Type type = tensor.get_element_type();
-  return type == ov::element::f64 || type == ov::element::i64 || type == ov::element::u32;
+  return type == ov::element::f64 || type == ov::element::i64;
 }
 
 std::optional<AlteredDraw> AlteredResult(const ov::Output<const ov::Node>& output, const ov::Tensor& drawn) {

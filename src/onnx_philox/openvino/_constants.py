@@ -140,7 +140,8 @@ def _is_small(node: ov.Node) -> bool:
     # Neither text nor numbers that share a byte.
     if not shape.is_static or not 8 <= node.get_output_element_type(0).bitwidth <= 64:
         return False
-    return len(shape) <= _NUMPY_RANK and math.prod(shape.to_shape()) <= MAX_ELEMENTS
+    is_few = math.prod(shape.to_shape()) <= MAX_ELEMENTS
+    return bool(len(shape) <= _NUMPY_RANK and is_few)
 
 
 def _may_vary(node: ov.Node) -> bool:

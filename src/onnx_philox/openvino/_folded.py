@@ -12,8 +12,8 @@ import openvino as ov
 from numpy.typing import NDArray
 
 _INT32 = np.iinfo(np.int32)
-# The plugin's own runs never see these.
-_WIDE = ("f64", "i64", "u32")
+# The plugin's own runs never see these. A state of u32 they do, from another node of ours.
+_WIDE = ("f64", "i64")
 # What hands its first input on as it is; a Convert if it is one of integers.
 _MOVES = ("Convert", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
 
