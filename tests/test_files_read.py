@@ -1,0 +1,326 @@
+"""Links that lead out of a model's folder, and files made to mislead, are refused at once."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from file_cases import WEIGHTS, model, refusal, succeed, tree, write
+from onnx import TensorProto, helper, numpy_helper, parser
+from typer.testing import CliRunner
+
+from onnx_philox import _cli, make_reproducible
+from onnx_philox.onnxruntime import InferenceSession
+from onnx_philox.rewriting import find_random_nodes, rewrite_file
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, signals and limits of POSIX")
+
+# ------------------------------------------------------------------ links out of the folder
+
+
+def link_file(root: Path) -> tuple[Path, str]:
+    (root / "in").mkdir()
+    write(root / "other" / "m.onnx", "weights.bin")
+    (root / "in" / "weights.bin").symlink_to("../other/weights.bin")
+    return root / "in" / "m.onnx", "weights.bin"
+
+
+def link_folder(root: Path) -> tuple[Path, str]:
+    (root / "in").mkdir()
+    write(root / "other" / "m.onnx", "weights.bin")
+    (root / "in" / "data").symlink_to("../other")
+    return root / "in" / "m.onnx", "data/weights.bin"
+
+
+def link_inside(root: Path) -> tuple[Path, str]:
+    write(root / "in" / "m.onnx", "data/weights.bin")
+    (root / "in" / "weights.bin").symlink_to("data/weights.bin")
+    return root / "in" / "m.onnx", "weights.bin"
+
+
+def link_to_model(root: Path) -> tuple[Path, str]:
+    """As the Hugging Face hub keeps them: both are links to files beside each other."""
+    write(root / "blobs" / "m", "w")
+    write(root / "blobs" / "0", "weights.bin").unlink()
+    (root / "blobs" / "m").write_bytes(model("weights.bin").SerializeToString())
+    (root / "in").mkdir()
+    (root / "in" / "m.onnx").symlink_to("../blobs/m")
+    (root / "in" / "weights.bin").symlink_to("../blobs/w")
+    return root / "in" / "m.onnx", "weights.bin"
+
+
+def link_of_model_only(root: Path) -> tuple[Path, str]:
+    write(root / "real" / "m.onnx", "data.bin")
+    (root / "real" / "m.onnx").write_bytes(model("weights.bin").SerializeToString())
+    write(root / "other" / "m.onnx", "weights.bin")
+    (root / "in").mkdir()
+    (root / "in" / "m.onnx").symlink_to("../real/m.onnx")
+    (root / "in" / "weights.bin").symlink_to("../other/weights.bin")
+    return root / "in" / "m.onnx", "weights.bin"
+
+
+def hard_link(root: Path) -> tuple[Path, str]:
+    write(root / "other" / "m.onnx", "weights.bin")
+    (root / "in").mkdir()
+    os.link(root / "other" / "weights.bin", root / "in" / "weights.bin")
+    return root / "in" / "m.onnx", "weights.bin"
+
+
+@pytest.mark.parametrize(
+    ("layout", "is_inside"),
+    [
+        (link_file, False),
+        (link_folder, False),
+        (link_of_model_only, False),
+        (link_inside, True),
+        (link_to_model, True),
+        (hard_link, True),
+    ],
+)
+def test_links_are_refused_where_onnxruntime_refuses_them(tmp_path, layout, is_inside):
+    path, location = layout(tmp_path)
+    if not path.exists():
+        write(path, location)
+    plain = tmp_path / "plain.onnx"
+    plain.write_bytes(path.read_bytes())
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    if is_inside:
+        ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        target = tmp_path / "new" / "out.onnx"
+        rewrite_file(path, target)
+        assert not (target.parent / location).is_symlink()
+        weights = {t.name: t for t in onnx.load(target).graph.initializer}["w"]
+        np.testing.assert_array_equal(numpy_helper.to_array(weights), WEIGHTS)
+        made = make_reproducible(path)
+        np.testing.assert_array_equal(numpy_helper.to_array(made.graph.initializer[0]), WEIGHTS)
+        assert len(find_random_nodes(path)) == 1
+        return
+    with pytest.raises(Exception, match="escapes model directory"):
+        ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    said = (
+        rf"the external data '{location}' is a link to '.*'; allowed: a file in the model's folder"
+    )
+    for call in (
+        lambda: rewrite_file(path, tmp_path / "new" / "out.onnx"),
+        lambda: make_reproducible(path),
+        lambda: find_random_nodes(path),
+    ):
+        with pytest.raises(ValueError, match=said):
+            call()
+    for command in (
+        ("inspect", path),
+        ("rewrite", path, "-o", tmp_path / "new" / "out.onnx"),
+        ("rewrite", path, "-o", tmp_path / "new" / "out.xml"),
+    ):
+        assert "is a link to" in refusal(tmp_path, *command)
+    before = tree(tmp_path)
+    for runtime in ("onnxruntime", "openvino", "reference"):
+        command = ["run", str(path), "--runtime", runtime, "-o", str(tmp_path / "new" / "out")]
+        result = CliRunner().invoke(_cli.app, command)
+        assert (result.exit_code, result.stdout) == (1, ""), result.output
+        assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_a_link_out_of_the_targets_folder_is_not_written_through(tmp_path, is_folder):
+    source = write(tmp_path / "in" / "m.onnx", "data/weights.bin")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "out").mkdir()
+    if is_folder:
+        (tmp_path / "out" / "data").symlink_to("../elsewhere")
+    else:
+        (tmp_path / "out" / "data").mkdir()
+        (tmp_path / "out" / "data" / "weights.bin").symlink_to("../../in/data/weights.bin")
+    said = refusal(tmp_path, "rewrite", source, "-o", tmp_path / "out" / "m.onnx")
+    assert "the external data 'data/weights.bin' beside the output is a link to" in said
+    # An IR has its weights in a file of its own.
+    succeed("rewrite", source, "-o", tmp_path / "out" / "m.xml")
+
+
+def test_external_data_that_is_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    source = write(tmp_path / "m.onnx", "weights.bin")
+    (tmp_path / "weights.bin").unlink()
+    os.mkfifo(tmp_path / "weights.bin")
+    for call in (make_reproducible, find_random_nodes):
+        with pytest.raises(ValueError, match=r"'weights.bin' is no plain file; allowed: a file in"):
+            call(source)
+
+
+# ------------------------------------------------------------------ files made to mislead
+
+
+def test_a_forged_mark_is_a_name_like_any_other(tmp_path):
+    location = "onnx_philox.stretch:0-100"
+    source = write(tmp_path / "m.onnx", location)
+    (tmp_path / location).unlink()
+    for name in ("out.onnx", "out.xml"):
+        said = refusal(tmp_path, "rewrite", source, "-o", tmp_path / "new" / name)
+        assert f"the external data '{location}' is not there" in said
+    with pytest.raises(ValueError, match="is not there"):
+        make_reproducible(source)
+
+
+def test_a_tensor_with_data_inside_and_outside_is_what_lies_outside(tmp_path):
+    made = model("weights.bin")
+    made.graph.initializer[0].raw_data = bytes(WEIGHTS.nbytes)
+    source = tmp_path / "m.onnx"
+    source.write_bytes(made.SerializeToString())
+    assert "'weights.bin' is not there" in refusal(
+        tmp_path, "rewrite", source, "-o", tmp_path / "new" / "out.onnx"
+    )
+    (tmp_path / "weights.bin").write_bytes(WEIGHTS.tobytes())
+    rewrite_file(source, tmp_path / "new" / "out.onnx")
+    assert (tmp_path / "new" / "weights.bin").read_bytes() == WEIGHTS.tobytes()
+    weights = make_reproducible(source).graph.initializer[0]
+    np.testing.assert_array_equal(numpy_helper.to_array(weights), WEIGHTS)
+
+
+def test_a_place_that_means_nothing_is_no_external_data(tmp_path):
+    made = model()
+    made.graph.initializer[0].external_data.add(key="location", value="../left over")
+    source = tmp_path / "m.onnx"
+    source.write_bytes(made.SerializeToString())
+    rewrite_file(source, tmp_path / "out.onnx")
+    assert made.graph.initializer[0] in onnx.load(tmp_path / "out.onnx").graph.initializer
+
+
+@pytest.mark.parametrize("data", [b"\xff" * 2**20, b"\x08" + b"\xff" * 2**20, b"\x3a\x80\x80\x01"])
+def test_a_number_that_does_not_end_is_refused_at_once(tmp_path, data):
+    source = tmp_path / "m.onnx"
+    source.write_bytes(data)
+    begin = time.monotonic()
+    said = refusal(tmp_path, "rewrite", source, "-o", tmp_path / "out.onnx")
+    assert time.monotonic() - begin < 10
+    assert "m.onnx' is not a serialised ONNX model (" in said
+
+
+def functions(depth: int, calls: int = 2) -> onnx.ModelProto:
+    """Functions that each call the next so many times; the last one draws."""
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("local", 1)]
+    made = []
+    for i in range(depth + 1):
+        names = ["x", *(f"v{j}" for j in range(calls - 1)), "y"]
+        nodes = [
+            helper.make_node(f"f{i + 1}", [a], [b], domain="local")
+            for a, b in itertools.pairwise(names)
+        ]
+        if i == depth:
+            nodes = [helper.make_node("RandomNormalLike", ["x"], ["y"])]
+        made.append(helper.make_function("local", f"f{i}", ["x"], ["y"], nodes, opsets))
+    info = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [3]) for name in "xy"]
+    call = helper.make_node("f0", ["x"], ["y"], domain="local")
+    graph = helper.make_graph([call], "g", info[:1], info[1:])
+    return helper.make_model(graph, functions=made, opset_imports=opsets, ir_version=8)
+
+
+def test_functions_that_call_each_other_twice_are_bounded(tmp_path):
+    source = tmp_path / "m.onnx"
+    onnx.save(functions(25), source)
+    begin = time.monotonic()
+    said = refusal(tmp_path, "rewrite", source, "-o", tmp_path / "out.onnx")
+    assert time.monotonic() - begin < 10
+    assert "they are 67,108,863 calls, and at most 16,384 are inlined" in said
+    assert "cannot be inlined" in refusal(tmp_path, "inspect", source)
+    # As many as there may be in earnest.
+    assert len(make_reproducible(functions(3, 4)).graph.node) >= 64
+    assert len(make_reproducible(functions(300, 1)).graph.node) >= 1
+
+
+def test_functions_of_our_own_operators_are_bounded_in_a_session():
+    made = functions(25)
+    node = made.functions[25].node[0]
+    constants = helper.make_node("Constant", [], ["shape"], value_ints=[3])
+    limits = [
+        helper.make_node("Constant", [], [name], value_float=value)
+        for name, value in (("low", 0.0), ("high", 1.0))
+    ]
+    node.CopyFrom(
+        helper.make_node(
+            "RandomUniform",
+            ["shape", "low", "high"],
+            ["y"],
+            domain="onnx_philox",
+            output_type="f32",
+            global_seed=1,
+        )
+    )
+    nodes = [constants, *limits, made.functions[25].node[0]]
+    del made.functions[25].node[:]
+    made.functions[25].node.extend(nodes)
+    for opsets in (made.opset_import, made.functions[25].opset_import):
+        opsets.add(domain="onnx_philox", version=1)
+    for backend in ("native", "python"):
+        with pytest.raises(
+            Exception, match=r"functions cannot be inlined: they are 67,108,863 calls"
+        ):
+            InferenceSession(made, backend=backend)
+
+
+def test_functions_that_call_themselves_are_refused(tmp_path):
+    made = functions(3)
+    made.functions[3].node.append(helper.make_node("f1", ["x"], ["z"], domain="local"))
+    onnx.save(made, tmp_path / "m.onnx")
+    for command in (("inspect",), ("rewrite", "-o", tmp_path / "out.onnx")):
+        said = refusal(tmp_path, command[0], tmp_path / "m.onnx", *command[1:])
+        assert "a function calls itself: local::f" in said
+
+
+NAMED = """<ir_version: 8, opset_import: ["": 17]> graphNAME (float[4] xNAME) => (float[4] yNAME)
+<float wNAME = {1.0}> { nNAME = RandomNormalLike (xNAME)  yNAME = Add (nNAME, wNAME) }"""
+
+
+@pytest.mark.parametrize("prefix", ["graph", "x", "y", "w", "n", "node", "doc"])
+def test_names_that_are_no_utf_8_are_refused(tmp_path, prefix):
+    made = parser.parse_model(NAMED)
+    made.graph.node[0].name = "nodeNAME"
+    made.graph.doc_string = "docNAME"
+    for name in ("graph", "x", "y", "w", "n", "node", "doc"):
+        if name != prefix:
+            made = onnx.ModelProto.FromString(
+                made.SerializeToString().replace(f"{name}NAME".encode(), f"{name}Name".encode())
+            )
+    source = tmp_path / "m.onnx"
+    source.write_bytes(made.SerializeToString().replace(b"NAME", b"N\xff\xfeE"))
+    for command in (
+        ("inspect", source),
+        ("rewrite", source, "-o", tmp_path / "new" / "out.onnx"),
+        ("rewrite", source, "-o", tmp_path / "new" / "out.xml"),
+        ("run", source, "--runtime", "reference", "-o", tmp_path / "out"),
+    ):
+        said = refusal(tmp_path, *command)
+        assert r"N\xff\xfeE'" in said
+        assert "UTF-8" in said
+
+
+def test_a_ratio_that_was_left_in_the_file_is_left_to_the_run(tmp_path):
+    nodes = [helper.make_node("Dropout", ["x", "ratio", "on"], ["y"])]
+    info = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xy"]
+    weights = [numpy_helper.from_array(WEIGHTS, "ratio"), numpy_helper.from_array(np.True_, "on")]
+    graph = helper.make_graph(nodes, "g", info[:1], info[1:], weights)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(made, tmp_path / "m.onnx")
+    rewrite_file(tmp_path / "m.onnx", tmp_path / "out.onnx")
+    assert made.graph.initializer[0] in onnx.load(tmp_path / "out.onnx").graph.initializer
+    command = ["run", str(tmp_path / "out.onnx"), "--input", "x=[1,2,3,4]", "--hashes-only"]
+    result = CliRunner().invoke(_cli.app, command)
+    assert result.exit_code == 1
+    assert "RandomBernoulli: input 'p' " in result.stderr
+
+
+def test_a_node_that_reads_what_nothing_gives_is_no_traceback(tmp_path):
+    text = """<ir_version: 8, opset_import: ["": 17]> g (float[4] x) => (float[4] y) {
+        y = Bernoulli (nothing)
+    }"""
+    onnx.save(parser.parse_model(text), tmp_path / "m.onnx")
+    said = refusal(tmp_path, "rewrite", tmp_path / "m.onnx", "-o", tmp_path / "out.onnx")
+    assert "'nothing'" in said
+    result = CliRunner().invoke(_cli.app, ["inspect", str(tmp_path / "m.onnx")])
+    assert result.exit_code == 0, result.output
+    assert "cannot be rewritten" in result.stdout

@@ -1,0 +1,307 @@
+"""What is read is never written over, and what is written appears whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from file_cases import WEIGHTS, refusal, succeed, tree, write
+from onnx import parser
+from typer.testing import CliRunner
+
+from onnx_philox import PhiloxState, _cli, _new_files, reference
+from onnx_philox.rewriting import rewrite_file
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, signals and limits of POSIX")
+
+# ------------------------------------------------------------------ nothing is written over
+
+
+@pytest.mark.parametrize(
+    ("location", "target", "what"),
+    [
+        ("model.bin", "model.xml", "the weights of the output"),
+        ("weights.onnx", "weights.onnx", "the output"),
+        ("weights.xml", "weights.xml", "the output"),
+        ("data/weights.onnx", "data/weights.onnx", "the output"),
+        ("data/weights.onnx", "data/../data/weights.onnx", "the output"),
+    ],
+)
+def test_the_external_data_of_the_source_is_not_overwritten(tmp_path, location, target, what):
+    source = write(tmp_path / "model.onnx", location)
+    said = refusal(tmp_path, "rewrite", source, "-o", tmp_path / target)
+    same = f"is the same file as the external data '{location}'; allowed: a file that is not read"
+    assert said.startswith(f"onnx-philox rewrite: {what} '")
+    assert same in said
+    assert said.endswith("Choose another name or folder.\n")
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_links_to_what_is_read_are_seen_through(tmp_path, link):
+    source = write(tmp_path / "in" / "model.onnx", "weights.bin")
+    link(tmp_path / "in" / "weights.bin", tmp_path / "out.onnx")
+    assert "the same file as the external data" in refusal(
+        tmp_path, "rewrite", source, "-o", tmp_path / "out.onnx"
+    )
+    link(tmp_path / "in" / "weights.bin", tmp_path / "other.bin")
+    assert "the weights of the output '" in refusal(
+        tmp_path, "rewrite", source, "-o", tmp_path / "other.xml"
+    )
+    (tmp_path / "folder").symlink_to("in")
+    assert "the same file as the model" in refusal(
+        tmp_path, "rewrite", write(tmp_path / "in" / "m.bin"), "-o", tmp_path / "folder" / "m.xml"
+    )
+
+
+def test_the_model_is_not_overwritten_by_the_weights_of_its_ir(tmp_path):
+    source = write(tmp_path / "model.bin")
+    said = refusal(tmp_path, "rewrite", source, "-o", tmp_path / "model.xml")
+    assert f"is the same file as the model '{source}'" in said
+
+
+@pytest.mark.parametrize("is_command", [True, False])
+def test_the_target_does_not_take_the_place_of_external_data_beside_it(tmp_path, is_command):
+    source = write(tmp_path / "in" / "model.onnx", "weights.onnx")
+    target = tmp_path / "out" / "weights.onnx"
+    if is_command:
+        said = refusal(tmp_path, "rewrite", source, "-o", target)
+    else:
+        before = tree(tmp_path)
+        with pytest.raises(ValueError, match="the same file") as refused:
+            rewrite_file(source, target)
+        said = str(refused.value)
+        assert tree(tmp_path) == before
+    assert "is the same file as the external data 'weights.onnx'" in said
+
+
+def test_a_function_may_write_the_model_itself_but_not_its_external_data(tmp_path):
+    source = write(tmp_path / "model.onnx", "weights.bin")
+    before = tree(tmp_path)
+    with pytest.raises(ValueError, match=r"the same file as the external data 'weights.bin'"):
+        rewrite_file(source, tmp_path / "weights.bin")
+    assert tree(tmp_path) == before
+    rewrite_file(source, source)
+    assert "RandomNormal" in {node.op_type for node in onnx.load(source).graph.node}
+
+
+def test_an_ir_of_a_model_with_external_data_of_the_names_of_its_own_files(tmp_path):
+    for location in ("out.bin", "out.xml", "model.onnx"):
+        source = write(tmp_path / location / "source.onnx", location)
+        folder = tmp_path / f"of-{location}"
+        succeed("rewrite", source, "-o", folder / "out.xml", "--seed", 1)
+        assert sorted(tree(folder)) == ["out.bin", "out.xml"]
+        succeed("run", folder / "out.xml", "-o", tmp_path / "ran")
+        state = PhiloxState.for_run(1).to_array()
+        noise, _ = reference.random_normal(WEIGHTS.shape, 0, 1, "f32", op_seed=0, state=state)
+        y = np.load(tmp_path / "ran.run0.npz")["y"]
+        np.testing.assert_allclose(y, WEIGHTS + noise, rtol=1e-2, atol=0.1)
+
+
+@pytest.mark.parametrize("link", [None, os.symlink, os.link])
+def test_a_run_does_not_write_over_its_input(tmp_path, link):
+    given = tmp_path / "out.run1.npz"
+    np.savez(given, x=np.zeros(3, np.float32))
+    text = '<ir_version: 8, opset_import: ["": 17]> g (float[3] x) => (float[3] y) {y = Relu(x)}'
+    onnx.save(parser.parse_model(text), tmp_path / "m.onnx")
+    if link is not None:
+        given = given.rename(tmp_path / "given.npz")
+        link(given, tmp_path / "out.run1.npz")
+    options = ("-o", tmp_path / "out", "--input", given)
+    said = refusal(tmp_path, "run", tmp_path / "m.onnx", *options, "--runs", 2)
+    assert "out.run1.npz' is the same file as the input '" in said
+    succeed("run", tmp_path / "m.onnx", *options)
+    succeed("run", tmp_path / "m.onnx", *options, "--runs", 2, "--hashes-only")
+
+
+def test_a_run_does_not_write_over_the_weights_of_its_model(tmp_path):
+    source = write(tmp_path / "m.onnx", "m.run0.npz")
+    said = refusal(tmp_path, "run", source, "-o", f"{tmp_path}/")
+    assert "is the same file as the external data 'm.run0.npz'" in said
+
+
+def test_two_outputs_of_one_name_are_refused_and_not_written_over_each_other(tmp_path):
+    text = """<ir_version: 8, opset_import: ["": 17]>
+    g (float[2] x) => (seq(float[1]) y, float[2] z) {
+        y = SplitToSequence (x)
+        z = Identity (x)
+    }"""
+    path = tmp_path / "m.onnx"
+    made = parser.parse_model(text)
+    made.graph.node[1].output[0] = made.graph.output[1].name = "y[0]"
+    onnx.save(made, path)
+    before = tree(tmp_path)
+    for runtime in ("onnxruntime", "reference"):
+        command = ["run", path, "--runtime", runtime, "--input", "x=[1,2]", "-o", tmp_path / "out"]
+        result = CliRunner().invoke(_cli.app, list(map(str, command)))
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "two outputs are named 'y[0]'" in result.stderr
+        assert tree(tmp_path) == before
+
+
+# ------------------------------------------------------------------ whole or not at all
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[None]:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
+def may_mount(tmp_path_factory) -> bool:
+    folder = tmp_path_factory.mktemp("mount")
+    try:
+        with small_disk(folder, "64k"):
+            return True
+    except (OSError, subprocess.CalledProcessError):
+        return False
+
+
+@pytest.fixture(scope="module")
+def disk_or_limit(tmp_path_factory) -> str:
+    """A file system of its own where one can be mounted; else a limit of the size of files."""
+    return "disk" if may_mount(tmp_path_factory) else "limit"
+
+
+COMMAND = "from onnx_philox import _cli; _cli.app()"
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
+from onnx_philox import _cli
+sys.argv[1:] = sys.argv[2:]
+_cli.app()
+"""
+
+# In KiB: for nothing; for the ONNX file on the way but not for the IR; for its .bin, not its .xml.
+ROOM = (("out.onnx", 8), ("out.xml", 8), ("out.xml", 28), ("out.xml", 44))
+
+
+@pytest.mark.parametrize(
+    ("way", "name", "room"), [*(("disk", *r) for r in ROOM), *(("limit", *r) for r in ROOM[:2])]
+)
+def test_a_full_disk_leaves_what_was_there(tmp_path, disk_or_limit, way, name, room):
+    source = write(tmp_path / "model.onnx")
+    out = tmp_path / "out"
+    out.mkdir()
+    command = ["rewrite", str(source), "-o", str(out / name)]
+    old = dict.fromkeys(("out.onnx", "out.xml", "out.bin"), b"old")
+    with contextlib.ExitStack() as stack:
+        if way == "disk" and disk_or_limit == "disk":
+            # What was there takes a page of each file.
+            stack.enter_context(small_disk(out, f"{room + 12}k"))
+            start, said = (
+                ["-c", "from onnx_philox import _cli; _cli.app()"],
+                "No space left on device",
+            )
+        else:
+            # Of each file, so one that ends the .onnx file.
+            start, said = ["-c", LIMITED, str(min(room, 16) * 1024)], "File too large"
+        for file, content in old.items():
+            (out / file).write_bytes(content)
+        result = subprocess.run(
+            [sys.executable, *start, *command], capture_output=True, text=True, check=False
+        )
+        assert {p.name: p.read_bytes() for p in out.iterdir()} == old
+    assert result.returncode == 2, result.stderr
+    assert result.stderr.startswith(f"onnx-philox rewrite: {out / name}: {said}. "), result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_run_on_a_full_disk_leaves_what_was_there(tmp_path):
+    source = write(tmp_path / "model.onnx")
+    rewrite_file(source, source)
+    target = tmp_path / "out.run0.npz"
+    target.write_bytes(b"old")
+    before = tree(tmp_path)
+    command = ["run", str(source), "-o", str(tmp_path / "out"), "--runtime", "reference"]
+    result = subprocess.run(
+        [sys.executable, "-c", LIMITED, "8192", *command],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 2, result.stderr
+    assert result.stderr.startswith(f"onnx-philox run: {target}: File too large. ")
+    assert tree(tmp_path) == before
+
+
+# Says when it is in the middle, and goes on slowly.
+SLOW = """
+import sys, time
+from onnx_philox import _cli, _rewrite_command
+name = sys.argv.pop(1)
+
+def wait(*_, **__):
+    print("here", flush=True)
+    time.sleep(60)
+
+if name == "onnx":
+    original = _rewrite_command.rewrite
+    _rewrite_command.rewrite = lambda *a, **k: original(*a, **{**k, "progress": wait})
+else:
+    import openvino
+    original = openvino.save_model
+
+    def save_model(*arguments, **options):
+        original(*arguments, **options)
+        wait()
+
+    openvino.save_model = save_model
+_cli.app()
+"""
+
+
+@pytest.mark.parametrize("name", ["onnx", "xml"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_signal_leaves_what_was_there(tmp_path, name, number, is_there):
+    source = write(tmp_path / "model.onnx", "weights.bin")
+    folder = tmp_path / "new" / "folder"
+    if is_there:
+        folder.mkdir(parents=True)
+        for file in ("out.onnx", "out.xml", "out.bin"):
+            (folder / file).write_bytes(b"old")
+    before = tree(tmp_path)
+    command = [name, "rewrite", str(source), "-o", str(folder / f"out.{name}")]
+    with subprocess.Popen([sys.executable, "-c", SLOW, *command], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"here\n"
+        assert tree(tmp_path) != before
+        child.send_signal(number)
+        # As `timeout` does.
+        child.send_signal(number)
+        assert child.wait(30) == -number
+    assert tree(tmp_path) == before
+
+
+def test_two_files_take_their_places_together_or_not_at_all(tmp_path, monkeypatch):
+    for name in "ab":
+        (tmp_path / name).write_bytes(b"old")
+    replace = os.replace
+
+    def fail(source, target):
+        if Path(target).name == "b" and "old" not in Path(source).read_text():
+            raise PermissionError(13, "denied", str(target))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", fail)
+
+    def write_all():
+        with _new_files.NewFiles() as files:
+            for name in ("a", "new/c", "b"):
+                with files.open(tmp_path / name) as file:
+                    file.write(b"young")
+
+    with pytest.raises(PermissionError):
+        write_all()
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {"a": b"old", "b": b"old"}
