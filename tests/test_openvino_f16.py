@@ -154,11 +154,16 @@ def test_a_p_that_another_node_draws_is_not_rounded(run: Runner) -> None:
 
 
 @pytest.mark.parametrize("shape", ["constant", "input"])
-@pytest.mark.parametrize("numbers", ["constants", "inputs", "a shared constant"])
+@pytest.mark.parametrize("numbers", ["constants", "inputs", "a shared constant", "computed"])
 def test_draws_meet_other_tensors(run: Runner, shape: str, numbers: str) -> None:
     x, low, n = parameter("x", [COUNT]), parameter("low", []), parameter("n", [1], np.int64)
     zero = opset8.constant(np.float32(0))
-    minval = {"constants": np.float32(0), "inputs": low, "a shared constant": zero}[numbers]
+    minval = {
+        "constants": np.float32(0),
+        "inputs": low,
+        "a shared constant": zero,
+        "computed": opset8.reduce_min(opset8.constant(np.float32([3, 0])), np.array([0])),
+    }[numbers]
     node = random_uniform(
         [COUNT] if shape == "constant" else n, minval, np.float32(1), "f32", op_seed=3
     )

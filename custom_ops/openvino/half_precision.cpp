@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "openvino/op/constant.hpp"
+#include "constants.h"
 #include "openvino/op/convert.hpp"
 #include "openvino/op/parameter.hpp"
 
@@ -11,10 +11,16 @@ namespace onnx_philox {
 
 namespace {
 
-using ov::op::v0::Constant;
 using ov::op::v0::Convert;
 
 bool IsHalf(const ov::element::Type& type) { return type == ov::element::f16 || type == ov::element::bf16; }
+
+/// The witness behind an input, or null: a Convert of f32 constants.
+Convert* Witness(const ov::Input<ov::Node>& input) {
+  const auto convert = ov::as_type<Convert>(input.get_source_output().get_node());
+  if (convert == nullptr || convert->get_input_element_type(0) != ov::element::f32) return nullptr;
+  return IsConstant(*convert->get_input_node_ptr(0)) ? convert : nullptr;
+}
 
 }  // namespace
 
@@ -33,15 +39,14 @@ bool IsParameter(const ov::Input<ov::Node>& input) {
 
 void AddWitness(ov::Input<ov::Node> input) {
   const ov::Output<ov::Node> source = input.get_source_output();
-  if (source.get_element_type() != ov::element::f32 || !ov::is_type<Constant>(source.get_node())) return;
+  const bool is_constant = source.get_element_type() == ov::element::f32 && IsConstant(*source.get_node());
+  if (!is_constant || Witness(input) != nullptr) return;
   input.replace_source_output(std::make_shared<Convert>(source, ov::element::f32));
 }
 
 ov::Input<ov::Node> MarkedInput(ov::Input<ov::Node> input) {
-  const auto convert = ov::as_type<Convert>(input.get_source_output().get_node());
-  if (convert == nullptr || !ov::is_type<Constant>(convert->get_input_node_ptr(0))) return input;
-  const bool is_witness = convert->get_input_element_type(0) == ov::element::f32;
-  return is_witness ? convert->input(0) : input;
+  Convert* const witness = Witness(input);
+  return witness != nullptr ? witness->input(0) : input;
 }
 
 }  // namespace onnx_philox

@@ -15,8 +15,8 @@ bool TakeBeforeRounding(ov::Input<ov::Node> input);
 /// Whether a body's parameter, or the model's own, feeds the input: what it held before is not to be had.
 bool IsParameter(const ov::Input<ov::Node>& input);
 
-/// Puts a Convert from f32 to f32 behind a constant. The mark that keeps the constant from f16 would keep it from telling of
-/// f16 as well; the Convert has no mark, and so it becomes one to f16.
+/// Puts a Convert from f32 to f32 behind what depends on constants only. The mark that keeps these from f16 would keep them
+/// from telling of f16 as well; the Convert has no mark, and so it becomes one to f16.
 void AddWitness(ov::Input<ov::Node> input);
 
 /// The input that the mark belongs to: this one, or that of its witness.

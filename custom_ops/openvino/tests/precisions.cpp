@@ -65,6 +65,8 @@ NodePtr Shape(std::int64_t count = kCount) {
 
 NodePtr Number(float x) { return std::make_shared<Constant>(ov::element::f32, ov::Shape{}, std::vector<float>{x}); }
 
+NodePtr Product(float x, float y) { return std::make_shared<ov::op::v1::Multiply>(Number(x), Number(y)); }
+
 std::shared_ptr<Parameter> Floats(const ov::Shape& shape = {kCount}) {
   return std::make_shared<Parameter>(ov::element::f32, shape);
 }
@@ -203,6 +205,7 @@ void DrawsMeetTensors(ov::Core& core, const std::string& hint) {
       {"constants", Make<RandomUniform>("f32", 3, {Shape(), Number(0), Number(1)}), {x}, {ones}},
       {"one constant twice", Make<RandomNormal>("f32", 3, {Shape(), Number(0), Number(1)}), {x}, {ones}},
       {"a constant that others read", Make<RandomUniform>("f32", 3, {Shape(), zero, Number(1)}), {x}, {ones}},
+      {"what constants make", Make<RandomUniform>("f32", 3, {Shape(), Product(0, 3), Number(1)}), {x}, {ones}},
       {"a shape at run", Make<RandomUniform>("f32", 3, {count, Number(0), Number(1)}), {x, count}, {ones, length}},
       {"an input", Make<RandomUniform>("f32", 3, {Shape(), low, Number(1)}), {x, low}, {ones, TensorOf({0.1F}, {})}},
   };

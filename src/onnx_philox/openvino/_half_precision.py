@@ -10,6 +10,8 @@ from __future__ import annotations
 import openvino as ov
 from openvino import opset8
 
+from onnx_philox.openvino import _constants
+
 
 def take_before_rounding(input_: ov.Input) -> None:
     """Gives an input that arrived in f16 the value that was rounded right before it, in f32.
@@ -28,23 +30,29 @@ def take_before_rounding(input_: ov.Input) -> None:
 
 
 def add_witness(input_: ov.Input) -> None:
-    """Puts a Convert from f32 to f32 behind a constant.
+    """Puts a Convert from f32 to f32 behind what depends on constants only.
 
-    The mark that keeps the constant from f16 would keep it from telling of f16 as well; the
-    Convert has no mark, and so it becomes one to f16.
+    The mark that keeps these from f16 would keep them from telling of f16 as well; the Convert has
+    no mark, and so it becomes one to f16.
     """
     source = input_.get_source_output()
-    is_constant = source.get_node().get_type_name() == "Constant"
-    if is_constant and source.get_element_type() == ov.Type.f32:
+    if source.get_element_type() != ov.Type.f32 or _constants.value_of(source) is None:
+        return
+    if _witness(input_) is None:
         input_.replace_source_output(opset8.convert(source, "f32").output(0))
 
 
 def marked_input(input_: ov.Input) -> ov.Input:
     """The input that the mark belongs to: this one, or that of its witness."""
+    witness = _witness(input_)
+    return input_ if witness is None else witness.input(0)
+
+
+def _witness(input_: ov.Input) -> ov.Node | None:
+    """The witness behind an input: a Convert of f32 constants."""
     convert = input_.get_source_output().get_node()
     if convert.get_type_name() != "Convert":
-        return input_
+        return None
     source = convert.input_value(0)
-    is_constant = source.get_node().get_type_name() == "Constant"
-    is_witness = is_constant and source.get_element_type() == ov.Type.f32
-    return convert.input(0) if is_witness else input_
+    is_f32 = source.get_element_type() == ov.Type.f32
+    return convert if is_f32 and _constants.value_of(source) is not None else None
