@@ -226,7 +226,7 @@ def test_functions_that_call_each_other_twice_are_bounded(tmp_path):
     begin = time.monotonic()
     said = refusal(tmp_path, "rewrite", source, "-o", tmp_path / "out.onnx")
     assert time.monotonic() - begin < 10
-    assert "they are 67,108,863 calls, and at most 16,384 are inlined" in said
+    assert "they are 67,108,863 calls, and at most 4,096 are inlined" in said
     assert "cannot be inlined" in refusal(tmp_path, "inspect", source)
     # As many as there may be in earnest.
     assert len(make_reproducible(functions(3, 4)).graph.node) >= 64

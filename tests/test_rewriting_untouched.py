@@ -768,3 +768,21 @@ def test_a_path_is_read_with_its_external_data(tmp_path: Path) -> None:
         (kept,) = loaded.graph.initializer
         assert_same_bits(numpy_helper.to_array(kept), weight)
         assert len(find_random_nodes(path)) == 1
+
+
+@pytest.mark.parametrize("type_", [TensorProto.UINT32, TensorProto.BFLOAT16])
+def test_numbers_that_openvino_misreads_are_stored_raw(type_):
+    numbers = [1.0, 2.0, 3.0] if type_ == TensorProto.BFLOAT16 else [1, 2, 2**32 - 1]
+    tensor = helper.make_tensor("numbers", type_, [3], numbers)
+    assert not tensor.raw_data
+    noise = helper.make_node("RandomNormal", [], ["noise"], shape=[2])
+    held = helper.make_node("Identity", ["numbers"], ["y"])
+    outputs = [
+        helper.make_tensor_value_info("noise", TensorProto.FLOAT, [2]),
+        helper.make_tensor_value_info("y", type_, [3]),
+    ]
+    graph = helper.make_graph([noise, held], "g", [], outputs, [tensor])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    (written,) = make_reproducible(model).graph.initializer
+    assert written.raw_data
+    assert_same_bits(numpy_helper.to_array(written), numpy_helper.to_array(tensor))

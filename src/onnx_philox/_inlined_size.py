@@ -8,9 +8,9 @@ from collections.abc import Collection
 
 import onnx_ir as ir
 
-# Models of exporters that make a function of each operator have some thousands. The time that
-# onnx-ir takes grows with the square of the calls: some minutes for so many.
-MOST_CALLS = 16_384
+# Exporters that make a function of each operator come to some thousands. The time that onnx-ir
+# takes grows with the square of the calls: some 15 s for so many.
+MOST_CALLS = 4_096
 MOST_NODES = 1_000_000
 
 

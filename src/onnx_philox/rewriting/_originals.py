@@ -18,6 +18,7 @@ import onnx_ir as ir
 from onnx_philox import _checks
 from onnx_philox.rewriting._finding import subgraphs
 from onnx_philox.rewriting._recorded import OWNER
+from onnx_philox.rewriting._tensors import store_raw
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,10 @@ class Originals:
         self._remember(self.model.graph, proto.graph)
 
     def to_proto(self) -> onnx.ModelProto:
-        """The model as it is now; of what has not changed, a copy of the original."""
+        """The model as it is now; of what has not changed, a copy of the original.
+
+        Numbers stay what they were, but some are stored as raw data: see `store_raw`.
+        """
         result = onnx.ModelProto()
         _copy_all_but(self._proto, result, {"graph", "functions", "opset_import"})
         known = {entry.domain for entry in self._proto.opset_import}
@@ -74,6 +78,7 @@ class Originals:
             if identifier in self.model.functions:
                 result.functions.append(function)
         self._write_graph(self.model.graph, result.graph)
+        store_raw(result)
         return result
 
     def _remember(self, graph: ir.Graph, proto: onnx.GraphProto) -> None:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import onnx
+from onnx import numpy_helper
+
+_MISREAD: dict[int, str] = {onnx.TensorProto.UINT32: "uint64_data", onnx.TensorProto.BFLOAT16: "int32_data"}
+"""The fields in which ONNX keeps numbers of these types, and OpenVINO reads others."""
 
 
 def tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
@@ -12,6 +16,16 @@ def tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
     yield from _of_graph(model.graph)
     for function in model.functions:
         yield from _of_nodes(function.node)
+
+
+def store_raw(model: onnx.ModelProto) -> None:
+    """Stores as raw data the numbers that OpenVINO's front end (2026.4) reads as others."""
+    for tensor in tensors(model):
+        field = _MISREAD.get(tensor.data_type)
+        if field is not None and len(getattr(tensor, field)):
+            raw = numpy_helper.from_array(numpy_helper.to_array(tensor)).raw_data
+            tensor.ClearField(field)
+            tensor.raw_data = raw
 
 
 def _of_graph(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
