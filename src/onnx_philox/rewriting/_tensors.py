@@ -7,7 +7,10 @@ from collections.abc import Iterable, Iterator
 import onnx
 from onnx import numpy_helper
 
-_MISREAD: dict[int, str] = {onnx.TensorProto.UINT32: "uint64_data", onnx.TensorProto.BFLOAT16: "int32_data"}
+_MISREAD: dict[int, str] = {
+    onnx.TensorProto.UINT32: "uint64_data",
+    onnx.TensorProto.BFLOAT16: "int32_data",
+}
 """The fields in which ONNX keeps numbers of these types, and OpenVINO reads others."""
 
 
