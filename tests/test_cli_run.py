@@ -450,3 +450,24 @@ def test_the_help_has_an_example_and_the_exit_codes():
     said = " ".join(invoke("--help").stdout.split())
     assert "Example: onnx-philox run out.onnx --seed 42 --runs 3" in said
     assert "Exit code: 0, all ran; 1, the runtime refused or failed; 2, an argument" in said
+
+
+def test_numbers_that_openvino_misreads_are_refused_and_repaired(tmp_path):
+    state = [7, 2**32 - 1, 0, 5, 42, 2**31]
+    model = graphs.random_generator([5])
+    held = onnx.helper.make_tensor("state", onnx.TensorProto.UINT32, [6], state)
+    assert held.uint64_data
+    model.graph.initializer.append(held)
+    del model.graph.input[:]
+    onnx.save(model, tmp_path / "m.onnx")
+    run = ("--runtime", "openvino")
+    refused = refusal(tmp_path / "m.onnx", *run, code=2)
+    assert "the constant 'state' keeps its numbers in the field uint64_data" in refused
+    (expected,) = document(tmp_path / "m.onnx", "--runtime", "onnxruntime")["runs"]
+    for name in ("n.onnx", "n.xml"):
+        rewritten = CliRunner().invoke(
+            _cli.app, ["rewrite", str(tmp_path / "m.onnx"), "-o", str(tmp_path / name)]
+        )
+        assert rewritten.exit_code == 0, rewritten.output
+        (drawn,) = document(tmp_path / name, *run)["runs"]
+        assert drawn["outputs"] == expected["outputs"]

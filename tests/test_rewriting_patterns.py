@@ -26,6 +26,7 @@ ROWS, COLUMNS = 200, 48
 X = np.random.default_rng(0).normal(size=(ROWS, COLUMNS)).astype(np.float32)
 SIGMOID_OF_X = (1 / (1 + np.exp(-X.astype(np.float64)))).astype(np.float32)
 P = np.random.default_rng(1).random(COLUMNS).astype(np.float32)
+ODD = np.resize(np.float32([-1, 0.5, 7, np.nan, np.inf, -np.inf]), COLUMNS)
 P[:4] = 0, 1, np.float32(2**-23), np.nextafter(np.float32(0.5), np.float32(1))
 
 
@@ -163,8 +164,20 @@ PATTERNS = {
     "of constants that are no probabilities": Pattern(
         f"{LIKE} y = Less (u, p)",
         "RandomUniform",
-        uniform() < np.resize(np.float32([-1, 0.5, 7, np.nan, np.inf, -np.inf]), COLUMNS),
-        constants={"p": np.resize(np.float32([-1, 0.5, 7, np.nan, np.inf, -np.inf]), COLUMNS)},
+        uniform() < ODD,
+        constants={"p": ODD},
+    ),
+    "at least what is no probability": Pattern(
+        f"{LIKE} y = GreaterOrEqual (u, p)",
+        "RandomUniform",
+        uniform() >= ODD,
+        constants={"p": ODD},
+    ),
+    "what is no probability, or more": Pattern(
+        f"{LIKE} y = LessOrEqual (p, u)",
+        "RandomUniform",
+        uniform() >= ODD,
+        constants={"p": ODD},
     ),
     "of f16": Pattern(
         f"{HALF} y = Less (u, p)",

@@ -8,18 +8,15 @@ import onnx_ir as ir
 from onnx_philox import _checks
 from onnx_philox._operators import OPERATORS
 from onnx_philox.rewriting._sites import Site
-from onnx_philox.rewriting._standard import STANDARD_DOMAINS
 
 
 def check_types(site: Site) -> None:
-    """Refuses a standard node with an attribute of another type than its operator declares.
+    """Refuses a node of ONNX with an attribute of another type than its operator declares.
 
     Raises:
         TypeError: There is one.
     """
     node = site.node
-    if node.domain not in STANDARD_DOMAINS:
-        return
     declared = onnx.defs.get_schema(node.op_type, site.version, "").attributes
     for name, attribute in node.attributes.items():
         if name not in declared or attribute.is_ref():

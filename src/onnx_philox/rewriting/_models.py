@@ -14,6 +14,7 @@ from onnx_philox.rewriting._files import Progress, opened
 from onnx_philox.rewriting._originals import Originals
 from onnx_philox.rewriting._recorded import OWNER
 from onnx_philox.rewriting._report import RandomNode, Report
+from onnx_philox.rewriting._tensors import misread_by_openvino
 
 Path = str | os.PathLike[str]
 Model = onnx.ModelProto | ir.Model | Path
@@ -104,7 +105,8 @@ def rewrite_file(
         source: The file. Its external data stays in files of its own: they are copied beside the
             target under their names, or used by both where the folder is the same.
         target: The file to write, which may be the source itself. A model without random nodes
-            is copied as it is.
+            is copied as it is, but for numbers in fields that OpenVINO misreads: they are stored
+            as raw data.
         seed: As in `make_reproducible`.
         keep_unknown: As in `make_reproducible`.
         progress: Called with the bytes written so far, the bytes in all, and the name of the
@@ -123,7 +125,8 @@ def rewrite_file(
     with opened(source, "onnx_philox.rewriting.rewrite_file") as file:
         originals = Originals(file.proto, file.path.parent)
         report = _rewrite.rewrite(originals.model, seed=seed, keep_unknown=keep_unknown)
-        model = originals.to_proto() if report.is_changed else None
+        is_kept = not report.is_changed and not any(misread_by_openvino(file.proto))
+        model = None if is_kept else originals.to_proto()
         file.save(model, target, progress or _ignore)
     return report
 

@@ -147,7 +147,11 @@ def absorb(site: Site, types: Types) -> None:
     ):
         return
     chain = _Chain(site, draw, types)
-    found = chain.comparison() or chain.integers()
+    try:
+        found = chain.comparison() or chain.integers()
+    except (TypeError, ValueError):
+        # A neighbour that cannot be read is no part of a pattern.
+        return
     if found is not None:
         site.draw, site.absorbed = found
 
@@ -184,7 +188,7 @@ class _Chain:
         elif not (is_one_s_own and bool(np.all((given >= 0) & (given <= 1)))):
             if self._draw.values not in _BITS:
                 return None
-            thresholds = _thresholds(given, self._draw.values)
+            thresholds = _thresholds(given, self._draw.values, is_negated=not is_less)
         is_expanded = fit == "expanded" and thresholds is None
         draw = ComparedDraw(
             self._draw, node, 1 - index, thresholds, is_expanded, is_negated=not is_less
@@ -330,11 +334,16 @@ def _added(
     return (offset, after + number) if is_floored else (offset + number, after)
 
 
-def _thresholds(p: NDArray[Any], values: ElementType) -> NDArray[np.int32]:
-    """The integers t for which k < t is k / 2^bits < p, for any p: NaN is above nothing."""
+def _thresholds(p: NDArray[Any], values: ElementType, *, is_negated: bool) -> NDArray[np.int32]:
+    """The integers t for which k < t is k / 2^bits < p, for any p.
+
+    No comparison with NaN is true, so where k < t is negated it must be.
+    """
     whole = 1 << _BITS[values]
-    wide = np.nan_to_num(p.astype(np.float64), nan=0.0)
-    return np.ceil(np.clip(wide, 0, 1) * whole).astype(np.int32)
+    wide = p.astype(np.float64)
+    below = np.where(np.isnan(wide), float(is_negated), np.clip(wide, 0, 1))
+    thresholds: NDArray[np.int32] = np.ceil(below * whole).astype(np.int32)
+    return thresholds
 
 
 def _clips_to_probabilities(node: ir.Node) -> bool:

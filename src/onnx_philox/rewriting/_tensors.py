@@ -21,14 +21,20 @@ def tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
         yield from _of_nodes(function.node)
 
 
-def store_raw(model: onnx.ModelProto) -> None:
-    """Stores as raw data the numbers that OpenVINO's front end (2026.4) reads as others."""
+def misread_by_openvino(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    """The tensors that OpenVINO's front end (2026.4) reads as other numbers."""
     for tensor in tensors(model):
         field = _MISREAD.get(tensor.data_type)
         if field is not None and len(getattr(tensor, field)):
-            raw = numpy_helper.from_array(numpy_helper.to_array(tensor)).raw_data
-            tensor.ClearField(field)
-            tensor.raw_data = raw
+            yield tensor
+
+
+def store_raw(model: onnx.ModelProto) -> None:
+    """Stores those as raw data, which it reads as they are."""
+    for tensor in misread_by_openvino(model):
+        raw = numpy_helper.from_array(numpy_helper.to_array(tensor)).raw_data
+        tensor.ClearField(_MISREAD[tensor.data_type])
+        tensor.raw_data = raw
 
 
 def _of_graph(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:

@@ -13,6 +13,8 @@ from onnx_philox._element_types import BF16
 from onnx_philox._operators import OPERATORS
 from onnx_philox.openvino import BACKENDS, register
 from onnx_philox.openvino import _arrays as ov_arrays
+from onnx_philox.rewriting._files import opened
+from onnx_philox.rewriting._tensors import misread_by_openvino
 from onnx_philox.running import models
 from onnx_philox.running.models import LoadedModel, Settings
 from onnx_philox.running.ports import ArgumentError, Arrays, Port
@@ -34,6 +36,7 @@ class OpenvinoModel(LoadedModel):
             )
         self.version = ov.__version__.partition("-")[0]
         self.backend = models.choose_backend(self.runtime, BACKENDS, settings.backend)
+        _check_fields(path)
         core = register(ov.Core(), backend=self.backend)
         model = core.read_model(path)
         self.drawn = _show_drawn(model) if settings.shows_drawn else {}
@@ -55,6 +58,24 @@ class OpenvinoModel(LoadedModel):
             name: ov_arrays.memory(self._request.get_output_tensor(i)).copy()
             for i, name in enumerate(self.outputs)
         }
+
+
+def _check_fields(path: Path) -> None:
+    """Refuses numbers in fields of an ONNX file that OpenVINO reads as other numbers."""
+    if path.suffix == ".xml":
+        return
+    try:
+        with opened(path, "run") as file:
+            misread = next(misread_by_openvino(file.proto), None)
+    except (OSError, ValueError):
+        # OpenVINO says itself what is wrong with a file that it cannot read.
+        return
+    if misread is not None:
+        field = "uint64_data" if misread.uint64_data else "int32_data"
+        raise ArgumentError(
+            f"the constant {misread.name!r} keeps its numbers in the field {field}, where OpenVINO "
+            "reads other numbers; allowed: raw data. 'onnx-philox rewrite' stores it so."
+        )
 
 
 def _show_drawn(model: ov.Model) -> dict[str, str]:
