@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from onnx_philox._operators import DOMAIN, STATE_WORDS, Operator
+from onnx_philox._operators import DOMAIN, OPSET_VERSION, STATE_WORDS, Operator
 from onnx_philox.rewriting._emitting import Emitter, Names
 from onnx_philox.rewriting._foreign import KEY_MAKERS, STATELESS
 from onnx_philox.rewriting._sites import Site
@@ -25,6 +25,7 @@ class Replace(ir.passes.InPlacePass):
         for site in self._sites:
             emitter = Emitter(self._names, opset_of(model.opset_imports, ""), f"{site.stream}.")
             self._replace(model, site, emitter)
+        model.opset_imports[DOMAIN] = OPSET_VERSION
         return ir.passes.PassResult(model, modified=bool(self._sites))
 
     def _replace(self, model: ir.Model, site: Site, emitter: Emitter) -> None:

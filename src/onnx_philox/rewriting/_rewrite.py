@@ -11,7 +11,6 @@ from onnx_philox import _checks
 from onnx_philox._operators import INT64_MAX
 from onnx_philox.rewriting import _recorded
 from onnx_philox.rewriting._checking import Check, shadowed_names
-from onnx_philox.rewriting._connecting import Connect
 from onnx_philox.rewriting._emitting import Names
 from onnx_philox.rewriting._finding import OR_STAY, FindRandomNodes
 from onnx_philox.rewriting._inlining import InlineRandomFunctions
@@ -61,7 +60,6 @@ def rewrite(model: ir.Model, *, seed: int | None = None, keep_unknown: bool = Fa
     for step in (
         ThreadStates(sites, recorded, names, seed),
         Replace(sites, names, seed),
-        Connect(),
         Check(shadowed),
     ):
         step(model)
