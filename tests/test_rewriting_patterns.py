@@ -379,6 +379,19 @@ STAYS = {
     "more integers than floats": f"{LIKE} m = Mul (u, huge) f = Floor (m) y = Cast <to = 7> (f)",
     "floats that are not rounded": f"{LIKE} m = Mul (u, n) y = Cast <to = 11> (m)",
     "a scale that a run tells": f"{LIKE} m = Mul (u, q) f = Floor (m) y = Cast <to = 7> (f)",
+    "floats rounded to the nearest by a large number": (
+        f"{LIKE} m = Mul (u, n) a = Add (m, huge) s = Sub (a, huge) f = Floor (s) "
+        "y = Cast <to = 7> (f)"
+    ),
+    "floats moved before they are scaled": (
+        f"{LIKE} a = Add (u, n) m = Mul (a, n) f = Floor (m) y = Cast <to = 7> (f)"
+    ),
+    "floats scaled twice": (
+        f"{LIKE} a = Mul (u, huge) m = Mul (a, small) f = Floor (m) y = Cast <to = 7> (f)"
+    ),
+    "floats moved so far that they are rounded": (
+        f"{LIKE} a = Add (u, far) f = Floor (a) y = Cast <to = 7> (f)"
+    ),
     "half precision scaled": f"{HALF} m = Mul (u, t) f = Floor (m) y = Cast <to = 7> (f)",
 }
 
@@ -397,6 +410,8 @@ def test_what_would_not_mean_the_same_stays(name: str) -> None:
         "n": np.array(1000, np.float32),
         "t": np.array(10, np.float16),
         "huge": np.array(2**24, np.float32),
+        "small": np.array(2**-20, np.float32),
+        "far": np.array(2**23 - 1, np.float32),
     }
     model.graph.initializer.extend(numpy_helper.from_array(a, n) for n, a in constants.items())
     kept = [o for o in operators(model) if not o.startswith("Random")]

@@ -76,7 +76,7 @@ class PhiloxState:
 
     @classmethod
     def from_entropy(cls) -> PhiloxState:
-        """The start of a stream nobody can foretell: a key from the operating system."""
+        """The start of an unpredictable stream: a key from the operating system."""
         return cls(0, secrets.randbits(_KEY_BITS))
 
     @classmethod

@@ -137,7 +137,7 @@ class ModelFile:
                     if not proto.HasField("graph"):
                         given = "without a graph"
                     elif (text := undecodable(proto)) is not None:
-                        given = f"one with the text {text[:_SHOWN]!r}, which is no UTF-8"
+                        given = f"one that contains the text {text[:_SHOWN]!r}, which is not UTF-8"
                         remedy = "Export the model with other names."
                     else:
                         return proto

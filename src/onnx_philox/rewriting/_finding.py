@@ -175,8 +175,8 @@ def _check_opset(site: Site) -> None:
             "the model's opset",
             site.opset,
             f"{OLDEST_OPSET} or newer",
-            "Export the model again at a newer one. (onnx.version_converter raises it too, but "
-            f"makes each Dropout one that drops nothing){OR_STAY}.",
+            f"Export the model again at a newer opset{OR_STAY}. onnx.version_converter raises the "
+            "opset too, but turns each Dropout into one that drops nothing.",
         )
 
 

@@ -45,6 +45,7 @@ _RANDOM_WORDS = frozenset(
         "randint",
         "randn",
         "random",
+        "randomize",
         "randomized",
         "randperm",
         "rng",

@@ -34,7 +34,8 @@ class InlineRandomFunctions(ir.passes.InPlacePass):
                 OWNER,
                 "the model",
                 f"one whose functions with random nodes ({names}) cannot be inlined: {error}",
-                "functions of the model's own opset, which do not call themselves",
+                "functions of the model's own opset, which do not call themselves and do not "
+                "multiply without end",
                 "Export the model without functions.",
             )
         return ir.passes.PassResult(model, result.modified)

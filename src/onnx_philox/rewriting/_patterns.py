@@ -11,7 +11,7 @@ must be constants for which the result is known to be the same, or as likely.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -56,6 +56,9 @@ _COMPARES_INTEGERS = 9
 
 # Up to here f32 has every integer, and a uniform number times as much gives every one below.
 _MOST = 2**23
+
+# A float that is moved before it is rounded down is rounded itself; up to here by less than 1/256.
+_MOST_MOVED = 2**16
 
 # The integers that a type has, all of them up to this one.
 _LARGEST_INTEGER = {
@@ -137,6 +140,36 @@ class IntegerDraw:
         return [drawn if self.dtype is _INT32 else emitter.cast("number", drawn, self.dtype)]
 
 
+@dataclass(frozen=True)
+class _Scaled:
+    """What a model makes of a uniform number u: floor(u * scale + offset) + after."""
+
+    scale: Fraction
+    offset: Fraction
+    after: Fraction = Fraction(0)
+    is_floored: bool = False
+
+    def then(self, op_type: str, number: Fraction | None) -> _Scaled | None:
+        """The same after one more node, each kind once and in this order; else None.
+
+        Any other order is arithmetic that the rounding of floats decides, as where adding and
+        subtracting a large number rounds to nearest.
+        """
+        if op_type == "Floor":
+            return None if self.is_floored else replace(self, is_floored=True)
+        if number is None:
+            return None
+        if op_type == "Mul":
+            is_fresh = (self.scale, self.offset, self.is_floored) == (1, 0, False)
+            return replace(self, scale=number) if is_fresh else None
+        if op_type not in ("Add", "Sub"):
+            return None
+        moved = number if op_type == "Add" else -number
+        if self.is_floored:
+            return replace(self, after=moved) if self.after == 0 else None
+        return replace(self, offset=moved) if self.offset == 0 else None
+
+
 def absorb(site: Site, types: Types) -> None:
     """Lets a site that draws uniform floats draw what the model makes of them, where it can."""
     draw = site.draw
@@ -200,48 +233,37 @@ class _Chain:
         if self._draw.values not in (F32, F64):
             return None
         low = Fraction(self._low)
-        scale, offset, after = Fraction(self._high) - low, low, Fraction(0)
+        scaled = _Scaled(Fraction(self._high) - low, low)
         nodes: list[ir.Node] = []
-        is_floored = False
         value = self._start
         while (reader := _only_reader(value)) is not None:
             node, index = reader
             nodes.append(node)
             if node.op_type == "Cast":
                 dtype = ir.DataType(node.attributes.get_int("to", 0))
-                draw = self._integer_draw(scale, offset, after, dtype, is_floored=is_floored)
+                draw = self._integer_draw(scaled, dtype)
                 return None if draw is None else (draw, tuple(nodes))
             number = self._number(node, 1 - index) if len(node.inputs) == 2 else None
-            match node.op_type:
-                case "Floor":
-                    is_floored = True
-                case "Mul" if number is not None and not is_floored:
-                    scale, offset = scale * number, offset * number
-                case "Add" if number is not None:
-                    offset, after = _added(offset, after, number, is_floored=is_floored)
-                case "Sub" if number is not None and index == 0:
-                    offset, after = _added(offset, after, -number, is_floored=is_floored)
-                case _:
-                    return None
+            is_subtrahend = node.op_type == "Sub" and index == 1
+            step = None if is_subtrahend else scaled.then(node.op_type, number)
+            if step is None:
+                return None
+            scaled = step
             (value,) = node.outputs
         return None
 
-    def _integer_draw(
-        self,
-        scale: Fraction,
-        offset: Fraction,
-        after: Fraction,
-        dtype: ir.DataType,
-        *,
-        is_floored: bool,
-    ) -> IntegerDraw | None:
-        if any(number.denominator != 1 for number in (scale, offset, after)):
+    def _integer_draw(self, scaled: _Scaled, dtype: ir.DataType) -> IntegerDraw | None:
+        numbers = (scaled.scale, scaled.offset, scaled.after)
+        if any(number.denominator != 1 for number in numbers):
             return None
-        lowest, count = int(offset + after), int(scale)
-        if count < 1 or max(abs(lowest), abs(lowest + count), abs(int(offset))) > _MOST:
+        scale, offset, after = map(int, numbers)
+        lowest, count = offset + after, scale
+        if count < 1 or max(abs(lowest), abs(lowest + count)) > _MOST:
+            return None
+        if offset != 0 and max(abs(offset), abs(offset + count)) > _MOST_MOVED:
             return None
         # Cast rounds towards zero, which is down for what is not negative.
-        if not is_floored and (dtype.is_floating_point() or lowest < 0):
+        if not scaled.is_floored and (dtype.is_floating_point() or lowest < 0):
             return None
         if np.dtype(dtype.numpy()).kind in "iu":
             limits = np.iinfo(dtype.numpy())
@@ -326,12 +348,6 @@ def _only_reader(value: ir.Value) -> tuple[ir.Node, int] | None:
     if node.graph is not producer.graph or node.domain not in STANDARD_DOMAINS:
         return None
     return (node, index) if len(node.outputs) == 1 and is_wanted(node.outputs[0]) else None
-
-
-def _added(
-    offset: Fraction, after: Fraction, number: Fraction, *, is_floored: bool
-) -> tuple[Fraction, Fraction]:
-    return (offset, after + number) if is_floored else (offset + number, after)
 
 
 def _thresholds(p: NDArray[Any], values: ElementType, *, is_negated: bool) -> NDArray[np.int32]:
