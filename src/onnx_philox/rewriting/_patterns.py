@@ -160,7 +160,7 @@ class _Scaled:
         if number is None:
             return None
         if op_type == "Mul":
-            is_fresh = (self.scale, self.offset, self.is_floored) == (1, 0, False)
+            is_fresh = self.scale == 1 and self.offset == 0 and not self.is_floored
             return replace(self, scale=number) if is_fresh else None
         if op_type not in ("Add", "Sub"):
             return None
