@@ -704,6 +704,21 @@ for _ in range(3):
     assert lines[0].startswith("onnx_philox: onnx_philox.onnxruntime: backend 'auto' is ")
 
 
+def test_auto_says_in_the_log_that_the_python_backend_is_missing() -> None:
+    program = """
+import logging, sys
+sys.modules["onnxruntime_extensions"] = None  # As where there is no wheel of it.
+logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(levelname)s %(message)s")
+import onnx_philox
+onnx_philox.onnxruntime.InferenceSession(onnx_philox.graphs.random_generator([3]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    said = "INFO onnx_philox.onnxruntime: backend 'auto' is 'native' here. onnx_philox.onnxruntime"
+    assert done.stdout.startswith(f"{said}: backend 'python' needs onnxruntime-extensions")
+
+
 def test_a_model_of_a_newer_opset_is_refused() -> None:
     model = graphs.random_generator([3])
     model.opset_import[1].version = 2

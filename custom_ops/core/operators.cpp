@@ -747,7 +747,9 @@ std::string CheckShape(const Operator& op, const Known& known, OutputType output
       std::memcpy(&value, static_cast<const char*>(known.data) + i * 4, sizeof(value));
       values[i] = value;
     } else {
-      std::memcpy(&values[i], static_cast<const char*>(known.data) + i * 8, sizeof(values[i]));
+      std::int64_t value;
+      std::memcpy(&value, static_cast<const char*>(known.data) + i * 8, sizeof(value));
+      values[i] = value;
     }
   }
   error = CheckDimensions(op, values, static_cast<int>(length), output, dimensions);

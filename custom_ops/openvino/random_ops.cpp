@@ -48,12 +48,12 @@ class KnownShape {
     if (shape.rank().is_dynamic()) return;
     rank_ = static_cast<int>(shape.size());
     for (int i = 0; i < rank_; ++i) {
-      const ov::Dimension& d = shape[static_cast<std::size_t>(i)];
+      const ov::Dimension& d = shape[i];
       Add(i, d.is_static() ? d.get_length() : Known::kUnknownDimension);
     }
   }
   explicit KnownShape(const ov::Shape& shape) : rank_(static_cast<int>(shape.size())) {
-    for (int i = 0; i < rank_; ++i) Add(i, static_cast<std::int64_t>(shape[static_cast<std::size_t>(i)]));
+    for (int i = 0; i < rank_; ++i) Add(i, static_cast<std::int64_t>(shape[i]));
   }
 
   Known WithType(ElementType type, const void* data = nullptr) const {
@@ -162,14 +162,13 @@ void ConvertForConsumers(const ov::Output<ov::Node>& output, const ov::element::
 
 void SetShape(const Operator& op, const Dimensions& dimensions, OutputType type, ov::Tensor& tensor) {
   const ov::Shape& shape = tensor.get_shape();
-  const std::size_t rank = static_cast<std::size_t>(dimensions.rank);
-  bool same = shape.size() == rank;
-  for (std::size_t i = 0; same && i < rank; ++i) same = shape[i] == static_cast<std::size_t>(dimensions.dimension[i]);
+  bool same = shape.size() == static_cast<std::size_t>(dimensions.rank);
+  for (int i = 0; same && i < dimensions.rank; ++i) same = shape[i] == static_cast<std::size_t>(dimensions.dimension[i]);
   const Memory memory = MemoryFor(static_cast<std::uint64_t>(dimensions.bytes));
   if (!same) {
     ThrowIf(CheckMemory(op, dimensions, type, memory));
     try {
-      tensor.set_shape(ov::Shape(dimensions.dimension, dimensions.dimension + rank));
+      tensor.set_shape(ov::Shape(dimensions.dimension, dimensions.dimension + dimensions.rank));
     } catch (const std::bad_alloc&) {
       ThrowIf(OutOfMemory(op, dimensions, type));
     }

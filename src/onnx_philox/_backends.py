@@ -33,14 +33,13 @@ def choose(runtime: str, backends: Mapping[str, B], requested: str) -> B:
         ImportError: The backend, or every one of them, lacks something that must be installed.
     """
     if requested == AUTO:
-        reasons: list[str] = []
-        for name, backend in backends.items():
-            reason = backend.unavailable()
+        reasons = {name: backend.unavailable() for name, backend in backends.items()}
+        missing = " ".join(filter(None, reasons.values()))
+        for position, (name, reason) in enumerate(reasons.items()):
             if reason is None:
-                _say_once(runtime, name, " ".join(reasons))
-                return backend
-            reasons.append(reason)
-        raise ImportError(" ".join(reasons))
+                _say_once(runtime, name, missing, best=position == 0)
+                return backends[name]
+        raise ImportError(missing)
     if requested not in backends:
         allowed = ", ".join(repr(name) for name in (AUTO, *backends))
         raise ValueError(
@@ -54,8 +53,7 @@ def choose(runtime: str, backends: Mapping[str, B], requested: str) -> B:
 
 
 @cache
-def _say_once(runtime: str, name: str, why_no_better: str) -> None:
-    if why_no_better:
-        _log.warning("onnx_philox.%s: backend 'auto' is %r here. %s", runtime, name, why_no_better)
-    else:
-        _log.info("onnx_philox.%s: backend 'auto' is %r here", runtime, name)
+def _say_once(runtime: str, name: str, missing: str, *, best: bool) -> None:
+    level = logging.INFO if best else logging.WARNING
+    said = f"onnx_philox.{runtime}: backend 'auto' is {name!r} here. {missing}".rstrip()
+    _log.log(level, "%s", said)

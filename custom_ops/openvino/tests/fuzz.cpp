@@ -118,6 +118,7 @@ class Fuzzer {
   }
 
   std::uint64_t Below(std::uint64_t n) { return random_() % n; }
+  std::ptrdiff_t IndexIn(const ov::Shape& shape) { return static_cast<std::ptrdiff_t>(Below(shape.size())); }
   bool Coin() { return Below(2) == 0; }
   bool Chance(std::uint64_t one_in) { return Below(one_in) == 0; }
   bool Wrong(std::uint64_t one_in) { return wild_ && Chance(one_in); }
@@ -342,14 +343,14 @@ class Fuzzer {
     given.tensor = MakeTensor(type, shape, data);
     ov::PartialShape partial(shape);
     for (std::size_t i = 0; i < shape.size(); ++i) {
-      if (Chance(3)) partial[i] = ov::Dimension::dynamic();
+      if (Chance(3)) partial[static_cast<std::ptrdiff_t>(i)] = ov::Dimension::dynamic();
     }
     // A declared length of 1 is a rank-0 tensor's too, and the plugin needs the rank of `shape`.
     if (Chance(8)) partial = ov::PartialShape::dynamic();
     given.source = std::make_shared<ov::op::v0::Parameter>(type, partial);
     if (Wrong(20)) {
       ov::Shape other = shape;
-      if (!other.empty() && Coin()) other[Below(other.size())] = Below(9);
+      if (!other.empty() && Coin()) other[IndexIn(other)] = Below(9);
       if (Coin()) other.insert(other.begin(), Below(3));
       given.tensor = MakeTensor(RandomType(type), other, nullptr);
       // No runtime hands over another shape than the declared one, and nobody reads it where that says all.
@@ -371,7 +372,7 @@ class Fuzzer {
   Given RandomState() {
     ov::Shape shape(1 + Below(Chance(8) ? 8 : 2), 1);
     shape.back() = 6;
-    if (Wrong(15)) shape[Below(shape.size())] = Below(9);
+    if (Wrong(15)) shape[IndexIn(shape)] = Below(9);
     if (Wrong(30)) shape.clear();
     if (Wrong(30)) shape.assign(9 + Below(kMostDimensions - 8), 1);
     const ov::element::Type type = RandomType(ov::element::u32);
@@ -614,7 +615,8 @@ class Fuzzer {
   ov::Tensor Region(ov::element::Type type, const ov::Shape& shape) {
     ov::Shape whole = shape;
     ov::Coordinate begin(shape.size(), 1), end(shape);
-    for (std::size_t i = 0; i < shape.size(); ++i) whole[i] += 2, end[i] += 1;
+    for (std::size_t& dimension : whole) dimension += 2;
+    for (std::size_t& last : end) last += 1;
     // Regions of types below a byte do not exist.
     if (type.bitwidth() < 8) return ov::Tensor(type, shape);
     return ov::Tensor(ov::Tensor(type, whole), begin, end);

@@ -92,12 +92,13 @@ Built Build(const GivenAttributes& given, const ov::Shape& shape, const ov::Outp
   all.insert(all.end(), between.begin(), between.end());
   all.push_back(StateConstant());
   if (!inputs) return {MakeModel<Op>(given, all, {}), {}, shape};
-  const auto of_shape = std::make_shared<Parameter>(ov::element::i64, ov::PartialShape{ov::Dimension(shape.size())});
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  const auto of_shape = std::make_shared<Parameter>(ov::element::i64, ov::PartialShape{rank});
   const auto of_state = std::make_shared<Parameter>(ov::element::u32, ov::PartialShape{6});
   all.front() = of_shape;
   all.back() = of_state;
   ov::Tensor dimensions(ov::element::i64, ov::Shape{shape.size()});
-  for (std::size_t i = 0; i < shape.size(); ++i) dimensions.data<std::int64_t>()[i] = static_cast<std::int64_t>(shape[i]);
+  for (std::int64_t i = 0; i < rank; ++i) dimensions.data<std::int64_t>()[i] = static_cast<std::int64_t>(shape[i]);
   return {MakeModel<Op>(given, all, {of_shape, of_state}), {dimensions, StateTensor()}, shape};
 }
 

@@ -22,6 +22,9 @@ from onnx_philox.onnxruntime import _native_backend, _python_backend
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
+TAKES_BFLOAT16 = hasattr(ort.OrtValue, "ortvalue_from_numpy_with_onnx_type")
+"""Whether ONNX Runtime makes a value of an array of bfloat16: from 1.20 on."""
+
 Model = str | os.PathLike[str] | bytes | onnx.ModelProto
 Feed = dict[str, Any]
 
@@ -164,7 +167,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         with self._checked(run_options) as run:
             feed = {**input_feed, **run.hidden_feed}
             if self._has_bfloat16(output_names, input_feed):
-                as_values = {name: _to_ort_value(value) for name, value in feed.items()}
+                as_values = {name: _to_ort_value(name, value) for name, value in feed.items()}
                 values = super().run_with_ort_values(output_names, as_values, run.options)
                 return [_from_ort_value(value) for value in values]
             return list(super().run(output_names, feed, run.options))
@@ -294,11 +297,17 @@ def _with_arrays(feed: Feed) -> Feed:
     }
 
 
-def _to_ort_value(value: Any) -> ort.OrtValue:
+def _to_ort_value(name: str, value: Any) -> ort.OrtValue:
     if isinstance(value, ort.OrtValue):
         return value
     array = np.asarray(value)
     if array.dtype == _BFLOAT16:
+        if not TAKES_BFLOAT16:
+            raise ort_state.NotImplemented(
+                f"onnx_philox.onnxruntime: input {name!r} is an array of bfloat16, which "
+                f"ONNX Runtime {ort.__version__} cannot take; allowed: in 1.20 or newer. "
+                "Upgrade it: pip install --upgrade 'onnx-philox[onnxruntime]'."
+            )
         return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(
             np.ascontiguousarray(array), onnx.TensorProto.BFLOAT16
         )
