@@ -208,7 +208,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         """As ONNX Runtime's."""
         self._check_feed(input_dict_ort_values)
         with self._checked(run_options) as run:
-            hidden = {name: _to_ort_value(value) for name, value in run.hidden_feed.items()}
+            hidden = {name: _to_ort_value(name, value) for name, value in run.hidden_feed.items()}
             feed = {**input_dict_ort_values, **hidden}
             return list(super().run_with_ort_values(output_names, feed, run.options))
 
@@ -237,8 +237,8 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
                 all_feeds = ort_state.OrtValueVector()
                 for value in feeds:
                     all_feeds.push_back(value)
-                for value in hidden.values():
-                    all_feeds.push_back(_to_ort_value(value)._get_c_value())
+                for name, value in hidden.items():
+                    all_feeds.push_back(_to_ort_value(name, value)._get_c_value())
                 feeds, feed_names = all_feeds, [*feed_names, *hidden]
             super().run_with_ortvaluevector(
                 run_options, feed_names, feeds, fetch_names, fetches, fetch_devices
