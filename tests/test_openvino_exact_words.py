@@ -71,6 +71,11 @@ def reversed_parts(node: ov.Node) -> ov.Node:
     return op.concat(list(reversed(node.outputs())), 0)
 
 
+def products(parts: ov.Node, factor: int) -> list[ov.Node]:
+    shared = words(factor)
+    return [op.multiply(part, shared) for part in parts.outputs()]
+
+
 def column(node: ov.Node) -> ov.Node:
     return op.reshape(node, const(6, 1), special_zero=False)
 
@@ -120,6 +125,10 @@ EXACT: dict[str, tuple[Graph, Truth]] = {
         lambda s, i: op.gather(s, op.subtract(const(5), i), scalar(0)),
         lambda s, i: s[5 - i],
     ),
+    "Gather, of computed indices, and a large constant": (
+        lambda s, i: op.add(op.gather(s, op.subtract(const(5), i), scalar(0)), words(2**31 - 1)),
+        lambda s, i: s[5 - i] + np.uint32(2**31 - 1),
+    ),
     "Gather, of a constant's remainder": (
         lambda s: op.gather(s, op.mod(const(11, 2**40 + 4, 3, 8, 1, 6), const(6)), scalar(0)),
         lambda s: s[np.array([11, 2**40 + 4, 3, 8, 1, 6]) % 6],
@@ -148,6 +157,10 @@ EXACT: dict[str, tuple[Graph, Truth]] = {
         lambda s, t, c, d: np.where(c ^ d, s, t) + s,
     ),
     "Multiply": (lambda s, t: op.multiply(s, t), lambda s, t: s * t),
+    "Multiply, each word by the same": (
+        lambda s: op.concat(products(op.split(s, scalar(0), 6), 1664525), 0),
+        lambda s: s * np.uint32(1664525),
+    ),
     "Pad": (
         lambda s: op.pad(
             op.slice(s, const(1), const(5), const(1)),
@@ -262,6 +275,16 @@ REFUSED: dict[str, tuple[Graph, str]] = {
     ),
     "constants that are merged": (
         lambda s: op.add(op.add(s, words(2**30)), words(2**30)),
+        "computed by Add, Multiply, Subtract with 2 constants",
+    ),
+    "constants that are merged, one of them in branches": (
+        lambda s: op.multiply(
+            op.concat(products(op.split(s, scalar(0), 6), 1664525), 0), words(22695477)
+        ),
+        "computed by Add, Multiply, Subtract with 2 constants",
+    ),
+    "constants that are merged in an index": (
+        lambda s, i: op.gather(s, op.subtract(op.add(i, const(2**30)), const(2**30)), scalar(0)),
         "computed by Add, Multiply, Subtract with 2 constants",
     ),
     "a high constant": (

@@ -82,6 +82,133 @@ def test_a_state_that_the_plugin_would_clamp_behind_a_loop_of_constants_is_refus
         openvino(loop(*STATE))
 
 
+INITIALIZERS = """int64[1] n = {4}, int32[1] n32 = {4}, float l = {0.0}, float h = {1.0},
+    double low = {0.1}, double high = {1.7}, int64 i_low = {-5}, int64 i_high = {1099511627776},
+    int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[2] by_two = {2, 1},
+    float[1, 3] p = {0.1, 1.0, 2.0}, bool no = {0}, double[1] double_zero = {0.0}"""
+WIDE_STATE = (
+    "state = Cast <to = 12> (wide)",
+    "int64[6] wide = {1, 2, 3, 4000000000, 4000000001, 5}",
+)
+DRAW_F64 = 'd, s = onnx_philox.RandomUniform <output_type = "f64", op_seed = 3> (n32, low, high)'
+DRAW_I64 = (
+    'd, s = onnx_philox.RandomUniform <output_type = "i64", op_seed = 3> (n32, i_low, i_high)'
+)
+# By what hands the draw on: the type of the Loop's values, the body, and the refused output.
+HANDED_ON = {
+    "Add": ("double[4]", f"{DRAW_F64}\n v = Add (d, double_zero)", "values"),
+    "Concat": ("double[8]", f"{DRAW_F64}\n v = Concat <axis = 0> (d, d)", "values"),
+    "Concat, i64": ("int64[8]", f"{DRAW_I64}\n v = Concat <axis = 0> (d, d)", "values"),
+    "Expand": (
+        "double[2, 4]",
+        f"{DRAW_F64}\n e = Concat <axis = 0> (two, n)\n v = Expand (d, e)",
+        "values",
+    ),
+    "Gather": ("double[1]", f"{DRAW_F64}\n v = Gather <axis = 0> (d, one)", "values"),
+    "Pad": ("double[7]", f"{DRAW_F64}\n v = Pad (d, by_two)", "values"),
+    "ScatterElements": (
+        "double[4]",
+        f"{DRAW_F64}\n v = ScatterElements <axis = 0> (d, two, double_zero)",
+        "values",
+    ),
+    "Slice": ("double[2]", f"{DRAW_F64}\n v = Slice (d, zero, two)", "values"),
+    "Slice, i64": ("int64[2]", f"{DRAW_I64}\n v = Slice (d, zero, two)", "values"),
+    "Split": ("double[2]", f"{DRAW_F64}\n v, w = Split <axis = 0, num_outputs = 2> (d)", "values"),
+    "Tile": ("double[8]", f"{DRAW_F64}\n v = Tile (d, two)", "values"),
+    "Where": ("double[4]", f"{DRAW_F64}\n v = Where (no, double_zero, d)", "values"),
+    "Cast, bits": (
+        "int64[4]",
+        "d, s = onnx_philox.RandomGenerator (state, n32)\n v = Cast <to = 7> (d)",
+        "bits",
+    ),
+    "Cast, the state behind f32": (
+        "int64[6]",
+        'd, s = onnx_philox.RandomUniform <output_type = "f32"> (n32, l, h, state)'
+        "\n v = Cast <to = 7> (s)",
+        "next_state",
+    ),
+    "Cast, the state behind classes": (
+        "int64[6]",
+        'd, s = onnx_philox.RandomCategorical <output_type = "i32", sample_size = 5> (p, state)'
+        "\n v = Cast <to = 7> (s)",
+        "next_state",
+    ),
+}
+
+
+def body_of(draw: str) -> tuple[str, str]:
+    cast, wide = WIDE_STATE
+    return f"{cast}\n {draw}", f"{INITIALIZERS}, {wide}"
+
+
+@pytest.mark.parametrize("row", HANDED_ON)
+def test_draws_that_any_node_hands_on_out_of_a_loop_of_constants_are_refused(
+    openvino: OpenVino, row: str
+) -> None:
+    values, draw, output = HANDED_ON[row]
+    with pytest.raises(RuntimeError, match=f"output '{output}' is (f64|beyond int32), in a Loop"):
+        openvino(loop(values, *body_of(draw)))
+
+
+def test_a_loop_of_constants_in_a_loop_that_runs_is_refused_alike(openvino: OpenVino) -> None:
+    inner = loop("int64[8]", *body_of(HANDED_ON["Concat, i64"][1])).graph
+    outer = loop("int64[1, 8]", "v = Identity (n)", "int64 n = {2}")
+    body = outer.graph.node[-1].attribute[0].g
+    del body.node[-1], body.initializer[:]
+    for node in inner.node:
+        body.node.add().CopyFrom(node)
+    body.node[-1].output[0] = "v"
+    del outer.graph.node[0]
+    outer.graph.input.add().CopyFrom(onnx.helper.make_tensor_value_info("trips", 7, []))
+    with pytest.raises(RuntimeError, match="output 'values' is beyond int32, in a Loop that"):
+        openvino(outer, {"trips": np.array(2)})
+
+
+def test_a_loop_that_runs_hands_on_all_words(openvino: OpenVino) -> None:
+    model = loop("int64[6]", *body_of(HANDED_ON["Cast, the state behind f32"][1]))
+    del model.graph.node[0]
+    model.graph.input.add().CopyFrom(onnx.helper.make_tensor_value_info("trips", 7, []))
+    state = np.array([1, 2, 3, 4000000000, 4000000001, 5], np.uint32)
+    _, expected = reference.random_uniform([4], 0, 1, "f32", state=state)
+    assert (expected > 2**31).any()
+    # Outside of the plugin's int32 their low 32 bits count.
+    assert_same_bits(
+        openvino(model, {"trips": np.array(2)})[0].astype(np.uint32), np.stack([expected] * 2)
+    )
+
+
+def test_a_state_that_stays_in_a_loop_of_constants_is_exact(openvino: OpenVino) -> None:
+    draw = """d, s = onnx_philox.RandomUniform <output_type = "f32"> (n32, l, h, state)
+        v, t = onnx_philox.RandomUniform <output_type = "f32"> (n32, l, h, s)"""
+    state = np.array([1, 2, 3, 4000000000, 4000000001, 5], np.uint32)
+    _, state = reference.random_uniform([4], 0, 1, "f32", state=state)
+    expected, _ = reference.random_uniform([4], 0, 1, "f32", state=state)
+    drawn = openvino(loop("float[4]", *body_of(draw)))[0]
+    assert_same_bits(drawn, np.stack([expected] * 2))
+
+
+def test_what_else_is_made_of_a_wide_draw_in_a_loop_of_constants_is_exact(
+    openvino: OpenVino,
+) -> None:
+    draw = f"""{DRAW_I64}
+        g = Greater (d, i_low)
+        b = Cast <to = 7> (g)
+        e = Shape (d)
+        v = Add (b, e)"""
+    drawn = openvino(loop("int64[4]", *body_of(draw)))[0]
+    assert_same_bits(drawn, np.full((2, 4), 5))
+
+
+@pytest.mark.usefixtures("factories")
+def test_openvino_s_own_evaluation_of_a_copy_draws_all_bits() -> None:
+    model = ov.Model([random_uniform([4], 0.1, 1.7, "f64", **SEED).output(0)], [], "m")
+    expected, _ = reference.random_uniform([4], 0.1, 1.7, "f64", **SEED)
+    for evaluated in (model, model.clone(), model.clone().clone()):
+        result = ov.Tensor(ov.Type.f64, ov.Shape([4]))
+        assert evaluated.evaluate([result], [])
+        assert_same_bits(result.data, expected)
+
+
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_other_draws_in_a_loop_of_constants_are_exact(
     openvino: OpenVino, precision: str | None
@@ -104,10 +231,12 @@ def test_draws_of_f64_that_stay_in_a_loop_of_constants_are_exact(
 
 
 def test_openvino_s_own_evaluation_of_a_model_draws_all_bits(openvino: OpenVino) -> None:
-    result = ov.Tensor(ov.Type.f64, ov.Shape([2, 4]))
-    assert openvino.read(loop(*F64)).evaluate([result], [])
+    model = openvino.read(loop(*F64))
     expected, _ = reference.random_uniform([4], 0.1, 1.7, "f64", **SEED)
-    assert_same_bits(result.data, np.stack([expected] * 2))
+    for evaluated in (model, model.clone()):
+        result = ov.Tensor(ov.Type.f64, ov.Shape([2, 4]))
+        assert evaluated.evaluate([result], [])
+        assert_same_bits(result.data, np.stack([expected] * 2))
 
 
 # Saving compresses constants to f16, but for those that feed a draw.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -85,7 +86,7 @@ constexpr Exact kExact[] = {
     {"Unsqueeze", "dp", Types::kIntegers},
     {"VariadicSplit", "dp", Types::kIntegers},
 };
-/// OpenVINO makes one constant of those in a chain of these.
+/// OpenVINO makes one constant of those on a way through these.
 constexpr const char* kMerged[] = {"Add", "Multiply", "Subtract"};
 /// What these give is not computed here: dimensions, or what another graph or operator answers for.
 constexpr const char* kEnds[] = {"If", "Loop", "Parameter", "ShapeOf", "TensorIterator"};
@@ -197,27 +198,74 @@ std::optional<Alteration> Inexact(const ov::Node& node, ConstantValues& values) 
   return {};
 }
 
-/// Bounds what may become of the constants of all arithmetic nodes once they are merged.
-class MergedConstants {
- public:
-  std::optional<Alteration> ExceededBy(const ov::Node& node, ConstantValues& values) {
-    if (!IsOneOf(node, kMerged)) return {};
-    for (std::size_t i = 0; i < node.get_input_size(); ++i) {
-      const auto constant = ConstantIntegers(*node.get_input_node_ptr(i), values);
-      if (!constant.has_value() || constant->magnitude > kInt32Max + 1) continue;
-      ++count_;
-      // More than any of their sums and products; kept small enough to be multiplied again.
-      bound_ = std::min(bound_ * (constant->magnitude + 1), kInt32Max + 1);
-    }
-    if (count_ < 2 || bound_ <= kInt32Max) return {};
-    const std::string names = Joined(kMerged, [](const char* name) { return name; });
-    return Alteration{"computed by " + names + " with " + std::to_string(count_) + " constants", kAllowedMerged};
-  }
-
- private:
-  int count_ = 0;
-  std::uint64_t bound_ = 1;
+/// What must be exact for a node to be, and its role.
+struct Followed {
+  const ov::Node* source;
+  char role;
 };
+
+std::vector<Followed> FollowedFrom(const ov::Node& node, ConstantValues& values) {
+  std::vector<Followed> followed;
+  const Exact* const exact = ExactOf(node);
+  if (exact == nullptr) return followed;
+  for (std::size_t i = 0; i < node.get_input_size(); ++i) {
+    const ov::Node* const source = node.get_input_node_ptr(i);
+    const char role = exact->Role(i);
+    // A constant place may be clamped, like the end of a Slice: it is as far beyond the end.
+    if (role == 'd' || (role == 'p' && !values.Of(*source))) followed.push_back({source, role});
+  }
+  return followed;
+}
+
+bool IsEnd(const ov::Node& node) {
+  return IsOneOf(node, kEnds) || std::strcmp(node.get_type_info().version_id, "extension") == 0;
+}
+
+/// What may become of the constants on a way to a node once they are merged.
+struct Merged {
+  std::uint64_t bound = 1;  ///< More than any of their sums and products, at most 2^31.
+  int count = 0;
+
+  void Add(std::uint64_t magnitude) {
+    bound = std::min(bound * (magnitude + 1), kInt32Max + 1);
+    ++count;
+  }
+  bool operator<(const Merged& other) const {
+    return bound != other.bound ? bound < other.bound : count < other.count;
+  }
+};
+
+/// The constants on one way to a node that are clamped once OpenVINO has merged them.
+std::optional<Alteration> MergedBeyond(const ov::Node& last, ConstantValues& values) {
+  std::unordered_map<const ov::Node*, Merged> known;
+  std::vector<const ov::Node*> stack{&last};
+  while (!stack.empty()) {
+    const ov::Node& node = *stack.back();
+    const bool is_way = !IsEnd(node) && !ConstantIntegers(node, values).has_value();
+    const std::vector<Followed> followed = is_way ? FollowedFrom(node, values) : std::vector<Followed>();
+    const std::size_t height = stack.size();
+    for (const Followed& next : followed) {
+      if (known.count(next.source) == 0) stack.push_back(next.source);
+    }
+    if (stack.size() > height) continue;
+    stack.pop_back();
+    Merged merged;
+    for (const Followed& next : followed) {
+      // No constant of an index is merged with one of the data.
+      if (next.role == 'd') merged = std::max(merged, known[next.source]);
+    }
+    for (std::size_t i = 0; is_way && IsOneOf(node, kMerged) && i < node.get_input_size(); ++i) {
+      const auto constant = ConstantIntegers(*node.get_input_node_ptr(i), values);
+      if (constant.has_value() && constant->magnitude <= kInt32Max + 1) merged.Add(constant->magnitude);
+    }
+    if (merged.count > 1 && merged.bound > kInt32Max) {
+      const std::string names = Joined(kMerged, [](const char* name) { return name; });
+      return Alteration{"computed by " + names + " with " + std::to_string(merged.count) + " constants", kAllowedMerged};
+    }
+    known[&node] = merged;
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -226,7 +274,6 @@ std::optional<Alteration> AlteredPart(const ov::Node& node) {
   std::vector<const ov::Node*> stack{&node};
   std::unordered_set<const ov::Node*> seen{&node};
   ConstantValues values;
-  MergedConstants merged;
   while (!stack.empty()) {
     const ov::Node& next = *stack.back();
     stack.pop_back();
@@ -235,19 +282,14 @@ std::optional<Alteration> AlteredPart(const ov::Node& node) {
       const std::string type = next.get_output_element_type(0).get_type_name();
       return Alteration{"merged from a " + type + " constant of " + *constant->furthest, kAllowedConstant};
     }
-    if (IsOneOf(next, kEnds) || std::strcmp(next.get_type_info().version_id, "extension") == 0) continue;
+    if (IsEnd(next)) continue;
     if (auto found = Inexact(next, values)) return found;
-    if (auto found = merged.ExceededBy(next, values)) return found;
-    const Exact& exact = *ExactOf(next);
-    for (std::size_t i = next.get_input_size(); i > 0; --i) {
-      const ov::Node* const source = next.get_input_node_ptr(i - 1);
-      const char role = exact.Role(i - 1);
-      // A constant place may be clamped, like the end of a Slice: it is as far beyond the end.
-      const bool is_followed = role == 'd' || (role == 'p' && !values.Of(*source));
-      if (is_followed && seen.insert(source).second) stack.push_back(source);
+    const std::vector<Followed> followed = FollowedFrom(next, values);
+    for (auto it = followed.rbegin(); it != followed.rend(); ++it) {
+      if (seen.insert(it->source).second) stack.push_back(it->source);
     }
   }
-  return {};
+  return MergedBeyond(node, values);
 }
 
 }  // namespace onnx_philox

@@ -6,27 +6,47 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <unordered_set>
 #include <vector>
 
 namespace onnx_philox {
 
 namespace {
 
-/// What hands its first input on as it is; a Convert if it is one of integers.
-constexpr const char* kMoves[] = {"Convert", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"};
+// OpenVINO puts the first mark on every node, bodies included, before it transforms a model, and the second one when it folds
+// the constants of the node's own graph. Into a body it only goes when the Loop stays.
+constexpr char kTransformed[] = "fused_names_0";
+constexpr char kStays[] = "can_be_folded";
 
-/// Whether an output is a result of its graph, possibly moved or converted.
+/// What the plugin would alter in a constant.
+bool IsWide(const ov::element::Type& type) {
+  return type == ov::element::f64 || type == ov::element::i64 || type == ov::element::u32 || type == ov::element::u64;
+}
+
+/// Whether a node may hand a draw on in one of its outputs.
+bool HandsOn(const ov::Output<const ov::Node>& drawn, const ov::Output<ov::Node>& made) {
+  const ov::DiscreteTypeInfo& info = made.get_node()->get_type_info();
+  // Our own nodes draw anew.
+  if (std::strcmp(info.name, "ShapeOf") == 0 || std::strcmp(info.version_id, "extension") == 0) return false;
+  const ov::element::Type& type = made.get_element_type();
+  return IsWide(type) && type.is_real() == drawn.get_element_type().is_real();
+}
+
+/// Whether an output may reach a result of its graph in a type that the plugin alters. Any node may hand it on; only a
+/// conversion, to a float, an integer or a narrower type, ends it.
 bool Leaves(const ov::Output<const ov::Node>& output) {
   std::vector<ov::Output<const ov::Node>> stack{output};
+  std::unordered_set<const ov::Node*> seen;
   while (!stack.empty()) {
-    const ov::Output<const ov::Node> moved = stack.back();
+    const ov::Output<const ov::Node> drawn = stack.back();
     stack.pop_back();
-    for (const ov::Input<ov::Node>& consumer : moved.get_target_inputs()) {
-      const ov::Node& node = *consumer.get_node();
-      const auto is_type = [&](const char* name) { return std::strcmp(node.get_type_name(), name) == 0; };
-      if (is_type("Result")) return true;
-      if (consumer.get_index() != 0 || std::none_of(std::begin(kMoves), std::end(kMoves), is_type)) continue;
-      if (!is_type("Convert") || !node.get_output_element_type(0).is_real()) stack.push_back(node.output(0));
+    for (const ov::Input<ov::Node>& consumer : drawn.get_target_inputs()) {
+      ov::Node& node = *consumer.get_node();
+      if (std::strcmp(node.get_type_name(), "Result") == 0) return true;
+      if (!seen.insert(&node).second) continue;
+      for (const ov::Output<ov::Node>& made : node.outputs()) {
+        if (HandsOn(drawn, made)) stack.push_back(made);
+      }
     }
   }
   return false;
@@ -42,21 +62,25 @@ bool All(const ov::Tensor& tensor, Predicate predicate) {
 
 }  // namespace
 
-bool IsWide(const ov::Tensor& tensor) {
-  // A state of u32 is no sign: it arrives like this from another node of ours.
-  const ov::element::Type type = tensor.get_element_type();
-  return type == ov::element::f64 || type == ov::element::i64;
+bool IsFolded(const ov::Node& node, const ov::TensorVector& inputs, bool is_clone) {
+  const ov::RTMap& marks = node.get_rt_info();
+  if (marks.count(kTransformed) == 0) return false;
+  // A Loop may become one of constants late. The plugin's own runs never see these types.
+  const bool is_late = is_clone && std::any_of(inputs.begin(), inputs.end(), [](const ov::Tensor& tensor) {
+    return tensor.get_element_type() == ov::element::f64 || tensor.get_element_type() == ov::element::i64;
+  });
+  return is_late || marks.count(kStays) == 0;
 }
 
 std::optional<AlteredDraw> AlteredResult(const ov::Output<const ov::Node>& output, const ov::Tensor& drawn) {
-  if (drawn.get_size() == 0 || !Leaves(output)) return {};
+  if (drawn.get_size() == 0) return {};
   const std::string where = "in a Loop that OpenVINO computes when it compiles the model";
   const ov::element::Type type = drawn.get_element_type();
   if (type == ov::element::f64) {
     const auto is_f32 = [](double x) {
       return std::fabs(x) <= FLT_MAX && static_cast<double>(static_cast<float>(x)) == x;
     };
-    if (All<double>(drawn, is_f32)) return {};
+    if (All<double>(drawn, is_f32) || !Leaves(output)) return {};
     return AlteredDraw{"f64, " + where,
                        "numbers that f32 holds there, since OpenVINO's CPU plugin rounds f64 constants",
                        "Draw outside of the Loop, or draw f32."};
@@ -65,7 +89,7 @@ std::optional<AlteredDraw> AlteredResult(const ov::Output<const ov::Node>& outpu
       type == ov::element::i64   ? All<std::int64_t>(drawn, [](std::int64_t x) { return x >= INT32_MIN && x <= INT32_MAX; })
       : type == ov::element::u32 ? All<std::uint32_t>(drawn, [](std::uint32_t x) { return x <= INT32_MAX; })
                                  : true;
-  if (fits) return {};
+  if (fits || !Leaves(output)) return {};
   return AlteredDraw{"beyond int32, " + where,
                      "numbers within int32 there, since OpenVINO's CPU plugin clamps constants",
                      "Draw outside of the Loop, or give it a model input."};

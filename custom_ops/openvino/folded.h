@@ -10,8 +10,8 @@
 
 namespace onnx_philox {
 
-/// Whether the plugin has not narrowed an input: not it evaluates, but OpenVINO's own code.
-bool IsWide(const ov::Tensor& tensor);
+/// Whether a node is evaluated to become part of a constant, not to be run.
+bool IsFolded(const ov::Node& node, const ov::TensorVector& inputs, bool is_clone);
 
 /// What the plugin would make otherwise, what is allowed in its place, and what to do.
 struct AlteredDraw {

@@ -267,7 +267,7 @@ std::shared_ptr<ov::Node> RandomOp::CloneInto(std::shared_ptr<RandomOp> clone, c
   clone->is_validated_ = is_validated_;
   clone->is_clone_ = true;
   std::copy(std::begin(declared_), std::end(declared_), clone->declared_);
-  clone->is_half_ = is_half_;
+  clone->distrusts_constants_ = distrusts_constants_;
   clone->set_arguments(inputs);
   clone->constructor_validate_and_infer_types();
   return clone;
@@ -313,7 +313,7 @@ std::string RandomOp::NarrowedText() const {
 }
 
 void RandomOp::ReadNarrowed(const std::string& text) {
-  is_validated_ = is_clone_ = is_half_ = text == "true" || text == "f16";
+  is_validated_ = is_clone_ = distrusts_constants_ = text == "true" || text == "f16";
   for (int i = 0; text == "f16" && i < op_.inputs; ++i) {
     if (RoleOf(i) == Role::kLogits) declared_[i] = ElementType::kF16;
   }
@@ -361,7 +361,7 @@ void RandomOp::validate_and_infer_types() {
   const Dimensions before = arguments_.has_dimensions ? arguments_.dimensions : kNoDimensions;
   arguments_ = Arguments();
   NoteDeclared();
-  const bool is_half_new = !is_half_ && MeetHalf();
+  const bool is_half_new = !distrusts_constants_ && MeetHalf();
   for (int i = 0; i < op_.inputs; ++i) {
     if (!Has(i)) {
       ThrowIf(CheckLeftOut(op_, i, attributes_));
@@ -405,7 +405,7 @@ bool RandomOp::MeetHalf() {
   if (!is_clone_) return false;
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     if (!IsNumber(i) || declared_[i] != ElementType::kF32 || ArrivedType(i) != ElementType::kF16) continue;
-    is_half_ = true;
+    distrusts_constants_ = true;
     if (captured_[i].known()) continue;
     const ov::Input<ov::Node> in = input(static_cast<std::size_t>(i));
     if (IsParameter(in)) {
@@ -415,7 +415,7 @@ bool RandomOp::MeetHalf() {
     }
     TakeBeforeRounding(in);
   }
-  return is_half_;
+  return distrusts_constants_;
 }
 
 void RandomOp::ValidateShape(int input, const Dimensions& before) {
@@ -450,8 +450,7 @@ void RandomOp::ValidateCaptured(int input) {
   const bool was_captured = captured->known();
   const bool is_state = RoleOf(input) == Role::kState;
 
-  // At the precision f16 a constant of the declared type may have been rounded on the way.
-  const bool is_as_declared = type == captured->type && !IsDecompressed(source) && !is_half_;
+  const bool is_as_declared = type == captured->type && !IsDecompressed(source) && !distrusts_constants_;
   const bool is_as_long = was_captured && elements == static_cast<std::int64_t>(captured->elements());
   if (is_as_long && types.Has(captured->type) && !is_as_declared && IsNarrowing(captured->type, type) &&
       IsConstant(source) && (is_state || MayHaveBecome(*captured, type, value.data))) {
@@ -616,7 +615,7 @@ bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& input
            std::string(ElementTypeName(ElementTypeOf(type))) + ", unchanged",
            "Compile with the inference precision f32.");
   }
-  const bool is_folded = is_clone_ && std::any_of(inputs.begin(), inputs.end(), IsWide);
+  const bool is_folded = IsFolded(*this, inputs, is_clone_);
   if (is_folded) RefuseAlteredResult(0, outputs[0]);
   if (outputs.size() < 2) return true;
 

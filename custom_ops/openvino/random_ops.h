@@ -82,8 +82,9 @@ class RandomOp : public ov::op::Op {
   // It changes clones only. In any other node the type of an input is the one it is declared with.
   bool is_clone_ = false;
   ElementType declared_[kMaxInputs] = {};
-  // A number declared f32 has been seen as f16: the plugin computes in f16.
-  bool is_half_ = false;
+  // A constant of the declared type may have been rounded on the way: a number declared f32 has been seen as f16, or the
+  // plugin has exported or cached the model, at any precision.
+  bool distrusts_constants_ = false;
 };
 
 /// Random bits from a state.

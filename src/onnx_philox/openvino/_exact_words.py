@@ -84,7 +84,7 @@ _EXACT = {
     # Of integers. To 8 and 16 bits the plugin does not, or not always, cut words off.
     "Convert": _Exact("d", _WORDS),
 }
-# OpenVINO makes one constant of those in a chain of these.
+# OpenVINO makes one constant of those on a way through these.
 _MERGED = ("Add", "Multiply", "Subtract")
 # What these give is not computed here: dimensions, or what another graph or operator answers for.
 _ENDS = ("If", "Loop", "Parameter", "ShapeOf", "TensorIterator")
@@ -111,7 +111,6 @@ def altered_part(output: ov.Output) -> tuple[str, str] | None:
     stack = [output.get_node()]
     seen = {stack[0].get_name()}
     values = Values()
-    merged = _MergedConstants()
     while stack:
         node = stack.pop()
         if (value := _constant(node, values)) is not None:
@@ -119,22 +118,22 @@ def altered_part(output: ov.Output) -> tuple[str, str] | None:
         elif _is_end(node):
             continue
         else:
-            found = _inexact(node, values) or merged.exceeded_by(node, values)
-            for source in reversed(list(_followed(node, values))):
+            found = _inexact(node, values)
+            for source, _ in reversed(list(_followed(node, values))):
                 if source.get_name() not in seen:
                     seen.add(source.get_name())
                     stack.append(source)
         if found is not None:
             return found
-    return None
+    return _merged_beyond(output.get_node(), values)
 
 
 def _is_end(node: ov.Node) -> bool:
     return node.get_type_name() in _ENDS or node.get_type_info().version_id == "extension"
 
 
-def _followed(node: ov.Node, values: Values) -> Iterator[ov.Node]:
-    """The nodes that must be exact for this one to be."""
+def _followed(node: ov.Node, values: Values) -> Iterator[tuple[ov.Node, str]]:
+    """The nodes that must be exact for this one to be, and their roles."""
     exact = _EXACT.get(node.get_type_name())
     if exact is None:
         return
@@ -143,7 +142,7 @@ def _followed(node: ov.Node, values: Values) -> Iterator[ov.Node]:
         role = exact.role(index)
         # A constant place may be clamped, like the end of a Slice: it is as far beyond the end.
         if role == "d" or (role == "p" and values.of(source) is None):
-            yield source
+            yield source, role
 
 
 def _constant(node: ov.Node, values: Values) -> NDArray[Any] | None:
@@ -196,22 +195,45 @@ def _magnitude(node: ov.Node, values: Values) -> int | None:
     return max(abs(int(value.max())), abs(int(value.min())))
 
 
-class _MergedConstants:
-    """Bounds what may become of the constants of all arithmetic nodes once they are merged."""
+@dataclass(frozen=True)
+class _Merged:
+    """What may become of the constants on a way to a node once they are merged.
 
-    def __init__(self) -> None:
-        self._count = 0
-        self._bound = 1
+    Attributes:
+        bound: More than any of their sums and products, at most 2^31.
+        count: How many they are.
+    """
 
-    def exceeded_by(self, node: ov.Node, values: Values) -> tuple[str, str] | None:
-        if node.get_type_name() not in _MERGED:
-            return None
-        for index in range(node.get_input_size()):
-            size = _magnitude(node.input_value(index).get_node(), values)
-            if size is not None and size <= _INT32.max + 1:
-                self._count += 1
-                # More than any of their sums and products.
-                self._bound *= size + 1
-        if self._count < 2 or self._bound <= _INT32.max:
-            return None
-        return f"computed by {', '.join(_MERGED)} with {self._count} constants", _ALLOWED_MERGED
+    bound: int = 1
+    count: int = 0
+
+    def with_constant(self, size: int) -> _Merged:
+        return _Merged(min(self.bound * (size + 1), _INT32.max + 1), self.count + 1)
+
+
+def _merged_beyond(node: ov.Node, values: Values) -> tuple[str, str] | None:
+    """The constants on one way to a node that are clamped once OpenVINO has merged them."""
+    known: dict[str, _Merged] = {}
+    stack = [node]
+    while stack:
+        node = stack[-1]
+        is_way = _constant(node, values) is None and not _is_end(node)
+        followed = list(_followed(node, values)) if is_way else []
+        unknown = [source for source, _ in followed if source.get_name() not in known]
+        if unknown:
+            stack += unknown
+            continue
+        stack.pop()
+        # No constant of an index is merged with one of the data.
+        ways = [known[source.get_name()] for source, role in followed if role == "d"]
+        merged = max(ways, key=lambda way: (way.bound, way.count), default=_Merged())
+        if is_way and node.get_type_name() in _MERGED:
+            for source in node.input_values():
+                size = _magnitude(source.get_node(), values)
+                if size is not None and size <= _INT32.max + 1:
+                    merged = merged.with_constant(size)
+        if merged.count > 1 and merged.bound > _INT32.max:
+            given = f"computed by {', '.join(_MERGED)} with {merged.count} constants"
+            return given, _ALLOWED_MERGED
+        known[node.get_name()] = merged
+    return None

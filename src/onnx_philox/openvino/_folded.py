@@ -12,15 +12,25 @@ import openvino as ov
 from numpy.typing import NDArray
 
 _INT32 = np.iinfo(np.int32)
-# The plugin's own runs never see these. A state of u32 they do, from another node of ours.
-_WIDE = ("f64", "i64")
-# What hands its first input on as it is; a Convert if it is one of integers.
-_MOVES = ("Convert", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
+# OpenVINO puts the first mark on every node, bodies included, before it transforms a model, and the
+# second one when it folds the constants of the node's own graph. Into a body it only goes when the
+# Loop stays.
+_TRANSFORMED = "fused_names_0"
+_STAYS = "can_be_folded"
+# The plugin's own runs never see these.
+_UNNARROWED = (ov.Type.f64, ov.Type.i64)
+# What the plugin would alter in a constant.
+_WIDE = (ov.Type.f64, ov.Type.i64, ov.Type.u32, ov.Type.u64)
 
 
-def is_wide(tensor: ov.Tensor) -> bool:
-    """Whether the plugin has not narrowed an input: not it evaluates, but OpenVINO's own code."""
-    return tensor.get_element_type().get_type_name() in _WIDE
+def is_folded(node: ov.Node, inputs: list[ov.Tensor], *, is_clone: bool) -> bool:
+    """Whether a node is evaluated to become part of a constant, not to be run."""
+    marks = node.get_rt_info()
+    if _TRANSFORMED not in marks:
+        return False
+    # A Loop may become one of constants late.
+    is_late = is_clone and any(tensor.get_element_type() in _UNNARROWED for tensor in inputs)
+    return is_late or _STAYS not in marks
 
 
 def altered(output: ov.Output, drawn: NDArray[Any]) -> tuple[str, str, str] | None:
@@ -29,34 +39,47 @@ def altered(output: ov.Output, drawn: NDArray[Any]) -> tuple[str, str, str] | No
     Returns:
         What it is, what is allowed, and what to do; None if nothing.
     """
-    if not _leaves(output):
-        return None
     where = "in a Loop that OpenVINO computes when it compiles the model"
     if drawn.dtype == np.float64:
         with np.errstate(over="ignore", under="ignore"):
-            if (drawn.astype(np.float32) == drawn).all():
-                return None
+            is_kept = bool((drawn.astype(np.float32) == drawn).all())
+        if is_kept or not _leaves(output):
+            return None
         allowed = "numbers that f32 holds there, since OpenVINO's CPU plugin rounds f64 constants"
         return f"f64, {where}", allowed, "Draw outside of the Loop, or draw f32."
     is_integer = np.issubdtype(drawn.dtype, np.integer) and drawn.size != 0
     if not is_integer or (_INT32.min <= int(drawn.min()) and int(drawn.max()) <= _INT32.max):
+        return None
+    if not _leaves(output):
         return None
     allowed = "numbers within int32 there, since OpenVINO's CPU plugin clamps constants"
     return f"beyond int32, {where}", allowed, "Draw outside of the Loop, or give it a model input."
 
 
 def _leaves(output: ov.Output) -> bool:
-    """Whether an output is a result of its graph, possibly moved or converted."""
+    """Whether an output may reach a result of its graph in a type that the plugin alters.
+
+    Any node may hand it on; only a conversion, to a float, an integer or a narrower type, ends it.
+    """
     stack = [output]
+    seen: set[str] = set()
     while stack:
-        moved = stack.pop()
-        for consumer in moved.get_target_inputs():
+        drawn = stack.pop()
+        for consumer in drawn.get_target_inputs():
             node = consumer.get_node()
-            name = node.get_type_name()
-            if name == "Result":
+            if node.get_type_name() == "Result":
                 return True
-            if name in _MOVES and consumer.get_index() == 0:
-                is_float = name == "Convert" and node.get_output_element_type(0).is_real()
-                if not is_float:
-                    stack.append(node.output(0))
+            if node.get_name() not in seen:
+                seen.add(node.get_name())
+                stack += [made for made in node.outputs() if _hands_on(drawn, made)]
     return False
+
+
+def _hands_on(drawn: ov.Output, made: ov.Output) -> bool:
+    """Whether a node may hand a draw on in one of its outputs."""
+    node = made.get_node()
+    # Our own nodes draw anew.
+    if node.get_type_name() == "ShapeOf" or node.get_type_info().version_id == "extension":
+        return False
+    type_ = made.get_element_type()
+    return type_ in _WIDE and type_.is_real() == drawn.get_element_type().is_real()

@@ -99,8 +99,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         # with.
         self._is_clone = False
         self._declared: dict[str, ElementType] = {}
-        # A number declared f32 has been seen as f16: the plugin computes in f16.
-        self._is_half = False
+        # A constant of the declared type may have been rounded on the way: a number declared f32
+        # has been seen as f16, or the plugin has exported or cached the model, at any precision.
+        self._distrusts_constants = False
         if inputs is not None:
             self.set_arguments(inputs)
             self.constructor_validate_and_infer_types()
@@ -111,7 +112,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         clone._is_validated = self._is_validated
         clone._is_clone = True
         clone._declared = dict(self._declared)
-        clone._is_half = self._is_half
+        clone._distrusts_constants = self._distrusts_constants
         clone.set_arguments(new_inputs)
         clone.constructor_validate_and_infer_types()
         return clone
@@ -132,7 +133,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         sources = self._sources()
         values = _checks.output_type(op, _checks.check_attributes(op, self._own_attributes()))
         self._note_declared(values, sources)
-        is_half_new = not self._is_half and self._meet_half(self._sources())
+        is_half_new = not self._distrusts_constants and self._meet_half(self._sources())
         sources = self._sources()
         known: dict[str, Known | None] = {}
         for declared in op.inputs:
@@ -160,7 +161,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             for declared, tensor in zip(op.inputs, inputs, strict=False)
         }
         results = getattr(_calls, op.function)(fastest_fill, **named, **attributes, copies=2)
-        if self._is_clone and any(_folded.is_wide(tensor) for tensor in inputs):
+        if _folded.is_folded(self, inputs, is_clone=self._is_clone):
             self._refuse_altered_results(results)
         for output, result in zip(outputs, results, strict=True):
             _store(output, result)
@@ -211,7 +212,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     def _note_declared(self, values: ElementType, sources: dict[str, ov.Output]) -> None:
         """Keeps the types of numbers as long as nobody but the user can have chosen them."""
         if self._attributes[_NARROWED]:
-            self._is_clone = self._is_half = True
+            self._is_clone = self._distrusts_constants = True
         if self._attributes[_NARROWED] == F16.name:
             self._declared.setdefault("logits", F16)
         for declared, source in _numbers(self.operator, sources):
@@ -244,7 +245,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             is_declared = self._declared.get(declared.name) is F32
             if not is_declared or source.get_element_type() != ov.Type.f16:
                 continue
-            self._is_half = True
+            self._distrusts_constants = True
             if self._attributes[_captured(declared)]:
                 continue
             if source.get_node().get_type_name() == "Parameter":
@@ -257,7 +258,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                     "or compile with the inference precision f32.",
                 )
             _half_precision.take_before_rounding(self._input(declared))
-        return self._is_half
+        return self._distrusts_constants
 
     def _input(self, declared: Input) -> Any:
         return self.input(self.operator.inputs.index(declared))
@@ -296,7 +297,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         text = str(self._attributes[name])
         if text:
             kept = _constants.from_text(text, types)
-            is_direct = source.get_node().get_type_name() == "Constant" and not self._is_half
+            is_constant = source.get_node().get_type_name() == "Constant"
+            is_direct = is_constant and not self._distrusts_constants
             is_declared = arrived is BY_DTYPE[kept.dtype]
             # A constant of the declared type is right as it is; any other may be what the plugin
             # or saving in f16 has made of the one that was captured, and at the precision f16
