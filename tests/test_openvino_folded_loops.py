@@ -104,13 +104,7 @@ HANDED_ON = {
         f"{DRAW_F64}\n e = Concat <axis = 0> (two, n)\n v = Expand (d, e)",
         "values",
     ),
-    "Gather": ("double[1]", f"{DRAW_F64}\n v = Gather <axis = 0> (d, one)", "values"),
     "Pad": ("double[7]", f"{DRAW_F64}\n v = Pad (d, by_two)", "values"),
-    "ScatterElements": (
-        "double[4]",
-        f"{DRAW_F64}\n v = ScatterElements <axis = 0> (d, two, double_zero)",
-        "values",
-    ),
     "Slice": ("double[2]", f"{DRAW_F64}\n v = Slice (d, zero, two)", "values"),
     "Slice, i64": ("int64[2]", f"{DRAW_I64}\n v = Slice (d, zero, two)", "values"),
     "Split": ("double[2]", f"{DRAW_F64}\n v, w = Split <axis = 0, num_outputs = 2> (d)", "values"),
