@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <random>
 #include <stdexcept>
 #include <vector>
 
@@ -382,7 +383,7 @@ void BodiesDraw(ov::Core& core, const std::string& hint) {
 
 /// A model saved, compressed too, and compiled from the cache of compiled models.
 void ThroughFiles(const std::string& library, const std::string& hint) {
-  const auto folder = std::filesystem::temp_directory_path() / ("onnx_philox_precisions_" + std::to_string(std::rand()));
+  const auto folder = std::filesystem::temp_directory_path() / ("onnx_philox_precisions_" + std::to_string(std::random_device()()));
   std::filesystem::create_directories(folder);
   const auto p = Floats(), x = Floats();
   const auto half = std::make_shared<Parameter>(ov::element::f16, ov::Shape{2, 13});

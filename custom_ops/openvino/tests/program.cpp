@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -307,7 +308,7 @@ void ManyThreadsOneNode() {
 }
 
 void ThroughFiles(const std::string& library) {
-  const auto folder = std::filesystem::temp_directory_path() / ("onnx_philox_" + std::to_string(std::rand()));
+  const auto folder = std::filesystem::temp_directory_path() / ("onnx_philox_" + std::to_string(std::random_device()()));
   std::filesystem::create_directories(folder);
   for (const Case& c : Cases()) {
     for (const bool inputs : {false, true}) {
