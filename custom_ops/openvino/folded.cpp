@@ -13,10 +13,8 @@ namespace onnx_philox {
 
 namespace {
 
-// OpenVINO puts the first mark on every node, bodies included, before it transforms a model, and the second one when it folds
-// the constants of the node's own graph. Into a body it only goes when the Loop stays.
+/// The mark that OpenVINO puts on every node, bodies included, before it transforms a model.
 constexpr char kTransformed[] = "fused_names_0";
-constexpr char kStays[] = "can_be_folded";
 
 /// What the plugin would alter in a constant.
 bool IsWide(const ov::element::Type& type) {
@@ -63,13 +61,11 @@ bool All(const ov::Tensor& tensor, Predicate predicate) {
 }  // namespace
 
 bool IsFolded(const ov::Node& node, const ov::TensorVector& inputs, bool is_clone) {
-  const ov::RTMap& marks = node.get_rt_info();
-  if (marks.count(kTransformed) == 0) return false;
-  // A Loop may become one of constants late. The plugin's own runs never see these types.
-  const bool is_late = is_clone && std::any_of(inputs.begin(), inputs.end(), [](const ov::Tensor& tensor) {
+  if (!is_clone || node.get_rt_info().count(kTransformed) == 0) return false;
+  // The plugin's own runs never see these types.
+  return std::any_of(inputs.begin(), inputs.end(), [](const ov::Tensor& tensor) {
     return tensor.get_element_type() == ov::element::f64 || tensor.get_element_type() == ov::element::i64;
   });
-  return is_late || marks.count(kStays) == 0;
 }
 
 std::optional<AlteredDraw> AlteredResult(const ov::Output<const ov::Node>& output, const ov::Tensor& drawn) {

@@ -12,11 +12,8 @@ import openvino as ov
 from numpy.typing import NDArray
 
 _INT32 = np.iinfo(np.int32)
-# OpenVINO puts the first mark on every node, bodies included, before it transforms a model, and the
-# second one when it folds the constants of the node's own graph. Into a body it only goes when the
-# Loop stays.
+# OpenVINO puts this mark on every node, bodies included, before it transforms a model.
 _TRANSFORMED = "fused_names_0"
-_STAYS = "can_be_folded"
 # The plugin's own runs never see these.
 _UNNARROWED = (ov.Type.f64, ov.Type.i64)
 # What the plugin would alter in a constant.
@@ -25,12 +22,8 @@ _WIDE = (ov.Type.f64, ov.Type.i64, ov.Type.u32, ov.Type.u64)
 
 def is_folded(node: ov.Node, inputs: list[ov.Tensor], *, is_clone: bool) -> bool:
     """Whether a node is evaluated to become part of a constant, not to be run."""
-    marks = node.get_rt_info()
-    if _TRANSFORMED not in marks:
-        return False
-    # A Loop may become one of constants late.
-    is_late = is_clone and any(tensor.get_element_type() in _UNNARROWED for tensor in inputs)
-    return is_late or _STAYS not in marks
+    is_transformed = is_clone and _TRANSFORMED in node.get_rt_info()
+    return is_transformed and any(t.get_element_type() in _UNNARROWED for t in inputs)
 
 
 def altered(output: ov.Output, drawn: NDArray[Any]) -> tuple[str, str, str] | None:
