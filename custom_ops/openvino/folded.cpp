@@ -21,17 +21,23 @@ bool IsWide(const ov::element::Type& type) {
   return type == ov::element::f64 || type == ov::element::i64 || type == ov::element::u32 || type == ov::element::u64;
 }
 
-/// Whether a node may hand a draw on in one of its outputs.
+/// The nodes that hand numbers on as they are; a Convert of integers does.
+constexpr const char* kMoving[] = {
+    "Broadcast", "Concat", "Convert", "Gather", "GatherElements", "GatherND", "Identity", "Pad",
+    "Reshape", "ReverseSequence", "Roll", "Select", "Slice", "Split", "Squeeze", "StridedSlice", "Tile",
+    "Transpose", "Unsqueeze", "VariadicSplit"};
+
+/// Whether a node hands a draw on in one of its outputs.
 bool HandsOn(const ov::Output<const ov::Node>& drawn, const ov::Output<ov::Node>& made) {
-  const ov::DiscreteTypeInfo& info = made.get_node()->get_type_info();
-  // Our own nodes draw anew.
-  if (std::strcmp(info.name, "ShapeOf") == 0 || std::strcmp(info.version_id, "extension") == 0) return false;
+  const char* const name = made.get_node()->get_type_name();
+  const auto is_name = [&](const char* moving) { return std::strcmp(name, moving) == 0; };
+  if (std::none_of(std::begin(kMoving), std::end(kMoving), is_name)) return false;
   const ov::element::Type& type = made.get_element_type();
   return IsWide(type) && type.is_real() == drawn.get_element_type().is_real();
 }
 
-/// Whether an output may reach a result of its graph in a type that the plugin alters. Any node may hand it on; only a
-/// conversion, to a float, an integer or a narrower type, ends it.
+/// Whether an output may reach a result of its graph in a type that the plugin alters. A conversion to a float, an integer
+/// or a narrower type ends the way, and so does arithmetic.
 bool Leaves(const ov::Output<const ov::Node>& output) {
   std::vector<ov::Output<const ov::Node>> stack{output};
   std::unordered_set<const ov::Node*> seen;

@@ -20,6 +20,24 @@ _UNNARROWED = (ov.Type.f64, ov.Type.i64)
 _WIDE = (ov.Type.f64, ov.Type.i64, ov.Type.u32, ov.Type.u64)
 
 
+# The nodes that hand numbers on as they are; a Convert of integers does.
+_MOVING = {
+    *("Broadcast", "Concat", "Convert", "Gather", "GatherElements", "GatherND", "Identity", "Pad"),
+    *(
+        "Reshape",
+        "ReverseSequence",
+        "Roll",
+        "Select",
+        "Slice",
+        "Split",
+        "Squeeze",
+        "StridedSlice",
+        "Tile",
+    ),
+    *("Transpose", "Unsqueeze", "VariadicSplit"),
+}
+
+
 def is_folded(node: ov.Node, inputs: list[ov.Tensor], *, is_clone: bool) -> bool:
     """Whether a node is evaluated to become part of a constant, not to be run."""
     is_transformed = is_clone and _TRANSFORMED in node.get_rt_info()
@@ -52,7 +70,7 @@ def altered(output: ov.Output, drawn: NDArray[Any]) -> tuple[str, str, str] | No
 def _leaves(output: ov.Output) -> bool:
     """Whether an output may reach a result of its graph in a type that the plugin alters.
 
-    Any node may hand it on; only a conversion, to a float, an integer or a narrower type, ends it.
+    A conversion to a float, an integer or a narrower type ends the way, and so does arithmetic.
     """
     stack = [output]
     seen: set[str] = set()
@@ -69,10 +87,8 @@ def _leaves(output: ov.Output) -> bool:
 
 
 def _hands_on(drawn: ov.Output, made: ov.Output) -> bool:
-    """Whether a node may hand a draw on in one of its outputs."""
-    node = made.get_node()
-    # Our own nodes draw anew.
-    if node.get_type_name() == "ShapeOf" or node.get_type_info().version_id == "extension":
+    """Whether a node hands a draw on in one of its outputs."""
+    if made.get_node().get_type_name() not in _MOVING:
         return False
     type_ = made.get_element_type()
     return type_ in _WIDE and type_.is_real() == drawn.get_element_type().is_real()
