@@ -121,7 +121,7 @@ def body_of(draw: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("row", HANDED_ON)
-def test_draws_that_any_node_hands_on_out_of_a_loop_of_constants_are_refused(
+def test_draws_that_nodes_hand_on_out_of_a_loop_of_constants_are_refused(
     openvino: OpenVino, row: str
 ) -> None:
     values, draw, output = HANDED_ON[row]

@@ -67,11 +67,11 @@ bool All(const ov::Tensor& tensor, Predicate predicate) {
 }  // namespace
 
 bool IsFolded(const ov::Node& node, const ov::TensorVector& inputs, bool is_clone) {
-  if (!is_clone || node.get_rt_info().count(kTransformed) == 0) return false;
-  // The plugin's own runs never see these types.
-  return std::any_of(inputs.begin(), inputs.end(), [](const ov::Tensor& tensor) {
+  // The plugin's own runs never see these types, and so end here.
+  const bool is_unnarrowed = std::any_of(inputs.begin(), inputs.end(), [](const ov::Tensor& tensor) {
     return tensor.get_element_type() == ov::element::f64 || tensor.get_element_type() == ov::element::i64;
   });
+  return is_clone && is_unnarrowed && node.get_rt_info().count(kTransformed) != 0;
 }
 
 std::optional<AlteredDraw> AlteredResult(const ov::Output<const ov::Node>& output, const ov::Tensor& drawn) {

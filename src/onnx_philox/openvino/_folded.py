@@ -40,8 +40,8 @@ _MOVING = {
 
 def is_folded(node: ov.Node, inputs: list[ov.Tensor], *, is_clone: bool) -> bool:
     """Whether a node is evaluated to become part of a constant, not to be run."""
-    is_transformed = is_clone and _TRANSFORMED in node.get_rt_info()
-    return is_transformed and any(t.get_element_type() in _UNNARROWED for t in inputs)
+    is_unnarrowed = is_clone and any(t.get_element_type() in _UNNARROWED for t in inputs)
+    return is_unnarrowed and _TRANSFORMED in node.get_rt_info()
 
 
 def altered(output: ov.Output, drawn: NDArray[Any]) -> tuple[str, str, str] | None:
