@@ -12,9 +12,10 @@ import ml_dtypes
 import numpy as np
 from paired import Call, Row, compare, words
 
-from onnx_philox import PhiloxState, _native_core, generate
-from onnx_philox._draws import Draw, Uniform
-from onnx_philox._element_types import BY_DTYPE
+from onnx_philox import PhiloxState, generate
+from onnx_philox._contract.types import BY_DTYPE
+from onnx_philox._numbers import fill_native
+from onnx_philox._numbers.draw import Draw, Uniform
 
 STATE = PhiloxState(counter=0, key=42)
 
@@ -49,7 +50,7 @@ def kernel_call(dtype: object, count: int, bounds: tuple[int, int] = UNIT) -> Ca
     """Without the checks of `generate`, which weigh on small arrays."""
     out = np.zeros(size_of(dtype, count), dtype)
     draw = Draw(BY_DTYPE[out.dtype], STATE, Uniform(*(np.array(b, dtype) for b in bounds)))
-    return lambda: _native_core.fill(draw, out)
+    return lambda: fill_native.fill(draw, out)
 
 
 def types_part(pairs: int) -> Iterator[Row]:

@@ -23,7 +23,8 @@ from rich.console import Console
 from rich.table import Table
 
 import onnx_philox
-from onnx_philox import PhiloxState, _philox, graphs, reference
+from onnx_philox import PhiloxState, graphs, reference
+from onnx_philox._numbers import philox
 
 WORDS = 2**22
 MEMORY_WORDS = 2**24
@@ -102,10 +103,10 @@ def peak_over_output(call: Call, output_bytes: int) -> float:
 
 
 def speed_of_the_reference() -> Table:
-    philox = np.random.Generator(np.random.Philox(42))
+    philox4x64 = np.random.Generator(np.random.Philox(42))
     sfc64 = np.random.Generator(np.random.SFC64(42))
     peers: dict[str, tuple[Call, int]] = {}
-    for name, generator in (("Philox (4x64)", philox), ("SFC64", sfc64)):
+    for name, generator in (("Philox (4x64)", philox4x64), ("SFC64", sfc64)):
         for dtype, words in ((np.float32, WORDS), (np.float64, WORDS // 2)):
             peers[f"numpy {name} {dtype.__name__}"] = (
                 lambda g=generator, d=dtype, n=words: g.random(n, dtype=d),
@@ -136,12 +137,12 @@ def speed_of_the_reference() -> Table:
 
 def speed_by_chunk() -> Table:
     def call(blocks: int) -> None:
-        _philox._CHUNK_BLOCKS = blocks
+        philox._CHUNK_BLOCKS = blocks
         reference.random_generator(STATE, [WORDS])
 
-    default = _philox._CHUNK_BLOCKS
+    default = philox._CHUNK_BLOCKS
     times = medians({str(n): lambda n=n: call(n) for n in CHUNK_BLOCKS})
-    _philox._CHUNK_BLOCKS = default
+    philox._CHUNK_BLOCKS = default
     table = make_table("reference bits by _CHUNK_BLOCKS", "blocks", "million words/s")
     for blocks in CHUNK_BLOCKS:
         mark = " *" if blocks == default else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from onnx_philox._operators import DOMAIN, OPERATORS, OPSET_VERSION, OUTPUT_TYPE, Operator
+from onnx_philox._contract.operators import DOMAIN, OPERATORS, OPSET_VERSION, OUTPUT_TYPE, Operator
 
 PAGE = Path(__file__).with_name("operators.md")
 HEAD = f"""\

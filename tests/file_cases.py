@@ -10,7 +10,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from typer.testing import CliRunner
 
-from onnx_philox import _cli
+from onnx_philox._command import app
 
 WEIGHTS = np.arange(5000, dtype=np.float32)
 
@@ -60,12 +60,12 @@ def tree(folder: Path) -> dict[str, str]:
 def refusal(folder: Path, *arguments: object) -> str:
     """What a command says that fails and leaves all files as they were."""
     before = tree(folder)
-    result = CliRunner().invoke(_cli.app, list(map(str, arguments)))
+    result = CliRunner().invoke(app.app, list(map(str, arguments)))
     assert (result.exit_code, result.stdout) == (2, ""), result.output
     assert tree(folder) == before
     return result.stderr
 
 
 def succeed(*arguments: object) -> None:
-    result = CliRunner().invoke(_cli.app, list(map(str, arguments)))
+    result = CliRunner().invoke(app.app, list(map(str, arguments)))
     assert result.exit_code == 0, result.output

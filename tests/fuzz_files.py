@@ -33,7 +33,8 @@ import numpy as np
 import onnx
 from onnx import numpy_helper, parser
 
-from onnx_philox import _cli, rewriting
+from onnx_philox import rewriting
+from onnx_philox._command import app
 
 MODELS = Path(__file__).with_name("models")
 
@@ -104,10 +105,10 @@ def make_corpus(folder: Path) -> list[Path]:
 
 def make_ir(corpus: Path) -> None:
     """An IR; in a process of its own, as OpenVINO starts threads, and forks do not like them."""
-    from onnx_philox import _rewrite_command
+    from onnx_philox._command import rewrite
 
     (corpus / "ir").mkdir()
-    _rewrite_command.rewrite(corpus / "large" / "m.onnx", corpus / "ir" / "m.xml")
+    rewrite.rewrite(corpus / "large" / "m.onnx", corpus / "ir" / "m.xml")
 
 
 @dataclass(frozen=True)
@@ -247,7 +248,7 @@ def problems(case: Case, work: Path) -> tuple[list[str], int | None, str]:
         if case.command[0] == "inspect" and not case.has_trials:
             hide_runtimes()
         os.chdir(work)
-        _cli.app(case.command)
+        app.app(case.command)
 
     code = run_apart(action, log, case.seconds, LIMIT_BYTES)
     said = log.read_text(errors="replace") if log.exists() else ""
@@ -297,13 +298,6 @@ def load_commands() -> None:
     """Imports what the commands import, so that a child begins at once."""
     # It would fork at import.
     sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
-    import onnx_philox._rewrite_command
-    import onnx_philox.inspection
-    import onnx_philox.onnxruntime
-    import onnx_philox.openvino
-    import onnx_philox.running.in_onnxruntime
-    import onnx_philox.running.in_openvino
-    import onnx_philox.running.in_reference  # noqa: F401
 
 
 def work_through(numbers: range, seed: int, corpus: list[Path], end: float, report: Path) -> None:

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from onnx_philox import PhiloxState
-from onnx_philox._element_types import BY_DTYPE, BY_NAME
-from onnx_philox._operators import OPERATORS
-from onnx_philox.verify.cases import Draw
+from onnx_philox._command.verify.cases import Draw
+from onnx_philox._contract.operators import OPERATORS
+from onnx_philox._contract.types import BY_DTYPE, BY_NAME
 
 FILE = Path(__file__).parent / "vectors" / "distributions.json"
 # Its counter carries through all four words within three blocks, its key has high bits.

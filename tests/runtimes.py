@@ -9,7 +9,7 @@ import numpy as np
 import openvino as ov
 
 import onnx_philox
-from onnx_philox._element_types import BF16
+from onnx_philox._contract.types import BF16
 
 
 class OpenVino:

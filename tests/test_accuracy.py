@@ -13,7 +13,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from onnx_philox import _elementary, reference
+from onnx_philox import reference
+from onnx_philox._numbers import elementary
 
 F32, F64, LONG = np.float32, np.float64, np.longdouble
 
@@ -54,8 +55,8 @@ def worst_normal(
 def test_every_float32_normal_is_near_its_exact_value() -> None:
     uniforms = all_uniforms()
     u = np.maximum(uniforms, SMALLEST_U)
-    r = np.sqrt(_elementary.minus_two_ln(u.astype(F32)))
-    sine, cosine = _elementary.sin_cos_turns(uniforms.astype(F32))
+    r = np.sqrt(elementary.minus_two_ln(u.astype(F32)))
+    sine, cosine = elementary.sin_cos_turns(uniforms.astype(F32))
     angle = 2 * np.pi * uniforms
     off_sine = float(np.abs(sine - np.sin(angle)).max())
     off_cosine = float(np.abs(cosine - np.cos(angle)).max())
@@ -70,8 +71,8 @@ def test_every_float32_normal_is_near_its_exact_value() -> None:
 def test_float64_normals_are_near_their_exact_values() -> None:
     uniforms = some_uniforms(2**20)
     u = np.maximum(uniforms, SMALLEST_U)
-    r = np.sqrt(_elementary.minus_two_ln(u))
-    sine, cosine = _elementary.sin_cos_turns(uniforms)
+    r = np.sqrt(elementary.minus_two_ln(u))
+    sine, cosine = elementary.sin_cos_turns(uniforms)
     angle = 2 * LONG("3.14159265358979323846264338327950288") * uniforms.astype(LONG)
     off_sine = float(np.abs(sine - np.sin(angle)).max())
     off_cosine = float(np.abs(cosine - np.cos(angle)).max())
@@ -87,7 +88,7 @@ def test_normals_are_near_what_mpmath_says(dtype: type) -> None:
     pairs = [(u, v) for u in edges for v in edges]
     pairs += zip(some_uniforms(3000), some_uniforms(3000)[::-1], strict=True)
     u, v = (np.minimum(np.array(x, dtype), dtype(1 - 2.0**-23)) for x in zip(*pairs, strict=True))
-    sines, cosines = _elementary.normal_pairs(u, v)
+    sines, cosines = elementary.normal_pairs(u, v)
     worst = mpmath.mpf(0)
     with mpmath.workdps(40):
         for i in range(len(pairs)):
@@ -103,7 +104,7 @@ def test_normals_are_near_what_mpmath_says(dtype: type) -> None:
 
 @pytest.mark.parametrize("dtype", [F32, F64])
 def test_whole_and_half_turns_are_exact(dtype: type) -> None:
-    sine, cosine = _elementary.sin_cos_turns(np.array([0, 0.25, 0.5, 0.75], dtype))
+    sine, cosine = elementary.sin_cos_turns(np.array([0, 0.25, 0.5, 0.75], dtype))
     assert sine.tolist() == [0, 1, 0, -1]
     assert cosine.tolist() == [1, 0, -1, 0]
 
@@ -113,8 +114,8 @@ def test_the_logarithm_is_never_0_or_negative(dtype: type) -> None:
     """So that the root is a number, and no normal is lost at u next to 1."""
     steps = {F32: 2.0**-23, F64: 2.0**-52}[dtype]
     nearest = np.array([1 - i * steps for i in range(1, 1000)], dtype)
-    assert (_elementary.minus_two_ln(nearest) > 0).all()
-    np.testing.assert_allclose(_elementary.minus_two_ln(nearest)[0], 2 * steps, rtol=2 * steps)
+    assert (elementary.minus_two_ln(nearest) > 0).all()
+    np.testing.assert_allclose(elementary.minus_two_ln(nearest)[0], 2 * steps, rtol=2 * steps)
 
 
 def test_the_exponential_is_within_two_roundings() -> None:
@@ -124,7 +125,7 @@ def test_the_exponential_is_within_two_roundings() -> None:
     with mpmath.workdps(40):
         worst = max(
             abs(mpmath.mpf(float(y)) / mpmath.exp(mpmath.mpf(float(z))) - 1)
-            for z, y in zip(x, _elementary.exp_nonpositive(x), strict=True)
+            for z, y in zip(x, elementary.exp_nonpositive(x), strict=True)
         )
     assert 0.5 < worst * 2**53 < 1.7
 
@@ -132,13 +133,13 @@ def test_the_exponential_is_within_two_roundings() -> None:
 @needs_long_doubles
 def test_the_exponential_is_as_near_for_many() -> None:
     x = -np.random.default_rng(3).random(2**20) * 708
-    relative = _elementary.exp_nonpositive(x) / np.exp(x.astype(LONG)) - 1
+    relative = elementary.exp_nonpositive(x) / np.exp(x.astype(LONG)) - 1
     assert 0.5 < float(np.abs(relative).max()) * 2**53 < 1.7
 
 
 def test_the_exponential_of_0_is_1_and_below_708_it_is_0() -> None:
     x = np.array([0.0, -0.0, -708, np.nextafter(-708, -709), -710, -1e300, -np.inf])
-    y = _elementary.exp_nonpositive(x)
+    y = elementary.exp_nonpositive(x)
     assert y[:2].tolist() == [1, 1]
     assert y[2] == pytest.approx(math.exp(-708), rel=1e-15)
     assert y[3:].tobytes() == np.zeros(4).tobytes(), "exactly +0"
@@ -149,13 +150,13 @@ def test_the_exponential_never_decreases() -> None:
     for start in (-708.0, -math.log(2), -math.log(2) / 2, -1.0, -36.0):
         x = start + np.arange(20000) * abs(np.spacing(start))
         x = x[x <= 0]
-        assert (np.diff(_elementary.exp_nonpositive(x)) >= 0).all()
+        assert (np.diff(elementary.exp_nonpositive(x)) >= 0).all()
 
 
 def test_a_categorical_probability_is_the_softmax() -> None:
     """By drawing: the share of u at which each class begins is the softmax, to 1e-15."""
     logits = np.array([[0.3, -2.0, 5.5, 5.5, -40.0, 1.25]])
-    weights = _elementary.exp_nonpositive(logits - logits.max())[0]
+    weights = elementary.exp_nonpositive(logits - logits.max())[0]
     with mpmath.workdps(40):
         exact = [mpmath.exp(mpmath.mpf(float(x))) for x in logits[0]]
         total = sum(exact)

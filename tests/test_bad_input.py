@@ -19,9 +19,9 @@ import onnx
 import pytest
 
 from onnx_philox import PhiloxState, graphs, onnx_reference, reference, register_schemas
-from onnx_philox._element_types import BY_NAME
-from onnx_philox._element_types import F32 as FLOAT
-from onnx_philox._operators import OPERATORS
+from onnx_philox._contract.operators import OPERATORS
+from onnx_philox._contract.types import BY_NAME
+from onnx_philox._contract.types import F32 as FLOAT
 
 STATE = PhiloxState(1, 2).to_array()
 F32 = np.float32

@@ -15,8 +15,9 @@ from onnx import AttributeProto, TensorProto, helper
 from typer.testing import CliRunner
 
 import onnx_philox
-from onnx_philox import _cli, onnx_reference
-from onnx_philox._runtime_errors import sentence
+from onnx_philox import onnx_reference
+from onnx_philox._command import app
+from onnx_philox._command.runtime_errors import sentence
 
 SHAPE = onnx.numpy_helper.from_array(np.array([3]), "shape")
 LOW = onnx.numpy_helper.from_array(np.float32(0), "low")
@@ -133,7 +134,7 @@ def test_an_attribute_of_a_wrong_type_of_a_standard_node_is_refused_when_rewriti
 
 
 def run_cli(arguments: Iterable[str | Path]) -> Any:
-    return CliRunner().invoke(_cli.app, list(map(str, arguments)))
+    return CliRunner().invoke(app.app, list(map(str, arguments)))
 
 
 def assert_one_line(result: Any) -> None:

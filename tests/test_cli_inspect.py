@@ -17,9 +17,9 @@ from onnx import helper, parser
 from typer.testing import CliRunner
 
 import onnx_philox
-from onnx_philox import _cli
-from onnx_philox.inspection import probes, search, trials
-from onnx_philox.inspection.trials import Behaviour
+from onnx_philox._command import app
+from onnx_philox._command.inspect import probes, search, trials
+from onnx_philox._command.inspect.trials import Behaviour
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +49,7 @@ noisy (a) => (o) {
 
 
 def invoke(*arguments: object):
-    return CliRunner().invoke(_cli.app, ["inspect", *map(str, arguments)])
+    return CliRunner().invoke(app.app, ["inspect", *map(str, arguments)])
 
 
 def document(path: object) -> dict:
@@ -497,7 +497,8 @@ def test_what_is_no_onnx_model_is_an_error(tmp_path):
 
 @pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
 def test_a_runtime_that_is_not_installed_says_so(runtime):
-    script = f"import sys; sys.modules[{runtime!r}] = None; from onnx_philox._cli import app; app()"
+    app = "from onnx_philox._command.app import app; app()"
+    script = f"import sys; sys.modules[{runtime!r}] = None; {app}"
     command = [sys.executable, "-c", script, "inspect", str(MODELS / "vae_decoder.onnx"), "--json"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert (result.returncode, result.stderr) == (0, "")
@@ -508,7 +509,7 @@ def test_a_runtime_that_is_not_installed_says_so(runtime):
 
 
 def test_nothing_of_the_runtimes_logs_is_printed(all_of_them):
-    command = [sys.executable, "-c", "from onnx_philox._cli import app; app()", "inspect"]
+    command = [sys.executable, "-c", "from onnx_philox._command.app import app; app()", "inspect"]
     result = subprocess.run([*command, all_of_them], capture_output=True, text=True, timeout=120)
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.startswith(str(all_of_them))

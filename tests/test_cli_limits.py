@@ -13,9 +13,10 @@ from onnx import parser
 from typer.testing import CliRunner
 
 import onnx_philox
-from onnx_philox import _cli, _state
+from onnx_philox._command import app
+from onnx_philox._contract import state
 
-COMMAND = [sys.executable, "-c", "from onnx_philox._cli import app; app()"]
+COMMAND = [sys.executable, "-c", "from onnx_philox._command.app import app; app()"]
 DEVICE = "/dev/full"
 
 
@@ -34,7 +35,7 @@ def noisy(tmp_path: Path) -> Path:
 def refuse(path: Path, given: str) -> str:
     """What `run` says of an input; it has to be one line."""
     runner = CliRunner()
-    result = runner.invoke(_cli.app, ["run", str(path), "--hashes-only", "--input", given])
+    result = runner.invoke(app.app, ["run", str(path), "--hashes-only", "--input", given])
     assert isinstance(result.exception, SystemExit), result.exception
     assert result.exit_code == 2
     assert result.stdout == ""
@@ -113,10 +114,10 @@ def test_a_full_standard_output_is_an_error_of_one_line(noisy: Path, name: str):
 def test_after_the_last_run_of_a_seed_another_seed_is_advised(noisy: Path):
     def say(first: int) -> str:
         arguments = ["run", noisy, "--hashes-only", "--input", "x=[1]", "--first-run", first]
-        result = CliRunner().invoke(_cli.app, list(map(str, arguments)))
+        result = CliRunner().invoke(app.app, list(map(str, arguments)))
         assert result.exit_code == 0, result.output
         return " ".join(result.stdout.split())
 
-    last = _state.RUNS - 1
+    last = state.RUNS - 1
     assert f"Go on with --first-run {last};" in say(last - 1)
     assert "Go on with another seed; have any run again with --first-run N." in say(last)

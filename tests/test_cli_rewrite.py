@@ -13,7 +13,8 @@ from onnx import parser
 from typer.testing import CliRunner
 
 import onnx_philox
-from onnx_philox import _cli, graphs
+from onnx_philox import graphs
+from onnx_philox._command import app
 
 MODELS = Path(__file__).with_name("models")
 MODEL = str(MODELS / "vae_decoder.onnx")
@@ -28,7 +29,7 @@ g (float[N, 8] x, float[8] b) => (float[N, 8] y, float[N, 8] z)
 
 
 def invoke(*arguments: object):
-    return CliRunner().invoke(_cli.app, list(map(str, arguments)))
+    return CliRunner().invoke(app.app, list(map(str, arguments)))
 
 
 def rewrite(*arguments: object) -> str:

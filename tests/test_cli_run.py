@@ -16,8 +16,9 @@ from onnx import parser
 from typer.testing import CliRunner
 
 import onnx_philox
-from onnx_philox import PhiloxState, _cli, graphs, reference, rewriting
-from onnx_philox.running import results
+from onnx_philox import PhiloxState, graphs, reference, rewriting
+from onnx_philox._command import app
+from onnx_philox._command.run import results
 
 RUNTIMES = [
     ("onnxruntime", "native"),
@@ -37,7 +38,7 @@ INPUT = "x=[[1,2,3],[4,5,6]]"
 
 
 def invoke(*arguments: object):
-    return CliRunner().invoke(_cli.app, ["run", *map(str, arguments)])
+    return CliRunner().invoke(app.app, ["run", *map(str, arguments)])
 
 
 def document(*arguments: object) -> dict:
@@ -163,7 +164,7 @@ def test_the_same_outputs_are_the_same_file_byte_by_byte(noisy):
 
 
 def test_an_ir_draws_what_its_onnx_model_draws(noisy):
-    rewritten = CliRunner().invoke(_cli.app, ["rewrite", "model.onnx", "-o", "noisy.xml"])
+    rewritten = CliRunner().invoke(app.app, ["rewrite", "model.onnx", "-o", "noisy.xml"])
     assert rewritten.exit_code == 0, rewritten.output
     common = ("--seed", SEED, "--input", INPUT, "--drawn", "--hashes-only")
     of_ir, of_onnx = document("noisy.xml", *common), document(noisy, *common)
@@ -420,7 +421,8 @@ def test_the_text_says_what_the_numbers_mean(noisy):
 
 def without(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The command in a process that cannot import a module."""
-    script = f"import sys; sys.modules[{module!r}] = None; from onnx_philox._cli import app; app()"
+    app = "from onnx_philox._command.app import app; app()"
+    script = f"import sys; sys.modules[{module!r}] = None; {app}"
     command = [sys.executable, "-c", script, "run", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
@@ -466,7 +468,7 @@ def test_numbers_that_openvino_misreads_are_refused_and_repaired(tmp_path):
     (expected,) = document(tmp_path / "m.onnx", "--runtime", "onnxruntime")["runs"]
     for name in ("n.onnx", "n.xml"):
         rewritten = CliRunner().invoke(
-            _cli.app, ["rewrite", str(tmp_path / "m.onnx"), "-o", str(tmp_path / name)]
+            app.app, ["rewrite", str(tmp_path / "m.onnx"), "-o", str(tmp_path / name)]
         )
         assert rewritten.exit_code == 0, rewritten.output
         (drawn,) = document(tmp_path / name, *run)["runs"]

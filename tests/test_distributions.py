@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from test_reference import CHUNK_WORDS, flush_subnormals
 
-from onnx_philox import PhiloxState, _subnormals, reference
-from onnx_philox._element_types import BY_NAME
+from onnx_philox import PhiloxState, reference
+from onnx_philox._contract import float_environment
+from onnx_philox._contract.types import BY_NAME
 
 NORMAL_TYPES = ["f16", "bf16", "f32", "f64"]
 F32, F64 = np.float32, np.float64
@@ -467,7 +468,7 @@ def test_a_caller_that_flushes_subnormals_gets_the_same_bits(draw: Callable[[], 
 
     def flushing_thread() -> None:
         flush_subnormals()
-        seen.append(_subnormals.are_flushed())
+        seen.append(float_environment.are_flushed())
         seen.extend(draw())
 
     thread = threading.Thread(target=flushing_thread)

@@ -18,10 +18,11 @@ import numpy as np
 import pytest
 from cases import EDGE_COUNTERS
 
-from onnx_philox import PhiloxState, _core, _native_core, reference
-from onnx_philox._calls import Fill
-from onnx_philox._draws import Bernoulli, Categorical, Draw, Normal
-from onnx_philox._element_types import BOOL, BY_NAME, F32, F64, I32, I64, ElementType
+from onnx_philox import PhiloxState, _core, reference
+from onnx_philox._contract.types import BOOL, BY_NAME, F32, F64, I32, I64, ElementType
+from onnx_philox._numbers import fill_native, fill_numpy
+from onnx_philox._numbers.call import Fill
+from onnx_philox._numbers.draw import Bernoulli, Categorical, Draw, Normal
 
 KEY = 2**63 + 12345
 ISAS = ["scalar", "avx2", "avx512", "neon"]
@@ -190,7 +191,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
         path = tmp_path_factory.mktemp("expected") / str(size)
         with path.open("wb") as file:
             for _, draw, elements in all_draws(size):
-                file.write(drawn(reference.fill, draw, elements, 0).data)
+                file.write(drawn(fill_numpy.fill, draw, elements, 0).data)
         return path
 
     return written
@@ -204,7 +205,7 @@ def compare(isa: str, size: str, expected: str) -> None:
         for i, (name, draw, elements) in enumerate(all_draws(int(size))):
             width = draw.values.dtype.itemsize
             wanted = np.fromfile(file, np.uint8, elements * width)
-            wrong = np.flatnonzero(wanted != drawn(_native_core.fill, draw, elements, i % 64))
+            wrong = np.flatnonzero(wanted != drawn(fill_native.fill, draw, elements, i % 64))
             assert not wrong.size, f"{name}: element {wrong[0] // width} of {elements}"
             total += elements
         assert not file.read(1)
@@ -247,5 +248,5 @@ def test_the_edges_are_where_they_should_be() -> None:
     largest = float(np.sqrt(-2 * np.log(1e-7)))
     for v, near in ((0, (0, largest)), (2**21, (largest, 0)), (2**20, (largest * 0.5**0.5,) * 2)):
         draw = normal("f32", 0, 1, state_before((0, v, 0, v)))
-        values = drawn(reference.fill, draw, 2, 0).view(np.float32)
+        values = drawn(fill_numpy.fill, draw, 2, 0).view(np.float32)
         np.testing.assert_allclose(values, near, atol=2e-6)

@@ -15,7 +15,8 @@ from file_cases import WEIGHTS, model, refusal, succeed, tree, write
 from onnx import TensorProto, helper, numpy_helper, parser
 from typer.testing import CliRunner
 
-from onnx_philox import _cli, make_reproducible
+from onnx_philox import make_reproducible
+from onnx_philox._command import app
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.rewriting import find_random_nodes, rewrite_file
 
@@ -123,7 +124,7 @@ def test_links_are_refused_where_onnxruntime_refuses_them(tmp_path, layout, is_i
     before = tree(tmp_path)
     for runtime in ("onnxruntime", "openvino", "reference"):
         command = ["run", str(path), "--runtime", runtime, "-o", str(tmp_path / "new" / "out")]
-        result = CliRunner().invoke(_cli.app, command)
+        result = CliRunner().invoke(app.app, command)
         assert (result.exit_code, result.stdout) == (1, ""), result.output
         assert tree(tmp_path) == before
 
@@ -309,7 +310,7 @@ def test_a_ratio_that_was_left_in_the_file_is_left_to_the_run(tmp_path):
     rewrite_file(tmp_path / "m.onnx", tmp_path / "out.onnx")
     assert made.graph.initializer[0] in onnx.load(tmp_path / "out.onnx").graph.initializer
     command = ["run", str(tmp_path / "out.onnx"), "--input", "x=[1,2,3,4]", "--hashes-only"]
-    result = CliRunner().invoke(_cli.app, command)
+    result = CliRunner().invoke(app.app, command)
     assert result.exit_code == 1
     assert "RandomBernoulli: input 'p' " in result.stderr
 
@@ -321,6 +322,6 @@ def test_a_node_that_reads_what_nothing_gives_is_no_traceback(tmp_path):
     onnx.save(parser.parse_model(text), tmp_path / "m.onnx")
     said = refusal(tmp_path, "rewrite", tmp_path / "m.onnx", "-o", tmp_path / "out.onnx")
     assert "'nothing'" in said
-    result = CliRunner().invoke(_cli.app, ["inspect", str(tmp_path / "m.onnx")])
+    result = CliRunner().invoke(app.app, ["inspect", str(tmp_path / "m.onnx")])
     assert result.exit_code == 0, result.output
     assert "cannot be rewritten" in result.stdout

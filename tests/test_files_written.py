@@ -17,7 +17,9 @@ from file_cases import WEIGHTS, refusal, succeed, tree, write
 from onnx import parser
 from typer.testing import CliRunner
 
-from onnx_philox import PhiloxState, _cli, _new_files, reference
+from onnx_philox import PhiloxState, reference
+from onnx_philox._command import app
+from onnx_philox._files import new_files
 from onnx_philox.rewriting import rewrite_file
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, signals and limits of POSIX")
@@ -140,7 +142,7 @@ def test_two_outputs_of_one_name_are_refused_and_not_written_over_each_other(tmp
     before = tree(tmp_path)
     for runtime in ("onnxruntime", "reference"):
         command = ["run", path, "--runtime", runtime, "--input", "x=[1,2]", "-o", tmp_path / "out"]
-        result = CliRunner().invoke(_cli.app, list(map(str, command)))
+        result = CliRunner().invoke(app.app, list(map(str, command)))
         assert (result.exit_code, result.stdout) == (1, "")
         assert "two outputs are named 'y[0]'" in result.stderr
         assert tree(tmp_path) == before
@@ -173,13 +175,13 @@ def disk_or_limit(tmp_path_factory) -> str:
     return "disk" if may_mount(tmp_path_factory) else "limit"
 
 
-COMMAND = "from onnx_philox import _cli; _cli.app()"
+COMMAND = "from onnx_philox._command.app import app; app()"
 LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
-from onnx_philox import _cli
+from onnx_philox._command import app
 sys.argv[1:] = sys.argv[2:]
-_cli.app()
+app.app()
 """
 
 # In KiB: for nothing; for the ONNX file on the way but not for the IR; for its .bin, not its .xml.
@@ -200,7 +202,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, disk_or_limit, way, name, r
             # What was there takes a page of each file.
             stack.enter_context(small_disk(out, f"{room + 12}k"))
             start, said = (
-                ["-c", "from onnx_philox import _cli; _cli.app()"],
+                ["-c", "from onnx_philox._command.app import app; app()"],
                 "No space left on device",
             )
         else:
@@ -238,7 +240,7 @@ def test_a_run_on_a_full_disk_leaves_what_was_there(tmp_path):
 # Says when it is in the middle, and goes on slowly.
 SLOW = """
 import sys, time
-from onnx_philox import _cli, _rewrite_command
+from onnx_philox._command import app, rewrite
 name = sys.argv.pop(1)
 
 def wait(*_, **__):
@@ -246,8 +248,8 @@ def wait(*_, **__):
     time.sleep(60)
 
 if name == "onnx":
-    original = _rewrite_command.rewrite
-    _rewrite_command.rewrite = lambda *a, **k: original(*a, **{**k, "progress": wait})
+    original = rewrite.rewrite
+    rewrite.rewrite = lambda *a, **k: original(*a, **{**k, "progress": wait})
 else:
     import openvino
     original = openvino.save_model
@@ -257,7 +259,7 @@ else:
         wait()
 
     openvino.save_model = save_model
-_cli.app()
+app.app()
 """
 
 
@@ -297,7 +299,7 @@ def test_two_files_take_their_places_together_or_not_at_all(tmp_path, monkeypatc
     monkeypatch.setattr(os, "replace", fail)
 
     def write_all():
-        with _new_files.NewFiles() as files:
+        with new_files.NewFiles() as files:
             for name in ("a", "new/c", "b"):
                 with files.open(tmp_path / name) as file:
                     file.write(b"young")

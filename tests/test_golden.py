@@ -18,9 +18,9 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 import onnx_philox
-from onnx_philox._operators import OPERATORS, OPSET_VERSION
+from onnx_philox._contract.operators import OPERATORS, OPSET_VERSION
+from onnx_philox.onnxruntime import BACKENDS as ONNX_RUNTIME_BACKENDS
 from onnx_philox.onnxruntime import InferenceSession
-from onnx_philox.onnxruntime._session import BACKENDS as ONNX_RUNTIME_BACKENDS
 from onnx_philox.onnxruntime._session import TAKES_BFLOAT16
 from onnx_philox.openvino import BACKENDS as OPENVINO_BACKENDS
 

@@ -24,8 +24,8 @@ from onnx import ModelProto, numpy_helper
 
 import onnx_philox
 from onnx_philox import graphs, reference
-from onnx_philox._element_types import BY_NAME
-from onnx_philox._operators import RANDOM_UNIFORM
+from onnx_philox._contract.operators import RANDOM_UNIFORM
+from onnx_philox._contract.types import BY_NAME
 
 pytestmark = pytest.mark.slow
 

@@ -21,7 +21,8 @@ import onnxruntime
 import pytest
 
 import onnx_philox
-from onnx_philox import _core, _memory, graphs
+from onnx_philox import _core, graphs
+from onnx_philox._contract import memory
 
 GIB = 2**30
 STATE = onnx_philox.PhiloxState(1, 2).to_array()
@@ -138,17 +139,17 @@ def test_the_least_of_all_limits_is_free(case: str, tmp_path: Path):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    memory = _memory.find(str(tmp_path))
-    assert (memory.free, memory.held) == (free, 700 * 1024)
-    assert _core.memory(str(tmp_path)) == (memory.free, memory.address, memory.held)
+    found = memory.find(str(tmp_path))
+    assert (found.free, found.held) == (free, 700 * 1024)
+    assert _core.memory(str(tmp_path)) == (found.free, found.address, found.held)
 
 
 def test_the_core_and_python_ask_from_the_same_size_on():
-    assert _core.ALWAYS_THERE == _memory.ALWAYS_THERE == 2**26
+    assert _core.ALWAYS_THERE == memory.ALWAYS_THERE == 2**26
 
 
 def test_this_machine_tells_its_memory():
-    for free, address, held in (_core.memory(), vars(_memory.find()).values()):
+    for free, address, held in (_core.memory(), vars(memory.find()).values()):
         assert 2**26 < free < 2**60
         assert address > 2**26
         assert 2**20 < held < 2**40

@@ -17,7 +17,7 @@ from cases import EDGE_COUNTERS, TYPE_BOUNDS, assert_same_bits
 
 import onnx_philox
 from onnx_philox import PhiloxState, _core, generate, graphs, reference
-from onnx_philox._element_types import BY_NAME
+from onnx_philox._contract.types import BY_NAME
 
 STATE = PhiloxState(2**64 - 3, 2**63 + 12345)
 

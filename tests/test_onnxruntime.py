@@ -634,7 +634,7 @@ def test_flushing_of_subnormals_in_onnxruntime_changes_no_bit(ort_backend: str) 
     # A process of its own: the first session sets the thread that makes it, and leaves it so.
     program = f"""
 import onnxruntime as ort, onnx_philox
-from onnx_philox import _subnormals
+from onnx_philox._contract import float_environment
 draw = dict(minval=1e-40, maxval=3e-39, output_type="f32", global_seed=7)
 expected, _ = onnx_philox.reference.random_uniform([64], **draw)
 assert expected.all()
@@ -642,7 +642,7 @@ options = ort.SessionOptions()
 options.add_session_config_entry("session.set_denormal_as_zero", "1")
 model = onnx_philox.graphs.random_uniform([64], **draw)
 session = onnx_philox.onnxruntime.InferenceSession(model, options, backend={ort_backend!r})
-assert _subnormals.are_flushed(), "ONNX Runtime did not do what the test is about"
+assert float_environment.are_flushed(), "ONNX Runtime did not do what the test is about"
 for _ in range(2):
     assert session.run(None, {{}})[0].tobytes() == expected.tobytes()
     # And now everything in a thread that flushes, the building too.

@@ -17,7 +17,7 @@ from cases import EDGE_COUNTERS, SEED, assert_same_bits
 from onnx import TensorProto, helper, parser
 
 from onnx_philox import PhiloxState, graphs, reference
-from onnx_philox._element_types import BY_NAME
+from onnx_philox._contract.types import BY_NAME
 from onnx_philox.onnxruntime import InferenceSession
 
 STATE = PhiloxState(2**64 - 2, 2**64 - 12345).to_array()

@@ -19,7 +19,7 @@ from cases import SEED, assert_same_bits
 from onnx import TensorProto, helper, numpy_helper, parser
 
 from onnx_philox import PhiloxState, make_reproducible, reference
-from onnx_philox._element_types import BF16
+from onnx_philox._contract.types import BF16
 from onnx_philox.onnxruntime import InferenceSession
 
 STATE = PhiloxState(2**64 - 2, 2**64 - 12345).to_array()

@@ -15,10 +15,11 @@ from openvino import opset8
 from runtimes import OpenVino, array_of
 
 import onnx_philox
-from onnx_philox import PhiloxState, _subnormals, graphs, reference
-from onnx_philox._element_types import BY_NAME
+from onnx_philox import PhiloxState, graphs, reference
+from onnx_philox._contract import float_environment
+from onnx_philox._contract.types import BY_NAME
+from onnx_philox._openvino_arrays import constant
 from onnx_philox.openvino import random_generator, random_uniform
-from onnx_philox.openvino._arrays import constant
 
 STATE = PhiloxState(2**128 - 2, 2**64 - 12345)
 PRECISIONS = [None, "f32", "bf16", "f16"]
@@ -325,7 +326,7 @@ def test_flushing_of_subnormals_in_openvino_changes_no_bit(openvino: OpenVino) -
         config = {"CPU_DENORMALS_OPTIMIZATION": True}
         compiled = openvino.core.compile_model(model, "CPU", config)
         values = compiled({"state": HIGH})[0].copy()
-        assert _subnormals.are_flushed(), "OpenVINO did not do what the test is about"
+        assert float_environment.are_flushed(), "OpenVINO did not do what the test is about"
         # Built, read and captured by a thread that flushes.
         again = openvino(
             graphs.random_uniform([64], *bounds, "f32", stateful=True), {"state": HIGH}

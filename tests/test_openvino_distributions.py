@@ -18,7 +18,7 @@ from runtimes import OpenVino, array_of, tensor_of
 
 import onnx_philox
 from onnx_philox import PhiloxState, graphs, reference
-from onnx_philox._element_types import BY_NAME
+from onnx_philox._contract.types import BY_NAME
 from onnx_philox.openvino import _constants, random_bernoulli, random_categorical, random_normal
 
 STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()

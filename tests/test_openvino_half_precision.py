@@ -17,7 +17,7 @@ from openvino import opset8
 from runtimes import OpenVino, array_of, tensor_of
 
 from onnx_philox import PhiloxState, graphs, make_reproducible, reference
-from onnx_philox._element_types import BY_NAME
+from onnx_philox._contract.types import BY_NAME
 from onnx_philox.openvino import BACKENDS, random_uniform
 
 PRECISIONS = [None, "f32", "bf16", "f16"]

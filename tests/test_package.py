@@ -16,7 +16,8 @@ import openvino as ov
 import pytest
 
 import onnx_philox
-from onnx_philox import _operators, graphs
+from onnx_philox import graphs
+from onnx_philox._contract import operators
 from onnx_philox.openvino._python_ops import OPS
 
 ROOT = Path(__file__).parent.parent
@@ -81,17 +82,17 @@ def test_the_public_names_are_the_documented_ones(module: str) -> None:
 
 
 def test_every_operator_has_its_functions_and_classes() -> None:
-    assert set(OPS) == set(_operators.OPERATORS)
-    for op in _operators.OPERATORS.values():
+    assert set(OPS) == set(operators.OPERATORS)
+    for op in operators.OPERATORS.values():
         for module in (onnx_philox.reference, graphs, onnx_philox.openvino):
             assert op.function in module.__all__
-    assert [c.__name__ for c in onnx_philox.onnx_reference.OPS] == list(_operators.OPERATORS)
+    assert [c.__name__ for c in onnx_philox.onnx_reference.OPS] == list(operators.OPERATORS)
 
 
 def test_importing_loads_no_runtime_and_registers_nothing() -> None:
     program = """
 import sys, onnx
-import onnx_philox, onnx_philox._cli
+import onnx_philox, onnx_philox._command.app
 loaded = {"onnxruntime", "onnxruntime_extensions", "openvino"} & set(sys.modules)
 assert not loaded, loaded
 assert not onnx.defs.has("RandomUniform", "onnx_philox")
@@ -107,7 +108,7 @@ def test_an_unknown_attribute_is_an_attribute_error() -> None:
 MODULES = [
     m.name
     for m in pkgutil.walk_packages(onnx_philox.__path__, "onnx_philox.")
-    if "_cli" not in m.name
+    if "worker" not in m.name
 ]
 
 

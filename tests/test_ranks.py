@@ -12,10 +12,11 @@ import pytest
 from onnx.helper import make_node, make_tensor_value_info, np_dtype_to_tensor_dtype
 
 import onnx_philox
-from onnx_philox import PhiloxState, _checks, onnx_reference, reference
-from onnx_philox._checks import Known
-from onnx_philox._operators import OPERATORS
-from onnx_philox._runtime_errors import sentence
+from onnx_philox import PhiloxState, onnx_reference, reference
+from onnx_philox._command.runtime_errors import sentence
+from onnx_philox._contract import checks
+from onnx_philox._contract.checks import Known
+from onnx_philox._contract.operators import OPERATORS
 
 GOOD: dict[str, dict[str, Any]] = {
     "RandomGenerator": {"state": PhiloxState(1, 2).to_array(), "shape": np.array([2, 3])},
@@ -83,7 +84,7 @@ def refusal(op: str, name: str, rank: int) -> str:
     known = {n: Known(None, array.shape) for n, array in GOOD[op].items()}
     known[name] = Known(None, tuple(deep(op, name, rank).dims))
     with pytest.raises(ValueError, match="; allowed: ") as raised:
-        _checks.check_node(OPERATORS[op], known, attributes_of(op))
+        checks.check_node(OPERATORS[op], known, attributes_of(op))
     return str(raised.value)
 
 

@@ -12,10 +12,12 @@ from cases import EDGE_COUNTERS, SEED, TYPE_BOUNDS, assert_same_bits
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onnx_philox import PhiloxState, _philox, _subnormals, reference
-from onnx_philox._element_types import BY_NAME
+from onnx_philox import PhiloxState, reference
+from onnx_philox._contract import float_environment
+from onnx_philox._contract.types import BY_NAME
+from onnx_philox._numbers import philox
 
-CHUNK_WORDS = _philox._CHUNK_BLOCKS * 4
+CHUNK_WORDS = philox._CHUNK_BLOCKS * 4
 
 
 def plain_words(counter: int, key: int, count: int) -> Iterator[int]:
@@ -174,9 +176,9 @@ def test_a_caller_that_flushes_subnormals_gets_the_same_bits(output_type: str) -
 
     def flushing_thread() -> None:
         flush_subnormals()
-        seen.append(_subnormals.are_flushed())
+        seen.append(float_environment.are_flushed())
         seen.append(reference.random_uniform([100], low, high, output_type, **SEED)[0])
-        seen.append(_subnormals.are_flushed())
+        seen.append(float_environment.are_flushed())
 
     thread = threading.Thread(target=flushing_thread)
     thread.start()
@@ -189,7 +191,7 @@ def test_a_caller_that_flushes_subnormals_gets_the_same_bits(output_type: str) -
 
 def flush_subnormals() -> None:
     """Sets FTZ and DAZ in this thread, as a library built with -ffast-math would."""
-    offset, bits_ = _subnormals._CONTROL_WORD[__import__("platform").machine()]
+    offset, bits_ = float_environment._CONTROL_WORD[__import__("platform").machine()]
     libm = ctypes.CDLL("libm.so.6")
     environment = (ctypes.c_uint8 * 64)()
     libm.fegetenv(environment)

@@ -17,9 +17,9 @@ from runtimes import OpenVino
 
 import onnx_philox
 from onnx_philox import PhiloxState, make_reproducible, reference
+from onnx_philox._rewriting.nodes.standard import STANDARD_OPERATORS
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.rewriting import find_random_nodes
-from onnx_philox.rewriting._standard import STANDARD_OPERATORS
 
 FLOAT, DOUBLE, HALF, BF16 = (
     TensorProto.FLOAT,

@@ -16,15 +16,16 @@ from onnx import TensorProto, helper, numpy_helper
 from runtimes import OpenVino
 
 from onnx_philox import PhiloxState, make_reproducible, reference
+from onnx_philox._files import model_file, without_weights
+from onnx_philox._files.tensors import tensors
 from onnx_philox.onnxruntime import InferenceSession
-from onnx_philox.rewriting import _files, _thin, rewrite_file
-from onnx_philox.rewriting._tensors import tensors
+from onnx_philox.rewriting import rewrite_file
 
 STATE = PhiloxState.for_run(42).to_array()
 ROWS = 200
 COUNT = 20_000
 LARGE = np.arange(ROWS * 100, dtype=np.float32).reshape(ROWS, 100)
-assert LARGE.nbytes > _thin.LARGE
+assert LARGE.nbytes > without_weights.LARGE
 
 
 def model_with_weights(*, has_function: bool = True) -> onnx.ModelProto:
@@ -136,14 +137,14 @@ def test_both_runtimes_read_the_file(tmp_path: Path, openvino: OpenVino) -> None
 
 
 def test_large_tensors_are_never_read(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with _files.opened(source, "test") as file:
-        stretches = [t for t in tensors(file.proto) if _thin.stretch_of(t) is not None]
+    with model_file.opened(source, "test") as file:
+        stretches = [t for t in tensors(file.proto) if without_weights.stretch_of(t) is not None]
         assert len(stretches) == 6
-        assert file.proto.ByteSize() < _thin.LARGE
+        assert file.proto.ByteSize() < without_weights.LARGE
         for tensor in stretches:
             assert not tensor.raw_data
-    monkeypatch.setattr(_thin, "LARGE", 2**40)
-    with _files.opened(source, "test") as file:
+    monkeypatch.setattr(without_weights, "LARGE", 2**40)
+    with model_file.opened(source, "test") as file:
         assert file.proto == onnx.load(source)
 
 
@@ -151,12 +152,14 @@ def test_large_tensors_are_never_read(source: Path, monkeypatch: pytest.MonkeyPa
 def test_a_file_comes_back_from_its_pieces_whatever_is_large(
     source: Path, threshold: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_thin, "LARGE", threshold)
+    monkeypatch.setattr(without_weights, "LARGE", threshold)
     data = source.read_bytes()
-    pieces = _thin.expand(_thin.thin(data))
-    whole = b"".join(data[p.start : p.end] if isinstance(p, _thin.Stretch) else p for p in pieces)
+    pieces = without_weights.expand(without_weights.thin(data))
+    whole = b"".join(
+        data[p.start : p.end] if isinstance(p, without_weights.Stretch) else p for p in pieces
+    )
     assert whole == data
-    assert len(whole) == _thin.size_of(pieces)
+    assert len(whole) == without_weights.size_of(pieces)
 
 
 def test_the_source_may_be_the_target(source: Path) -> None:
@@ -316,7 +319,7 @@ def test_an_error_leaves_no_file(source: Path, monkeypatch: pytest.MonkeyPatch) 
         rewrite_file(source, target, progress=fail)
     assert sorted(p.name for p in source.parent.iterdir()) == ["model.onnx", "out.onnx"]
     assert target.read_bytes() == b"before"
-    monkeypatch.setattr(_files, "_LARGEST_FILE", 1000)
+    monkeypatch.setattr(model_file, "_LARGEST_FILE", 1000)
     with pytest.raises(ValueError, match="allowed: at most 1,000, what protobuf reads"):
         rewrite_file(source, target)
     assert target.read_bytes() == b"before"

@@ -15,7 +15,8 @@ from runtimes import OpenVino
 from scipy import stats
 from typer.testing import CliRunner
 
-from onnx_philox import PhiloxState, _cli, make_reproducible, reference
+from onnx_philox import PhiloxState, make_reproducible, reference
+from onnx_philox._command import app
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.rewriting import find_random_nodes
 
@@ -447,7 +448,7 @@ def test_no_operator_of_onnx_or_of_onnx_runtime_is_suspected_that_is_not_random(
 
 
 def invoke(*arguments: object) -> Any:
-    return CliRunner().invoke(_cli.app, list(map(str, arguments)))
+    return CliRunner().invoke(app.app, list(map(str, arguments)))
 
 
 @pytest.mark.parametrize("target", ["new.onnx", "new.xml"])

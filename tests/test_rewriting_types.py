@@ -10,8 +10,9 @@ from make_onnxruntime_types import DOMAINS, rules
 from onnx import parser
 
 from onnx_philox import PhiloxState, make_reproducible, reference
+from onnx_philox._rewriting.nodes import types
 from onnx_philox.onnxruntime import InferenceSession
-from onnx_philox.rewriting import _types, find_random_nodes
+from onnx_philox.rewriting import find_random_nodes
 
 STATE = PhiloxState.for_run(3).to_array()
 X = np.linspace(-3, 3, 12, dtype=np.float32).reshape(3, 4)
@@ -92,7 +93,7 @@ def test_the_types_that_nobody_knows_are_still_asked_for() -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_the_rules_are_those_of_onnx_runtime_s_schemas(domain: str) -> None:
-    ours, theirs = _types._rules()[domain], rules(domain)
+    ours, theirs = types._rules()[domain], rules(domain)
     both = ours.keys() & theirs.keys()
     assert len(both) > 0.9 * len(ours)
     # Releases add inputs and outputs at the end.

@@ -17,9 +17,9 @@ from onnx.reference import ReferenceEvaluator
 
 import onnx_philox
 from onnx_philox import PhiloxState, make_reproducible, reference
+from onnx_philox._rewriting.untouched import Originals
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.rewriting import Report, find_random_nodes, rewrite
-from onnx_philox.rewriting._originals import Originals
 
 STATE = PhiloxState.for_run(42).to_array()
 

@@ -14,8 +14,8 @@ from onnx import parser
 from onnx.reference import ReferenceEvaluator
 
 from onnx_philox import PhiloxState, graphs, onnx_reference, reference, register_schemas
-from onnx_philox._element_types import BY_NAME
-from onnx_philox._operators import DOMAIN, OPERATORS
+from onnx_philox._contract.operators import DOMAIN, OPERATORS
+from onnx_philox._contract.types import BY_NAME
 
 STATE = PhiloxState(3, 4)
 TYPES = ["i32", "i64", "f16", "bf16", "f32", "f64"]

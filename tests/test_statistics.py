@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from onnx_philox import PhiloxState, _elementary, reference
-from onnx_philox._element_types import BY_NAME
+from onnx_philox import PhiloxState, reference
+from onnx_philox._contract.types import BY_NAME
+from onnx_philox._numbers import elementary
 
 ALPHA = 1e-6
 N = 2**20
@@ -333,7 +334,7 @@ def test_samples_and_rows_are_independent() -> None:
 
 
 def box_muller(u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    pairs = _elementary.normal_pairs(u.astype(F32), v.astype(F32))
+    pairs = elementary.normal_pairs(u.astype(F32), v.astype(F32))
     return np.stack(pairs, 1).reshape(-1)
 
 

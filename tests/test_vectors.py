@@ -9,7 +9,7 @@ import pytest
 from cases import load_vectors
 
 from onnx_philox import PhiloxState, reference
-from onnx_philox._element_types import BY_NAME
+from onnx_philox._contract.types import BY_NAME
 
 KNOWN = load_vectors("known")
 TENSORFLOW = load_vectors("tensorflow")

@@ -18,8 +18,8 @@ import pytest
 from cases import load_vectors
 from typer.testing import CliRunner
 
-from onnx_philox import _cli
-from onnx_philox.verify import Report, Verdict, _verify, cases, comparison, run, runners
+from onnx_philox._command import app
+from onnx_philox._command.verify import Report, Verdict, _verify, cases, comparison, run, runners
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +35,7 @@ PEERS = [("openvino", "built-in"), ("openvino", "evaluate")]
 
 
 def invoke(*arguments: str):
-    return CliRunner().invoke(_cli.app, ["verify", *arguments])
+    return CliRunner().invoke(app.app, ["verify", *arguments])
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def document():
 @pytest.fixture(scope="module")
 def table():
     """The command as a shell runs it, its output piped."""
-    command = [sys.executable, "-c", "from onnx_philox._cli import app; app()", "verify"]
+    command = [sys.executable, "-c", "from onnx_philox._command.app import app; app()", "verify"]
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
@@ -225,7 +225,8 @@ def test_an_unknown_name_is_an_error_that_lists_the_allowed(arguments, allowed, 
 
 def without(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The command in a process that cannot import a module."""
-    script = f"import sys; sys.modules[{module!r}] = None; from onnx_philox._cli import app; app()"
+    app = "from onnx_philox._command.app import app; app()"
+    script = f"import sys; sys.modules[{module!r}] = None; {app}"
     command = [sys.executable, "-c", script, "verify", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
@@ -437,9 +438,9 @@ def test_an_output_that_is_missing_is_a_difference():
 def test_the_command_is_a_subcommand_and_tells_its_version():
     import onnx_philox
 
-    result = CliRunner().invoke(_cli.app, ["--version"])
+    result = CliRunner().invoke(app.app, ["--version"])
     assert (result.exit_code, result.stdout) == (0, f"onnx-philox {onnx_philox.__version__}\n")
-    assert "verify" in CliRunner().invoke(_cli.app, ["--help"]).stdout
+    assert "verify" in CliRunner().invoke(app.app, ["--help"]).stdout
 
 
 def test_the_script_of_the_package_is_this_command():

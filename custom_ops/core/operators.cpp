@@ -1,4 +1,4 @@
-// The operators' declarations and checks: see operators.h. The wording is that of the Python package's _checks.py, and
+// The operators' declarations and checks: see operators.h. The wording is that of the Python package's _contract/checks.py, and
 // the tests of the plugins compare the two.
 #include "operators.h"
 

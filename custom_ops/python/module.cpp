@@ -1,6 +1,6 @@
 // The module onnx_philox._core: the core's kernels for NumPy arrays.
 //
-// Arguments are checked in Python (onnx_philox/_checks.py); what is checked here is only what memory safety needs.
+// Arguments are checked in Python (onnx_philox/_contract/checks.py); what is checked here is only what memory safety needs.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>

@@ -16,9 +16,9 @@ import importlib.metadata
 from typing import TYPE_CHECKING, Any
 
 from onnx_philox import reference
-from onnx_philox._generate import generate
-from onnx_philox._schemas import register_schemas
-from onnx_philox._state import PhiloxState
+from onnx_philox._contract.schemas import register_schemas
+from onnx_philox._contract.state import PhiloxState
+from onnx_philox._numbers.generate import generate
 
 if TYPE_CHECKING:
     from onnx_philox import graphs, onnx_reference, onnxruntime, openvino, rewriting

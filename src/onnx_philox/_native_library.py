@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
-
-import onnx_philox
 
 _SUFFIXES = (".so", ".dll", ".dylib")
 
 
 def find(runtime: str) -> Path | None:
     """The library for a runtime, "onnxruntime" or "openvino"; None where there is none."""
+    package = find_spec("onnx_philox")
+    assert package is not None
+    assert package.submodule_search_locations is not None
     # An editable install has two folders: the source's, and that of what was built.
-    folders = [Path(folder, "lib") for folder in onnx_philox.__path__]
+    folders = [Path(folder, "lib") for folder in package.submodule_search_locations]
     files = [f for folder in folders for f in folder.glob(f"*onnx_philox_{runtime}.*")]
     return next((f for f in files if f.suffix in _SUFFIXES), None)
 

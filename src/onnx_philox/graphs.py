@@ -14,11 +14,11 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
-from onnx_philox import _checks, _operators
-from onnx_philox._arguments import number_array, probability_array, shape_array
-from onnx_philox._checks import Known
-from onnx_philox._element_types import BY_NAME, BY_ONNX, I64, U32, ElementType
-from onnx_philox._operators import DOMAIN, MAX_RANK, OPSET_VERSION, STATE_WORDS, Operator
+from onnx_philox._contract import checks, operators
+from onnx_philox._contract.arguments import number_array, probability_array, shape_array
+from onnx_philox._contract.checks import Known
+from onnx_philox._contract.operators import DOMAIN, MAX_RANK, OPSET_VERSION, STATE_WORDS, Operator
+from onnx_philox._contract.types import BY_NAME, BY_ONNX, I64, U32, ElementType
 
 __all__ = [
     "random_bernoulli",
@@ -60,7 +60,7 @@ def random_generator(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range.
     """
-    op = _operators.RANDOM_GENERATOR
+    op = operators.RANDOM_GENERATOR
     dimensions = _dimensions(op, shape, rank)
     return _build(
         op,
@@ -104,9 +104,9 @@ def random_uniform(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    op = _operators.RANDOM_UNIFORM
+    op = operators.RANDOM_UNIFORM
     attributes = {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed}
-    values = _checks.output_type(op, _checks.check_attributes(op, attributes))
+    values = checks.output_type(op, checks.check_attributes(op, attributes))
     dimensions = _dimensions(op, shape, rank)
     return _build(
         op,
@@ -155,9 +155,9 @@ def random_normal(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    op = _operators.RANDOM_NORMAL
+    op = operators.RANDOM_NORMAL
     attributes = {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed}
-    values = _checks.output_type(op, _checks.check_attributes(op, attributes))
+    values = checks.output_type(op, checks.check_attributes(op, attributes))
     dimensions = _dimensions(op, shape, rank)
     return _build(
         op,
@@ -208,7 +208,7 @@ def random_bernoulli(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    op = _operators.RANDOM_BERNOULLI
+    op = operators.RANDOM_BERNOULLI
     dimensions = _dimensions(op, shape, rank)
     if p is None:
         element_type = _input_type(op, "p", p_type)
@@ -259,14 +259,14 @@ def random_categorical(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    op = _operators.RANDOM_CATEGORICAL
+    op = operators.RANDOM_CATEGORICAL
     attributes = {
         "sample_size": sample_size,
         "output_type": output_type,
         "global_seed": global_seed,
         "op_seed": op_seed,
     }
-    samples = _checks.check_attributes(op, attributes)["sample_size"]
+    samples = checks.check_attributes(op, attributes)["sample_size"]
     batch = None
     if logits is None:
         element_type = _input_type(op, "logits", logits_type)
@@ -289,11 +289,11 @@ def _dimensions(op: Operator, shape: Shape, rank: int | None) -> list[int] | lis
         dimensions: list[int] = shape_array(op, shape).tolist()
         if rank is not None and rank != len(dimensions):
             allowed = f"None or {len(dimensions)}, the length of shape"
-            _checks.refuse(op, "rank", rank, allowed, "Leave it out.")
+            checks.refuse(op, "rank", rank, allowed, "Leave it out.")
         return dimensions
     if not isinstance(rank, int) or not 0 <= rank <= MAX_RANK:
         allowed = f"0 to {MAX_RANK} where shape is None"
-        _checks.refuse(op, "rank", rank, allowed, "Say how many dimensions a run will ask for.")
+        checks.refuse(op, "rank", rank, allowed, "Say how many dimensions a run will ask for.")
     return [None] * rank
 
 
@@ -302,7 +302,7 @@ def _input_type(op: Operator, name: str, type_name: str) -> ElementType:
     types = op.input(name).types
     if type_name not in [t.name for t in types]:
         allowed = ", ".join(repr(t.name) for t in types)
-        _checks.refuse(op, f"{name}_type", repr(type_name), allowed, "Choose one of these.")
+        checks.refuse(op, f"{name}_type", repr(type_name), allowed, "Choose one of these.")
     return BY_NAME[type_name]
 
 
@@ -340,8 +340,8 @@ def _build(
     stateful: bool,
 ) -> onnx.ModelProto:
     known = {name: _known(tensor) for name, tensor in inputs.items()}
-    attributes = _checks.check_node(op, known, given)
-    values_type = _checks.output_type(op, attributes)
+    attributes = checks.check_node(op, known, given)
+    values_type = checks.output_type(op, attributes)
     values = op.outputs[0].name
     outputs = [
         helper.make_tensor_value_info(

@@ -15,9 +15,10 @@ from typing import Any
 
 from onnx.reference.op_run import OpRun
 
-from onnx_philox import _checks, reference
-from onnx_philox._operators import DOMAIN, OPERATORS, Operator
-from onnx_philox._schemas import make_schema
+from onnx_philox import reference
+from onnx_philox._contract import checks
+from onnx_philox._contract.operators import DOMAIN, OPERATORS, Operator
+from onnx_philox._contract.schemas import make_schema
 
 __all__ = ["OPS"]
 
@@ -26,10 +27,10 @@ def _op_run(op: Operator) -> type[OpRun]:
     """The OpRun class of one operator; it takes its name and its defaults from the schema."""
 
     def _run(self: OpRun, *inputs: Any, **attributes: Any) -> tuple[Any, ...]:
-        _checks.check_opset(self.run_params["opsets"].get(DOMAIN, 1), op.name)
-        _checks.check_counts(op, len(inputs), len(self.onnx_node.output))
+        checks.check_opset(self.run_params["opsets"].get(DOMAIN, 1), op.name)
+        checks.check_counts(op, len(inputs), len(self.onnx_node.output))
         named = {i.name: value for i, value in itertools.zip_longest(op.inputs, inputs)}
-        _checks.check_given(op, named)
+        checks.check_given(op, named)
         try:
             results = getattr(reference, op.function)(**named, **attributes)
         except TypeError as error:

@@ -17,14 +17,14 @@ seeds added to the state before drawing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onnx_philox import _calls, _philox
-from onnx_philox._calls import Result
-from onnx_philox._draws import Draw
+from onnx_philox._numbers import call
+from onnx_philox._numbers.call import Result
+from onnx_philox._numbers.fill_numpy import fill
 
 __all__ = [
     "random_bernoulli",
@@ -61,7 +61,7 @@ def random_generator(
         TypeError: An input of a wrong type.
         ValueError: A wrong shape or value, or an output that memory cannot hold.
     """
-    return _calls.random_generator(
+    return call.random_generator(
         fill, state, shape, type=type, global_seed=global_seed, op_seed=op_seed
     )
 
@@ -95,7 +95,7 @@ def random_uniform(
         ValueError: A wrong shape or value, no state with both seeds 0, or an output that memory
             cannot hold.
     """
-    return _calls.random_uniform(
+    return call.random_uniform(
         fill,
         shape,
         minval,
@@ -140,7 +140,7 @@ def random_normal(
         >>> random_normal([4], 0, 1, "f32", global_seed=42)[0]
         array([-0.3010158 ,  0.5185915 , -0.15693986, -1.1760874 ], dtype=float32)
     """
-    return _calls.random_normal(
+    return call.random_normal(
         fill,
         shape,
         mean,
@@ -183,7 +183,7 @@ def random_bernoulli(
         >>> random_bernoulli([4], 0.75, global_seed=42)[0]
         array([False, False,  True,  True])
     """
-    return _calls.random_bernoulli(
+    return call.random_bernoulli(
         fill, shape, p, global_seed=global_seed, op_seed=op_seed, state=state
     )
 
@@ -222,7 +222,7 @@ def random_categorical(
         array([[1, 2, 1, 2, 2, 2],
                [0, 2, 0, 2, 1, 0]], dtype=int32)
     """
-    return _calls.random_categorical(
+    return call.random_categorical(
         fill,
         logits,
         sample_size=sample_size,
@@ -231,16 +231,3 @@ def random_categorical(
         op_seed=op_seed,
         state=state,
     )
-
-
-def fill(draw: Draw, out: NDArray[Any]) -> None:
-    """Fills an array of rank 1 chunk by chunk, so that working memory does not grow with it."""
-    convert = draw.distribution.converter(draw.values)
-    position = 0
-    # What overflows or underflows is what IEEE 754 says it is, whatever NumPy was told to do then.
-    with np.errstate(all="ignore"):
-        for words in _philox.word_chunks(draw.state.counter, draw.state.key, draw.words(out.size)):
-            # The second value of a last pair may be one too many.
-            values = convert(position, words)[: out.size - position]
-            out[position : position + values.size] = values
-            position += values.size

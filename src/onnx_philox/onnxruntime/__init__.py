@@ -23,6 +23,7 @@ _versions.check("onnxruntime", _runtime.__version__)
 
 # ruff: noqa: E402
 from onnx_philox.onnxruntime._native_backend import library_path, register
+from onnx_philox.onnxruntime._session import BACKENDS as BACKENDS
 from onnx_philox.onnxruntime._session import InferenceSession
 
 __all__ = ["InferenceSession", "library_path", "register"]

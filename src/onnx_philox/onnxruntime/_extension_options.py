@@ -15,8 +15,8 @@ from contextlib import contextmanager, nullcontext
 import onnxruntime as ort
 from onnxruntime_extensions import get_library_path
 
-from onnx_philox._element_types import U32
-from onnx_philox._operators import RANDOM_GENERATOR
+from onnx_philox._contract.operators import RANDOM_GENERATOR
+from onnx_philox._contract.types import U32
 from onnx_philox.onnxruntime import _python_ops, _session_config, _trial
 
 _log = logging.getLogger("onnx_philox")

@@ -16,9 +16,9 @@ import onnx_ir as ir
 from onnx_ir.passes.common import ShapeInferencePass
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
-from onnx_philox import _checks
-from onnx_philox._element_types import ElementType
-from onnx_philox._operators import OUTPUT_TYPE, STATE_WORDS, Input, Operator
+from onnx_philox._contract import checks
+from onnx_philox._contract.operators import OUTPUT_TYPE, STATE_WORDS, Input, Operator
+from onnx_philox._contract.types import ElementType
 from onnx_philox.onnxruntime import _nodes, _python_ops, _source
 
 
@@ -98,7 +98,7 @@ class _Rewriter:
     def _rewrite_node(self, node: ir.Node) -> None:
         checked = _nodes.check(node)
         op, inputs, attributes = checked.operator, checked.inputs, checked.attributes
-        values = _checks.output_type(op, attributes)
+        values = checks.output_type(op, attributes)
         self._check_type(op, values)
         types = checked.types()
         for declared in op.inputs:
@@ -106,7 +106,7 @@ class _Rewriter:
                 self._refuse_unknown(op, declared, values)
         dimensions = checked.dimensions()
         if dimensions is not None:
-            _checks.check_memory(op, dimensions, values, copies=2)
+            checks.check_memory(op, dimensions, values, copies=2)
         python = _python_ops.python_op(op, values, types)
         for declared, wanted in zip(op.inputs, python.inputs, strict=True):
             if types[declared.name] not in (None, wanted):

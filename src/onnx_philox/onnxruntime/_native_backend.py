@@ -12,7 +12,7 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _native_library
-from onnx_philox._operators import DOMAIN, RANDOM_GENERATOR
+from onnx_philox._contract.operators import DOMAIN, RANDOM_GENERATOR
 from onnx_philox.onnxruntime import _nodes, _session_config, _source, _trial
 
 _RUNTIME = "onnxruntime"

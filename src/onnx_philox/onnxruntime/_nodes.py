@@ -8,10 +8,10 @@ from typing import Any, cast
 import numpy as np
 import onnx_ir as ir
 
-from onnx_philox import _checks
-from onnx_philox._checks import Known
-from onnx_philox._element_types import BY_ONNX, ElementType
-from onnx_philox._operators import DOMAIN, MAX_RANK, OPERATORS, Operator, Role
+from onnx_philox._contract import checks
+from onnx_philox._contract.checks import Known
+from onnx_philox._contract.operators import DOMAIN, MAX_RANK, OPERATORS, Operator, Role
+from onnx_philox._contract.types import BY_ONNX, ElementType
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class CheckedNode:
     def dimensions(self) -> list[int] | None:
         """The first output's dimensions; None where they are not known yet."""
         for declared in self.operator.inputs:
-            known = self.known[declared.name] or _checks.UNKNOWN
+            known = self.known[declared.name] or checks.UNKNOWN
             if declared.role is Role.SHAPE and known.value is not None:
                 return [int(d) for d in known.value]
             if declared.role is Role.LOGITS and known.shape and known.shape[0] is not None:
@@ -55,10 +55,10 @@ def check(node: ir.Node) -> CheckedNode:
         ValueError: An unknown operator, or a wrong value, shape or number of anything.
     """
     op = operator_of(node)
-    _checks.check_counts(op, len(node.inputs), len(node.outputs))
+    checks.check_counts(op, len(node.inputs), len(node.outputs))
     inputs = named_inputs(op, node)
     known = {name: _known(value) for name, value in inputs.items()}
-    return CheckedNode(op, inputs, known, _checks.check_node(op, known, _attributes(node)))
+    return CheckedNode(op, inputs, known, checks.check_node(op, known, _attributes(node)))
 
 
 def drop_empty_end(node: ir.Node) -> bool:
@@ -79,10 +79,10 @@ def declare_output_types(node: ir.Node) -> None:
         ValueError: An unknown operator, or a wrong attribute.
     """
     op = operator_of(node)
-    attributes = _checks.check_attributes(op, _attributes(node))
+    attributes = checks.check_attributes(op, _attributes(node))
     for output, declared in zip(node.outputs, op.outputs, strict=False):
         if output.dtype is None:
-            element_type = declared.type or _checks.output_type(op, attributes)
+            element_type = declared.type or checks.output_type(op, attributes)
             output.dtype = ir.DataType(element_type.onnx)
 
 
@@ -91,7 +91,7 @@ def operator_of(node: ir.Node) -> Operator:
     if op is None:
         known = ", ".join(OPERATORS)
         remedy = "Upgrade onnx-philox if a newer version made the model."
-        _checks.refuse(f"{DOMAIN}::{node.op_type}", "the operator", "unknown", known, remedy)
+        checks.refuse(f"{DOMAIN}::{node.op_type}", "the operator", "unknown", known, remedy)
     return op
 
 

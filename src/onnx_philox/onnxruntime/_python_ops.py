@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from onnxruntime_extensions import PyCustomOpDef, onnx_op
 
-from onnx_philox import _calls
-from onnx_philox._element_types import BOOL, F32, F64, I32, I64, U32, ElementType
-from onnx_philox._native_core import fastest_fill
-from onnx_philox._operators import MAX_RANK, OPERATORS, STATE_WORDS, Input, Operator, Role
+from onnx_philox._contract.operators import MAX_RANK, OPERATORS, STATE_WORDS, Input, Operator, Role
+from onnx_philox._contract.types import BOOL, F32, F64, I32, I64, U32, ElementType
+from onnx_philox._numbers import call
+from onnx_philox._numbers.fill_native import fastest_fill
 
 DOMAIN = "onnx_philox.python"
 
@@ -155,7 +155,7 @@ def _declare(python: PythonOp) -> None:
 def _body(python: PythonOp) -> Callable[..., tuple[_HandedOver, ...]]:
     """The function that onnxruntime-extensions calls; it never raises."""
     op = python.operator
-    function = getattr(_calls, op.function)
+    function = getattr(call, op.function)
 
     def compute(run: Any, *inputs: Any, **attributes: Any) -> tuple[_HandedOver, ...]:
         named = {i.name: value for i, value in zip(op.inputs, inputs, strict=True)}

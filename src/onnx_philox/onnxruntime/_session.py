@@ -16,8 +16,8 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _backends
-from onnx_philox._operators import OPERATORS
-from onnx_philox._state import PhiloxState
+from onnx_philox._contract.operators import OPERATORS
+from onnx_philox._contract.state import PhiloxState
 from onnx_philox.onnxruntime import _native_backend, _python_backend
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)

@@ -11,8 +11,8 @@ import onnx_ir as ir
 from onnx_ir.passes.common import InlinePass
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
-from onnx_philox import _checks, _inlined_size
-from onnx_philox._operators import DOMAIN
+from onnx_philox._contract import checks, inlined_size
+from onnx_philox._contract.operators import DOMAIN
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def load(source: Any) -> Source:
         )
     for version in loaded.opsets:
         try:
-            _checks.check_opset(version, "onnx_philox.onnxruntime.InferenceSession")
+            checks.check_opset(version, "onnx_philox.onnxruntime.InferenceSession")
         except ValueError as error:
             raise ort_state.InvalidArgument(str(error)) from error
     return loaded
@@ -88,7 +88,7 @@ def read_ir(source: Any, proto: onnx.ModelProto) -> ir.Model:
     if folder is not None:
         ir.external_data.set_base_dir(model.graph, folder)
     try:
-        _inlined_size.check(model, model.functions.keys())
+        inlined_size.check(model, model.functions.keys())
     except ValueError as error:
         raise ValueError(f"the model's functions cannot be inlined: {error}") from error
     InlinePass()(model)

@@ -16,8 +16,8 @@ import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
 
-from onnx_philox._element_types import BY_DTYPE, BY_NAME, ElementType
-from onnx_philox.openvino import _arrays
+from onnx_philox import _openvino_arrays as arrays
+from onnx_philox._contract.types import BY_DTYPE, BY_NAME, ElementType
 
 MAX_ELEMENTS = 4096
 """Only small tensors feed a state, a bound or a shape; larger constants are weights."""
@@ -107,14 +107,14 @@ class Values:
     def _compute(self, node: ov.Node) -> NDArray[Any] | None:
         """The value of a computable node all of whose inputs are known."""
         if node.get_type_name() == "Constant":
-            return _arrays.memory(node).copy()
+            return arrays.memory(node).copy()
         tensors = []
         for source in node.input_values():
             value = self._known[source.get_node().get_name()]
             if value is None:
                 return None
             tensor = ov.Tensor(source.get_element_type(), ov.Shape(value.shape))
-            _arrays.memory(tensor)[...] = value
+            arrays.memory(tensor)[...] = value
             tensors.append(tensor)
         output = node.output(0)
         result = ov.Tensor(output.get_element_type(), output.get_shape())
@@ -123,7 +123,7 @@ class Values:
         except RuntimeError:
             # An operator that OpenVINO cannot compute by itself.
             return None
-        return _arrays.memory(result).copy() if is_computed else None
+        return arrays.memory(result).copy() if is_computed else None
 
 
 def _inputs_if_computable(node: ov.Node) -> Iterator[ov.Node] | None:

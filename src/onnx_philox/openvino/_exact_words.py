@@ -14,7 +14,7 @@ import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
 
-from onnx_philox.openvino import _arrays
+from onnx_philox import _openvino_arrays as arrays
 from onnx_philox.openvino._constants import Values
 
 _INT32 = np.iinfo(np.int32)
@@ -147,7 +147,7 @@ def _followed(node: ov.Node, values: Values) -> Iterator[tuple[ov.Node, str]]:
 
 def _constant(node: ov.Node, values: Values) -> NDArray[Any] | None:
     """The value of a constant of any size, and of what small ones give."""
-    return _arrays.memory(node) if node.get_type_name() == "Constant" else values.of(node)
+    return arrays.memory(node) if node.get_type_name() == "Constant" else values.of(node)
 
 
 def _clamped(node: ov.Node, value: NDArray[Any]) -> tuple[str, str] | None:

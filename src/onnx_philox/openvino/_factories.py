@@ -9,10 +9,10 @@ import numpy as np
 import openvino as ov
 from openvino.utils.node_factory import NodeFactory
 
-from onnx_philox import _checks
-from onnx_philox._arguments import number_array, probability_array, shape_array
-from onnx_philox._element_types import ElementType
-from onnx_philox._operators import (
+from onnx_philox import _openvino_arrays as arrays
+from onnx_philox._contract import checks
+from onnx_philox._contract.arguments import number_array, probability_array, shape_array
+from onnx_philox._contract.operators import (
     RANDOM_BERNOULLI,
     RANDOM_CATEGORICAL,
     RANDOM_GENERATOR,
@@ -20,8 +20,9 @@ from onnx_philox._operators import (
     RANDOM_UNIFORM,
     Operator,
 )
-from onnx_philox._state import PhiloxState
-from onnx_philox.openvino import _arrays, _native_backend
+from onnx_philox._contract.state import PhiloxState
+from onnx_philox._contract.types import ElementType
+from onnx_philox.openvino import _native_backend
 from onnx_philox.openvino._python_ops import OPS, with_wide_shape
 
 
@@ -52,7 +53,7 @@ def random_generator(
     """
     op = RANDOM_GENERATOR
     attributes = {"global_seed": global_seed, "op_seed": op_seed}
-    complete = _checks.check_attributes(op, attributes)
+    complete = checks.check_attributes(op, attributes)
     return _make(op, [_state(state), _shape(op, shape)], complete, name)
 
 
@@ -90,8 +91,8 @@ def random_uniform(
     """
     op = RANDOM_UNIFORM
     attributes = {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed}
-    complete = _checks.check_attributes(op, attributes)
-    values = _checks.output_type(op, complete)
+    complete = checks.check_attributes(op, attributes)
+    values = checks.output_type(op, complete)
     inputs = [
         _shape(op, shape),
         _number(op, "minval", minval, values),
@@ -135,8 +136,8 @@ def random_normal(
     """
     op = RANDOM_NORMAL
     attributes = {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed}
-    complete = _checks.check_attributes(op, attributes)
-    values = _checks.output_type(op, complete)
+    complete = checks.check_attributes(op, attributes)
+    values = checks.output_type(op, complete)
     inputs = [
         _shape(op, shape),
         _number(op, "mean", mean, values),
@@ -177,8 +178,8 @@ def random_bernoulli(
     """
     op = RANDOM_BERNOULLI
     attributes = {"global_seed": global_seed, "op_seed": op_seed}
-    complete = _checks.check_attributes(op, attributes)
-    probabilities = _output(p) or _arrays.constant(probability_array(op, p)).output(0)
+    complete = checks.check_attributes(op, attributes)
+    probabilities = _output(p) or arrays.constant(probability_array(op, p)).output(0)
     inputs = [_shape(op, shape), probabilities, *_optional_state(state)]
     return _make(op, inputs, complete, name)
 
@@ -220,8 +221,8 @@ def random_categorical(
         "global_seed": global_seed,
         "op_seed": op_seed,
     }
-    complete = _checks.check_attributes(op, attributes)
-    rows = _output(logits) or _arrays.constant(np.asarray(logits)).output(0)
+    complete = checks.check_attributes(op, attributes)
+    rows = _output(logits) or arrays.constant(np.asarray(logits)).output(0)
     return _make(op, [rows, *_optional_state(state)], complete, name)
 
 
@@ -232,7 +233,7 @@ def _optional_state(state: Any) -> list[ov.Output]:
 def _state(state: Any) -> ov.Output:
     if isinstance(state, PhiloxState):
         state = state.to_array()
-    return _output(state) or _arrays.constant(np.asarray(state)).output(0)
+    return _output(state) or arrays.constant(np.asarray(state)).output(0)
 
 
 def _shape(op: Operator, shape: Any) -> ov.Output:
@@ -240,11 +241,11 @@ def _shape(op: Operator, shape: Any) -> ov.Output:
     if output is not None:
         return output
     array = shape if isinstance(shape, np.ndarray) else shape_array(op, shape)
-    return _arrays.constant(array).output(0)
+    return arrays.constant(array).output(0)
 
 
 def _number(op: Operator, name: str, given: Any, values: ElementType) -> ov.Output:
-    return _output(given) or _arrays.constant(number_array(op, name, given, values)).output(0)
+    return _output(given) or arrays.constant(number_array(op, name, given, values)).output(0)
 
 
 def _output(value: Any) -> ov.Output | None:

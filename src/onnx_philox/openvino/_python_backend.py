@@ -8,7 +8,7 @@ import openvino as ov
 from openvino.frontend import NodeContext
 from openvino.frontend.onnx import ConversionExtension
 
-from onnx_philox._operators import DOMAIN, Operator
+from onnx_philox._contract.operators import DOMAIN, Operator
 from onnx_philox.openvino._python_ops import OPS, RandomOp, with_wide_shape
 
 

@@ -15,9 +15,21 @@ import openvino as ov
 from numpy.typing import NDArray
 from openvino import opset8
 
-from onnx_philox import _calls, _checks, _subnormals
-from onnx_philox._checks import Known
-from onnx_philox._element_types import (
+from onnx_philox import _openvino_arrays as arrays
+from onnx_philox._contract import checks, float_environment
+from onnx_philox._contract.checks import Known
+from onnx_philox._contract.operators import (
+    RANDOM_BERNOULLI,
+    RANDOM_CATEGORICAL,
+    RANDOM_GENERATOR,
+    RANDOM_NORMAL,
+    RANDOM_UNIFORM,
+    STATE_WORDS,
+    Input,
+    Operator,
+    Role,
+)
+from onnx_philox._contract.types import (
     BF16,
     BOOL,
     BY_DTYPE,
@@ -29,19 +41,9 @@ from onnx_philox._element_types import (
     U32,
     ElementType,
 )
-from onnx_philox._native_core import fastest_fill
-from onnx_philox._operators import (
-    RANDOM_BERNOULLI,
-    RANDOM_CATEGORICAL,
-    RANDOM_GENERATOR,
-    RANDOM_NORMAL,
-    RANDOM_UNIFORM,
-    STATE_WORDS,
-    Input,
-    Operator,
-    Role,
-)
-from onnx_philox.openvino import _arrays, _constants, _exact_words, _folded, _half_precision
+from onnx_philox._numbers import call
+from onnx_philox._numbers.fill_native import fastest_fill
+from onnx_philox.openvino import _constants, _exact_words, _folded, _half_precision
 
 # The types in which the CPU plugin may hand over an input of a declared type without loss.
 _ARRIVES_AS: dict[ElementType, tuple[ElementType, ...]] = {
@@ -126,12 +128,12 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         """Evaluation is here, in Python."""
         return True
 
-    @_subnormals.kept()
+    @float_environment.kept()
     def validate_and_infer_types(self) -> None:
         """Checks all that is known, captures constants, sets the outputs' types and shapes."""
         op = self.operator
         sources = self._sources()
-        values = _checks.output_type(op, _checks.check_attributes(op, self._own_attributes()))
+        values = checks.output_type(op, checks.check_attributes(op, self._own_attributes()))
         self._note_declared(values, sources)
         is_half_new = not self._distrusts_constants and self._meet_half(self._sources())
         sources = self._sources()
@@ -139,8 +141,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         for declared in op.inputs:
             source = sources.get(declared.name)
             known[declared.name] = None if source is None else self._known(declared, source)
-        attributes = _checks.check_node(op, known, self._own_attributes())
-        values = _checks.output_type(op, attributes)
+        attributes = checks.check_node(op, known, self._own_attributes())
+        values = checks.output_type(op, attributes)
         for declared in op.inputs:
             self._check_arrival(declared, values, sources.get(declared.name))
         self._attributes[_NARROWED] = self._narrowed_text(values, sources)
@@ -150,17 +152,17 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             _convert_for_consumers(self.output(0), F16)
         self._is_validated = True
 
-    @_subnormals.kept()
+    @float_environment.kept()
     def evaluate(self, outputs: list[ov.Tensor], inputs: list[ov.Tensor]) -> bool:
         """Draws the values and the next state."""
         op = self.operator
         attributes = self._own_attributes()
-        values = _checks.output_type(op, attributes)
+        values = checks.output_type(op, attributes)
         named = {
             declared.name: self._input_array(declared, tensor, values)
             for declared, tensor in zip(op.inputs, inputs, strict=False)
         }
-        results = getattr(_calls, op.function)(fastest_fill, **named, **attributes, copies=2)
+        results = getattr(call, op.function)(fastest_fill, **named, **attributes, copies=2)
         if _folded.is_folded(self, inputs, is_clone=self._is_clone):
             self._refuse_altered_results(results)
         for output, result in zip(outputs, results, strict=True):
@@ -172,24 +174,24 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         for index, (declared, result) in enumerate(zip(op.outputs, results, strict=True)):
             altered = _folded.altered(self.output(index), result)
             if altered is not None:
-                _checks.refuse(op, f"output {declared.name!r}", *altered)
+                checks.refuse(op, f"output {declared.name!r}", *altered)
 
     def _own_attributes(self) -> dict[str, Any]:
         return {a.name: self._attributes[a.name] for a in self.operator.attributes}
 
     def _sources(self) -> dict[str, ov.Output]:
         op = self.operator
-        _checks.check_counts(op, self.get_input_size(), len(op.outputs))
+        checks.check_counts(op, self.get_input_size(), len(op.outputs))
         outputs = self.input_values()
         return {i.name: output for i, output in zip(op.inputs, outputs, strict=False)}
 
     def _known(self, declared: Input, source: ov.Output) -> Known:
         """What is known of an input, in its declared type even where the plugin changed it."""
-        values = _checks.output_type(
-            self.operator, _checks.check_attributes(self.operator, self._own_attributes())
+        values = checks.output_type(
+            self.operator, checks.check_attributes(self.operator, self._own_attributes())
         )
         types = _types(declared, values)
-        arrived = _arrays.element_type(source.get_element_type())
+        arrived = arrays.element_type(source.get_element_type())
         partial = source.get_partial_shape()
         shape = None
         if not partial.rank.is_dynamic:
@@ -219,7 +221,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             if self._is_clone and declared.name in self._declared:
                 continue
             types = _types(declared, values)
-            arrived = _arrays.element_type(source.get_element_type())
+            arrived = arrays.element_type(source.get_element_type())
             type_ = next((t for t in types if t is arrived), None)
             if type_ is None and self._is_clone and arrived in _narrowings(types[0]):
                 type_ = types[0]
@@ -249,7 +251,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             if self._attributes[_captured(declared)]:
                 continue
             if source.get_node().get_type_name() == "Parameter":
-                _checks.refuse(
+                checks.refuse(
                     self.operator,
                     f"input {declared.name!r}",
                     "f32 from outside of an If or Loop, rounded to f16 at its border",
@@ -270,7 +272,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             return F16.name
         for declared in self.operator.inputs:
             source = sources.get(declared.name)
-            arrived = None if source is None else _arrays.element_type(source.get_element_type())
+            arrived = None if source is None else arrays.element_type(source.get_element_type())
             if arrived not in (None, *_types(declared, values)):
                 return "true"
         return "true" * self._has_narrowed_shape(values, sources)
@@ -293,7 +295,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         if value is None:
             self._attributes[name] = ""
             return None
-        arrived = _arrays.element_type(source.get_element_type())
+        arrived = arrays.element_type(source.get_element_type())
         text = str(self._attributes[name])
         if text:
             kept = _constants.from_text(text, types)
@@ -338,12 +340,12 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         if source is None or declared.role is Role.SHAPE or self._attributes[_captured(declared)]:
             return
         what = f"input {declared.name!r}"
-        arrived = _arrays.element_type(source.get_element_type())
+        arrived = arrays.element_type(source.get_element_type())
         types = _types(declared, values)
         type_ = arrived if arrived in types else types[0]
         if type_ in _CONSTANT_ONLY:
             allowed, remedy = _CONSTANT_ONLY_RULES[declared.role]
-            _checks.refuse(
+            checks.refuse(
                 self.operator,
                 what,
                 f"not constant, of type {type_.name}",
@@ -355,7 +357,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         altered = _exact_words.altered_part(source) if is_whole_state else None
         if altered is not None:
             remedy = "Make the whole state a model input, or the whole state a constant."
-            _checks.refuse(self.operator, what, *altered, remedy)
+            checks.refuse(self.operator, what, *altered, remedy)
 
     def _set_outputs(
         self, op: Operator, values: ElementType, sources: dict[str, ov.Output]
@@ -369,7 +371,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 )
             else:
                 shape = self._values_shape(op, values, sources)
-            type_ = _arrays.openvino_type(U32 if output.is_state else values)
+            type_ = arrays.openvino_type(U32 if output.is_state else values)
             if type_ == ov.Type.boolean and self._has_narrowed_shape(values, sources):
                 # As the plugin's own operators say it from there on.
                 type_ = ov.Type.u8
@@ -390,7 +392,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             batch = ov.Dimension() if partial.rank.is_dynamic else partial[0]
             samples = int(self._attributes["sample_size"])
             if batch.is_static:
-                _checks.check_memory(op, [batch.get_length(), samples], values, copies=2)
+                checks.check_memory(op, [batch.get_length(), samples], values, copies=2)
             return ov.PartialShape([batch, ov.Dimension(samples)])
         value = _shape_value(sources["shape"])
         if value is not None:
@@ -398,9 +400,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             if max(dimensions, default=0) > _MAX_DIMENSION:
                 allowed = "dimensions of at most 2^31-1 for backend='python' in OpenVINO"
                 remedy = "Draw it in parts, or use backend='native'."
-                _checks.refuse(op, "input 'shape'", dimensions, allowed, remedy)
+                checks.refuse(op, "input 'shape'", dimensions, allowed, remedy)
             # The plugin would allocate it when it compiles the model.
-            _checks.check_memory(op, dimensions, values, copies=2)
+            checks.check_memory(op, dimensions, values, copies=2)
             return ov.PartialShape(dimensions)
         partial = sources["shape"].get_partial_shape()
         if partial.is_static:
@@ -410,12 +412,12 @@ class RandomOp(ov.Op):  # type: ignore[misc]
 
     def _input_array(self, declared: Input, tensor: ov.Tensor, values: ElementType) -> NDArray[Any]:
         if declared.role is Role.SHAPE:
-            return _as_dimensions(_arrays.memory(tensor))
+            return _as_dimensions(arrays.memory(tensor))
         types = _types(declared, values)
         kept = str(self._attributes[_captured(declared)])
         if kept:
             return _constants.from_text(kept, types).reshape(tuple(tensor.get_shape()))
-        arrived = _arrays.element_type(tensor.get_element_type())
+        arrived = arrays.element_type(tensor.get_element_type())
         type_ = self._declared.get(declared.name)
         if type_ is None:
             type_ = next((t for t in types if arrived in _ARRIVES_AS[t]), types[0])
@@ -424,14 +426,14 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         is_half = type_ is F32 and arrived is F16 and source == ov.Type.f16
         if not is_half and arrived not in _ARRIVES_AS[type_]:
             name = getattr(arrived, "name", arrived)
-            _checks.refuse(
+            checks.refuse(
                 self.operator,
                 f"input {declared.name!r}",
                 f"handed over as {name} by the device",
                 f"{' or '.join(t.name for t in types)}, unchanged",
                 "Make it a constant, or compile with the inference precision f32.",
             )
-        array = _arrays.memory(tensor)
+        array = arrays.memory(tensor)
         return array.view(np.uint32) if type_ is U32 else array.astype(type_.dtype)
 
 
@@ -509,7 +511,7 @@ def _computed_type(
     """
     for declared in op.inputs:
         if declared.role in (Role.BOUND, Role.MOMENT) and declared.name in sources:
-            return _arrays.element_type(sources[declared.name].get_element_type())
+            return arrays.element_type(sources[declared.name].get_element_type())
     return values
 
 
@@ -555,7 +557,7 @@ def _as_dimensions(array: NDArray[Any]) -> NDArray[Any]:
 def _store(output: ov.Tensor, result: NDArray[Any]) -> None:
     if tuple(output.get_shape()) != result.shape:
         output.set_shape(ov.Shape(result.shape))
-    memory = _arrays.memory(output)
+    memory = arrays.memory(output)
     if result.dtype == np.uint32:
         # The same bits where the plugin holds them as int32.
         memory = memory.view(np.uint32)

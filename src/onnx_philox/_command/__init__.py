@@ -1,0 +1,1 @@
+"""The command `onnx-philox`, a module or package for each of its parts."""

@@ -1,0 +1,215 @@
+"""Models of one random node, which are tried in the runtimes to see what they do with it.
+
+A probe has the operator, opset, attributes and types of a node, but little to compute: 64 elements
+or, for a Bernoulli, 1024, so that two draws are never equal by chance.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+
+from onnx_philox._rewriting.nodes.site import is_wanted
+from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS
+
+TypeOf = Callable[[ir.Value], ir.DataType | None]
+
+_COUNT = 64
+# A constant of so many elements is an argument, such as Dropout's ratio; a larger one is data.
+_LARGEST_ARGUMENT = 1
+_HALF = 0.5
+# Of a Bernoulli: few ones, and enough elements to tell this from many.
+_RARE = 0.1
+_RARE_COUNT = 1024
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A model of one node, and what to feed it, as a worker reads them: a line of JSON."""
+
+    line: str
+    has_seed: bool
+    undrawn: str = ""
+    """The hash of what comes out of a Dropout that drops nothing; empty for other nodes."""
+    p: float | None = None
+    """The probability of a Bernoulli; None for other nodes."""
+
+    @property
+    def key(self) -> str:
+        """The same for equal probes."""
+        return hashlib.sha256(self.line.encode()).hexdigest()
+
+
+def build(node: ir.Node, model: ir.Model, type_of: TypeOf) -> Probe:
+    """The probe of a node.
+
+    Args:
+        node: The node.
+        model: Its model, whose functions that hold random nodes are inlined.
+        type_of: The element type of a value; f32 is tried where it is not known.
+    """
+    inputs, feeds = _inputs(node, type_of)
+    attributes = _attributes(node)
+    opsets = model.opset_imports
+    imports = {domain: opsets[domain] for domain in ("", node.domain) if domain in opsets}
+    models = [_model(node, inputs, attributes, imports, model.ir_version)]
+    seed = attributes.get("seed")
+    if seed is not None:
+        other = ir.Attr("seed", seed.type, seed.value + 1)
+        models.append(
+            _model(node, inputs, {**attributes, "seed": other}, imports, model.ir_version)
+        )
+    p = _RARE if _is_bernoulli(node) and feeds else None
+    document = {
+        "models": [base64.b64encode(model).decode() for model in models],
+        "feeds": [_feed(array) for array in feeds],
+        "count": _RARE_COUNT if p is not None else 0,
+    }
+    drops = node.op_type == "Dropout" and not any(map(_is_given, node.outputs[1:]))
+    undrawn = hashlib.sha256(feeds[0].tobytes()).hexdigest() if drops and feeds else ""
+    return Probe(json.dumps(document), seed is not None, undrawn, p)
+
+
+def _model(
+    node: ir.Node,
+    inputs: list[ir.Value | None],
+    attributes: Mapping[str, ir.Attr],
+    opsets: Mapping[str, int],
+    model_version: int,
+) -> bytes:
+    outputs = [
+        ir.Value(name=f"output_{i}" if _is_given(output) else "")
+        for i, output in enumerate(node.outputs)
+    ]
+    values = [_copy(value) for value in inputs]
+    given = [value for value in values if value is not None]
+    # An optimizer may leave alone what is next to an input or output of the graph: ONNX Runtime
+    # removes every Dropout that stands between two nodes. Flatten exists at all opsets and types.
+    nodes = []
+    first = node.inputs[0] if node.inputs else None
+    if first is not None and first.producer() is not None:
+        nodes.append(ir.Node("", "Flatten", [values[0]], name="before"))
+        values[0] = nodes[0].outputs[0]
+    nodes.append(
+        ir.Node(
+            node.domain, node.op_type, values, attributes.values(), outputs=outputs, name="node"
+        )
+    )
+    if node.outputs[0].uses() and not node.outputs[0].is_graph_output():
+        outputs[0].name = "drawn"
+        nodes.append(ir.Node("", "Flatten", [outputs[0]], name="after"))
+        outputs = [nodes[-1].outputs[0], *outputs[1:]]
+        outputs[0].name = "output_0"
+    graph = ir.Graph(
+        [v for v in given if v.const_value is None],
+        [output for output in outputs if output.name],
+        nodes=nodes,
+        initializers=[v for v in given if v.const_value is not None],
+        opset_imports=dict(opsets),
+        name="probe",
+    )
+    model: bytes = ir.to_proto(ir.Model(graph, ir_version=model_version)).SerializeToString()
+    return model
+
+
+def _is_bernoulli(node: ir.Node) -> bool:
+    return node.domain in STANDARD_DOMAINS and node.op_type == "Bernoulli"
+
+
+def _is_given(output: ir.Value) -> bool:
+    """Whether anything depends on an output; on the first one, in any case."""
+    return output.index() == 0 or is_wanted(output)
+
+
+def _copy(value: ir.Value | None) -> ir.Value | None:
+    if value is None:
+        return None
+    return ir.Value(
+        name=value.name, shape=value.shape, type=value.type, const_value=value.const_value
+    )
+
+
+def _inputs(node: ir.Node, type_of: TypeOf) -> tuple[list[ir.Value | None], list[NDArray[Any]]]:
+    """The inputs of the copy, what to feed those that are no constants."""
+    inputs: list[ir.Value | None] = []
+    feeds: list[NDArray[Any]] = []
+    for i, value in enumerate(node.inputs):
+        if value is None:
+            inputs.append(None)
+            continue
+        name = f"input_{i}"
+        # Only Dropout has inputs after its data: the ratio and training_mode.
+        array = _array(node, value, i, type_of(value))
+        shape: list[int | str] = [*array.shape]
+        if _is_argument(value):
+            constant = ir.tensor(array, name=name)
+            inputs.append(_value(name, array, shape, constant))
+            continue
+        if value.shape is None or value.shape.is_dynamic():
+            shape = [f"dimension_{k}" for k in range(array.ndim)]
+        inputs.append(_value(name, array, shape, None))
+        feeds.append(array)
+    return inputs, feeds
+
+
+def _value(
+    name: str, array: NDArray[Any], shape: list[int | str], constant: ir.TensorProtocol | None
+) -> ir.Value:
+    dtype = ir.DataType.from_numpy(array.dtype)
+    return ir.Value(
+        name=name, shape=ir.Shape(shape), type=ir.TensorType(dtype), const_value=constant
+    )
+
+
+def _is_argument(value: ir.Value) -> bool:
+    if value.is_graph_input():
+        return False
+    tensor = ir.convenience.get_const_tensor(value)
+    return tensor is not None and tensor.size <= _LARGEST_ARGUMENT
+
+
+def _array(node: ir.Node, value: ir.Value, index: int, type_: ir.DataType | None) -> NDArray[Any]:
+    """What the copy gets for an input."""
+    if index == 2:
+        return np.array(True)
+    dtype = np.dtype(np.float32) if type_ is None else type_.numpy()
+    if node.op_type == "Multinomial":
+        # As many rows, each of which draws from some equally likely classes.
+        return np.zeros((_COUNT, 8), dtype)
+    rank = 0 if index else 1 if value.shape is None else max(1, value.shape.rank())
+    shape = (*[1] * (rank - 1), _COUNT) if rank else ()
+    if _is_bernoulli(node):
+        return np.full((*shape[:-1], _RARE_COUNT), _RARE).astype(dtype)
+    # As good as any other data.
+    return np.full(shape, _HALF).astype(dtype)
+
+
+def _attributes(node: ir.Node) -> dict[str, ir.Attr]:
+    """The node's, with less to compute."""
+    attributes = {a.name: a for a in node.attributes.values() if not a.is_ref()}
+    shape = attributes.get("shape")
+    if shape is not None:
+        rank = max(1, len(shape.as_ints()))
+        attributes["shape"] = ir.AttrInt64s("shape", [*[1] * (rank - 1), _COUNT])
+    if "sample_size" in attributes:
+        samples = min(attributes["sample_size"].as_int(), _COUNT)
+        attributes["sample_size"] = ir.AttrInt64("sample_size", samples)
+    if "ratio" in attributes:
+        attributes["ratio"] = ir.AttrFloat32("ratio", _HALF)
+    return attributes
+
+
+def _feed(array: NDArray[Any]) -> dict[str, Any]:
+    return {
+        "type": array.dtype.name,
+        "shape": list(array.shape),
+        "bytes": base64.b64encode(np.ascontiguousarray(array).tobytes()).decode(),
+    }

@@ -1,0 +1,293 @@
+"""What `onnx-philox inspect` says: a table for people, a JSON document for machines."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from onnx_philox._command.inspect.search import Rewritten
+from onnx_philox._command.inspect.trials import Behaviour, Runtime, Trial
+from onnx_philox._contract.operators import RANDOM_BERNOULLI
+from onnx_philox.rewriting import RandomNode
+
+# A table of fewer columns would break its words; then there is a block for each operator.
+_TABLE_WIDTH = 110
+
+_WHAT_MAY_HAVE_HAPPENED = (
+    "Dropout inside attention (torch's scaled_dot_product_attention) is exported switched off.",
+    "Noise that depends on no input, not even by its shape, is baked in as a constant.",
+    "Draws that look equal, such as dropouts of one tensor, are merged into one, and a dropout "
+    "is removed, by exporters and simplifiers.",
+)
+_PAGE = "docs/export-quantise-rewrite-simplify.md says how to find out, and what to do."
+
+_FAILURES = (Behaviour.NOT_LOADED, Behaviour.NOT_RUN, Behaviour.CRASHED, Behaviour.HUNG)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A random node, what it would become, and what it does today."""
+
+    node: RandomNode
+    probe: str
+    """The key of its probe."""
+    may_stay: bool
+    """Whether --keep-unknown leaves it as it is, where it cannot be rewritten."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that was found in a model."""
+
+    model: Path
+    opset: int | None
+    found: list[Found]
+    rewritten: list[Rewritten]
+    state: str
+    """Where those have their state from; empty where no rewrite made them."""
+    obstacle: str | None
+    """Why the model, whatever its nodes, cannot be rewritten."""
+    runtimes: list[Runtime]
+    """Empty where there is nothing to try."""
+    idle_dropouts: int = 0
+    """How many nodes of Dropout are off."""
+
+    def to_json(self) -> str:
+        """One JSON document; its keys stay."""
+        return json.dumps(
+            {
+                "model": str(self.model),
+                "opset": self.opset,
+                "runtimes": {runtime.name: runtime.version for runtime in self.runtimes},
+                "random_nodes": [self._found_json(found) for found in self.found],
+                "obstacle": self.obstacle,
+                "state": self.state or None,
+                "rewritten_nodes": [asdict(node) for node in self.rewritten],
+            },
+            indent=2,
+        )
+
+    def print(self, console: Console) -> None:
+        """Prints the tables and what they mean."""
+        console.print(self._heading())
+        if self.rewritten:
+            console.print(_rewritten_table(self.rewritten))
+            if self.state:
+                console.print(f"Their state: {self.state}.")
+        if not self.found and not self.rewritten:
+            console.print(self._what_may_have_happened())
+        if not self.found:
+            return
+        if console.width >= _TABLE_WIDTH:
+            console.print(self._table())
+            console.print(self._reasons())
+        else:
+            console.print(Group(*self._blocks()))
+        meaning, command = self._meaning()
+        console.print()
+        console.print(Text(meaning))
+        if command:
+            # Not wrapped, to be copied.
+            console.print(Text(f"  {command}", "bold"), soft_wrap=True)
+
+    def _heading(self) -> Text:
+        name = (str(self.model), "bold")
+        opset = "" if self.opset is None else f", opset {self.opset}"
+        if not self.found and not self.rewritten:
+            return Text.assemble(name, f"{opset}: no random nodes, nothing to rewrite.")
+        parts = []
+        if self.found:
+            parts.append(_count(len(self.found), "random node"))
+        if self.rewritten:
+            done = _count(len(self.rewritten), "node")
+            parts.append(f"{done} of onnx-philox, the same numbers in every runtime")
+        return Text.assemble(name, f"{opset}: {'; '.join(parts)}")
+
+    def _what_may_have_happened(self) -> RenderableType:
+        """Why a model that should draw may have no random nodes."""
+        lines = Table.grid(padding=(0, 1))
+        lines.add_column(no_wrap=True)
+        lines.add_column(overflow="fold")
+        if self.idle_dropouts:
+            count = _count(self.idle_dropouts, "Dropout node")
+            is_off = "that is off" if self.idle_dropouts == 1 else "that are off"
+            lines.add_row("-", f"It has {count} {is_off}: no training_mode that is true.")
+        for reason in _WHAT_MAY_HAVE_HAPPENED:
+            lines.add_row("-", reason)
+        return Group("If it should draw, its random numbers were lost before:", lines, _PAGE)
+
+    def _table(self) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+        table.add_column("random node", overflow="fold")
+        table.add_column("operator", no_wrap=True)
+        for runtime in self.runtimes:
+            table.add_column(f"{runtime.name} today")
+        table.add_column("becomes")
+        table.add_column("stream", justify="right", no_wrap=True)
+        for found in self.found:
+            node = found.node
+            name = Text(_name(node))
+            if self._has_places:
+                name.append(f"\n{_place(node)}", "dim")
+            today = [_label(self._trial(runtime, found)) for runtime in self.runtimes]
+            table.add_row(name, _operator(node), *today, _becomes(node), _stream(node))
+        return table
+
+    @property
+    def _has_places(self) -> bool:
+        """Whether a node is elsewhere than in the main graph."""
+        return any(found.node.path or found.node.function for found in self.found)
+
+    def _reasons(self) -> Table:
+        """For each runtime each reason once, with the operators that it is about."""
+        lines = Table.grid(padding=(0, 2))
+        lines.add_column(no_wrap=True)
+        lines.add_column(no_wrap=True)
+        lines.add_column(overflow="fold")
+        for runtime in self.runtimes:
+            operators: dict[str, dict[str, None]] = {}
+            for found in self.found:
+                reason = self._trial(runtime, found).sentence
+                operators.setdefault(reason, {})[_operator(found.node)] = None
+            title = runtime.title
+            for reason, names in operators.items():
+                lines.add_row(title, "\n".join(names), reason)
+                title = ""
+        problems = dict.fromkeys(found.node.problem for found in self.found if found.node.problem)
+        for i, problem in enumerate(problems):
+            lines.add_row("" if i else "a rewrite", "", _worded(problem or ""))
+        return lines
+
+    def _blocks(self) -> Iterable[RenderableType]:
+        """For each operator what the runtimes do with it, then its nodes."""
+        groups: dict[Any, list[Found]] = {}
+        for found in self.found:
+            does = (self._trial(runtime, found).sentence for runtime in self.runtimes)
+            key = (_operator(found.node), _becomes(found.node).plain, *does)
+            groups.setdefault(key, []).append(found)
+        for group in groups.values():
+            first = group[0]
+            count = f", {len(group)} nodes" if len(group) > 1 else ""
+            yield ""
+            yield Text.assemble((_operator(first.node), "bold"), count)
+            lines = Table.grid(padding=(0, 2))
+            lines.add_column(no_wrap=True)
+            lines.add_column(overflow="fold")
+            for runtime in self.runtimes:
+                lines.add_row(f"  {runtime.title}", self._trial(runtime, first).sentence)
+            lines.add_row("  becomes", _becomes(first.node))
+            for found in group:
+                node = found.node
+                place = f"  {_place(node)}" if self._has_places else ""
+                text = Text.assemble(_name(node), (place, "dim"))
+                if node.problem is not None:
+                    text.append(f"\n{_worded(node.problem)}")
+                stream = _stream(node)
+                lines.add_row(f"  stream {stream}" if stream else "  node", text)
+            yield lines
+
+    def _trial(self, runtime: Runtime, found: Found) -> Trial:
+        return runtime.trials[found.probe]
+
+    def _meaning(self) -> tuple[str, str]:
+        """What a rewrite would do, and its command."""
+        source = shlex.quote(str(self.model))
+        command = f"onnx-philox rewrite {source} -o {shlex.quote(self._target)}"
+        stuck = [found for found in self.found if found.node.problem is not None]
+        if self.obstacle is not None:
+            return f"It cannot be rewritten as it is: {self.obstacle}", ""
+        if not stuck:
+            return f"{self._today()}, from a state that is an input:", command
+        if all(found.may_stay for found in stuck) and len(stuck) < len(self.found):
+            return f"To rewrite all but {_count(len(stuck), 'node')}:", f"{command} --keep-unknown"
+        return "It cannot be rewritten as it is: see above.", ""
+
+    def _today(self) -> str:
+        drawn = [{self._trial(r, f).draw for r in self.runtimes} for f in self.found]
+        is_any_equal = any(len(draws) == 1 and None not in draws for draws in drawn)
+        if is_any_equal or len([r for r in self.runtimes if r.version is not None]) < 2:
+            return "After a rewrite they draw the same numbers in every runtime"
+        return "Today no node draws the same numbers in both runtimes; after a rewrite all do"
+
+    @property
+    def _target(self) -> str:
+        return f"{self.model.stem}.reproducible.onnx"
+
+    def _found_json(self, found: Found) -> dict[str, Any]:
+        node = asdict(found.node)
+        today = {}
+        for runtime in self.runtimes:
+            trial = self._trial(runtime, found)
+            today[runtime.name] = {"does": trial.behaviour.value, "reason": trial.reason}
+        return {**node, "where": found.node.where, "today": today}
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _name(node: RandomNode) -> str:
+    if node.name:
+        return node.name
+    return f"(gives {node.outputs[0]})" if node.outputs else "(no name)"
+
+
+def _place(node: RandomNode) -> str:
+    origin = f", from the function {node.function}" if node.function else ""
+    return _path(node.path) + origin
+
+
+def _path(path: tuple[str, ...]) -> str:
+    return f"in {' > '.join(path)}" if path else "in the main graph"
+
+
+def _operator(node: RandomNode) -> str:
+    domain = f"{node.domain}::" if node.domain not in ("", "ai.onnx") else ""
+    return f"{domain}{node.op_type}-{node.version}"
+
+
+def _becomes(node: RandomNode) -> Text:
+    if node.problem is not None:
+        return Text("cannot be rewritten", "bold red")
+    # A Bernoulli draws booleans, whatever is made of them then.
+    type_ = None if node.replacement == RANDOM_BERNOULLI.name else node.output_type
+    return Text(" ".join(filter(None, (node.replacement, type_))))
+
+
+def _worded(problem: str) -> str:
+    """A problem as the command says it."""
+    return problem.replace(" keep_unknown", " --keep-unknown")
+
+
+def _stream(node: RandomNode) -> str:
+    return "" if node.stream is None else str(node.stream)
+
+
+def _label(trial: Trial) -> Text:
+    return Text(trial.behaviour.value, "red" if trial.behaviour in _FAILURES else "")
+
+
+def _rewritten_table(nodes: list[Rewritten]) -> Table:
+    has_places = any(node.path for node in nodes)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table.add_column("node", overflow="fold")
+    table.add_column("operator", no_wrap=True)
+    if has_seeds := any(node.global_seed for node in nodes):
+        table.add_column("global seed", justify="right", no_wrap=True)
+    table.add_column("stream", justify="right", no_wrap=True)
+    for node in nodes:
+        seed = [str(node.global_seed)] if has_seeds else []
+        name = Text(node.name or "(no name)")
+        if has_places:
+            name.append(f"\n{_path(node.path)}", "dim")
+        table.add_row(name, node.operator, *seed, str(node.stream))
+    return table

@@ -1,0 +1,255 @@
+"""What the runtimes that are installed do with probes, each found out in processes of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import importlib.util
+import itertools
+import json
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from onnx_philox._command import runtime_errors
+from onnx_philox._command.inspect.probes import Probe
+
+RUNTIMES = ("onnxruntime", "openvino")
+
+_WORKER = Path(__file__).with_name("worker.py")
+_PROCESSES = 2
+_APART_SECONDS = 1.1
+_START_SECONDS = 60
+_PROBE_SECONDS = 20
+_POLL_SECONDS = 0.2
+
+
+class Behaviour(Enum):
+    """What a runtime does with a random node today."""
+
+    NOT_INSTALLED = "not installed"
+    NOT_LOADED = "does not load"
+    NOT_RUN = "fails when run"
+    CRASHED = "ends the process"
+    HUNG = "does not end"
+    OTHER_IN_EACH_RUN = "other numbers each run"
+    OTHER_IN_EACH_SESSION = "other numbers each session"
+    IGNORES_SEED = "ignores the seed"
+    SAME_SEQUENCE = "same sequence each session"
+    SAME_IN_EACH_RUN = "same numbers every run"
+    REMOVED = "draws nothing"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a runtime did with a probe."""
+
+    behaviour: Behaviour
+    reason: str = ""
+    """The runtime's own words, or what the behaviour means in full."""
+    draw: str | None = None
+    """The first numbers that it drew, as a hash."""
+
+    @property
+    def sentence(self) -> str:
+        """All that is known of it."""
+        separator = "," if self.reason.startswith("and ") else ":"
+        return f"{self.behaviour.value}{separator} {self.reason}"
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """A runtime, and what it did with each probe."""
+
+    name: str
+    version: str | None
+    """None where it is not installed."""
+    trials: dict[str, Trial]
+    """By the key of the probe."""
+
+    @property
+    def title(self) -> str:
+        """Name and version."""
+        return " ".join(filter(None, (self.name, self.version)))
+
+
+Progress = Callable[[int, int, str], None]
+Tell = Callable[[str], None]
+
+
+def run(probes: Sequence[Probe], progress: Progress) -> list[Runtime]:
+    """Tries each probe in each runtime; equal probes once."""
+    distinct = list({probe.key: probe for probe in probes}.values())
+    count = itertools.count(1)
+    total = len(RUNTIMES) * _PROCESSES * len(distinct)
+
+    def tell(runtime: str) -> None:
+        progress(next(count), total, f"trying the random nodes in {runtime}")
+
+    progress(0, total, "loading the runtimes")
+    with ThreadPoolExecutor(len(RUNTIMES)) as pool:
+        return list(pool.map(lambda name: _runtime(name, distinct, tell), RUNTIMES))
+
+
+def _runtime(name: str, probes: list[Probe], tell: Tell) -> Runtime:
+    if not _is_installed(name):
+        how = f"pip install 'onnx-philox[{name}]'"
+        absent = Trial(Behaviour.NOT_INSTALLED, how)
+        return Runtime(name, None, {probe.key: absent for probe in probes})
+    # Two processes, since a runtime may choose its first seed once for a process; at two times,
+    # since it may take the second of the day for it, as OpenVINO does for Multinomial.
+    with _Worker(name) as first, _Worker(name) as second:
+        here = _answers(first, probes, tell)
+        time.sleep(_APART_SECONDS)
+        there = _answers(second, probes, tell)
+    trials = {
+        probe.key: _trial(probe, *both) for probe, *both in zip(probes, here, there, strict=True)
+    }
+    return Runtime(name, _version(name), trials)
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ValueError:
+        # What `sys.modules[name] = None` leads to, the way to hide a module.
+        return False
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        # A build under another name, such as onnxruntime-gpu.
+        return ""
+
+
+def _answers(worker: _Worker, probes: list[Probe], tell: Tell) -> list[dict[str, str]]:
+    """The answer to each probe, from a new process after each that ended one."""
+    answers = []
+    with contextlib.ExitStack() as others:
+        for probe in probes:
+            if not worker.is_alive:
+                worker = others.enter_context(_Worker(worker.runtime))
+            answers.append(worker.ask(probe))
+            tell(worker.runtime)
+    return answers
+
+
+class _Worker:
+    """A process that answers one probe after the other."""
+
+    def __init__(self, runtime: str) -> None:
+        self.runtime = runtime
+        self._process = subprocess.Popen(
+            [sys.executable, str(_WORKER), runtime],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self._seconds = _START_SECONDS
+        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        # A thread reads, as a read cannot be given up: where the runtime has forked, the pipe
+        # stays open when the process has ended.
+        threading.Thread(target=self._read, daemon=True).start()
+        self.is_alive = True
+
+    def __enter__(self) -> _Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        self._process.wait()
+
+    def ask(self, probe: Probe) -> dict[str, str]:
+        """What came of a probe; the process may have ended of it."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.write(probe.line + "\n")
+            self._process.stdin.flush()
+        end = time.monotonic() + self._seconds
+        while time.monotonic() < end:
+            code = self._process.poll()
+            try:
+                answer: dict[str, str] = json.loads(self._lines.get(timeout=_POLL_SECONDS))
+            except queue.Empty:
+                if code is None:
+                    continue
+                self.is_alive = False
+                return {"failed": "crash", "reason": f"with the code {code}"}
+            self._seconds = _PROBE_SECONDS
+            return answer
+        self.is_alive = False
+        return {"failed": "hang", "reason": f"stopped after {self._seconds} s"}
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as answers:
+            for line in answers:
+                self._lines.put(line)
+
+
+_FAILURES = {
+    "load": Behaviour.NOT_LOADED,
+    "run": Behaviour.NOT_RUN,
+    "crash": Behaviour.CRASHED,
+    "hang": Behaviour.HUNG,
+}
+
+
+def _trial(probe: Probe, here: dict[str, str], there: dict[str, str]) -> Trial:
+    """What the answers of two processes say together."""
+    for answer in (here, there):
+        if "failed" in answer:
+            return Trial(_FAILURES[answer["failed"]], runtime_errors.sentence(answer["reason"]))
+    first = here["first"]
+    if probe.undrawn and first == probe.undrawn:
+        reason = "the runtime removes the node when it optimizes the model"
+        return Trial(Behaviour.REMOVED, reason)
+    behaviour, reason = _behaviour(
+        runs=first == here["second"],
+        sessions=first == here["session"],
+        processes=first == there["first"],
+        seeds=probe.has_seed and first == here["other_seed"],
+        has_seed=probe.has_seed,
+    )
+    if "ones" in here and probe.p is not None:
+        reason += _inverted(float(here["ones"]), probe.p)
+    return Trial(behaviour, reason, first)
+
+
+def _inverted(ones: float, p: float) -> str:
+    """What a Bernoulli is said of that draws the ones of 1 - p; empty for others."""
+    if abs(ones - p) < abs(ones - (1 - p)):
+        return ""
+    return f"; and it is inverted: where p is {p}, {ones:.1%} are 1"
+
+
+def _behaviour(
+    *, runs: bool, sessions: bool, processes: bool, seeds: bool, has_seed: bool
+) -> tuple[Behaviour, str]:
+    """The behaviour, from what had the same numbers."""
+    if has_seed and not processes:
+        return Behaviour.IGNORES_SEED, "a new process draws other numbers for the same seed"
+    if seeds:
+        return Behaviour.IGNORES_SEED, "another seed draws the same numbers"
+    if processes and runs:
+        return Behaviour.SAME_IN_EACH_RUN, "it never draws others"
+    if processes:
+        reason = "run after run draws on, and a new session begins again"
+        return Behaviour.SAME_SEQUENCE, reason
+    if runs:
+        return Behaviour.OTHER_IN_EACH_SESSION, "and the same ones in each of its runs"
+    where = "process" if sessions else "session"
+    return Behaviour.OTHER_IN_EACH_RUN, f"and in each {where}: none can be had again"

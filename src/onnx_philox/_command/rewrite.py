@@ -1,0 +1,272 @@
+"""`onnx-philox rewrite`: a file into a file, ONNX or OpenVINO IR, and what it says of it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import onnx
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from onnx_philox import rewriting
+from onnx_philox._command import runtime_errors
+from onnx_philox._contract import checks
+from onnx_philox._contract.operators import RANDOM_BERNOULLI
+from onnx_philox._files.model_file import opened
+from onnx_philox._files.new_files import (
+    NewFiles,
+    check_apart,
+    check_room,
+    no_room_named,
+    tidied_up_on_signals,
+)
+from onnx_philox.rewriting import RandomNode
+
+Progress = Callable[[int, int, str], None]
+
+_OWNER = "rewrite"
+_IR = ".xml"
+_WEIGHTS = ".bin"
+_STATE = "random_state"
+_A_FILE = "a file that exists, and no folder"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a rewrite did, and how the new model is run."""
+
+    source: Path
+    target: Path
+    report: rewriting.Report
+    warnings: list[str]
+    inputs: list[str]
+    """What a run of the new model must be given, but for the state."""
+    has_state: bool
+    """Whether the new model takes `random_state`."""
+
+    def to_json(self) -> str:
+        """One JSON document; its keys stay."""
+        report = self.report
+        return json.dumps(
+            {
+                "source": str(self.source),
+                "target": str(self.target),
+                "is_changed": report.is_changed,
+                "seed": report.seed,
+                "replaced": [asdict(node) for node in report.replaced],
+                "kept": [asdict(node) for node in report.kept],
+                "recorded": report.recorded,
+                "warnings": self.warnings,
+                "run": self.command,
+            },
+            indent=2,
+        )
+
+    @property
+    def command(self) -> str:
+        """The line that runs the new model."""
+        words = ["onnx-philox", "run", str(self.target)]
+        if self.has_state:
+            words += ["--seed", "42", "--runs", "3"]
+        for name in self.inputs:
+            words += ["--input", f"{name}={name.strip('/').replace('/', '_')}.npy"]
+        return shlex.join(words)
+
+    def print(self, console: Console) -> None:
+        """Prints what was done and what comes next."""
+        console.print(self._heading())
+        if self.report.replaced:
+            console.print(_became(self.report.replaced))
+        for text in self.warnings:
+            console.print(Text.assemble(("Warning: ", "bold yellow"), text))
+        for line in (self._about_state(), f"Written: {_written(self.target)}. Run it:"):
+            if line:
+                console.print(Text(line))
+        # Not wrapped, to be copied.
+        console.print(Text(f"  {self.command}", "bold"), soft_wrap=True)
+
+    def _heading(self) -> Text:
+        name = (str(self.source), "bold")
+        report = self.report
+        replaced, recorded = len(report.replaced), report.recorded
+        if replaced:
+            first, last = (report.replaced[i].stream for i in (0, -1))
+            streams = f"stream {first}" if first == last else f"streams {first} to {last}"
+            before = f" beside {recorded} that were" if recorded else ""
+            return Text.assemble(name, f": {_nodes(replaced)} rewritten{before}, {streams}")
+        if recorded:
+            return Text.assemble(name, f": unchanged, {_nodes(recorded)} rewritten already")
+        if report.kept:
+            return Text.assemble(name, ": unchanged, none of its random nodes can be rewritten")
+        return Text.assemble(name, ": unchanged, it has no random nodes")
+
+    def _about_state(self) -> str:
+        if not self.report.replaced and not self.report.recorded:
+            return ""
+        if self.has_state:
+            return (
+                f"The input {_STATE} (uint32[6]: PhiloxState.for_run(seed, run).to_array()) says "
+                f"what is drawn; the output next_{_STATE} is the input of the next run."
+            )
+        return (
+            f"The state is a constant inside, of seed {self.report.seed}: every run gives the same "
+            "numbers."
+        )
+
+
+def rewrite(
+    source: Path,
+    target: Path,
+    *,
+    seed: int | None = None,
+    keep_unknown: bool = False,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Rewrites an ONNX file into an ONNX file or an OpenVINO IR, by the ending of its name.
+
+    Raises:
+        TypeError: A random node is of a type that is not allowed.
+        ValueError: The names are wrong, or the model cannot be rewritten.
+        ImportError: An IR was asked for, and OpenVINO is not installed.
+        OSError: A file cannot be read or written.
+    """
+    _check_names(source, target)
+    with opened(source, _OWNER) as file:
+        check_apart(_OWNER, _outputs(target), file.reads)
+    with tidied_up_on_signals(), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if target.suffix == _IR:
+            report, written = _to_ir(source, target, seed, keep_unknown, progress)
+        else:
+            report, written = _to_onnx(source, target, seed, keep_unknown, progress)
+    defaults = {tensor.name for tensor in written.initializer}
+    inputs = [i.name for i in written.input if i.name not in defaults]
+    return Outcome(
+        source,
+        target,
+        report,
+        [str(warning.message) for warning in caught if warning.category is UserWarning],
+        [name for name in inputs if name != _STATE],
+        _STATE in inputs,
+    )
+
+
+def _check_names(source: Path, target: Path) -> None:
+    if not source.is_file():
+        checks.refuse(_OWNER, "the model", source, _A_FILE, "Check the path.")
+    if source.suffix == _IR:
+        remedy = "Rewrite the ONNX model that it was made from."
+        checks.refuse(_OWNER, "the model", f"{source}, an OpenVINO IR", "an ONNX file", remedy)
+    if target.suffix not in (".onnx", _IR):
+        allowed = "a name that ends in .onnx, or in .xml for an OpenVINO IR"
+        checks.refuse(_OWNER, "the output", target, allowed, "Choose such a name.")
+    if target.is_dir():
+        checks.refuse(_OWNER, "the output", f"{target}, a folder", "a file", "Name a file in it.")
+    if target.exists() and target.samefile(source):
+        checks.refuse(_OWNER, "the output", "the model itself", "another file", "Name another.")
+
+
+def _outputs(target: Path) -> dict[Path, str]:
+    """The files to write; those of external data, which may be there, are the rewriter's affair."""
+    if target.suffix != _IR:
+        return {target: "the output"}
+    return {target: "the output", target.with_suffix(_WEIGHTS): "the weights of the output"}
+
+
+def _to_onnx(
+    source: Path, target: Path, seed: int | None, keep_unknown: bool, progress: Progress | None
+) -> tuple[rewriting.Report, onnx.GraphProto]:
+    report = rewriting.rewrite_file(
+        source, target, seed=seed, keep_unknown=keep_unknown, progress=progress
+    )
+    with opened(target, _OWNER) as file:
+        return report, file.proto.graph
+
+
+def _to_ir(
+    source: Path, target: Path, seed: int | None, keep_unknown: bool, progress: Progress | None
+) -> tuple[rewriting.Report, onnx.GraphProto]:
+    # Before anything long is begun: it may not be installed.
+    from onnx_philox.openvino import register
+
+    with NewFiles() as files:
+        # Beside the target, where there is room for weights.
+        folder = files.folder_beside(target)
+        # No external data has this name: nobody could foretell it.
+        between = folder / "onnx" / f"{folder.name}.onnx"
+        written = folder / target.name
+        with no_room_named(target, folder):
+            result = _to_onnx(source, between, seed, keep_unknown, progress)
+        if progress is not None:
+            progress(0, 1, "OpenVINO converts")
+        import openvino as ov
+
+        try:
+            model = register(ov.Core()).read_model(between)
+        except Exception as error:
+            raise _unconverted(error) from error
+        try:
+            # As they are: else the weights would be rounded to f16.
+            ov.save_model(model, written, compress_to_fp16=False)
+        except Exception as error:
+            # OpenVINO does not say that a disk is full.
+            check_room(
+                folder, sum(file.stat().st_size for file in between.parent.rglob("*")), target
+            )
+            raise _unconverted(error) from error
+        files.move(written.with_suffix(_WEIGHTS), target.with_suffix(_WEIGHTS))
+        files.move(written, target)
+    return result
+
+
+def _unconverted(error: Exception) -> ValueError:
+    return ValueError(
+        f"{_OWNER}: OpenVINO does not convert the rewritten model: "
+        f"{runtime_errors.sentence(str(error))}. An ONNX file (a name that ends in .onnx) can be "
+        "written all the same."
+    )
+
+
+def _became(nodes: tuple[RandomNode, ...]) -> Table:
+    """How many of which operators became what."""
+    lines = Table.grid(padding=(0, 2))
+    lines.add_column(justify="right")
+    for (was, what), count in Counter((_was(node), _is(node)) for node in nodes).items():
+        lines.add_row(f"  {count}", was, f"is now {what}")
+    return lines
+
+
+def _was(node: RandomNode) -> str:
+    return f"{node.op_type}-{node.version}"
+
+
+def _is(node: RandomNode) -> str:
+    # A Bernoulli draws booleans, whatever is made of them then.
+    type_ = None if node.replacement == RANDOM_BERNOULLI.name else node.output_type
+    return " ".join(filter(None, (node.replacement, type_)))
+
+
+def _nodes(count: int) -> str:
+    return f"{count} random node{'' if count == 1 else 's'}"
+
+
+def _written(target: Path) -> str:
+    """The file and its size, weights beside it not counted."""
+    size = target.stat().st_size
+    if target.suffix == _IR:
+        weights = target.with_suffix(_WEIGHTS)
+        return f"{target} and {weights.name}, {_size(size + weights.stat().st_size)}"
+    return f"{target}, {_size(size)}"
+
+
+def _size(count: int) -> str:
+    units = ("bytes", "kB", "MB", "GB")
+    step = min((len(str(count)) - 1) // 3, len(units) - 1)
+    return f"{count / 1000**step:.3g} {units[step]}"

@@ -1,0 +1,126 @@
+"""A model in OpenVINO."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import openvino as ov
+from numpy.typing import NDArray
+
+from onnx_philox import _openvino_arrays as ov_arrays
+from onnx_philox._command.run import models
+from onnx_philox._command.run.models import LoadedModel, Settings
+from onnx_philox._command.run.ports import ArgumentError, Arrays, Port
+from onnx_philox._contract.operators import OPERATORS
+from onnx_philox._contract.types import BF16
+from onnx_philox._files.model_file import opened
+from onnx_philox._files.tensors import misread_by_openvino
+from onnx_philox.openvino import BACKENDS, register
+
+_PRECISIONS = ("f32", "bf16", "f16")
+
+
+class OpenvinoModel(LoadedModel):
+    """A model, ONNX or IR, compiled for the CPU."""
+
+    runtime = "openvino"
+
+    def __init__(self, path: Path, settings: Settings) -> None:
+        precision = settings.precision
+        if precision not in (None, *_PRECISIONS):
+            raise ArgumentError(
+                f"precision is {precision!r}; allowed: {', '.join(_PRECISIONS)}. Choose one of "
+                "these, or leave --precision out."
+            )
+        self.version = ov.__version__.partition("-")[0]
+        self.backend = models.choose_backend(self.runtime, BACKENDS, settings.backend)
+        _check_fields(path)
+        core = register(ov.Core(), backend=self.backend)
+        model = core.read_model(path)
+        self.drawn = _show_drawn(model) if settings.shows_drawn else {}
+        config = {} if precision is None else {"INFERENCE_PRECISION_HINT": precision}
+        compiled = core.compile_model(model, "CPU", config)
+        used = compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
+        self.how = f"CPU, precision {used}"
+        self.inputs = [_port(i) for i in compiled.inputs]
+        self.outputs = [_output_name(o) for o in compiled.outputs]
+        self._request = compiled.create_infer_request()
+
+    def _run(self, feeds: Arrays) -> Arrays:
+        # By position: OpenVINO drops the name of an input that only an Identity reads.
+        for i, port in enumerate(self.inputs):
+            self._request.set_input_tensor(i, _tensor(feeds[port.name]))
+        self._request.infer()
+        return {
+            # Copies: the next run writes into the same memory.
+            name: ov_arrays.memory(self._request.get_output_tensor(i)).copy()
+            for i, name in enumerate(self.outputs)
+        }
+
+
+def _check_fields(path: Path) -> None:
+    """Refuses numbers in fields of an ONNX file that OpenVINO reads as other numbers."""
+    if path.suffix == ".xml":
+        return
+    try:
+        with opened(path, "run") as file:
+            misread = next(misread_by_openvino(file.proto), None)
+    except (OSError, ValueError):
+        # OpenVINO says itself what is wrong with a file that it cannot read.
+        return
+    if misread is not None:
+        field = "uint64_data" if misread.uint64_data else "int32_data"
+        raise ArgumentError(
+            f"the constant {misread.name!r} keeps its numbers in the field {field}, where OpenVINO "
+            "reads other numbers; allowed: raw data. 'onnx-philox rewrite' stores it so."
+        )
+
+
+def _show_drawn(model: ov.Model) -> dict[str, str]:
+    """Makes what the random nodes of the main graph draw outputs of the model; see `models`."""
+    drawn = {
+        _tensor_name(node.output(0)): node.output(0)
+        for node in model.get_ordered_ops()
+        if node.get_type_name() in OPERATORS and node.get_type_info().version_id == "extension"
+    }
+    known = {_output_name(output) for output in model.outputs}
+    for name in sorted(drawn.keys() - known):
+        result = model.add_outputs(drawn[name])[0]
+        result.get_node().set_friendly_name(name)
+    return {name: output.get_node().get_type_name() for name, output in drawn.items()}
+
+
+def _tensor(array: NDArray[Any]) -> Any:
+    if array.dtype != BF16.dtype:
+        return ov.Tensor(np.ascontiguousarray(array).reshape(array.shape))
+    tensor = ov.Tensor(ov.Type.bf16, ov.Shape(array.shape))
+    ov_arrays.memory(tensor)[...] = array
+    return tensor
+
+
+def _port(given: Any) -> Port:
+    shape = None
+    if given.partial_shape.rank.is_static:
+        shape = tuple(None if d.is_dynamic else d.get_length() for d in given.partial_shape)
+    known = ov_arrays.element_type(given.element_type)
+    dtype = known if known is None or isinstance(known, np.dtype) else known.dtype
+    return Port(_input_name(given), dtype, shape)
+
+
+def _input_name(given: Any) -> str:
+    """The name in the ONNX model, which OpenVINO keeps as the node's; in other IR, the tensor's."""
+    name: str = given.get_node().get_friendly_name()
+    return min(given.names) if name.startswith("Parameter_") and given.names else name
+
+
+def _output_name(given: Any) -> str:
+    """The name in the ONNX model; a tensor may have several."""
+    name: str = given.get_node().get_friendly_name().removesuffix("/sink_port_0")
+    return min(given.names) if name not in given.names and given.names else name
+
+
+def _tensor_name(output: ov.Output) -> str:
+    name: str = min(output.names) if output.names else output.get_node().get_friendly_name()
+    return name

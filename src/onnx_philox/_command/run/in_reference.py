@@ -1,0 +1,61 @@
+"""A model in `onnx.reference`: slow, and the executable meaning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+from onnx.reference import ReferenceEvaluator
+
+from onnx_philox import _backends
+from onnx_philox._command.run import models
+from onnx_philox._command.run.models import LoadedModel, Settings
+from onnx_philox._command.run.ports import ArgumentError, Arrays, Port
+from onnx_philox._files.text import undecodable
+from onnx_philox.onnx_reference import OPS
+
+
+class ReferenceModel(LoadedModel):
+    """A ReferenceEvaluator."""
+
+    runtime = "reference"
+
+    def __init__(self, path: Path, settings: Settings) -> None:
+        if settings.backend not in (_backends.AUTO, "onnx"):
+            raise ArgumentError(
+                f"backend is {settings.backend!r}; allowed for reference: auto, onnx. Choose one "
+                "of these."
+            )
+        self.version = onnx.__version__
+        self.backend = "onnx"
+        model = onnx.load(path)
+        if (text := undecodable(model)) is not None:
+            raise ArgumentError(
+                f"{path} has the text {text!r}; allowed: UTF-8. Choose another name for it."
+            )
+        self.drawn = models.show_drawn(model) if settings.shows_drawn else {}
+        self._evaluator = ReferenceEvaluator(model, new_ops=OPS)
+        defaults = {i.name for i in model.graph.initializer}
+        self.inputs = [_port(i, i.name not in defaults) for i in model.graph.input]
+        self.outputs = list(self._evaluator.output_names)
+
+    def _run(self, feeds: Arrays) -> Arrays:
+        return models.by_name(self.outputs, list(self._evaluator.run(None, feeds)))
+
+
+def _port(value: onnx.ValueInfoProto, is_required: bool) -> Port:
+    if not value.type.HasField("tensor_type"):
+        return Port(value.name, None, None, is_required)
+    tensor = value.type.tensor_type
+    shape = None
+    if tensor.HasField("shape"):
+        shape = tuple(
+            d.dim_value if d.HasField("dim_value") else d.dim_param or None
+            for d in tensor.shape.dim
+        )
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+    return Port(value.name, dtype, shape, is_required)
+
+
+def _dimension(given: onnx.TensorShapeProto.Dimension) -> int | str | None:
+    return given.dim_value if given.HasField("dim_value") else given.dim_param or None

@@ -1,0 +1,136 @@
+"""A model that is loaded in a runtime: what it takes and gives, and a way to run it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from onnx_philox import _backends
+from onnx_philox._command import runtime_errors
+from onnx_philox._command.run.ports import ArgumentError, Arrays, Port
+from onnx_philox._contract.operators import DOMAIN
+
+
+class RunError(Exception):
+    """A runtime does not load a model or does not run it; the text is the runtime's."""
+
+    @classmethod
+    def of(cls, runtime: str, what: str, error: Exception) -> RunError:
+        """The error of a runtime, in its own words."""
+        text = runtime_errors.sentence(str(error)) or type(error).__name__
+        return cls(f"{runtime} does not {what}: {text}")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a model is loaded."""
+
+    backend: str = _backends.AUTO
+    precision: str | None = None
+    """OpenVINO's precision hint; None for the device's own."""
+    shows_drawn: bool = False
+    """Whether the tensors that the random nodes of the main graph draw are outputs too."""
+
+
+class LoadedModel(ABC):
+    """A model in a runtime."""
+
+    runtime: str
+    version: str
+    backend: str
+    inputs: list[Port]
+    outputs: list[str]
+    drawn: dict[str, str]
+    """Those of the outputs that random nodes draw, and the operators; empty unless asked for."""
+    how: str = ""
+    """What else decides its numbers, in words."""
+
+    @property
+    def title(self) -> str:
+        """The runtime in words."""
+        words = (f"{self.runtime} {self.version}", f"backend {self.backend}", self.how)
+        return ", ".join(filter(None, words))
+
+    def run(self, feeds: Arrays) -> Arrays:
+        """Runs it once; the arrays that come back are the caller's own.
+
+        Raises:
+            RunError: The runtime refused an input, or failed.
+        """
+        try:
+            return self._run(feeds)
+        except Exception as error:
+            raise RunError.of(self.runtime, "run the model", error) from error
+
+    @abstractmethod
+    def _run(self, feeds: Arrays) -> Arrays: ...
+
+
+def choose_backend(runtime: str, backends: Mapping[str, _backends.Backend], requested: str) -> str:
+    """The name of the backend that "auto" or a name means.
+
+    Raises:
+        ArgumentError: There is none of that name, or it cannot be used here.
+    """
+    try:
+        backend = _backends.choose(runtime, backends, requested)
+    except ValueError:
+        allowed = ", ".join((_backends.AUTO, *backends))
+        raise ArgumentError(
+            f"backend is {requested!r}; allowed for {runtime}: {allowed}. Choose one of these."
+        ) from None
+    except ImportError as error:
+        raise ArgumentError(str(error)) from error
+    return next(name for name, b in backends.items() if b is backend)
+
+
+def read(path: Path) -> onnx.ModelProto:
+    """An ONNX file without the weights that lie beside it."""
+    return onnx.load(path, load_external_data=False)
+
+
+def show_drawn(model: onnx.ModelProto) -> dict[str, str]:
+    """Makes what the random nodes of the main graph draw outputs of the model.
+
+    Returns:
+        The outputs' names, and the operators that draw them.
+    """
+    graph = model.graph
+    nodes = [node for node in graph.node if node.domain == DOMAIN]
+    drawn = {node.output[0]: node.op_type for node in nodes if node.output[0]}
+    known = {info.name: info for info in graph.value_info}
+    for name in sorted(drawn.keys() - {output.name for output in graph.output}):
+        graph.output.append(known.get(name) or onnx.ValueInfoProto(name=name))
+    return drawn
+
+
+def by_name(names: list[str], values: list[Any]) -> Arrays:
+    """Outputs by name, the members of a sequence as outputs of their own.
+
+    Raises:
+        ValueError: A member of a sequence has the name of another output.
+    """
+    arrays: Arrays = {}
+    for name, value in zip(names, values, strict=True):
+        is_sequence = isinstance(value, list)
+        named = {f"{name}[{i}]": v for i, v in enumerate(value)} if is_sequence else {name: value}
+        for each, array in named.items():
+            if each in arrays:
+                raise ValueError(
+                    f"two outputs are named {each!r}; allowed: names that differ, where a member "
+                    "of a sequence has its number after the name. Rename one in the model."
+                )
+            arrays[each] = _array(array)
+    return arrays
+
+
+def _array(value: Any) -> NDArray[Any]:
+    array = np.asarray(value)
+    return array.astype(np.str_) if array.dtype.kind == "O" else array

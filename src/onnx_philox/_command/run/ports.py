@@ -1,0 +1,239 @@
+"""The inputs of a model, and the arrays that a user gives for them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._contract.state import is_state_shape
+
+Arrays = dict[str, NDArray[Any]]
+
+_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+# What NumPy makes of a bfloat16 array in a file: two bytes without a type.
+_BFLOAT16_IN_FILES = np.dtype("V2")
+_SHOWN = 100  # characters of a wrong value
+
+
+STATES = {"random_state": "next_random_state", "state": "next_state"}
+"""The input and the output of the state, in rewritten models and in those of `graphs`."""
+
+
+class ArgumentError(ValueError):
+    """An argument of the command is wrong; the text says what is allowed and what to do."""
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input of a model."""
+
+    name: str
+    dtype: np.dtype[Any] | None
+    """None for what no array can be, a sequence for example."""
+    shape: tuple[int | str | None, ...] | None
+    """A dimension that differs from run to run is its name, or None; None for any rank."""
+    is_required: bool = True
+
+    @property
+    def is_state(self) -> bool:
+        """Whether a state fits it."""
+        known = tuple(d if isinstance(d, int) else None for d in self.shape or ())
+        return self.dtype == np.uint32 and is_state_shape(known)
+
+    @property
+    def type_name(self) -> str:
+        """The element type, as NumPy calls it."""
+        return "no tensor" if self.dtype is None else self.dtype.name
+
+    @property
+    def shape_name(self) -> str:
+        """The shape in words."""
+        return shape_name(self.shape)
+
+    @property
+    def note(self) -> str:
+        """What a list of inputs says of it."""
+        if self.name in STATES and self.is_state:
+            return "made of --seed"
+        return "" if self.is_required else "optional"
+
+    def __str__(self) -> str:
+        return f"{self.type_name} of shape {self.shape_name}"
+
+    def takes(self, shape: tuple[int, ...]) -> bool:
+        """Whether an array of this shape fits."""
+        if self.shape is None:
+            return True
+        return len(shape) == len(self.shape) and all(
+            not isinstance(wanted, int) or wanted == given
+            for wanted, given in zip(self.shape, shape, strict=True)
+        )
+
+
+def shape_name(shape: Iterable[int | str | None] | None) -> str:
+    """A shape in words; what is not known is `?`."""
+    if shape is None:
+        return "any"
+    return f"[{', '.join('?' if d is None else str(d) for d in shape)}]"
+
+
+def read(given: Sequence[str], ports: Sequence[Port]) -> Arrays:
+    """Reads `name=file.npy`, `name=value` (JSON) and `file.npz`, and checks them.
+
+    Raises:
+        ArgumentError: A file cannot be read, or its array does not suit the model.
+    """
+    by_name = {port.name: port for port in ports}
+    feeds: Arrays = {}
+    for argument in given:
+        for name, array in _arrays(argument, by_name).items():
+            feeds[name] = _suited(by_name[_known(name, by_name)], array)
+    return feeds
+
+
+def check_all_given(ports: Sequence[Port], feeds: Mapping[str, Any]) -> None:
+    """Refuses feeds in which a required input is missing.
+
+    Raises:
+        ArgumentError: One is; the text lists all inputs of the model.
+    """
+    missing = [port for port in ports if port.is_required and port.name not in feeds]
+    if missing:
+        names = ", ".join(port.name for port in missing)
+        example = " ".join(f"--input {shlex.quote(port.name)}=FILE.npy" for port in missing[:2])
+        more = " ..." if missing[2:] else ""
+        raise ArgumentError(
+            f"no array is given for {names}. The model takes:\n{_listed(ports)}\n"
+            f"Pass {example}{more}, or all in one file: --input FILE.npz"
+        )
+
+
+def _arrays(argument: str, by_name: Mapping[str, Port]) -> Arrays:
+    """The arrays of one `--input`."""
+    if argument.endswith(".npz"):
+        loaded = _load(argument)
+        if isinstance(loaded, np.ndarray):
+            raise ArgumentError(f"{argument} holds one array. Write it with numpy.savez.")
+        with loaded:
+            arrays: Arrays = _read(argument, lambda: dict(loaded))
+            return arrays
+    # The name may hold a "=", and so may the file: the longest name of the model's wins.
+    names = [n for n in by_name if argument.startswith(f"{n}=")]
+    name, _, value = argument.partition("=")
+    if names:
+        name = max(names, key=len)
+        value = argument[len(name) + 1 :]
+    if not value:
+        raise ArgumentError(
+            f"--input is {argument!r}; allowed: NAME=FILE.npy, NAME=NUMBERS such as x=[1,2], and "
+            "FILE.npz. Pass one of these."
+        )
+    _known(name, by_name)
+    if value.endswith(".npy"):
+        loaded = _load(value)
+        if not isinstance(loaded, np.ndarray):
+            loaded.close()
+            raise ArgumentError(f"{value} holds no array. Write it with numpy.save.")
+        return {name: loaded}
+    return {name: _numbers(name, value, by_name[name])}
+
+
+def _load(path: str) -> Any:
+    return _read(path, lambda: np.load(path, allow_pickle=False))
+
+
+def _read(path: str, load: Callable[[], Any]) -> Any:
+    try:
+        return load()
+    except FileNotFoundError:
+        raise ArgumentError(f"{path} does not exist. Check the path.") from None
+    # MemoryError and OverflowError: the header speaks of more than memory can hold.
+    except (
+        OSError,
+        ValueError,
+        EOFError,
+        MemoryError,
+        OverflowError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ) as error:
+        why = " ".join(str(error).split())
+        raise ArgumentError(
+            f"{path} cannot be read: {why}. Write it with numpy.save or numpy.savez."
+        ) from error
+
+
+def _numbers(name: str, text: str, port: Port) -> NDArray[Any]:
+    try:
+        value = json.loads(text)
+        array = np.array(value)
+        exact = array.astype(port.dtype)
+        # A number that the type rounds, 0.1 for example, is what the user means; one that turns
+        # into another number is not.
+        if array.dtype.kind not in "biuf" or (exact.dtype.kind in "biu" and (exact != array).any()):
+            raise ValueError
+    except (ValueError, TypeError, OverflowError, RecursionError, MemoryError):
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+        raise ArgumentError(
+            f"input {name} is {shown!r}; allowed: a file that ends in .npy, or numbers such as "
+            f"0.5 or [1,2], of {port}. Pass one of these."
+        ) from None
+    return exact
+
+
+def _known(name: str, by_name: Mapping[str, Port]) -> str:
+    if name not in by_name:
+        listed = _listed(by_name.values()) or "  none"
+        raise ArgumentError(f"the model has no input {name!r}. It takes:\n{listed}")
+    return name
+
+
+def _suited(port: Port, array: NDArray[Any]) -> NDArray[Any]:
+    """The array in the port's type, if it is of it and its shape fits."""
+    if port.dtype is None:
+        raise ArgumentError(f"input {port.name} is no tensor, which this command cannot pass.")
+    suited = array
+    if port.dtype == _BFLOAT16:
+        suited = _as_bfloat16(array)
+    elif not array.dtype.isnative:
+        suited = array.astype(array.dtype.newbyteorder("="))
+    if suited.dtype == port.dtype and port.takes(suited.shape):
+        return suited
+    remedy = f"Save it as array.astype({port.type_name!r})."
+    if suited.dtype == port.dtype:
+        remedy = "Pass it in that shape."
+    elif port.dtype == _BFLOAT16:
+        remedy = "Save it as float32 with values that bfloat16 holds exactly."
+    raise ArgumentError(
+        f"input {port.name} is {array.dtype.name} of shape {shape_name(array.shape)}; allowed: "
+        f"{port}. {remedy}"
+    )
+
+
+def _as_bfloat16(array: NDArray[Any]) -> NDArray[Any]:
+    """A bfloat16 array as files hold it: its bytes, or its values as float32."""
+    if array.dtype == _BFLOAT16_IN_FILES:
+        return array.view(_BFLOAT16)
+    if array.dtype == np.float32:
+        cast = array.astype(_BFLOAT16)
+        if np.array_equal(cast.astype(np.float32), array, equal_nan=True):
+            return cast
+    return array
+
+
+def _listed(ports: Iterable[Port]) -> str:
+    rows = [(p.name, p.type_name, p.shape_name, p.note) for p in ports]
+    widths = [max(len(row[i]) for row in rows) for i in range(4)] if rows else []
+    return "\n".join(
+        "  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )

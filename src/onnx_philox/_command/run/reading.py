@@ -1,0 +1,36 @@
+"""The files that a run reads, which it must not write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from onnx_philox._files.model_file import opened
+
+
+def files(model: Path, inputs: Sequence[str]) -> dict[Path, str]:
+    """The files that a run reads, and what each is.
+
+    Args:
+        model: An ONNX file or an IR.
+        inputs: As `ports.read` takes them; names may hold a "=", so what comes after each is looked
+            at.
+    """
+    read = {model: f"the model {str(model)!r}"}
+    if model.suffix == ".xml":
+        weights = model.with_suffix(".bin")
+        read[weights] = f"the weights {str(weights)!r}"
+    else:
+        try:
+            with opened(model, "run") as file:
+                read |= file.reads
+        except (OSError, ValueError):
+            # No file that runtimes load with external data; they say what is wrong with it.
+            pass
+    for argument in inputs:
+        words = argument.split("=")
+        for i in range(len(words)):
+            path = Path("=".join(words[i:]))
+            if path.is_file():
+                read[path] = f"the input {str(path)!r}"
+    return read

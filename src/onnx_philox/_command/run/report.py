@@ -1,0 +1,209 @@
+"""What `onnx-philox run` says: a table for people, a JSON document for machines."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from onnx_philox._command.run.models import LoadedModel, Settings
+from onnx_philox._command.run.results import Hash, of_all
+from onnx_philox._command.run.states import State
+from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_CATEGORICAL
+from onnx_philox._contract.state import RUNS, PhiloxState
+
+# So much of a hash is shown: 48 bits, enough to compare by eye.
+_SHOWN = 12
+# Beyond so many lines a run is one line.
+_MOST_LINES = 60
+
+
+# They draw from what the model may have computed.
+_OF_PROBABILITIES = {RANDOM_BERNOULLI.name, RANDOM_CATEGORICAL.name}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run."""
+
+    number: int
+    state: PhiloxState | None
+    """Where it began."""
+    outputs: list[Hash]
+    file: Path | None
+
+    @property
+    def sha256(self) -> str:
+        """One hash of all outputs, under their names."""
+        return of_all(sorted(f"{o.name} {o.sha256}" for o in self.outputs))
+
+    @property
+    def drawn_sha256(self) -> str:
+        """One hash of what the random nodes drew, under their names."""
+        return of_all(sorted(f"{o.name} {o.sha256}" for o in self.outputs if o.is_drawn))
+
+    def numbers(self, next_state: str | None) -> list[str]:
+        """The hashes of what was drawn; the next state, which always differs, is not."""
+        return [o.sha256 for o in self.outputs if o.name != next_state]
+
+
+@dataclass
+class Report:
+    """All runs of a model."""
+
+    model: Path
+    loaded: LoadedModel
+    settings: Settings
+    seed: int
+    state: State | None
+    """None where the model takes none, so that the seed says nothing."""
+    runs: list[Run] = field(default_factory=list)
+
+    @property
+    def sha256(self) -> str:
+        """One hash of all runs."""
+        return of_all(run.sha256 for run in self.runs)
+
+    @property
+    def drawn_sha256(self) -> str | None:
+        """One hash of all that was drawn; None where that is not seen."""
+        return of_all(run.drawn_sha256 for run in self.runs) if self.loaded.drawn else None
+
+    def to_json(self) -> str:
+        """One JSON document; its keys stay."""
+        loaded = self.loaded
+        return json.dumps(
+            {
+                "model": str(self.model),
+                "runtime": loaded.runtime,
+                "version": loaded.version,
+                "backend": loaded.backend,
+                "how": loaded.how or None,
+                "seed": None if self.state is None else self.seed,
+                "runs": [_run_json(run) for run in self.runs],
+                "sha256": self.sha256,
+                "drawn_sha256": self.drawn_sha256,
+            },
+            indent=2,
+        )
+
+    def print(self, console: Console) -> None:
+        """Prints the table, the hash of all runs, and what they mean."""
+        seed = "" if self.state is None else f"; seed {self.seed}"
+        console.print(Text.assemble((str(self.model), "bold"), f" in {self.loaded.title}{seed}"))
+        console.print(self._table())
+        count = f"{len(self.runs)} runs" if len(self.runs) > 1 else "1 run"
+        console.print(Text.assemble(f"{count}, all outputs: ", (self.sha256[:_SHOWN], "bold")))
+        if self.drawn_sha256 is not None:
+            drawn = (self.drawn_sha256[:_SHOWN], "bold green")
+            note = ", equal in every runtime"
+            if _OF_PROBABILITIES & set(self.loaded.drawn.values()):
+                note += " that computes the same probabilities"
+            console.print(Text.assemble(f"{count}, drawn in the main graph: ", drawn, note))
+        for line in self._meaning():
+            console.print(Text(line))
+
+    def _table(self) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+        table.add_column("run", justify="right", no_wrap=True)
+        table.add_column("output", overflow="fold")
+        table.add_column("type", no_wrap=True)
+        table.add_column("shape", overflow="fold")
+        table.add_column("sha256", no_wrap=True)
+        is_short = sum(len(run.outputs) + 1 for run in self.runs) > _MOST_LINES
+        for run in self.runs:
+            if not is_short:
+                for i, output in enumerate(run.outputs):
+                    number = "" if i else str(run.number)
+                    name = Text(output.name)
+                    if output.is_drawn:
+                        name.append("  (drawn)", "green")
+                    cells = (number, name, output.type, output.shape_name)
+                    table.add_row(*cells, output.sha256[:_SHOWN])
+            of_run = Text(run.sha256[:_SHOWN], "bold")
+            number = str(run.number) if is_short else ""
+            table.add_row(number, Text("all outputs", "dim"), "", "", of_run, end_section=True)
+        return table
+
+    def _meaning(self) -> list[str]:
+        lines = [
+            self._about_files(),
+            self._about_numbers(),
+            self._about_going_on(),
+            self._about_drawn(),
+        ]
+        return list(filter(None, lines))
+
+    def _about_going_on(self) -> str:
+        if self.state is None or self.state.next is None:
+            return ""
+        if self.state.counts_runs:
+            next_run = self.runs[-1].number + 1
+            remedy = f"--first-run {next_run}" if next_run < RUNS else "another seed"
+            return f"Go on with {remedy}; have any run again with --first-run N."
+        return f"Go on with the last {self.state.next} as --input {self.state.name}=FILE.npy."
+
+    def _about_drawn(self) -> str:
+        if not self.settings.shows_drawn:
+            if self.state is None:
+                return ""
+            return (
+                "Compare runtimes with --drawn: an output is its runtime's own arithmetic, what "
+                "is drawn is equal."
+            )
+        if not self.loaded.drawn:
+            return "No node of onnx-philox is in the main graph, so --drawn shows nothing."
+        return ""
+
+    def _about_files(self) -> str:
+        files = [str(run.file) for run in self.runs if run.file]
+        if not files:
+            return ""
+        as_float32 = [o.name for o in self.runs[0].outputs if o.type == "bfloat16"]
+        note = (
+            f" {', '.join(as_float32)}: saved as float32, exactly, as .npz has no bfloat16."
+            if as_float32
+            else ""
+        )
+        shown = files if len(files) <= 3 else [files[0], "...", files[-1]]
+        return f"Saved: {', '.join(shown)}.{note}"
+
+    def _about_numbers(self) -> str:
+        next_state = None if self.state is None else self.state.next
+        of_runs = [tuple(run.numbers(next_state)) for run in self.runs]
+        different = len(set(of_runs))
+        no_input = "The model has no input random_state or state, so --seed says nothing to it"
+        if len(of_runs) == 1:
+            return "" if self.state is not None else f"{no_input}."
+        if different == 1:
+            found = "each run gave the same numbers"
+        elif different == len(of_runs):
+            found = "each run gave other numbers"
+        else:
+            found = f"the runs gave {different} different sets of numbers"
+        if self.state is None:
+            if different == 1:
+                return f"{no_input}: {found}."
+            return (
+                f"{no_input}, and yet {found}: it draws them elsewhere. onnx-philox inspect "
+                f"{self.model} shows where."
+            )
+        if next_state is None:
+            return f"{found.capitalize()}: the model gives no next state, so all began at the same."
+        return f"{found.capitalize()}, from the state that the run before it left."
+
+
+def _run_json(run: Run) -> dict[str, Any]:
+    return {
+        "run": run.number,
+        "state": None if run.state is None else run.state.to_array().tolist(),
+        "file": None if run.file is None else str(run.file),
+        "outputs": [{**asdict(o), "shape": list(o.shape)} for o in run.outputs],
+        "sha256": run.sha256,
+    }

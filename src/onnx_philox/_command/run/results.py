@@ -1,0 +1,104 @@
+"""What a run gave: its hashes, and the file it is saved in."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+import zipfile
+from collections.abc import Container, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._command.run.ports import Arrays, shape_name
+from onnx_philox._files.new_files import NewFiles, tidied_up_on_signals
+
+_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+
+
+@dataclass(frozen=True)
+class Hash:
+    """An output, told by its hash."""
+
+    name: str
+    type: str
+    shape: tuple[int, ...]
+    sha256: str
+    """Of the type, the shape and the elements, least significant byte first."""
+    is_drawn: bool
+    """Whether it is what a random node drew."""
+
+    @property
+    def shape_name(self) -> str:
+        """The shape in words."""
+        return shape_name(self.shape)
+
+
+def hashes(outputs: Arrays, drawn: Container[str]) -> list[Hash]:
+    """The hash of each output."""
+    return [
+        Hash(name, array.dtype.name, array.shape, _sha256(array), name in drawn)
+        for name, array in outputs.items()
+    ]
+
+
+def of_all(parts: Iterable[str]) -> str:
+    """One hash of many."""
+    return hashlib.sha256(" ".join(parts).encode()).hexdigest()
+
+
+def _sha256(array: NDArray[Any]) -> str:
+    digest = hashlib.sha256(f"{array.dtype.name}{list(array.shape)}".encode())
+    little = array if sys.byteorder == "little" else array.byteswap()
+    digest.update(np.ascontiguousarray(little).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+def prefix(output: str | None, model: Path) -> str:
+    """What the names of the files begin with."""
+    if output is None:
+        return model.stem
+    path = Path(output)
+    if path.is_dir() or output.endswith(("/", "\\")):
+        path = path / model.stem
+    return str(path)
+
+
+def existing(prefix: str, runs: range) -> list[Path]:
+    """The files of these runs that are there already."""
+    folder = Path(prefix).parent
+    names = re.compile(re.escape(Path(prefix).name) + r"\.run(0|[1-9]\d*)\.npz")
+    found = [names.fullmatch(path.name) for path in folder.iterdir()] if folder.is_dir() else []
+    return [_path(prefix, int(name[1])) for name in found if name and int(name[1]) in runs]
+
+
+def save(prefix: str, run: int, outputs: Arrays) -> Path:
+    """Saves the outputs of a run; the same outputs give the same file, byte by byte.
+
+    `numpy.savez` would write the time of day, and takes no output of the name "file".
+    """
+    path = _path(prefix, run)
+    with (
+        tidied_up_on_signals(),
+        NewFiles() as files,
+        files.open(path) as file,
+        zipfile.ZipFile(file, "w") as archive,
+    ):
+        for name, array in outputs.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, _storable(array), allow_pickle=False)
+    return path
+
+
+def _path(prefix: str, run: int) -> Path:
+    return Path(f"{prefix}.run{run}.npz")
+
+
+def _storable(array: NDArray[Any]) -> NDArray[Any]:
+    """The array in a type of NumPy's own: bfloat16 as float32, which holds all its values."""
+    return array.astype(np.float32) if array.dtype == _BFLOAT16 else array

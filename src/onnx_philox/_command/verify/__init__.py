@@ -1,0 +1,108 @@
+"""`onnx-philox verify`: compares every runtime and backend here with documented numbers.
+
+`cases` says what is expected, `runners` draw it, `comparison` compares bit for bit, `report`
+prints. `run` puts them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from onnx_philox._command.verify import cases, comparison, runners
+from onnx_philox._command.verify.cases import Case
+from onnx_philox._command.verify.report import Report, Result, Verdict
+from onnx_philox._command.verify.runners import Absent, Runner, SelectionError
+
+__all__ = ["Report", "Result", "SelectionError", "Verdict", "run"]
+
+Progress = Callable[[int, int, str], None]
+
+
+def run(
+    runtimes: Sequence[str] = (),
+    backends: Sequence[str] = (),
+    *,
+    expected: Sequence[Case] | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Draws every case in every chosen backend and compares.
+
+    Args:
+        runtimes: Any of `runners.RUNTIMES`; none means all that are installed.
+        backends: Names of backends, or "auto"; none means all, and OpenVINO's own operator
+            beside them.
+        expected: The cases; None for those of the package.
+        progress: Called before each case with how many are done, how many there are, and what
+            comes next.
+
+    Raises:
+        SelectionError: A runtime or backend is unknown, or was asked for and cannot be had.
+    """
+    found = runners.select(runtimes, backends)
+    all_cases = cases.load() if expected is None else expected
+    jobs = [
+        (runner, case)
+        for runner in found
+        if isinstance(runner, Runner)
+        for case in all_cases
+        if runner.takes(case)
+    ]
+    results: dict[Runner | Absent, list[Result]] = {
+        runner: [_absent(runner)] for runner in found if isinstance(runner, Absent)
+    }
+    for done, (runner, case) in enumerate(jobs):
+        if progress is not None:
+            progress(done, len(jobs), f"{runner.runtime} {runner.backend}: {case.name}")
+        results.setdefault(runner, []).append(_verify(runner, case))
+    return Report([result for member in found for result in results.get(member, [])])
+
+
+def _absent(member: Absent) -> Result:
+    return Result(
+        runtime=member.runtime,
+        backend=member.backend,
+        title=member.runtime + (f", backend {member.backend}" if member.backend else ""),
+        verdict=Verdict.NOT_INSTALLED,
+        reason=member.reason,
+    )
+
+
+def _verify(runner: Runner, case: Case) -> Result:
+    verdict, reason, draw, compared = Verdict.SAME, None, None, comparison.NOTHING
+    for vector in case.vectors:
+        try:
+            compared += _compare(runner, vector)
+        except runners.NotCarriedError as error:
+            verdict, reason = Verdict.NOT_CARRIED, str(error)
+            break
+        except Exception as error:
+            # Whatever a runtime raises is a result: the table goes on, and the command fails.
+            verdict, reason = Verdict.ERROR, f"{type(error).__name__}: {error}"
+            draw = str(vector.draw)
+            break
+    if verdict is Verdict.SAME and compared.first is not None:
+        verdict = Verdict.OTHER if runner.is_peer else Verdict.MISMATCH
+    return Result(
+        runtime=runner.runtime,
+        version=runner.version,
+        backend=runner.backend,
+        title=runner.title,
+        is_peer=runner.is_peer,
+        case=case,
+        verdict=verdict,
+        reason=reason,
+        draw=draw,
+        compared=compared,
+    )
+
+
+def _compare(runner: Runner, vector: cases.Vector) -> comparison.Comparison:
+    draw_now = runner.prepare(vector.draw)
+    if runner.is_peer:
+        return comparison.compare(vector, draw_now(), ["values"])
+    first = comparison.compare(vector, draw_now(), list(vector.expected))
+    if first.first is not None:
+        return first
+    # Operators are pure: the same model and feeds give the same bits again.
+    again = comparison.compare(vector, draw_now(), list(vector.expected))
+    return first if again.first is None else again

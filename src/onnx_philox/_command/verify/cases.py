@@ -1,0 +1,425 @@
+"""What `onnx-philox verify` expects: draws, and the numbers that others have documented for them.
+
+To add a case, append it in `load`; runners and reports take it from there.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any, TypedDict
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from onnx_philox import graphs, reference
+from onnx_philox._contract.operators import (
+    OPERATORS,
+    OUTPUT_TYPE,
+    RANDOM_GENERATOR,
+    RANDOM_NORMAL,
+    RANDOM_UNIFORM,
+    Operator,
+)
+from onnx_philox._contract.state import PhiloxState
+from onnx_philox._contract.types import (
+    BF16,
+    BY_DTYPE,
+    BY_NAME,
+    F16,
+    F32,
+    F64,
+    I32,
+    I64,
+    U32,
+    ElementType,
+)
+
+VECTORS: Traversable = resources.files("onnx_philox._command.verify") / "vectors"
+
+Arrays = dict[str, NDArray[Any]]
+
+COUNTER_EXAMPLE = "DirectML counter example"
+SEEDED_DRAWS = "Seeded draws"
+TENSORFLOW_NORMAL = "TensorFlow normal"
+
+NORMAL_TOLERANCES = {F32: 4e-6, F64: 1e-12}
+"""How far our normals may be from TensorFlow's, which has another ln, sin and cos."""
+
+ERRATUM = (
+    "DirectML: the page's example prints the counter before minus 324,855, though its text says "
+    "that the counter is incremented. The rule is followed here, from both ends of the example."
+)
+
+
+class Seeds(TypedDict):
+    """The seeds of a node."""
+
+    global_seed: int
+    op_seed: int
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One draw of one node: all that its model and feeds are made of.
+
+    Args:
+        shape: The output's dimensions.
+        type: The output's element type.
+        operator: Who draws.
+        arguments: What the operator's builder takes besides shape, types and seeds: bounds, mean
+            and scale, p, or logits and sample_size. They are constants of the model.
+        global_seed: A seed of the node.
+        op_seed: Likewise.
+        run: The number of this draw where a stateful operator with these seeds draws again and
+            again. Ours is no such operator: it gets the state at which that draw starts.
+        state: Where to draw; None for a node with seeds alone.
+        is_shape_fed: Whether the shape is an input of the model rather than a constant.
+    """
+
+    shape: tuple[int, ...]
+    type: ElementType
+    operator: Operator = RANDOM_GENERATOR
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    global_seed: int = 0
+    op_seed: int = 0
+    run: int | None = None
+    state: PhiloxState | None = None
+    is_shape_fed: bool = False
+
+    @property
+    def node_state(self) -> PhiloxState | None:
+        """The state that the node is given."""
+        if self.run is None:
+            return self.state
+        return PhiloxState.openvino_run(
+            self.global_seed, self.op_seed, self.run, math.prod(self.shape)
+        )
+
+    @property
+    def node_seeds(self) -> Seeds:
+        """The seeds that the node is given; a run's are in its state."""
+        if self.run is not None:
+            return Seeds(global_seed=0, op_seed=0)
+        return Seeds(global_seed=self.global_seed, op_seed=self.op_seed)
+
+    def model(self) -> onnx.ModelProto:
+        """The model of one node that draws this."""
+        arguments = self._arguments()
+        if self.is_shape_fed:
+            arguments |= {"shape": None, "rank": len(self.shape)}
+        if self.operator is not RANDOM_GENERATOR:
+            arguments["stateful"] = self.node_state is not None
+        build: Callable[..., onnx.ModelProto] = getattr(graphs, self.operator.function)
+        return build(**arguments)
+
+    def feeds(self) -> Arrays:
+        """What the inputs of that model get."""
+        feeds: Arrays = {}
+        if self.node_state is not None:
+            feeds["state"] = self.node_state.to_array()
+        if self.is_shape_fed:
+            feeds["shape"] = np.array(self.shape, np.int64)
+        return feeds
+
+    def in_numpy(self) -> Arrays:
+        """The outputs of that model as `onnx_philox.reference` computes them."""
+        state = None if self.node_state is None else self.node_state.to_array()
+        draw = getattr(reference, self.operator.function)
+        results = draw(**self._arguments(), state=state)
+        names = [o.name for o in self.operator.outputs]
+        return dict(zip(names if state is not None else names[:1], results, strict=False))
+
+    def next_state(self) -> NDArray[np.uint32]:
+        """The state after this draw."""
+        assert self.node_state is not None, "a draw of seeds alone has no next state"
+        # Not by `advance` and the rules of the distributions, which are what is verified.
+        counter = (self.node_state.counter + -(-self._words() // 4)) % 2**128
+        return PhiloxState(counter, self.node_state.key).to_array()
+
+    def _words(self) -> int:
+        elements = math.prod(self.shape)
+        match self.operator.name:
+            case "RandomNormal":
+                return (elements + elements % 2) * (2 if self.type is F64 else 1)
+            case "RandomBernoulli":
+                return elements * (2 if self.arguments["p"].dtype == np.float64 else 1)
+            case "RandomCategorical":
+                return elements * 2
+            case _:
+                return elements * max(1, self.type.dtype.itemsize // 4)
+
+    def _arguments(self) -> dict[str, Any]:
+        """What a builder and a function of the reference take alike."""
+        arguments = {**self.arguments, **self.node_seeds}
+        if self.operator.has_shape:
+            arguments["shape"] = self.shape
+        if any(a.name == OUTPUT_TYPE for a in self.operator.attributes):
+            arguments[OUTPUT_TYPE] = self.type.name
+        return arguments
+
+    def __str__(self) -> str:
+        parts = [f"{self.operator.name} {self.type.name}", f"shape {list(self.shape)}"]
+        if self.arguments:
+            parts.append(", ".join(f"{name} {_shown(a)}" for name, a in self.arguments.items()))
+        if self.global_seed or self.op_seed:
+            parts.append(f"global_seed {self.global_seed}, op_seed {self.op_seed}")
+        if self.run is not None:
+            parts.append(f"run {self.run}")
+        if self.state is not None:
+            parts.append(f"counter {self.state.counter:#x}, key {self.state.key:#x}")
+        return "; ".join(parts)
+
+
+def _shown(argument: Any) -> str:
+    """A number as it is, an array as its type and shape."""
+    if np.ndim(argument) == 0:
+        return str(argument)
+    return f"{BY_DTYPE[argument.dtype].name}{list(argument.shape)}"
+
+
+@dataclass(frozen=True)
+class Peer:
+    """What another program drew, and how far from it each value may be."""
+
+    values: NDArray[Any]
+    tolerance: float
+
+
+@dataclass(frozen=True)
+class Vector:
+    """A draw and what it must give: every output bit for bit, and what a page prints of it."""
+
+    draw: Draw
+    expected: Arrays
+    printed: Any = None
+    """Decimals as a page prints them, nested like the values."""
+    peer: Peer | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """Vectors that have one verdict together."""
+
+    family: str
+    vectors: tuple[Vector, ...]
+    type: ElementType
+    part: str = ""
+    """Which draws of its family and type these are, where there are several kinds."""
+    is_numpy_the_standard: bool = False
+
+    @property
+    def name(self) -> str:
+        """The case in words, unique among all cases."""
+        return " ".join(part for part in (self.family, self.type.name, self.part) if part)
+
+    @property
+    def has_seeds_alone(self) -> bool:
+        """Whether OpenVINO's own RandomUniform, which has no state, can draw all this."""
+        return all(v.draw.operator is RANDOM_UNIFORM and v.draw.state is None for v in self.vectors)
+
+
+def load(vectors: Traversable | None = None) -> list[Case]:
+    """All cases.
+
+    Args:
+        vectors: The folder of the JSON files; None for the package's own.
+    """
+    folder = VECTORS if vectors is None else vectors
+    # Decimal keeps the digits that a page prints.
+    known = json.loads((folder / "known.json").read_text("utf-8"), parse_float=Decimal)
+    tensorflow = json.loads((folder / "tensorflow.json").read_text("utf-8"))
+    distributions = json.loads((folder / "distributions.json").read_text("utf-8"))
+    return [
+        *_by_type("OpenVINO documentation", map(_documented, known["openvino_documented"]["rows"])),
+        Case(
+            "Random123 known answers",
+            tuple(map(_known_answer, known["random123_philox4x32_10"]["rows"])),
+            U32,
+        ),
+        _counter_example(known["directml_documented"]),
+        Case("TensorFlow bits", tuple(map(_bits, tensorflow["bits"])), U32),
+        *_by_type("TensorFlow uniform", map(_uniform, tensorflow["uniform"])),
+        *_by_type(
+            "TensorFlow stateful runs",
+            itertools.chain.from_iterable(map(_runs, tensorflow["stateful_uniform"])),
+        ),
+        *_by_type(TENSORFLOW_NORMAL, map(_normal, tensorflow["normal"])),
+        *_distributions(distributions["rows"]),
+        *_seeded_draws(),
+    ]
+
+
+def _by_type(family: str, vectors: Iterable[Vector]) -> list[Case]:
+    sorted_vectors: dict[str, list[Vector]] = {name: [] for name in BY_NAME}
+    for vector in vectors:
+        sorted_vectors[vector.draw.type.name].append(vector)
+    return [Case(family, tuple(v), BY_NAME[name]) for name, v in sorted_vectors.items() if v]
+
+
+def _documented(row: Mapping[str, Any]) -> Vector:
+    draw = _uniform_draw(row, row["shape"], global_seed=row["global_seed"], op_seed=row["op_seed"])
+    return Vector(draw, draw.in_numpy(), row["output"])
+
+
+def _known_answer(row: list[list[str]]) -> Vector:
+    counter, key, output = ([int(word, 16) for word in words] for words in row)
+    return _generator_vector(_state([*counter, *key]), output)
+
+
+def _bits(row: Mapping[str, Any]) -> Vector:
+    return _generator_vector(_state(row["state"]), row["bits"])
+
+
+def _generator_vector(state: PhiloxState, bits: list[int]) -> Vector:
+    draw = Draw((len(bits),), U32, state=state)
+    return Vector(draw, {"bits": np.array(bits, np.uint32), "next_state": draw.next_state()})
+
+
+def _counter_example(page: Mapping[str, Any]) -> Case:
+    before, printed_after, after = (
+        int(number, 16)
+        for number in (
+            page["printed"]["before"],
+            page["printed"]["after"],
+            page["after_by_the_rule"],
+        )
+    )
+    shape = tuple(page["printed"]["output_sizes"])
+    vectors = []
+    for start, end in ((before, after), (printed_after, before)):
+        draw = Draw(shape, U32, state=PhiloxState(start, 0))
+        vectors.append(
+            Vector(draw, draw.in_numpy() | {"next_state": PhiloxState(end, 0).to_array()})
+        )
+    return Case(COUNTER_EXAMPLE, tuple(vectors), U32)
+
+
+def _uniform(row: Mapping[str, Any]) -> Vector:
+    draw = _uniform_draw(row, [row["elements"]], state=_state(row["state"]))
+    return _values_vector(draw, row["values_hex"])
+
+
+def _uniform_draw(row: Mapping[str, Any], shape: Sequence[int], **where: Any) -> Draw:
+    bounds = {name: row[name] for name in ("minval", "maxval")}
+    return Draw(tuple(shape), BY_NAME[row["output_type"]], RANDOM_UNIFORM, bounds, **where)
+
+
+def _runs(row: Mapping[str, Any]) -> list[Vector]:
+    """TensorFlow's stateful operator, run again and again; floats are in [0, 1)."""
+    return [
+        _values_vector(
+            Draw(
+                (row["elements"],),
+                BY_NAME[row["output_type"]],
+                RANDOM_UNIFORM,
+                {"minval": 0, "maxval": 1},
+                row["global_seed"],
+                row["op_seed"],
+                run,
+            ),
+            values,
+        )
+        for run, values in enumerate(row["runs_hex"])
+    ]
+
+
+def _values_vector(draw: Draw, values_hex: str) -> Vector:
+    values = _from_hex(values_hex, draw.type).reshape(draw.shape)
+    return Vector(draw, {"values": values, "next_state": draw.next_state()})
+
+
+def _from_hex(text: str, type_: ElementType) -> NDArray[Any]:
+    """Little-endian bytes in hex."""
+    little_endian = np.dtype(f"<u{type_.dtype.itemsize}")
+    bits = np.frombuffer(bytes.fromhex(text), little_endian)
+    return bits.astype(little_endian.newbyteorder("=")).view(type_.dtype)
+
+
+def _normal(row: Mapping[str, Any]) -> Vector:
+    type_ = BY_NAME[row["output_type"]]
+    draw = Draw(
+        (row["elements"],),
+        type_,
+        RANDOM_NORMAL,
+        {"mean": 0, "scale": 1},
+        state=_state(row["state"]),
+    )
+    expected = draw.in_numpy() | {"next_state": draw.next_state()}
+    peer = Peer(_from_hex(row["values_hex"], type_), NORMAL_TOLERANCES[type_])
+    return Vector(draw, expected, peer=peer)
+
+
+def _distributions(rows: Iterable[Mapping[str, Any]]) -> list[Case]:
+    """What this package drew when its distributions were new, and promises to draw."""
+    found: dict[tuple[str, str, str], list[Vector]] = {}
+    for row in rows:
+        arguments = {name: _argument(value) for name, value in row["arguments"].items()}
+        draw = Draw(
+            tuple(row["shape"]),
+            BY_NAME[row["type"]],
+            OPERATORS[row["operator"]],
+            arguments,
+            row["global_seed"],
+            row["op_seed"],
+            state=_state(row["state"]),
+        )
+        key = (f"Promised {row['operator']}", row["type"], row["part"])
+        found.setdefault(key, []).append(_values_vector(draw, row["values_hex"]))
+    return [
+        Case(family, tuple(vectors), BY_NAME[type_name], part)
+        for (family, type_name, part), vectors in found.items()
+    ]
+
+
+def _argument(given: Any) -> Any:
+    """An int, or a tensor: its type, its shape and its bytes in hex."""
+    if isinstance(given, int):
+        return given
+    return _from_hex(given["hex"], BY_NAME[given["type"]]).reshape(given["shape"])
+
+
+def _state(words: list[int]) -> PhiloxState:
+    return PhiloxState.from_array(np.array(words, np.uint32))
+
+
+_RANGES: tuple[tuple[tuple[ElementType, ...], str, tuple[Any, Any]], ...] = (
+    ((F32, F64, F16, BF16), "in [0,1)", (0, 1)),
+    ((F32, F64, F16, BF16), "in [-27.5,205)", (-27.5, 205)),
+    ((I32, I64), "in [-2600,3700)", (-2600, 3700)),
+    ((I32,), "over 2^31 apart", (-(2**30), 2**31 - 1)),
+    ((I64,), "over 2^63 apart", (-(2**62), 2**63 - 1)),
+)
+"""Types, a name and bounds."""
+
+
+def _seeded_draws() -> list[Case]:
+    """Draws from seeds alone, as OpenVINO's own operator can draw too; NumPy says what is right."""
+    cases = []
+    for types, part, bounds in _RANGES:
+        for type_ in types:
+            draws = (
+                Draw(
+                    shape,
+                    type_,
+                    RANDOM_UNIFORM,
+                    dict(zip(("minval", "maxval"), bounds, strict=True)),
+                    global_seed,
+                    op_seed,
+                    is_shape_fed=True,
+                )
+                for shape, global_seed, op_seed in (
+                    ((2, 3, 5), 150, 10),
+                    ((257,), 2**40 + 7, 2**33 + 1),
+                )
+            )
+            vectors = tuple(Vector(draw, draw.in_numpy()) for draw in draws)
+            cases.append(Case(SEEDED_DRAWS, vectors, type_, part, is_numpy_the_standard=True))
+    return cases

@@ -1,0 +1,143 @@
+"""Compares what a runner gave with what a vector expects, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._command.verify.cases import Arrays, Peer, Vector
+from onnx_philox._contract.types import F64
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first element that differs: where it is, what was expected and what came."""
+
+    parameters: str
+    output: str
+    index: tuple[int, ...] | None
+    """None where type or shape differ already."""
+    element: int | None
+    """The index in the flat output."""
+    expected: str
+    expected_hex: str | None
+    got: str
+    got_hex: str | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How many elements have the bits they should have, and the first that has not."""
+
+    equal: int
+    total: int
+    first: Difference | None
+
+    def __add__(self, other: Comparison) -> Comparison:
+        return Comparison(
+            self.equal + other.equal, self.total + other.total, self.first or other.first
+        )
+
+
+NOTHING = Comparison(0, 0, None)
+
+
+def compare(vector: Vector, got: Arrays, outputs: Sequence[str]) -> Comparison:
+    """Compares the named outputs, and what a page prints of the values."""
+    result = NOTHING
+    for name in outputs:
+        result += _compare_output(str(vector.draw), name, vector.expected[name], got.get(name))
+    if vector.printed is not None and result.first is None:
+        difference = _compare_printed(vector, got["values"])
+        if difference is not None:
+            result = Comparison(result.equal - 1, result.total, difference)
+    if vector.peer is not None and result.first is None:
+        result = _compare_peer(vector, vector.peer, got["values"], result)
+    return result
+
+
+def _compare_output(
+    parameters: str, name: str, expected: NDArray[Any], got: NDArray[Any] | None
+) -> Comparison:
+    wanted = f"{expected.dtype} of shape {list(expected.shape)}"
+    came = "nothing" if got is None else f"{got.dtype} of shape {list(got.shape)}"
+    if got is None or wanted != came:
+        form = Difference(parameters, name, None, None, wanted, None, came, None)
+        return Comparison(0, expected.size, form)
+    differs = (_bits(expected) != _bits(got)).reshape(-1)
+    if not differs.any():
+        return Comparison(expected.size, expected.size, None)
+    element = int(differs.argmax())
+    difference = Difference(
+        parameters,
+        name,
+        _index(element, expected.shape),
+        element,
+        str(expected.flat[element]),
+        _hex(expected, element),
+        str(got.flat[element]),
+        _hex(got, element),
+    )
+    return Comparison(int(expected.size - differs.sum()), expected.size, difference)
+
+
+def _compare_printed(vector: Vector, got: NDArray[Any]) -> Difference | None:
+    """Compares with a page, as far as the page goes.
+
+    It prints f64 rounded to some digits; of f32 it prints the shortest decimal whose nearest
+    float is the value, so that says every bit; integers are whole.
+    """
+    printed = np.array(vector.printed, dtype=object).reshape(-1)
+    for element, (decimal, value) in enumerate(zip(printed, got.flat, strict=True)):
+        if vector.draw.type is F64:
+            is_equal = Decimal(float(value)).quantize(decimal) == decimal
+        else:
+            is_equal = bool(got.dtype.type(str(decimal)) == value)
+        if not is_equal:
+            return Difference(
+                str(vector.draw),
+                "values",
+                _index(element, got.shape),
+                element,
+                f"{decimal} (as printed)",
+                None,
+                str(value),
+                _hex(got, element),
+            )
+    return None
+
+
+def _compare_peer(vector: Vector, peer: Peer, got: NDArray[Any], same: Comparison) -> Comparison:
+    """Compares with numbers that need not have the same bits."""
+    is_near = np.abs(got.astype(np.float64) - peer.values) <= peer.tolerance
+    if is_near.all():
+        return same
+    element = int(is_near.reshape(-1).argmin())
+    difference = Difference(
+        str(vector.draw),
+        "values",
+        _index(element, got.shape),
+        element,
+        f"{peer.values.flat[element]} within {peer.tolerance}",
+        _hex(peer.values, element),
+        str(got.flat[element]),
+        _hex(got, element),
+    )
+    return Comparison(same.equal - int((~is_near).sum()), same.total, difference)
+
+
+def _index(element: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.unravel_index(element, shape))
+
+
+def _bits(array: NDArray[Any]) -> NDArray[Any]:
+    return np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
+
+
+def _hex(array: NDArray[Any], element: int) -> str:
+    return f"0x{int(_bits(array).flat[element]):0{2 * array.dtype.itemsize}x}"

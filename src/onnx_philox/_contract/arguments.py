@@ -1,0 +1,79 @@
+"""What callers pass in Python, lists of dimensions and numbers, as the operators' tensors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._contract import checks, float_environment
+from onnx_philox._contract.operators import Operator
+from onnx_philox._contract.types import ElementType
+
+
+def shape_array(op: Operator | str, shape: Any) -> NDArray[np.int64]:
+    """A sequence of ints as the int64 tensor of the input `shape`."""
+    try:
+        return np.array([int(d.__index__()) for d in shape], np.int64)
+    except (TypeError, AttributeError):
+        remedy = "Pass a list of ints."
+        checks.refuse(op, "input 'shape'", repr(shape), "a sequence of integers", remedy, TypeError)
+    except OverflowError:
+        remedy = "Draw it in parts."
+        checks.refuse(op, "input 'shape'", repr(shape), "dimensions within int64", remedy)
+
+
+@float_environment.kept()
+def number_array(op: Operator | str, name: str, given: Any, values: ElementType) -> NDArray[Any]:
+    """A bound, mean or scale as an array of the output's type.
+
+    A number is converted, as long as that type can hold it; an array is left as it is, to be
+    checked like the input of a node.
+    """
+    if isinstance(given, np.ndarray):
+        return given
+    what = f"input {name!r}"
+    number: Any
+    try:
+        number = float(given) if values.is_float else given.__index__()
+    except (TypeError, AttributeError, ValueError):
+        allowed = "a number" if values.is_float else "an integer"
+        remedy = f"Pass {allowed} for {values.name}."
+        checks.refuse(op, what, repr(given), allowed, remedy, TypeError)
+    except OverflowError:
+        number = math.inf
+    if not values.is_float:
+        limits = np.iinfo(values.dtype)
+        if not limits.min <= number <= limits.max:
+            allowed = f"{limits.min} to {limits.max}"
+            checks.refuse(op, what, number, allowed, f"Pass a number within {values.name}.")
+        return np.array(number, values.dtype)
+    with np.errstate(over="ignore"):
+        array = np.array(number, values.dtype)
+    if np.isinf(array) and math.isfinite(number):
+        allowed = f"a number within {values.name}"
+        checks.refuse(op, what, number, allowed, "Pass a smaller number.")
+    return array
+
+
+@float_environment.kept()
+def probability_array(op: Operator | str, given: Any) -> NDArray[Any]:
+    """Probabilities as an array.
+
+    A Python number becomes f32; a number or an array of NumPy's is left as it is, to be checked
+    like the input of a node.
+    """
+    if isinstance(given, np.ndarray | np.generic):
+        return np.asarray(given)
+    what = "input 'p'"
+    try:
+        number = float(given)
+    except (TypeError, ValueError, OverflowError):
+        kinds = "a number, or an array of f32 or f64"
+        checks.refuse(op, what, repr(given), kinds, "Pass one of these.", TypeError)
+    if not 0 <= number <= float(checks.largest_probability(np.dtype(np.float32))):
+        # f32 may round it to a number that is right.
+        checks.refuse(op, what, number, checks.PROBABILITY_RULE, "Pass probabilities.")
+    return np.array(number, np.float32)

@@ -1,0 +1,460 @@
+"""The rules for the operators' inputs and attributes: every refusal is worded here.
+
+What is known of a node grows from build to load to run. `check_node` is called at each of them
+with what is known by then, and refuses as early as it can. It raises TypeError for a wrong type
+and ValueError for a wrong value; a runtime's backend passes the text on as that runtime's own
+exception.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._contract import float_environment, memory
+from onnx_philox._contract.operators import (
+    DOMAIN,
+    INT64_MAX,
+    MAX_RANK,
+    OPSET_VERSION,
+    OUTPUT_TYPE,
+    PROBABILITY_TYPES,
+    SEEDS,
+    Attribute,
+    Input,
+    Operator,
+    Role,
+)
+from onnx_philox._contract.state import STATE_SHAPE_RULE, is_state_shape
+from onnx_philox._contract.types import BY_DTYPE, BY_NAME, ElementType
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of an input so far; None, also as a dimension, is what is not known yet."""
+
+    type: ElementType | np.dtype[Any] | None = None
+    shape: tuple[int | None, ...] | None = None
+    value: NDArray[Any] | None = None
+
+    @classmethod
+    def array(cls, value: NDArray[Any]) -> Known:
+        """Everything is known: the value itself."""
+        return cls(BY_DTYPE.get(value.dtype, value.dtype), value.shape, value)
+
+    @property
+    def type_name(self) -> str:
+        """The type as messages say it."""
+        return self.type.name if self.type is not None else "of no known type"
+
+
+UNKNOWN = Known()
+
+
+def refuse(
+    op: Operator | str,
+    what: str,
+    given: Any,
+    allowed: str,
+    remedy: str,
+    error: type[Exception] = ValueError,
+) -> NoReturn:
+    """Raises an error of four parts: what of which operator, what it is, what may be, a way out."""
+    name = op.name if isinstance(op, Operator) else op
+    raise error(f"{name}: {what} is {given}; allowed: {allowed}. {remedy}")
+
+
+@float_environment.kept()
+def check_node(
+    op: Operator,
+    inputs: Mapping[str, Known | None],
+    attributes: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Checks a node against all that is known of it.
+
+    Args:
+        op: The operator.
+        inputs: What is known of each input; None or absent for one that is left out.
+        attributes: The attributes that are given.
+
+    Returns:
+        All attributes, defaults filled in.
+
+    Raises:
+        TypeError: An input or attribute of a wrong type.
+        ValueError: A wrong value or shape, or an input or attribute too few or too many.
+    """
+    complete = check_attributes(op, attributes)
+    for declared in op.inputs:
+        known = inputs.get(declared.name)
+        if known is not None:
+            _check_input(op, declared, inputs, complete)
+        elif not declared.optional:
+            _refuse_missing(op, declared)
+        elif declared.role is Role.STATE:
+            _check_seeded(op, complete)
+    _check_range(op, inputs.get("minval"), inputs.get("maxval"))
+    return complete
+
+
+def check_given(op: Operator, inputs: Mapping[str, Any]) -> None:
+    """Refuses an input that is None or absent and not optional."""
+    for declared in op.inputs:
+        if inputs.get(declared.name) is None and not declared.optional:
+            _refuse_missing(op, declared)
+
+
+def check_counts(op: Operator, inputs: int, outputs: int) -> None:
+    """Refuses more inputs or outputs than the operator has."""
+    for what, given, names in (
+        ("inputs", inputs, [i.name for i in op.inputs]),
+        ("outputs", outputs, [o.name for o in op.outputs]),
+    ):
+        if given > len(names):
+            allowed = f"{len(names)}: {', '.join(names)}"
+            refuse(op, f"the number of {what}", given, allowed, "Remove the others.")
+
+
+def check_bounds(
+    op: Operator | str, bounds: Mapping[str, NDArray[Any]], values: ElementType
+) -> None:
+    """Checks bounds that are given as arrays, by the rules for the inputs of a node."""
+    for name, bound in bounds.items():
+        known = Known.array(bound)
+        _check_type(op, f"input {name!r}", known, (values,), values.name)
+        _check_finite(op, f"input {name!r}", known, "bound")
+    _check_range(op, Known.array(bounds["minval"]), Known.array(bounds["maxval"]))
+
+
+def check_moments(
+    op: Operator | str, moments: Mapping[str, NDArray[Any]], values: ElementType
+) -> None:
+    """Checks mean and scale in the same way."""
+    for name, moment in moments.items():
+        known = Known.array(moment)
+        _check_type(op, f"input {name!r}", known, (values,), values.name)
+        _check_finite(op, f"input {name!r}", known, name)
+
+
+def check_probability(op: Operator | str, p: NDArray[Any], shape: tuple[int, ...]) -> None:
+    """Checks probabilities for an output of that shape in the same way."""
+    known, output = Known.array(p), Known.array(np.array(shape, np.int64))
+    _check_type(op, "input 'p'", known, PROBABILITY_TYPES)
+    _check_probability(op, "input 'p'", known, output)
+
+
+def _check_type(
+    op: Operator | str,
+    what: str,
+    known: Known,
+    types: Sequence[ElementType],
+    allowed: str | None = None,
+) -> None:
+    if known.type is not None and known.type not in types:
+        allowed = allowed or " or ".join(t.name for t in types)
+        refuse(op, what, known.type_name, allowed, f"Cast it to {types[0].name}.", TypeError)
+
+
+def output_type(op: Operator, attributes: Mapping[str, Any]) -> ElementType:
+    """The element type of the first output, from complete attributes."""
+    return op.outputs[0].type or BY_NAME[attributes[OUTPUT_TYPE]]
+
+
+def check_attributes(op: Operator, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes with defaults filled in; refuses unknown, missing and wrong ones."""
+    names = [a.name for a in op.attributes]
+    for name in given:
+        if name not in names:
+            refuse(op, f"attribute {name!r}", "unknown", ", ".join(names), "Remove it.")
+    return {a.name: _check_attribute(op, a, given.get(a.name, a.default)) for a in op.attributes}
+
+
+def _check_attribute(op: Operator, attribute: Attribute, value: Any) -> Any:
+    what = f"attribute {attribute.name!r}"
+    if attribute.allowed:
+        if isinstance(value, bytes):
+            value = value.decode(errors="replace")
+        if value not in attribute.allowed:
+            allowed = ", ".join(repr(name) for name in attribute.allowed)
+            given = "missing" if value is None else repr(value)
+            refuse(op, what, given, allowed, "Set it to one of these.")
+        return value
+    return _check_integer(op, attribute, value)
+
+
+def check_seed(op: Operator | str, name: str, value: Any) -> int:
+    """A seed as it stands in a node, by the rules for its attributes."""
+    return _check_integer(op, next(seed for seed in SEEDS if seed.name == name), value)
+
+
+def _check_integer(op: Operator | str, attribute: Attribute, value: Any) -> int:
+    what = f"attribute {attribute.name!r}"
+    if isinstance(value, tuple):  # a list of a model's
+        value = list(value)
+    allowed = f"an integer from {attribute.minimum} to 2^63-1"
+    try:
+        number = operator.index(value)
+    except TypeError:
+        refuse(op, what, repr(value), allowed, "Pass an int.", TypeError)
+    if not attribute.minimum <= number <= INT64_MAX:
+        kind = "seed" if attribute in SEEDS else "number"
+        refuse(op, what, number, allowed, f"Choose another {kind}.")
+    return number
+
+
+def _check_seeded(op: Operator, attributes: Mapping[str, Any]) -> None:
+    if attributes["global_seed"] == 0 and attributes["op_seed"] == 0:
+        refuse(
+            op,
+            "input 'state'",
+            "left out with global_seed and op_seed both 0",
+            "a state, or a seed that is not 0",
+            "Every run draws the same numbers here, so there is no unseeded mode: set global_seed "
+            "or op_seed, or connect a state, from PhiloxState.from_entropy() for instance.",
+        )
+
+
+def _check_input(
+    op: Operator,
+    declared: Input,
+    inputs: Mapping[str, Known | None],
+    attributes: Mapping[str, Any],
+) -> None:
+    known = inputs[declared.name]
+    assert known is not None
+    types = declared.types or (output_type(op, attributes),)
+    what = f"input {declared.name!r}"
+    rule = None if declared.types else f"{types[0].name}, as {OUTPUT_TYPE} says"
+    _check_type(op, what, known, types, rule)
+    match declared.role:
+        case Role.STATE:
+            _check_state(op, what, known)
+        case Role.SHAPE:
+            _check_shape(op, what, known, output_type(op, attributes))
+        case Role.BOUND:
+            _check_finite(op, what, known, "bound")
+        case Role.MOMENT:
+            _check_finite(op, what, known, declared.name)
+        case Role.PROBABILITY:
+            _check_probability(op, what, known, inputs.get("shape") or UNKNOWN)
+        case Role.LOGITS:
+            _check_logits(op, what, known)
+            if known.shape is not None and known.shape[0] is not None:
+                dimensions = (known.shape[0], attributes["sample_size"])
+                check_dimensions(op, "the output", dimensions, output_type(op, attributes))
+
+
+def _check_state(op: Operator, what: str, known: Known) -> None:
+    if known.shape is not None and not is_state_shape(known.shape):
+        remedy = "Pass PhiloxState(...).to_array(), or reshape it."
+        refuse(op, what, f"of shape {_dims(known.shape)}", STATE_SHAPE_RULE, remedy)
+
+
+def _check_shape(op: Operator, what: str, known: Known, values: ElementType) -> None:
+    if known.shape is not None and len(known.shape) != 1:
+        given = f"of shape {_dims(known.shape)}"
+        refuse(op, what, given, "1-D, one entry a dimension", "Reshape it to 1-D.")
+    length = known.shape[0] if known.shape else None
+    if length is not None:
+        _check_rank(op, what, length)
+    if known.value is not None:
+        check_dimensions(op, what, known.value.tolist(), values)
+
+
+def _check_rank(op: Operator | str, what: str, rank: int) -> None:
+    """Refuses more dimensions than an output may have."""
+    if rank > MAX_RANK:
+        allowed = f"0 to {MAX_RANK} dimensions"
+        refuse(op, what, f"of {rank} dimensions", allowed, "Merge some and reshape the output.")
+
+
+def check_dimensions(
+    op: Operator | str, what: str, dimensions: Sequence[int], values: ElementType
+) -> None:
+    """Refuses dimensions that are negative or whose elements or bytes pass int64."""
+    if any(d < 0 for d in dimensions):
+        refuse(op, what, _dims(dimensions), "dimensions of 0 or more", "Give the size itself.")
+    size = math.prod(dimensions) * values.dtype.itemsize
+    # Runtimes multiply dimension by dimension: a 0 further on does not undo an overflow.
+    largest = math.prod(d for d in dimensions if d) * values.dtype.itemsize
+    if max(size, largest) > INT64_MAX:
+        allowed = f"at most 2^63-1 bytes of {values.name}"
+        refuse(op, what, f"{_dims(dimensions)}, too large", allowed, "Draw it in parts.")
+
+
+def check_memory(
+    op: Operator | str, dimensions: Sequence[int], values: ElementType, *, copies: int = 1
+) -> None:
+    """Refuses an output that memory cannot hold, where an attempt might end the process.
+
+    A runtime that copies what a Python operator hands over holds the output twice.
+    """
+    size = math.prod(dimensions) * values.dtype.itemsize
+    if size * copies < memory.ALWAYS_THERE:
+        return
+    here = memory.find()
+    reach = min(here.free, here.address)
+    if size * copies > reach:
+        given = _output(dimensions, values) + f" ({copies} times)" * (copies > 1)
+        allowed = f"what the {reach:,} bytes of memory that are free here can hold"
+        refuse(op, output_size(op), given, allowed, _DRAW_IN_PARTS)
+
+
+def refuse_out_of_memory(
+    op: Operator | str,
+    dimensions: Sequence[int] | None = None,
+    values: ElementType | None = None,
+) -> NoReturn:
+    """Refuses an output whose allocation failed; without arguments, any other that did."""
+    if dimensions is None or values is None:
+        refuse(op, "memory", "used up", "what it can hold now", _DRAW_IN_PARTS)
+    given = _output(dimensions, values)
+    refuse(op, output_size(op), given, "what memory can hold now", _DRAW_IN_PARTS)
+
+
+_DRAW_IN_PARTS = "Draw it in parts, from state to next_state."
+
+
+def _output(dimensions: Sequence[int], values: ElementType) -> str:
+    size = math.prod(dimensions) * values.dtype.itemsize
+    return f"{_dims(dimensions)}, {size:,} bytes of {values.name}"
+
+
+def output_size(op: Operator | str) -> str:
+    """What messages blame for an output that is too large."""
+    return "input 'shape'" if isinstance(op, str) or op.has_shape else "the output"
+
+
+def _check_finite(op: Operator | str, what: str, known: Known, noun: str) -> None:
+    """Refuses what is more than one number, and what is not finite."""
+    if known.shape is not None and not _is_one_element(known.shape):
+        given = f"of shape {_dims(known.shape)}"
+        refuse(op, what, given, "a scalar, or 1-D of one element", "Pass one number.")
+    if known.value is not None and not np.isfinite(known.value).all():
+        refuse(op, what, known.value.item(), "a finite number", f"Pass a finite {noun}.")
+
+
+def _is_one_element(shape: tuple[int | None, ...]) -> bool:
+    """Whether a shape can be a scalar's or that of 1-D with one element."""
+    return shape in ((), (1,), (None,))
+
+
+def _check_probability(op: Operator | str, what: str, known: Known, output: Known) -> None:
+    if known.shape is not None:
+        _check_rank(op, what, len(known.shape))
+    if known.shape is not None and not _is_one_element(known.shape):
+        dimensions = _dimensions(output)
+        if dimensions is not None and not _can_be_equal(known.shape, dimensions):
+            given = f"of shape {_dims(known.shape)}"
+            allowed = f"a scalar, 1-D of one element, or the output's shape {_dims(dimensions)}"
+            refuse(op, what, given, allowed, "Pass one number, or expand it to that shape.")
+    if known.value is not None:
+        # Not `p < 0 or p > ...`: NaN is neither.
+        wrong = ~((known.value >= 0) & (known.value <= largest_probability(known.value.dtype)))
+        if wrong.any():
+            index = np.unravel_index(int(wrong.argmax()), wrong.shape)
+            place = f" at {_dims([int(i) for i in index])}" * (wrong.size > 1)
+            given = f"{known.value[index].item()!r}{place}"
+            refuse(op, what, given, PROBABILITY_RULE, "Pass probabilities.")
+
+
+PROBABILITY_RULE = "0 to 1, or at most 4 ulp above 1"
+
+
+def largest_probability(type_: np.dtype[Any]) -> Any:
+    """4 ulp above 1, which the sum of a softmax can reach: as true as 1, every uniform is below."""
+    one = type_.type(1)
+    return one + 4 * np.finfo(type_).eps
+
+
+def _dimensions(shape: Known) -> tuple[int | None, ...] | None:
+    """The output's dimensions, from what is known of the input `shape`."""
+    if shape.value is not None:
+        return tuple(shape.value.tolist())
+    length = shape.shape[0] if shape.shape else None
+    return None if length is None else (None,) * length
+
+
+def _can_be_equal(shape: tuple[int | None, ...], other: tuple[int | None, ...]) -> bool:
+    return len(shape) == len(other) and all(
+        None in (a, b) or a == b for a, b in zip(shape, other, strict=True)
+    )
+
+
+def _check_logits(op: Operator, what: str, known: Known) -> None:
+    if known.shape is not None and len(known.shape) != 2:
+        given = f"of shape {_dims(known.shape)}"
+        refuse(op, what, given, "2-D, [batch, classes]", "Reshape it to 2-D.")
+    if known.shape is not None and known.shape[1] == 0 and known.shape[0] not in (0, None):
+        given = f"of shape {_dims(known.shape)}"
+        refuse(op, what, given, "at least one class", "Draw from something, or from no rows.")
+    if known.value is not None and known.value.size:
+        _check_rows(op, what, known.value)
+
+
+def _check_rows(op: Operator, what: str, logits: NDArray[Any]) -> None:
+    """Refuses the first row from which no class can be drawn."""
+    wrong = ~(logits < np.inf)
+    row_is_wrong = wrong.any(axis=1) | np.isneginf(logits).all(axis=1)
+    if not row_is_wrong.any():
+        return
+    row = int(row_is_wrong.argmax())
+    number = logits[row, int(wrong[row].argmax())].item()
+    given = f"{number} in row {row}" if wrong[row].any() else f"-inf in all of row {row}"
+    allowed = "finite numbers and -inf, one finite in each row at least"
+    refuse(op, what, given, allowed, "Correct what computes the logits.")
+
+
+def _check_range(op: Operator | str, minval: Known | None, maxval: Known | None) -> None:
+    """Refuses bounds in the wrong order, or so far apart that their difference overflows."""
+    if minval is None or maxval is None or minval.value is None or maxval.value is None:
+        return
+    low, high = minval.value.reshape(()), maxval.value.reshape(())
+    given = f"{low.item()!r} with maxval {high.item()!r}"
+    if BY_DTYPE[low.dtype].is_float:
+        if low > high:
+            refuse(op, "input 'minval'", given, "minval <= maxval", "Swap them.")
+        with np.errstate(over="ignore"):
+            width = np.subtract(high, low, dtype=low.dtype)
+        if not np.isfinite(width):
+            name = BY_DTYPE[low.dtype].name
+            allowed = f"maxval - minval within {name}"
+            refuse(op, "input 'minval'", given, allowed, "Bring the bounds closer together.")
+    elif low >= high:
+        refuse(op, "input 'minval'", given, "minval < maxval", "Raise maxval; it is not drawn.")
+
+
+OPSET_OF_NO_NODES = 1000
+"""What ONNX Runtime writes for every custom domain it knows, into each model that it saves.
+
+A model that uses the domain says which version: this one only means that a library with the
+domain was registered in the process that saved it.
+"""
+
+
+def check_opset(version: int, where: str) -> None:
+    """Refuses a model that a newer version of the domain saved."""
+    if OPSET_VERSION < version != OPSET_OF_NO_NODES:
+        refuse(
+            where,
+            f"the model's opset of the domain {DOMAIN!r}",
+            version,
+            f"1 to {OPSET_VERSION}",
+            "The model was saved by a newer onnx-philox: upgrade with "
+            "'pip install --upgrade onnx-philox'.",
+        )
+
+
+def _refuse_missing(op: Operator, declared: Input) -> NoReturn:
+    allowed = ", ".join(f"{i.name}{' (optional)' * i.optional}" for i in op.inputs)
+    refuse(op, f"input {declared.name!r}", "missing", allowed, "Connect it.")
+
+
+def _dims(shape: Sequence[int | None]) -> str:
+    return "[" + ", ".join("?" if d is None else str(d) for d in shape) + "]"

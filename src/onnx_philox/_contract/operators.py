@@ -1,0 +1,285 @@
+"""The one declaration of the operators of the domain ``onnx_philox``.
+
+ONNX schemas, ONNX Runtime's Python ops, OpenVINO's operators, the argument checks and the
+reference page of the docs are made from `OPERATORS`. To add an operator, declare it here, give
+`onnx_philox.reference` a function of its inputs and attributes, and list it in the tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from onnx_philox._contract.types import (
+    BF16,
+    BOOL,
+    BY_NAME,
+    F16,
+    F32,
+    F64,
+    I32,
+    I64,
+    U32,
+    ElementType,
+)
+
+DOMAIN = "onnx_philox"
+OPSET_VERSION = 1
+
+INT64_MAX = 2**63 - 1
+MAX_RANK = 8
+STATE_WORDS = 6
+
+OUTPUT_TYPE = "output_type"
+"""The attribute that names the element type of the values, and of bounds, mean and scale."""
+
+
+class Role(Enum):
+    """What an input means, and so which rules it is checked by."""
+
+    STATE = "state"
+    SHAPE = "shape"
+    BOUND = "bound"
+    MOMENT = "moment"
+    """A mean or a scale."""
+    PROBABILITY = "probability"
+    LOGITS = "logits"
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input; no `types` means the type that the attribute `output_type` names."""
+
+    name: str
+    role: Role
+    doc: str
+    types: tuple[ElementType, ...] = ()
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Output:
+    """An output; no `type` means the type that the attribute `output_type` names."""
+
+    name: str
+    doc: str
+    type: ElementType | None = None
+    is_state: bool = False
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An attribute; no `default` means it is required.
+
+    A string takes one of `allowed`; an integer takes `minimum` to 2^63-1.
+    """
+
+    name: str
+    doc: str
+    default: int | str | None
+    allowed: tuple[str, ...] = ()
+    minimum: int = 0
+
+    @property
+    def type(self) -> type[int] | type[str]:
+        """The Python type of the attribute's value."""
+        return str if self.allowed else int
+
+
+@dataclass(frozen=True)
+class Operator:
+    """An operator: its inputs, outputs and attributes in order, and what it does."""
+
+    name: str
+    function: str
+    """The function of `onnx_philox.reference` that computes it, and the builder's name."""
+    doc: str
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    attributes: tuple[Attribute, ...]
+
+    @property
+    def output_types(self) -> tuple[ElementType, ...]:
+        """The element types the first output can have."""
+        if self.outputs[0].type is not None:
+            return (self.outputs[0].type,)
+        (attribute,) = (a for a in self.attributes if a.name == OUTPUT_TYPE)
+        return tuple(BY_NAME[name] for name in attribute.allowed)
+
+    @property
+    def has_shape(self) -> bool:
+        """Whether an input gives the dimensions of the first output."""
+        return any(i.role is Role.SHAPE for i in self.inputs)
+
+    def input(self, name: str) -> Input:
+        """The input called `name`."""
+        return next(i for i in self.inputs if i.name == name)
+
+
+def _state(*, optional: bool) -> Input:
+    doc = (
+        "Where in the stream to draw: counter words c0 to c3 and key words k0 and k1, least "
+        "significant word first. Last dimension 6, all others 1, rank 1 to 8."
+    )
+    if optional:
+        doc += " Left out, it is a state of zeros, and one of the seeds must not be 0."
+    return Input("state", Role.STATE, doc, types=(U32,), optional=optional)
+
+
+def _bound(name: str, doc: str) -> Input:
+    return Input(name, Role.BOUND, f"{doc} A scalar or one element, of the output's type.")
+
+
+def _moment(name: str, doc: str) -> Input:
+    return Input(name, Role.MOMENT, f"{doc} Finite; a scalar or one element, of the output's type.")
+
+
+_SHAPE = Input(
+    "shape",
+    Role.SHAPE,
+    "The dimensions of the output, 1-D with 0 to 8 entries; no entries mean a scalar.",
+    types=(I64, I32),
+)
+_NEXT_STATE = Output(
+    "next_state",
+    "The state advanced by what this call used, in the state's shape; the seeds are not "
+    "folded in. Without a state: six words, zeros advanced.",
+    type=U32,
+    is_state=True,
+    optional=True,
+)
+PROBABILITY_TYPES = (F32, F64)
+SEEDS = (
+    Attribute("global_seed", "Added to the state's 64-bit key.", 0),
+    Attribute("op_seed", "Added to the upper 64 bits of the state's 128-bit counter.", 0),
+)
+
+RANDOM_GENERATOR = Operator(
+    "RandomGenerator",
+    "random_generator",
+    "Random bits: the words of Philox4x32-10, as DirectML's DML_RANDOM_GENERATOR_OPERATOR_DESC "
+    "draws them. The blocks are those of counter, counter + 1, ... (128 bits, wrapping), four "
+    "words each; the words of the last block that are not needed are dropped.",
+    inputs=(_state(optional=False), _SHAPE),
+    outputs=(Output("bits", "Random bits of the given shape.", type=U32), _NEXT_STATE),
+    attributes=(
+        Attribute("type", "The generator.", "philox4x32_10", allowed=("philox4x32_10",)),
+        *SEEDS,
+    ),
+)
+
+RANDOM_UNIFORM = Operator(
+    "RandomUniform",
+    "random_uniform",
+    "Uniform random values in [minval, maxval), as OpenVINO's RandomUniform-8 draws them with "
+    "alignment TensorFlow. Floats: u * (maxval - minval) + minval, each operation rounded to "
+    "nearest even in the output type, which can round a value up to maxval. Integers: the word "
+    "(i64: two words) modulo (maxval - minval), plus minval.",
+    inputs=(
+        _SHAPE,
+        _bound("minval", "The lower bound, included."),
+        _bound("maxval", "The upper bound, not included."),
+        _state(optional=True),
+    ),
+    outputs=(Output("values", "Random values of the given shape."), _NEXT_STATE),
+    attributes=(
+        Attribute(
+            OUTPUT_TYPE,
+            "The element type of the values and of both bounds.",
+            None,
+            allowed=tuple(t.name for t in (I32, I64, F16, BF16, F32, F64)),
+        ),
+        *SEEDS,
+    ),
+)
+
+RANDOM_NORMAL = Operator(
+    "RandomNormal",
+    "random_normal",
+    "Normal random values, by the method of Box and Muller as TensorFlow uses it. Two uniforms u "
+    "and v in [0, 1) give two values, r * sin(2 pi v) and r * cos(2 pi v) in this order, with "
+    "r = sqrt(-2 ln max(u, 1e-7)); an odd number of values drops the last one. f16, bf16 and f32 "
+    "are made of f32 uniforms (a word each), f64 of f64 uniforms (two words each). Each value is "
+    "rounded to the output type, then * scale, + mean, both rounded to nearest even in that type; "
+    "a product too large for it is infinite.",
+    inputs=(
+        _SHAPE,
+        _moment("mean", "The mean."),
+        _moment("scale", "The standard deviation; 0 and negative numbers are factors like others."),
+        _state(optional=True),
+    ),
+    outputs=(Output("values", "Random values of the given shape."), _NEXT_STATE),
+    attributes=(
+        Attribute(
+            OUTPUT_TYPE,
+            "The element type of the values, and of mean and scale.",
+            None,
+            allowed=tuple(t.name for t in (F16, BF16, F32, F64)),
+        ),
+        *SEEDS,
+    ),
+)
+
+RANDOM_BERNOULLI = Operator(
+    "RandomBernoulli",
+    "random_bernoulli",
+    "Booleans that are true with probability p: u < p, with a uniform u in [0, 1) for each "
+    "element, an f32 one (a word) where p is f32, an f64 one (two words) where p is f64. So p = 0 "
+    "is never true, and p >= 1 always.",
+    inputs=(
+        _SHAPE,
+        Input(
+            "p",
+            Role.PROBABILITY,
+            "The probability of true, in [0, 1], or at most 4 ulp above 1, as the sum of a "
+            "softmax can be: a scalar or one element for all values, or exactly of the output's "
+            "shape, one for each.",
+            types=PROBABILITY_TYPES,
+        ),
+        _state(optional=True),
+    ),
+    outputs=(Output("values", "Random booleans of the given shape.", type=BOOL), _NEXT_STATE),
+    attributes=SEEDS,
+)
+
+RANDOM_CATEGORICAL = Operator(
+    "RandomCategorical",
+    "random_categorical",
+    "Indices of classes, drawn by unnormalised log-probabilities, as ONNX Multinomial means it. "
+    "For each row, in f64: w = exp(logits - the row's maximum), summed from left to right. For "
+    "each sample, row by row, a uniform u in [0, 1) of two words: the first class whose running "
+    "sum is greater than u * the last sum.",
+    inputs=(
+        Input(
+            "logits",
+            Role.LOGITS,
+            "Unnormalised log-probabilities [batch, classes]. -inf is a class that is never "
+            "drawn; NaN, +inf and a row of -inf alone are refused.",
+            types=(F32, F16, F64),
+        ),
+        _state(optional=True),
+    ),
+    outputs=(Output("values", "Indices [batch, sample_size], from 0 on."), _NEXT_STATE),
+    attributes=(
+        Attribute("sample_size", "How many samples of each row.", 1, minimum=1),
+        Attribute(
+            OUTPUT_TYPE,
+            "The element type of the indices.",
+            "i32",
+            allowed=tuple(t.name for t in (I32, I64)),
+        ),
+        *SEEDS,
+    ),
+)
+
+OPERATORS = {
+    op.name: op
+    for op in (
+        RANDOM_GENERATOR,
+        RANDOM_UNIFORM,
+        RANDOM_NORMAL,
+        RANDOM_BERNOULLI,
+        RANDOM_CATEGORICAL,
+    )
+}

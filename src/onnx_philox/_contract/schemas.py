@@ -1,0 +1,186 @@
+"""The ONNX schemas of the operators, made from their declaration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import onnx
+from onnx import defs, helper, numpy_helper
+
+from onnx_philox._contract import checks
+from onnx_philox._contract.checks import Known
+from onnx_philox._contract.operators import (
+    DOMAIN,
+    MAX_RANK,
+    OPERATORS,
+    OPSET_VERSION,
+    STATE_WORDS,
+    Attribute,
+    Operator,
+    Role,
+)
+from onnx_philox._contract.types import BY_ONNX
+
+_OPTION = defs.OpSchema.FormalParameterOption
+_TYPES = "T"
+
+
+def register_schemas() -> None:
+    """Makes the domain known to `onnx.checker` and to ONNX's shape inference.
+
+    Done when called, not at import; calling it again does nothing. A model that breaks a rule of
+    the contract then fails shape inference with `onnx.shape_inference.InferenceError`.
+    """
+    # onnx.reference gathers all schemas when it is first imported, and refuses a name that two
+    # domains share: it must come first.
+    import onnx.reference  # noqa: F401
+
+    for op in OPERATORS.values():
+        if not defs.has(op.name, DOMAIN):
+            defs.register_schema(make_schema(op))
+
+
+def make_schema(op: Operator) -> defs.OpSchema:
+    """The schema of one operator, with its type and shape inference."""
+    schema = defs.OpSchema(
+        op.name,
+        DOMAIN,
+        OPSET_VERSION,
+        op.doc,
+        inputs=[
+            defs.OpSchema.FormalParameter(
+                i.name, _type_of(op, i.name), i.doc, param_option=_option(i.optional)
+            )
+            for i in op.inputs
+        ],
+        outputs=[
+            defs.OpSchema.FormalParameter(
+                o.name,
+                o.type.onnx_name if o.type else _TYPES,
+                o.doc,
+                param_option=_option(o.optional),
+            )
+            for o in op.outputs
+        ],
+        type_constraints=_type_constraints(op),
+        attributes=[_attribute(a) for a in op.attributes],
+    )
+    schema.set_type_and_shape_inference_function(lambda context: _infer(op, context))
+    return schema
+
+
+def _option(optional: bool) -> defs.OpSchema.FormalParameterOption:
+    return _OPTION.Optional if optional else _OPTION.Single
+
+
+def _type_of(op: Operator, name: str) -> str:
+    types = op.input(name).types
+    if not types:
+        return _TYPES
+    return types[0].onnx_name if len(types) == 1 else f"T_{name}"
+
+
+def _type_constraints(op: Operator) -> list[tuple[str, list[str], str]]:
+    constraints = [
+        (f"T_{i.name}", [t.onnx_name for t in i.types], f"Type of {i.name}.")
+        for i in op.inputs
+        if len(i.types) > 1
+    ]
+    if op.outputs[0].type is None:
+        names = [t.onnx_name for t in op.output_types]
+        constraints.append((_TYPES, names, "The type that output_type names."))
+    return constraints
+
+
+def _attribute(attribute: Attribute) -> defs.OpSchema.Attribute:
+    if attribute.default is None:
+        kind = defs.OpSchema.AttrType.STRING if attribute.allowed else defs.OpSchema.AttrType.INT
+        return defs.OpSchema.Attribute(attribute.name, kind, attribute.doc, required=True)
+    default = helper.make_attribute(attribute.name, attribute.default)
+    return defs.OpSchema.Attribute(attribute.name, default, attribute.doc)
+
+
+def _infer(op: Operator, context: Any) -> None:
+    """Type and shape inference, and the checks of all that is known when it runs."""
+    given = {
+        a.name: helper.get_attribute_value(proto)
+        for a in op.attributes
+        if (proto := context.get_attribute(a.name)) is not None
+    }
+    inputs = {
+        i.name: _known(context, index)
+        for index, i in enumerate(op.inputs)
+        if index < context.get_num_inputs() and context.has_input(index)
+    }
+    try:
+        attributes = checks.check_node(op, inputs, given)
+    except (TypeError, ValueError) as error:
+        raise onnx.shape_inference.InferenceError(str(error)) from error
+    for index, output in enumerate(op.outputs):
+        if index >= context.get_num_outputs() or not context.has_output(index):
+            continue
+        if output.is_state:
+            state = inputs.get("state")
+            shape: tuple[int | str | None, ...] | None
+            shape = (STATE_WORDS,) if state is None else state.shape
+            element_type = output.type or checks.output_type(op, attributes)
+        else:
+            shape = _values_shape(op, context, inputs, attributes)
+            element_type = checks.output_type(op, attributes)
+        context.set_output_type(index, helper.make_tensor_type_proto(element_type.onnx, shape))
+
+
+def _values_shape(
+    op: Operator, context: Any, inputs: dict[str, Known], attributes: dict[str, Any]
+) -> tuple[int | str | None, ...] | None:
+    if not op.has_shape:
+        return (_batch(op, context), attributes["sample_size"])
+    index = _index_of(op, Role.SHAPE)
+    known = inputs[op.inputs[index].name]
+    if known.value is not None:
+        return tuple(known.value.tolist())
+    # Data propagation: dimensions that a Shape node or arithmetic on one has left symbolic.
+    symbolic = context.get_symbolic_input(index)
+    if symbolic is not None:
+        return tuple(_dimension(d) for d in symbolic.dim)
+    if known.shape is not None and known.shape[0] is not None:
+        return (None,) * known.shape[0]
+    return None
+
+
+def _batch(op: Operator, context: Any) -> int | str | None:
+    """The first dimension of the logits."""
+    proto = context.get_input_type(_index_of(op, Role.LOGITS))
+    if proto is None or not proto.tensor_type.HasField("shape"):
+        return None
+    return _dimension(proto.tensor_type.shape.dim[0])
+
+
+def _index_of(op: Operator, role: Role) -> int:
+    return next(i for i, declared in enumerate(op.inputs) if declared.role is role)
+
+
+def _dimension(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
+    if dim.HasField("dim_value"):
+        return int(dim.dim_value)
+    return str(dim.dim_param) or None
+
+
+def _known(context: Any, index: int) -> Known:
+    data = context.get_input_data(index)
+    # More dimensions are refused whatever the value is, and NumPy cannot hold many more.
+    if data is not None and len(data.dims) <= MAX_RANK:
+        return Known.array(numpy_helper.to_array(data))
+    proto = context.get_input_type(index)
+    if proto is None or not proto.HasField("tensor_type"):
+        return checks.UNKNOWN
+    tensor = proto.tensor_type
+    shape = None
+    if tensor.HasField("shape"):
+        shape = tuple(
+            int(d.dim_value) if d.HasField("dim_value") else None for d in tensor.shape.dim
+        )
+    element_type = BY_ONNX.get(tensor.elem_type)
+    if element_type is None and tensor.elem_type != onnx.TensorProto.UNDEFINED:
+        return Known(helper.tensor_dtype_to_np_dtype(tensor.elem_type), shape)
+    return Known(element_type, shape)

@@ -1,0 +1,224 @@
+"""`PhiloxState`: where in which stream a draw begins."""
+
+from __future__ import annotations
+
+import operator
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from onnx_philox._contract.operators import INT64_MAX, MAX_RANK, STATE_WORDS
+
+_COUNTER_BITS = 128
+_KEY_BITS = 64
+_RUN_BITS = 32
+RUNS = 2**_RUN_BITS
+"""How many runs of a whole model there are under a key."""
+# OpenVINO and TensorFlow set this many blocks aside for each element of a run.
+_RUN_BLOCKS_PER_ELEMENT = 256
+
+
+def _integer(owner: str, name: str, given: Any, limit: int, limit_name: str) -> int:
+    """`given` as an int in [0, limit), or an error that says which number is wrong."""
+    rule = f"allowed: an integer from 0 to {limit_name}. Pass an int in that range."
+    try:
+        value = operator.index(given)
+    except TypeError:
+        raise TypeError(f"{owner}: {name} is {given!r}; {rule}") from None
+    if not 0 <= value < limit:
+        raise ValueError(f"{owner}: {name} is {value}; {rule}")
+    return value
+
+
+def _seed(owner: str, name: str, given: Any) -> int:
+    return _integer(owner, name, given, INT64_MAX + 1, "2^63-1")
+
+
+@dataclass(frozen=True)
+class PhiloxState:
+    """A position in a Philox4x32-10 stream: a 128-bit counter and a 64-bit key.
+
+    Frozen: drawing from it changes nothing, and `advance` returns another state. The key chooses
+    the stream, the counter the block of four words at which a draw begins.
+
+    Args:
+        counter: 0 to 2^128-1.
+        key: 0 to 2^64-1.
+
+    Raises:
+        TypeError: `counter` or `key` is no integer.
+        ValueError: `counter` or `key` is out of its range.
+
+    Example:
+        >>> state = PhiloxState(counter=2**32, key=42)
+        >>> state.to_array()
+        array([ 0,  1,  0,  0, 42,  0], dtype=uint32)
+        >>> state.advance(9)
+        PhiloxState(counter=4294967299, key=42)
+    """
+
+    counter: int = 0
+    key: int = 0
+
+    def __post_init__(self) -> None:
+        for name, bits in (("counter", _COUNTER_BITS), ("key", _KEY_BITS)):
+            given = getattr(self, name)
+            value = _integer("PhiloxState", name, given, 2**bits, f"2^{bits}-1")
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_seed(cls, seed: int) -> PhiloxState:
+        """The start of the stream of a seed: counter 0, the seed (0 to 2^64-1) as the key."""
+        return cls(0, _integer("PhiloxState.from_seed", "seed", seed, 2**_KEY_BITS, "2^64-1"))
+
+    @classmethod
+    def from_entropy(cls) -> PhiloxState:
+        """The start of an unpredictable stream: a key from the operating system."""
+        return cls(0, secrets.randbits(_KEY_BITS))
+
+    @classmethod
+    def from_seeds(cls, global_seed: int, op_seed: int) -> PhiloxState:
+        """The state that draws what a node with these seeds (0 to 2^63-1) and no state draws."""
+        return cls().with_seeds(global_seed, op_seed)
+
+    @classmethod
+    def for_run(cls, seed: int, run: int = 0) -> PhiloxState:
+        """Where a run of a whole model starts: what `onnx_philox.make_reproducible` counts by.
+
+        Counter word 3 is the run; the words below are left to the model, whose nodes each take
+        one number of word 2 for themselves.
+
+        Args:
+            seed: 0 to 2^64-1, the key.
+            run: 0 to 2^32-1.
+
+        Raises:
+            TypeError: An argument is no integer.
+            ValueError: An argument is out of its range.
+
+        Example:
+            >>> PhiloxState.for_run(42, run=3).to_array()
+            array([ 0,  0,  0,  3, 42,  0], dtype=uint32)
+        """
+        owner = "PhiloxState.for_run"
+        seed = _integer(owner, "seed", seed, 2**_KEY_BITS, f"2^{_KEY_BITS}-1")
+        run = _integer(owner, "run", run, RUNS, f"2^{_RUN_BITS}-1")
+        return cls(run << (_COUNTER_BITS - _RUN_BITS), seed)
+
+    @classmethod
+    def openvino_run(
+        cls, global_seed: int, op_seed: int, run: int = 0, elements: int = 0
+    ) -> PhiloxState:
+        """Where run 0, 1, 2 ... of OpenVINO's own RandomUniform starts when it draws again.
+
+        OpenVINO's CPU device, and TensorFlow's stateful ops, set 256 blocks an element aside for
+        every run, whatever the run used: run `r` of `elements` elements starts at counter words
+        0 and 1 = `r * elements * 256`.
+
+        Args:
+            global_seed: 0 to 2^63-1.
+            op_seed: 0 to 2^63-1.
+            run: How many runs came before.
+            elements: How many elements each of them drew.
+
+        Raises:
+            TypeError: An argument is no integer.
+            ValueError: An argument is out of its range.
+        """
+        owner = "PhiloxState.openvino_run"
+        run = _integer(owner, "run", run, 2**64, "2^64-1")
+        elements = _seed(owner, "elements", elements)
+        start = cls.from_seeds(global_seed, op_seed)
+        skipped = run * elements * _RUN_BLOCKS_PER_ELEMENT % 2**64
+        return cls(start.counter + skipped, start.key)
+
+    @classmethod
+    def from_array(cls, array: Any) -> PhiloxState:
+        """Reads the state tensor of the operators.
+
+        Args:
+            array: uint32, last dimension 6, all others 1, rank 1 to 8: the counter's four words
+                and the key's two, least significant word first.
+
+        Raises:
+            TypeError: The array is not uint32.
+            ValueError: The array has another shape.
+
+        Example:
+            >>> PhiloxState.from_array(np.array([1, 0, 0, 0, 7, 0], np.uint32))
+            PhiloxState(counter=1, key=7)
+        """
+        array = np.asarray(array)
+        remedy = "Pass PhiloxState(...).to_array()."
+        if array.dtype != np.uint32:
+            raise TypeError(
+                f"PhiloxState.from_array: the array is {array.dtype}; allowed: uint32. {remedy}"
+            )
+        if not is_state_shape(array.shape):
+            raise ValueError(
+                f"PhiloxState.from_array: the array's shape is {list(array.shape)}; "
+                f"allowed: {STATE_SHAPE_RULE}. {remedy}"
+            )
+        words = array.reshape(STATE_WORDS).tolist()
+        counter = sum(word << (32 * i) for i, word in enumerate(words[:4]))
+        return cls(counter, words[4] | words[5] << 32)
+
+    def to_array(self) -> NDArray[np.uint32]:
+        """The six words of the operators' state tensor, least significant word first."""
+        words = [self.counter >> (32 * i) & 0xFFFFFFFF for i in range(4)]
+        return np.array([*words, self.key & 0xFFFFFFFF, self.key >> 32], np.uint32)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        """NumPy's protocol: a state goes wherever an array does, into a session's `run` too.
+
+        Args:
+            dtype: None for uint32, the type of the state tensor.
+            copy: As for `numpy.asarray`; a state holds no array, so each one is new.
+
+        Raises:
+            ValueError: `copy` is False.
+        """
+        if copy is False:
+            raise ValueError(
+                "PhiloxState: copy is False; allowed: None or True, since a state holds no array "
+                "to share. Leave it out."
+            )
+        return self.to_array().astype(np.uint32 if dtype is None else dtype, copy=False)
+
+    def advance(self, words: int) -> PhiloxState:
+        """The state after drawing `words` words (0 or more): the counter plus ceil(words / 4).
+
+        Raises:
+            TypeError: `words` is no integer.
+            ValueError: `words` is negative.
+        """
+        words = _integer("PhiloxState.advance", "words", words, 2**130, "2^130-1")
+        counter = (self.counter + (words + 3) // 4) % 2**_COUNTER_BITS
+        return PhiloxState(counter, self.key)
+
+    def with_seeds(self, global_seed: int, op_seed: int) -> PhiloxState:
+        """The state from which a node with these seeds (0 to 2^63-1) and this state draws.
+
+        The key plus `global_seed` (mod 2^64), the counter plus `op_seed * 2^64` (mod 2^128).
+        """
+        global_seed = _seed("PhiloxState.with_seeds", "global_seed", global_seed)
+        op_seed = _seed("PhiloxState.with_seeds", "op_seed", op_seed)
+        return PhiloxState(
+            (self.counter + (op_seed << 64)) % 2**_COUNTER_BITS,
+            (self.key + global_seed) % 2**_KEY_BITS,
+        )
+
+
+# Where it is to be found, whatever room it is in: pickles name it so.
+PhiloxState.__module__ = "onnx_philox"
+
+STATE_SHAPE_RULE = f"last dimension {STATE_WORDS}, all others 1, rank 1 to {MAX_RANK}"
+
+
+def is_state_shape(shape: tuple[int | None, ...]) -> bool:
+    """Whether a shape, None standing for a dimension not known yet, can be a state's."""
+    known = tuple(1 if d is None else d for d in shape[:-1])
+    return 1 <= len(shape) <= MAX_RANK and shape[-1] in (STATE_WORDS, None) and set(known) <= {1}

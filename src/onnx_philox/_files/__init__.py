@@ -1,0 +1,1 @@
+"""Files of models: read without their weights, and written whole or not at all."""

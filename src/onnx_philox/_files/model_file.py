@@ -1,0 +1,223 @@
+"""Model files: read without their weights, written in a stream."""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import onnx
+
+from onnx_philox._contract import checks
+from onnx_philox._files import external_data, without_weights
+from onnx_philox._files.new_files import NewFiles, check_apart
+from onnx_philox._files.tensors import tensors
+from onnx_philox._files.text import undecodable
+from onnx_philox._files.without_weights import Stretch
+
+Progress = Callable[[int, int, str], None]
+"""Called with the bytes written so far, the bytes in all, and what is being written."""
+
+# Small enough for the processor's cache: larger blocks take longer.
+_BLOCK = 2**20
+# So much of a text is said.
+_SHOWN = 60
+# protobuf reads no message of more bytes.
+_LARGEST_FILE = 2**31 - 1
+
+
+@contextlib.contextmanager
+def opened(path: str | os.PathLike[str], owner: str) -> Iterator[ModelFile]:
+    """A model file, open as long as its weights may be wanted.
+
+    Args:
+        path: The file.
+        owner: What messages name as the one that refuses.
+
+    Raises:
+        ValueError: The file is no serialised model.
+        OSError: The file cannot be read.
+    """
+    with open(path, "rb") as file:
+        yield ModelFile(file, Path(path), owner)
+
+
+class ModelFile:
+    """An open file with a model.
+
+    Attributes:
+        path: The file.
+        proto: The model; what its large tensors hold is left in the file.
+    """
+
+    def __init__(self, file: BinaryIO, path: Path, owner: str) -> None:
+        self.path = path
+        self._owner = owner
+        self._file = file
+        self.proto = self._read()
+        for place in external_data.locations(self.proto):
+            external_data.check(owner, path, place, is_needed=False)
+
+    @property
+    def reads(self) -> dict[Path, str]:
+        """The files that the model is in, and what each is."""
+        external = external_data.locations(self.proto)
+        return {self.path: f"the model {str(self.path)!r}"} | {
+            self.path.parent / place: f"the external data {place!r}" for place in external
+        }
+
+    def load_weights(self, model: onnx.ModelProto) -> None:
+        """Puts the weights into a model that was made of this one."""
+        for tensor in tensors(model):
+            stretch = without_weights.stretch_of(tensor)
+            if stretch is not None:
+                tensor.ParseFromString(self._stretch(stretch.start, stretch.end))
+            if tensor.data_location == onnx.TensorProto.EXTERNAL:
+                external_data.load(self._owner, tensor, self.path)
+
+    def save(
+        self,
+        model: onnx.ModelProto | None,
+        target: str | os.PathLike[str],
+        progress: Progress,
+    ) -> None:
+        """Writes a model that was made of this one, its weights in a stream; closes this file.
+
+        External data is copied under the same names, unless the target is in the same folder. All
+        files appear at the end, or none.
+
+        Args:
+            model: The model; None for the file as it is.
+            target: The file.
+            progress: Called after each block.
+        """
+        target = Path(target)
+        pieces = self._pieces(model)
+        copies = self._copies(model or self.proto, target)
+        total = without_weights.size_of(pieces) + sum(source.stat().st_size for source, _ in copies)
+        done = 0
+
+        def advance(size: int, what: Path) -> None:
+            nonlocal done
+            done += size
+            progress(done, total, what.name)
+
+        with NewFiles() as files:
+            for source, copy in copies:
+                with files.open(copy) as file, open(source, "rb") as data:
+                    for block in _blocks(data, 0, os.fstat(data.fileno()).st_size):
+                        file.write(block)
+                        advance(len(block), copy)
+            with files.open(target) as file:
+                for piece in pieces:
+                    if isinstance(piece, bytes):
+                        file.write(piece)
+                        advance(len(piece), target)
+                        continue
+                    for block in _blocks(self._file, piece.start, piece.end):
+                        file.write(block)
+                        advance(len(block), target)
+            # Before the target is replaced, which may be this very file.
+            self._file.close()
+
+    def _read(self) -> onnx.ModelProto:
+        given = "empty"
+        remedy = "Pass a file that onnx.load reads as protobuf."
+        if self._size:
+            # Pages of the weights are never touched, so mapping costs no memory.
+            with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as buffer:
+                try:
+                    proto = without_weights.thin(buffer)
+                except ValueError as error:
+                    given = str(error)
+                else:
+                    if not proto.HasField("graph"):
+                        given = "without a graph"
+                    elif (text := undecodable(proto)) is not None:
+                        given = f"one that contains the text {text[:_SHOWN]!r}, which is not UTF-8"
+                        remedy = "Export the model with other names."
+                    else:
+                        return proto
+        return checks.refuse(
+            self._owner,
+            f"the file {str(self.path)!r}",
+            given,
+            "a serialised ONNX model",
+            remedy,
+        )
+
+    @property
+    def _size(self) -> int:
+        return os.fstat(self._file.fileno()).st_size
+
+    def _pieces(self, model: onnx.ModelProto | None) -> list[without_weights.Piece]:
+        if model is None:
+            return [Stretch(0, self._size)]
+        pieces = without_weights.expand(model)
+        size = without_weights.size_of(pieces)
+        if size > _LARGEST_FILE:
+            checks.refuse(
+                self._owner,
+                "the rewritten model",
+                f"{size:,} bytes",
+                f"at most {_LARGEST_FILE:,}, what protobuf reads",
+                "Save the model with external data first: onnx.save(model, path, "
+                "save_as_external_data=True).",
+            )
+        return pieces
+
+    def _stretch(self, start: int, end: int) -> bytes:
+        self._file.seek(start)
+        return self._file.read(end - start)
+
+    def _copies(self, model: onnx.ModelProto, target: Path) -> list[tuple[Path, Path]]:
+        """The files of external data, and where they go; those that are there already do not."""
+        places = external_data.locations(model)
+        sources = [external_data.check(self._owner, self.path, p, is_needed=True) for p in places]
+        # Where the target will look for them.
+        read = {path: f"the external data {p!r}" for p, path in zip(places, sources, strict=True)}
+        read |= {target.parent / p: f"the external data {p!r} beside it" for p in places}
+        check_apart(self._owner, {target: "the output"}, read)
+        copies = []
+        for place, source in zip(places, sources, strict=True):
+            copy = external_data.check_target(self._owner, target, place)
+            if copy.exists():
+                if not _is_same(source, copy):
+                    checks.refuse(
+                        self._owner,
+                        f"the file {str(copy)!r}",
+                        "another one than the external data of that name",
+                        "no file of that name beside the target, or the same one",
+                        "Choose another folder for the target, or move that file away.",
+                    )
+                continue
+            copies.append((source, copy))
+        return copies
+
+
+def _blocks(file: BinaryIO, start: int, end: int) -> Iterator[memoryview]:
+    """What a file holds from `start` to before `end`; the next block overwrites the last."""
+    buffer = memoryview(bytearray(_BLOCK))
+    file.seek(start)
+    while start < end:
+        read = file.readinto(buffer[: min(_BLOCK, end - start)])  # type: ignore[attr-defined]
+        if not read:
+            raise EOFError(f"{file.name} has become shorter while it was read")
+        yield buffer[:read]
+        start += read
+
+
+def _is_same(a: Path, b: Path) -> bool:
+    """Whether two files are one, or hold the same."""
+    if a.samefile(b):
+        return True
+    if a.stat().st_size != b.stat().st_size:
+        return False
+    with open(a, "rb") as file_a, open(b, "rb") as file_b:
+        while block := file_a.read(_BLOCK):
+            if block != file_b.read(_BLOCK):
+                return False
+    return True

@@ -1,0 +1,244 @@
+"""Files that appear whole, all at once, or not at all; and never in the place of what is read."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, BinaryIO
+
+from onnx_philox._contract import checks
+
+# What a disk, a quota or a limit of the process says when it takes no more.
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_SIGNALS = ("SIGTERM", "SIGHUP")
+# `timeout` and init systems send a signal twice in a row; the second must not stop the tidying up.
+_ONE_SIGNAL_SECONDS = 5.0
+
+
+class NewFiles:
+    """A block that writes files: they take their places at its end; after an error nothing is left.
+
+    Each is written beside its place under another name. Folders are made as needed, and removed
+    again after an error.
+    """
+
+    def __init__(self) -> None:
+        self._undo = contextlib.ExitStack()
+        self._tidy = contextlib.ExitStack()
+        self._moves: list[tuple[Path, Path]] = []
+
+    def __enter__(self) -> NewFiles:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # Closed in this order: temporary files go first, then the folders around them.
+        with self._undo, self._tidy:
+            if error is None:
+                self._move()
+                self._undo.pop_all()
+
+    @contextlib.contextmanager
+    def open(self, path: Path) -> Iterator[BinaryIO]:
+        """A file to write, which becomes the one of this path."""
+        self.make_folder(path.parent)
+        try:
+            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        except OSError as error:
+            # The name of a temporary file tells nobody anything.
+            raise type(error)(error.errno, error.strerror, str(path)) from error
+        self._tidy.callback(_remove, Path(name))
+        with no_room_named(path), os.fdopen(handle, "wb") as file:
+            yield file
+        self.move(Path(name), path)
+
+    def folder_beside(self, path: Path) -> Path:
+        """A temporary folder on the file system of a path, removed at the end of the block."""
+        self.make_folder(path.parent)
+        try:
+            folder = tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent)
+        except OSError as error:
+            raise type(error)(error.errno, error.strerror, str(path)) from error
+        self._tidy.callback(shutil.rmtree, folder, ignore_errors=True)
+        return Path(folder)
+
+    def move(self, written: Path, path: Path) -> None:
+        """Lets a written file take the place of a path at the end of the block."""
+        os.chmod(written, 0o666 & ~_umask())
+        self._moves.append((written, path))
+
+    def make_folder(self, folder: Path) -> None:
+        """Makes a folder and those that it is in, where they are not there."""
+        missing = []
+        while not folder.exists():
+            missing.append(folder)
+            folder = folder.parent
+        for made in reversed(missing):
+            made.mkdir(exist_ok=True)
+            self._undo.callback(_remove_folder, made)
+
+    def _move(self) -> None:
+        with contextlib.ExitStack() as undo:
+            for written, path in self._moves:
+                # A single file replaces another in one step.
+                if len(self._moves) > 1:
+                    undo.callback(_put_back, path, self._set_aside(path))
+                os.replace(written, path)
+            undo.pop_all()
+
+    def _set_aside(self, path: Path) -> Path | None:
+        """A second name of the file that has a path now; None where there is none."""
+        if not os.path.lexists(path):
+            return None
+        aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        self._tidy.callback(shutil.rmtree, aside, ignore_errors=True)
+        try:
+            os.link(path, aside / path.name, follow_symlinks=False)
+        except (OSError, NotImplementedError):
+            # A file system without hard links.
+            os.replace(path, aside / path.name)
+        return aside / path.name
+
+
+@contextlib.contextmanager
+def no_room_named(path: Path, folder: Path | None = None) -> Iterator[None]:
+    """Gives an error of a full disk the name of the file that was to be written.
+
+    Args:
+        path: The file.
+        folder: A temporary folder, for errors that name a file in it.
+    """
+    try:
+        yield
+    except OSError as error:
+        name = error.filename
+        is_hidden = name is None or (folder is not None and folder in Path(name).parents)
+        if error.errno in _NO_ROOM and is_hidden:
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        raise
+
+
+def check_room(folder: Path, size: int, path: Path) -> None:
+    """Raises the system's own error if a folder has no room for so many bytes of a file.
+
+    For writers that do not say why they failed.
+
+    Raises:
+        OSError: There is no room; it names `path`.
+    """
+    with no_room_named(path), tempfile.TemporaryFile(dir=folder) as file:
+        allocate: Callable[..., None] | None = getattr(os, "posix_fallocate", None)
+        if allocate is not None:
+            allocate(file.fileno(), 0, max(size, 1))
+
+
+def check_apart(owner: str, written: Mapping[Path, str], read: Mapping[Path, str]) -> None:
+    """Refuses to write what is read, or two files of one name; links are looked through.
+
+    Args:
+        owner: What the message names as the one that refuses.
+        written: The files to write, which may not be there yet, and what each is.
+        read: The files that are read, and what each is.
+
+    Raises:
+        ValueError: Two are one file.
+    """
+    known = {key: what for path, what in read.items() for key in _keys(path)}
+    for path, what in written.items():
+        for key in _keys(path):
+            if key in known:
+                checks.refuse(
+                    owner,
+                    f"{what} {str(path)!r}",
+                    f"the same file as {known[key]}",
+                    "a file that is not read and not written twice",
+                    "Choose another name or folder.",
+                )
+        known.update(dict.fromkeys(_keys(path), what))
+
+
+def _keys(path: Path) -> list[Any]:
+    """What a file is known by: the name that all links lead to, and the file itself."""
+    keys: list[Any] = [os.path.normcase(os.path.realpath(path))]
+    with contextlib.suppress(OSError):
+        status = path.stat()
+        keys.append((status.st_dev, status.st_ino))
+    return keys
+
+
+class _Terminated(BaseException):
+    """A signal that ends the process once everything is tidied up."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@contextlib.contextmanager
+def tidied_up_on_signals() -> Iterator[None]:
+    """A block that SIGTERM and SIGHUP leave as an exception would; then they end the process.
+
+    For commands: a library leaves the signals to its caller.
+    """
+    numbers = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+    taken = [n for n in numbers if signal.getsignal(n) is signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread() or not taken:
+        yield
+        return
+    last = 0.0
+
+    def stop(number: int, _: FrameType | None) -> None:
+        nonlocal last
+        if last and time.monotonic() - last < _ONE_SIGNAL_SECONDS:
+            return
+        last = time.monotonic()
+        raise _Terminated(number)
+
+    received = None
+    for number in taken:
+        signal.signal(number, stop)
+    try:
+        yield
+    except _Terminated as terminated:
+        received = terminated.number
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
+    if received is not None:
+        signal.raise_signal(received)
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
+
+
+def _remove_folder(folder: Path) -> None:
+    # Not empty: someone else has put a file into it.
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+def _put_back(path: Path, aside: Path | None) -> None:
+    if aside is None:
+        _remove(path)
+    elif aside.exists():
+        os.replace(aside, path)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

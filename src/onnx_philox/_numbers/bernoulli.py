@@ -1,0 +1,37 @@
+"""Words of the generator to booleans that are true with a probability (contract, section 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnx_philox._contract.types import BY_DTYPE, ElementType
+from onnx_philox._numbers import uniform
+from onnx_philox._numbers.uniform import Convert, Values, Words
+
+
+@dataclass(frozen=True)
+class Bernoulli:
+    """True with probability `p`: f32 or f64, of rank 0, or of rank 1 with one for each element."""
+
+    p: Values
+
+    @classmethod
+    def of(cls, p: Values) -> Bernoulli:
+        """Of probabilities as the operator takes them: one element is one for all values."""
+        return cls(p.reshape(() if p.shape in ((), (1,)) else -1))
+
+    def words(self, values: ElementType, elements: int) -> int:  # noqa: ARG002
+        """How many words of the generator these elements take, by the type of `p`."""
+        return elements * uniform.words_per_uniform(BY_DTYPE[self.p.dtype])
+
+    def converter(self, values: ElementType) -> Convert:  # noqa: ARG002
+        """The function from words to booleans."""
+        unit = uniform.unit(BY_DTYPE[self.p.dtype])
+
+        def convert(position: int, words: Words) -> Values:
+            u = unit(words)
+            return np.less(u, self.p[position : position + u.size] if self.p.ndim else self.p)
+
+        return convert

@@ -1,0 +1,64 @@
+"""The native core, where the package was installed with it: fills memory at full speed."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._contract.types import BY_DTYPE
+from onnx_philox._numbers import fill_numpy
+from onnx_philox._numbers.call import Fill
+from onnx_philox._numbers.draw import Bernoulli, Bits, Categorical, Draw, Normal, Uniform
+
+try:
+    # Not `from onnx_philox import`: while the package loads, that never says "not found".
+    import onnx_philox._core as _core
+except ImportError as error:
+    # Installed where nothing compiled; or compiled for another machine, which is worth saying.
+    IS_THERE = False
+    if not isinstance(error, ModuleNotFoundError):
+        logging.getLogger("onnx_philox").warning("onnx_philox: no native core: %s", error)
+else:
+    IS_THERE = True
+
+_MASK64 = 2**64 - 1
+
+
+def fill(draw: Draw, out: NDArray[Any]) -> None:
+    """Fills an array of rank 1 with the kernels of this processor; releases the GIL.
+
+    Raises:
+        RuntimeError: ONNX_PHILOX_ISA names kernels that do not exist or cannot run here.
+    """
+    counter = draw.state.counter
+    state = counter & _MASK64, counter >> 64, draw.state.key
+    memory, name = out.view(np.uint8), draw.values.name
+    match draw.distribution:
+        case Bits():
+            _core.fill_uniform(memory, name, *state)
+        case Uniform(minval, maxval):
+            _core.fill_uniform(memory, name, *state, _bits(minval), _bits(maxval))
+        case Normal(mean, scale):
+            _core.fill_normal(memory, name, *state, _bits(mean), _bits(scale))
+        case Bernoulli(p):
+            _core.fill_bernoulli(memory, *state, *_numbers(p), p.ndim > 0)
+        case Categorical(logits, samples):
+            classes = logits.shape[1]
+            _core.fill_categorical(memory, name, *state, *_numbers(logits), classes, samples)
+
+
+def _bits(number: NDArray[Any]) -> int:
+    """A number's bit pattern as an unsigned number."""
+    return int.from_bytes(number.tobytes(), "little")
+
+
+def _numbers(array: NDArray[Any]) -> tuple[NDArray[np.uint8], str]:
+    """The bytes of an array, and what the core calls their type."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8), BY_DTYPE[array.dtype].name
+
+
+fastest_fill: Fill = fill if IS_THERE else fill_numpy.fill
+"""By the native core where it is there, else by NumPy: the same bits."""

@@ -1,0 +1,140 @@
+"""`generate`: random numbers straight into an array, without a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from onnx_philox._contract import checks, float_environment
+from onnx_philox._contract.arguments import number_array, probability_array
+from onnx_philox._contract.state import PhiloxState
+from onnx_philox._contract.types import BOOL, BY_DTYPE, U32, ElementType
+from onnx_philox._numbers.draw import Bernoulli, Bits, Distribution, Draw, Normal, Uniform
+from onnx_philox._numbers.fill_native import fastest_fill
+
+_NAME = "generate"
+
+
+@float_environment.kept()
+def generate(
+    state: PhiloxState | NDArray[np.uint32],
+    *,
+    out: NDArray[Any],
+    minval: ArrayLike | None = None,
+    maxval: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
+    scale: ArrayLike | None = None,
+    p: ArrayLike | None = None,
+) -> PhiloxState:
+    """Fills an array with what the operators would draw from a state; returns the next state.
+
+    One thread, at the speed of the native core where the package has it. Other threads run
+    meanwhile: cut an array into parts of whole blocks, `state.advance` to each, and fill them at
+    once.
+
+    Args:
+        state: A state, or its six words.
+        out: A C-contiguous, writable array of any shape. Its type says what is drawn: uint32 the
+            bits of RandomGenerator; float16, `ml_dtypes.bfloat16`, float32, float64, int32 and
+            int64 the values of RandomUniform; bool those of RandomBernoulli. With a mean or a
+            scale, floats are those of RandomNormal.
+        minval: The lower bound, included; 0 for floats if left out. Integers need it.
+        maxval: The upper bound, not included; 1 for floats if left out. Integers need it.
+        mean: The mean of normals; 0 if only `scale` is given.
+        scale: Their standard deviation; 1 if only `mean` is given.
+        p: The probability of true, for bool: a number, or an array as RandomBernoulli takes it.
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: Memory that cannot be filled, or wrong numbers.
+
+    Example:
+        >>> values = np.empty(4, np.float32)
+        >>> generate(PhiloxState(0, key=42), out=values)
+        PhiloxState(counter=1, key=42)
+        >>> values
+        array([0.8354591 , 0.9162973 , 0.49464953, 0.5211133 ], dtype=float32)
+        >>> generate(PhiloxState(0, key=42), out=values, mean=0, scale=1)
+        PhiloxState(counter=1, key=42)
+        >>> values
+        array([-0.3010158 ,  0.5185915 , -0.15693986, -1.1760874 ], dtype=float32)
+    """
+    if not isinstance(state, PhiloxState):
+        state = PhiloxState.from_array(state)
+    values = BY_DTYPE.get(getattr(out, "dtype", None))  # type: ignore[arg-type]
+    if not isinstance(out, np.ndarray) or values is None:
+        allowed = "an array of " + ", ".join(str(dtype) for dtype in BY_DTYPE)
+        given = getattr(out, "dtype", type(out).__name__)
+        checks.refuse(_NAME, "out", given, allowed, "Pass such an array.", TypeError)
+    if not (out.flags.c_contiguous and out.flags.writeable):
+        given = "not contiguous" if out.flags.writeable else "read-only"
+        remedy = "Fill a copy, then assign it."
+        checks.refuse(_NAME, "out", given, "C-contiguous and writable memory", remedy)
+    flat = np.asarray(out).reshape(-1)
+    named = {"minval": minval, "maxval": maxval, "mean": mean, "scale": scale, "p": p}
+    arguments = {name: argument for name, argument in named.items() if argument is not None}
+    draw = Draw(values, state, _distribution(values, out.shape, arguments))
+    fastest_fill(draw, flat)
+    return state.advance(draw.words(flat.size))
+
+
+def _distribution(
+    values: ElementType, shape: tuple[int, ...], arguments: dict[str, Any]
+) -> Distribution:
+    """What to draw into an array of that type and shape, with the arguments that are given."""
+    choices = _choices(values)
+    names = next((names for names in choices if arguments.keys() <= set(names)), None)
+    if names is None:
+        given = " and ".join(arguments)
+        allowed = " or ".join(" and ".join(names) or "none" for names in choices)
+        allowed = f"for an array of {values.dtype}: {allowed}"
+        checks.refuse(_NAME, "what is to be drawn", f"said by {given}", allowed, "Leave it out.")
+    match names:
+        case ("p",):
+            return _bernoulli(shape, arguments.get("p"))
+        case ("minval", "maxval"):
+            return _uniform(values, arguments)
+        case ("mean", "scale"):
+            moments = _numbers(values, {"mean": 0, "scale": 1} | arguments)
+            checks.check_moments(_NAME, moments, values)
+            return Normal(*(moment.reshape(()) for moment in moments.values()))
+    return Bits()
+
+
+def _choices(values: ElementType) -> list[tuple[str, ...]]:
+    """The arguments that say what to draw into an array of a type; the first are for none."""
+    if values is U32:
+        return [()]
+    if values is BOOL:
+        return [("p",)]
+    return [("minval", "maxval"), ("mean", "scale")] if values.is_float else [("minval", "maxval")]
+
+
+def _bernoulli(shape: tuple[int, ...], p: ArrayLike | None) -> Bernoulli:
+    if p is None:
+        checks.refuse(_NAME, "p", "missing", "a probability, for bool", "Pass one.")
+    probabilities = probability_array(_NAME, p)
+    checks.check_probability(_NAME, probabilities, shape)
+    return Bernoulli.of(probabilities)
+
+
+def _uniform(values: ElementType, bounds: dict[str, Any]) -> Uniform:
+    if not bounds and values.is_float:
+        return _UNIT[values]
+    if not values.is_float and len(bounds) < 2:
+        allowed = "minval and maxval for integers"
+        checks.refuse(_NAME, "a bound", "missing", allowed, "Pass both.")
+    numbers = _numbers(values, {"minval": 0, "maxval": 1} | bounds)
+    checks.check_bounds(_NAME, numbers, values)
+    return Uniform(*(bound.reshape(()) for bound in numbers.values()))
+
+
+def _numbers(values: ElementType, numbers: dict[str, Any]) -> dict[str, NDArray[Any]]:
+    return {name: number_array(_NAME, name, number, values) for name, number in numbers.items()}
+
+
+_UNIT = {
+    t: Uniform(np.zeros((), t.dtype), np.ones((), t.dtype)) for t in BY_DTYPE.values() if t.is_float
+}

@@ -1,0 +1,127 @@
+"""Words of the generator to uniform values of each element type (contract, section 3).
+
+Floats: random bits become the fraction of a number in [1, 2), and 1 is taken away. Ranges are
+then `u * (maxval - minval) + minval` with each operation rounded in the output type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._contract.types import BF16, F16, F32, F64, I32, I64, ElementType
+
+Words = NDArray[np.uint32]
+Values = NDArray[Any]
+
+
+Convert = Callable[[int, Words], Values]
+"""From the position of an element, and the words from it on, to the elements they make."""
+
+
+@dataclass(frozen=True)
+class Bits:
+    """Random bits: the words as they are."""
+
+    def words(self, values: ElementType, elements: int) -> int:  # noqa: ARG002
+        """How many words of the generator these elements take."""
+        return elements
+
+    def converter(self, values: ElementType) -> Convert:  # noqa: ARG002
+        """The function from words to elements."""
+        return lambda _, words: words
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Values in [minval, maxval); both bounds of rank 0 and the values' type."""
+
+    minval: Values
+    maxval: Values
+
+    def words(self, values: ElementType, elements: int) -> int:
+        """How many words of the generator these elements take."""
+        return elements * words_per_uniform(values)
+
+    def converter(self, values: ElementType) -> Convert:
+        """The function from words to values."""
+        make = _float_converter if values.is_float else _integer_converter
+        convert = make(values, self.minval, self.maxval)
+        return lambda _, words: convert(words)
+
+
+def words_per_uniform(values: ElementType) -> int:
+    """How many words of the generator one uniform value takes."""
+    return 2 if values.dtype.itemsize == 8 else 1
+
+
+def unit(values: ElementType) -> Callable[[Words], Values]:
+    """The function from words to f32 or f64 uniforms in [0, 1)."""
+    return _unit_f32 if values is F32 else _unit_f64
+
+
+def _float_converter(
+    values: ElementType, minval: Values, maxval: Values
+) -> Callable[[Words], Values]:
+    width = np.subtract(maxval, minval)
+    if values in (F32, F64):
+        uniform = unit(values)
+
+        def convert(words: Words) -> Values:
+            u = uniform(words)
+            np.multiply(u, width, out=u)
+            return np.add(u, minval, out=u)
+
+        return convert
+
+    # So few values are possible that computing each of them once is the fastest way.
+    fractions = 1 << _FRACTION_BITS[values]
+    units = (np.arange(fractions) / fractions).astype(values.dtype)
+    table = units * width.astype(values.dtype) + minval.astype(values.dtype)
+
+    def look_up(words: Words) -> Values:
+        values_of_words: Values = np.take(table, words & (fractions - 1))
+        return values_of_words
+
+    return look_up
+
+
+_FRACTION_BITS = {F16: 10, BF16: 7}
+
+
+def _unit_f32(words: Words) -> Values:
+    return _minus_one((words & 0x7FFFFF) | 0x3F800000, np.float32)
+
+
+def _unit_f64(words: Words) -> Values:
+    high = (words[0::2] & 0xFFFFF) | (1023 << 20)
+    return _minus_one(high.astype(np.uint64) << 32 | words[1::2], np.float64)
+
+
+def _minus_one(bits: NDArray[Any], dtype: type[np.floating[Any]]) -> Values:
+    values = bits.view(dtype)
+    return np.subtract(values, 1, out=values)
+
+
+def _integer_converter(
+    values: ElementType, minval: Values, maxval: Values
+) -> Callable[[Words], Values]:
+    unsigned = {I32: np.uint32, I64: np.uint64}[values]
+    # Two's complement wraps: views and unsigned arithmetic are the contract's own terms.
+    low = minval.reshape(1).view(unsigned)
+    width = maxval.reshape(1).view(unsigned) - low
+
+    def convert(words: Words) -> Values:
+        x = words if values is I32 else words[1::2].astype(np.uint64) << 32 | words[0::2]
+        # NumPy's division by one number is vectorised, its remainder is not.
+        quotient = np.floor_divide(x, width[0])
+        np.multiply(quotient, width, out=quotient)
+        np.subtract(x, quotient, out=quotient)
+        result: Values = np.add(quotient, low, out=quotient).view(values.dtype)
+        return result
+
+    return convert

@@ -1,0 +1,53 @@
+"""OpenVINO's tensors and constants as NumPy arrays, and back.
+
+OpenVINO shows bfloat16 memory as float16: the bits are right, the type is not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import openvino as ov
+from numpy.typing import NDArray
+
+from onnx_philox._contract.types import BF16, BOOL, BY_NAME, ElementType
+
+_BOOLEAN = "boolean"
+
+
+def element_type(type_: ov.Type) -> ElementType | np.dtype[Any] | None:
+    """An OpenVINO type as ours; None if it is dynamic."""
+    if type_.is_dynamic():
+        return None
+    name = type_.to_string()
+    known = BOOL if name == _BOOLEAN else BY_NAME.get(name)
+    return known if known is not None else np.dtype(type_.to_dtype())
+
+
+def name(type_: ov.Type) -> str:
+    """The type as messages say it."""
+    known = element_type(type_)
+    return known.name if known is not None else "of no known type"
+
+
+def openvino_type(type_: ElementType) -> ov.Type:
+    """Our type as OpenVINO's."""
+    return getattr(ov.Type, _BOOLEAN if type_ is BOOL else type_.name)
+
+
+def memory(tensor: ov.Tensor | ov.op.Constant) -> NDArray[Any]:
+    """The tensor's own memory, not a copy."""
+    data: NDArray[Any] = tensor.data
+    kind = tensor.get_element_type()
+    return data.view(np.uint16).view(BF16.dtype) if kind == ov.Type.bf16 else data
+
+
+def constant(array: NDArray[Any]) -> ov.op.Constant:
+    """A constant of the array's type and value."""
+    if array.dtype != BF16.dtype:
+        return ov.op.Constant(array)
+    # The tensor owns its memory: one made from an array would only borrow it.
+    tensor = ov.Tensor(ov.Type.bf16, ov.Shape(array.shape))
+    memory(tensor)[...] = array
+    return ov.op.Constant(tensor)

@@ -1,0 +1,1 @@
+"""Rewriting of models: the rooms behind `onnx_philox.rewriting`."""

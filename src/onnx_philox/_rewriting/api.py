@@ -1,0 +1,154 @@
+"""What is rewritten: a model in memory, in onnx-ir, or in a file."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, TypeGuard
+
+import onnx
+import onnx_ir as ir
+
+from onnx_philox._contract import checks
+from onnx_philox._files.model_file import Progress, opened
+from onnx_philox._files.tensors import misread_by_openvino
+from onnx_philox._rewriting.nodes.earlier_rewrite import OWNER
+from onnx_philox._rewriting.passes import order
+from onnx_philox._rewriting.report import RandomNode, Report
+from onnx_philox._rewriting.untouched import Originals
+
+Path = str | os.PathLike[str]
+Model = onnx.ModelProto | ir.Model | Path
+
+
+def make_reproducible(
+    model: Model, *, seed: int | None = None, keep_unknown: bool = False
+) -> onnx.ModelProto:
+    """Replaces every random node of a model, so that it draws the same numbers in every runtime.
+
+    Args:
+        model: An `onnx.ModelProto`, an `onnx_ir.Model` or a path; none is changed. A file's
+            external data is loaded; for a model too large for that see
+            `onnx_philox.rewriting.rewrite_file`.
+        seed: None gives the model an input "random_state" (uint32[6], see
+            `PhiloxState.for_run`) and an output "next_random_state", the state of the next run.
+            0 to 2^63-1 makes the state a constant: every run draws what the model without seed
+            draws from `PhiloxState.for_run(seed)`.
+        keep_unknown: Whether random nodes that cannot be replaced, such as those of other
+            domains, stay as they are, with a warning; else they are an error.
+
+    Returns:
+        The new model. A model without random nodes comes back as it is: a ModelProto as the very
+        same object.
+
+    Raises:
+        TypeError: `model` or `seed` is of a wrong type, or a random node is.
+        ValueError: A random node breaks its rules or cannot be replaced, or `seed` contradicts an
+            earlier rewrite of the model.
+
+    Example:
+        >>> from onnx.parser import parse_model
+        >>> from onnx.reference import ReferenceEvaluator
+        >>> import onnx_philox
+        >>> model = make_reproducible(parse_model('''
+        ...     <ir_version: 8, opset_import: ["": 17]>
+        ...     g () => (float[3] noise) { noise = RandomNormal <shape = [3]> () }'''))
+        >>> session = ReferenceEvaluator(model, new_ops=onnx_philox.onnx_reference.OPS)
+        >>> state = onnx_philox.PhiloxState.for_run(42).to_array()
+        >>> for _ in range(2):
+        ...     noise, state = session.run(None, {"random_state": state})
+        ...     print(noise)
+        [-0.3010158   0.5185915  -0.15693986]
+        [ 0.4260085  1.0465169 -0.4888052]
+    """
+    if _is_path(model):
+        with opened(model, OWNER) as file:
+            originals = Originals(file.proto, file.path.parent)
+            report = order.rewrite(originals.model, seed=seed, keep_unknown=keep_unknown)
+            result = originals.to_proto() if report.is_changed else file.proto
+            file.load_weights(result)
+            return result
+    proto = _to_proto(model)
+    originals = Originals(proto)
+    report = order.rewrite(originals.model, seed=seed, keep_unknown=keep_unknown)
+    return originals.to_proto() if report.is_changed else proto
+
+
+def find_random_nodes(model: Model) -> list[RandomNode]:
+    """The random nodes of a model, in the order of their streams; the model is not changed.
+
+    Args:
+        model: An `onnx.ModelProto`, an `onnx_ir.Model` or a path.
+
+    Returns:
+        A record of each; those that cannot be replaced say why. A node that an earlier rewrite
+        made is none.
+    """
+    if isinstance(model, ir.Model):
+        return order.find_random_nodes(model)
+    if not _is_path(model):
+        return order.find_random_nodes(Originals(_to_proto(model)).model)
+    with opened(model, "onnx_philox.rewriting.find_random_nodes") as file:
+        return order.find_random_nodes(Originals(file.proto, file.path.parent).model)
+
+
+def rewrite_file(
+    source: Path,
+    target: Path,
+    *,
+    seed: int | None = None,
+    keep_unknown: bool = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Rewrites a model file into another, without holding its weights in memory.
+
+    Args:
+        source: The file. Its external data stays in files of its own: they are copied beside the
+            target under their names, or used by both where the folder is the same.
+        target: The file to write, which may be the source itself. A model without random nodes
+            is copied as it is, but for numbers in fields that OpenVINO misreads: they are stored
+            as raw data.
+        seed: As in `make_reproducible`.
+        keep_unknown: As in `make_reproducible`.
+        progress: Called with the bytes written so far, the bytes in all, and the name of the
+            file that is written.
+
+    Returns:
+        What was done.
+
+    Raises:
+        TypeError: As in `make_reproducible`.
+        ValueError: As in `make_reproducible`; or the file is no model, or its external data is not
+            in its folder, or the target would take its place, or beside the target lies another
+            file under its name.
+        OSError: A file cannot be read or written.
+    """
+    with opened(source, "onnx_philox.rewriting.rewrite_file") as file:
+        originals = Originals(file.proto, file.path.parent)
+        report = order.rewrite(originals.model, seed=seed, keep_unknown=keep_unknown)
+        is_kept = not report.is_changed and not any(misread_by_openvino(file.proto))
+        model = None if is_kept else originals.to_proto()
+        file.save(model, target, progress or _ignore)
+    return report
+
+
+def _ignore(done: int, total: int, what: str) -> None:
+    """A `progress` that shows nothing."""
+
+
+def _is_path(model: Any) -> TypeGuard[Path]:
+    return isinstance(model, (str, os.PathLike))
+
+
+def _to_proto(model: Any) -> onnx.ModelProto:
+    if isinstance(model, onnx.ModelProto):
+        return model
+    if isinstance(model, ir.Model):
+        return ir.to_proto(model)
+    return checks.refuse(
+        OWNER,
+        "the model",
+        f"of type {type(model).__name__}",
+        "an onnx.ModelProto, an onnx_ir.Model, or a path",
+        "Pass one of these.",
+        TypeError,
+    )

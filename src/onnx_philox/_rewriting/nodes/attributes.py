@@ -1,0 +1,47 @@
+"""Attributes of a wrong type, which ONNX's reader lets through: refused before they are read."""
+
+from __future__ import annotations
+
+import onnx
+import onnx_ir as ir
+
+from onnx_philox._contract import checks
+from onnx_philox._contract.operators import OPERATORS
+from onnx_philox._rewriting.nodes.site import Site
+
+
+def check_types(site: Site) -> None:
+    """Refuses a node of ONNX with an attribute of another type than its operator declares.
+
+    Raises:
+        TypeError: There is one.
+    """
+    node = site.node
+    declared = onnx.defs.get_schema(node.op_type, site.version, "").attributes
+    for name, attribute in node.attributes.items():
+        if name not in declared or attribute.is_ref():
+            continue
+        given, wanted = attribute.type.name, str(declared[name].type).rpartition(".")[2]
+        if given != wanted:
+            remedy = "Give it that type, or remove it."
+            site.refuse(f"attribute {name!r}", f"of type {given}", wanted, remedy, TypeError)
+
+
+def seed_of(node: ir.Node, name: str) -> int:
+    """A seed that a node of this package has, 0 where it has none.
+
+    Args:
+        node: The node.
+        name: "global_seed" or "op_seed".
+
+    Returns:
+        The seed.
+
+    Raises:
+        TypeError: The attribute is no integer.
+        ValueError: The attribute is negative.
+    """
+    attribute = node.attributes.get(name)
+    if attribute is None or attribute.is_ref():
+        return 0
+    return checks.check_seed(OPERATORS.get(node.op_type, node.op_type), name, attribute.value)

@@ -1,0 +1,53 @@
+"""What is known of a value before any run."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+
+from onnx_philox._files import without_weights
+from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS
+
+_NUMBERS = {
+    "value_float": np.float32,
+    "value_floats": np.float32,
+    "value_int": np.int64,
+    "value_ints": np.int64,
+}
+
+
+def constant(value: ir.Value) -> NDArray[Any] | None:
+    """The array that a value always is: an initializer or a Constant node; None for others.
+
+    None, too, for a tensor so large that it was left in the file.
+
+    An initializer that is a graph input too is only its default, which a run may override.
+    Unlike onnx-ir's `get_const_tensor`, this leaves the tensor's name alone.
+    """
+    if value.is_graph_input():
+        return None
+    if value.const_value is not None:
+        return _array(value.const_value)
+    node = value.producer()
+    if node is None or node.op_type != "Constant" or node.domain not in STANDARD_DOMAINS:
+        return None
+    for name, attribute in node.attributes.items():
+        if attribute.is_ref():
+            continue
+        if name == "value":
+            return _array(attribute.as_tensor())
+        if name in _NUMBERS:
+            return np.array(attribute.value, _NUMBERS[name])
+    return None
+
+
+def _array(tensor: ir.TensorProtocol) -> NDArray[Any] | None:
+    if isinstance(tensor, ir.ExternalTensor) and without_weights.is_stretch(
+        os.fspath(tensor.location)
+    ):
+        return None
+    return tensor.numpy()

@@ -1,0 +1,148 @@
+"""What an earlier rewrite left in a model: its state, its seed, its streams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import onnx_ir as ir
+
+from onnx_philox._contract import checks
+from onnx_philox._contract.operators import DOMAIN, OPERATORS, STATE_WORDS
+from onnx_philox._rewriting.nodes.attributes import seed_of
+from onnx_philox._rewriting.nodes.constants import constant
+
+OWNER = "onnx_philox.make_reproducible"
+
+STATE = "random_state"
+NEXT_STATE = "next_random_state"
+THIS_RUN = "this_run"
+"""What an int64 copy of a state that is an input is named after: all nodes read that."""
+
+STREAMS = 2**32
+"""How many streams there are: counter word 2 tells them apart."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What an earlier rewrite left; all empty for a model that never was rewritten."""
+
+    state: ir.Value | None = None
+    """The value `random_state`."""
+    this_run: ir.Value | None = None
+    """Its copy; None in a model that has none."""
+    seed: int | None = None
+    """The seed inside the model; None where the state is an input."""
+    streams: frozenset[int] = frozenset()
+    """The `op_seed` of every node of this package, whoever put it there."""
+    nodes: int = 0
+    """How many nodes of this package take a state, in a model that was rewritten."""
+
+    @property
+    def next_stream(self) -> int:
+        """The first number to try for a new node."""
+        if self.state is None:
+            return 0
+        return max((s for s in self.streams if s < STREAMS), default=-1) + 1
+
+
+def read(model: ir.Model, seed: int | None) -> Recorded:
+    """Reads what is recorded, and refuses what a rewrite with this seed would contradict.
+
+    Raises:
+        ValueError: The model is of a newer opset of the domain; it has a tensor of the name of
+            the state that is none; its seed, or its state that is an input, contradicts `seed`.
+    """
+    for imports in (model.opset_imports, *(f.opset_imports for f in model.functions.values())):
+        checks.check_opset(imports.get(DOMAIN, 1), OWNER)
+    ours = [node for node in model.graph.all_nodes() if node.domain == DOMAIN]
+    streams = frozenset(seed_of(node, "op_seed") for node in ours)
+    for node in ours:
+        seed_of(node, "global_seed")
+    state = _state(model)
+    if state is None:
+        return Recorded(streams=streams)
+    stateful = [node for node in ours if _state_of(node) is not None]
+    if state.is_graph_input():
+        if seed is not None:
+            checks.refuse(
+                OWNER,
+                "seed",
+                f"{seed} for a model whose state is already the graph input {STATE!r}",
+                "None for such a model",
+                "Leave the seed out, and pass PhiloxState.for_run(seed).to_array() as that input; "
+                "or rewrite the model that this one was made from.",
+            )
+        return Recorded(state, _this_run(model), None, streams, len(stateful))
+    # All nodes of a rewrite have one seed. Those in the main graph read the state itself; one in
+    # a loop reads what the loop carries, as a node of the user's own with another state may.
+    direct = [node for node in stateful if _state_of(node) is state]
+    seeds = [seed_of(node, "global_seed") for node in (*direct, *stateful)]
+    recorded = seeds[0] if seeds else 0
+    if seed is not None and seed != recorded:
+        checks.refuse(
+            OWNER,
+            "seed",
+            f"{seed} for a model that was made with the seed {recorded}",
+            f"None or {recorded}",
+            "Rewrite the model that this one was made from.",
+        )
+    return Recorded(state, None, recorded, streams, len(stateful))
+
+
+def _state(model: ir.Model) -> ir.Value | None:
+    """The value of the name of the state, if it is one."""
+    found = [value for value in _values(model) if value.name in (STATE, NEXT_STATE)]
+    state = next((value for value in found if value.name == STATE), None)
+    if state is not None and state.graph is model.graph and _is_state(state):
+        return state
+    if found:
+        name = found[0].name
+        checks.refuse(
+            OWNER,
+            "the model",
+            f"one with a tensor {name!r} that is no state",
+            f"a graph input, or a constant, {STATE!r} of uint32[{STATE_WORDS}]",
+            "Rename that tensor.",
+        )
+    return None
+
+
+def _this_run(model: ir.Model) -> ir.Value | None:
+    """The copy of the state that nodes read; a model of an earlier version has none."""
+    name = f"{DOMAIN}.{THIS_RUN}"
+    outputs = (value for node in model.graph for value in node.outputs)
+    return next((value for value in outputs if value.name == name), None)
+
+
+def _state_of(node: ir.Node) -> ir.Value | None:
+    """The state that a node of this package reads; None for one without."""
+    operator = OPERATORS.get(node.op_type)
+    names = [] if operator is None else [declared.name for declared in operator.inputs]
+    return dict(zip(names, node.inputs, strict=False)).get("state")
+
+
+def _is_state(value: ir.Value) -> bool:
+    node = value.producer()
+    if node is not None and node.op_type == "Cast" and node.inputs[0] is not None:
+        # Before opset 9 a Constant holds floats only.
+        array = constant(node.inputs[0])
+        is_cast = node.attributes.get_int("to", 0) == ir.DataType.UINT32.value
+        return is_cast and array is not None and array.shape == (STATE_WORDS,)
+    array = constant(value)
+    if array is not None:
+        return array.dtype == "uint32" and array.shape == (STATE_WORDS,)
+    is_uint32 = value.dtype is ir.DataType.UINT32
+    return value.is_graph_input() and is_uint32 and value.shape == (STATE_WORDS,)
+
+
+def _values(model: ir.Model) -> list[ir.Value]:
+    return [
+        value
+        for graph in model.graphs()
+        for values in (
+            graph.inputs,
+            graph.initializers.values(),
+            *(node.outputs for node in graph),
+        )
+        for value in values
+    ]

@@ -1,0 +1,111 @@
+"""New nodes beside an old one: names that nobody has, and forms that the model's opset knows."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+
+from onnx_philox._contract.operators import DOMAIN
+
+# From this opset on operands are broadcast. ONNX Runtime has few operators of older ones, and no
+# Add among them.
+OLDEST_OPSET = 7
+# From this opset on a Constant may hold integers.
+CONSTANTS_OF_ANY_TYPE = 9
+
+
+class Names:
+    """The names of a model's values and nodes, those in its subgraphs too."""
+
+    def __init__(self, model: ir.Model) -> None:
+        self._taken: set[str | None] = set()
+        for graph in model.graphs():
+            self._taken.update(
+                value.name for value in (*graph.inputs, *graph.initializers.values())
+            )
+            for node in graph:
+                self._taken.add(node.name)
+                self._taken.update(value.name for value in node.outputs)
+
+    def new(self, name: str) -> str:
+        """`name` under the prefix of this package, with a number where it is taken."""
+        return self.unique(f"{DOMAIN}.{name}")
+
+    def unique(self, name: str) -> str:
+        """`name`, with a number where it is taken."""
+        numbered = (name + f"_{i}" * bool(i) for i in itertools.count())
+        free = next(candidate for candidate in numbered if candidate not in self._taken)
+        self._taken.add(free)
+        return free
+
+
+class Emitter:
+    """Makes nodes, in order, to be put into a graph."""
+
+    def __init__(self, names: Names, opset: int, prefix: str) -> None:
+        self._names = names
+        self._opset = opset
+        self._prefix = prefix
+        self.nodes: list[ir.Node] = []
+
+    def again(self) -> Emitter:
+        """One for the same names that has made no nodes yet."""
+        return Emitter(self._names, self._opset, self._prefix)
+
+    def constant(self, what: str, array: NDArray[Any]) -> ir.Value:
+        """A constant tensor, as a node: valid in every graph of every IR version."""
+        is_cast = array.dtype.kind != "f" and self._opset < CONSTANTS_OF_ANY_TYPE
+        tensor = ir.Tensor(array.astype(np.float64) if is_cast else array)
+        name = f"{what}_f64" if is_cast else what
+        value = self.emit("Constant", name, [], tensor.dtype, array.shape, {"value": tensor})
+        return self.cast(what, value, ir.Tensor(array).dtype) if is_cast else value
+
+    def shape(self, value: ir.Value) -> ir.Value:
+        """The dimensions of a tensor, int64."""
+        rank = None if value.shape is None else [len(value.shape)]
+        return self.emit("Shape", "shape", [value], ir.DataType.INT64, rank)
+
+    def cast(self, what: str, value: ir.Value, to: ir.DataType) -> ir.Value:
+        """A tensor in another type."""
+        return self.emit("Cast", what, [value], to, value.shape, {"to": to.value})
+
+    def elementwise(
+        self, op_type: str, what: str, a: ir.Value, b: ir.Value, dtype: ir.DataType
+    ) -> ir.Value:
+        """Add, Sub, Mul, Div or And of `a` and `b`, which is broadcast to `a`."""
+        return self.emit(op_type, what, [a, b], dtype, a.shape)
+
+    def emit(
+        self,
+        op_type: str,
+        what: str,
+        inputs: Sequence[ir.Value],
+        dtype: ir.DataType,
+        shape: ir.Shape | Sequence[int] | None = None,
+        attributes: Mapping[str, Any] | None = None,
+        domain: str = "",
+    ) -> ir.Value:
+        """A node of one output, both named after what that is."""
+        node = ir.node(op_type, inputs, attributes or {}, domain=domain)
+        self.nodes.append(node)
+        value = self.declare(node.outputs[0], what, dtype, shape)
+        node.name = value.name
+        return value
+
+    def declare(
+        self,
+        value: ir.Value,
+        what: str,
+        dtype: ir.DataType,
+        shape: ir.Shape | Sequence[int] | None = None,
+    ) -> ir.Value:
+        """Names a value and says what it is."""
+        value.name = self._names.new(f"{self._prefix}{what}")
+        value.type = ir.TensorType(dtype)
+        value.shape = None if shape is None else ir.Shape(shape)
+        return value

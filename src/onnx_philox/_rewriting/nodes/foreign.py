@@ -1,0 +1,202 @@
+"""Which operators that ONNX does not have are random: known by name, or suspected for it.
+
+Exporters leave the operators of their framework in a model, in the default domain too: tf2onnx
+those of TensorFlow that it cannot convert, torch its ATen fallbacks. No schema says what they do.
+"""
+
+from __future__ import annotations
+
+import re
+
+import onnx
+import onnx_ir as ir
+
+from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS
+
+TENSORFLOW_DOMAINS = (*STANDARD_DOMAINS, "ai.onnx.converters.tensorflow")
+"""Where tf2onnx leaves TensorFlow's operators."""
+
+KEY_MAKERS = frozenset(
+    {
+        "StatelessRandomGetAlg",
+        "StatelessRandomGetKeyCounter",
+        "StatelessRandomGetKeyCounterAlg",
+    }
+)
+"""Of TensorFlow's operators those that make the key of a draw, and draw nothing."""
+
+STATELESS = "Stateless"
+"""How the names of TensorFlow's operators begin that take a seed or a key as inputs."""
+
+# Words of an operator's name that only something random has.
+_RANDOM_WORDS = frozenset(
+    {
+        "bernoulli",
+        "dirichlet",
+        "dropblock",
+        "dropconnect",
+        "dropout",
+        "droppath",
+        "gumbel",
+        "lognormal",
+        "multinomial",
+        "poisson",
+        "rand",
+        "randint",
+        "randn",
+        "random",
+        "randomize",
+        "randomized",
+        "randperm",
+        "rng",
+        "stochastic",
+    }
+)
+# Operators that draw without such a word: of TensorFlow, and com.microsoft's that draws tokens ...
+_RANDOM_NAMES = frozenset(
+    {
+        "FixedUnigramCandidateSampler",
+        "FractionalAvgPool",
+        "FractionalMaxPool",
+        "LearnedUnigramCandidateSampler",
+        "LogUniformCandidateSampler",
+        "NonDeterministicInts",
+        "ParameterizedTruncatedNormal",
+        "SampleDistortedBoundingBox",
+        "SampleDistortedBoundingBoxV2",
+        "Sampling",
+        "Skipgram",
+        "StatefulStandardNormal",
+        "StatefulStandardNormalV2",
+        "StatefulTruncatedNormal",
+        "StatefulUniform",
+        "StatefulUniformFullInt",
+        "StatefulUniformInt",
+        "StatelessParameterizedTruncatedNormal",
+        "StatelessSampleDistortedBoundingBox",
+        "StatelessShuffle",
+        "StatelessTruncatedNormal",
+        "StatelessTruncatedNormalV2",
+        "ThreadUnsafeUnigramCandidateSampler",
+        "TruncatedNormal",
+        "UniformCandidateSampler",
+    }
+)
+# ... and functions of torch, whose names mean other things elsewhere.
+_TORCH_NAMES = frozenset(
+    {
+        "binomial",
+        "cauchy",
+        "exponential",
+        "geometric",
+        "log_normal",
+        "normal",
+        "normal_functional",
+        "rrelu",
+        "rrelu_with_noise",
+        "rrelu_with_noise_functional",
+        "standard_gamma",
+        "uniform",
+        "uniform_helper",
+    }
+)
+_TORCH_DOMAIN = re.compile(r"torch|(^|[^a-z])(aten|(rng)?prims)([^a-z]|$)")
+# Words that something random may have, and those beside which they say something else.
+_DROPPED = frozenset(
+    {"block", "channel", "connect", "edge", "key", "layer", "node", "out", "path", "token", "word"}
+)
+_NOISE = frozenset({"jitter", "noise", "noisy"})
+_KNOWN_NOISE = frozenset(
+    {
+        "cancellation",
+        "estimation",
+        "estimator",
+        "gate",
+        "level",
+        "prediction",
+        "predictor",
+        "reduction",
+        "schedule",
+        "scheduler",
+        "suppression",
+    }
+)
+_SAMPLES = frozenset({"sample", "sampled", "sampler", "samples", "sampling"})
+_COMPUTED_SAMPLES = frozenset(
+    {
+        "anchor",
+        "bilinear",
+        "cubic",
+        "deform",
+        "deformable",
+        "down",
+        "farthest",
+        "feature",
+        "flow",
+        "fps",
+        "furthest",
+        "grid",
+        "interpolate",
+        "linear",
+        "nearest",
+        "over",
+        "point",
+        "rate",
+        "re",
+        "roi",
+        "shape",
+        "sub",
+        "super",
+        "trilinear",
+        "up",
+        "warp",
+    }
+)
+
+
+def randomness(node: ir.Node, opset: int) -> str | None:
+    """What a message says of a node that is random, or may be, and not one of ONNX.
+
+    None for all others. Gradients only read the mask that their operator has drawn.
+    """
+    if has_schema(node, opset):
+        return None
+    name, is_of_torch = node.op_type, bool(_TORCH_DOMAIN.search(node.domain))
+    operator = node.attributes.get("operator")
+    if name == "ATen" and operator is not None and operator.type is ir.AttributeType.STRING:
+        # What torch falls back to for a function that it cannot export.
+        name, is_of_torch = operator.as_string(), True
+    words = {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
+    if "grad" in words or name in KEY_MAKERS:
+        return None
+    is_torch_s = is_of_torch and name.partition(".")[0].strip("_") in _TORCH_NAMES
+    if words & _RANDOM_WORDS or name in _RANDOM_NAMES or is_torch_s:
+        return "random by its name"
+    word = _suspicious_word(words)
+    return None if word is None else f"perhaps random, as its name says {word!r}"
+
+
+def has_schema(node: ir.Node, opset: int) -> bool:
+    """Whether ONNX knows an operator, in a version of its domain."""
+    domain = "" if node.domain in STANDARD_DOMAINS else node.domain
+    return not has_inputs_of_tensorflow(node) and bool(
+        onnx.defs.has(node.op_type, max(opset, 1), domain)
+    )
+
+
+def has_inputs_of_tensorflow(node: ir.Node) -> bool:
+    """Whether an operator has the name of one of ONNX, but the inputs of TensorFlow's.
+
+    TensorFlow gives a shape to RandomUniform and a sample size to Multinomial.
+    """
+    most = {"RandomUniform": 0, "Multinomial": 1}.get(node.op_type)
+    return most is not None and len(node.inputs) > most
+
+
+def _suspicious_word(words: set[str]) -> str | None:
+    if "drop" in words and words & _DROPPED:
+        return "drop"
+    for suspicious, but_not in ((_NOISE, _KNOWN_NOISE), (_SAMPLES, _COMPUTED_SAMPLES)):
+        if (found := words & suspicious) and not words & but_not:
+            return min(found)
+    return None

@@ -1,0 +1,379 @@
+"""Uniform floats that a model only draws to make booleans or integers of them.
+
+Exporters write torch's `bernoulli_` as a uniform number that is Less than a probability, and its
+`randint` as one that goes through Mul, Add, Floor and Cast. The floats would be the same in both
+runtimes, and what follows them each runtime's own arithmetic, under bf16 with other results. So
+the nodes that follow are absorbed: what is drawn is the booleans and the integers.
+
+Only what means the same is absorbed: nobody else may read the floats, and the numbers in between
+must be constants for which the result is known to be the same, or as likely.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+
+from onnx_philox._contract.operators import OUTPUT_TYPE, RANDOM_BERNOULLI, RANDOM_UNIFORM, Operator
+from onnx_philox._contract.types import BF16, F16, F32, F64, ElementType
+from onnx_philox._rewriting.nodes.constants import constant
+from onnx_philox._rewriting.nodes.emitter import Emitter
+from onnx_philox._rewriting.nodes.replacements import Drawing, FloatDraw
+from onnx_philox._rewriting.nodes.site import Site, is_wanted
+from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS
+from onnx_philox._rewriting.nodes.types import Types
+
+_BOOL, _INT32 = ir.DataType.BOOL, ir.DataType.INT32
+
+# A uniform number of such a type is an integer below 2^bits, divided by 2^bits; and the integer is
+# what RandomUniform draws as i32 below 2^bits. (An f64 has 52 bits: too many for an i32.)
+_BITS = {F32: 23, F16: 10, BF16: 7}
+
+# The operators that compare a uniform number u to p: which input u is, and whether the result is
+# true where u < p, or where it is not.
+_COMPARISONS = {
+    ("Less", 0): True,
+    ("Greater", 1): True,
+    ("GreaterOrEqual", 0): False,
+    ("LessOrEqual", 1): False,
+}
+
+# What gives numbers from 0 to 1 whatever it is given, and what leaves its first input's numbers in
+# that range: most only move them.
+_GIVES_PROBABILITIES = {"Sigmoid", "Softmax", "HardSigmoid"}
+_KEEPS_PROBABILITIES = {
+    *("Cast", "Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice", "Split", "Squeeze"),
+    *("Tile", "Transpose", "Unsqueeze"),
+}
+
+# From this opset on Less takes integers.
+_COMPARES_INTEGERS = 9
+
+# Up to here f32 has every integer, and a uniform number times as much gives every one below.
+_MOST = 2**23
+
+# A float that is moved before it is rounded down is rounded itself; up to here by less than 1/256.
+_MOST_MOVED = 2**16
+
+# The integers that a type has, all of them up to this one.
+_LARGEST_INTEGER = {
+    ir.DataType.FLOAT16: 2**11,
+    ir.DataType.BFLOAT16: 2**8,
+    ir.DataType.FLOAT: 2**24,
+    ir.DataType.DOUBLE: 2**53,
+}
+
+
+@dataclass(frozen=True)
+class ComparedDraw:
+    """A uniform number compared with a probability.
+
+    With constant probabilities it compares integers, where RandomBernoulli would need the
+    probabilities moved to the shape of what is drawn: OpenVINO moves them as bf16.
+    """
+
+    uniform: FloatDraw
+    comparison: ir.Node
+    index: int
+    """Which input of the comparison the probabilities are."""
+    thresholds: NDArray[np.int32] | None
+    """Where true is an integer below these; None where RandomBernoulli draws."""
+    is_expanded: bool
+    is_negated: bool
+
+    @property
+    def operator(self) -> Operator:
+        """See `Draw`."""
+        return RANDOM_BERNOULLI if self.thresholds is None else RANDOM_UNIFORM
+
+    @property
+    def dtype(self) -> ir.DataType:
+        """See `Draw`."""
+        return _BOOL
+
+    def emit(self, node: ir.Node, emitter: Emitter, draw: Drawing) -> list[ir.Value]:
+        """See `Draw`."""
+        shape = self.uniform.emit_shape(node, emitter)
+        if self.thresholds is None:
+            p = self.comparison.inputs[self.index]
+            assert p is not None
+            if self.is_expanded:
+                p = emitter.emit("Expand", "p", [p, shape], ir.DataType(self.uniform.values.onnx))
+            drawn = draw(RANDOM_BERNOULLI, _BOOL, {"shape": shape, "p": p}, {})
+        else:
+            whole = np.array(1 << _BITS[self.uniform.values], np.int32)
+            inputs = {
+                "shape": shape,
+                "minval": emitter.constant("minval", np.zeros_like(whole)),
+                "maxval": emitter.constant("maxval", whole),
+            }
+            integers = draw(RANDOM_UNIFORM, _INT32, inputs, {OUTPUT_TYPE: "i32"})
+            thresholds = emitter.constant("thresholds", self.thresholds)
+            drawn = emitter.emit("Less", "drawn", [integers, thresholds], _BOOL)
+        return [emitter.emit("Not", "negated", [drawn], _BOOL) if self.is_negated else drawn]
+
+
+@dataclass(frozen=True)
+class IntegerDraw:
+    """A uniform number scaled, rounded down and cast: an integer, each one as likely."""
+
+    uniform: FloatDraw
+    lowest: int
+    count: int
+    dtype: ir.DataType
+    operator: Operator = RANDOM_UNIFORM
+
+    def emit(self, node: ir.Node, emitter: Emitter, draw: Drawing) -> list[ir.Value]:
+        """See `Draw`."""
+        inputs = {
+            "shape": self.uniform.emit_shape(node, emitter),
+            "minval": emitter.constant("minval", np.array(self.lowest, np.int32)),
+            "maxval": emitter.constant("maxval", np.array(self.lowest + self.count, np.int32)),
+        }
+        # i32 in any case: OpenVINO does not carry i64 draws everywhere.
+        drawn = draw(self.operator, _INT32, inputs, {OUTPUT_TYPE: "i32"})
+        return [drawn if self.dtype is _INT32 else emitter.cast("number", drawn, self.dtype)]
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    """What a model makes of a uniform number u: floor(u * scale + offset) + after."""
+
+    scale: Fraction
+    offset: Fraction
+    after: Fraction = Fraction(0)
+    is_floored: bool = False
+
+    def then(self, op_type: str, number: Fraction | None) -> _Scaled | None:
+        """The same after one more node, each kind once and in this order; else None.
+
+        Any other order is arithmetic that the rounding of floats decides, as where adding and
+        subtracting a large number rounds to nearest.
+        """
+        if op_type == "Floor":
+            return None if self.is_floored else replace(self, is_floored=True)
+        if number is None:
+            return None
+        if op_type == "Mul":
+            is_fresh = self.scale == 1 and self.offset == 0 and not self.is_floored
+            return replace(self, scale=number) if is_fresh else None
+        if op_type not in ("Add", "Sub"):
+            return None
+        moved = number if op_type == "Add" else -number
+        if self.is_floored:
+            return replace(self, after=moved) if self.after == 0 else None
+        return replace(self, offset=moved) if self.offset == 0 else None
+
+
+def absorb(site: Site, types: Types) -> None:
+    """Lets a site that draws uniform floats draw what the model makes of them, where it can."""
+    draw = site.draw
+    if (
+        site.opset < _COMPARES_INTEGERS
+        or not isinstance(draw, FloatDraw)
+        or draw.operator is not RANDOM_UNIFORM
+    ):
+        return
+    chain = _Chain(site, draw, types)
+    try:
+        found = chain.comparison() or chain.integers()
+    except (TypeError, ValueError):
+        # A neighbour that cannot be read is no part of a pattern.
+        return
+    if found is not None:
+        site.draw, site.absorbed = found
+
+
+class _Chain:
+    """The nodes after a uniform draw, each of which is the only reader of the one before it."""
+
+    def __init__(self, site: Site, draw: FloatDraw, types: Types) -> None:
+        self._site = site
+        self._draw = draw
+        self._types = types
+        (self._start,) = site.node.outputs
+        self._low, self._high = (draw.parameters[name].item() for name in ("minval", "maxval"))
+
+    def comparison(self) -> tuple[ComparedDraw, tuple[ir.Node, ...]] | None:
+        """The draw that a comparison with probabilities makes of it; None where there is none."""
+        reader = _only_reader(self._start)
+        if reader is None or (self._low, self._high) != (0, 1):
+            return None
+        node, index = reader
+        is_less = _COMPARISONS.get((node.op_type, index))
+        p = node.inputs[1 - index] if len(node.inputs) == 2 else None
+        if is_less is None or p is None:
+            return None
+        fit = self._fit(p)
+        if fit is None:
+            return None
+        given, thresholds = constant(p), None
+        is_one_s_own = fit != "expanded" and self._draw.values in (F32, F64)
+        if given is None:
+            # OpenVINO takes no f64 but constants.
+            if self._draw.values is not F32 or not self._is_probability(p):
+                return None
+        elif not (is_one_s_own and bool(np.all((given >= 0) & (given <= 1)))):
+            if self._draw.values not in _BITS:
+                return None
+            thresholds = _thresholds(given, self._draw.values, is_negated=not is_less)
+        is_expanded = fit == "expanded" and thresholds is None
+        draw = ComparedDraw(
+            self._draw, node, 1 - index, thresholds, is_expanded, is_negated=not is_less
+        )
+        return draw, (node,)
+
+    def integers(self) -> tuple[IntegerDraw, tuple[ir.Node, ...]] | None:
+        """The draw that scaling, rounding down and a Cast make of it; None where they do not."""
+        if self._draw.values not in (F32, F64):
+            return None
+        low = Fraction(self._low)
+        scaled = _Scaled(Fraction(self._high) - low, low)
+        nodes: list[ir.Node] = []
+        value = self._start
+        while (reader := _only_reader(value)) is not None:
+            node, index = reader
+            nodes.append(node)
+            if node.op_type == "Cast":
+                dtype = ir.DataType(node.attributes.get_int("to", 0))
+                draw = self._integer_draw(scaled, dtype)
+                return None if draw is None else (draw, tuple(nodes))
+            number = self._number(node, 1 - index) if len(node.inputs) == 2 else None
+            is_subtrahend = node.op_type == "Sub" and index == 1
+            step = None if is_subtrahend else scaled.then(node.op_type, number)
+            if step is None:
+                return None
+            scaled = step
+            (value,) = node.outputs
+        return None
+
+    def _integer_draw(self, scaled: _Scaled, dtype: ir.DataType) -> IntegerDraw | None:
+        numbers = (scaled.scale, scaled.offset, scaled.after)
+        if any(number.denominator != 1 for number in numbers):
+            return None
+        scale, offset, after = map(int, numbers)
+        lowest, count = offset + after, scale
+        if count < 1 or max(abs(lowest), abs(lowest + count)) > _MOST:
+            return None
+        if offset != 0 and max(abs(offset), abs(offset + count)) > _MOST_MOVED:
+            return None
+        # Cast rounds towards zero, which is down for what is not negative.
+        if not scaled.is_floored and (dtype.is_floating_point() or lowest < 0):
+            return None
+        if np.dtype(dtype.numpy()).kind in "iu":
+            limits = np.iinfo(dtype.numpy())
+            holds = limits.min <= lowest and lowest + count - 1 <= limits.max
+        else:
+            most = _LARGEST_INTEGER.get(dtype, -1)
+            holds = max(abs(lowest), abs(lowest + count - 1)) <= most
+        return IntegerDraw(self._draw, lowest, count, dtype) if holds else None
+
+    def _number(self, node: ir.Node, index: int) -> Fraction | None:
+        """An input that is one finite constant, and adds no dimension; None for any other."""
+        value = node.inputs[index]
+        array = None if value is None else constant(value)
+        if array is None or array.size != 1 or not self._adds_no_dimension(array.shape):
+            return None
+        number = float(array.item())
+        return Fraction(number) if np.isfinite(number) else None
+
+    def _shape(self) -> tuple[Any, ...] | None:
+        """The dimensions of what is drawn; None where not even their number is known."""
+        if self._draw.shape is not None:
+            return tuple(self._draw.shape.tolist())
+        given = self._site.node.inputs[0]
+        return None if given is None else _dimensions(self._types.shape(given))
+
+    def _adds_no_dimension(self, shape: tuple[Any, ...]) -> bool:
+        drawn = self._shape()
+        return len(shape) <= (0 if drawn is None else len(drawn))
+
+    def _fit(self, p: ir.Value) -> str | None:
+        """How p's shape becomes that of what is drawn, which comparing must not enlarge.
+
+        "own" where RandomBernoulli takes it as it is, a number or of that very shape; "expanded"
+        where it is repeated.
+        """
+        if self._draw.shape is None and p is self._site.node.inputs[0]:
+            return "own"
+        array = constant(p)
+        shape = _dimensions(self._types.shape(p)) if array is None else array.shape
+        if shape is None or not self._adds_no_dimension(shape):
+            return None
+        if shape in ((), (1,)):
+            return "own"
+        drawn = self._shape()
+        assert drawn is not None
+        is_same = [d is not None and d == e for d, e in zip(shape[::-1], drawn[::-1], strict=False)]
+        if all(is_same):
+            return "own" if len(shape) == len(drawn) else "expanded"
+        is_repeated = [same or d == 1 for same, d in zip(is_same, shape[::-1], strict=True)]
+        return "expanded" if all(is_repeated) else None
+
+    def _is_probability(self, value: ir.Value) -> bool:
+        """Whether a value that a run computes lies from 0 to 1, as far as the model tells.
+
+        An input of the model that is compared with uniform numbers is taken for one.
+        """
+        while True:
+            node = value.producer()
+            if node is None:
+                inner = [owner.graph for owner in self._site.owners]
+                return value.is_graph_input() and value.graph not in inner
+            if node.domain not in STANDARD_DOMAINS:
+                return False
+            if node.op_type in _GIVES_PROBABILITIES or _clips_to_probabilities(node):
+                return True
+            given = node.inputs[0] if node.inputs else None
+            if node.op_type not in _KEEPS_PROBABILITIES or given is None:
+                return False
+            dtype = self._types(given)
+            if dtype is None or not dtype.is_floating_point():
+                return False
+            value = given
+
+
+def _only_reader(value: ir.Value) -> tuple[ir.Node, int] | None:
+    """The one node that reads a value, in the same graph, and as which input."""
+    uses = list(value.uses())
+    producer = value.producer()
+    if len(uses) != 1 or value.is_graph_output() or producer is None:
+        return None
+    ((node, index),) = uses
+    if node.graph is not producer.graph or node.domain not in STANDARD_DOMAINS:
+        return None
+    return (node, index) if len(node.outputs) == 1 and is_wanted(node.outputs[0]) else None
+
+
+def _thresholds(p: NDArray[Any], values: ElementType, *, is_negated: bool) -> NDArray[np.int32]:
+    """The integers t for which k < t is k / 2^bits < p, for any p.
+
+    No comparison with NaN is true, so where k < t is negated it must be.
+    """
+    whole = 1 << _BITS[values]
+    wide = p.astype(np.float64)
+    below = np.where(np.isnan(wide), float(is_negated), np.clip(wide, 0, 1))
+    thresholds: NDArray[np.int32] = np.ceil(below * whole).astype(np.int32)
+    return thresholds
+
+
+def _clips_to_probabilities(node: ir.Node) -> bool:
+    if node.op_type != "Clip":
+        return False
+    limits = [None if value is None else constant(value) for value in node.inputs[1:3]]
+    if len(limits) != 2 or any(limit is None or limit.size != 1 for limit in limits):
+        return False
+    low, high = (float(limit.item()) for limit in limits if limit is not None)
+    return low >= 0 and high <= 1
+
+
+def _dimensions(shape: ir.Shape | None) -> tuple[Any, ...] | None:
+    """The dimensions of a shape: numbers, names, None for those that have neither."""
+    if shape is None:
+        return None
+    return tuple(d if isinstance(d, int) else d.value for d in shape)

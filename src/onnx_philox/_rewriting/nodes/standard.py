@@ -1,0 +1,96 @@
+"""Which nodes of ONNX are random: the one table of operators and the opsets that have them.
+
+The versions are those at which an operator's schema changed. A node means the newest version that
+is not above its model's opset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from onnx_philox._contract.types import BF16, F16, F32, F64, ElementType
+
+STANDARD_DOMAINS = ("", "ai.onnx")
+
+
+class RandomWhen(Enum):
+    """What makes a node of a version of an operator a random one."""
+
+    ALWAYS = "always"
+    NEVER = "never"
+    IS_TEST_IS_ZERO = "its attribute is_test is 0"
+    TRAINING_MODE = "its input training_mode is connected, and not the constant false"
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version of a standard operator."""
+
+    since: int
+    random_when: RandomWhen
+    types: tuple[ElementType, ...]
+    """The element types it draws, or (Bernoulli, Multinomial, Dropout) takes."""
+
+
+@dataclass(frozen=True)
+class StandardOperator:
+    """A standard operator with random nodes, and the operator of this package in its place."""
+
+    name: str
+    replacement: str
+    versions: tuple[Version, ...]
+
+    def at(self, opset: int) -> Version | None:
+        """The version that a model of an opset means; None where it has none yet."""
+        return max(
+            (v for v in self.versions if v.since <= opset), key=lambda v: v.since, default=None
+        )
+
+
+_HALF_TO_DOUBLE = (F16, F32, F64)
+_WITH_BF16 = (*_HALF_TO_DOUBLE, BF16)
+
+
+def _always(
+    name: str, replacement: str, *versions: tuple[int, tuple[ElementType, ...]]
+) -> StandardOperator:
+    return StandardOperator(
+        name,
+        replacement,
+        tuple(Version(since, RandomWhen.ALWAYS, types) for since, types in versions),
+    )
+
+
+STANDARD_OPERATORS = {
+    operator.name: operator
+    for operator in (
+        _always("RandomUniform", "RandomUniform", (1, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
+        _always("RandomUniformLike", "RandomUniform", (1, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
+        _always("RandomNormal", "RandomNormal", (1, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
+        _always("RandomNormalLike", "RandomNormal", (1, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
+        _always("Bernoulli", "RandomBernoulli", (15, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
+        _always("Multinomial", "RandomCategorical", (7, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
+        StandardOperator(
+            "Dropout",
+            "RandomBernoulli",
+            (
+                Version(1, RandomWhen.IS_TEST_IS_ZERO, _HALF_TO_DOUBLE),
+                Version(6, RandomWhen.IS_TEST_IS_ZERO, _HALF_TO_DOUBLE),
+                Version(7, RandomWhen.NEVER, _HALF_TO_DOUBLE),
+                Version(10, RandomWhen.NEVER, _HALF_TO_DOUBLE),
+                Version(12, RandomWhen.TRAINING_MODE, _HALF_TO_DOUBLE),
+                Version(13, RandomWhen.TRAINING_MODE, _WITH_BF16),
+                # ONNX allows the float8 types too; nothing computes with them.
+                Version(22, RandomWhen.TRAINING_MODE, _WITH_BF16),
+            ),
+        ),
+    )
+}
+
+
+def opset_of(imports: Mapping[str, int], domain: str) -> int:
+    """The version of a domain; ONNX's own goes by two names."""
+    names = STANDARD_DOMAINS if domain in STANDARD_DOMAINS else (domain,)
+    return next((imports[name] for name in names if name in imports), 1)

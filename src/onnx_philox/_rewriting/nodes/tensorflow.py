@@ -1,0 +1,301 @@
+"""What the random nodes of TensorFlow become that tf2onnx leaves in a model.
+
+TensorFlow's stateless operators take a seed, or the key, the counter and the algorithm made of
+one, as inputs; its others have seeds as attributes. As with ONNX's own nodes, the state of the
+model takes their place: what is drawn is of the same distribution, and not TensorFlow's numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+
+from onnx_philox._contract import checks
+from onnx_philox._contract.arguments import number_array, shape_array
+from onnx_philox._contract.checks import Known
+from onnx_philox._contract.operators import (
+    MAX_RANK,
+    OUTPUT_TYPE,
+    RANDOM_NORMAL,
+    RANDOM_UNIFORM,
+    Operator,
+)
+from onnx_philox._contract.types import BF16, F16, F32, F64, I32, I64, ElementType
+from onnx_philox._rewriting.nodes.constants import constant
+from onnx_philox._rewriting.nodes.emitter import Emitter
+from onnx_philox._rewriting.nodes.foreign import TENSORFLOW_DOMAINS
+from onnx_philox._rewriting.nodes.replacements import Draw, Drawing, MultinomialDraw, TypeOf
+from onnx_philox._rewriting.nodes.site import Site
+from onnx_philox._rewriting.nodes.standard import RandomWhen, Version
+
+_FLOATS = (F16, BF16, F32, F64)
+_INTEGERS = (I32, I64)
+# TensorFlow's operators have none.
+_ANY_VERSION = Version(1, RandomWhen.ALWAYS, _FLOATS)
+_INT32, _INT64, _BOOL = ir.DataType.INT32, ir.DataType.INT64, ir.DataType.BOOL
+_ELEMENT_TYPES = frozenset(type.value for type in ir.DataType)
+
+
+@dataclass(frozen=True)
+class TensorFlowDraw:
+    """A uniform or a standard normal, or uniform integers, of the shape that is the first input."""
+
+    operator: Operator
+    values: ElementType
+    parameters: dict[str, NDArray[Any] | int]
+    """The array of a constant; else which of the node's inputs tells it."""
+    shape: NDArray[np.int64] | None
+    """None where a run tells it."""
+
+    @property
+    def dtype(self) -> ir.DataType:
+        """See `Draw`."""
+        return ir.DataType(self.values.onnx)
+
+    @classmethod
+    def read_uniform(cls, site: Site, _: TypeOf) -> TensorFlowDraw:
+        """Floats in [0, 1)."""
+        values = _float_type(site)
+        zero, one = np.zeros((), values.dtype), np.ones((), values.dtype)
+        return cls._checked(site, RANDOM_UNIFORM, values, {"minval": zero, "maxval": one})
+
+    @classmethod
+    def read_normal(cls, site: Site, _: TypeOf) -> TensorFlowDraw:
+        """Standard normals."""
+        return cls._checked(site, RANDOM_NORMAL, *_standard_normal(_float_type(site)))
+
+    @classmethod
+    def read_integers(cls, site: Site, type_of: TypeOf) -> TensorFlowDraw:
+        """Integers from the last but one input to before the last."""
+        first = len(site.node.inputs) - 2
+        # Of RandomUniformInt tf2onnx leaves out the attribute that is its type.
+        if (dtype := _attribute(site, "dtype")) is None and first > 0:
+            given = site.node.inputs[first]
+            dtype = None if given is None else type_of(given)
+        values = _allowed(site, dtype, _INTEGERS)
+        parameters: dict[str, NDArray[Any] | int] = {}
+        for index, name in enumerate(("minval", "maxval"), first):
+            known = constant(_input(site, index))
+            parameters[name] = index
+            if known is not None:
+                parameters[name] = number_array(RANDOM_UNIFORM, name, known.reshape(-1), values)
+        return cls._checked(site, RANDOM_UNIFORM, values, parameters)
+
+    @classmethod
+    def _checked(
+        cls, site: Site, op: Operator, values: ElementType, parameters: dict[str, Any]
+    ) -> TensorFlowDraw:
+        shape = _shape(site, op)
+        known = {
+            name: Known.array(given) if isinstance(given, np.ndarray) else checks.UNKNOWN
+            for name, given in {**parameters, "shape": shape}.items()
+        }
+        checks.check_node(op, {**known, "state": checks.UNKNOWN}, {OUTPUT_TYPE: values.name})
+        return cls(op, values, parameters, shape)
+
+    def emit(self, node: ir.Node, emitter: Emitter, draw: Drawing) -> list[ir.Value]:
+        """See `Draw`."""
+        shape = node.inputs[0] if self.shape is None else emitter.constant("shape", self.shape)
+        inputs = {"shape": shape} | {
+            name: node.inputs[given] if isinstance(given, int) else emitter.constant(name, given)
+            for name, given in self.parameters.items()
+        }
+        given = {name: value for name, value in inputs.items() if value is not None}
+        return [draw(self.operator, self.dtype, given, {OUTPUT_TYPE: self.values.name})]
+
+
+@dataclass(frozen=True)
+class TruncatedNormalDraw:
+    """Standard normals of which those two or more deviations away are drawn again.
+
+    TensorFlow draws again until one is near enough. Here each element has eight candidates, along
+    a last axis, and takes the first that is near enough, so that what is drawn never depends on
+    numbers. Where none is, once in 5e10 elements, it takes a quarter of the last, which is always
+    near enough: no normal of this package is 6 or more. Whether one is near enough is asked of
+    integers, its whole part, so that no runtime's precision of floats decides on it.
+    """
+
+    values: ElementType
+    shape: NDArray[np.int64] | None
+    """None where a run tells it."""
+    operator: Operator = RANDOM_NORMAL
+
+    _CANDIDATES = 8
+    _BOUND = 2
+    # Of greater(int32), less(int32) and Where.
+    _OPSET = 9
+
+    @property
+    def dtype(self) -> ir.DataType:
+        """See `Draw`."""
+        return ir.DataType(self.values.onnx)
+
+    @property
+    def _work(self) -> ElementType:
+        """The type to draw and choose in, as TensorFlow does: f32 also for 16 bits."""
+        return F64 if self.values is F64 else F32
+
+    @classmethod
+    def read(cls, site: Site, _: TypeOf) -> TruncatedNormalDraw:
+        """Truncated normals."""
+        draw = cls(_float_type(site), _shape(site, RANDOM_NORMAL))
+        if site.opset < cls._OPSET:
+            site.refuse(
+                "the model's opset",
+                site.opset,
+                f"{cls._OPSET} or newer",
+                f"Export the model with opset {cls._OPSET} or newer.",
+            )
+        if draw.shape is not None:
+            if len(draw.shape) >= MAX_RANK:
+                site.refuse(
+                    "input 'shape'",
+                    f"of {len(draw.shape)} dimensions",
+                    f"0 to {MAX_RANK - 1} dimensions",
+                    "Merge some and reshape the output.",
+                )
+            checks.check_dimensions(
+                RANDOM_NORMAL,
+                "input 'shape'",
+                [*draw.shape.tolist(), cls._CANDIDATES],
+                draw._work,
+            )
+        return draw
+
+    def emit(self, node: ir.Node, emitter: Emitter, draw: Drawing) -> list[ir.Value]:
+        """See `Draw`."""
+        work, parameters = _standard_normal(self._work)
+        work_type = ir.DataType(work.onnx)
+        inputs = {name: emitter.constant(name, array) for name, array in parameters.items()}
+        inputs["shape"] = self._shape_of_candidates(node, emitter)
+        drawn = draw(self.operator, work_type, inputs, {OUTPUT_TYPE: work.name})
+        whole = emitter.cast("whole", drawn, _INT32)
+        size = emitter.emit("Abs", "size", [whole], _INT32)
+        bound = emitter.constant("bound", np.array(self._BOUND, np.int32))
+        are_near = emitter.emit("Less", "are_near", [size, bound], _BOOL)
+        indices = [emitter.constant(f"candidate_{i}", np.array(i)) for i in range(self._CANDIDATES)]
+
+        def pick(what: str, value: ir.Value, index: ir.Value, dtype: ir.DataType) -> ir.Value:
+            return emitter.emit("Gather", what, [value, index], dtype, None, {"axis": -1})
+
+        quarter = emitter.constant("quarter", np.array(0.25, work.dtype))
+        last = pick("last", drawn, indices[-1], work_type)
+        chosen = emitter.elementwise("Mul", "in_need", last, quarter, work_type)
+        for index in reversed(indices):
+            choices = [
+                pick("is_near", are_near, index, _BOOL),
+                pick("value", drawn, index, work_type),
+                chosen,
+            ]
+            chosen = emitter.emit("Where", "chosen", choices, work_type)
+        return [chosen if work is self.values else emitter.cast("rounded", chosen, self.dtype)]
+
+    def _shape_of_candidates(self, node: ir.Node, emitter: Emitter) -> ir.Value:
+        if self.shape is not None:
+            return emitter.constant("shape", np.append(self.shape, self._CANDIDATES))
+        given = node.inputs[0]
+        assert given is not None
+        shape = [
+            emitter.cast("shape", given, _INT64),
+            emitter.constant("candidates", np.array([self._CANDIDATES])),
+        ]
+        return emitter.emit("Concat", "shapes", shape, _INT64, None, {"axis": 0})
+
+
+def _read_multinomial(site: Site, type_of: TypeOf) -> Draw:
+    """Classes by log-probabilities; the second input says how many of each row."""
+    samples = constant(_input(site, 1))
+    if samples is None or samples.size != 1:
+        given = "not a constant" if samples is None else samples.tolist()
+        site.refuse("input 1, num_samples", given, "one constant integer", "Export it as one.")
+    dtype = _attribute(site, "output_dtype") or _INT64
+    return MultinomialDraw.checked(
+        site, _ANY_VERSION, type_of, int(samples.item()), _allowed(site, dtype, _INTEGERS)
+    )
+
+
+_NORMAL, _UNIFORM = TensorFlowDraw.read_normal, TensorFlowDraw.read_uniform
+_INTEGER, _TRUNCATED = TensorFlowDraw.read_integers, TruncatedNormalDraw.read
+
+READERS: dict[str, Callable[[Site, TypeOf], Draw]] = {
+    "Multinomial": _read_multinomial,
+    "RandomStandardNormal": _NORMAL,
+    "RandomUniform": _UNIFORM,
+    "RandomUniformInt": _INTEGER,
+    "StatelessMultinomial": _read_multinomial,
+    "StatelessRandomNormal": _NORMAL,
+    "StatelessRandomNormalV2": _NORMAL,
+    "StatelessRandomUniform": _UNIFORM,
+    "StatelessRandomUniformInt": _INTEGER,
+    "StatelessRandomUniformIntV2": _INTEGER,
+    "StatelessRandomUniformV2": _UNIFORM,
+    "StatelessTruncatedNormal": _TRUNCATED,
+    "StatelessTruncatedNormalV2": _TRUNCATED,
+    "TruncatedNormal": _TRUNCATED,
+}
+
+
+def declared_type(node: ir.Node) -> ir.DataType | None:
+    """The element type that one of these nodes says that it draws; None for all others."""
+    if node.domain not in TENSORFLOW_DOMAINS or node.op_type not in READERS:
+        return None
+    given = (node.attributes.get(name) for name in ("dtype", "output_dtype"))
+    return next((_element_type(attribute) for attribute in given if attribute is not None), None)
+
+
+def _standard_normal(values: ElementType) -> tuple[ElementType, dict[str, NDArray[Any]]]:
+    return values, {"mean": np.zeros((), values.dtype), "scale": np.ones((), values.dtype)}
+
+
+def _shape(site: Site, op: Operator) -> NDArray[np.int64] | None:
+    known = constant(_input(site, 0))
+    if known is None:
+        return None
+    if known.ndim != 1:
+        given = f"of {known.ndim} dimensions"
+        site.refuse("input 'shape'", given, "1-D, one entry a dimension", "Reshape it to 1-D.")
+    return shape_array(op, known)
+
+
+def _float_type(site: Site) -> ElementType:
+    return _allowed(site, _attribute(site, "dtype") or site.node.outputs[0].dtype, _FLOATS)
+
+
+def _allowed(site: Site, dtype: ir.DataType | None, types: tuple[ElementType, ...]) -> ElementType:
+    for type in types:
+        if dtype is not None and type.onnx == dtype.value:
+            return type
+    given = "not known" if dtype is None else dtype.name
+    names = ", ".join(ir.DataType(type.onnx).name for type in types)
+    return site.refuse("the element type", given, names, "Export it in one of these.", TypeError)
+
+
+def _attribute(site: Site, name: str) -> ir.DataType | None:
+    attribute = site.node.attributes.get(name)
+    if attribute is None:
+        return None
+    dtype = _element_type(attribute)
+    if dtype is None:
+        allowed = "the number of an element type of ONNX"
+        remedy = "Export it as one."
+        site.refuse(f"attribute {name!r}", attribute.value, allowed, remedy, TypeError)
+    return dtype
+
+
+def _element_type(attribute: ir.Attr) -> ir.DataType | None:
+    """The element type that an attribute is: tf2onnx writes the numbers of ONNX."""
+    if attribute.type is not ir.AttributeType.INT or attribute.value not in _ELEMENT_TYPES:
+        return None
+    return ir.DataType(attribute.value)
+
+
+def _input(site: Site, index: int) -> ir.Value:
+    value = site.node.inputs[index] if index < len(site.node.inputs) else None
+    if value is None:
+        site.refuse(f"input {index}", "missing", "a tensor", "Connect it.")
+    return value

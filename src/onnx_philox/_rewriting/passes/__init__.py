@@ -1,0 +1,1 @@
+"""The passes of a rewrite, over a whole model each."""

@@ -1,0 +1,278 @@
+"""The pass that brings a state to every random node, through If, Loop and Scan.
+
+All that reads the state reads it through one Add, which gives this run's state and the next one's:
+so both may be bound to the same memory, whatever the order in which a runtime computes. In the
+main graph a node takes the state as it is. Inside a Loop or Scan each iteration has to
+draw on: there every node has a state of its own that goes round with the loop, as one more
+loop-carried value. An If inside a loop gives the next state as one more output, whichever branch
+is taken. Across the borders of subgraphs a state is int64, since OpenVINO's CPU plugin lets no
+uint32 cross them; beside the node it is cast on both sides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+
+from onnx_philox._contract.operators import STATE_WORDS
+from onnx_philox._rewriting.nodes.earlier_rewrite import NEXT_STATE, STATE, THIS_RUN, Recorded
+from onnx_philox._rewriting.nodes.emitter import CONSTANTS_OF_ANY_TYPE, Emitter, Names
+from onnx_philox._rewriting.nodes.site import Owner, Site
+from onnx_philox._rewriting.nodes.standard import opset_of
+from onnx_philox._rewriting.passes.find import subgraphs
+
+_INT64, _UINT32 = ir.DataType.INT64, ir.DataType.UINT32
+_SHAPE = [STATE_WORDS]
+
+# What is added to the words of a state for this run and for the next one: counter word 3 counts
+# the runs, and wraps when it is cast back to uint32.
+_RUNS = np.zeros((2, STATE_WORDS), np.int64)
+_RUNS[1, 3] = 1
+
+# From this version on a graph's initializers need not be its inputs too.
+_INITIALIZERS_ALONE = 4
+
+
+class ThreadStates(ir.passes.InPlacePass):
+    """Makes the state of the model, and threads one to every site."""
+
+    def __init__(
+        self, sites: list[Site], recorded: Recorded, names: Names, seed: int | None
+    ) -> None:
+        super().__init__()
+        self._sites = sites
+        self._recorded = recorded
+        self._names = names
+        self._seed = seed
+
+    def call(self, model: ir.Model) -> ir.passes.PassResult:
+        """Threads the states; the last step, to the node itself, is left to its replacement."""
+        words = self._recorded.this_run
+        if words is not None:
+            # A node that was added since may come before it.
+            _move_to_front(model.graph, words)
+        state = None if words else self._recorded.state
+        if words is None and state is None:
+            if self._seed is None:
+                words = self._new_input(model)
+            else:
+                state = self._new_constant(model)
+        crossing = words
+        for site in self._sites:
+            if not site.owners:
+                state = state or self._narrowed(model, words)
+                site.state = state
+                continue
+            crossing = crossing or self._crossing(model, state)
+            _Thread(site, self._emitter(model, f"{site.stream}.")).run(crossing)
+        return ir.passes.PassResult(model, modified=True)
+
+    def _emitter(self, model: ir.Model, prefix: str) -> Emitter:
+        return Emitter(self._names, opset_of(model.opset_imports, ""), prefix)
+
+    def _new_input(self, model: ir.Model) -> ir.Value:
+        """Makes the model's state an input, and the next run's an output; this run's, as int64."""
+        state = ir.val(STATE, dtype=_UINT32, shape=_SHAPE)
+        model.graph.inputs.append(state)
+        emitter = self._emitter(model, "")
+        words = emitter.cast("words", state, _INT64)
+        steps = self._constant(model, emitter, "steps", _RUNS)
+        runs = emitter.elementwise("Add", "runs", steps, words, _INT64)
+        this_run, next_run = (
+            emitter.emit(
+                "Gather",
+                what,
+                [runs, self._constant(model, emitter, f"row_of_{what}", np.array(row))],
+                _INT64,
+                _SHAPE,
+            )
+            for row, what in enumerate((THIS_RUN, "next_run"))
+        )
+        next_state = emitter.cast("next", next_run, _UINT32)
+        next_state.name = NEXT_STATE
+        model.graph.outputs.append(next_state)
+        _prepend(model.graph, emitter)
+        return this_run
+
+    def _constant(
+        self, model: ir.Model, emitter: Emitter, what: str, array: NDArray[np.int64]
+    ) -> ir.Value:
+        """Integers that are no floats first: OpenVINO lets no state be computed with such."""
+        if opset_of(model.opset_imports, "") >= CONSTANTS_OF_ANY_TYPE:
+            return emitter.constant(what, array)
+        value = emitter.declare(ir.Value(), what, _INT64, array.shape)
+        value.const_value = ir.tensor(array, name=value.name)
+        model.graph.register_initializer(value)
+        if model.ir_version < _INITIALIZERS_ALONE:
+            model.graph.inputs.append(value)
+        return value
+
+    def _narrowed(self, model: ir.Model, words: ir.Value | None) -> ir.Value:
+        """The words as the nodes of the main graph take them."""
+        producer = None if words is None else words.producer()
+        assert words is not None
+        assert producer is not None
+        emitter = self._emitter(model, "")
+        state = emitter.cast("state", words, _UINT32)
+        producer.append(emitter.nodes)
+        return state
+
+    def _new_constant(self, model: ir.Model) -> ir.Value:
+        """A constant of zeros, to whose key the nodes add the seed."""
+        graph = model.graph
+        zeros = np.zeros(STATE_WORDS, np.uint32)
+        if model.ir_version >= _INITIALIZERS_ALONE:
+            state = ir.val(STATE, dtype=_UINT32, shape=_SHAPE)
+            state.const_value = ir.tensor(zeros, name=STATE)
+            graph.register_initializer(state)
+            return state
+        emitter = self._emitter(model, "")
+        constant = emitter.constant(STATE, zeros)
+        constant.name = STATE
+        _prepend(graph, emitter)
+        return constant
+
+    def _crossing(self, model: ir.Model, state: ir.Value | None) -> ir.Value:
+        """The state as int64, which subgraphs may take."""
+        assert state is not None
+        emitter = self._emitter(model, "")
+        cast = emitter.cast(STATE, state, _INT64)
+        producer = state.producer()
+        if producer is None:
+            _prepend(model.graph, emitter)
+        else:
+            producer.append(emitter.nodes)
+        return cast
+
+
+@dataclass
+class _Thread:
+    """The way of one state, from the main graph to its site and back."""
+
+    site: Site
+    emitter: Emitter
+
+    def run(self, state: ir.Value) -> None:
+        # The states on the way in, one for each owner: that of the graph around it.
+        around: list[ir.Value] = []
+        way_back: list[Owner] = []
+        for owner in self.site.owners:
+            around.append(state)
+            if owner.node.op_type != "If":
+                state = self._carry_in(owner, state)
+            if way_back or owner.node.op_type != "If":
+                way_back.append(owner)
+        self.site.state = self._beside("state", state, _UINT32, is_before=True)
+        if not way_back:
+            return
+        # Its input is the draw's next_state, which is not there yet.
+        next_state = self._beside("next_state", self.site.state, _INT64, is_before=False)
+        self.site.next_state_cast = next_state.producer()
+        for owner in reversed(way_back):
+            outer = around.pop()
+            if owner.node.op_type == "If":
+                next_state = self._branch_out(owner, next_state, outer)
+            else:
+                next_state = self._carry_out(owner, next_state)
+
+    def _beside(
+        self, what: str, value: ir.Value, dtype: ir.DataType, *, is_before: bool
+    ) -> ir.Value:
+        emitter = self.emitter.again()
+        cast = emitter.cast(what, value, dtype)
+        if is_before:
+            self.site.last.prepend(emitter.nodes)
+        else:
+            self.site.last.append(emitter.nodes)
+        return cast
+
+    def _carry_in(self, owner: Owner, state: ir.Value) -> ir.Value:
+        """One more loop-carried value, after the others; what it is inside the body."""
+        node, body = owner.node, owner.graph
+        inner = self.emitter.declare(ir.Value(), "carried", _INT64, _SHAPE)
+        if node.op_type == "Loop":
+            # Trip count and condition come first, and may be left out.
+            node.resize_inputs(max(len(node.inputs), 2))
+            node.resize_inputs(len(node.inputs) + 1)
+            node.replace_input_with(len(node.inputs) - 1, state)
+            body.inputs.append(inner)
+            return inner
+        index = _scan_states(node)
+        node.resize_inputs(len(node.inputs) + 1)
+        for i in range(len(node.inputs) - 1, index, -1):
+            node.replace_input_with(i, node.inputs[i - 1])
+        node.replace_input_with(index, state)
+        body.inputs.insert(index, inner)
+        return inner
+
+    def _carry_out(self, owner: Owner, next_state: ir.Value) -> ir.Value:
+        """The end of a loop-carried value: its body's output, and its node's."""
+        node, body = owner.node, owner.graph
+        if node.op_type == "Loop":
+            # Of the body's outputs the condition is first; of its inputs the iteration is too.
+            index = len(node.inputs) - 3
+            body.outputs.insert(index + 1, next_state)
+        else:
+            index = _scan_states(node) - 1
+            body.outputs.insert(index, next_state)
+        return self.emitter.declare(_insert_output(node, index), "final", _INT64, _SHAPE)
+
+    def _branch_out(self, owner: Owner, next_state: ir.Value, state: ir.Value) -> ir.Value:
+        """One more output of an If: the next state, or from the other branch the same state."""
+        node = owner.node
+        for _, branch in subgraphs(node):
+            if branch is owner.graph:
+                branch.outputs.append(next_state)
+                continue
+            emitter = self.emitter.again()
+            branch.outputs.append(emitter.emit("Identity", "unused", [state], _INT64, _SHAPE))
+            branch.extend(emitter.nodes)
+        output = _insert_output(node, len(node.outputs))
+        return self.emitter.declare(output, "branched", _INT64, _SHAPE)
+
+
+def _scan_states(node: ir.Node) -> int:
+    """How many state variables a Scan has: they come before the tensors it scans."""
+    return len(node.inputs) - node.attributes.get_int("num_scan_inputs", 0)
+
+
+def _insert_output(node: ir.Node, index: int) -> ir.Value:
+    """A new output at an index; those behind it move on, with all that uses them."""
+    node.resize_outputs(len(node.outputs) + 1)
+    for i in range(len(node.outputs) - 1, index, -1):
+        _move(node.outputs[i - 1], node.outputs[i])
+    return node.outputs[index]
+
+
+def _move(old: ir.Value, new: ir.Value) -> None:
+    name, old.name = old.name, None
+    new.name, new.type, new.shape = name, old.type, old.shape
+    new.doc_string, old.doc_string = old.doc_string, None
+    new.metadata_props.update(old.metadata_props)
+    old.metadata_props.clear()
+    new.meta.update(old.meta)
+    old.meta.clear()
+    old.replace_all_uses_with(new, replace_graph_outputs=True)
+
+
+def _move_to_front(graph: ir.Graph, value: ir.Value) -> None:
+    """Moves the nodes that a value is computed by before all others; none of them has a graph."""
+    chain: list[ir.Node] = []
+    waiting = [value]
+    while waiting:
+        producer = waiting.pop().producer()
+        if producer is not None and producer.graph is graph:
+            if producer in chain:
+                chain.remove(producer)
+            chain.append(producer)
+            waiting += [given for given in producer.inputs if given is not None]
+    first = next((node for node in graph if node not in chain), None)
+    if first is not None:
+        first.prepend(chain[::-1])
+
+
+def _prepend(graph: ir.Graph, emitter: Emitter) -> None:
+    graph[0].prepend(emitter.nodes)

@@ -1,0 +1,197 @@
+"""The pass that finds the random nodes, and reads what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NoReturn
+
+import onnx_ir as ir
+
+from onnx_philox._contract.operators import DOMAIN
+from onnx_philox._rewriting.nodes import patterns, tensorflow
+from onnx_philox._rewriting.nodes.attributes import check_types
+from onnx_philox._rewriting.nodes.constants import constant
+from onnx_philox._rewriting.nodes.emitter import OLDEST_OPSET
+from onnx_philox._rewriting.nodes.foreign import (
+    TENSORFLOW_DOMAINS,
+    has_inputs_of_tensorflow,
+    randomness,
+)
+from onnx_philox._rewriting.nodes.replacements import READERS, Draw, TypeOf
+from onnx_philox._rewriting.nodes.site import Owner, Site, label
+from onnx_philox._rewriting.nodes.standard import (
+    STANDARD_DOMAINS,
+    STANDARD_OPERATORS,
+    RandomWhen,
+    Version,
+    opset_of,
+)
+from onnx_philox._rewriting.nodes.types import Types
+
+FUNCTION_OF_ORIGIN = "onnx_philox.function"
+"""The key of a node's `meta` under which inlining notes the function that held it."""
+
+OR_STAY = ", or leave the node as it is with keep_unknown"
+"""What an error advises where `keep_unknown` helps."""
+
+_LOOPS_AND_BRANCHES = ("If", "Loop", "Scan")
+
+
+class FindRandomNodes(ir.passes.InPlacePass):
+    """Finds the random nodes of a model, in all its graphs; changes nothing.
+
+    Attributes:
+        sites: What it found, in order, depth first; those that cannot be replaced say why.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sites: list[Site] = []
+
+    def call(self, model: ir.Model) -> ir.passes.PassResult:
+        """Finds and reads."""
+        types = Types(model)
+        self.sites = []
+        of_onnx = opset_of(model.opset_imports, "")
+        for node, owners in _walk(model.graph, ()):
+            opset = opset_of(model.opset_imports, node.domain)
+            if not is_random(node, opset, model):
+                continue
+            site = Site(node, opset, of_onnx, owners, node.meta.get(FUNCTION_OF_ORIGIN))
+            self._read(site, types)
+            patterns.absorb(site, types)
+            self.sites.append(site)
+        return ir.passes.PassResult(model, modified=False)
+
+    @staticmethod
+    def _read(site: Site, types: Types) -> None:
+        version, read = _reader(site.node, site.version)
+        try:
+            if read is None:
+                _refuse_unknown(site)
+            _check_opset(site)
+            _check_owners(site)
+        except ValueError as error:
+            site.error, site.may_stay = error, True
+            return
+        assert read is not None
+        if version is not None:
+            site.version = version.since
+        try:
+            if version is not None:
+                check_types(site)
+            site.draw = read(site, types)
+        except (TypeError, ValueError) as error:
+            if str(error).startswith(site.title):
+                site.error = error
+            else:
+                site.error = type(error)(f"{site.title}: {error}")
+
+
+def is_random(node: ir.Node, opset: int, model: ir.Model) -> bool:
+    """Whether a node draws random numbers, or may: one of ONNX, or of others by its name."""
+    version = _version(node, opset)
+    if version is not None:
+        return _is_random(node, version)
+    if node.domain == DOMAIN or node.op_identifier() in model.functions:
+        return False
+    return randomness(node, opset) is not None
+
+
+def _walk(
+    graph: ir.Graph, owners: tuple[Owner, ...]
+) -> Iterator[tuple[ir.Node, tuple[Owner, ...]]]:
+    for node in graph:
+        yield node, owners
+        for name, subgraph in subgraphs(node):
+            yield from _walk(subgraph, (*owners, Owner(node, name, subgraph)))
+
+
+def subgraphs(node: ir.Node) -> Iterator[tuple[str, ir.Graph]]:
+    """The graphs among a node's attributes, with the attributes' names.
+
+    Of an If the branch that is taken comes first: which attribute a file has first means nothing.
+    """
+    for attribute in sorted(node.attributes.values(), key=lambda a: a.name == "else_branch"):
+        if attribute.is_ref():
+            continue
+        if attribute.type is ir.AttributeType.GRAPH:
+            yield attribute.name, attribute.as_graph()
+        elif attribute.type is ir.AttributeType.GRAPHS:
+            yield from ((attribute.name, graph) for graph in attribute.as_graphs())
+
+
+def _version(node: ir.Node, opset: int) -> Version | None:
+    """What ONNX says of a random operator of its own; None for all others."""
+    if node.domain not in STANDARD_DOMAINS or has_inputs_of_tensorflow(node):
+        return None
+    operator = STANDARD_OPERATORS.get(node.op_type)
+    return None if operator is None else operator.at(opset)
+
+
+def _reader(
+    node: ir.Node, opset: int
+) -> tuple[Version | None, Callable[[Site, TypeOf], Draw] | None]:
+    """ONNX's version of a random node, and what reads it; None where there is none."""
+    version = _version(node, opset)
+    if version is not None:
+        read = READERS[node.op_type]
+        return version, lambda site, type_of: read(site, version, type_of)
+    if node.domain in TENSORFLOW_DOMAINS:
+        return None, tensorflow.READERS.get(node.op_type)
+    return None, None
+
+
+def _is_random(node: ir.Node, version: Version) -> bool:
+    match version.random_when:
+        case RandomWhen.ALWAYS:
+            return True
+        case RandomWhen.NEVER:
+            return False
+        case RandomWhen.IS_TEST_IS_ZERO:
+            return node.attributes.get_int("is_test", 0) == 0
+        case RandomWhen.TRAINING_MODE:
+            mode = node.inputs[2] if len(node.inputs) > 2 else None
+            if mode is None:
+                return False
+            known = constant(mode)
+            return known is None or bool(known.any())
+
+
+def _refuse_unknown(site: Site) -> NoReturn:
+    site.refuse(
+        "the operator",
+        f"not one of ONNX, and {randomness(site.node, site.version)}",
+        f"the random operators of ONNX: {', '.join(STANDARD_OPERATORS)}; of TensorFlow uniforms, "
+        "normals, truncated normals and multinomials",
+        f"Export the model with one of these{OR_STAY}.",
+    )
+
+
+def _check_opset(site: Site) -> None:
+    """Refuses a model for whose opset nothing can be put in the node's place."""
+    if site.opset < OLDEST_OPSET:
+        site.refuse(
+            "the model's opset",
+            site.opset,
+            f"{OLDEST_OPSET} or newer",
+            f"Export the model again at a newer opset{OR_STAY}. onnx.version_converter raises the "
+            "opset too, but turns each Dropout into one that drops nothing.",
+        )
+
+
+def _check_owners(site: Site) -> None:
+    """Refuses a subgraph through which no state can be threaded."""
+    for owner in site.owners:
+        node = owner.node
+        is_standard = node.domain in STANDARD_DOMAINS and node.op_type in _LOOPS_AND_BRANCHES
+        if is_standard and not (node.op_type == "Scan" and site.version < 9):
+            continue
+        name = f"{node.domain}::{label(node)}" if node.domain else label(node)
+        site.refuse(
+            "its place",
+            f"in the subgraph of {name}, which cannot carry a state",
+            "If, Loop, and Scan from opset 9 on",
+            "Rewrite it as one of these (onnx.version_converter raises the opset of a "
+            f"Scan){OR_STAY}.",
+        )

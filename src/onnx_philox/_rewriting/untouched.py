@@ -1,0 +1,219 @@
+"""The protobuf model behind an `onnx_ir.Model`: what a rewrite did not touch comes back from it.
+
+onnx-ir is where the surgery is done. Serialising its model would touch everything: order, value
+infos, fields it does not know. So the result is put together here from the messages of the
+original wherever a node, a graph or a function is what it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import onnx
+import onnx_ir as ir
+
+from onnx_philox._contract import checks
+from onnx_philox._files.tensors import store_raw
+from onnx_philox._rewriting.nodes.earlier_rewrite import OWNER
+from onnx_philox._rewriting.passes.find import subgraphs
+
+
+@dataclass(frozen=True)
+class _Original:
+    proto: onnx.NodeProto
+    interface: tuple[Any, ...]
+
+
+class Originals:
+    """A model for surgery, and the messages that it was made of.
+
+    Args:
+        proto: The model.
+        folder: Where its external data lies.
+
+    Attributes:
+        model: The model for surgery. It shares the tensors of the protobuf model.
+    """
+
+    def __init__(self, proto: onnx.ModelProto, folder: Path | None = None) -> None:
+        self._proto = proto
+        try:
+            self.model = ir.from_proto(_for_surgery(proto))
+        except ir.serde.SerdeError as error:
+            cause = error.__cause__ or error
+            checks.refuse(
+                OWNER,
+                "the model",
+                f"one that onnx-ir cannot read ({cause})",
+                "a valid ONNX model",
+                "See what onnx.checker.check_model says of it.",
+            )
+        if folder is not None:
+            ir.external_data.set_base_dir(self.model.graph, folder)
+        self._nodes: dict[int, _Original] = {}
+        self._graphs: dict[int, onnx.GraphProto] = {}
+        # Ids stay those of these nodes as long as the nodes are alive.
+        self._alive: list[ir.Node] = []
+        self._remember(self.model.graph, proto.graph)
+
+    def to_proto(self) -> onnx.ModelProto:
+        """The model as it is now; of what has not changed, a copy of the original.
+
+        Numbers stay what they were, but some are stored as raw data: see `store_raw`.
+        """
+        result = onnx.ModelProto()
+        _copy_all_but(self._proto, result, {"graph", "functions", "opset_import"})
+        known = {entry.domain for entry in self._proto.opset_import}
+        result.opset_import.extend(self._proto.opset_import)
+        for entry in result.opset_import:
+            entry.version = self.model.opset_imports.get(entry.domain, entry.version)
+        for domain, version in self.model.opset_imports.items():
+            if domain not in known:
+                result.opset_import.add(domain=domain, version=version)
+        for function in self._proto.functions:
+            identifier = (function.domain, function.name, function.overload)
+            if identifier in self.model.functions:
+                result.functions.append(function)
+        self._write_graph(self.model.graph, result.graph)
+        store_raw(result)
+        return result
+
+    def _remember(self, graph: ir.Graph, proto: onnx.GraphProto) -> None:
+        self._graphs[id(graph)] = proto
+        for node, message in zip(graph, proto.node, strict=True):
+            self._alive.append(node)
+            self._nodes[id(node)] = _Original(message, _interface(node))
+            if not message.name:
+                # onnx-ir gives names to nodes that have none.
+                node.name = ""
+            held = {a.name: list(_graphs(a)) for a in message.attribute}
+            for name, subgraph in subgraphs(node):
+                self._remember(subgraph, held[name].pop(0))
+
+    def _is_untouched(self, node: ir.Node) -> bool:
+        original = self._nodes.get(id(node))
+        if original is None or original.interface != _interface(node):
+            return False
+        return all(
+            all(self._is_untouched(inner) for inner in graph)
+            and len(graph) == len(self._graphs[id(graph)].node)
+            for _, graph in subgraphs(node)
+        )
+
+    def _write_graph(self, graph: ir.Graph, result: onnx.GraphProto) -> None:
+        proto = self._graphs.get(id(graph))
+        if proto is None:
+            result.CopyFrom(ir.to_proto(graph))
+            return
+        _copy_all_but(proto, result, {"node", "input", "output", "initializer", "value_info"})
+        for original, values, written in (
+            (proto.input, graph.inputs, result.input),
+            (proto.output, graph.outputs, result.output),
+        ):
+            infos = {info.name: info for info in original}
+            written.extend(
+                infos.get(value.name or "") or ir.serde.serialize_value(value) for value in values
+            )
+        initializers = {tensor.name for tensor in proto.initializer}
+        kept = graph.initializers.keys()
+        result.initializer.extend(tensor for tensor in proto.initializer if tensor.name in kept)
+        for name, value in graph.initializers.items():
+            if name not in initializers and value.const_value is not None:
+                result.initializer.append(ir.serde.serialize_tensor(value.const_value))
+        removed = (
+            (initializers | {name for node in proto.node for name in node.output})
+            - kept
+            - {value.name for node in graph for value in node.outputs}
+        )
+        result.value_info.extend(info for info in proto.value_info if info.name not in removed)
+        declared = {info.name for info in (*result.value_info, *result.output)}
+        for node in graph:
+            if self._is_untouched(node):
+                result.node.append(self._nodes[id(node)].proto)
+                continue
+            self._write_node(node, result.node.add())
+            for value in node.outputs:
+                if value.name and value.type is not None and value.name not in declared:
+                    result.value_info.append(ir.serde.serialize_value(value))
+
+    def _write_node(self, node: ir.Node, result: onnx.NodeProto) -> None:
+        original = self._nodes.get(id(node))
+        if original is None:
+            ir.serde.serialize_node_into(result, node)
+            return
+        _copy_all_but(original.proto, result, {"input", "output", "attribute"})
+        result.input.extend((value.name or "") if value else "" for value in node.inputs)
+        result.output.extend(value.name or "" for value in node.outputs)
+        for attribute in original.proto.attribute:
+            written = result.attribute.add()
+            held = [graph for name, graph in subgraphs(node) if name == attribute.name]
+            if not held:
+                written.CopyFrom(attribute)
+                continue
+            _copy_all_but(attribute, written, {"g", "graphs"})
+            for graph in held:
+                inner = written.g if attribute.HasField("g") else written.graphs.add()
+                self._write_graph(graph, inner)
+
+
+def _for_surgery(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """The model without what onnx-ir cannot read: types of maps, and sparse attributes."""
+    if not any(_unreadable(proto.graph)):
+        return proto
+    copy = onnx.ModelProto()
+    copy.CopyFrom(proto)
+    for message in list(_unreadable(copy.graph)):
+        if isinstance(message, onnx.AttributeProto):
+            message.type = onnx.AttributeProto.UNDEFINED
+        else:
+            message.ClearField("type")
+    return copy
+
+
+def _unreadable(
+    graph: onnx.GraphProto,
+) -> Iterator[onnx.ValueInfoProto | onnx.AttributeProto]:
+    for info in (*graph.input, *graph.output, *graph.value_info):
+        if _has_map(info.type):
+            yield info
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("sparse_tensor") or attribute.sparse_tensors:
+                yield attribute
+            for inner in _graphs(attribute):
+                yield from _unreadable(inner)
+
+
+def _graphs(attribute: onnx.AttributeProto) -> Iterator[onnx.GraphProto]:
+    if attribute.HasField("g"):
+        yield attribute.g
+    yield from attribute.graphs
+
+
+def _has_map(type: onnx.TypeProto) -> bool:
+    kind = type.WhichOneof("value")
+    if kind in ("sequence_type", "optional_type"):
+        return _has_map(getattr(type, kind).elem_type)
+    return bool(kind == "map_type")
+
+
+def _interface(node: ir.Node) -> tuple[Any, ...]:
+    """What a rewrite may change of a node: what it reads and gives."""
+    inputs = tuple(value and value.name for value in node.inputs)
+    return inputs, tuple(value.name for value in node.outputs)
+
+
+def _copy_all_but(source: Any, target: Any, names: set[str]) -> None:
+    """Copies the fields of a message, but for some."""
+    for field, value in source.ListFields():
+        if field.name in names:
+            continue
+        if hasattr(value, "extend"):
+            getattr(target, field.name).extend(value)
+        elif field.message_type is not None:
+            getattr(target, field.name).CopyFrom(value)
+        else:
+            setattr(target, field.name, value)
