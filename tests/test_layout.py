@@ -1,0 +1,201 @@
+"""The plan of the house: which room may use which, no circles, no private doors, short files."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = ROOT / "src"
+PACKAGE = "onnx_philox"
+MAX_LINES = 500
+
+# What each room may use. Public modules are doors: they hold what users import, and little else.
+ROOMS: dict[str, set[str]] = {
+    "_contract": set(),
+    "_core": set(),
+    "_numbers": {"_contract", "_core"},
+    "_files": {"_contract"},
+    "_rewriting": {"_contract", "_files"},
+    "_backends": {"_contract"},
+    "_native_library": {"_contract"},
+    "_versions": {"_contract"},
+    "_openvino_arrays": {"_contract"},
+    "_state": {"_contract"},
+    "graphs": {"_contract"},
+    "reference": {"_contract", "_numbers"},
+    "onnx_reference": {"_contract", "reference"},
+    "onnxruntime": {
+        "_backends",
+        "_contract",
+        "_files",
+        "_native_library",
+        "_numbers",
+        "_versions",
+    },
+    "openvino": {
+        "_backends",
+        "_contract",
+        "_native_library",
+        "_numbers",
+        "_openvino_arrays",
+        "_versions",
+    },
+    "rewriting": {"_rewriting"},
+    "_command": {
+        "",
+        "_backends",
+        "_contract",
+        "_files",
+        "_openvino_arrays",
+        "_rewriting",
+        "_versions",
+        "graphs",
+        "onnx_reference",
+        "onnxruntime",
+        "openvino",
+        "reference",
+        "rewriting",
+    },
+    "": {
+        "_contract",
+        "_numbers",
+        "graphs",
+        "onnx_reference",
+        "onnxruntime",
+        "openvino",
+        "reference",
+        "rewriting",
+    },
+}
+
+GENERATED = ("custom_ops/core/operators_table.h", "custom_ops/core/coefficients.h")
+GENERATORS = ("docs/make_operators_page.py",)
+
+
+def modules() -> dict[str, Path]:
+    """Every module by its name, compiled ones too; a package is its `__init__`."""
+    found = {}
+    for file in sorted((SOURCES / PACKAGE).rglob("*.py*")):
+        if file.suffix not in (".py", ".pyi"):
+            continue
+        parts = file.relative_to(SOURCES).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return found
+
+
+MODULES = modules()
+
+
+def imports(name: str) -> Iterator[str]:
+    """What a module imports of the package, wherever in the file: modules, and names in them."""
+    for node in ast.walk(ast.parse(MODULES[name].read_text())):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name} imports relatively"
+            if node.module and node.module.split(".")[0] == PACKAGE:
+                yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (a.name for a in node.names if a.name.split(".")[0] == PACKAGE)
+
+
+def module_of(imported: str) -> str:
+    """The module that an imported name is, or is in."""
+    return imported if imported in MODULES else imported.rpartition(".")[0]
+
+
+def room(module: str) -> str:
+    """The part of a module's name below the package; empty for the package itself."""
+    return [*module.split("."), ""][1]
+
+
+def circle(arrows: dict[str, set[str]]) -> list[str]:
+    """A circle among the arrows, or nothing."""
+    try:
+        graphlib.TopologicalSorter(arrows).prepare()
+    except graphlib.CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_modules_import_in_no_circle() -> None:
+    arrows = {name: {module_of(i) for i in imports(name)} - {name} for name in MODULES}
+    assert circle(arrows) == []
+
+
+def test_each_room_uses_only_the_rooms_that_it_may() -> None:
+    used: dict[str, set[str]] = {}
+    for name in MODULES:
+        rooms = {room(module_of(i)) for i in imports(name)} - {room(name)}
+        used.setdefault(room(name), set()).update(rooms)
+    assert {name: rooms - ROOMS[name] for name, rooms in used.items() if rooms - ROOMS[name]} == {}
+
+
+def test_no_private_name_is_imported_from_another_package() -> None:
+    wrong = []
+    for name, file in MODULES.items():
+        package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+        for imported in imports(name):
+            parts = imported.split(".")
+            for i, part in enumerate(parts):
+                owner = ".".join(parts[:i])
+                # A private name of a module is the module's own; one of a package, the package's.
+                inside = package == owner or package.startswith(f"{owner}.")
+                if part.startswith("_") and not part.startswith("__") and not inside:
+                    wrong.append(f"{name}: {imported}")
+    assert wrong == []
+
+
+def includes(file: Path) -> set[Path]:
+    """The files of this project that a C++ file includes, wherever the compiler finds them."""
+    named = re.findall(r'^#include "(.+)"', file.read_text(), re.MULTILINE)
+    folders = [file.parent, ROOT / "custom_ops" / "core", ROOT / "custom_ops" / "core" / "kernels"]
+    return {(f / n).resolve() for n in named for f in folders if (f / n).is_file()}
+
+
+def cpp_files() -> list[Path]:
+    return sorted(f for f in (ROOT / "custom_ops").rglob("*") if f.suffix in (".h", ".cpp"))
+
+
+def test_headers_include_in_no_circle() -> None:
+    files = cpp_files()
+    arrows = {
+        str(f.relative_to(ROOT)): {str(i.relative_to(ROOT)) for i in includes(f)} for f in files
+    }
+    assert sum(map(len, arrows.values())) > 50
+    assert circle(arrows) == []
+
+
+def test_the_core_knows_no_runtime_and_no_runtime_another() -> None:
+    custom_ops = ROOT / "custom_ops"
+    parts = {
+        "core": {"core"},
+        "onnxruntime": {"core", "onnxruntime"},
+        "openvino": {"core", "openvino"},
+    }
+    for part, allowed in parts.items():
+        for file in (f for f in cpp_files() if f.is_relative_to(custom_ops / part)):
+            used = {i.relative_to(custom_ops).parts[0] for i in includes(file)}
+            assert used <= allowed, file
+
+
+def test_no_file_is_longer_than_a_reader_s_patience() -> None:
+    files = [f for f in cpp_files() if "tests" not in f.parts]
+    files += [f for folder in ("src", "docs", "graphs") for f in (ROOT / folder).rglob("*.py")]
+    lengths = {str(f.relative_to(ROOT)): len(f.read_text().splitlines()) for f in files}
+    assert len(lengths) > 150
+    long = {name: n for name, n in lengths.items() if n > MAX_LINES and name not in GENERATED}
+    assert long == {}
+
+
+@pytest.mark.parametrize("generator", GENERATORS)
+def test_generated_files_are_what_their_script_makes(generator: str) -> None:
+    command = [sys.executable, str(ROOT / generator), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
