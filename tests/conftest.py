@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import exhaustive
 import hypothesis
 import missing_backend
 import pytest
@@ -23,6 +24,7 @@ hypothesis.settings.load_profile("default")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(missing_backend, "missing_backend")
+    config.pluginmanager.register(exhaustive, "exhaustive")
 
 
 @pytest.fixture(scope="session", params=list(onnx_philox.openvino.BACKENDS))

@@ -1,0 +1,74 @@
+"""Which combinations of a test's parameters run at a glance, and which are left to CI.
+
+A test with several parameters (type, shape, precision, backend, instruction set, ...) runs in
+every combination of them, thousands in all. The plain `pytest` runs as many of these as it takes
+to see every value of each parameter, and mixes them; the others get the marker `exhaustive`, and
+`pytest -m exhaustive` runs them. A test with one list of cases, however long, runs them all.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Sequence
+
+import pytest
+
+FEW = 8
+"""A test with so many cases or fewer runs them all."""
+
+Case = tuple[object, ...]
+"""A value for each list of values that the test has."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "exhaustive: another combination of parameters whose values are all tested already, or a "
+        "long run of what a shorter one tests; CI runs them with `pytest -m exhaustive`",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    functions: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if hasattr(item, "callspec"):
+            functions.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for cases in functions.values():
+        if len(cases) > FEW:
+            chosen = covering([values(case) for case in cases])
+            for i, case in enumerate(cases):
+                if i not in chosen:
+                    case.add_marker(pytest.mark.exhaustive)
+
+
+def values(item: pytest.Item) -> Case:
+    """What an item has of each list: of each `parametrize`, and of each fixture with parameters."""
+    given = {name: id(value) for name, value in item.callspec.params.items()}  # type: ignore[attr-defined]
+    case = []
+    for mark in item.iter_markers("parametrize"):
+        names = mark.args[0]
+        names = names.split(",") if isinstance(names, str) else names
+        case.append(tuple(given.pop(name.strip(), None) for name in names))
+    return (*case, *(given[name] for name in sorted(given)))
+
+
+def covering(cases: Sequence[Case]) -> set[int]:
+    """The indices of cases that hold every value of every parameter.
+
+    For each value that no case holds yet, longest lists first: the case whose other values have
+    been taken least often, so that the values of short lists are taken in turn.
+    """
+    holders: dict[tuple[int, object], list[int]] = {}
+    for i, case in enumerate(cases):
+        for value in enumerate(case):
+            holders.setdefault(value, []).append(i)
+    lengths = collections.Counter(parameter for parameter, _ in holders)
+    taken: collections.Counter[tuple[int, object]] = collections.Counter()
+    chosen = set()
+    for value in sorted(holders, key=lambda value: (-lengths[value[0]], value[0])):
+        if not taken[value]:
+            i = min(holders[value], key=lambda i: sum(taken[v] for v in enumerate(cases[i])))
+            chosen.add(i)
+            taken.update(enumerate(cases[i]))
+    return chosen
