@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -185,6 +186,31 @@ def test_a_loop_that_runs_hands_on_all_words(openvino: OpenVino) -> None:
     assert_same_bits(
         openvino(model, {"trips": np.array(2)})[0].astype(np.uint32), np.stack([expected] * 2)
     )
+
+
+def test_a_cached_loop_that_runs_hands_on_all_words(openvino: OpenVino, tmp_path: Path) -> None:
+    model = loop("int64[6]", *body_of(STATE_BEHIND_F32))
+    del model.graph.node[0]
+    model.graph.input.add().CopyFrom(onnx.helper.make_tensor_value_info("trips", 7, []))
+    state = np.array([1, 2, 3, 4000000000, 4000000001, 5], np.uint32)
+    _, expected = reference.random_uniform([4], 0, 1, "f32", state=state)
+    for is_cached in (False, True):
+        config = {"CACHE_DIR": str(tmp_path)}
+        compiled = openvino.core.compile_model(openvino.read(model), "CPU", config)
+        assert compiled.get_property("LOADED_FROM_CACHE") is is_cached
+        drawn = compiled({"trips": np.array(2)})[0]
+        assert_same_bits(drawn.astype(np.uint32), np.stack([expected] * 2))
+
+
+@pytest.mark.parametrize("row", ["Gather", "bits"])
+@pytest.mark.parametrize("save", [ov.save_model, ov.serialize])
+def test_loops_of_constants_in_ir_are_refused_alike(
+    openvino: OpenVino, tmp_path: Path, save: Callable[[ov.Model, Path], None], row: str
+) -> None:
+    values, draw, output = HANDED_ON[row]
+    save(openvino.read(loop(values, *body_of(draw))), tmp_path / "m.xml")
+    with pytest.raises(RuntimeError, match=f"output '{output}' is (f64|beyond int32), in a Loop"):
+        openvino(tmp_path / "m.xml")
 
 
 def test_a_state_that_stays_in_a_loop_of_constants_is_exact(openvino: OpenVino) -> None:
