@@ -291,7 +291,29 @@ def test_the_choice_goes_by_the_first_that_is_near(openvino: OpenVino) -> None:
         (
             "g (float[2, 3] x, int32 n, int32[2] s) => (y) { y = StatelessMultinomial (x, n, s) }",
             17,
-            "num_samples is not a constant; allowed: one constant integer",
+            "num_samples is not a constant; allowed: one constant int32",
+        ),
+        (
+            "g (float[2, 3] x) => (y) { n = Constant <value = int32[2] {4, 5}> () "
+            "y = Multinomial (x, n) }",
+            17,
+            r"num_samples is \[4, 5\]; allowed: one constant int32",
+        ),
+        *(
+            (
+                f"g (float[2, 3] x) => (y) {{ n = Constant <value = {tensor}> () "
+                f"y = {op_type} (x, n) }}",
+                17,
+                f"num_samples is of type {type}; allowed: one constant int32. Export it as one.",
+            )
+            for op_type in ("Multinomial", "StatelessMultinomial")
+            for tensor, type in (
+                ("float {4.0}", "FLOAT"),
+                ("float {4.5}", "FLOAT"),
+                ("double[1] {4.0}", "DOUBLE"),
+                ("bool {1}", "BOOL"),
+                ("uint32 {4}", "UINT32"),
+            )
         ),
         ("g () => (y) { y = TruncatedNormal <dtype = 1> () }", 17, "input 0 is missing"),
         (

@@ -175,7 +175,7 @@ def _outputs(target: Path) -> dict[Path, str]:
     """The files to write; those of external data, which may be there, are the rewriter's affair."""
     if target.suffix != _IR:
         return {target: "the output"}
-    return {target: "the output", target.with_suffix(_WEIGHTS): "the weights of the output"}
+    return {target: "the output", target.with_suffix(_WEIGHTS): "the weights file of the output"}
 
 
 def _to_onnx(
