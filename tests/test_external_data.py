@@ -62,6 +62,7 @@ def no_number(key: str, given: str) -> str:
         ([("offset", "-5")], no_number("offset", "'-5'")),
         ([("offset", "-5"), ("length", str(SIZE))], no_number("offset", "'-5'")),
         ([("offset", "")], no_number("offset", "''")),
+        ([("length", "")], no_number("length", "''")),
         ([("offset", "9" * 5000)], no_number("offset", f"'{'9' * 60}'...")),
         ([("length", "-1")], no_number("length", "'-1'")),
         ([("length", "20000.0")], no_number("length", "'20000.0'")),
@@ -69,7 +70,7 @@ def no_number(key: str, given: str) -> str:
 )
 def test_data_beyond_the_end_of_its_file_or_at_no_number_is_refused(tmp_path, entries, said):
     path = save(tmp_path, entries)
-    with pytest.raises(Exception, match=r"(?i)external|offset|length|invalid|parse"):
+    with pytest.raises(Exception, match=r"(?i)external|offset|length|invalid|parse|format"):
         session(path)
     before = tree(tmp_path)
     for call in (
