@@ -70,7 +70,9 @@ def test_an_npy_header_that_claims_more_than_memory_holds_is_refused(
         np.lib.format.write_array_header_1_0(file, header)
         file.write(b"\0" * 64)
     said = refuse(noisy, f"x={tmp_path / 'x.npy'}")
-    assert "x.npy cannot be read: its header tells of more numbers than memory can hold. If " in said
+    assert (
+        "x.npy cannot be read: its header tells of more numbers than memory can hold. If " in said
+    )
     assert said.endswith("damaged: write it again with numpy.save or numpy.savez.\n")
 
 

@@ -78,7 +78,7 @@ def test_data_beyond_the_end_of_its_file_or_at_no_number_is_refused(tmp_path, en
         lambda: make_reproducible(path),
         lambda: find_random_nodes(path),
     ):
-        with pytest.raises(ValueError, match="onnx_philox.* the ") as caught:
+        with pytest.raises(ValueError, match=r"onnx_philox.* the ") as caught:
             call()
         assert said in str(caught.value)
     assert tree(tmp_path) == before

@@ -337,6 +337,24 @@ def test_what_a_node_of_tensorflow_may_not_say_is_refused(
     assert f"of 'y' (opset {opset}, main graph)" in str(caught.value)
 
 
+def test_an_operator_of_tensorflow_s_domain_draws_in_a_scan() -> None:
+    """A Scan carries a state from opset 9 of ONNX on, whatever the opset of the other domain."""
+    domain = "ai.onnx.converters.tensorflow"
+    text = f"""g (float[3, 4] x) => (float[3, 4] y) {{
+        y = Scan <num_scan_inputs = 1, body = b (float[4] r) => (float[4] z) {{
+            s = Shape (r)
+            z = {domain}.RandomStandardNormal <dtype = 1> (s)
+        }}> (x)
+    }}"""
+    model = make_reproducible(parse(text, f'"": 17, "{domain}": 1'))
+    y, _ = InferenceSession(model).run(None, {"x": X, "random_state": STATE})
+    state, rows = STATE, []
+    for _ in range(3):
+        row, state = reference.random_normal([4], 0, 1, "f32", state=state)
+        rows.append(row)
+    assert_same_bits(y, np.stack(rows))
+
+
 # ------------------------------------------------------------------ known and suspicious names
 
 IN_ANY_DOMAIN = [
@@ -508,3 +526,40 @@ def test_the_commands_name_what_they_cannot_rewrite(
     found = json.loads(invoke("inspect", "model.onnx", "--json").stdout)["random_nodes"]
     assert [node["op_type"] for node in found] == [op_type]
     assert found[0]["replacement"] is None
+
+
+IN_MINE = "g (float[2] x) => (float[2] y) { y = mine.GaussianNoise (x) }"
+IN_MY_FUNCTION = """g (float[2] x) => (float[2] y) {{ y = local.f (x) }}
+<domain: "local", opset_import: ["": 17{}]> f (x) => (y) {{ y = mine.GaussianNoise (x) }}"""
+
+
+@pytest.mark.parametrize(
+    ("body", "opsets", "version", "said"),
+    [
+        (IN_MINE, '"": 17, "mine": 3', 3, "opset 3"),
+        (IN_MINE, '"": 17', None, "opset not imported"),
+        (IN_MINE, '"": 17, "yours": 2', None, "opset not imported"),
+        (IN_MY_FUNCTION.format(', "mine": 3'), '"": 17, "local": 1', 3, "opset 3"),
+        (IN_MY_FUNCTION.format(""), '"": 17, "local": 1', None, "opset not imported"),
+        (IN_MINE.replace("mine.", ""), '"": 17', 17, "opset 17"),
+    ],
+)
+def test_a_title_says_the_opset_of_the_operator_s_own_domain(
+    body: str, opsets: str, version: int | None, said: str, tmp_path: Path
+) -> None:
+    model = parse(body, opsets)
+    (found,) = find_random_nodes(model)
+    assert found.version == version
+    with pytest.raises(ValueError, match=rf"GaussianNoise .* \({said}, main graph"):
+        make_reproducible(model)
+    onnx.save(model, tmp_path / "m.onnx")
+    for options in ([], ["--json"]):
+        result = CliRunner().invoke(_cli.app, ["inspect", str(tmp_path / "m.onnx"), *options])
+        assert result.exit_code in (0, 1), result.output
+        assert f"({said}, main graph" in " ".join(result.stdout.split())
+        if options:
+            assert json.loads(result.stdout)["random_nodes"][0]["version"] == version
+        else:
+            name = "GaussianNoise" if version is None else f"GaussianNoise-{version}"
+            assert f"{name} " in result.stdout
+            assert "GaussianNoise-None" not in result.stdout

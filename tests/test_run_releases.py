@@ -57,7 +57,7 @@ def test_a_library_with_an_instruction_set_that_it_does_not_know_is_an_error(
 
 
 def test_a_file_that_is_no_library_is_an_error(script, tmp_path) -> None:
-    with pytest.raises(ValueError, match="lists no instruction sets: .*nowhere.so"):
+    with pytest.raises(ValueError, match=r"lists no instruction sets: .*nowhere\.so"):
         script.available_isas(sys.executable, tmp_path / "nowhere.so")
 
 

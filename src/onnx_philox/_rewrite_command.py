@@ -242,7 +242,7 @@ def _became(nodes: tuple[RandomNode, ...]) -> Table:
 
 
 def _was(node: RandomNode) -> str:
-    return f"{node.op_type}-{node.version}"
+    return node.op_type if node.version is None else f"{node.op_type}-{node.version}"
 
 
 def _is(node: RandomNode) -> str:

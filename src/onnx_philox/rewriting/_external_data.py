@@ -166,7 +166,7 @@ def _bytes(
 def _size(tensor: onnx.TensorProto) -> int:
     """How many bytes a tensor's elements take, by its type and shape."""
     try:
-        width = ir.DataType(tensor.data_type).itemsize
+        width: float = ir.DataType(tensor.data_type).itemsize
     except (TypeError, ValueError):
         # Texts and unknown types have no size: no runtime reads them from a file.
         return 0

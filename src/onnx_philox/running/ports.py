@@ -123,7 +123,9 @@ def _arrays(argument: str, by_name: Mapping[str, Port]) -> Arrays:
     if argument.endswith(".npz"):
         loaded = _load(argument)
         if isinstance(loaded, np.ndarray):
-            raise ArgumentError(f"{_shown_path(argument)} holds one array. Write it with numpy.savez.")
+            raise ArgumentError(
+                f"{_shown_path(argument)} holds one array. Write it with numpy.savez."
+            )
         with loaded:
             arrays: Arrays = _read(argument, lambda: dict(loaded))
             return arrays
@@ -159,7 +161,9 @@ def _read(path: str, load: Callable[[], Any]) -> Any:
         raise ArgumentError(f"{_shown_path(path)} does not exist. Check the path.") from None
     except OSError as error:
         why = error.strerror or str(error)
-        raise ArgumentError(f"{_shown_path(path)} cannot be read: {why}. Check the path.") from error
+        raise ArgumentError(
+            f"{_shown_path(path)} cannot be read: {why}. Check the path."
+        ) from error
     except (MemoryError, OverflowError) as error:
         raise ArgumentError(_too_large(path)) from error
     except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
@@ -168,8 +172,8 @@ def _read(path: str, load: Callable[[], Any]) -> Any:
         # What follows is for those who call NumPy.
         (why, *_) = str(error).splitlines() or [type(error).__name__]
         raise ArgumentError(
-            f"{_shown_path(path)} cannot be read: {why.rstrip('.')}. Write a plain array of numbers "
-            "with numpy.save or numpy.savez."
+            f"{_shown_path(path)} cannot be read: {why.rstrip('.')}. Write a plain array of "
+            "numbers with numpy.save or numpy.savez."
         ) from error
 
 
