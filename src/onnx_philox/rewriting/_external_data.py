@@ -170,7 +170,7 @@ def _size(tensor: onnx.TensorProto) -> int:
     except (TypeError, ValueError):
         # Texts and unknown types have no size: no runtime reads them from a file.
         return 0
-    elements = min(max(0, math.prod(tensor.dims)), INT64_MAX)
+    elements: int = min(max(0, math.prod(tensor.dims)), INT64_MAX)
     return math.ceil(elements * width)
 
 
