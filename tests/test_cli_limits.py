@@ -51,6 +51,17 @@ def test_an_input_nested_too_deep_is_refused(noisy: Path, depth: int):
     assert len(said) < 500
 
 
+@pytest.mark.parametrize(
+    "argument", ["{}", "{}=1", "x={}.npy", "{}.npy", "{}.npz", "z={}", "{}=x.npy"]
+)
+def test_a_long_argument_is_not_echoed_whole(noisy: Path, argument: str):
+    given = argument.format("[" * 2000 + "1" + "]" * 2000)
+    result = CliRunner().invoke(app.app, ["run", str(noisy), "--hashes-only", "--input", given])
+    assert isinstance(result.exception, SystemExit), result.exception
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert len(result.stderr) < 500, result.stderr
+
+
 @pytest.mark.parametrize("elements", [2**40, 2**60, 2**62, 2**70])
 def test_an_npy_header_that_claims_more_than_memory_holds_is_refused(
     noisy: Path, tmp_path: Path, elements: int
@@ -59,7 +70,24 @@ def test_an_npy_header_that_claims_more_than_memory_holds_is_refused(
     with (tmp_path / "x.npy").open("wb") as file:
         np.lib.format.write_array_header_1_0(file, header)
         file.write(b"\0" * 64)
-    assert "x.npy cannot be read: " in refuse(noisy, f"x={tmp_path / 'x.npy'}")
+    said = refuse(noisy, f"x={tmp_path / 'x.npy'}")
+    assert (
+        "x.npy cannot be read: its header tells of more numbers than memory can hold. If " in said
+    )
+    assert said.endswith("damaged: write it again with numpy.save or numpy.savez.\n")
+
+
+def test_an_npy_header_that_is_too_long_gets_advice_for_users_of_the_command(
+    noisy: Path, tmp_path: Path
+):
+    fields = {"descr": [(f"f{i}", "<f4") for i in range(3000)]}
+    with (tmp_path / "x.npy").open("wb") as file:
+        np.lib.format.write_array_header_2_0(file, fields | {"fortran_order": False, "shape": (2,)})
+    said = refuse(noisy, f"x={tmp_path / 'x.npy'}")
+    assert "x.npy cannot be read: Header info length (" in said
+    assert said.endswith(". Write a plain array of numbers with numpy.save or numpy.savez.\n")
+    assert "max_header_size" not in said
+    assert "allow_pickle" not in said
 
 
 def test_an_npz_that_claims_more_than_memory_holds_is_refused(noisy: Path, tmp_path: Path):

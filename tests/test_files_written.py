@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, signals and l
 @pytest.mark.parametrize(
     ("location", "target", "what"),
     [
-        ("model.bin", "model.xml", "the weights of the output"),
+        ("model.bin", "model.xml", "the weights file of the output"),
         ("weights.onnx", "weights.onnx", "the output"),
         ("weights.xml", "weights.xml", "the output"),
         ("data/weights.onnx", "data/weights.onnx", "the output"),
@@ -54,7 +54,7 @@ def test_links_to_what_is_read_are_seen_through(tmp_path, link):
         tmp_path, "rewrite", source, "-o", tmp_path / "out.onnx"
     )
     link(tmp_path / "in" / "weights.bin", tmp_path / "other.bin")
-    assert "the weights of the output '" in refusal(
+    assert "the weights file of the output '" in refusal(
         tmp_path, "rewrite", source, "-o", tmp_path / "other.xml"
     )
     (tmp_path / "folder").symlink_to("in")

@@ -292,7 +292,29 @@ def test_the_choice_goes_by_the_first_that_is_near(openvino: OpenVino) -> None:
         (
             "g (float[2, 3] x, int32 n, int32[2] s) => (y) { y = StatelessMultinomial (x, n, s) }",
             17,
-            "num_samples is not a constant; allowed: one constant integer",
+            "num_samples is not a constant; allowed: one constant int32",
+        ),
+        (
+            "g (float[2, 3] x) => (y) { n = Constant <value = int32[2] {4, 5}> () "
+            "y = Multinomial (x, n) }",
+            17,
+            r"num_samples is \[4, 5\]; allowed: one constant int32",
+        ),
+        *(
+            (
+                f"g (float[2, 3] x) => (y) {{ n = Constant <value = {tensor}> () "
+                f"y = {op_type} (x, n) }}",
+                17,
+                f"num_samples is of type {type}; allowed: one constant int32. Export it as one.",
+            )
+            for op_type in ("Multinomial", "StatelessMultinomial")
+            for tensor, type in (
+                ("float {4.0}", "FLOAT"),
+                ("float {4.5}", "FLOAT"),
+                ("double[1] {4.0}", "DOUBLE"),
+                ("bool {1}", "BOOL"),
+                ("uint32 {4}", "UINT32"),
+            )
         ),
         ("g () => (y) { y = TruncatedNormal <dtype = 1> () }", 17, "input 0 is missing"),
         (
@@ -314,6 +336,24 @@ def test_what_a_node_of_tensorflow_may_not_say_is_refused(
     with pytest.raises((ValueError, TypeError), match=match) as caught:
         make_reproducible(parse(body, f'"": {opset}'))
     assert f"of 'y' (opset {opset}, main graph)" in str(caught.value)
+
+
+def test_an_operator_of_tensorflow_s_domain_draws_in_a_scan() -> None:
+    """A Scan carries a state from opset 9 of ONNX on, whatever the opset of the other domain."""
+    domain = "ai.onnx.converters.tensorflow"
+    text = f"""g (float[3, 4] x) => (float[3, 4] y) {{
+        y = Scan <num_scan_inputs = 1, body = b (float[4] r) => (float[4] z) {{
+            s = Shape (r)
+            z = {domain}.RandomStandardNormal <dtype = 1> (s)
+        }}> (x)
+    }}"""
+    model = make_reproducible(parse(text, f'"": 17, "{domain}": 1'))
+    y, _ = InferenceSession(model).run(None, {"x": X, "random_state": STATE})
+    state, rows = STATE, []
+    for _ in range(3):
+        row, state = reference.random_normal([4], 0, 1, "f32", state=state)
+        rows.append(row)
+    assert_same_bits(y, np.stack(rows))
 
 
 # ------------------------------------------------------------------ known and suspicious names
@@ -487,3 +527,37 @@ def test_the_commands_name_what_they_cannot_rewrite(
     found = json.loads(invoke("inspect", "model.onnx", "--json").stdout)["random_nodes"]
     assert [node["op_type"] for node in found] == [op_type]
     assert found[0]["replacement"] is None
+
+
+IN_MINE = "g (float[2] x) => (float[2] y) { y = mine.GaussianNoise (x) }"
+IN_MY_FUNCTION = """g (float[2] x) => (float[2] y) {{ y = local.f (x) }}
+<domain: "local", opset_import: ["": 17{}]> f (x) => (y) {{ y = mine.GaussianNoise (x) }}"""
+
+
+@pytest.mark.parametrize(
+    ("body", "opsets", "version", "said"),
+    [
+        (IN_MINE, '"": 17, "mine": 3', 3, "opset 3"),
+        (IN_MINE, '"": 17', None, "opset not imported"),
+        (IN_MINE, '"": 17, "yours": 2', None, "opset not imported"),
+        (IN_MY_FUNCTION.format(', "mine": 3'), '"": 17, "local": 1', 3, "opset 3"),
+        (IN_MY_FUNCTION.format(""), '"": 17, "local": 1', None, "opset not imported"),
+        (IN_MINE.replace("mine.", ""), '"": 17', 17, "opset 17"),
+    ],
+)
+def test_a_title_says_the_opset_of_the_operator_s_own_domain(
+    body: str, opsets: str, version: int | None, said: str
+) -> None:
+    model = parse(body, opsets)
+    (found,) = find_random_nodes(model)
+    assert found.version == version
+    with pytest.raises(ValueError, match=rf"GaussianNoise .* \({said}, main graph"):
+        make_reproducible(model)
+
+
+def test_inspect_says_that_an_opset_is_not_imported(tmp_path: Path) -> None:
+    onnx.save(parse(IN_MINE), tmp_path / "m.onnx")
+    result = CliRunner().invoke(app.app, ["inspect", str(tmp_path / "m.onnx")])
+    assert "(opset not imported, main graph" in " ".join(result.stdout.split())
+    assert "mine::GaussianNoise" in result.stdout.split()
+    assert "GaussianNoise-" not in result.stdout

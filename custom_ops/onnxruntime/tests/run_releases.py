@@ -1,18 +1,20 @@
 """Runs the library's tests with releases of ONNX Runtime, each in an environment of its own.
 
     python run_releases.py LIBRARY --package PATH [--releases 1.19.* 1.24.* ""]
-                           [--isas "" avx512 avx2 scalar]
+                           [--isas avx512 avx2 neon scalar]
 
 An empty release is the newest. PATH is the source of the Python package, which is the reference;
 without --package, the root of this repository. Environments are made below --environments, and
-kept for the next time. Every instruction set runs with the last release, the others with the best
-one only.
+kept for the next time. Every release runs with the instruction set that the library takes by
+itself, the last one also with each of those forced that this processor has. The last lines name
+those that it lacks.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,6 +24,17 @@ from pathlib import Path
 HERE = Path(__file__).parent
 # The reference needs these; not the extensions that the Python operators run in.
 NEEDS = ["numpy", "onnx>=1.19", "ml_dtypes", "pytest"]
+
+# All that a build for some processor can have.
+ISAS = ["avx512", "avx2", "neon", "scalar"]
+# The library lists what it has when it is asked for what does not exist.
+PROBE = """
+import sys, onnxruntime as ort
+try:
+    ort.SessionOptions().register_custom_ops_library(sys.argv[1])
+except Exception as error:
+    print(error)
+"""
 
 
 def environment_for(release: str, where: Path, package: Path) -> tuple[Path, dict[str, str]]:
@@ -40,38 +53,69 @@ def environment_for(release: str, where: Path, package: Path) -> tuple[Path, dic
     return python, {"PYTHONPATH": os.pathsep.join([str(package / "src"), str(metadata.parent)])}
 
 
+def available_isas(python: str | Path, library: Path) -> list[str]:
+    """The instruction sets that the library can take here, as it says itself, best first.
+
+    Raises:
+        ValueError: It says nothing of them, or has one that is not in ISAS.
+    """
+    said = subprocess.run(
+        [python, "-c", PROBE, str(library)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"ONNX_PHILOX_ISA": "which"},
+    )
+    found = re.search(r"available here: ([\w, ]+)", said.stdout)
+    if found is None:
+        raise ValueError(f"{library} lists no instruction sets: {said.stdout}{said.stderr}")
+    isas = found[1].split(", ")
+    if unknown := [isa for isa in isas if isa not in ISAS]:
+        raise ValueError(f"{library} has {', '.join(unknown)}: add it to ISAS of {__file__}")
+    return isas
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("library", type=Path)
     parser.add_argument("--package", type=Path, default=HERE.parents[2])
-    parser.add_argument("--releases", nargs="*", default=["1.19.*", "1.24.*", ""])
-    parser.add_argument("--isas", nargs="*", default=["", "avx512", "avx2", "scalar"])
+    parser.add_argument("--releases", nargs="+", default=["1.19.*", "1.24.*", ""])
+    parser.add_argument("--isas", nargs="*", choices=ISAS, default=ISAS)
     parser.add_argument("--environments", type=Path, default=None)
     arguments = parser.parse_args()
+    library = arguments.library.resolve()
     where = arguments.environments or Path(tempfile.mkdtemp(prefix="onnxruntime-releases-"))
     failed = []
+    lacking: list[str] = []
     for release in arguments.releases:
         python, variables = environment_for(release, where, arguments.package.resolve())
-        isas = arguments.isas if release == arguments.releases[-1] else arguments.isas[:1]
+        variables |= {"ONNX_PHILOX_ORT_LIBRARY": str(library)}
+        version = subprocess.run(
+            [python, "-c", "import onnxruntime; print(onnxruntime.__version__)"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        available = available_isas(python, library)
+        lacking = [isa for isa in arguments.isas if isa not in available]
+        # An empty one leaves the choice to the library.
+        isas = [""]
+        if release == arguments.releases[-1]:
+            isas += [isa for isa in arguments.isas if isa in available]
         for isa in isas:
-            version = subprocess.run(
-                [python, "-c", "import onnxruntime; print(onnxruntime.__version__)"],
-                capture_output=True,
-                text=True,
-                check=True,
-            ).stdout.strip()
-            what = f"ONNX Runtime {version}, {isa or 'best instruction set'}"
+            what = f"ONNX Runtime {version}, {isa or f'the best instruction set, {available[0]}'}"
             print(f"== {what}", flush=True)
-            variables |= {"ONNX_PHILOX_ORT_LIBRARY": str(arguments.library.resolve())}
             done = subprocess.run(
                 [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(HERE)],
                 check=False,
-                env=os.environ | variables | ({"ONNX_PHILOX_ISA": isa} if isa else {}),
+                env=os.environ | variables | {"ONNX_PHILOX_ISA": isa},
             )
             if done.returncode:
                 failed.append(what)
+    if lacking:
+        print(f"not tested, as this processor or build lacks them: {', '.join(lacking)}")
     print("failed: " + "; ".join(failed) if failed else "all passed")
     return bool(failed)
 

@@ -177,7 +177,7 @@ def _outputs(target: Path) -> dict[Path, str]:
     """The files to write; those of external data, which may be there, are the rewriter's affair."""
     if target.suffix != _IR:
         return {target: "the output"}
-    return {target: "the output", target.with_suffix(_WEIGHTS): "the weights of the output"}
+    return {target: "the output", target.with_suffix(_WEIGHTS): "the weights file of the output"}
 
 
 def _to_onnx(
@@ -244,7 +244,7 @@ def _became(nodes: tuple[RandomNode, ...]) -> Table:
 
 
 def _was(node: RandomNode) -> str:
-    return f"{node.op_type}-{node.version}"
+    return node.op_type if node.version is None else f"{node.op_type}-{node.version}"
 
 
 def _is(node: RandomNode) -> str:

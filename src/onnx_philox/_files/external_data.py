@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import onnx
-from onnx.external_data_helper import ExternalDataInfo
+import onnx_ir as ir
 
 from onnx_philox._contract import checks
+from onnx_philox._contract.operators import INT64_MAX
 from onnx_philox._files import without_weights
 from onnx_philox._files.tensors import tensors
+
+_SAVE_ANEW = "Save the model anew with onnx.save(model, path, save_as_external_data=True)."
+# What runtimes read: no sign, nothing around the digits, and below 2^63.
+_BYTES = re.compile(r"[0-9]{1,18}")
+_SHOWN = 60  # characters of a wrong value
 
 
 def locations(model: onnx.ModelProto) -> list[str]:
@@ -42,7 +50,7 @@ def check(owner: str, model: Path, place: str, *, is_needed: bool) -> Path:
             "the place of external data",
             repr(place),
             "a path inside of the model's folder",
-            "Save the model anew with onnx.save(model, path, save_as_external_data=True).",
+            _SAVE_ANEW,
         )
     file = model.parent / place
     what = f"the external data {place!r}"
@@ -84,6 +92,28 @@ def check_target(owner: str, target: Path, place: str) -> Path:
     return file
 
 
+def check_all(owner: str, model: onnx.ModelProto, path: Path) -> None:
+    """Checks what tensors say of where they lie, as far as files are there.
+
+    Args:
+        owner: What messages name as the one that refuses.
+        model: The model.
+        path: Its file.
+
+    Raises:
+        ValueError: A place is not one to read, or a tensor lies beyond the end of its file.
+    """
+    sizes: dict[str, int | None] = {}
+    for tensor in tensors(model):
+        places = list(_locations(tensor))
+        for place in places:
+            if place not in sizes:
+                file = check(owner, path, place, is_needed=False)
+                sizes[place] = file.stat().st_size if file.exists() else None
+        for place in places:
+            _bytes(owner, tensor, place, sizes[place])
+
+
 def load(owner: str, tensor: onnx.TensorProto, model: Path) -> None:
     """Puts what lies in a file into the tensor itself.
 
@@ -91,19 +121,9 @@ def load(owner: str, tensor: onnx.TensorProto, model: Path) -> None:
         ValueError: The file is not there, is elsewhere, or is shorter than the tensor says.
         OSError: The file cannot be read.
     """
-    info = ExternalDataInfo(tensor)
-    path = check(owner, model, info.location, is_needed=True)
-    offset = info.offset or 0
-    rest = path.stat().st_size - offset
-    length = rest if info.length is None else info.length
-    if not 0 <= length <= rest:
-        checks.refuse(
-            owner,
-            f"the tensor {tensor.name!r}",
-            f"in bytes {offset} to {offset + length} of {info.location!r}",
-            f"at most the {offset + rest} bytes that the file has",
-            "Save the model anew with onnx.save(model, path, save_as_external_data=True).",
-        )
+    (*_, place) = _locations(tensor)
+    path = check(owner, model, place, is_needed=True)
+    offset, length = _bytes(owner, tensor, place, path.stat().st_size)
     with open(path, "rb") as file:
         file.seek(offset)
         tensor.raw_data = file.read(length)
@@ -111,18 +131,63 @@ def load(owner: str, tensor: onnx.TensorProto, model: Path) -> None:
     del tensor.external_data[:]
 
 
+def _bytes(
+    owner: str, tensor: onnx.TensorProto, place: str, file_size: int | None
+) -> tuple[int, int]:
+    """Where in a file of this size a tensor begins, and how many bytes it has there."""
+    numbers = {}
+    for entry in _entries(tensor):
+        if entry.key not in ("offset", "length"):
+            continue
+        if not _BYTES.fullmatch(entry.value):
+            is_long = len(entry.value) > _SHOWN
+            checks.refuse(
+                owner,
+                f"the {entry.key} of the tensor {tensor.name!r} in its external data",
+                repr(entry.value[:_SHOWN]) + ("..." if is_long else ""),
+                "a number of bytes, 0 or more",
+                _SAVE_ANEW,
+            )
+        # Runtimes read the last of several.
+        numbers[entry.key] = int(entry.value)
+    offset = numbers.get("offset", 0)
+    length = numbers.get("length", _size(tensor))
+    if file_size is not None and offset + length > file_size:
+        checks.refuse(
+            owner,
+            f"the tensor {tensor.name!r}",
+            f"in bytes {offset} to {offset + length} of {place!r}",
+            f"at most the {file_size} bytes that the file has",
+            _SAVE_ANEW,
+        )
+    return offset, length
+
+
+def _size(tensor: onnx.TensorProto) -> int:
+    """How many bytes a tensor's elements take, by its type and shape."""
+    try:
+        width: float = ir.DataType(tensor.data_type).itemsize
+    except (TypeError, ValueError):
+        # Texts and unknown types have no size: no runtime reads them from a file.
+        return 0
+    elements: int = min(max(0, math.prod(tensor.dims)), INT64_MAX)
+    return math.ceil(elements * width)
+
+
 def _locations(tensor: onnx.TensorProto) -> Iterator[str]:
+    """Where a tensor lies, if it is external: all places, though runtimes read one of several."""
     if tensor.data_location != onnx.TensorProto.EXTERNAL:
         return
-    is_stretch = without_weights.stretch_of(tensor) is not None
-    # All, though one is enough: runtimes differ in which of several they read.
-    places = [entry.value for entry in tensor.external_data if entry.key == "location"]
-    if is_stretch:
-        # The last is the stretch's own.
-        places.pop()
-    elif not places:
+    places = [entry.value for entry in _entries(tensor) if entry.key == "location"]
+    if not places and without_weights.stretch_of(tensor) is None:
         places = [""]
     yield from places
+
+
+def _entries(tensor: onnx.TensorProto) -> list[onnx.StringStringEntryProto]:
+    """What the file says of a tensor's external data, without the mark of a stretch."""
+    entries = list(tensor.external_data)
+    return entries if without_weights.stretch_of(tensor) is None else entries[:-1]
 
 
 def _real(path: Path) -> Path:

@@ -58,8 +58,7 @@ class ModelFile:
         self._owner = owner
         self._file = file
         self.proto = self._read()
-        for place in external_data.locations(self.proto):
-            external_data.check(owner, path, place, is_needed=False)
+        external_data.check_all(owner, self.proto, path)
 
     @property
     def reads(self) -> dict[Path, str]:

@@ -16,7 +16,7 @@ class RandomNode:
         op_type: The operator, such as ``Dropout``.
         domain: The operator's domain; empty for ONNX's own.
         version: The version of the operator, as of the model's opset; of the domain's opset where
-            the operator is not ONNX's own.
+            the operator is not ONNX's own, None where the model does not import that.
         path: The subgraphs it is in, from the main graph inwards, such as ``Loop 'steps' body``;
             empty in the main graph.
         function: The model-local function that held it; None for a node of a graph.
@@ -32,7 +32,7 @@ class RandomNode:
     name: str
     op_type: str
     domain: str
-    version: int
+    version: int | None
     path: tuple[str, ...]
     function: str | None
     outputs: tuple[str, ...]

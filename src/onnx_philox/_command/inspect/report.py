@@ -252,7 +252,8 @@ def _path(path: tuple[str, ...]) -> str:
 
 def _operator(node: RandomNode) -> str:
     domain = f"{node.domain}::" if node.domain not in ("", "ai.onnx") else ""
-    return f"{domain}{node.op_type}-{node.version}"
+    version = "" if node.version is None else f"-{node.version}"
+    return f"{domain}{node.op_type}{version}"
 
 
 def _becomes(node: RandomNode) -> Text:

@@ -22,6 +22,7 @@ _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 # What NumPy makes of a bfloat16 array in a file: two bytes without a type.
 _BFLOAT16_IN_FILES = np.dtype("V2")
 _SHOWN = 100  # characters of a wrong value
+_LONG_PATH = 1024
 
 
 STATES = {"random_state": "next_random_state", "state": "next_state"}
@@ -122,7 +123,9 @@ def _arrays(argument: str, by_name: Mapping[str, Port]) -> Arrays:
     if argument.endswith(".npz"):
         loaded = _load(argument)
         if isinstance(loaded, np.ndarray):
-            raise ArgumentError(f"{argument} holds one array. Write it with numpy.savez.")
+            raise ArgumentError(
+                f"{_shown_path(argument)} holds one array. Write it with numpy.savez."
+            )
         with loaded:
             arrays: Arrays = _read(argument, lambda: dict(loaded))
             return arrays
@@ -134,15 +137,15 @@ def _arrays(argument: str, by_name: Mapping[str, Port]) -> Arrays:
         value = argument[len(name) + 1 :]
     if not value:
         raise ArgumentError(
-            f"--input is {argument!r}; allowed: NAME=FILE.npy, NAME=NUMBERS such as x=[1,2], and "
-            "FILE.npz. Pass one of these."
+            f"--input is {_shown(argument)!r}; allowed: NAME=FILE.npy, NAME=NUMBERS such as "
+            "x=[1,2], and FILE.npz. Pass one of these."
         )
     _known(name, by_name)
     if value.endswith(".npy"):
         loaded = _load(value)
         if not isinstance(loaded, np.ndarray):
             loaded.close()
-            raise ArgumentError(f"{value} holds no array. Write it with numpy.save.")
+            raise ArgumentError(f"{_shown_path(value)} holds no array. Write it with numpy.save.")
         return {name: loaded}
     return {name: _numbers(name, value, by_name[name])}
 
@@ -155,21 +158,41 @@ def _read(path: str, load: Callable[[], Any]) -> Any:
     try:
         return load()
     except FileNotFoundError:
-        raise ArgumentError(f"{path} does not exist. Check the path.") from None
-    # MemoryError and OverflowError: the header speaks of more than memory can hold.
-    except (
-        OSError,
-        ValueError,
-        EOFError,
-        MemoryError,
-        OverflowError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ) as error:
-        why = " ".join(str(error).split())
+        raise ArgumentError(f"{_shown_path(path)} does not exist. Check the path.") from None
+    except OSError as error:
+        why = error.strerror or str(error)
         raise ArgumentError(
-            f"{path} cannot be read: {why}. Write it with numpy.save or numpy.savez."
+            f"{_shown_path(path)} cannot be read: {why}. Check the path."
         ) from error
+    except (MemoryError, OverflowError) as error:
+        raise ArgumentError(_too_large(path)) from error
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        if "array is too big" in str(error):
+            raise ArgumentError(_too_large(path)) from error
+        # What follows is for those who call NumPy.
+        (why, *_) = str(error).splitlines() or [type(error).__name__]
+        raise ArgumentError(
+            f"{_shown_path(path)} cannot be read: {why.rstrip('.')}. Write a plain array of "
+            "numbers with numpy.save or numpy.savez."
+        ) from error
+
+
+def _too_large(path: str) -> str:
+    return (
+        f"{_shown_path(path)} cannot be read: its header tells of more numbers than memory can "
+        "hold. If the array is smaller, the file is damaged: write it again with numpy.save or "
+        "numpy.savez."
+    )
+
+
+def _shown(text: str) -> str:
+    """The beginning of a text that may be long."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _shown_path(path: str) -> str:
+    """A path as it is, but for the middle of one that no system takes."""
+    return path if len(path) <= _LONG_PATH else f"{path[:_SHOWN]}...{path[-_SHOWN:]}"
 
 
 def _numbers(name: str, text: str, port: Port) -> NDArray[Any]:
@@ -182,10 +205,9 @@ def _numbers(name: str, text: str, port: Port) -> NDArray[Any]:
         if array.dtype.kind not in "biuf" or (exact.dtype.kind in "biu" and (exact != array).any()):
             raise ValueError
     except (ValueError, TypeError, OverflowError, RecursionError, MemoryError):
-        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
         raise ArgumentError(
-            f"input {name} is {shown!r}; allowed: a file that ends in .npy, or numbers such as "
-            f"0.5 or [1,2], of {port}. Pass one of these."
+            f"input {name} is {_shown(text)!r}; allowed: a file that ends in .npy, or numbers such "
+            f"as 0.5 or [1,2], of {port}. Pass one of these."
         ) from None
     return exact
 
@@ -193,7 +215,7 @@ def _numbers(name: str, text: str, port: Port) -> NDArray[Any]:
 def _known(name: str, by_name: Mapping[str, Port]) -> str:
     if name not in by_name:
         listed = _listed(by_name.values()) or "  none"
-        raise ArgumentError(f"the model has no input {name!r}. It takes:\n{listed}")
+        raise ArgumentError(f"the model has no input {_shown(name)!r}. It takes:\n{listed}")
     return name
 
 

@@ -154,7 +154,7 @@ _COMPUTED_SAMPLES = frozenset(
 )
 
 
-def randomness(node: ir.Node, opset: int) -> str | None:
+def randomness(node: ir.Node, opset: int | None) -> str | None:
     """What a message says of a node that is random, or may be, and not one of ONNX.
 
     None for all others. Gradients only read the mask that their operator has drawn.
@@ -176,11 +176,11 @@ def randomness(node: ir.Node, opset: int) -> str | None:
     return None if word is None else f"perhaps random, as its name says {word!r}"
 
 
-def has_schema(node: ir.Node, opset: int) -> bool:
+def has_schema(node: ir.Node, opset: int | None) -> bool:
     """Whether ONNX knows an operator, in a version of its domain."""
     domain = "" if node.domain in STANDARD_DOMAINS else node.domain
     return not has_inputs_of_tensorflow(node) and bool(
-        onnx.defs.has(node.op_type, max(opset, 1), domain)
+        onnx.defs.has(node.op_type, max(opset or 1, 1), domain)
     )
 
 

@@ -34,7 +34,8 @@ class Site:
     """A random node, what replaces it, and the state that it draws from."""
 
     node: ir.Node
-    version: int
+    version: int | None
+    """As in `RandomNode`."""
     opset: int
     """Of the model, in ONNX's own domain."""
     owners: tuple[Owner, ...]
@@ -66,7 +67,8 @@ class Site:
         place = " > ".join((MAIN_GRAPH, *(owner.label for owner in self.owners)))
         domain = f"{self.node.domain} " if self.node.domain else ""
         origin = f", from function {self.function}" if self.function else ""
-        return f"{domain}{label(self.node)} (opset {self.version}, {place}{origin})"
+        opset = "opset not imported" if self.version is None else f"opset {self.version}"
+        return f"{domain}{label(self.node)} ({opset}, {place}{origin})"
 
     def refuse(
         self,

@@ -210,9 +210,14 @@ class TruncatedNormalDraw:
 def _read_multinomial(site: Site, type_of: TypeOf) -> Draw:
     """Classes by log-probabilities; the second input says how many of each row."""
     samples = constant(_input(site, 1))
+    what, allowed, remedy = "input 1, num_samples", "one constant int32", "Export it as one."
     if samples is None or samples.size != 1:
         given = "not a constant" if samples is None else samples.tolist()
-        site.refuse("input 1, num_samples", given, "one constant integer", "Export it as one.")
+        site.refuse(what, given, allowed, remedy)
+    # Exporters widen integers.
+    if samples.dtype not in (np.int32, np.int64):
+        given = f"of type {ir.DataType.from_numpy(samples.dtype).name}"
+        site.refuse(what, given, allowed, remedy, TypeError)
     dtype = _attribute(site, "output_dtype") or _INT64
     return MultinomialDraw.checked(
         site, _ANY_VERSION, type_of, int(samples.item()), _allowed(site, dtype, _INTEGERS)

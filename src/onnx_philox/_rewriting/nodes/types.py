@@ -11,7 +11,7 @@ import onnx_ir as ir
 from onnx_ir.passes.common import ShapeInferencePass
 
 from onnx_philox._rewriting.nodes.foreign import has_schema
-from onnx_philox._rewriting.nodes.standard import opset_of
+from onnx_philox._rewriting.nodes.standard import onnx_opset_of, opset_of
 from onnx_philox._rewriting.nodes.tensorflow import declared_type
 
 # From this version on Reshape takes the shape as an input.
@@ -73,7 +73,7 @@ def _stand_in(model: ir.Model) -> dict[ir.Value, ir.Value]:
     the type of an input; so has a Reshape of that input to a shape that nobody knows. Those of
     TensorFlow say their types.
     """
-    if opset_of(model.opset_imports, "") < _RESHAPE_BY_INPUT:
+    if onnx_opset_of(model.opset_imports) < _RESHAPE_BY_INPUT:
         return {}
     shape = ir.val("onnx_philox.any_shape", dtype=ir.DataType.INT64)
     stand_ins = {}

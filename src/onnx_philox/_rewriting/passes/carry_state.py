@@ -21,7 +21,7 @@ from onnx_philox._contract.operators import STATE_WORDS
 from onnx_philox._rewriting.nodes.earlier_rewrite import NEXT_STATE, STATE, THIS_RUN, Recorded
 from onnx_philox._rewriting.nodes.emitter import CONSTANTS_OF_ANY_TYPE, Emitter, Names
 from onnx_philox._rewriting.nodes.site import Owner, Site
-from onnx_philox._rewriting.nodes.standard import opset_of
+from onnx_philox._rewriting.nodes.standard import onnx_opset_of
 from onnx_philox._rewriting.passes.find import subgraphs
 
 _INT64, _UINT32 = ir.DataType.INT64, ir.DataType.UINT32
@@ -71,7 +71,7 @@ class ThreadStates(ir.passes.InPlacePass):
         return ir.passes.PassResult(model, modified=True)
 
     def _emitter(self, model: ir.Model, prefix: str) -> Emitter:
-        return Emitter(self._names, opset_of(model.opset_imports, ""), prefix)
+        return Emitter(self._names, onnx_opset_of(model.opset_imports), prefix)
 
     def _new_input(self, model: ir.Model) -> ir.Value:
         """Makes the model's state an input, and the next run's an output; this run's, as int64."""
@@ -101,7 +101,7 @@ class ThreadStates(ir.passes.InPlacePass):
         self, model: ir.Model, emitter: Emitter, what: str, array: NDArray[np.int64]
     ) -> ir.Value:
         """Integers that are no floats first: OpenVINO lets no state be computed with such."""
-        if opset_of(model.opset_imports, "") >= CONSTANTS_OF_ANY_TYPE:
+        if onnx_opset_of(model.opset_imports) >= CONSTANTS_OF_ANY_TYPE:
             return emitter.constant(what, array)
         value = emitter.declare(ir.Value(), what, _INT64, array.shape)
         value.const_value = ir.tensor(array, name=value.name)

@@ -24,6 +24,7 @@ from onnx_philox._rewriting.nodes.standard import (
     STANDARD_OPERATORS,
     RandomWhen,
     Version,
+    onnx_opset_of,
     opset_of,
 )
 from onnx_philox._rewriting.nodes.types import Types
@@ -52,7 +53,7 @@ class FindRandomNodes(ir.passes.InPlacePass):
         """Finds and reads."""
         types = Types(model)
         self.sites = []
-        of_onnx = opset_of(model.opset_imports, "")
+        of_onnx = onnx_opset_of(model.opset_imports)
         for node, owners in _walk(model.graph, ()):
             opset = opset_of(model.opset_imports, node.domain)
             if not is_random(node, opset, model):
@@ -79,7 +80,7 @@ class FindRandomNodes(ir.passes.InPlacePass):
             site.version = version.since
         try:
             if version is not None:
-                check_types(site)
+                check_types(site, version)
             site.draw = read(site, types)
         except (TypeError, ValueError) as error:
             if str(error).startswith(site.title):
@@ -88,7 +89,7 @@ class FindRandomNodes(ir.passes.InPlacePass):
                 site.error = type(error)(f"{site.title}: {error}")
 
 
-def is_random(node: ir.Node, opset: int, model: ir.Model) -> bool:
+def is_random(node: ir.Node, opset: int | None, model: ir.Model) -> bool:
     """Whether a node draws random numbers, or may: one of ONNX, or of others by its name."""
     version = _version(node, opset)
     if version is not None:
@@ -121,16 +122,16 @@ def subgraphs(node: ir.Node) -> Iterator[tuple[str, ir.Graph]]:
             yield from ((attribute.name, graph) for graph in attribute.as_graphs())
 
 
-def _version(node: ir.Node, opset: int) -> Version | None:
+def _version(node: ir.Node, opset: int | None) -> Version | None:
     """What ONNX says of a random operator of its own; None for all others."""
     if node.domain not in STANDARD_DOMAINS or has_inputs_of_tensorflow(node):
         return None
     operator = STANDARD_OPERATORS.get(node.op_type)
-    return None if operator is None else operator.at(opset)
+    return None if operator is None or opset is None else operator.at(opset)
 
 
 def _reader(
-    node: ir.Node, opset: int
+    node: ir.Node, opset: int | None
 ) -> tuple[Version | None, Callable[[Site, TypeOf], Draw] | None]:
     """ONNX's version of a random node, and what reads it; None where there is none."""
     version = _version(node, opset)
@@ -185,7 +186,7 @@ def _check_owners(site: Site) -> None:
     for owner in site.owners:
         node = owner.node
         is_standard = node.domain in STANDARD_DOMAINS and node.op_type in _LOOPS_AND_BRANCHES
-        if is_standard and not (node.op_type == "Scan" and site.version < 9):
+        if is_standard and not (node.op_type == "Scan" and site.opset < 9):
             continue
         name = f"{node.domain}::{label(node)}" if node.domain else label(node)
         site.refuse(

@@ -8,7 +8,7 @@ from onnx_philox._contract.operators import DOMAIN, OPSET_VERSION, STATE_WORDS, 
 from onnx_philox._rewriting.nodes.emitter import Emitter, Names
 from onnx_philox._rewriting.nodes.foreign import KEY_MAKERS, STATELESS
 from onnx_philox._rewriting.nodes.site import Site
-from onnx_philox._rewriting.nodes.standard import opset_of
+from onnx_philox._rewriting.nodes.standard import onnx_opset_of
 
 
 class Replace(ir.passes.InPlacePass):
@@ -23,7 +23,7 @@ class Replace(ir.passes.InPlacePass):
     def call(self, model: ir.Model) -> ir.passes.PassResult:
         """Replaces."""
         for site in self._sites:
-            emitter = Emitter(self._names, opset_of(model.opset_imports, ""), f"{site.stream}.")
+            emitter = Emitter(self._names, onnx_opset_of(model.opset_imports), f"{site.stream}.")
             self._replace(model, site, emitter)
         model.opset_imports[DOMAIN] = OPSET_VERSION
         return ir.passes.PassResult(model, modified=bool(self._sites))

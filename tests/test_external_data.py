@@ -1,0 +1,145 @@
+"""Where external data says that it lies in its file: beyond the end, or nowhere, is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from file_cases import WEIGHTS, model, refusal, succeed, tree, write
+from onnx import numpy_helper
+from typer.testing import CliRunner
+
+from onnx_philox import make_reproducible
+from onnx_philox._command import app
+from onnx_philox.rewriting import find_random_nodes, rewrite_file
+
+SIZE = WEIGHTS.nbytes  # of the file, if nothing is padded
+
+
+def save(folder: Path, entries: list[tuple[str, str]], padding: int = 0) -> Path:
+    """A model whose weights lie in `weights.bin`, after so many bytes, by these entries."""
+    path = write(folder / "m.onnx", "weights.bin")
+    (folder / "weights.bin").write_bytes(b"\xff" * padding + WEIGHTS.tobytes())
+    made = model("weights.bin")
+    for key, value in entries:
+        made.graph.initializer[0].external_data.add(key=key, value=value)
+    path.write_bytes(made.SerializeToString())
+    return path
+
+
+def session(path: Path) -> ort.InferenceSession:
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def beyond(begin: int, end: int) -> str:
+    return (
+        f"the tensor 'w' is in bytes {begin} to {end} of 'weights.bin'; allowed: at most the "
+        f"{SIZE} bytes that the file has. Save the model anew with onnx.save(model, path, "
+        "save_as_external_data=True)."
+    )
+
+
+def no_number(key: str, given: str) -> str:
+    return (
+        f"the {key} of the tensor 'w' in its external data is {given}; allowed: a number of "
+        "bytes, 0 or more. Save the model anew with onnx.save("
+    )
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        ([("offset", "4")], beyond(4, SIZE + 4)),
+        ([("offset", "4"), ("length", str(SIZE))], beyond(4, SIZE + 4)),
+        ([("offset", "99999999")], beyond(99999999, 99999999 + SIZE)),
+        ([("offset", "99999999"), ("length", str(SIZE))], beyond(99999999, 99999999 + SIZE)),
+        ([("length", str(SIZE + 1))], beyond(0, SIZE + 1)),
+        ([("offset", "abc")], no_number("offset", "'abc'")),
+        ([("offset", "-5")], no_number("offset", "'-5'")),
+        ([("offset", "-5"), ("length", str(SIZE))], no_number("offset", "'-5'")),
+        ([("offset", "")], no_number("offset", "''")),
+        ([("length", "")], no_number("length", "''")),
+        ([("offset", "9" * 5000)], no_number("offset", f"'{'9' * 60}'...")),
+        ([("length", "-1")], no_number("length", "'-1'")),
+        ([("length", "20000.0")], no_number("length", "'20000.0'")),
+    ],
+)
+def test_data_beyond_the_end_of_its_file_or_at_no_number_is_refused(tmp_path, entries, said):
+    path = save(tmp_path, entries)
+    with pytest.raises(Exception, match=r"(?i)external|offset|length|invalid|parse|format"):
+        session(path)
+    before = tree(tmp_path)
+    for call in (
+        lambda: rewrite_file(path, tmp_path / "new" / "out.onnx"),
+        lambda: make_reproducible(path),
+        lambda: find_random_nodes(path),
+    ):
+        with pytest.raises(ValueError, match=r"onnx_philox.* the ") as caught:
+            call()
+        assert said in str(caught.value)
+    assert tree(tmp_path) == before
+    for command in (
+        ("inspect", path),
+        ("rewrite", path, "-o", tmp_path / "out.onnx"),
+        ("rewrite", path, "-o", tmp_path / "new" / "out.onnx"),
+        ("rewrite", path, "-o", tmp_path / "new" / "out.xml"),
+    ):
+        assert said in refusal(tmp_path, *command)
+    # OpenVINO's own reader takes the digits at the beginning, and no text as 0.
+    is_loose = entries[-1][1] in ("", "20000.0")
+    for runtime in ("onnxruntime", "reference", *(() if is_loose else ("openvino",))):
+        command = ["run", str(path), "--runtime", runtime, "-o", str(tmp_path / "ran" / "x")]
+        result = CliRunner().invoke(app.app, command)
+        assert isinstance(result.exception, SystemExit), result.exception
+        assert (result.exit_code in (1, 2), result.stdout) == (True, ""), result.output
+        assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("entries", "padding"),
+    [
+        ([], 0),
+        ([("offset", "0")], 0),
+        ([("length", str(SIZE))], 0),
+        ([("offset", "4096"), ("length", str(SIZE))], 4096),
+        ([("offset", "4096")], 4096),
+    ],
+)
+def test_data_that_ends_with_its_file_is_taken(tmp_path, entries, padding):
+    path = save(tmp_path, entries, padding)
+    session(path)
+    target = tmp_path / "new" / "out.onnx"
+    succeed("rewrite", path, "-o", target)
+    for proto in (make_reproducible(path), onnx.load(target)):
+        weights = numpy_helper.to_array(proto.graph.initializer[0])
+        np.testing.assert_array_equal(weights, WEIGHTS)
+
+
+def test_without_a_length_data_has_that_of_its_type_and_shape(tmp_path):
+    path = save(tmp_path, [("offset", "8")], padding=8)
+    with (tmp_path / "weights.bin").open("ab") as file:
+        file.write(b"more")
+    made = make_reproducible(path)
+    np.testing.assert_array_equal(numpy_helper.to_array(made.graph.initializer[0]), WEIGHTS)
+
+
+@pytest.mark.parametrize("data_type", [onnx.TensorProto.INT4, onnx.TensorProto.UINT4])
+def test_numbers_of_four_bits_take_half_a_byte(tmp_path, data_type):
+    path = save(tmp_path, [])
+    made = onnx.load(path, load_external_data=False)
+    made.ir_version = 10
+    made.opset_import[0].version = 21
+    packed = made.graph.initializer.add(name="packed", data_type=data_type, dims=[5])
+    packed.data_location = onnx.TensorProto.EXTERNAL
+    packed.external_data.add(key="location", value="packed.bin")
+    path.write_bytes(made.SerializeToString())
+    (tmp_path / "packed.bin").write_bytes(b"\x12\x34\x05")
+    assert len(find_random_nodes(path)) == 1
+    (tmp_path / "packed.bin").write_bytes(b"\x12\x34")
+    with pytest.raises(ValueError, match=r"'packed' is in bytes 0 to 3 of 'packed.bin'; allowed: "):
+        find_random_nodes(path)

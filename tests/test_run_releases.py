@@ -1,0 +1,73 @@
+"""The script that tests the library with releases of ONNX Runtime runs what the processor has."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import onnx_philox.onnxruntime
+from onnx_philox import _core
+
+SCRIPT = Path(__file__).parents[1] / "custom_ops/onnxruntime/tests/run_releases.py"
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("run_releases", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def runs(isa: str) -> bool:
+    """Whether the core takes an instruction set when it is forced."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from onnx_philox import _core; print(_core.isa())"],
+        env=os.environ | {"ONNX_PHILOX_ISA": isa},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode == 0) == (done.stdout == f"{isa}\n"), done.stderr
+    return done.returncode == 0
+
+
+def test_it_forces_the_instruction_sets_that_can_run_here_and_no_others(script) -> None:
+    library = onnx_philox.onnxruntime.library_path()
+    available = script.available_isas(sys.executable, library)
+    assert available == [isa for isa in script.ISAS if runs(isa)]
+    assert available[0] == _core.isa() or "ONNX_PHILOX_ISA" in os.environ
+    assert available[-1] == "scalar"
+
+
+def test_a_library_with_an_instruction_set_that_it_does_not_know_is_an_error(
+    script, monkeypatch
+) -> None:
+    monkeypatch.setattr(script, "ISAS", script.ISAS[:-1])
+    with pytest.raises(ValueError, match=r"has scalar: add it to ISAS of .*run_releases\.py"):
+        script.available_isas(sys.executable, onnx_philox.onnxruntime.library_path())
+
+
+def test_a_file_that_is_no_library_is_an_error(script, tmp_path) -> None:
+    with pytest.raises(ValueError, match=r"lists no instruction sets: .*nowhere\.so"):
+        script.available_isas(sys.executable, tmp_path / "nowhere.so")
+
+
+@pytest.mark.parametrize("isa", ["sse9", ""])
+def test_an_instruction_set_that_does_not_exist_is_refused_before_anything_runs(isa: str) -> None:
+    done = subprocess.run(
+        [sys.executable, SCRIPT, "library.so", "--isas", "avx2", isa],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"invalid choice: '{isa}' (choose from " in done.stderr
