@@ -18,12 +18,10 @@ from onnx_philox._command.runtimes import RUNTIMES, Runtime
 # ONNX's reference once more, under another name.
 IN_OTHER = """
 from onnx_philox._command.runtimes import in_reference
-from onnx_philox._command.runtimes.in_reference import BACKENDS
-
-VERSION = "1.2.3"
 
 class Model(in_reference.Model):
     runtime = "other"
+    version = "1.2.3"
 """
 BARE_OTHER = """
 def prepare():

@@ -50,9 +50,9 @@ def load(path: Path, runtime: str | None, settings: Settings) -> LoadedModel:
 
 
 def _load(path: Path, runtime: Runtime, settings: Settings) -> LoadedModel:
-    adapter = runtime.adapter()
+    models = runtime.models()
     try:
-        return adapter.Model(path, settings)
+        return models(path, settings)
     except ArgumentError:
         raise
     except Exception as error:

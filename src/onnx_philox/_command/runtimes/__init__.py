@@ -1,33 +1,21 @@
 """The registry of the runtimes: what the commands know of each comes from here.
 
-To add a runtime, add a line to `RUNTIMES` and a module `in_` of its name: an `Adapter`. A module
-`bare_` of its name, with a function `prepare`, makes `onnx-philox inspect` try it too: it loads the
-runtime without this package (see `bare_onnxruntime`).
+To add a runtime, add a line to `RUNTIMES` and a module `in_` of its name, whose class `Model` is a
+`models.LoadedModel`. A module `bare_` of its name, with a function `prepare`, makes
+`onnx-philox inspect` try it too: it loads the runtime without this package (see `bare_openvino`).
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, cast
-
-from onnx_philox import _backends
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     # The help of the command needs no more than the names.
     from onnx_philox._command.runtimes.models import LoadedModel
-
-
-class Adapter(Protocol):
-    """What a module `in_` says of its runtime."""
-
-    VERSION: str
-    """Of the runtime that is installed."""
-    BACKENDS: Mapping[str, _backends.Backend]
-    """Best first."""
-    Model: type[LoadedModel]
 
 
 @dataclass(frozen=True)
@@ -45,15 +33,16 @@ class Runtime:
     note: str = ""
     """What to know before choosing it."""
 
-    def adapter(self) -> Adapter:
-        """What runs models in it.
+    def models(self) -> type[LoadedModel]:
+        """What loads a model in it and runs it.
 
         Raises:
             ImportError: It is not installed, or is too old; the text says what to do.
         """
         if self.package is not None:
             importlib.import_module(self.package)
-        return cast("Adapter", importlib.import_module(f"{__name__}.in_{self.name}"))
+        adapter = importlib.import_module(f"{__name__}.in_{self.name}")
+        return cast("type[LoadedModel]", adapter.Model)
 
     @property
     def label(self) -> str:

@@ -19,19 +19,17 @@ from onnx_philox.onnxruntime import BACKENDS, InferenceSession
 _WEIGHTS = "session.model_external_initializers_file_folder_path"
 
 
-VERSION = ort.__version__
-
-
 class Model(LoadedModel):
     """A session on the CPU."""
 
     runtime = "onnxruntime"
+    version = ort.__version__
+    backends = BACKENDS
     not_carried: Mapping[str, tuple[ElementType, ...]] = {"python": (F16, BF16)}
     not_carried_error = ort_state.NotImplemented
 
     def __init__(self, model: Path | onnx.ModelProto, settings: Settings) -> None:
-        self.version = VERSION
-        self.backend = models.choose_backend(self.runtime, BACKENDS, settings.backend)
+        self.backend = models.choose_backend(type(self), settings.backend)
         self.drawn = {}
         options = ort.SessionOptions()
         # Its errors come as exceptions.

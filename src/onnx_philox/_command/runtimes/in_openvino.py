@@ -21,8 +21,6 @@ from onnx_philox._files.model_file import opened
 from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox.openvino import BACKENDS, register
 
-VERSION: str = ov.__version__.partition("-")[0]
-
 _PRECISIONS = ("f32", "bf16", "f16")
 
 
@@ -30,6 +28,8 @@ class Model(LoadedModel):
     """A model, ONNX or IR, compiled for the CPU."""
 
     runtime = "openvino"
+    version = ov.__version__.partition("-")[0]
+    backends = BACKENDS
 
     def __init__(self, model: Path | onnx.ModelProto, settings: Settings) -> None:
         precision = settings.precision
@@ -38,8 +38,7 @@ class Model(LoadedModel):
                 f"precision is {precision!r}; allowed: {', '.join(_PRECISIONS)}. Choose one of "
                 "these, or leave --precision out."
             )
-        self.version = VERSION
-        self.backend = models.choose_backend(self.runtime, BACKENDS, settings.backend)
+        self.backend = models.choose_backend(type(self), settings.backend)
         core = _core(self.backend)
         if isinstance(model, Path):
             _check_fields(model)

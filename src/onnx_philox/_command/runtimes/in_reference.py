@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import onnx
 from onnx.reference import ReferenceEvaluator
 
+from onnx_philox import _backends
 from onnx_philox._command.runtimes import models
 from onnx_philox._command.runtimes.models import LoadedModel, Settings
 from onnx_philox._command.runtimes.port import ArgumentError, Arrays, Port
 from onnx_philox._files.text import undecodable
 from onnx_philox.onnx_reference import OPS
-
-VERSION = onnx.__version__
 
 
 class _Evaluator:
@@ -23,17 +23,15 @@ class _Evaluator:
         """Nothing."""
 
 
-BACKENDS = {"onnx": _Evaluator()}
-
-
 class Model(LoadedModel):
     """A ReferenceEvaluator."""
 
     runtime = "reference"
+    version = onnx.__version__
+    backends: Mapping[str, _backends.Backend] = {"onnx": _Evaluator()}
 
     def __init__(self, model: Path | onnx.ModelProto, settings: Settings) -> None:
-        self.version = VERSION
-        self.backend = models.choose_backend(self.runtime, BACKENDS, settings.backend)
+        self.backend = models.choose_backend(type(self), settings.backend)
         if isinstance(model, Path):
             model = _load(model)
         self.drawn = models.show_drawn(model) if settings.shows_drawn else {}

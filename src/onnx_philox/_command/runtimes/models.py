@@ -51,11 +51,16 @@ class LoadedModel(ABC):
     """
 
     runtime: str
+    """Its name in the registry."""
+    version: str
+    """Of the runtime that is installed."""
+    backends: Mapping[str, _backends.Backend]
+    """Best first."""
     not_carried: Mapping[str, tuple[ElementType, ...]] = {}
     """The types that a backend may refuse; to refuse any other is an error."""
     not_carried_error: type[Exception] = NotImplementedError
     """How it refuses them."""
-    version: str
+
     backend: str
     inputs: list[Port]
     outputs: list[str]
@@ -89,12 +94,13 @@ class LoadedModel(ABC):
         """Runs it once, and raises what the runtime raises."""
 
 
-def choose_backend(runtime: str, backends: Mapping[str, _backends.Backend], requested: str) -> str:
+def choose_backend(model: type[LoadedModel], requested: str) -> str:
     """The name of the backend that "auto" or a name means.
 
     Raises:
         ArgumentError: There is none of that name, or it cannot be used here.
     """
+    runtime, backends = model.runtime, model.backends
     try:
         backend = _backends.choose(runtime, backends, requested)
     except ValueError:

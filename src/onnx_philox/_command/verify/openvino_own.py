@@ -13,9 +13,9 @@ from onnx_philox._command.verify.runner import Prepared, Runner
 
 def runners() -> list[Runner]:
     """The peers, where OpenVINO is installed."""
-    from onnx_philox._command.runtimes.in_openvino import VERSION
+    from onnx_philox._command.runtimes.in_openvino import Model
 
-    return [OpenvinoOwnRunner(VERSION), OpenvinoEvaluateRunner(VERSION)]
+    return [OpenvinoOwnRunner(Model.version), OpenvinoEvaluateRunner(Model.version)]
 
 
 class OpenvinoOwnRunner(Runner):

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from onnx_philox import _backends, _versions
-from onnx_philox._command.runtimes import RUNTIMES, Adapter, Runtime, standard_first
-from onnx_philox._command.runtimes.models import Settings
+from onnx_philox._command.runtimes import RUNTIMES, Runtime, standard_first
+from onnx_philox._command.runtimes.models import LoadedModel, Settings
 from onnx_philox._command.verify import openvino_own
 from onnx_philox._command.verify.cases import Case, Example
 from onnx_philox._command.verify.runner import NotCarriedError, Prepared, Runner
@@ -51,17 +51,17 @@ class NumpyRunner(Runner):
 class ModelRunner(Runner):
     """A backend of a runtime, which loads models as `onnx-philox run` does."""
 
-    def __init__(self, adapter: Adapter, backend: str) -> None:
-        super().__init__(adapter.VERSION, backend)
-        self.runtime = adapter.Model.runtime
-        self._model = adapter.Model
+    def __init__(self, models: type[LoadedModel], backend: str) -> None:
+        super().__init__(models.version, backend)
+        self.runtime = models.runtime
+        self._models = models
 
     def prepare(self, example: Example) -> Prepared:
         """Loads the model; calling the result runs it once more."""
         try:
-            loaded = self._model(example.model(), Settings(self.backend))
-        except self._model.not_carried_error as error:
-            if example.type in self._model.not_carried.get(self.backend, ()):
+            loaded = self._models(example.model(), Settings(self.backend))
+        except self._models.not_carried_error as error:
+            if example.type in self._models.not_carried.get(self.backend, ()):
                 raise NotCarriedError(str(error)) from error
             raise
         feeds = example.feeds()
@@ -114,7 +114,7 @@ def select(runtimes: Sequence[str] = (), backends: Sequence[str] = ()) -> list[R
 
 def _find(runtime: Runtime) -> list[Runner | Absent]:
     try:
-        adapter = runtime.adapter()
+        models = runtime.models()
     except ImportError as error:
         reason = str(error)
         is_said = isinstance(error, _versions.OldRuntimeError)
@@ -122,9 +122,9 @@ def _find(runtime: Runtime) -> list[Runner | Absent]:
             reason += f" ({error.__cause__ or 'it is installed, but does not load'})"
         return [Absent(runtime.name, "", reason)]
     found: list[Runner | Absent] = []
-    for name, backend in adapter.BACKENDS.items():
+    for name, backend in models.backends.items():
         why = backend.unavailable()
-        found.append(ModelRunner(adapter, name) if why is None else Absent(runtime.name, name, why))
+        found.append(ModelRunner(models, name) if why is None else Absent(runtime.name, name, why))
     others = _OTHERS[runtime.name]() if runtime.name in _OTHERS else []
     return [*(o for o in others if not o.is_peer), *found, *(o for o in others if o.is_peer)]
 
