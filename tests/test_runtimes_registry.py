@@ -87,7 +87,9 @@ def test_inspect_knows_another_runtime() -> None:
 def test_the_commands_list_another_runtime() -> None:
     Path("m.onnx").touch()
     for command in (["run", "m.onnx"], ["verify"]):
-        result = CliRunner().invoke(app.app, [*command, "--runtime", "none"])
+        result = CliRunner().invoke(
+            app.app, [*command, "--runtime", "none"], env={"COLUMNS": "200"}
+        )
         assert result.exit_code == 2
         assert "onnxruntime, openvino" in " ".join(result.output.split())
         assert "other" in result.output
