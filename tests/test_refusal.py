@@ -225,33 +225,40 @@ EDITS = set(dir(str)) - {"join"}
 
 
 def edits(tree: ast.AST) -> Iterator[int]:
-    """The lines in which a method of str is called on the text of an exception that was caught."""
-    for handler in ast.walk(tree):
-        if not isinstance(handler, ast.ExceptHandler) or handler.name is None:
-            continue
-        texts = {handler.name}
-        for node in ast.walk(handler):
-            if isinstance(node, ast.Assign) and is_text(node.value, texts):
+    """The lines in which a method of str is called on the text of an error.
+
+    An error is what was caught, or what is called one; its text is `str` of it, and every name
+    that the text, or an edit of it, is given in the same function.
+    """
+    errors = {h.name for h in ast.walk(tree) if isinstance(h, ast.ExceptHandler)} | {"error"}
+    functions = [f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef)]
+    for function in functions:
+        texts = {"problem"}
+        nodes = list(ast.walk(function))
+        for node in nodes:
+            if isinstance(node, ast.Assign) and is_text(node.value, errors, texts):
                 texts |= {t.id for t in node.targets if isinstance(t, ast.Name)}
-        for node in ast.walk(handler):
+        for node in nodes:
+            called = node.func if isinstance(node, ast.Call) else None
             if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Attribute)
-                and node.func.attr in EDITS
-                and is_text(node.func.value, texts)
+                isinstance(called, ast.Attribute)
+                and called.attr in EDITS
+                and is_text(called.value, errors, texts)
             ):
                 yield node.lineno
 
 
-def is_text(node: ast.AST, texts: set[str]) -> bool:
-    """Whether it is `str(error)`, or a name that was given to that."""
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "str" and is_name(node, texts)
+def is_text(node: ast.AST, errors: set[str | None], texts: set[str]) -> bool:
+    """Whether it is `str(error)`, `str(it.error)`, or a name of such a text."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str":
+        return any(name_of(argument) in errors for argument in node.args)
     return isinstance(node, ast.Name) and node.id in texts
 
 
-def is_name(call: ast.Call, texts: set[str]) -> bool:
-    return any(isinstance(a, ast.Name) and a.id in texts for a in call.args)
+def name_of(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def test_nobody_edits_the_text_of_an_error() -> None:
@@ -268,10 +275,11 @@ def test_nobody_edits_the_text_of_an_error() -> None:
     "edit",
     [
         "str(error).removeprefix('x: ')",
-        "str(error).partition(': ')",
-        "text.replace('a', 'b')",
+        "str(site.error).replace('a', 'b')",
+        "text.partition(': ')",
+        "problem.replace('a', 'b')",
     ],
 )
 def test_an_edit_would_be_found(edit: str) -> None:
-    code = f"try:\n    pass\nexcept ValueError as error:\n    text = str(error)\n    {edit}\n"
-    assert list(edits(ast.parse(code))) == [5]
+    code = f"def f(site, error, problem):\n    text = str(error)\n    {edit}\n"
+    assert list(edits(ast.parse(code))) == [3]
