@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from onnx_philox import PhiloxState
-from onnx_philox._command.verify.cases import Draw
+from onnx_philox._command.verify.cases import Example
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.types import BY_DTYPE, BY_NAME
 
@@ -38,7 +38,7 @@ LOGITS = [
 ]
 
 
-def draws() -> Iterator[tuple[str, Draw]]:
+def draws() -> Iterator[tuple[str, Example]]:
     """The draws, each with the name of its part."""
     for type_, tiny in (("f16", 3e-7), ("bf16", 1e-39), ("f32", 1e-42), ("f64", 1e-311)):
         for count, mean, scale, seeds, state in (
@@ -82,12 +82,14 @@ def draw(
     arguments: dict[str, Any],
     state: PhiloxState,
     **seeds: int,
-) -> Draw:
+) -> Example:
     """A draw of an operator by name."""
-    return Draw(tuple(shape), BY_NAME[type_], OPERATORS[operator], arguments, state=state, **seeds)
+    return Example(
+        tuple(shape), BY_NAME[type_], OPERATORS[operator], arguments, state=state, **seeds
+    )
 
 
-def row(part: str, of: Draw) -> dict[str, Any]:
+def row(part: str, of: Example) -> dict[str, Any]:
     """A draw and its values, as they are written."""
     return {
         "operator": of.operator.name,

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import onnx_philox
 from onnx_philox import onnx_reference
 from onnx_philox._command import app
-from onnx_philox._command.runtime_errors import sentence
+from onnx_philox._runtime_errors import sentence
 
 SHAPE = onnx.numpy_helper.from_array(np.array([3]), "shape")
 LOW = onnx.numpy_helper.from_array(np.float32(0), "low")

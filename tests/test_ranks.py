@@ -13,10 +13,10 @@ from onnx.helper import make_node, make_tensor_value_info, np_dtype_to_tensor_dt
 
 import onnx_philox
 from onnx_philox import PhiloxState, onnx_reference, reference
-from onnx_philox._command.runtime_errors import sentence
 from onnx_philox._contract import checks
 from onnx_philox._contract.checks import Known
 from onnx_philox._contract.operators import OPERATORS
+from onnx_philox._runtime_errors import sentence
 
 GOOD: dict[str, dict[str, Any]] = {
     "RandomGenerator": {"state": PhiloxState(1, 2).to_array(), "shape": np.array([2, 3])},

@@ -10,7 +10,7 @@ from onnx import parser
 
 import onnx_philox
 from onnx_philox import graphs
-from onnx_philox._command.runtime_errors import sentence
+from onnx_philox._runtime_errors import sentence
 
 
 def openvino_says(model: onnx.ModelProto, backend: str = "native") -> str:

@@ -19,6 +19,7 @@ from cases import load_vectors
 from typer.testing import CliRunner
 
 from onnx_philox._command import app
+from onnx_philox._command.runtimes import RUNTIMES, in_onnxruntime
 from onnx_philox._command.verify import Report, Verdict, _verify, cases, comparison, run, runners
 
 pytestmark = pytest.mark.slow
@@ -204,7 +205,7 @@ def test_backend_chooses_the_backends_and_leaves_the_peers_out():
 
 def test_backend_auto_is_one_backend_of_each_runtime():
     chosen = [(r.runtime, r.backend) for r in runners.select((), ("auto",))]
-    assert sorted(runtime for runtime, _ in chosen) == sorted(runners.RUNTIMES)
+    assert sorted(runtime for runtime, _ in chosen) == sorted(RUNTIMES)
 
 
 @pytest.mark.parametrize(
@@ -367,8 +368,9 @@ def test_a_mismatch_shows_what_was_expected_and_what_came_in_bits(altered):
 
 def test_an_operator_that_draws_other_bits_the_second_time_is_a_mismatch():
     class Stateful(runners.NumpyRunner):
-        def prepare(self, draw):
-            states = iter([draw, dataclasses.replace(draw, state=draw.state.advance(4))])
+        def prepare(self, example):
+            after = dataclasses.replace(example, state=example.state.advance(4))
+            states = iter([example, after])
             return lambda: next(states).in_numpy()
 
     case = next(c for c in cases.load() if c.family == "TensorFlow bits")
@@ -377,7 +379,7 @@ def test_an_operator_that_draws_other_bits_the_second_time_is_a_mismatch():
 
 def test_what_a_runtime_raises_is_an_error_of_that_case_and_fails():
     class Broken(runners.NumpyRunner):
-        def prepare(self, draw):  # noqa: ARG002
+        def prepare(self, example):  # noqa: ARG002
             raise RuntimeError("the library does not load")
 
     result = _verify(Broken(), cases.load()[0])
@@ -387,7 +389,7 @@ def test_what_a_runtime_raises_is_an_error_of_that_case_and_fails():
 
 
 def test_a_refusal_of_a_type_that_must_be_carried_is_an_error(monkeypatch):
-    monkeypatch.setattr(runners.OnnxruntimeRunner, "not_carried", {})
+    monkeypatch.setattr(in_onnxruntime.Model, "not_carried", {})
     expected = [c for c in cases.load() if c.name == "TensorFlow uniform f16"]
     (result,) = run(["onnxruntime"], ["python"], expected=expected).results
     assert result.verdict is Verdict.ERROR

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Protocol, TypeVar
 
+from onnx_philox._contract.refusal import refuse
+
 AUTO = "auto"
 
 _log = logging.getLogger("onnx_philox")
@@ -42,9 +44,12 @@ def choose(runtime: str, backends: Mapping[str, B], requested: str) -> B:
         raise ImportError(missing)
     if requested not in backends:
         allowed = ", ".join(repr(name) for name in (AUTO, *backends))
-        raise ValueError(
-            f"onnx_philox.{runtime}: backend is {requested!r}; allowed: {allowed}. "
-            "Choose one of these, or install an onnx-philox that has it."
+        refuse(
+            f"onnx_philox.{runtime}",
+            "backend",
+            repr(requested),
+            allowed,
+            "Choose one of these, or install an onnx-philox that has it.",
         )
     reason = backends[requested].unavailable()
     if reason is not None:

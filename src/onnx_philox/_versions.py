@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from onnx_philox._contract.refusal import RefusalError
+
 LOWEST = {
     # Before it, RandomCategorical gets no type of its own. The native library says so, too.
     "onnxruntime": "1.19",
@@ -14,7 +16,7 @@ LOWEST = {
 _TITLES = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO"}
 
 
-class OldRuntimeError(ImportError):
+class OldRuntimeError(RefusalError, ImportError):
     """A runtime is installed, but too old to draw the same numbers."""
 
 
@@ -32,8 +34,11 @@ def check(runtime: str, version: str) -> None:
     """
     if _numbers(version) < _numbers(LOWEST[runtime]):
         raise OldRuntimeError(
-            f"onnx_philox.{runtime}: {_TITLES[runtime]} is {version}; allowed: {LOWEST[runtime]} "
-            f"or newer. Upgrade it: pip install --upgrade 'onnx-philox[{runtime}]'."
+            f"onnx_philox.{runtime}",
+            _TITLES[runtime],
+            version,
+            f"{LOWEST[runtime]} or newer",
+            f"Upgrade it: pip install --upgrade 'onnx-philox[{runtime}]'.",
         )
 
 

@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.text import Text
 
 import onnx_philox
+from onnx_philox._command import refusals, runtimes
 
 
 class _App(typer.Typer):
@@ -94,8 +95,8 @@ def verify(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Only this runtime: reference, onnxruntime or openvino. Can be given again. "
-            "Without it, all that are installed.",
+            help=f"Only this runtime: {runtimes.listed(runtimes.standard_first())}. Can be given "
+            "again. Without it, all that are installed.",
         ),
     ] = None,
     backend: Annotated[
@@ -185,7 +186,7 @@ def rewrite(
     keep_unknown: Annotated[
         bool,
         typer.Option(
-            "--keep-unknown",
+            refusals.KEEP_UNKNOWN,
             help="Leave random nodes that cannot be rewritten, such as those of other domains, as "
             "they are, with a warning. Without it, they are an error.",
         ),
@@ -228,8 +229,8 @@ def run(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="onnxruntime, openvino or reference (NumPy, slow). Without it, the first that "
-            "is installed; openvino for an IR.",
+            help=f"{runtimes.listed(r.label for r in runtimes.RUNTIMES.values())}. Without it, the "
+            "first that is installed; openvino for an IR.",
         ),
     ] = None,
     backend: Annotated[
@@ -338,10 +339,9 @@ def _progress(description: str) -> Iterator[Callable[[int, int, str], None]]:
 def _failure(command: str, error: Exception, code: int) -> typer.Exit:
     """Says what is wrong, on stderr and not wrapped where it is no terminal; the exit to raise."""
     stderr = Console(stderr=True)
-    text = str(error)
-    for owner in (command, "onnx_philox.make_reproducible", "onnx_philox.rewriting.rewrite_file"):
-        text = text.removeprefix(f"{owner}: ")
-    text = text.replace(" keep_unknown", " --keep-unknown").replace("None, or an", "an")
+    from onnx_philox._rewriting.api import OWNERS
+
+    text = refusals.text(error, command, *OWNERS)
     if isinstance(error, OSError) and error.filename is not None:
         text = f"{error.filename}: {error.strerror}. Choose another path, or mend this one."
     message = Text.assemble((f"onnx-philox {command}: ", "bold red"), text)

@@ -6,7 +6,6 @@ import json
 import shlex
 import warnings
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -15,8 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from onnx_philox import rewriting
-from onnx_philox._command import runtime_errors
+from onnx_philox import _runtime_errors, rewriting
 from onnx_philox._contract import checks
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
 from onnx_philox._files.model_file import opened
@@ -27,9 +25,9 @@ from onnx_philox._files.new_files import (
     no_room_named,
     tidied_up_on_signals,
 )
+from onnx_philox._progress import Progress
+from onnx_philox._rewriting.passes.order import SEED_RULE, check_seed
 from onnx_philox.rewriting import RandomNode
-
-Progress = Callable[[int, int, str], None]
 
 _OWNER = "rewrite"
 _IR = ".xml"
@@ -138,6 +136,7 @@ def rewrite(
         OSError: A file cannot be read or written.
     """
     _check_names(source, target)
+    check_seed(seed, _OWNER, SEED_RULE)
     with opened(source, _OWNER) as file:
         check_apart(_OWNER, _outputs(target), file.reads)
     with tidied_up_on_signals(), warnings.catch_warnings(record=True) as caught:
@@ -228,8 +227,8 @@ def _to_ir(
 
 def _unconverted(error: Exception) -> ValueError:
     return ValueError(
-        f"{_OWNER}: OpenVINO does not convert the rewritten model: "
-        f"{runtime_errors.sentence(str(error))}. An ONNX file (a name that ends in .onnx) can be "
+        "OpenVINO does not convert the rewritten model: "
+        f"{_runtime_errors.sentence(str(error))}. An ONNX file (a name that ends in .onnx) can be "
         "written all the same."
     )
 

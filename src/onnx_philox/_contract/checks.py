@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import float_environment, memory
+from onnx_philox._contract import float_environment, memory, refusal
 from onnx_philox._contract.operators import (
     DOMAIN,
     INT64_MAX,
@@ -63,11 +63,11 @@ def refuse(
     given: Any,
     allowed: str,
     remedy: str,
-    error: type[Exception] = ValueError,
+    error: type[ValueError | TypeError] = ValueError,
 ) -> NoReturn:
-    """Raises an error of four parts: what of which operator, what it is, what may be, a way out."""
+    """Raises a refusal: what of which operator, what it is, what may be, a way out."""
     name = op.name if isinstance(op, Operator) else op
-    raise error(f"{name}: {what} is {given}; allowed: {allowed}. {remedy}")
+    refusal.refuse(name, what, given, allowed, remedy, error)
 
 
 @float_environment.kept()

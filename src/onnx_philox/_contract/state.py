@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from onnx_philox._contract.operators import INT64_MAX, MAX_RANK, STATE_WORDS
+from onnx_philox._contract.refusal import refuse
 
 _COUNTER_BITS = 128
 _KEY_BITS = 64
@@ -23,13 +24,15 @@ _RUN_BLOCKS_PER_ELEMENT = 256
 
 def _integer(owner: str, name: str, given: Any, limit: int, limit_name: str) -> int:
     """`given` as an int in [0, limit), or an error that says which number is wrong."""
-    rule = f"allowed: an integer from 0 to {limit_name}. Pass an int in that range."
+    allowed, remedy = f"an integer from 0 to {limit_name}", "Pass an int in that range."
     try:
         value = operator.index(given)
     except TypeError:
-        raise TypeError(f"{owner}: {name} is {given!r}; {rule}") from None
+        value = None
+    if value is None:
+        refuse(owner, name, repr(given), allowed, remedy, TypeError)
     if not 0 <= value < limit:
-        raise ValueError(f"{owner}: {name} is {value}; {rule}")
+        refuse(owner, name, value, allowed, remedy)
     return value
 
 
@@ -153,15 +156,11 @@ class PhiloxState:
         """
         array = np.asarray(array)
         remedy = "Pass PhiloxState(...).to_array()."
+        owner = "PhiloxState.from_array"
         if array.dtype != np.uint32:
-            raise TypeError(
-                f"PhiloxState.from_array: the array is {array.dtype}; allowed: uint32. {remedy}"
-            )
+            refuse(owner, "the array", array.dtype, "uint32", remedy, TypeError)
         if not is_state_shape(array.shape):
-            raise ValueError(
-                f"PhiloxState.from_array: the array's shape is {list(array.shape)}; "
-                f"allowed: {STATE_SHAPE_RULE}. {remedy}"
-            )
+            refuse(owner, "the array's shape", list(array.shape), STATE_SHAPE_RULE, remedy)
         words = array.reshape(STATE_WORDS).tolist()
         counter = sum(word << (32 * i) for i, word in enumerate(words[:4]))
         return cls(counter, words[4] | words[5] << 32)
@@ -182,10 +181,8 @@ class PhiloxState:
             ValueError: `copy` is False.
         """
         if copy is False:
-            raise ValueError(
-                "PhiloxState: copy is False; allowed: None or True, since a state holds no array "
-                "to share. Leave it out."
-            )
+            allowed = "None or True, since a state holds no array to share"
+            refuse("PhiloxState", "copy", copy, allowed, "Leave it out.")
         return self.to_array().astype(np.uint32 if dtype is None else dtype, copy=False)
 
     def advance(self, words: int) -> PhiloxState:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,9 +17,7 @@ from onnx_philox._files.new_files import NewFiles, check_apart
 from onnx_philox._files.tensors import tensors
 from onnx_philox._files.text import undecodable
 from onnx_philox._files.without_weights import Stretch
-
-Progress = Callable[[int, int, str], None]
-"""Called with the bytes written so far, the bytes in all, and what is being written."""
+from onnx_philox._progress import Progress
 
 # Small enough for the processor's cache: larger blocks take longer.
 _BLOCK = 2**20

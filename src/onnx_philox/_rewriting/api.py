@@ -9,12 +9,19 @@ import onnx
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
-from onnx_philox._files.model_file import Progress, opened
+from onnx_philox._files.model_file import opened
 from onnx_philox._files.tensors import misread_by_openvino
+from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.nodes.earlier_rewrite import OWNER
 from onnx_philox._rewriting.passes import order
 from onnx_philox._rewriting.report import RandomNode, Report
 from onnx_philox._rewriting.untouched import Originals
+
+_FIND, _REWRITE_FILE = (
+    f"onnx_philox.rewriting.{name}" for name in ("find_random_nodes", "rewrite_file")
+)
+OWNERS = frozenset({OWNER, _REWRITE_FILE})
+"""What the refusals of a rewrite name as the function that refuses."""
 
 Path = str | os.PathLike[str]
 Model = onnx.ModelProto | ir.Model | Path
@@ -87,7 +94,7 @@ def find_random_nodes(model: Model) -> list[RandomNode]:
         return order.find_random_nodes(model)
     if not _is_path(model):
         return order.find_random_nodes(Originals(_to_proto(model)).model)
-    with opened(model, "onnx_philox.rewriting.find_random_nodes") as file:
+    with opened(model, _FIND) as file:
         return order.find_random_nodes(Originals(file.proto, file.path.parent).model)
 
 
@@ -122,17 +129,13 @@ def rewrite_file(
             file under its name.
         OSError: A file cannot be read or written.
     """
-    with opened(source, "onnx_philox.rewriting.rewrite_file") as file:
+    with opened(source, _REWRITE_FILE) as file:
         originals = Originals(file.proto, file.path.parent)
         report = order.rewrite(originals.model, seed=seed, keep_unknown=keep_unknown)
         is_kept = not report.is_changed and not any(misread_by_openvino(file.proto))
         model = None if is_kept else originals.to_proto()
-        file.save(model, target, progress or _ignore)
+        file.save(model, target, progress or ignore)
     return report
-
-
-def _ignore(done: int, total: int, what: str) -> None:
-    """A `progress` that shows nothing."""
 
 
 def _is_path(model: Any) -> TypeGuard[Path]:

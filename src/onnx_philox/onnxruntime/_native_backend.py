@@ -13,6 +13,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _native_library
 from onnx_philox._contract.operators import DOMAIN, RANDOM_GENERATOR
+from onnx_philox._contract.refusal import refuse
 from onnx_philox.onnxruntime import _nodes, _session_config, _source, _trial
 
 _RUNTIME = "onnxruntime"
@@ -61,10 +62,10 @@ def register(sess_options: ort.SessionOptions) -> ort.SessionOptions:
         array([83, 99, 55], dtype=int32)
     """
     if not isinstance(sess_options, ort.SessionOptions):
-        raise TypeError(
-            f"onnx_philox.onnxruntime.register: sess_options is {sess_options!r}; allowed: "
-            "onnxruntime.SessionOptions. Pass the options that the session will be made with."
-        )
+        remedy = "Pass the options that the session will be made with."
+        allowed = "onnxruntime.SessionOptions"
+        owner = "onnx_philox.onnxruntime.register"
+        refuse(owner, "sess_options", repr(sess_options), allowed, remedy, TypeError)
     path = library_path()
     with _trial.LOCK:
         # ONNX Runtime refuses a domain that is registered twice, by whomever.

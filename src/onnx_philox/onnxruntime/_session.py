@@ -15,8 +15,7 @@ import onnx
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
-from onnx_philox import _backends
-from onnx_philox._contract.operators import OPERATORS
+from onnx_philox import _backends, _runtime_errors
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox.onnxruntime import _native_backend, _python_backend
 
@@ -256,9 +255,9 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
                 yield run
         except RuntimeError as error:
             # What ONNX Runtime makes of an operator's invalid argument when memory is bound.
-            _, refusal, text = str(error).partition(" Status Message: ")
-            if refusal and text.startswith(tuple(f"{op}: " for op in OPERATORS)):
-                raise ort_state.InvalidArgument(text) from error
+            refusal = _runtime_errors.refusal_in_onnxruntime(error)
+            if refusal is not None:
+                raise ort_state.InvalidArgument(refusal) from error
             raise
         finally:
             run.check()

@@ -14,6 +14,8 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 from onnx_philox._contract import checks, inlined_size
 from onnx_philox._contract.operators import DOMAIN
 
+_OWNER = "onnx_philox.onnxruntime.InferenceSession"
+
 
 @dataclass(frozen=True)
 class Source:
@@ -61,14 +63,11 @@ def load(source: Any) -> Source:
     elif isinstance(source, (str, os.PathLike)):
         loaded = Source(os.fspath(source), _parse_file(source))
     else:
-        raise TypeError(
-            "onnx_philox.onnxruntime.InferenceSession: model is of type "
-            f"{type(source).__name__}; allowed: a path, bytes, an onnx.ModelProto. "
-            "Pass one of these."
-        )
+        given, allowed = f"of type {type(source).__name__}", "a path, bytes, an onnx.ModelProto"
+        checks.refuse(_OWNER, "model", given, allowed, "Pass one of these.", TypeError)
     for version in loaded.opsets:
         try:
-            checks.check_opset(version, "onnx_philox.onnxruntime.InferenceSession")
+            checks.check_opset(version, _OWNER)
         except ValueError as error:
             raise ort_state.InvalidArgument(str(error)) from error
     return loaded

@@ -10,6 +10,7 @@ import openvino as ov
 from openvino.utils.node_factory import NodeFactory
 
 from onnx_philox import _openvino_arrays as arrays
+from onnx_philox import _runtime_errors
 from onnx_philox._contract import checks
 from onnx_philox._contract.arguments import number_array, probability_array, shape_array
 from onnx_philox._contract.operators import (
@@ -264,8 +265,7 @@ def _make(
         try:
             node = _native_factory().create(op.name, inputs, attributes)
         except RuntimeError as error:
-            # The refusal follows a line that says where in C++ it was raised.
-            raise ValueError(str(error).partition("\n")[2].strip()) from error
+            raise ValueError(_runtime_errors.refusal_in_openvino(error)) from error
     else:
         node = OPS[op.name](inputs, **attributes)
     if name is not None:

@@ -7,15 +7,14 @@ it in the runtimes that are installed, each in processes of its own (`worker`), 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
+from onnx_philox._command import refusals
 from onnx_philox._command.inspect import probes, search, trials
 from onnx_philox._command.inspect.report import Found, Report
+from onnx_philox._progress import Progress, ignore
 
 __all__ = ["Report", "inspect"]
-
-Progress = Callable[[int, int, str], None]
 
 
 def inspect(path: Path, *, progress: Progress | None = None) -> Report:
@@ -32,14 +31,14 @@ def inspect(path: Path, *, progress: Progress | None = None) -> Report:
         ValueError: There is no such file, or it is no ONNX model.
         OSError: The file cannot be read.
     """
-    tell = progress or (lambda *_: None)
+    tell = progress or ignore
     tell(0, 1, "reading the model")
     model = search.load(path)
     nodes = search.search(model)
     tried = [probes.build(site.node, model, nodes.type_of) for site in nodes.sites]
     runtimes = trials.run(tried, tell) if tried else []
     found = [
-        Found(site.record(), probe.key, site.may_stay)
+        Found(site.record(), probe.key, site.may_stay, _problem(site.error))
         for site, probe in zip(nodes.sites, tried, strict=True)
     ]
     opset = model.opset_imports.get("")
@@ -53,3 +52,7 @@ def inspect(path: Path, *, progress: Progress | None = None) -> Report:
         runtimes,
         nodes.idle_dropouts,
     )
+
+
+def _problem(error: Exception | None) -> str | None:
+    return None if error is None else refusals.text(error)

@@ -15,7 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command.inspect.search import Rewritten
-from onnx_philox._command.inspect.trials import Behaviour, Runtime, Trial
+from onnx_philox._command.inspect.trials import Behaviour, Trial, Trials
+from onnx_philox._command.refusals import KEEP_UNKNOWN
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
 from onnx_philox.rewriting import RandomNode
 
@@ -42,6 +43,8 @@ class Found:
     """The key of its probe."""
     may_stay: bool
     """Whether --keep-unknown leaves it as it is, where it cannot be rewritten."""
+    problem: str | None = None
+    """Why it cannot be rewritten, as the command says it; None where it can."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Report:
     """Where those have their state from; empty where no rewrite made them."""
     obstacle: str | None
     """Why the model, whatever its nodes, cannot be rewritten."""
-    runtimes: list[Runtime]
+    runtimes: list[Trials]
     """Empty where there is nothing to try."""
     idle_dropouts: int = 0
     """How many nodes of Dropout are off."""
@@ -162,9 +165,9 @@ class Report:
             for reason, names in operators.items():
                 lines.add_row(title, "\n".join(names), reason)
                 title = ""
-        problems = dict.fromkeys(found.node.problem for found in self.found if found.node.problem)
+        problems = dict.fromkeys(found.problem for found in self.found if found.problem)
         for i, problem in enumerate(problems):
-            lines.add_row("" if i else "a rewrite", "", _worded(problem or ""))
+            lines.add_row("" if i else "a rewrite", "", problem)
         return lines
 
     def _blocks(self) -> Iterable[RenderableType]:
@@ -189,26 +192,26 @@ class Report:
                 node = found.node
                 place = f"  {_place(node)}" if self._has_places else ""
                 text = Text.assemble(_name(node), (place, "dim"))
-                if node.problem is not None:
-                    text.append(f"\n{_worded(node.problem)}")
+                if found.problem is not None:
+                    text.append(f"\n{found.problem}")
                 stream = _stream(node)
                 lines.add_row(f"  stream {stream}" if stream else "  node", text)
             yield lines
 
-    def _trial(self, runtime: Runtime, found: Found) -> Trial:
+    def _trial(self, runtime: Trials, found: Found) -> Trial:
         return runtime.trials[found.probe]
 
     def _meaning(self) -> tuple[str, str]:
         """What a rewrite would do, and its command."""
         source = shlex.quote(str(self.model))
         command = f"onnx-philox rewrite {source} -o {shlex.quote(self._target)}"
-        stuck = [found for found in self.found if found.node.problem is not None]
+        stuck = [found for found in self.found if found.problem is not None]
         if self.obstacle is not None:
             return f"It cannot be rewritten as it is: {self.obstacle}", ""
         if not stuck:
             return f"{self._today()}, from a state that is an input:", command
         if all(found.may_stay for found in stuck) and len(stuck) < len(self.found):
-            return f"To rewrite all but {_count(len(stuck), 'node')}:", f"{command} --keep-unknown"
+            return f"To rewrite all but {_count(len(stuck), 'node')}:", f"{command} {KEEP_UNKNOWN}"
         return "It cannot be rewritten as it is: see above.", ""
 
     def _today(self) -> str:
@@ -262,11 +265,6 @@ def _becomes(node: RandomNode) -> Text:
     # A Bernoulli draws booleans, whatever is made of them then.
     type_ = None if node.replacement == RANDOM_BERNOULLI.name else node.output_type
     return Text(" ".join(filter(None, (node.replacement, type_))))
-
-
-def _worded(problem: str) -> str:
-    """A problem as the command says it."""
-    return problem.replace(" keep_unknown", " --keep-unknown")
 
 
 def _stream(node: RandomNode) -> str:

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from onnx_philox._command import runtime_errors
+from onnx_philox import _runtime_errors
 from onnx_philox._command.inspect.probes import Probe
-
-RUNTIMES = ("onnxruntime", "openvino")
+from onnx_philox._command.runtimes import RUNTIMES, Runtime
+from onnx_philox._progress import Progress
 
 _WORKER = Path(__file__).with_name("worker.py")
 _PROCESSES = 2
@@ -65,7 +65,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Runtime:
+class Trials:
     """A runtime, and what it did with each probe."""
 
     name: str
@@ -80,39 +80,40 @@ class Runtime:
         return " ".join(filter(None, (self.name, self.version)))
 
 
-Progress = Callable[[int, int, str], None]
 Tell = Callable[[str], None]
 
 
-def run(probes: Sequence[Probe], progress: Progress) -> list[Runtime]:
+def run(probes: Sequence[Probe], progress: Progress) -> list[Trials]:
     """Tries each probe in each runtime; equal probes once."""
+    runtimes = [runtime for runtime in RUNTIMES.values() if runtime.bare]
     distinct = list({probe.key: probe for probe in probes}.values())
     count = itertools.count(1)
-    total = len(RUNTIMES) * _PROCESSES * len(distinct)
+    total = len(runtimes) * _PROCESSES * len(distinct)
 
     def tell(runtime: str) -> None:
         progress(next(count), total, f"trying the random nodes in {runtime}")
 
     progress(0, total, "loading the runtimes")
-    with ThreadPoolExecutor(len(RUNTIMES)) as pool:
-        return list(pool.map(lambda name: _runtime(name, distinct, tell), RUNTIMES))
+    with ThreadPoolExecutor(len(runtimes)) as pool:
+        return list(pool.map(lambda runtime: _try(runtime, distinct, tell), runtimes))
 
 
-def _runtime(name: str, probes: list[Probe], tell: Tell) -> Runtime:
+def _try(runtime: Runtime, probes: list[Probe], tell: Tell) -> Trials:
+    name = runtime.name
     if not _is_installed(name):
         how = f"pip install 'onnx-philox[{name}]'"
         absent = Trial(Behaviour.NOT_INSTALLED, how)
-        return Runtime(name, None, {probe.key: absent for probe in probes})
+        return Trials(name, None, {probe.key: absent for probe in probes})
     # Two processes, since a runtime may choose its first seed once for a process; at two times,
     # since it may take the second of the day for it, as OpenVINO does for Multinomial.
-    with _Worker(name) as first, _Worker(name) as second:
+    with _Worker(runtime) as first, _Worker(runtime) as second:
         here = _answers(first, probes, tell)
         time.sleep(_APART_SECONDS)
         there = _answers(second, probes, tell)
     trials = {
         probe.key: _trial(probe, *both) for probe, *both in zip(probes, here, there, strict=True)
     }
-    return Runtime(name, _version(name), trials)
+    return Trials(name, _version(name), trials)
 
 
 def _is_installed(name: str) -> bool:
@@ -139,17 +140,17 @@ def _answers(worker: _Worker, probes: list[Probe], tell: Tell) -> list[dict[str,
             if not worker.is_alive:
                 worker = others.enter_context(_Worker(worker.runtime))
             answers.append(worker.ask(probe))
-            tell(worker.runtime)
+            tell(worker.runtime.name)
     return answers
 
 
 class _Worker:
     """A process that answers one probe after the other."""
 
-    def __init__(self, runtime: str) -> None:
+    def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
         self._process = subprocess.Popen(
-            [sys.executable, str(_WORKER), runtime],
+            [sys.executable, str(_WORKER), runtime.name, str(runtime.bare)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -212,7 +213,7 @@ def _trial(probe: Probe, here: dict[str, str], there: dict[str, str]) -> Trial:
     """What the answers of two processes say together."""
     for answer in (here, there):
         if "failed" in answer:
-            return Trial(_FAILURES[answer["failed"]], runtime_errors.sentence(answer["reason"]))
+            return Trial(_FAILURES[answer["failed"]], _runtime_errors.sentence(answer["reason"]))
     first = here["first"]
     if probe.undrawn and first == probe.undrawn:
         reason = "the runtime removes the node when it optimizes the model"

@@ -1,26 +1,26 @@
 """`onnx-philox run`: runs a model several times, saves what comes and says its hashes.
 
-`loading` loads a model in a runtime (`models`, and `in_` each of them), `ports` reads what it is
-given and checks it, `states` is what goes from run to run, `results` hashes and saves, `report`
+`loading` loads a model in a runtime of the registry (`runtimes`), `ports` reads what it is given
+and checks it, `states` is what goes from run to run, `results` hashes and saves, `report`
 prints. `run` puts them together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from onnx_philox._command.run import loading, ports, reading, results
-from onnx_philox._command.run.models import LoadedModel, RunError, Settings
-from onnx_philox._command.run.ports import ArgumentError
 from onnx_philox._command.run.report import Report, Run
 from onnx_philox._command.run.states import State
+from onnx_philox._command.runtimes.models import LoadedModel, RunError, Settings
+from onnx_philox._command.runtimes.port import STATES, ArgumentError
+from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._contract.state import RUNS, PhiloxState
 from onnx_philox._files.new_files import NewFiles, check_apart
+from onnx_philox._progress import Progress, ignore
 
 __all__ = ["ArgumentError", "Report", "RunError", "Settings", "run"]
-
-Progress = Callable[[int, int, str], None]
 
 
 def run(
@@ -40,8 +40,8 @@ def run(
 
     Args:
         model: An ONNX file, or for OpenVINO an IR (`.xml`).
-        runtime: One of `loading.RUNTIMES`; None for the first of them that takes the file and is
-            installed.
+        runtime: The name of one of `RUNTIMES`; None for the first of them that takes the file and
+            is installed.
         settings: How the model is loaded.
         seed: The first state is `PhiloxState.for_run(seed, first_run)`, unless `inputs` has it.
         first_run: The number of the first run; 0 where the model's state counts none.
@@ -60,7 +60,7 @@ def run(
     if not model.is_file():
         allowed = "a file that exists, and no folder"
         raise ArgumentError(f"the model is {model}; allowed: {allowed}. Check the path.")
-    tell = progress or (lambda *_: None)
+    tell = progress or ignore
     settings = settings or Settings()
     numbers = range(first_run, first_run + runs)
     prefix = results.prefix(output, model) if is_saved else None
@@ -100,13 +100,13 @@ def run(
 def _check_apart(existing: list[Path], read: dict[Path, str]) -> None:
     try:
         check_apart("run", dict.fromkeys(existing, "the output"), read)
-    except ValueError as error:
-        raise ArgumentError(str(error)) from error
+    except RefusalError as error:
+        raise ArgumentError(error.sentence) from error
 
 
 def _state(loaded: LoadedModel) -> State | None:
     by_name = {port.name: port for port in loaded.inputs}
-    for name, next_name in ports.STATES.items():
+    for name, next_name in STATES.items():
         if name in by_name and by_name[name].is_state:
             is_given = next_name in loaded.outputs
             return State(by_name[name], next_name if is_given else None, name == "random_state")

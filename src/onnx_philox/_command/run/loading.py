@@ -1,20 +1,12 @@
-"""The runtimes that `onnx-philox run` knows, and the choice among them."""
+"""The choice among the runtimes, and loading a model in the one that is chosen."""
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 
-from onnx_philox._command.run.models import LoadedModel, RunError, Settings
-from onnx_philox._command.run.ports import ArgumentError
-
-RUNTIMES = {
-    "onnxruntime": "OnnxruntimeModel",
-    "openvino": "OpenvinoModel",
-    "reference": "ReferenceModel",
-}
-"""Every runtime, and its class in the module `in_` of its name; without a choice, the first that
-is installed."""
+from onnx_philox._command.runtimes import RUNTIMES, Runtime, listed
+from onnx_philox._command.runtimes.models import LoadedModel, RunError, Settings
+from onnx_philox._command.runtimes.port import ArgumentError
 
 
 def load(path: Path, runtime: str | None, settings: Settings) -> LoadedModel:
@@ -22,7 +14,8 @@ def load(path: Path, runtime: str | None, settings: Settings) -> LoadedModel:
 
     Args:
         path: An ONNX file or an IR.
-        runtime: One of `RUNTIMES`; None for the first that takes the file and is installed.
+        runtime: The name of one of `RUNTIMES`; None for the first that takes the file and is
+            installed.
         settings: How.
 
     Raises:
@@ -34,34 +27,33 @@ def load(path: Path, runtime: str | None, settings: Settings) -> LoadedModel:
             f"runtime is {runtime!r}; allowed: {', '.join(RUNTIMES)}. Choose one of these."
         )
     is_ir = path.suffix == ".xml"
-    if is_ir and runtime not in (None, "openvino"):
+    usable = [r for r in RUNTIMES.values() if r.takes_ir or not is_ir]
+    chosen = [r for r in usable if runtime in (None, r.name)]
+    if not chosen:
         raise ArgumentError(
             f"{path} is an OpenVINO IR; allowed for {runtime}: an ONNX file. Choose --runtime "
-            "openvino, or pass the model that the IR was made from."
+            f"{listed(r.name for r in usable)}, or pass the model that the IR was made from."
         )
-    if settings.precision is not None and not is_ir and runtime != "openvino":
+    precise = listed(r.name for r in RUNTIMES.values() if r.has_precisions)
+    is_known = is_ir or runtime is not None
+    if settings.precision is not None and not (is_known and chosen[0].has_precisions):
         raise ArgumentError(
-            "--precision is given; allowed: with --runtime openvino. Add that, or leave it out."
+            f"--precision is given; allowed: with --runtime {precise}. Add that, or leave it out."
         )
-    names = [runtime] if runtime else ["openvino"] if is_ir else list(RUNTIMES)
     reasons = []
-    for name in names:
+    for each in chosen:
         try:
-            return _load(path, name, settings)
+            return _load(path, each, settings)
         except ImportError as error:
             reasons.append(str(error))
     raise ArgumentError(" ".join(reasons))
 
 
-def _load(path: Path, runtime: str, settings: Settings) -> LoadedModel:
-    if runtime != "reference":
-        # Says what to install where the runtime is not here.
-        importlib.import_module(f"onnx_philox.{runtime}")
-    module = importlib.import_module(f"onnx_philox._command.run.in_{runtime}")
+def _load(path: Path, runtime: Runtime, settings: Settings) -> LoadedModel:
+    models = runtime.models()
     try:
-        loaded: LoadedModel = getattr(module, RUNTIMES[runtime])(path, settings)
+        return models(path, settings)
     except ArgumentError:
         raise
     except Exception as error:
-        raise RunError.of(runtime, f"load {path}", error) from error
-    return loaded
+        raise RunError.of(runtime.name, f"load {path}", error) from error

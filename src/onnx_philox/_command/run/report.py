@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from onnx_philox._command.run.models import LoadedModel, Settings
 from onnx_philox._command.run.results import Hash, of_all
 from onnx_philox._command.run.states import State
+from onnx_philox._command.runtimes.models import LoadedModel, Settings
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_CATEGORICAL
 from onnx_philox._contract.state import RUNS, PhiloxState
 

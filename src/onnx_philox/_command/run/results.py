@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._command.run.ports import Arrays, shape_name
+from onnx_philox._command.runtimes.port import Arrays, shape_name
 from onnx_philox._files.new_files import NewFiles, tidied_up_on_signals
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)

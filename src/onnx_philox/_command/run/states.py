@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._command.run.ports import Port
+from onnx_philox._command.runtimes.port import Port
 from onnx_philox._contract.operators import STATE_WORDS
 
 

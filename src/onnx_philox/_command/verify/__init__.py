@@ -1,21 +1,21 @@
 """`onnx-philox verify`: compares every runtime and backend here with documented numbers.
 
-`cases` says what is expected, `runners` draw it, `comparison` compares bit for bit, `report`
-prints. `run` puts them together.
+`cases` says what is expected, `runners` draw it (`runner` says what each can, `openvino_own` are
+the peers), `comparison` compares bit for bit, `report` prints. `run` puts them together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from onnx_philox._command.verify import cases, comparison, runners
 from onnx_philox._command.verify.cases import Case
 from onnx_philox._command.verify.report import Report, Result, Verdict
-from onnx_philox._command.verify.runners import Absent, Runner, SelectionError
+from onnx_philox._command.verify.runner import NotCarriedError, Runner
+from onnx_philox._command.verify.runners import Absent, SelectionError
+from onnx_philox._progress import Progress
 
 __all__ = ["Report", "Result", "SelectionError", "Verdict", "run"]
-
-Progress = Callable[[int, int, str], None]
 
 
 def run(
@@ -28,7 +28,7 @@ def run(
     """Draws every case in every chosen backend and compares.
 
     Args:
-        runtimes: Any of `runners.RUNTIMES`; none means all that are installed.
+        runtimes: Names of `RUNTIMES`; none means all that are installed.
         backends: Names of backends, or "auto"; none means all, and OpenVINO's own operator
             beside them.
         expected: The cases; None for those of the package.
@@ -72,13 +72,13 @@ def _verify(runner: Runner, case: Case) -> Result:
     for vector in case.vectors:
         try:
             compared += _compare(runner, vector)
-        except runners.NotCarriedError as error:
+        except NotCarriedError as error:
             verdict, reason = Verdict.NOT_CARRIED, str(error)
             break
         except Exception as error:
             # Whatever a runtime raises is a result: the table goes on, and the command fails.
             verdict, reason = Verdict.ERROR, f"{type(error).__name__}: {error}"
-            draw = str(vector.draw)
+            draw = str(vector.example)
             break
     if verdict is Verdict.SAME and compared.first is not None:
         verdict = Verdict.OTHER if runner.is_peer else Verdict.MISMATCH
@@ -97,7 +97,7 @@ def _verify(runner: Runner, case: Case) -> Result:
 
 
 def _compare(runner: Runner, vector: cases.Vector) -> comparison.Comparison:
-    draw_now = runner.prepare(vector.draw)
+    draw_now = runner.prepare(vector.example)
     if runner.is_peer:
         return comparison.compare(vector, draw_now(), ["values"])
     first = comparison.compare(vector, draw_now(), list(vector.expected))

@@ -1,4 +1,4 @@
-"""What `onnx-philox verify` expects: draws, and the numbers that others have documented for them.
+"""What `onnx-philox verify` expects: examples, and the numbers that others documented for them.
 
 To add a case, append it in `load`; runners and reports take it from there.
 """
@@ -20,6 +20,7 @@ import onnx
 from numpy.typing import NDArray
 
 from onnx_philox import graphs, reference
+from onnx_philox._command.runtimes.port import Arrays
 from onnx_philox._contract.operators import (
     OPERATORS,
     OUTPUT_TYPE,
@@ -44,8 +45,6 @@ from onnx_philox._contract.types import (
 
 VECTORS: Traversable = resources.files("onnx_philox._command.verify") / "vectors"
 
-Arrays = dict[str, NDArray[Any]]
-
 COUNTER_EXAMPLE = "DirectML counter example"
 SEEDED_DRAWS = "Seeded draws"
 TENSORFLOW_NORMAL = "TensorFlow normal"
@@ -67,7 +66,7 @@ class Seeds(TypedDict):
 
 
 @dataclass(frozen=True)
-class Draw:
+class Example:
     """One draw of one node: all that its model and feeds are made of.
 
     Args:
@@ -197,7 +196,7 @@ class Peer:
 class Vector:
     """A draw and what it must give: every output bit for bit, and what a page prints of it."""
 
-    draw: Draw
+    example: Example
     expected: Arrays
     printed: Any = None
     """Decimals as a page prints them, nested like the values."""
@@ -223,7 +222,9 @@ class Case:
     @property
     def has_seeds_alone(self) -> bool:
         """Whether OpenVINO's own RandomUniform, which has no state, can draw all this."""
-        return all(v.draw.operator is RANDOM_UNIFORM and v.draw.state is None for v in self.vectors)
+        return all(
+            v.example.operator is RANDOM_UNIFORM and v.example.state is None for v in self.vectors
+        )
 
 
 def load(vectors: Traversable | None = None) -> list[Case]:
@@ -260,13 +261,15 @@ def load(vectors: Traversable | None = None) -> list[Case]:
 def _by_type(family: str, vectors: Iterable[Vector]) -> list[Case]:
     sorted_vectors: dict[str, list[Vector]] = {name: [] for name in BY_NAME}
     for vector in vectors:
-        sorted_vectors[vector.draw.type.name].append(vector)
+        sorted_vectors[vector.example.type.name].append(vector)
     return [Case(family, tuple(v), BY_NAME[name]) for name, v in sorted_vectors.items() if v]
 
 
 def _documented(row: Mapping[str, Any]) -> Vector:
-    draw = _uniform_draw(row, row["shape"], global_seed=row["global_seed"], op_seed=row["op_seed"])
-    return Vector(draw, draw.in_numpy(), row["output"])
+    example = _uniform_example(
+        row, row["shape"], global_seed=row["global_seed"], op_seed=row["op_seed"]
+    )
+    return Vector(example, example.in_numpy(), row["output"])
 
 
 def _known_answer(row: list[list[str]]) -> Vector:
@@ -279,8 +282,8 @@ def _bits(row: Mapping[str, Any]) -> Vector:
 
 
 def _generator_vector(state: PhiloxState, bits: list[int]) -> Vector:
-    draw = Draw((len(bits),), U32, state=state)
-    return Vector(draw, {"bits": np.array(bits, np.uint32), "next_state": draw.next_state()})
+    example = Example((len(bits),), U32, state=state)
+    return Vector(example, {"bits": np.array(bits, np.uint32), "next_state": example.next_state()})
 
 
 def _counter_example(page: Mapping[str, Any]) -> Case:
@@ -295,28 +298,28 @@ def _counter_example(page: Mapping[str, Any]) -> Case:
     shape = tuple(page["printed"]["output_sizes"])
     vectors = []
     for start, end in ((before, after), (printed_after, before)):
-        draw = Draw(shape, U32, state=PhiloxState(start, 0))
+        example = Example(shape, U32, state=PhiloxState(start, 0))
         vectors.append(
-            Vector(draw, draw.in_numpy() | {"next_state": PhiloxState(end, 0).to_array()})
+            Vector(example, example.in_numpy() | {"next_state": PhiloxState(end, 0).to_array()})
         )
     return Case(COUNTER_EXAMPLE, tuple(vectors), U32)
 
 
 def _uniform(row: Mapping[str, Any]) -> Vector:
-    draw = _uniform_draw(row, [row["elements"]], state=_state(row["state"]))
-    return _values_vector(draw, row["values_hex"])
+    example = _uniform_example(row, [row["elements"]], state=_state(row["state"]))
+    return _values_vector(example, row["values_hex"])
 
 
-def _uniform_draw(row: Mapping[str, Any], shape: Sequence[int], **where: Any) -> Draw:
+def _uniform_example(row: Mapping[str, Any], shape: Sequence[int], **where: Any) -> Example:
     bounds = {name: row[name] for name in ("minval", "maxval")}
-    return Draw(tuple(shape), BY_NAME[row["output_type"]], RANDOM_UNIFORM, bounds, **where)
+    return Example(tuple(shape), BY_NAME[row["output_type"]], RANDOM_UNIFORM, bounds, **where)
 
 
 def _runs(row: Mapping[str, Any]) -> list[Vector]:
     """TensorFlow's stateful operator, run again and again; floats are in [0, 1)."""
     return [
         _values_vector(
-            Draw(
+            Example(
                 (row["elements"],),
                 BY_NAME[row["output_type"]],
                 RANDOM_UNIFORM,
@@ -331,9 +334,9 @@ def _runs(row: Mapping[str, Any]) -> list[Vector]:
     ]
 
 
-def _values_vector(draw: Draw, values_hex: str) -> Vector:
-    values = _from_hex(values_hex, draw.type).reshape(draw.shape)
-    return Vector(draw, {"values": values, "next_state": draw.next_state()})
+def _values_vector(example: Example, values_hex: str) -> Vector:
+    values = _from_hex(values_hex, example.type).reshape(example.shape)
+    return Vector(example, {"values": values, "next_state": example.next_state()})
 
 
 def _from_hex(text: str, type_: ElementType) -> NDArray[Any]:
@@ -345,16 +348,16 @@ def _from_hex(text: str, type_: ElementType) -> NDArray[Any]:
 
 def _normal(row: Mapping[str, Any]) -> Vector:
     type_ = BY_NAME[row["output_type"]]
-    draw = Draw(
+    example = Example(
         (row["elements"],),
         type_,
         RANDOM_NORMAL,
         {"mean": 0, "scale": 1},
         state=_state(row["state"]),
     )
-    expected = draw.in_numpy() | {"next_state": draw.next_state()}
+    expected = example.in_numpy() | {"next_state": example.next_state()}
     peer = Peer(_from_hex(row["values_hex"], type_), NORMAL_TOLERANCES[type_])
-    return Vector(draw, expected, peer=peer)
+    return Vector(example, expected, peer=peer)
 
 
 def _distributions(rows: Iterable[Mapping[str, Any]]) -> list[Case]:
@@ -362,7 +365,7 @@ def _distributions(rows: Iterable[Mapping[str, Any]]) -> list[Case]:
     found: dict[tuple[str, str, str], list[Vector]] = {}
     for row in rows:
         arguments = {name: _argument(value) for name, value in row["arguments"].items()}
-        draw = Draw(
+        example = Example(
             tuple(row["shape"]),
             BY_NAME[row["type"]],
             OPERATORS[row["operator"]],
@@ -372,7 +375,7 @@ def _distributions(rows: Iterable[Mapping[str, Any]]) -> list[Case]:
             state=_state(row["state"]),
         )
         key = (f"Promised {row['operator']}", row["type"], row["part"])
-        found.setdefault(key, []).append(_values_vector(draw, row["values_hex"]))
+        found.setdefault(key, []).append(_values_vector(example, row["values_hex"]))
     return [
         Case(family, tuple(vectors), BY_NAME[type_name], part)
         for (family, type_name, part), vectors in found.items()
@@ -406,7 +409,7 @@ def _seeded_draws() -> list[Case]:
     for types, part, bounds in _RANGES:
         for type_ in types:
             draws = (
-                Draw(
+                Example(
                     shape,
                     type_,
                     RANDOM_UNIFORM,
@@ -420,6 +423,6 @@ def _seeded_draws() -> list[Case]:
                     ((257,), 2**40 + 7, 2**33 + 1),
                 )
             )
-            vectors = tuple(Vector(draw, draw.in_numpy()) for draw in draws)
+            vectors = tuple(Vector(example, example.in_numpy()) for example in draws)
             cases.append(Case(SEEDED_DRAWS, vectors, type_, part, is_numpy_the_standard=True))
     return cases

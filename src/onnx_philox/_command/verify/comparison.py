@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._command.verify.cases import Arrays, Peer, Vector
+from onnx_philox._command.runtimes.port import Arrays
+from onnx_philox._command.verify.cases import Peer, Vector
 from onnx_philox._contract.types import F64
 
 
@@ -51,7 +52,7 @@ def compare(vector: Vector, got: Arrays, outputs: Sequence[str]) -> Comparison:
     """Compares the named outputs, and what a page prints of the values."""
     result = NOTHING
     for name in outputs:
-        result += _compare_output(str(vector.draw), name, vector.expected[name], got.get(name))
+        result += _compare_output(str(vector.example), name, vector.expected[name], got.get(name))
     if vector.printed is not None and result.first is None:
         difference = _compare_printed(vector, got["values"])
         if difference is not None:
@@ -94,13 +95,13 @@ def _compare_printed(vector: Vector, got: NDArray[Any]) -> Difference | None:
     """
     printed = np.array(vector.printed, dtype=object).reshape(-1)
     for element, (decimal, value) in enumerate(zip(printed, got.flat, strict=True)):
-        if vector.draw.type is F64:
+        if vector.example.type is F64:
             is_equal = Decimal(float(value)).quantize(decimal) == decimal
         else:
             is_equal = bool(got.dtype.type(str(decimal)) == value)
         if not is_equal:
             return Difference(
-                str(vector.draw),
+                str(vector.example),
                 "values",
                 _index(element, got.shape),
                 element,
@@ -119,7 +120,7 @@ def _compare_peer(vector: Vector, peer: Peer, got: NDArray[Any], same: Compariso
         return same
     element = int(is_near.reshape(-1).argmin())
     difference = Difference(
-        str(vector.draw),
+        str(vector.example),
         "values",
         _index(element, got.shape),
         element,

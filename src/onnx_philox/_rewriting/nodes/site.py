@@ -76,7 +76,7 @@ class Site:
         given: Any,
         allowed: str,
         remedy: str,
-        error: type[Exception] = ValueError,
+        error: type[ValueError | TypeError] = ValueError,
     ) -> NoReturn:
         """Raises an error of four parts that names the node."""
         checks.refuse(self.title, what, given, allowed, remedy, error)

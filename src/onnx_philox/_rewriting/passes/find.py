@@ -8,6 +8,7 @@ from typing import NoReturn
 import onnx_ir as ir
 
 from onnx_philox._contract.operators import DOMAIN
+from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
 from onnx_philox._rewriting.nodes import patterns, tensorflow
 from onnx_philox._rewriting.nodes.attributes import check_types
 from onnx_philox._rewriting.nodes.constants import constant
@@ -17,6 +18,7 @@ from onnx_philox._rewriting.nodes.foreign import (
     has_inputs_of_tensorflow,
     randomness,
 )
+from onnx_philox._rewriting.nodes.may_stay import MayStayError
 from onnx_philox._rewriting.nodes.replacements import READERS, Draw, TypeOf
 from onnx_philox._rewriting.nodes.site import Owner, Site, label
 from onnx_philox._rewriting.nodes.standard import (
@@ -31,9 +33,6 @@ from onnx_philox._rewriting.nodes.types import Types
 
 FUNCTION_OF_ORIGIN = "onnx_philox.function"
 """The key of a node's `meta` under which inlining notes the function that held it."""
-
-OR_STAY = ", or leave the node as it is with keep_unknown"
-"""What an error advises where `keep_unknown` helps."""
 
 _LOOPS_AND_BRANCHES = ("If", "Loop", "Scan")
 
@@ -72,7 +71,7 @@ class FindRandomNodes(ir.passes.InPlacePass):
                 _refuse_unknown(site)
             _check_opset(site)
             _check_owners(site)
-        except ValueError as error:
+        except MayStayError as error:
             site.error, site.may_stay = error, True
             return
         assert read is not None
@@ -82,11 +81,11 @@ class FindRandomNodes(ir.passes.InPlacePass):
             if version is not None:
                 check_types(site, version)
             site.draw = read(site, types)
+        except (TypeRefusalError, ValueRefusalError) as error:
+            # The operator in its place may have refused, which does not know the place.
+            site.error = error if error.operator == site.title else error.within(site.title)
         except (TypeError, ValueError) as error:
-            if str(error).startswith(site.title):
-                site.error = error
-            else:
-                site.error = type(error)(f"{site.title}: {error}")
+            site.error = type(error)(f"{site.title}: {error}")
 
 
 def is_random(node: ir.Node, opset: int | None, model: ir.Model) -> bool:
@@ -160,24 +159,27 @@ def _is_random(node: ir.Node, version: Version) -> bool:
 
 
 def _refuse_unknown(site: Site) -> NoReturn:
-    site.refuse(
+    raise MayStayError(
+        site.title,
         "the operator",
         f"not one of ONNX, and {randomness(site.node, site.version)}",
         f"the random operators of ONNX: {', '.join(STANDARD_OPERATORS)}; of TensorFlow uniforms, "
         "normals, truncated normals and multinomials",
-        f"Export the model with one of these{OR_STAY}.",
+        "Export the model with one of these",
     )
 
 
 def _check_opset(site: Site) -> None:
     """Refuses a model for whose opset nothing can be put in the node's place."""
     if site.opset < OLDEST_OPSET:
-        site.refuse(
+        raise MayStayError(
+            site.title,
             "the model's opset",
             site.opset,
             f"{OLDEST_OPSET} or newer",
-            f"Export the model again at a newer opset{OR_STAY}. onnx.version_converter raises the "
-            "opset too, but turns each Dropout into one that drops nothing.",
+            "Export the model again at a newer opset",
+            " onnx.version_converter raises the opset too, but turns each Dropout into one that "
+            "drops nothing.",
         )
 
 
@@ -189,10 +191,10 @@ def _check_owners(site: Site) -> None:
         if is_standard and not (node.op_type == "Scan" and site.opset < 9):
             continue
         name = f"{node.domain}::{label(node)}" if node.domain else label(node)
-        site.refuse(
+        raise MayStayError(
+            site.title,
             "its place",
             f"in the subgraph of {name}, which cannot carry a state",
             "If, Loop, and Scan from opset 9 on",
-            "Rewrite it as one of these (onnx.version_converter raises the opset of a "
-            f"Scan){OR_STAY}.",
+            "Rewrite it as one of these (onnx.version_converter raises the opset of a Scan)",
         )

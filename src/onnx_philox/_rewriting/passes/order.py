@@ -12,9 +12,10 @@ from onnx_philox._contract.operators import INT64_MAX
 from onnx_philox._rewriting.nodes import earlier_rewrite
 from onnx_philox._rewriting.nodes.earlier_rewrite import OWNER
 from onnx_philox._rewriting.nodes.emitter import Names
+from onnx_philox._rewriting.nodes.may_stay import MayStayError
 from onnx_philox._rewriting.nodes.site import Site
 from onnx_philox._rewriting.passes.carry_state import ThreadStates
-from onnx_philox._rewriting.passes.find import OR_STAY, FindRandomNodes
+from onnx_philox._rewriting.passes.find import FindRandomNodes
 from onnx_philox._rewriting.passes.inline import InlineRandomFunctions
 from onnx_philox._rewriting.passes.number import AssignStreams
 from onnx_philox._rewriting.passes.replace import Replace
@@ -83,15 +84,25 @@ def find_random_nodes(model: ir.Model) -> list[RandomNode]:
     return [site.record() for site in search.sites]
 
 
-def check_seed(seed: int | None) -> None:
-    """Refuses a seed that is no integer from 0 to 2^63-1."""
+SEED_RULE = "an integer from 0 to 2^63-1"
+
+
+def check_seed(
+    seed: int | None, owner: str = OWNER, allowed: str = f"None, or {SEED_RULE}"
+) -> None:
+    """Refuses a seed that is no integer from 0 to 2^63-1.
+
+    Args:
+        seed: The seed; None is none.
+        owner: Who refuses.
+        allowed: What the owner allows, in words.
+    """
     if seed is None:
         return
-    allowed = "None, or an integer from 0 to 2^63-1"
     if not hasattr(seed, "__index__"):
-        checks.refuse(OWNER, "seed", repr(seed), allowed, "Pass an int.", TypeError)
+        checks.refuse(owner, "seed", repr(seed), allowed, "Pass an int.", TypeError)
     if not 0 <= seed <= INT64_MAX:
-        checks.refuse(OWNER, "seed", seed, allowed, "Choose another seed.")
+        checks.refuse(owner, "seed", seed, allowed, "Choose another seed.")
 
 
 def _sort_out(sites: list[Site], *, keep_unknown: bool) -> tuple[list[Site], list[RandomNode]]:
@@ -102,7 +113,7 @@ def _sort_out(sites: list[Site], *, keep_unknown: bool) -> tuple[list[Site], lis
             continue
         if not (site.may_stay and keep_unknown):
             raise site.error
-        reason = str(site.error).replace(OR_STAY, "")
-        warnings.warn(f"left as it is: {reason}", stacklevel=4)
+        assert isinstance(site.error, MayStayError)
+        warnings.warn(f"left as it is: {site.error.offering('')}", stacklevel=4)
         kept.append(site.record())
     return [site for site in sites if site.error is None], kept

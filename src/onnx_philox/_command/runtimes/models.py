@@ -12,10 +12,10 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from onnx_philox import _backends
-from onnx_philox._command import runtime_errors
-from onnx_philox._command.run.ports import ArgumentError, Arrays, Port
+from onnx_philox import _backends, _runtime_errors
+from onnx_philox._command.runtimes.port import ArgumentError, Arrays, Port
 from onnx_philox._contract.operators import DOMAIN
+from onnx_philox._contract.types import ElementType
 
 
 class RunError(Exception):
@@ -24,7 +24,7 @@ class RunError(Exception):
     @classmethod
     def of(cls, runtime: str, what: str, error: Exception) -> RunError:
         """The error of a runtime, in its own words."""
-        text = runtime_errors.sentence(str(error)) or type(error).__name__
+        text = _runtime_errors.sentence(str(error)) or type(error).__name__
         return cls(f"{runtime} does not {what}: {text}")
 
 
@@ -40,10 +40,27 @@ class Settings:
 
 
 class LoadedModel(ABC):
-    """A model in a runtime."""
+    """A model in a runtime.
+
+    Args:
+        model: A file, or an ONNX model in memory.
+        settings: How it is loaded.
+
+    Raises:
+        ArgumentError: The settings, or the file, do not suit the runtime.
+    """
 
     runtime: str
+    """Its name in the registry."""
     version: str
+    """Of the runtime that is installed."""
+    backends: Mapping[str, _backends.Backend]
+    """Best first."""
+    not_carried: Mapping[str, tuple[ElementType, ...]] = {}
+    """The types that a backend may refuse; to refuse any other is an error."""
+    not_carried_error: type[Exception] = NotImplementedError
+    """How it refuses them."""
+
     backend: str
     inputs: list[Port]
     outputs: list[str]
@@ -58,6 +75,9 @@ class LoadedModel(ABC):
         words = (f"{self.runtime} {self.version}", f"backend {self.backend}", self.how)
         return ", ".join(filter(None, words))
 
+    @abstractmethod
+    def __init__(self, model: Path | onnx.ModelProto, settings: Settings) -> None: ...
+
     def run(self, feeds: Arrays) -> Arrays:
         """Runs it once; the arrays that come back are the caller's own.
 
@@ -65,20 +85,22 @@ class LoadedModel(ABC):
             RunError: The runtime refused an input, or failed.
         """
         try:
-            return self._run(feeds)
+            return self.outputs_of(feeds)
         except Exception as error:
             raise RunError.of(self.runtime, "run the model", error) from error
 
     @abstractmethod
-    def _run(self, feeds: Arrays) -> Arrays: ...
+    def outputs_of(self, feeds: Arrays) -> Arrays:
+        """Runs it once, and raises what the runtime raises."""
 
 
-def choose_backend(runtime: str, backends: Mapping[str, _backends.Backend], requested: str) -> str:
+def choose_backend(model: type[LoadedModel], requested: str) -> str:
     """The name of the backend that "auto" or a name means.
 
     Raises:
         ArgumentError: There is none of that name, or it cannot be used here.
     """
+    runtime, backends = model.runtime, model.backends
     try:
         backend = _backends.choose(runtime, backends, requested)
     except ValueError:

@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import onnx
 import onnxruntime as ort
+from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
-from onnx_philox._command.run import models
-from onnx_philox._command.run.models import LoadedModel, Settings
-from onnx_philox._command.run.ports import Arrays, Port
+from onnx_philox._command.runtimes import models
+from onnx_philox._command.runtimes.models import LoadedModel, Settings
+from onnx_philox._command.runtimes.port import Arrays, Port
+from onnx_philox._contract.types import BF16, F16, ElementType
 from onnx_philox.onnxruntime import BACKENDS, InferenceSession
 
 _WEIGHTS = "session.model_external_initializers_file_folder_path"
 
 
-class OnnxruntimeModel(LoadedModel):
+class Model(LoadedModel):
     """A session on the CPU."""
 
     runtime = "onnxruntime"
+    version = ort.__version__
+    backends = BACKENDS
+    not_carried: Mapping[str, tuple[ElementType, ...]] = {"python": (F16, BF16)}
+    not_carried_error = ort_state.NotImplemented
 
-    def __init__(self, path: Path, settings: Settings) -> None:
-        self.version = ort.__version__
-        self.backend = models.choose_backend(self.runtime, BACKENDS, settings.backend)
+    def __init__(self, model: Path | onnx.ModelProto, settings: Settings) -> None:
+        self.backend = models.choose_backend(type(self), settings.backend)
         self.drawn = {}
         options = ort.SessionOptions()
         # Its errors come as exceptions.
         options.log_severity_level = 4
-        model: Path | onnx.ModelProto = path
         if settings.shows_drawn:
-            model = models.read(path)
+            if isinstance(model, Path):
+                options.add_session_config_entry(_WEIGHTS, str(model.absolute().parent))
+                model = models.read(model)
             self.drawn = models.show_drawn(model)
-            options.add_session_config_entry(_WEIGHTS, str(path.absolute().parent))
         self._session = InferenceSession(
             model, options, providers=["CPUExecutionProvider"], backend=self.backend
         )
@@ -40,7 +46,7 @@ class OnnxruntimeModel(LoadedModel):
         self.inputs += [_port(i, False) for i in self._session.get_overridable_initializers()]
         self.outputs = [o.name for o in self._session.get_outputs()]
 
-    def _run(self, feeds: Arrays) -> Arrays:
+    def outputs_of(self, feeds: Arrays) -> Arrays:
         return models.by_name(self.outputs, self._session.run(None, feeds))
 
 

@@ -1,8 +1,15 @@
-"""What a runtime itself says in an error, without what it wraps around."""
+"""What a runtime or a library itself says in an error, without what it wraps around.
+
+Of an error that has crossed a runtime, only a text is left. This is the one place that takes texts
+of errors apart.
+"""
 
 from __future__ import annotations
 
 import re
+
+from onnx_philox._contract.operators import OPERATORS
+from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
 
 _ONNXRUNTIME_CODE = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")
 _ONNXRUNTIME_NODE = re.compile(r" node with name '.*'$")
@@ -12,7 +19,9 @@ _OPENVINO_NODE = re.compile(r"^While validating ONNX node '<.*?>'(: |:$)")
 _OPENVINO_WAY = re.compile(r"^(Exception from |Check '|While validating |-- )")
 # What OpenVINO says where only its summary says more.
 _SAYS_NOTHING = "Model wasn't fully converted."
-_EXCEPTION = re.compile(r"^(ValueError|TypeError): ")
+_KINDS = (ValueError, TypeError, ValueRefusalError, TypeRefusalError)
+_EXCEPTION = re.compile(rf"^({'|'.join(kind.__name__ for kind in _KINDS)}): ")
+_ONNXRUNTIME_STATUS = " Status Message: "
 
 
 def sentence(text: str) -> str:
@@ -27,7 +36,7 @@ def sentence(text: str) -> str:
         'Could not find an implementation for RandomUniform(22)'
     """
     text = _ONNXRUNTIME_CODE.sub("", text.strip())
-    text = text.rpartition(" Status Message: ")[2]
+    text = text.rpartition(_ONNXRUNTIME_STATUS)[2]
     text = _ONNXRUNTIME_NODE.sub("", text)
     before, _, summary = _FRAMES.sub("", text).partition("\nSummary:")
     lines = [_OPENVINO_NODE.sub("", line.strip()) for line in before.splitlines()]
@@ -36,3 +45,23 @@ def sentence(text: str) -> str:
         summed_up = [line.removeprefix("-- ").strip() for line in summary.splitlines()]
         told = list(filter(None, summed_up))[:1] or told or list(filter(None, lines))
     return _EXCEPTION.sub("", told[-1]) if told else ""
+
+
+def refusal_in_onnxruntime(error: RuntimeError) -> str | None:
+    """What an operator of ours refused, where ONNX Runtime makes a RuntimeError of it.
+
+    Returns:
+        The refusal; None where the error is another one.
+    """
+    _, _, text = str(error).partition(_ONNXRUNTIME_STATUS)
+    return text if text.startswith(tuple(f"{op}: " for op in OPERATORS)) else None
+
+
+def refusal_in_openvino(error: RuntimeError) -> str:
+    """What a native operator of ours refused: what follows the line that says where in C++."""
+    return str(error).partition("\n")[2].strip()
+
+
+def one_line(error: Exception) -> str:
+    """What an error of another library says, without the lines it is broken into."""
+    return " ".join(str(error).split())

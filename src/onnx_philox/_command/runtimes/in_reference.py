@@ -2,45 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import onnx
 from onnx.reference import ReferenceEvaluator
 
 from onnx_philox import _backends
-from onnx_philox._command.run import models
-from onnx_philox._command.run.models import LoadedModel, Settings
-from onnx_philox._command.run.ports import ArgumentError, Arrays, Port
+from onnx_philox._command.runtimes import models
+from onnx_philox._command.runtimes.models import LoadedModel, Settings
+from onnx_philox._command.runtimes.port import ArgumentError, Arrays, Port
 from onnx_philox._files.text import undecodable
 from onnx_philox.onnx_reference import OPS
 
 
-class ReferenceModel(LoadedModel):
+class _Evaluator:
+    """The one backend, which is always here."""
+
+    def unavailable(self) -> None:
+        """Nothing."""
+
+
+class Model(LoadedModel):
     """A ReferenceEvaluator."""
 
     runtime = "reference"
+    version = onnx.__version__
+    backends: Mapping[str, _backends.Backend] = {"onnx": _Evaluator()}
 
-    def __init__(self, path: Path, settings: Settings) -> None:
-        if settings.backend not in (_backends.AUTO, "onnx"):
-            raise ArgumentError(
-                f"backend is {settings.backend!r}; allowed for reference: auto, onnx. Choose one "
-                "of these."
-            )
-        self.version = onnx.__version__
-        self.backend = "onnx"
-        model = onnx.load(path)
-        if (text := undecodable(model)) is not None:
-            raise ArgumentError(
-                f"{path} has the text {text!r}; allowed: UTF-8. Choose another name for it."
-            )
+    def __init__(self, model: Path | onnx.ModelProto, settings: Settings) -> None:
+        self.backend = models.choose_backend(type(self), settings.backend)
+        if isinstance(model, Path):
+            model = _load(model)
         self.drawn = models.show_drawn(model) if settings.shows_drawn else {}
         self._evaluator = ReferenceEvaluator(model, new_ops=OPS)
         defaults = {i.name for i in model.graph.initializer}
         self.inputs = [_port(i, i.name not in defaults) for i in model.graph.input]
         self.outputs = list(self._evaluator.output_names)
 
-    def _run(self, feeds: Arrays) -> Arrays:
+    def outputs_of(self, feeds: Arrays) -> Arrays:
         return models.by_name(self.outputs, list(self._evaluator.run(None, feeds)))
+
+
+def _load(path: Path) -> onnx.ModelProto:
+    model = onnx.load(path)
+    if (text := undecodable(model)) is not None:
+        raise ArgumentError(
+            f"{path} has the text {text!r}; allowed: UTF-8. Choose another name for it."
+        )
+    return model
 
 
 def _port(value: onnx.ValueInfoProto, is_required: bool) -> Port:
@@ -49,10 +59,7 @@ def _port(value: onnx.ValueInfoProto, is_required: bool) -> Port:
     tensor = value.type.tensor_type
     shape = None
     if tensor.HasField("shape"):
-        shape = tuple(
-            d.dim_value if d.HasField("dim_value") else d.dim_param or None
-            for d in tensor.shape.dim
-        )
+        shape = tuple(map(_dimension, tensor.shape.dim))
     dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
     return Port(value.name, dtype, shape, is_required)
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import openvino as ov
 from numpy.typing import NDArray
 
 from onnx_philox import _openvino_arrays as ov_arrays
-from onnx_philox._command.run import models
-from onnx_philox._command.run.models import LoadedModel, Settings
-from onnx_philox._command.run.ports import ArgumentError, Arrays, Port
+from onnx_philox._command.runtimes import models
+from onnx_philox._command.runtimes.models import LoadedModel, Settings
+from onnx_philox._command.runtimes.port import ArgumentError, Arrays, Port
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.types import BF16
 from onnx_philox._files.model_file import opened
@@ -22,33 +24,37 @@ from onnx_philox.openvino import BACKENDS, register
 _PRECISIONS = ("f32", "bf16", "f16")
 
 
-class OpenvinoModel(LoadedModel):
+class Model(LoadedModel):
     """A model, ONNX or IR, compiled for the CPU."""
 
     runtime = "openvino"
+    version = ov.__version__.partition("-")[0]
+    backends = BACKENDS
 
-    def __init__(self, path: Path, settings: Settings) -> None:
+    def __init__(self, model: Path | onnx.ModelProto, settings: Settings) -> None:
         precision = settings.precision
         if precision not in (None, *_PRECISIONS):
             raise ArgumentError(
                 f"precision is {precision!r}; allowed: {', '.join(_PRECISIONS)}. Choose one of "
                 "these, or leave --precision out."
             )
-        self.version = ov.__version__.partition("-")[0]
-        self.backend = models.choose_backend(self.runtime, BACKENDS, settings.backend)
-        _check_fields(path)
-        core = register(ov.Core(), backend=self.backend)
-        model = core.read_model(path)
-        self.drawn = _show_drawn(model) if settings.shows_drawn else {}
+        self.backend = models.choose_backend(type(self), settings.backend)
+        core = _core(self.backend)
+        if isinstance(model, Path):
+            _check_fields(model)
+            read = core.read_model(model)
+        else:
+            read = core.read_model(model.SerializeToString())
+        self.drawn = _show_drawn(read) if settings.shows_drawn else {}
         config = {} if precision is None else {"INFERENCE_PRECISION_HINT": precision}
-        compiled = core.compile_model(model, "CPU", config)
+        compiled = core.compile_model(read, "CPU", config)
         used = compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
         self.how = f"CPU, precision {used}"
         self.inputs = [_port(i) for i in compiled.inputs]
         self.outputs = [_output_name(o) for o in compiled.outputs]
         self._request = compiled.create_infer_request()
 
-    def _run(self, feeds: Arrays) -> Arrays:
+    def outputs_of(self, feeds: Arrays) -> Arrays:
         # By position: OpenVINO drops the name of an input that only an Identity reads.
         for i, port in enumerate(self.inputs):
             self._request.set_input_tensor(i, _tensor(feeds[port.name]))
@@ -58,6 +64,11 @@ class OpenvinoModel(LoadedModel):
             name: ov_arrays.memory(self._request.get_output_tensor(i)).copy()
             for i, name in enumerate(self.outputs)
         }
+
+
+@cache
+def _core(backend: str) -> ov.Core:
+    return register(ov.Core(), backend=backend)
 
 
 def _check_fields(path: Path) -> None:

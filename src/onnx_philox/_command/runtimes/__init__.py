@@ -1,0 +1,78 @@
+"""The registry of the runtimes: what the commands know of each comes from here.
+
+To add a runtime, add a line to `RUNTIMES` and a module `in_` of its name, whose class `Model` is a
+`models.LoadedModel`. A module `bare_` of its name, with a function `prepare`, makes
+`onnx-philox inspect` try it too: it loads the runtime without this package (see `bare_openvino`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    # The help of the command needs no more than the names.
+    from onnx_philox._command.runtimes.models import LoadedModel
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """A runtime, whether or not it is installed."""
+
+    name: str
+    package: str | None
+    """The module of this package that needs it, and says how to install it where it is not here;
+    None where it is always here."""
+    takes_ir: bool = False
+    """Whether it loads an OpenVINO IR."""
+    has_precisions: bool = False
+    """Whether its arithmetic can be told a precision."""
+    note: str = ""
+    """What to know before choosing it."""
+
+    def models(self) -> type[LoadedModel]:
+        """What loads a model in it and runs it.
+
+        Raises:
+            ImportError: It is not installed, or is too old; the text says what to do.
+        """
+        if self.package is not None:
+            importlib.import_module(self.package)
+        adapter = importlib.import_module(f"{__name__}.in_{self.name}")
+        return cast("type[LoadedModel]", adapter.Model)
+
+    @property
+    def label(self) -> str:
+        """The name, and what to know before choosing it."""
+        return f"{self.name} ({self.note})" if self.note else self.name
+
+    @property
+    def bare(self) -> str | None:
+        """The file of the module that loads it without this package; None where there is none."""
+        module = importlib.util.find_spec(f"{__name__}.bare_{self.name}")
+        return None if module is None else module.origin
+
+
+RUNTIMES = {
+    runtime.name: runtime
+    for runtime in (
+        Runtime("onnxruntime", "onnx_philox.onnxruntime"),
+        Runtime("openvino", "onnx_philox.openvino", takes_ir=True, has_precisions=True),
+        Runtime("reference", None, note="NumPy, slow"),
+    )
+}
+"""Every runtime, by its name; a command that needs one takes the first that is installed."""
+
+
+def standard_first() -> list[str]:
+    """The names, first those of what is always here: it says what is right."""
+    return sorted(RUNTIMES, key=lambda name: RUNTIMES[name].package is not None)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names to choose from, in words."""
+    *most, last = names
+    return f"{', '.join(most)} or {last}" if most else last

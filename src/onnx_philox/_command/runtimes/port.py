@@ -1,0 +1,75 @@
+"""The inputs of a model, in whatever runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._contract.state import is_state_shape
+
+Arrays = dict[str, NDArray[Any]]
+
+STATES = {"random_state": "next_random_state", "state": "next_state"}
+"""The input and the output of the state, in rewritten models and in those of `graphs`."""
+
+
+class ArgumentError(ValueError):
+    """An argument of the command is wrong; the text says what is allowed and what to do."""
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input of a model."""
+
+    name: str
+    dtype: np.dtype[Any] | None
+    """None for what no array can be, a sequence for example."""
+    shape: tuple[int | str | None, ...] | None
+    """A dimension that differs from run to run is its name, or None; None for any rank."""
+    is_required: bool = True
+
+    @property
+    def is_state(self) -> bool:
+        """Whether a state fits it."""
+        known = tuple(d if isinstance(d, int) else None for d in self.shape or ())
+        return self.dtype == np.uint32 and is_state_shape(known)
+
+    @property
+    def type_name(self) -> str:
+        """The element type, as NumPy calls it."""
+        return "no tensor" if self.dtype is None else self.dtype.name
+
+    @property
+    def shape_name(self) -> str:
+        """The shape in words."""
+        return shape_name(self.shape)
+
+    @property
+    def note(self) -> str:
+        """What a list of inputs says of it."""
+        if self.name in STATES and self.is_state:
+            return "made of --seed"
+        return "" if self.is_required else "optional"
+
+    def __str__(self) -> str:
+        return f"{self.type_name} of shape {self.shape_name}"
+
+    def takes(self, shape: tuple[int, ...]) -> bool:
+        """Whether an array of this shape fits."""
+        if self.shape is None:
+            return True
+        return len(shape) == len(self.shape) and all(
+            not isinstance(wanted, int) or wanted == given
+            for wanted, given in zip(self.shape, shape, strict=True)
+        )
+
+
+def shape_name(shape: Iterable[int | str | None] | None) -> str:
+    """A shape in words; what is not known is `?`."""
+    if shape is None:
+        return "any"
+    return f"[{', '.join('?' if d is None else str(d) for d in shape)}]"

@@ -1,0 +1,123 @@
+"""The peers: OpenVINO's own RandomUniform, which shows beside ours what it gets right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from onnx_philox._command.runtimes.port import Arrays
+from onnx_philox._command.verify.cases import Case, Example
+from onnx_philox._command.verify.runner import Prepared, Runner
+
+
+def runners() -> list[Runner]:
+    """The peers, where OpenVINO is installed."""
+    from onnx_philox._command.runtimes.in_openvino import Model
+
+    return [OpenvinoOwnRunner(Model.version), OpenvinoEvaluateRunner(Model.version)]
+
+
+class OpenvinoOwnRunner(Runner):
+    """OpenVINO's own RandomUniform on its CPU device."""
+
+    runtime = "openvino"
+    is_peer = True
+
+    def __init__(self, version: str) -> None:
+        super().__init__(version, "built-in")
+
+    @property
+    def title(self) -> str:
+        """The runner in words."""
+        return f"openvino {self.version}, its own RandomUniform on CPU (built-in), to compare"
+
+    def takes(self, case: Case) -> bool:
+        """What can be said with seeds alone."""
+        return case.has_seeds_alone
+
+    def prepare(self, example: Example) -> Prepared:
+        """Builds and compiles a model of the built-in operator."""
+        import openvino as ov
+
+        from onnx_philox import _openvino_arrays as ov_arrays
+
+        request = ov.Core().compile_model(_own_model(example), "CPU").create_infer_request()
+        feeds = [_shape_array(example)]
+
+        def run() -> Arrays:
+            request.infer(feeds)
+            # A copy: the next run writes into the same memory.
+            return {"values": ov_arrays.memory(request.get_output_tensor(0)).copy()}
+
+        return _runs_after(example, run)
+
+
+class OpenvinoEvaluateRunner(OpenvinoOwnRunner):
+    """OpenVINO's own RandomUniform as its reference code computes it, in `Model.evaluate`."""
+
+    def __init__(self, version: str) -> None:
+        super().__init__(version)
+        self.backend = "evaluate"
+
+    @property
+    def title(self) -> str:
+        """The runner in words."""
+        return f"openvino {self.version}, its own RandomUniform in Model.evaluate, to compare"
+
+    def prepare(self, example: Example) -> Prepared:
+        """Builds a model of the built-in operator."""
+        import openvino as ov
+
+        from onnx_philox import _openvino_arrays as ov_arrays
+
+        model = _own_model(example)
+        inputs = [ov.Tensor(_shape_array(example))]
+
+        def run() -> Arrays:
+            output = ov.Tensor(ov_arrays.openvino_type(example.type), ov.Shape(example.shape))
+            if not model.evaluate([output], inputs):
+                raise RuntimeError("Model.evaluate returned False")
+            return {"values": ov_arrays.memory(output).copy()}
+
+        return _runs_after(example, run)
+
+
+def _own_model(example: Example) -> Any:
+    """A model of OpenVINO's own RandomUniform.
+
+    Its shape is a model input: of constants alone, OpenVINO would compute it when it compiles the
+    model, by its reference code. Its bounds are constants: as inputs, f64 and i64 would arrive
+    rounded.
+    """
+    import openvino as ov
+    from openvino import opset8
+
+    from onnx_philox import _openvino_arrays as ov_arrays
+
+    shape = opset8.parameter([len(example.shape)], ov.Type.i64, name="shape")
+    low, high = (
+        ov.op.Constant(
+            ov_arrays.openvino_type(example.type),
+            ov.Shape([]),
+            [example.type.dtype.type(bound).item()],
+        )
+        for bound in example.arguments.values()
+    )
+    node = opset8.random_uniform(
+        shape, low, high, example.type.name, example.global_seed, example.op_seed
+    )
+    shape.output(0).set_names({"shape"})
+    node.output(0).set_names({"values"})
+    return ov.Model([node.output(0)], [shape])
+
+
+def _shape_array(example: Example) -> Any:
+    return np.array(example.shape, np.int64)
+
+
+def _runs_after(example: Example, run: Prepared) -> Prepared:
+    """Lets a stateful operator draw as often as comes before the draw that counts."""
+    for _ in range(example.run or 0):
+        run()
+    return run

@@ -1,0 +1,39 @@
+"""What draws for `onnx-philox verify`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+from onnx_philox._command.runtimes.port import Arrays
+from onnx_philox._command.verify.cases import Case, Example
+
+Prepared = Callable[[], Arrays]
+
+
+class NotCarriedError(Exception):
+    """A backend says that it does not carry the type of an example, as its documentation says."""
+
+
+class Runner(ABC):
+    """One backend of one runtime."""
+
+    runtime: str
+    is_peer = False
+
+    def __init__(self, version: str, backend: str) -> None:
+        self.version = version
+        self.backend = backend
+
+    @property
+    def title(self) -> str:
+        """The runner in words."""
+        return f"{self.runtime} {self.version}, backend {self.backend}"
+
+    def takes(self, case: Case) -> bool:  # noqa: ARG002
+        """Whether the case says anything about this runner."""
+        return True
+
+    @abstractmethod
+    def prepare(self, example: Example) -> Prepared:
+        """Loads the example's model; calling the result runs it once more."""

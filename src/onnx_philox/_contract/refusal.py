@@ -1,0 +1,67 @@
+"""What a refusal is: an exception with its parts, whose text is a sentence made of them.
+
+Whoever wants another sentence makes another refusal of other parts; nobody edits the text.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, Self
+
+
+class RefusalError(Exception):
+    """A refusal of bad input, which is also a ValueError, a TypeError or an ImportError.
+
+    Args:
+        operator: The operator, function or command that refuses.
+        what: The part of its input that is wrong.
+        given: What that part is.
+        allowed: What it may be.
+        remedy: What to do, one or more sentences.
+
+    Attributes:
+        parts: What the class is called with to make the same refusal again.
+    """
+
+    def __init__(self, operator: str, what: str, given: Any, allowed: str, remedy: str) -> None:
+        self.operator = operator
+        self.what = what
+        self.given = str(given)
+        self.allowed = allowed
+        self.remedy = remedy
+        self.parts: tuple[str, ...] = (operator, what, self.given, allowed, remedy)
+        super().__init__(f"{operator}: {self.sentence}")
+
+    @property
+    def sentence(self) -> str:
+        """The text without the operator, for those who have named it."""
+        return f"{self.what} is {self.given}; allowed: {self.allowed}. {self.remedy}"
+
+    def within(self, place: str) -> Self:
+        """The same refusal, of an operator in this place."""
+        operator, *others = self.parts
+        return type(self)(f"{place}: {operator}", *others)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copying and pickling call the class with its parts, not with the text in `args`.
+        return type(self), self.parts, self.__dict__
+
+
+class ValueRefusalError(RefusalError, ValueError):
+    """A refusal of a wrong value."""
+
+
+class TypeRefusalError(RefusalError, TypeError):
+    """A refusal of a wrong type."""
+
+
+def refuse(
+    operator: str,
+    what: str,
+    given: Any,
+    allowed: str,
+    remedy: str,
+    error: type[ValueError | TypeError] = ValueError,
+) -> NoReturn:
+    """Raises a refusal of these parts that is a ValueError or a TypeError."""
+    kind = TypeRefusalError if error is TypeError else ValueRefusalError
+    raise kind(operator, what, given, allowed, remedy)

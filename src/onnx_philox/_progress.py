@@ -1,0 +1,12 @@
+"""How long work says how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Progress = Callable[[int, int, str], None]
+"""Called with how much is done, how much there is, and what comes next or is being done."""
+
+
+def ignore(done: int, total: int, what: str) -> None:
+    """A `Progress` that shows nothing."""

@@ -1,0 +1,285 @@
+"""Refusals are objects: they have parts, they pickle, and nobody edits their text."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import pickle
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import openvino as ov
+import pytest
+from onnx import parser
+
+import onnx_philox
+from onnx_philox import PhiloxState, _versions, graphs, reference
+from onnx_philox._contract import checks
+from onnx_philox._contract.refusal import RefusalError, TypeRefusalError, ValueRefusalError
+from onnx_philox._rewriting.nodes.may_stay import MayStayError
+
+UNKNOWN = """<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1]>
+    g (float[4] x) => (float[4] y) { y = com.microsoft.RandomThing(x) }"""
+
+
+def a_custom_random_node() -> onnx.ModelProto:
+    return parser.parse_model(UNKNOWN)
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], tuple[str, ...]]] = {
+    "a state": (
+        lambda: PhiloxState(counter=-1),
+        ValueError,
+        (
+            *("PhiloxState", "counter", "-1", "an integer from 0 to 2^128-1"),
+            "Pass an int in that range.",
+        ),
+    ),
+    "the type of a state": (
+        lambda: PhiloxState.from_seed(1.5),
+        TypeError,
+        (
+            *("PhiloxState.from_seed", "seed", "1.5", "an integer from 0 to 2^64-1"),
+            "Pass an int in that range.",
+        ),
+    ),
+    "an array of a state": (
+        lambda: PhiloxState.from_array(np.zeros(6, np.int64)),
+        TypeError,
+        (
+            *("PhiloxState.from_array", "the array", "int64", "uint32"),
+            "Pass PhiloxState(...).to_array().",
+        ),
+    ),
+    "no copy of a state": (
+        lambda: PhiloxState().__array__(copy=False),
+        ValueError,
+        (
+            *("PhiloxState", "copy", "False"),
+            "None or True, since a state holds no array to share",
+            "Leave it out.",
+        ),
+    ),
+    "a bound": (
+        lambda: reference.random_uniform([2], 0, float("nan"), "f32", op_seed=1),
+        ValueError,
+        (
+            *("RandomUniform", "input 'maxval'", "nan", "a finite number"),
+            "Pass a finite bound.",
+        ),
+    ),
+    "an attribute": (
+        lambda: graphs.random_uniform([2], 0, 1, "f8"),
+        ValueError,
+        (
+            *("RandomUniform", "attribute 'output_type'", "'f8'"),
+            "'i32', 'i64', 'f16', 'bf16', 'f32', 'f64'",
+            "Set it to one of these.",
+        ),
+    ),
+    "a backend": (
+        lambda: onnx_philox.openvino.register(ov.Core(), backend="fortran"),
+        ValueError,
+        (
+            *("onnx_philox.openvino", "backend", "'fortran'", "'auto', 'native', 'python'"),
+            "Choose one of these, or install an onnx-philox that has it.",
+        ),
+    ),
+    "a runtime": (
+        lambda: _versions.check("openvino", "2024.6"),
+        ImportError,
+        (
+            *("onnx_philox.openvino", "OpenVINO", "2024.6", "2025.4 or newer"),
+            "Upgrade it: pip install --upgrade 'onnx-philox[openvino]'.",
+        ),
+    ),
+    "a model for a session": (
+        lambda: onnx_philox.onnxruntime.InferenceSession(5),
+        TypeError,
+        (
+            *("onnx_philox.onnxruntime.InferenceSession", "model", "of type int"),
+            "a path, bytes, an onnx.ModelProto",
+            "Pass one of these.",
+        ),
+    ),
+    "options for a session": (
+        lambda: onnx_philox.onnxruntime.register("options"),
+        TypeError,
+        (
+            *("onnx_philox.onnxruntime.register", "sess_options", "'options'"),
+            "onnxruntime.SessionOptions",
+            "Pass the options that the session will be made with.",
+        ),
+    ),
+    "a seed of a rewrite": (
+        lambda: onnx_philox.make_reproducible(a_custom_random_node(), seed=-1),
+        ValueError,
+        (
+            *("onnx_philox.make_reproducible", "seed", "-1"),
+            "None, or an integer from 0 to 2^63-1",
+            "Choose another seed.",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_refusal_has_its_parts_and_its_text_is_their_sentence(what: str) -> None:
+    call, kind, parts = REFUSED[what]
+    with pytest.raises(kind) as raised:
+        call()
+    error = raised.value
+    assert isinstance(error, RefusalError)
+    assert error.parts == parts
+    assert (error.operator, error.what, error.given, error.allowed, error.remedy) == parts
+    operator, subject, given, allowed, remedy = parts
+    assert str(error) == f"{operator}: {subject} is {given}; allowed: {allowed}. {remedy}"
+    assert error.args == (str(error),)
+
+
+def refused(what: str) -> RefusalError:
+    with pytest.raises(RefusalError) as raised:
+        REFUSED[what][0]()
+    return raised.value
+
+
+def may_stay() -> MayStayError:
+    with pytest.raises(MayStayError) as raised:
+        onnx_philox.make_reproducible(a_custom_random_node())
+    return raised.value
+
+
+ONE_OF_EACH_CLASS = {
+    "ValueError": lambda: refused("a bound"),
+    "TypeError": lambda: refused("an array of a state"),
+    "ImportError": lambda: refused("a runtime"),
+    "a node that may stay": may_stay,
+}
+
+
+@pytest.mark.parametrize("make", ONE_OF_EACH_CLASS.values(), ids=ONE_OF_EACH_CLASS)
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))]
+)
+def test_a_refusal_pickles_and_copies(make: Callable[[], RefusalError], again: Any) -> None:
+    error = make()
+    error.add_note("seen here")
+    same = again(error)
+    assert same is not error
+    assert type(same) is type(error)
+    assert (same.parts, str(same), same.args) == (error.parts, str(error), error.args)
+    assert same.__notes__ == ["seen here"]
+
+
+def test_a_wrong_type_is_no_wrong_value() -> None:
+    assert not issubclass(TypeRefusalError, ValueError)
+    assert not issubclass(ValueRefusalError, TypeError)
+    with pytest.raises(TypeRefusalError):
+        checks.refuse("here", "it", 1, "2", "Go.", TypeError)
+
+
+def test_a_refusal_within_a_place_names_the_place_first() -> None:
+    error = refused("a bound").within("RandomUniform 'noise' (main graph)")
+    assert isinstance(error, ValueRefusalError)
+    assert str(error) == f"RandomUniform 'noise' (main graph): {refused('a bound')}"
+
+
+def test_a_node_that_may_stay_offers_it_under_the_name_that_the_reader_knows() -> None:
+    error = may_stay()
+    assert error.remedy.endswith(", or leave the node as it is with keep_unknown.")
+    command = error.offering("--keep-unknown")
+    assert command.remedy.endswith(", or leave the node as it is with --keep-unknown.")
+    assert command.offering("keep_unknown").parts == error.parts
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        onnx_philox.make_reproducible(a_custom_random_node(), keep_unknown=True)
+    (said,) = [str(warning.message) for warning in caught]
+    assert said == f"left as it is: {error.offering('')}"
+    assert said.endswith("Export the model with one of these.")
+
+
+def test_what_onnx_runtime_and_openvino_refuse_is_the_same_sentence() -> None:
+    said = "RandomUniform: input 'shape' is [-3]; allowed: dimensions of 0 or more. "
+    model = graphs.random_uniform(None, 0, 1, "f32", op_seed=1, rank=1)
+    session = onnx_philox.onnxruntime.InferenceSession(model, backend="native")
+    binding = session.io_binding()
+    shape = ort.OrtValue.ortvalue_from_numpy(np.array([-3]))
+    binding.bind_ortvalue_input("shape", shape)
+    binding.bind_output("values")
+    with pytest.raises(Exception, match="RandomUniform") as raised:
+        session.run_with_iobinding(binding)
+    assert str(raised.value).startswith(said)
+    with pytest.raises(ValueError, match="RandomUniform") as raised:
+        onnx_philox.openvino.random_uniform([-3], 0, 1, "f32", op_seed=1)
+    assert str(raised.value).startswith(said)
+
+
+SOURCES = Path(onnx_philox.__file__).parent
+TAKES_TEXTS_APART = {"_runtime_errors.py"}
+EDITS = set(dir(str)) - {"join"}
+
+
+def edits(tree: ast.AST) -> Iterator[int]:
+    """The lines in which a method of str is called on the text of an error.
+
+    An error is what was caught, or what is called one; its text is `str` of it, and every name
+    that the text, or an edit of it, is given in the same function.
+    """
+    errors = {h.name for h in ast.walk(tree) if isinstance(h, ast.ExceptHandler)} | {"error"}
+    functions = [f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef)]
+    for function in functions:
+        texts = {"problem"}
+        nodes = list(ast.walk(function))
+        for node in nodes:
+            if isinstance(node, ast.Assign) and is_text(node.value, errors, texts):
+                texts |= {t.id for t in node.targets if isinstance(t, ast.Name)}
+        for node in nodes:
+            called = node.func if isinstance(node, ast.Call) else None
+            if (
+                isinstance(called, ast.Attribute)
+                and called.attr in EDITS
+                and is_text(called.value, errors, texts)
+            ):
+                yield node.lineno
+
+
+def is_text(node: ast.AST, errors: set[str | None], texts: set[str]) -> bool:
+    """Whether it is `str(error)`, `str(it.error)`, or a name of such a text."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str":
+        return any(name_of(argument) in errors for argument in node.args)
+    return isinstance(node, ast.Name) and node.id in texts
+
+
+def name_of(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def test_nobody_edits_the_text_of_an_error() -> None:
+    found = {
+        f"{file.relative_to(SOURCES)}:{line}"
+        for file in SOURCES.rglob("*.py")
+        if file.name not in TAKES_TEXTS_APART
+        for line in edits(ast.parse(file.read_text()))
+    }
+    assert not found, found
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "str(error).removeprefix('x: ')",
+        "str(site.error).replace('a', 'b')",
+        "text.partition(': ')",
+        "problem.replace('a', 'b')",
+    ],
+)
+def test_an_edit_would_be_found(edit: str) -> None:
+    code = f"def f(site, error, problem):\n    text = str(error)\n    {edit}\n"
+    assert list(edits(ast.parse(code))) == [3]

@@ -1,0 +1,104 @@
+"""One registry of runtimes: a module and a line there, and every command knows another one."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import parser
+from typer.testing import CliRunner
+
+from onnx_philox import graphs
+from onnx_philox._command import app, runtimes
+from onnx_philox._command.runtimes import RUNTIMES, Runtime
+
+# ONNX's reference once more, under another name.
+IN_OTHER = """
+from onnx_philox._command.runtimes import in_reference
+
+class Model(in_reference.Model):
+    runtime = "other"
+    version = "1.2.3"
+"""
+BARE_OTHER = """
+def prepare():
+    import other
+    return lambda model: lambda feeds: other.draw()
+"""
+OTHER = "def draw(): return bytes(256)"
+
+
+@pytest.fixture
+def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another runtime, as a module and a line of the registry."""
+    for name, text in (("in_other", IN_OTHER), ("bare_other", BARE_OTHER), ("other", OTHER)):
+        (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.setattr(runtimes, "__path__", [*runtimes.__path__, str(tmp_path)])
+    monkeypatch.setitem(RUNTIMES, "other", Runtime("other", None))
+    # Of the process that `inspect` starts, too.
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    yield
+    sys.modules.pop(f"{runtimes.__name__}.in_other", None)
+
+
+def document(*arguments: str) -> dict:
+    result = CliRunner().invoke(app.app, [*arguments, "--json"])
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.mark.usefixtures("other")
+def test_run_knows_another_runtime() -> None:
+    onnx.save(graphs.random_uniform([5], 0, 1, "f32", stateful=True), "m.onnx")
+    ran = document("run", "m.onnx", "--runtime", "other", "--hashes-only")
+    assert (ran["runtime"], ran["version"], ran["backend"]) == ("other", "1.2.3", "onnx")
+    ours = document("run", "m.onnx", "--runtime", "openvino", "--hashes-only")
+    assert ran["sha256"] == ours["sha256"]
+
+
+@pytest.mark.usefixtures("other")
+def test_verify_knows_another_runtime() -> None:
+    cases = document("verify", "--runtime", "other")["cases"]
+    assert {(c["runtime"], c["version"], c["backend"]) for c in cases} == {
+        ("other", "1.2.3", "onnx")
+    }
+    assert {c["verdict"] for c in cases} == {"same bits"}
+
+
+@pytest.mark.usefixtures("other")
+def test_inspect_knows_another_runtime() -> None:
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> g () => (float[4] y) '
+        "{ y = RandomUniform<shape = [4]>() }"
+    )
+    onnx.save(model, "m.onnx")
+    found = document("inspect", "m.onnx")
+    assert list(found["runtimes"]) == ["onnxruntime", "openvino", "other"]
+    today = found["random_nodes"][0]["today"]["other"]
+    assert today == {"does": "same numbers every run", "reason": "it never draws others"}
+
+
+@pytest.mark.usefixtures("other")
+def test_the_commands_list_another_runtime() -> None:
+    Path("m.onnx").touch()
+    for command in (["run", "m.onnx"], ["verify"]):
+        result = CliRunner().invoke(
+            app.app, [*command, "--runtime", "none"], env={"COLUMNS": "200"}
+        )
+        assert result.exit_code == 2
+        assert "onnxruntime, openvino" in " ".join(result.output.split())
+        assert "other" in result.output
+
+
+def test_the_help_names_the_runtimes() -> None:
+    for command, names in (
+        ("verify", "reference, onnxruntime or openvino"),
+        ("run", "onnxruntime, openvino or reference (NumPy, slow)"),
+    ):
+        said = CliRunner().invoke(app.app, [command, "--help"], env={"COLUMNS": "400"}).output
+        assert names in " ".join(said.split())
