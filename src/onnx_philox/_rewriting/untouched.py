@@ -18,7 +18,7 @@ import onnx_ir as ir
 from onnx_philox._contract import checks
 from onnx_philox._files.tensors import store_raw
 from onnx_philox._rewriting.nodes.earlier_rewrite import OWNER
-from onnx_philox._rewriting.passes.find import subgraphs
+from onnx_philox._rewriting.nodes.graphs import subgraphs
 
 
 @dataclass(frozen=True)

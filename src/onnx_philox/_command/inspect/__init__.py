@@ -36,11 +36,11 @@ def inspect(path: Path, *, progress: Progress | None = None) -> Report:
     tell(0, 1, "reading the model")
     model = search.load(path)
     nodes = search.search(model)
-    tried = [probes.build(site.node, model, nodes.type_of) for site in nodes.sites]
+    tried = [probes.build(random.node, model, nodes.type_of) for random in nodes.random]
     runtimes = trials.run(tried, tell) if tried else []
     found = [
-        Found(site.record(), probe.key, site.may_stay)
-        for site, probe in zip(nodes.sites, tried, strict=True)
+        Found(random.record, probe.key, random.may_stay)
+        for random, probe in zip(nodes.random, tried, strict=True)
     ]
     opset = model.opset_imports.get("")
     return Report(

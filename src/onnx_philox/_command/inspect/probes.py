@@ -17,7 +17,7 @@ import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
-from onnx_philox._rewriting.nodes.site import is_wanted
+from onnx_philox._rewriting.nodes.graphs import is_wanted
 from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS
 
 TypeOf = Callable[[ir.Value], ir.DataType | None]

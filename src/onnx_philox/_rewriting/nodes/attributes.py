@@ -8,16 +8,17 @@ import onnx_ir as ir
 from onnx_philox._contract import checks
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._rewriting.nodes.site import Site
+from onnx_philox._rewriting.nodes.standard import Version
 
 
-def check_types(site: Site) -> None:
+def check_types(site: Site, version: Version) -> None:
     """Refuses a node of ONNX with an attribute of another type than its operator declares.
 
     Raises:
         TypeError: There is one.
     """
     node = site.node
-    declared = onnx.defs.get_schema(node.op_type, site.version, "").attributes
+    declared = onnx.defs.get_schema(node.op_type, version.since, "").attributes
     for name, attribute in node.attributes.items():
         if name not in declared or attribute.is_ref():
             continue

@@ -8,6 +8,7 @@ import onnx_ir as ir
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, STATE_WORDS
+from onnx_philox._rewriting.nodes import graphs
 from onnx_philox._rewriting.nodes.attributes import seed_of
 from onnx_philox._rewriting.nodes.constants import constant
 
@@ -91,7 +92,12 @@ def read(model: ir.Model, seed: int | None) -> Recorded:
 
 def _state(model: ir.Model) -> ir.Value | None:
     """The value of the name of the state, if it is one."""
-    found = [value for value in _values(model) if value.name in (STATE, NEXT_STATE)]
+    found = [
+        value
+        for graph in model.graphs()
+        for value in graphs.values(graph)
+        if value.name in (STATE, NEXT_STATE)
+    ]
     state = next((value for value in found if value.name == STATE), None)
     if state is not None and state.graph is model.graph and _is_state(state):
         return state
@@ -133,16 +139,3 @@ def _is_state(value: ir.Value) -> bool:
         return array.dtype == "uint32" and array.shape == (STATE_WORDS,)
     is_uint32 = value.dtype is ir.DataType.UINT32
     return value.is_graph_input() and is_uint32 and value.shape == (STATE_WORDS,)
-
-
-def _values(model: ir.Model) -> list[ir.Value]:
-    return [
-        value
-        for graph in model.graphs()
-        for values in (
-            graph.inputs,
-            graph.initializers.values(),
-            *(node.outputs for node in graph),
-        )
-        for value in values
-    ]

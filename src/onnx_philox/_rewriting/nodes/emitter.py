@@ -11,6 +11,7 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._contract.operators import DOMAIN
+from onnx_philox._rewriting.nodes import graphs
 
 # From this opset on operands are broadcast. ONNX Runtime has few operators of older ones, and no
 # Add among them.
@@ -25,12 +26,8 @@ class Names:
     def __init__(self, model: ir.Model) -> None:
         self._taken: set[str | None] = set()
         for graph in model.graphs():
-            self._taken.update(
-                value.name for value in (*graph.inputs, *graph.initializers.values())
-            )
-            for node in graph:
-                self._taken.add(node.name)
-                self._taken.update(value.name for value in node.outputs)
+            self._taken.update(value.name for value in graphs.values(graph))
+            self._taken.update(node.name for node in graph)
 
     def new(self, name: str) -> str:
         """`name` under the prefix of this package, with a number where it is taken."""

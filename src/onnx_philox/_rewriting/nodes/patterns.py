@@ -23,8 +23,10 @@ from onnx_philox._contract.operators import OUTPUT_TYPE, RANDOM_BERNOULLI, RANDO
 from onnx_philox._contract.types import BF16, F16, F32, F64, ElementType
 from onnx_philox._rewriting.nodes.constants import constant
 from onnx_philox._rewriting.nodes.emitter import Emitter
-from onnx_philox._rewriting.nodes.replacements import Drawing, FloatDraw
-from onnx_philox._rewriting.nodes.site import Site, is_wanted
+from onnx_philox._rewriting.nodes.graphs import input_of, is_wanted
+from onnx_philox._rewriting.nodes.outcome import Replaceable
+from onnx_philox._rewriting.nodes.replacements import EmitDraw, FloatReplacement
+from onnx_philox._rewriting.nodes.site import Site
 from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS
 from onnx_philox._rewriting.nodes.types import Types
 
@@ -70,14 +72,14 @@ _LARGEST_INTEGER = {
 
 
 @dataclass(frozen=True)
-class ComparedDraw:
+class ComparisonReplacement:
     """A uniform number compared with a probability.
 
     With constant probabilities it compares integers, where RandomBernoulli would need the
     probabilities moved to the shape of what is drawn: OpenVINO moves them as bf16.
     """
 
-    uniform: FloatDraw
+    uniform: FloatReplacement
     comparison: ir.Node
     index: int
     """Which input of the comparison the probabilities are."""
@@ -88,20 +90,19 @@ class ComparedDraw:
 
     @property
     def operator(self) -> Operator:
-        """See `Draw`."""
+        """See `Replacement`."""
         return RANDOM_BERNOULLI if self.thresholds is None else RANDOM_UNIFORM
 
     @property
     def dtype(self) -> ir.DataType:
-        """See `Draw`."""
+        """See `Replacement`."""
         return _BOOL
 
-    def emit(self, node: ir.Node, emitter: Emitter, draw: Drawing) -> list[ir.Value]:
-        """See `Draw`."""
+    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+        """See `Replacement`."""
         shape = self.uniform.emit_shape(node, emitter)
         if self.thresholds is None:
-            p = self.comparison.inputs[self.index]
-            assert p is not None
+            p = input_of(self.comparison, self.index)
             if self.is_expanded:
                 p = emitter.emit("Expand", "p", [p, shape], ir.DataType(self.uniform.values.onnx))
             drawn = draw(RANDOM_BERNOULLI, _BOOL, {"shape": shape, "p": p}, {})
@@ -119,17 +120,17 @@ class ComparedDraw:
 
 
 @dataclass(frozen=True)
-class IntegerDraw:
+class IntegerReplacement:
     """A uniform number scaled, rounded down and cast: an integer, each one as likely."""
 
-    uniform: FloatDraw
+    uniform: FloatReplacement
     lowest: int
     count: int
     dtype: ir.DataType
     operator: Operator = RANDOM_UNIFORM
 
-    def emit(self, node: ir.Node, emitter: Emitter, draw: Drawing) -> list[ir.Value]:
-        """See `Draw`."""
+    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+        """See `Replacement`."""
         inputs = {
             "shape": self.uniform.emit_shape(node, emitter),
             "minval": emitter.constant("minval", np.array(self.lowest, np.int32)),
@@ -170,37 +171,36 @@ class _Scaled:
         return replace(self, offset=moved) if self.offset == 0 else None
 
 
-def absorb(site: Site, types: Types) -> None:
-    """Lets a site that draws uniform floats draw what the model makes of them, where it can."""
-    draw = site.draw
+def absorb(random: Replaceable, types: Types) -> Replaceable:
+    """Lets uniform floats become what the model makes of them, where this can be drawn instead."""
+    site, uniform = random.site, random.replacement
     if (
         site.opset < _COMPARES_INTEGERS
-        or not isinstance(draw, FloatDraw)
-        or draw.operator is not RANDOM_UNIFORM
+        or not isinstance(uniform, FloatReplacement)
+        or uniform.operator is not RANDOM_UNIFORM
     ):
-        return
-    chain = _Chain(site, draw, types)
+        return random
+    chain = _Chain(site, uniform, types)
     try:
         found = chain.comparison() or chain.integers()
     except (TypeError, ValueError):
         # A neighbour that cannot be read is no part of a pattern.
-        return
-    if found is not None:
-        site.draw, site.absorbed = found
+        return random
+    return random if found is None else Replaceable(site, *found)
 
 
 class _Chain:
     """The nodes after a uniform draw, each of which is the only reader of the one before it."""
 
-    def __init__(self, site: Site, draw: FloatDraw, types: Types) -> None:
+    def __init__(self, site: Site, uniform: FloatReplacement, types: Types) -> None:
         self._site = site
-        self._draw = draw
+        self._uniform = uniform
         self._types = types
         (self._start,) = site.node.outputs
-        self._low, self._high = (draw.parameters[name].item() for name in ("minval", "maxval"))
+        self._low, self._high = (uniform.parameters[n].item() for n in ("minval", "maxval"))
 
-    def comparison(self) -> tuple[ComparedDraw, tuple[ir.Node, ...]] | None:
-        """The draw that a comparison with probabilities makes of it; None where there is none."""
+    def comparison(self) -> tuple[ComparisonReplacement, tuple[ir.Node, ...]] | None:
+        """What a comparison with probabilities makes of it; None where there is none."""
         reader = _only_reader(self._start)
         if reader is None or (self._low, self._high) != (0, 1):
             return None
@@ -213,24 +213,24 @@ class _Chain:
         if fit is None:
             return None
         given, thresholds = constant(p), None
-        is_one_s_own = fit != "expanded" and self._draw.values in (F32, F64)
+        is_one_s_own = fit != "expanded" and self._uniform.values in (F32, F64)
         if given is None:
             # OpenVINO takes no f64 but constants.
-            if self._draw.values is not F32 or not self._is_probability(p):
+            if self._uniform.values is not F32 or not self._is_probability(p):
                 return None
         elif not (is_one_s_own and bool(np.all((given >= 0) & (given <= 1)))):
-            if self._draw.values not in _BITS:
+            if self._uniform.values not in _BITS:
                 return None
-            thresholds = _thresholds(given, self._draw.values, is_negated=not is_less)
+            thresholds = _thresholds(given, self._uniform.values, is_negated=not is_less)
         is_expanded = fit == "expanded" and thresholds is None
-        draw = ComparedDraw(
-            self._draw, node, 1 - index, thresholds, is_expanded, is_negated=not is_less
+        replacement = ComparisonReplacement(
+            self._uniform, node, 1 - index, thresholds, is_expanded, is_negated=not is_less
         )
-        return draw, (node,)
+        return replacement, (node,)
 
-    def integers(self) -> tuple[IntegerDraw, tuple[ir.Node, ...]] | None:
-        """The draw that scaling, rounding down and a Cast make of it; None where they do not."""
-        if self._draw.values not in (F32, F64):
+    def integers(self) -> tuple[IntegerReplacement, tuple[ir.Node, ...]] | None:
+        """What scaling, rounding down and a Cast make of it; None where they do not."""
+        if self._uniform.values not in (F32, F64):
             return None
         low = Fraction(self._low)
         scaled = _Scaled(Fraction(self._high) - low, low)
@@ -241,8 +241,8 @@ class _Chain:
             nodes.append(node)
             if node.op_type == "Cast":
                 dtype = ir.DataType(node.attributes.get_int("to", 0))
-                draw = self._integer_draw(scaled, dtype)
-                return None if draw is None else (draw, tuple(nodes))
+                integers = self._integers(scaled, dtype)
+                return None if integers is None else (integers, tuple(nodes))
             number = self._number(node, 1 - index) if len(node.inputs) == 2 else None
             is_subtrahend = node.op_type == "Sub" and index == 1
             step = None if is_subtrahend else scaled.then(node.op_type, number)
@@ -252,7 +252,7 @@ class _Chain:
             (value,) = node.outputs
         return None
 
-    def _integer_draw(self, scaled: _Scaled, dtype: ir.DataType) -> IntegerDraw | None:
+    def _integers(self, scaled: _Scaled, dtype: ir.DataType) -> IntegerReplacement | None:
         numbers = (scaled.scale, scaled.offset, scaled.after)
         if any(number.denominator != 1 for number in numbers):
             return None
@@ -271,7 +271,7 @@ class _Chain:
         else:
             most = _LARGEST_INTEGER.get(dtype, -1)
             holds = max(abs(lowest), abs(lowest + count - 1)) <= most
-        return IntegerDraw(self._draw, lowest, count, dtype) if holds else None
+        return IntegerReplacement(self._uniform, lowest, count, dtype) if holds else None
 
     def _number(self, node: ir.Node, index: int) -> Fraction | None:
         """An input that is one finite constant, and adds no dimension; None for any other."""
@@ -284,8 +284,8 @@ class _Chain:
 
     def _shape(self) -> tuple[Any, ...] | None:
         """The dimensions of what is drawn; None where not even their number is known."""
-        if self._draw.shape is not None:
-            return tuple(self._draw.shape.tolist())
+        if self._uniform.shape is not None:
+            return tuple(self._uniform.shape.tolist())
         given = self._site.node.inputs[0]
         return None if given is None else _dimensions(self._types.shape(given))
 
@@ -299,7 +299,7 @@ class _Chain:
         "own" where RandomBernoulli takes it as it is, a number or of that very shape; "expanded"
         where it is repeated.
         """
-        if self._draw.shape is None and p is self._site.node.inputs[0]:
+        if self._uniform.shape is None and p is self._site.node.inputs[0]:
             return "own"
         array = constant(p)
         shape = _dimensions(self._types.shape(p)) if array is None else array.shape

@@ -29,7 +29,14 @@ from onnx_philox._contract.types import BF16, F16, F32, F64, I32, I64, ElementTy
 from onnx_philox._rewriting.nodes.constants import constant
 from onnx_philox._rewriting.nodes.emitter import Emitter
 from onnx_philox._rewriting.nodes.foreign import TENSORFLOW_DOMAINS
-from onnx_philox._rewriting.nodes.replacements import Draw, Drawing, MultinomialDraw, TypeOf
+from onnx_philox._rewriting.nodes.graphs import input_of
+from onnx_philox._rewriting.nodes.reading import TypeOf, allowed_type, required_input
+from onnx_philox._rewriting.nodes.replacements import (
+    EmitDraw,
+    MultinomialReplacement,
+    Replacement,
+    TypedReplacement,
+)
 from onnx_philox._rewriting.nodes.site import Site
 from onnx_philox._rewriting.nodes.standard import RandomWhen, Version
 
@@ -42,7 +49,7 @@ _ELEMENT_TYPES = frozenset(type.value for type in ir.DataType)
 
 
 @dataclass(frozen=True)
-class TensorFlowDraw:
+class TensorFlowReplacement(TypedReplacement):
     """A uniform or a standard normal, or uniform integers, of the shape that is the first input."""
 
     operator: Operator
@@ -52,25 +59,20 @@ class TensorFlowDraw:
     shape: NDArray[np.int64] | None
     """None where a run tells it."""
 
-    @property
-    def dtype(self) -> ir.DataType:
-        """See `Draw`."""
-        return ir.DataType(self.values.onnx)
-
     @classmethod
-    def read_uniform(cls, site: Site, _: TypeOf) -> TensorFlowDraw:
+    def read_uniform(cls, site: Site, _: TypeOf) -> TensorFlowReplacement:
         """Floats in [0, 1)."""
         values = _float_type(site)
         zero, one = np.zeros((), values.dtype), np.ones((), values.dtype)
         return cls._checked(site, RANDOM_UNIFORM, values, {"minval": zero, "maxval": one})
 
     @classmethod
-    def read_normal(cls, site: Site, _: TypeOf) -> TensorFlowDraw:
+    def read_normal(cls, site: Site, _: TypeOf) -> TensorFlowReplacement:
         """Standard normals."""
         return cls._checked(site, RANDOM_NORMAL, *_standard_normal(_float_type(site)))
 
     @classmethod
-    def read_integers(cls, site: Site, type_of: TypeOf) -> TensorFlowDraw:
+    def read_integers(cls, site: Site, type_of: TypeOf) -> TensorFlowReplacement:
         """Integers from the last but one input to before the last."""
         first = len(site.node.inputs) - 2
         # Of RandomUniformInt tf2onnx leaves out the attribute that is its type.
@@ -80,7 +82,7 @@ class TensorFlowDraw:
         values = _allowed(site, dtype, _INTEGERS)
         parameters: dict[str, NDArray[Any] | int] = {}
         for index, name in enumerate(("minval", "maxval"), first):
-            known = constant(_input(site, index))
+            known = constant(required_input(site, index))
             parameters[name] = index
             if known is not None:
                 parameters[name] = number_array(RANDOM_UNIFORM, name, known.reshape(-1), values)
@@ -89,7 +91,7 @@ class TensorFlowDraw:
     @classmethod
     def _checked(
         cls, site: Site, op: Operator, values: ElementType, parameters: dict[str, Any]
-    ) -> TensorFlowDraw:
+    ) -> TensorFlowReplacement:
         shape = _shape(site, op)
         known = {
             name: Known.array(given) if isinstance(given, np.ndarray) else checks.UNKNOWN
@@ -98,19 +100,18 @@ class TensorFlowDraw:
         checks.check_node(op, {**known, "state": checks.UNKNOWN}, {OUTPUT_TYPE: values.name})
         return cls(op, values, parameters, shape)
 
-    def emit(self, node: ir.Node, emitter: Emitter, draw: Drawing) -> list[ir.Value]:
-        """See `Draw`."""
-        shape = node.inputs[0] if self.shape is None else emitter.constant("shape", self.shape)
-        inputs = {"shape": shape} | {
-            name: node.inputs[given] if isinstance(given, int) else emitter.constant(name, given)
-            for name, given in self.parameters.items()
+    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+        """See `Replacement`."""
+        given = {"shape": 0 if self.shape is None else self.shape, **self.parameters}
+        inputs = {
+            name: input_of(node, what) if isinstance(what, int) else emitter.constant(name, what)
+            for name, what in given.items()
         }
-        given = {name: value for name, value in inputs.items() if value is not None}
-        return [draw(self.operator, self.dtype, given, {OUTPUT_TYPE: self.values.name})]
+        return [draw(self.operator, self.dtype, inputs, {OUTPUT_TYPE: self.values.name})]
 
 
 @dataclass(frozen=True)
-class TruncatedNormalDraw:
+class TruncatedNormalReplacement(TypedReplacement):
     """Standard normals of which those two or more deviations away are drawn again.
 
     TensorFlow draws again until one is near enough. Here each element has eight candidates, along
@@ -131,19 +132,14 @@ class TruncatedNormalDraw:
     _OPSET = 9
 
     @property
-    def dtype(self) -> ir.DataType:
-        """See `Draw`."""
-        return ir.DataType(self.values.onnx)
-
-    @property
     def _work(self) -> ElementType:
         """The type to draw and choose in, as TensorFlow does: f32 also for 16 bits."""
         return F64 if self.values is F64 else F32
 
     @classmethod
-    def read(cls, site: Site, _: TypeOf) -> TruncatedNormalDraw:
+    def read(cls, site: Site, _: TypeOf) -> TruncatedNormalReplacement:
         """Truncated normals."""
-        draw = cls(_float_type(site), _shape(site, RANDOM_NORMAL))
+        read = cls(_float_type(site), _shape(site, RANDOM_NORMAL))
         if site.opset < cls._OPSET:
             site.refuse(
                 "the model's opset",
@@ -151,24 +147,19 @@ class TruncatedNormalDraw:
                 f"{cls._OPSET} or newer",
                 f"Export the model with opset {cls._OPSET} or newer.",
             )
-        if draw.shape is not None:
-            if len(draw.shape) >= MAX_RANK:
-                site.refuse(
-                    "input 'shape'",
-                    f"of {len(draw.shape)} dimensions",
-                    f"0 to {MAX_RANK - 1} dimensions",
-                    "Merge some and reshape the output.",
-                )
+        if read.shape is not None:
+            # The candidates are one more dimension.
+            checks.check_rank(site.title, "input 'shape'", len(read.shape), MAX_RANK - 1)
             checks.check_dimensions(
                 RANDOM_NORMAL,
                 "input 'shape'",
-                [*draw.shape.tolist(), cls._CANDIDATES],
-                draw._work,
+                [*read.shape.tolist(), cls._CANDIDATES],
+                read._work,
             )
-        return draw
+        return read
 
-    def emit(self, node: ir.Node, emitter: Emitter, draw: Drawing) -> list[ir.Value]:
-        """See `Draw`."""
+    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+        """See `Replacement`."""
         work, parameters = _standard_normal(self._work)
         work_type = ir.DataType(work.onnx)
         inputs = {name: emitter.constant(name, array) for name, array in parameters.items()}
@@ -198,31 +189,29 @@ class TruncatedNormalDraw:
     def _shape_of_candidates(self, node: ir.Node, emitter: Emitter) -> ir.Value:
         if self.shape is not None:
             return emitter.constant("shape", np.append(self.shape, self._CANDIDATES))
-        given = node.inputs[0]
-        assert given is not None
         shape = [
-            emitter.cast("shape", given, _INT64),
+            emitter.cast("shape", input_of(node, 0), _INT64),
             emitter.constant("candidates", np.array([self._CANDIDATES])),
         ]
         return emitter.emit("Concat", "shapes", shape, _INT64, None, {"axis": 0})
 
 
-def _read_multinomial(site: Site, type_of: TypeOf) -> Draw:
+def _read_multinomial(site: Site, type_of: TypeOf) -> Replacement:
     """Classes by log-probabilities; the second input says how many of each row."""
-    samples = constant(_input(site, 1))
+    samples = constant(required_input(site, 1))
     if samples is None or samples.size != 1:
         given = "not a constant" if samples is None else samples.tolist()
         site.refuse("input 1, num_samples", given, "one constant integer", "Export it as one.")
     dtype = _attribute(site, "output_dtype") or _INT64
-    return MultinomialDraw.checked(
+    return MultinomialReplacement.checked(
         site, _ANY_VERSION, type_of, int(samples.item()), _allowed(site, dtype, _INTEGERS)
     )
 
 
-_NORMAL, _UNIFORM = TensorFlowDraw.read_normal, TensorFlowDraw.read_uniform
-_INTEGER, _TRUNCATED = TensorFlowDraw.read_integers, TruncatedNormalDraw.read
+_NORMAL, _UNIFORM = TensorFlowReplacement.read_normal, TensorFlowReplacement.read_uniform
+_INTEGER, _TRUNCATED = TensorFlowReplacement.read_integers, TruncatedNormalReplacement.read
 
-READERS: dict[str, Callable[[Site, TypeOf], Draw]] = {
+REPLACEMENT_OF: dict[str, Callable[[Site, TypeOf], Replacement]] = {
     "Multinomial": _read_multinomial,
     "RandomStandardNormal": _NORMAL,
     "RandomUniform": _UNIFORM,
@@ -242,7 +231,7 @@ READERS: dict[str, Callable[[Site, TypeOf], Draw]] = {
 
 def declared_type(node: ir.Node) -> ir.DataType | None:
     """The element type that one of these nodes says that it draws; None for all others."""
-    if node.domain not in TENSORFLOW_DOMAINS or node.op_type not in READERS:
+    if node.domain not in TENSORFLOW_DOMAINS or node.op_type not in REPLACEMENT_OF:
         return None
     given = (node.attributes.get(name) for name in ("dtype", "output_dtype"))
     return next((_element_type(attribute) for attribute in given if attribute is not None), None)
@@ -253,7 +242,7 @@ def _standard_normal(values: ElementType) -> tuple[ElementType, dict[str, NDArra
 
 
 def _shape(site: Site, op: Operator) -> NDArray[np.int64] | None:
-    known = constant(_input(site, 0))
+    known = constant(required_input(site, 0))
     if known is None:
         return None
     if known.ndim != 1:
@@ -267,12 +256,7 @@ def _float_type(site: Site) -> ElementType:
 
 
 def _allowed(site: Site, dtype: ir.DataType | None, types: tuple[ElementType, ...]) -> ElementType:
-    for type in types:
-        if dtype is not None and type.onnx == dtype.value:
-            return type
-    given = "not known" if dtype is None else dtype.name
-    names = ", ".join(ir.DataType(type.onnx).name for type in types)
-    return site.refuse("the element type", given, names, "Export it in one of these.", TypeError)
+    return allowed_type(site, dtype, types, "Export it in one of these.")
 
 
 def _attribute(site: Site, name: str) -> ir.DataType | None:
@@ -292,10 +276,3 @@ def _element_type(attribute: ir.Attr) -> ir.DataType | None:
     if attribute.type is not ir.AttributeType.INT or attribute.value not in _ELEMENT_TYPES:
         return None
     return ir.DataType(attribute.value)
-
-
-def _input(site: Site, index: int) -> ir.Value:
-    value = site.node.inputs[index] if index < len(site.node.inputs) else None
-    if value is None:
-        site.refuse(f"input {index}", "missing", "a tensor", "Connect it.")
-    return value

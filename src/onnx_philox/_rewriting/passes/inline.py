@@ -10,6 +10,7 @@ import onnx_ir as ir
 from onnx_ir.passes.common import InlinePass
 
 from onnx_philox._contract import checks, inlined_size
+from onnx_philox._rewriting.nodes import graphs
 from onnx_philox._rewriting.nodes.earlier_rewrite import OWNER
 from onnx_philox._rewriting.nodes.emitter import Names
 from onnx_philox._rewriting.nodes.standard import opset_of
@@ -67,7 +68,6 @@ def _rename(model: ir.Model, holding: set[ir.OperatorIdentifier]) -> None:
     for identifier in sorted(holding):
         function = model.functions[identifier]
         for graph in (function.graph, *function.subgraphs()):
-            values = [value for node in graph for value in node.outputs]
-            for value in (*values, *graph.inputs, *graph.initializers.values()):
+            for value in graphs.values(graph):
                 if value.name:
                     value.name = names.unique(value.name)
