@@ -30,11 +30,19 @@ _OWNER = "inspect"
 class Unrewritten:
     """A random node."""
 
-    node: ir.Node
+    found: Outcome
     record: RandomNode
     """With the stream number that a rewrite would give it."""
-    may_stay: bool
-    """Whether `keep_unknown` would let it stay as it is."""
+
+    @property
+    def node(self) -> ir.Node:
+        """The node itself."""
+        return self.found.site.node
+
+    @property
+    def may_stay(self) -> bool:
+        """Whether `keep_unknown` lets it stay as it is, since it cannot be replaced."""
+        return isinstance(self.found, Irreplaceable) and self.found.may_stay
 
 
 @dataclass(frozen=True)
@@ -123,10 +131,9 @@ def _state(recorded: earlier_rewrite.Recorded) -> str:
 
 
 def _unrewritten(found: Outcome, streams: Mapping[ir.Node, int]) -> Unrewritten:
-    node = found.site.node
     if isinstance(found, Irreplaceable):
-        return Unrewritten(node, found.record(), found.may_stay)
-    return Unrewritten(node, found.record(streams.get(node)), may_stay=False)
+        return Unrewritten(found, found.record())
+    return Unrewritten(found, found.record(streams.get(found.site.node)))
 
 
 def _rewritten(node: ir.Node, owners: tuple[Owner, ...]) -> Rewritten:

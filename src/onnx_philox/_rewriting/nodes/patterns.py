@@ -1,12 +1,12 @@
-"""Uniform floats that a model only draws to make booleans or integers of them.
+"""Finds uniform floats that a model draws only to turn them into booleans or integers.
 
 Exporters write torch's `bernoulli_` as a uniform number that is Less than a probability, and its
-`randint` as one that goes through Mul, Add, Floor and Cast. The floats would be the same in both
-runtimes, and what follows them each runtime's own arithmetic, under bf16 with other results. So
-the nodes that follow are absorbed: what is drawn is the booleans and the integers.
+`randint` as one that goes through Mul, Add, Floor and Cast. Both runtimes would draw the same
+floats, but each would compute what follows in its own arithmetic, which differs under bf16. So the
+replacement absorbs the nodes that follow: it draws the booleans or the integers themselves.
 
-Only what means the same is absorbed: nobody else may read the floats, and the numbers in between
-must be constants for which the result is known to be the same, or as likely.
+It absorbs only what means the same. Nothing else may read the floats, and the numbers in between
+must be constants for which the result is known to be the same, or equally likely.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from onnx_philox._rewriting.nodes.types import Types
 
 _BOOL, _INT32 = ir.DataType.BOOL, ir.DataType.INT32
 
-# A uniform number of such a type is an integer below 2^bits, divided by 2^bits; and the integer is
-# what RandomUniform draws as i32 below 2^bits. (An f64 has 52 bits: too many for an i32.)
+# A uniform number of such a type is an integer below 2^bits, divided by 2^bits. RandomUniform
+# draws that same integer as i32 below 2^bits. (An f64 has 52 bits: too many for an i32.)
 _BITS = {F32: 23, F16: 10, BF16: 7}
 
-# The operators that compare a uniform number u to p: which input u is, and whether the result is
-# true where u < p, or where it is not.
+# The operators that compare a uniform number u with p: which input u is, and whether the result is
+# u < p, or its negation.
 _COMPARISONS = {
     ("Less", 0): True,
     ("Greater", 1): True,
@@ -45,8 +45,8 @@ _COMPARISONS = {
     ("LessOrEqual", 1): False,
 }
 
-# What gives numbers from 0 to 1 whatever it is given, and what leaves its first input's numbers in
-# that range: most only move them.
+# The operators whose outputs always lie from 0 to 1, and those that keep the numbers of their first
+# input in that range: most only move them.
 _GIVES_PROBABILITIES = {"Sigmoid", "Softmax", "HardSigmoid"}
 _KEEPS_PROBABILITIES = {
     *("Cast", "Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice", "Split", "Squeeze"),
@@ -56,13 +56,13 @@ _KEEPS_PROBABILITIES = {
 # From this opset on Less takes integers.
 _COMPARES_INTEGERS = 9
 
-# Up to here f32 has every integer, and a uniform number times as much gives every one below.
+# f32 holds every integer up to here, and a uniform number times as much reaches every one below.
 _MOST = 2**23
 
-# A float that is moved before it is rounded down is rounded itself; up to here by less than 1/256.
+# Adding an offset rounds a float before Floor rounds it down: up to here by less than 1/256.
 _MOST_MOVED = 2**16
 
-# The integers that a type has, all of them up to this one.
+# Each type holds every integer up to this one.
 _LARGEST_INTEGER = {
     ir.DataType.FLOAT16: 2**11,
     ir.DataType.BFLOAT16: 2**8,
@@ -75,8 +75,8 @@ _LARGEST_INTEGER = {
 class ComparisonReplacement:
     """A uniform number compared with a probability.
 
-    With constant probabilities it compares integers, where RandomBernoulli would need the
-    probabilities moved to the shape of what is drawn: OpenVINO moves them as bf16.
+    It compares integers where RandomBernoulli would need constant probabilities expanded to the
+    shape of the draw: OpenVINO expands them as bf16.
     """
 
     uniform: FloatReplacement
@@ -84,7 +84,7 @@ class ComparisonReplacement:
     index: int
     """Which input of the comparison the probabilities are."""
     thresholds: NDArray[np.int32] | None
-    """Where true is an integer below these; None where RandomBernoulli draws."""
+    """An integer below its threshold means true; None where RandomBernoulli draws."""
     is_expanded: bool
     is_negated: bool
 
@@ -121,7 +121,7 @@ class ComparisonReplacement:
 
 @dataclass(frozen=True)
 class IntegerReplacement:
-    """A uniform number scaled, rounded down and cast: an integer, each one as likely."""
+    """A uniform number scaled, rounded down and cast: an integer, each equally likely."""
 
     uniform: FloatReplacement
     lowest: int
@@ -136,7 +136,7 @@ class IntegerReplacement:
             "minval": emitter.constant("minval", np.array(self.lowest, np.int32)),
             "maxval": emitter.constant("maxval", np.array(self.lowest + self.count, np.int32)),
         }
-        # i32 in any case: OpenVINO does not carry i64 draws everywhere.
+        # Always i32: OpenVINO does not carry i64 draws everywhere.
         drawn = draw(self.operator, _INT32, inputs, {OUTPUT_TYPE: "i32"})
         return [drawn if self.dtype is _INT32 else emitter.cast("number", drawn, self.dtype)]
 
@@ -151,10 +151,10 @@ class _Scaled:
     is_floored: bool = False
 
     def then(self, op_type: str, number: Fraction | None) -> _Scaled | None:
-        """The same after one more node, each kind once and in this order; else None.
+        """The formula after one more node; None where the node does not fit it.
 
-        Any other order is arithmetic that the rounding of floats decides, as where adding and
-        subtracting a large number rounds to nearest.
+        Each kind of node may come once, in this order. In any other order the rounding of floats
+        decides the result, as where adding and subtracting a large number rounds to nearest.
         """
         if op_type == "Floor":
             return None if self.is_floored else replace(self, is_floored=True)
@@ -262,7 +262,7 @@ class _Chain:
             return None
         if offset != 0 and max(abs(offset), abs(offset + count)) > _MOST_MOVED:
             return None
-        # Cast rounds towards zero, which is down for what is not negative.
+        # Cast rounds towards zero, which is down unless the number is negative.
         if not scaled.is_floored and (dtype.is_floating_point() or lowest < 0):
             return None
         if np.dtype(dtype.numpy()).kind in "iu":
@@ -283,7 +283,7 @@ class _Chain:
         return Fraction(number) if np.isfinite(number) else None
 
     def _shape(self) -> tuple[Any, ...] | None:
-        """The dimensions of what is drawn; None where not even their number is known."""
+        """The dimensions of the draw; None where not even their number is known."""
         if self._uniform.shape is not None:
             return tuple(self._uniform.shape.tolist())
         given = self._site.node.inputs[0]
@@ -294,10 +294,10 @@ class _Chain:
         return len(shape) <= (0 if drawn is None else len(drawn))
 
     def _fit(self, p: ir.Value) -> str | None:
-        """How p's shape becomes that of what is drawn, which comparing must not enlarge.
+        """How p's shape becomes that of the draw, which the comparison must not enlarge.
 
-        "own" where RandomBernoulli takes it as it is, a number or of that very shape; "expanded"
-        where it is repeated.
+        "own" where RandomBernoulli takes p as it is: one number, or that very shape. "expanded"
+        where p is repeated. None where it does not fit.
         """
         if self._uniform.shape is None and p is self._site.node.inputs[0]:
             return "own"
@@ -316,9 +316,9 @@ class _Chain:
         return "expanded" if all(is_repeated) else None
 
     def _is_probability(self, value: ir.Value) -> bool:
-        """Whether a value that a run computes lies from 0 to 1, as far as the model tells.
+        """Whether the model shows that a computed value lies from 0 to 1.
 
-        An input of the model that is compared with uniform numbers is taken for one.
+        An input of the model counts as a probability, since uniform numbers are compared with it.
         """
         while True:
             node = value.producer()
@@ -339,7 +339,7 @@ class _Chain:
 
 
 def _only_reader(value: ir.Value) -> tuple[ir.Node, int] | None:
-    """The one node that reads a value, in the same graph, and as which input."""
+    """The only node that reads a value, in the same graph, and the index of that input."""
     uses = list(value.uses())
     producer = value.producer()
     if len(uses) != 1 or value.is_graph_output() or producer is None:
@@ -353,7 +353,7 @@ def _only_reader(value: ir.Value) -> tuple[ir.Node, int] | None:
 def _thresholds(p: NDArray[Any], values: ElementType, *, is_negated: bool) -> NDArray[np.int32]:
     """The integers t for which k < t is k / 2^bits < p, for any p.
 
-    No comparison with NaN is true, so where k < t is negated it must be.
+    A comparison with NaN is never true, so k < t must be true where it is negated.
     """
     whole = 1 << _BITS[values]
     wide = p.astype(np.float64)

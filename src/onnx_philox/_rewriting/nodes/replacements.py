@@ -1,7 +1,7 @@
 """What each standard random node becomes.
 
-One class for each: `read` takes all that the node says and refuses what it may not say, before
-anything is changed; `emit` makes the nodes in its place.
+One class for each. `read` takes in all that the node says and refuses what is not allowed, before
+anything changes. `emit` makes the nodes in its place.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class EmitDraw(Protocol):
 
 
 class Replacement(Protocol):
-    """A random node that has been read."""
+    """What replaces a random node, once the node has been read."""
 
     @property
     def operator(self) -> Operator:
@@ -58,10 +58,10 @@ class Replacement(Protocol):
 
     @property
     def dtype(self) -> ir.DataType:
-        """The type of what the standard node gives."""
+        """The element type of the random node's output."""
 
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
-        """Makes the nodes in the place of `node`; gives the values in the place of its outputs."""
+        """Makes the nodes that replace `node`; returns the values that replace its outputs."""
 
 
 class TypedReplacement:
@@ -83,7 +83,7 @@ class FloatReplacement(TypedReplacement):
     values: ElementType
     parameters: dict[str, NDArray[Any]]
     shape: NDArray[np.int64] | None
-    """None where it is the shape of the input."""
+    """None where the input has the shape."""
 
     @classmethod
     def read_uniform(cls, site: Site, version: Version, type_of: TypeOf) -> FloatReplacement:
@@ -108,7 +108,7 @@ class FloatReplacement(TypedReplacement):
     ) -> FloatReplacement:
         attributes = site.node.attributes
         is_like = site.node.op_type.endswith("Like")
-        dtype = _dtype_or_the_input_s(site, type_of) if is_like else _dtype(site, _FLOAT)
+        dtype = _dtype_or_input_type(site, type_of) if is_like else _dtype(site, _FLOAT)
         values = _allowed(site, dtype, version)
         # ONNX keeps these attributes as f32.
         parameters = {
@@ -134,7 +134,7 @@ class FloatReplacement(TypedReplacement):
         return [draw(self.operator, self.dtype, {"shape": shape, **inputs}, attributes)]
 
     def emit_shape(self, node: ir.Node, emitter: Emitter) -> ir.Value:
-        """The dimensions of what is drawn."""
+        """The dimensions of the draw."""
         if self.shape is not None:
             return emitter.constant("shape", self.shape)
         return emitter.shape(input_of(node, 0))
@@ -153,7 +153,7 @@ class BernoulliReplacement:
         """Bernoulli."""
         probabilities = _input_type(site, 0, version, type_of)
         _check_rank(site)
-        dtype = _dtype_or_the_input_s(site, type_of)
+        dtype = _dtype_or_input_type(site, type_of)
         if not (dtype.is_floating_point() or dtype.is_integer() or dtype is _BOOL):
             remedy = "Choose one of these."
             site.refuse("attribute 'dtype'", dtype.name, "numbers, BOOL", remedy, TypeError)
@@ -211,15 +211,15 @@ class MultinomialReplacement(TypedReplacement):
 class DropoutReplacement:
     """Dropout that drops: from opset 12 on, in training mode.
 
-    (At opset 1 and 6 it drops outside of test mode; for those there is no replacement.) Its
-    arithmetic is that of the data's type, also 1 / (1 - ratio), operation by operation.
+    (At opsets 1 and 6 it drops outside of test mode, and has no replacement.) It computes in the
+    data's type, 1 / (1 - ratio) too, operation by operation.
     """
 
     data: ElementType
     ratio: NDArray[Any] | ElementType
     """The array of a constant; else the type of the input that tells it in a run."""
     is_mode_known: bool
-    """Whether it always drops; else a run tells it."""
+    """Whether it always drops; otherwise each run decides."""
     operator: Operator = RANDOM_BERNOULLI
 
     @property
@@ -248,9 +248,9 @@ class DropoutReplacement:
         dropped = draw(self.operator, _BOOL, {"shape": emitter.shape(data), "p": p}, {})
         mode = None if self.is_mode_known else input_of(node, 2)
         if mode is not None:
-            # Not a ratio of 0 chosen by Where: logic is exact also where floats become bf16.
+            # Where could choose a ratio of 0, but only logic stays exact where floats become bf16.
             dropped = emitter.elementwise("And", "dropped", dropped, mode, _BOOL)
-        # Exporters name the mask also where nobody wants it.
+        # Exporters name the mask even where nothing reads it.
         has_mask = len(node.outputs) > 1 and is_wanted(node.outputs[1])
         if has_mask:
             mask = emitter.emit("Not", "kept", [dropped], _BOOL, data.shape)
@@ -268,12 +268,12 @@ class DropoutReplacement:
     def _work(self) -> ir.DataType:
         """The type to compute in: ONNX Runtime computes nothing in bf16, and f32 is wide enough.
 
-        Rounding what f32 gives for one operation is what bf16 gives for it.
+        The result of one operation in f32, rounded, is its result in bf16.
         """
         return _FLOAT if self.data is BF16 else self.dtype
 
     def _parameters(self, node: ir.Node, emitter: Emitter) -> tuple[ir.Value, ir.Value]:
-        """The probability to drop, in f32, and what the rest is multiplied by."""
+        """The probability of dropping, in f32, and the factor for what stays."""
         if isinstance(self.ratio, np.ndarray):
             ratio = self.ratio.reshape(())
             one, of_type = np.ones((), self.data.dtype), ratio.astype(self.data.dtype)
@@ -331,7 +331,7 @@ def _dtype(site: Site, default: ir.DataType) -> ir.DataType:
         site.refuse("attribute 'dtype'", number, allowed, "Leave it out for the default.")
 
 
-def _dtype_or_the_input_s(site: Site, type_of: TypeOf) -> ir.DataType:
+def _dtype_or_input_type(site: Site, type_of: TypeOf) -> ir.DataType:
     if "dtype" in site.node.attributes:
         return _dtype(site, _FLOAT)
     return _type(site, 0, type_of)

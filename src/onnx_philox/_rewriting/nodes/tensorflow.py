@@ -1,8 +1,8 @@
-"""What the random nodes of TensorFlow become that tf2onnx leaves in a model.
+"""What TensorFlow's random nodes become, where tf2onnx leaves them in a model.
 
-TensorFlow's stateless operators take a seed, or the key, the counter and the algorithm made of
-one, as inputs; its others have seeds as attributes. As with ONNX's own nodes, the state of the
-model takes their place: what is drawn is of the same distribution, and not TensorFlow's numbers.
+TensorFlow's stateless operators take a seed as an input, or the key, the counter and the algorithm
+made from one. The others have seeds as attributes. As with ONNX's own nodes, the state of the model
+replaces the seeds: the draws have the same distribution, but are not TensorFlow's numbers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from onnx_philox._rewriting.nodes.standard import RandomWhen, Version
 
 _FLOATS = (F16, BF16, F32, F64)
 _INTEGERS = (I32, I64)
-# TensorFlow's operators have none.
+# TensorFlow's operators have no versions.
 _ANY_VERSION = Version(1, RandomWhen.ALWAYS, _FLOATS)
 _INT32, _INT64, _BOOL = ir.DataType.INT32, ir.DataType.INT64, ir.DataType.BOOL
 _ELEMENT_TYPES = frozenset(type.value for type in ir.DataType)
@@ -50,12 +50,12 @@ _ELEMENT_TYPES = frozenset(type.value for type in ir.DataType)
 
 @dataclass(frozen=True)
 class TensorFlowReplacement(TypedReplacement):
-    """A uniform or a standard normal, or uniform integers, of the shape that is the first input."""
+    """Uniforms, standard normals or uniform integers, of the shape in the first input."""
 
     operator: Operator
     values: ElementType
     parameters: dict[str, NDArray[Any] | int]
-    """The array of a constant; else which of the node's inputs tells it."""
+    """The array of a constant; else the index of the input that tells it."""
     shape: NDArray[np.int64] | None
     """None where a run tells it."""
 
@@ -73,9 +73,9 @@ class TensorFlowReplacement(TypedReplacement):
 
     @classmethod
     def read_integers(cls, site: Site, type_of: TypeOf) -> TensorFlowReplacement:
-        """Integers from the last but one input to before the last."""
+        """Integers from the last input but one up to, but not including, the last."""
         first = len(site.node.inputs) - 2
-        # Of RandomUniformInt tf2onnx leaves out the attribute that is its type.
+        # tf2onnx drops the attribute that gives RandomUniformInt its type.
         if (dtype := _attribute(site, "dtype")) is None and first > 0:
             given = site.node.inputs[first]
             dtype = None if given is None else type_of(given)
@@ -112,13 +112,13 @@ class TensorFlowReplacement(TypedReplacement):
 
 @dataclass(frozen=True)
 class TruncatedNormalReplacement(TypedReplacement):
-    """Standard normals of which those two or more deviations away are drawn again.
+    """Standard normals within two deviations; those further away are drawn again.
 
     TensorFlow draws again until one is near enough. Here each element has eight candidates, along
-    a last axis, and takes the first that is near enough, so that what is drawn never depends on
-    numbers. Where none is, once in 5e10 elements, it takes a quarter of the last, which is always
-    near enough: no normal of this package is 6 or more. Whether one is near enough is asked of
-    integers, its whole part, so that no runtime's precision of floats decides on it.
+    a last axis, and takes the first that is near enough, so how much is drawn never depends on the
+    numbers. If none is near enough, once in 5e10 elements, it takes a quarter of the last, which
+    always is: no normal of this package reaches 6. The comparison is one of integers, the whole
+    parts of the numbers, so that no runtime's precision of floats decides it.
     """
 
     values: ElementType
@@ -128,7 +128,7 @@ class TruncatedNormalReplacement(TypedReplacement):
 
     _CANDIDATES = 8
     _BOUND = 2
-    # Of greater(int32), less(int32) and Where.
+    # The first opset in which Less takes int32, and that has Where.
     _OPSET = 9
 
     @property
@@ -230,7 +230,7 @@ REPLACEMENT_OF: dict[str, Callable[[Site, TypeOf], Replacement]] = {
 
 
 def declared_type(node: ir.Node) -> ir.DataType | None:
-    """The element type that one of these nodes says that it draws; None for all others."""
+    """The element type that one of these nodes declares; None for all other nodes."""
     if node.domain not in TENSORFLOW_DOMAINS or node.op_type not in REPLACEMENT_OF:
         return None
     given = (node.attributes.get(name) for name in ("dtype", "output_dtype"))
@@ -272,7 +272,7 @@ def _attribute(site: Site, name: str) -> ir.DataType | None:
 
 
 def _element_type(attribute: ir.Attr) -> ir.DataType | None:
-    """The element type that an attribute is: tf2onnx writes the numbers of ONNX."""
+    """The element type that an attribute means: tf2onnx writes ONNX's numbers."""
     if attribute.type is not ir.AttributeType.INT or attribute.value not in _ELEMENT_TYPES:
         return None
     return ir.DataType(attribute.value)

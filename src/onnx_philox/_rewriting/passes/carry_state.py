@@ -147,7 +147,7 @@ def _new_input(model: ir.Model, names: Names) -> ir.Value:
 
 
 def _integers(model: ir.Model, emitter: Emitter, what: str, array: NDArray[np.int64]) -> ir.Value:
-    """Integers that are no floats first: OpenVINO lets no state be computed with such."""
+    """Integers that are not cast from floats: OpenVINO computes no state with those."""
     if opset_of(model.opset_imports, "") >= CONSTANTS_OF_ANY_TYPE:
         return emitter.constant(what, array)
     value = emitter.declare(ir.Value(), what, _INT64, array.shape)
@@ -218,7 +218,7 @@ class _Carrier:
         return cast
 
     def _carry_in(self, owner: Owner, state: ir.Value) -> ir.Value:
-        """One more loop-carried value, after the others; what it is inside the body."""
+        """Adds a loop-carried value after the others; returns it as the body sees it."""
         node, body = owner.node, owner.graph
         inner = self.emitter.declare(ir.Value(), "carried", _INT64, _SHAPE)
         if node.op_type == "Loop":
@@ -237,7 +237,7 @@ class _Carrier:
         return inner
 
     def _carry_out(self, owner: Owner, next_state: ir.Value) -> ir.Value:
-        """The end of a loop-carried value: its body's output, and its node's."""
+        """Ends a loop-carried value: adds an output of the body, and returns the node's."""
         node, body = owner.node, owner.graph
         if node.op_type == "Loop":
             # Of the body's outputs the condition is first; of its inputs the iteration is too.
@@ -249,7 +249,7 @@ class _Carrier:
         return self.emitter.declare(_insert_output(node, index), "final", _INT64, _SHAPE)
 
     def _branch_out(self, owner: Owner, next_state: ir.Value, state: ir.Value) -> ir.Value:
-        """One more output of an If: the next state, or from the other branch the same state."""
+        """Adds an output of an If: the next state, or from the other branch the same state."""
         node = owner.node
         for _, branch in subgraphs(node):
             if branch is owner.graph:
@@ -268,7 +268,7 @@ def _scan_states(node: ir.Node) -> int:
 
 
 def _insert_output(node: ir.Node, index: int) -> ir.Value:
-    """A new output at an index; those behind it move on, with all that uses them."""
+    """Inserts an output at an index; those behind it move on, with all that uses them."""
     node.resize_outputs(len(node.outputs) + 1)
     for i in range(len(node.outputs) - 1, index, -1):
         _move(node.outputs[i - 1], node.outputs[i])
@@ -287,7 +287,7 @@ def _move(old: ir.Value, new: ir.Value) -> None:
 
 
 def _move_to_front(graph: ir.Graph, value: ir.Value) -> None:
-    """Moves the nodes that a value is computed by before all others; none of them has a graph."""
+    """Moves the nodes that compute a value before all others; none of them has a subgraph."""
     chain: list[ir.Node] = []
     waiting = [value]
     while waiting:

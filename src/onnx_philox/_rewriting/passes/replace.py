@@ -1,4 +1,4 @@
-"""The pass that puts the nodes of this package in the place of the random ones."""
+"""The pass that replaces the random nodes by those of this package."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Replace(ir.passes.InPlacePass):
 
 
 def _take_over(ours: ir.Value, theirs: ir.Value) -> None:
-    """Puts a value in another's place, under its name and with all that is said of it."""
+    """Puts a value in another's place, with its name and all that the model says of it."""
     name = theirs.name
     theirs.name = None
     ours.name = name
@@ -94,7 +94,7 @@ def _remove_unused(value: ir.Value, seeded: ir.Model | None) -> None:
     """Removes what only the old node read: a constant, or the seed or key that TensorFlow drew by.
 
     ONNX Runtime warns of such constants, no runtime knows TensorFlow's operators, and a seed that
-    does nothing would mislead. `seeded` is the model, where the old node had one as an input.
+    does nothing would mislead. `seeded` is the model if the old node had a seed as an input.
     """
     if value.uses() or value.is_graph_output():
         return

@@ -1,4 +1,4 @@
-"""The pass that looks once more at what the others have done."""
+"""The pass that checks what the others did."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from onnx_philox._rewriting.passes.find import find_nodes
 class Verify(ir.passes.InPlacePass):
     """Verifies what a rewrite promises; a failure is an error of this package.
 
-    No random node is left that has a replacement, and no name is defined twice where both can be
-    seen, but for names of which that was true before.
+    No random node that has a replacement is left. No name is defined twice where both definitions
+    are visible, except names that already were.
     """
 
     def __init__(self, shadowed: set[str]) -> None:
@@ -34,7 +34,7 @@ class Verify(ir.passes.InPlacePass):
 
 
 def shadowed_names(graph: ir.Graph, outer: frozenset[str] = frozenset()) -> set[str]:
-    """The names that a graph or its subgraphs define though they are defined already."""
+    """The names that a graph or its subgraphs define although they are defined already."""
     counts = Counter(value.name for value in graphs.values(graph) if value.name)
     twice = {name for name, count in counts.items() if count > 1 or name in outer}
     seen = outer | counts.keys()
