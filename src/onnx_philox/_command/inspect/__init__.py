@@ -36,11 +36,11 @@ def inspect(path: Path, *, progress: Progress | None = None) -> Report:
     tell(0, 1, "reading the model")
     model = search.load(path)
     nodes = search.search(model)
-    tried = [probes.build(random.node, model, nodes.type_of) for random in nodes.random]
+    tried = [probes.build(node.node, model, nodes.type_of) for node in nodes.unrewritten]
     runtimes = trials.run(tried, tell) if tried else []
     found = [
-        Found(random.record, probe.key, random.may_stay)
-        for random, probe in zip(nodes.random, tried, strict=True)
+        Found(node.record, probe.key, node.may_stay)
+        for node, probe in zip(nodes.unrewritten, tried, strict=True)
     ]
     opset = model.opset_imports.get("")
     return Report(

@@ -62,7 +62,7 @@ class Rewritten:
 class Nodes:
     """What a search has found."""
 
-    random: list[Unrewritten]
+    unrewritten: list[Unrewritten]
     rewritten: list[Rewritten]
     state: str
     """Where the nodes of an earlier rewrite have their state from, in words; empty for others."""
@@ -104,13 +104,13 @@ def search(model: ir.Model) -> Nodes:
     except ValueError as error:
         obstacle = str(error)
     streams = {node.random.site.node: node.stream for node in numbered}
-    random = [_unrewritten(node, streams) for node in found]
+    unrewritten = [_unrewritten(node, streams) for node in found]
     rewritten = [
         _rewritten(node, owners) for node, owners in walk(model.graph) if node.domain == DOMAIN
     ]
     dropouts = len([node for node in _all_nodes(model) if _is_dropout(node)])
-    idle_dropouts = dropouts - len([drawn for drawn in random if _is_dropout(drawn.node)])
-    return Nodes(random, rewritten, state, obstacle, Types(model), idle_dropouts)
+    idle_dropouts = dropouts - len([node for node in found if _is_dropout(node.site.node)])
+    return Nodes(unrewritten, rewritten, state, obstacle, Types(model), idle_dropouts)
 
 
 def _all_nodes(model: ir.Model) -> Iterator[ir.Node]:
