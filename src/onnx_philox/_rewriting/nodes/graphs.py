@@ -54,7 +54,7 @@ def walk(
 
 
 def values(graph: ir.Graph) -> Iterator[ir.Value]:
-    """Every value that a graph itself defines; an initializer may be an input too."""
+    """Every value that a graph itself defines, once: an initializer may be an input too."""
     yield from graph.inputs
     yield from (value for value in graph.initializers.values() if not value.is_graph_input())
     for node in graph:

@@ -76,7 +76,7 @@ _NAMES = {_INT64: STATE, _UINT32: "state"}
 
 
 class _State:
-    """The state of the main graph, in both of its types; the other one is made when it is wanted.
+    """The state of the main graph, as uint32 and as int64; makes the other one on demand.
 
     Args:
         model: The model.
@@ -122,7 +122,7 @@ def _emitter(model: ir.Model, names: Names, prefix: str = "") -> Emitter:
 
 
 def _new_input(model: ir.Model, names: Names) -> ir.Value:
-    """Makes the model's state an input, and the next run's an output; this run's, as int64."""
+    """Adds the state as an input and the next run's as an output; returns this run's, as int64."""
     state = ir.val(STATE, dtype=_UINT32, shape=_SHAPE)
     model.graph.inputs.append(state)
     emitter = _emitter(model, names)

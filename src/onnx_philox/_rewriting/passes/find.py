@@ -141,7 +141,7 @@ def _refuse_unknown(site: Site) -> NoReturn:
 
 
 def _check_opset(site: Site) -> None:
-    """Refuses a model for whose opset nothing can be put in the node's place."""
+    """Refuses an opset in which nothing can replace the node."""
     if site.opset < OLDEST_OPSET:
         site.refuse(
             "the model's opset",
