@@ -76,8 +76,8 @@ def node_model(op_type: str, opset: int, inputs=(), **attributes) -> onnx.ModelP
 def probe(model: onnx.ModelProto) -> probes.Probe:
     ir_model = ir.from_proto(model)
     found = search.search(ir_model)
-    (site,) = found.sites
-    return probes.build(site.node, ir_model, found.type_of)
+    (node,) = found.unrewritten
+    return probes.build(node.node, ir_model, found.type_of)
 
 
 TRAINING = (["n"], np.float32(0.1), np.array(True))

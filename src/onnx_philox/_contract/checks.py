@@ -262,15 +262,15 @@ def _check_shape(op: Operator, what: str, known: Known, values: ElementType) -> 
         refuse(op, what, given, "1-D, one entry a dimension", "Reshape it to 1-D.")
     length = known.shape[0] if known.shape else None
     if length is not None:
-        _check_rank(op, what, length)
+        check_rank(op, what, length)
     if known.value is not None:
         check_dimensions(op, what, known.value.tolist(), values)
 
 
-def _check_rank(op: Operator | str, what: str, rank: int) -> None:
+def check_rank(op: Operator | str, what: str, rank: int, most: int = MAX_RANK) -> None:
     """Refuses more dimensions than an output may have."""
-    if rank > MAX_RANK:
-        allowed = f"0 to {MAX_RANK} dimensions"
+    if rank > most:
+        allowed = f"0 to {most} dimensions"
         refuse(op, what, f"of {rank} dimensions", allowed, "Merge some and reshape the output.")
 
 
@@ -347,7 +347,7 @@ def _is_one_element(shape: tuple[int | None, ...]) -> bool:
 
 def _check_probability(op: Operator | str, what: str, known: Known, output: Known) -> None:
     if known.shape is not None:
-        _check_rank(op, what, len(known.shape))
+        check_rank(op, what, len(known.shape))
     if known.shape is not None and not _is_one_element(known.shape):
         dimensions = _dimensions(output)
         if dimensions is not None and not _can_be_equal(known.shape, dimensions):

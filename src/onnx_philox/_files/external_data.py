@@ -1,4 +1,4 @@
-"""External data: where a model says it lies, whether that is a place to read, and reading it."""
+"""External data: finds where a model says it lies, checks the place, and reads it."""
 
 from __future__ import annotations
 
@@ -30,9 +30,8 @@ def locations(model: onnx.ModelProto) -> list[str]:
 def check(owner: str, model: Path, place: str, *, is_needed: bool) -> Path:
     """The file of a location, which must be a plain file in the folder of the model.
 
-    Links are looked through, as ONNX Runtime looks through them: the file that they lead to must
-    lie in the folder that the model is in, or, where the model itself is a link, in the folder of
-    the file that it leads to.
+    The check follows links, as ONNX Runtime does. The file that they lead to must lie in the folder
+    of the model or, if the model itself is a link, in the folder of the file that it leads to.
 
     Args:
         owner: What messages name as the one that refuses.

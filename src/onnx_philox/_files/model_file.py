@@ -21,9 +21,9 @@ from onnx_philox._progress import Progress
 
 # Small enough for the processor's cache: larger blocks take longer.
 _BLOCK = 2**20
-# So much of a text is said.
+# How much of a text a message shows.
 _SHOWN = 60
-# protobuf reads no message of more bytes.
+# protobuf reads no larger message.
 _LARGEST_FILE = 2**31 - 1
 
 
@@ -48,7 +48,7 @@ class ModelFile:
 
     Attributes:
         path: The file.
-        proto: The model; what its large tensors hold is left in the file.
+        proto: The model; the contents of its large tensors stay in the file.
     """
 
     def __init__(self, file: BinaryIO, path: Path, owner: str) -> None:
@@ -60,14 +60,14 @@ class ModelFile:
 
     @property
     def reads(self) -> dict[Path, str]:
-        """The files that the model is in, and what each is."""
+        """The files that hold the model, and what each is."""
         external = external_data.locations(self.proto)
         return {self.path: f"the model {str(self.path)!r}"} | {
             self.path.parent / place: f"the external data {place!r}" for place in external
         }
 
     def load_weights(self, model: onnx.ModelProto) -> None:
-        """Puts the weights into a model that was made of this one."""
+        """Puts the weights into a model that was made from this one."""
         for tensor in tensors(model):
             stretch = without_weights.stretch_of(tensor)
             if stretch is not None:
@@ -81,10 +81,10 @@ class ModelFile:
         target: str | os.PathLike[str],
         progress: Progress,
     ) -> None:
-        """Writes a model that was made of this one, its weights in a stream; closes this file.
+        """Writes a model that was made from this one, its weights in a stream; closes this file.
 
-        External data is copied under the same names, unless the target is in the same folder. All
-        files appear at the end, or none.
+        External data is copied under the same names, unless the target is in the same folder.
+        Either all files appear at the end, or none.
 
         Args:
             model: The model; None for the file as it is.
@@ -124,7 +124,7 @@ class ModelFile:
         given = "empty"
         remedy = "Pass a file that onnx.load reads as protobuf."
         if self._size:
-            # Pages of the weights are never touched, so mapping costs no memory.
+            # Mapping costs no memory: nothing touches the pages of the weights.
             with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as buffer:
                 try:
                     proto = without_weights.thin(buffer)
@@ -171,7 +171,7 @@ class ModelFile:
         return self._file.read(end - start)
 
     def _copies(self, model: onnx.ModelProto, target: Path) -> list[tuple[Path, Path]]:
-        """The files of external data, and where they go; those that are there already do not."""
+        """The files of external data to copy, and where to; not those that are there already."""
         places = external_data.locations(model)
         sources = [external_data.check(self._owner, self.path, p, is_needed=True) for p in places]
         # Where the target will look for them.
@@ -196,7 +196,7 @@ class ModelFile:
 
 
 def _blocks(file: BinaryIO, start: int, end: int) -> Iterator[memoryview]:
-    """What a file holds from `start` to before `end`; the next block overwrites the last."""
+    """The bytes of a file from `start` to before `end`; each block overwrites the last."""
     buffer = memoryview(bytearray(_BLOCK))
     file.seek(start)
     while start < end:
@@ -208,7 +208,7 @@ def _blocks(file: BinaryIO, start: int, end: int) -> Iterator[memoryview]:
 
 
 def _is_same(a: Path, b: Path) -> bool:
-    """Whether two files are one, or hold the same."""
+    """Whether two files are one, or have the same content."""
     if a.samefile(b):
         return True
     if a.stat().st_size != b.stat().st_size:

@@ -1,4 +1,4 @@
-"""Files that appear whole, all at once, or not at all; and never in the place of what is read."""
+"""Writes files that appear whole, all at once or not at all, and never replace what is read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from onnx_philox._contract import checks
 
-# What a disk, a quota or a limit of the process says when it takes no more.
+# The errors of a full disk, a used-up quota, and a process's limit on the size of files.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _SIGNALS = ("SIGTERM", "SIGHUP")
 # `timeout` and init systems send a signal twice in a row; the second must not stop the tidying up.
@@ -25,10 +25,10 @@ _ONE_SIGNAL_SECONDS = 5.0
 
 
 class NewFiles:
-    """A block that writes files: they take their places at its end; after an error nothing is left.
+    """A block that writes files, which take their places at its end; an error leaves nothing.
 
-    Each is written beside its place under another name. Folders are made as needed, and removed
-    again after an error.
+    Each file is written beside its place under another name. Folders are made as needed, and
+    removed again after an error.
     """
 
     def __init__(self) -> None:
@@ -53,13 +53,10 @@ class NewFiles:
 
     @contextlib.contextmanager
     def open(self, path: Path) -> Iterator[BinaryIO]:
-        """A file to write, which becomes the one of this path."""
+        """A file to write, which takes the place of a path at the end of the block."""
         self.make_folder(path.parent)
-        try:
+        with _named(path):
             handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        except OSError as error:
-            # The name of a temporary file tells nobody anything.
-            raise type(error)(error.errno, error.strerror, str(path)) from error
         self._tidy.callback(_remove, Path(name))
         with no_room_named(path), os.fdopen(handle, "wb") as file:
             yield file
@@ -68,10 +65,8 @@ class NewFiles:
     def folder_beside(self, path: Path) -> Path:
         """A temporary folder on the file system of a path, removed at the end of the block."""
         self.make_folder(path.parent)
-        try:
+        with _named(path):
             folder = tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent)
-        except OSError as error:
-            raise type(error)(error.errno, error.strerror, str(path)) from error
         self._tidy.callback(shutil.rmtree, folder, ignore_errors=True)
         return Path(folder)
 
@@ -81,7 +76,7 @@ class NewFiles:
         self._moves.append((written, path))
 
     def make_folder(self, folder: Path) -> None:
-        """Makes a folder and those that it is in, where they are not there."""
+        """Makes a folder and its parents, where they are missing."""
         missing = []
         while not folder.exists():
             missing.append(folder)
@@ -100,7 +95,7 @@ class NewFiles:
             undo.pop_all()
 
     def _set_aside(self, path: Path) -> Path | None:
-        """A second name of the file that has a path now; None where there is none."""
+        """A second name for the file that a path names now; None where there is none."""
         if not os.path.lexists(path):
             return None
         aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
@@ -111,6 +106,15 @@ class NewFiles:
             # A file system without hard links.
             os.replace(path, aside / path.name)
         return aside / path.name
+
+
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Gives an error of the system the name of the file to be written, not of a temporary one."""
+    try:
+        yield
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from error
 
 
 @contextlib.contextmanager
@@ -146,7 +150,7 @@ def check_room(folder: Path, size: int, path: Path) -> None:
 
 
 def check_apart(owner: str, written: Mapping[Path, str], read: Mapping[Path, str]) -> None:
-    """Refuses to write what is read, or two files of one name; links are looked through.
+    """Refuses to write a file that is read, or one file twice; follows links.
 
     Args:
         owner: What the message names as the one that refuses.
@@ -171,7 +175,7 @@ def check_apart(owner: str, written: Mapping[Path, str], read: Mapping[Path, str
 
 
 def _keys(path: Path) -> list[Any]:
-    """What a file is known by: the name that all links lead to, and the file itself."""
+    """What identifies a file: the name that all links lead to, and the file itself."""
     keys: list[Any] = [os.path.normcase(os.path.realpath(path))]
     with contextlib.suppress(OSError):
         status = path.stat()
@@ -226,7 +230,7 @@ def _remove(path: Path) -> None:
 
 
 def _remove_folder(folder: Path) -> None:
-    # Not empty: someone else has put a file into it.
+    # It is not empty if someone else put a file into it.
     with contextlib.suppress(OSError):
         folder.rmdir()
 

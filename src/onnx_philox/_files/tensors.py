@@ -1,4 +1,4 @@
-"""The tensors of a model, wherever they are."""
+"""The tensors and subgraphs of a protobuf model, wherever they are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MISREAD: dict[int, str] = {
     onnx.TensorProto.UINT32: "uint64_data",
     onnx.TensorProto.BFLOAT16: "int32_data",
 }
-"""The fields in which ONNX keeps numbers of these types, and OpenVINO reads others."""
+"""The fields in which ONNX keeps numbers of these types; OpenVINO reads other fields."""
 
 
 def tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
@@ -19,6 +19,13 @@ def tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
     yield from _of_graph(model.graph)
     for function in model.functions:
         yield from _of_nodes(function.node)
+
+
+def subgraphs(attribute: onnx.AttributeProto) -> Iterator[onnx.GraphProto]:
+    """The graphs in an attribute."""
+    if attribute.HasField("g"):
+        yield attribute.g
+    yield from attribute.graphs
 
 
 def misread_by_openvino(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
@@ -30,7 +37,7 @@ def misread_by_openvino(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
 
 
 def store_raw(model: onnx.ModelProto) -> None:
-    """Stores those as raw data, which it reads as they are."""
+    """Stores these tensors as raw data, which OpenVINO reads correctly."""
     for tensor in misread_by_openvino(model):
         raw = numpy_helper.from_array(numpy_helper.to_array(tensor)).raw_data
         tensor.ClearField(_MISREAD[tensor.data_type])
@@ -54,7 +61,5 @@ def _of_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.TensorProto]:
                 yield from (attribute.sparse_tensor.values, attribute.sparse_tensor.indices)
             for sparse in attribute.sparse_tensors:
                 yield from (sparse.values, sparse.indices)
-            if attribute.HasField("g"):
-                yield from _of_graph(attribute.g)
-            for graph in attribute.graphs:
+            for graph in subgraphs(attribute):
                 yield from _of_graph(graph)

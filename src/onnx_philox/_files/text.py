@@ -1,4 +1,4 @@
-"""Text in protobuf messages that is no text."""
+"""Finds text in protobuf messages that is not UTF-8."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 
 def undecodable(message: Any) -> bytes | str | None:
-    """The first text in a message that is no UTF-8; None where all is.
+    """The first text in a message that is not UTF-8; None if all of it is.
 
-    Protobuf takes any bytes for a name, and gives them as bytes or an error where text is meant.
+    Protobuf accepts any bytes as a name. Where text is meant, it returns them or raises an error.
     """
-    # ListFields itself raises in some versions, in others it gives bytes.
+    # In some versions ListFields itself raises, in others it returns bytes.
     try:
         fields = message.ListFields()
     except UnicodeDecodeError as error:

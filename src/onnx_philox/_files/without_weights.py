@@ -1,9 +1,9 @@
 """A model file without its weights: read in a moment, and written back with them in a stream.
 
-The weights that lie inside of an .onnx file make up nearly all of it. `thin` reads the file's
-protobuf messages and leaves the large tensors where they are: in their place stands a tensor with
-"external data" that says from where to where in the file it lies. `expand` turns a model with
-such tensors into the pieces of a file again, the large ones as stretches of the old file.
+The weights inside an .onnx file make up nearly all of it. `thin` reads the file's protobuf messages
+and leaves the large tensors where they are. In their place it puts tensors whose "external data"
+says where in the file the originals begin and end. `expand` turns a model with such tensors back
+into the pieces of a file, in which the large tensors are stretches of the old file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Buffer = bytes | mmap.mmap
 LARGE = 2**14
 """Tensors of more bytes than this stay in the file."""
 
-# Another one in each process: a file that says it cannot have been made to mislead this reader.
+# Different in each process, so that no file can be made to mislead this reader.
 _MARK = f"onnx_philox.stretch.{secrets.token_hex(16)}"
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 _VARINT_BYTES = 10
@@ -123,7 +123,7 @@ def _fields(buffer: Buffer, start: int, end: int) -> Iterator[_Field]:
 
 
 def _thin(buffer: Buffer, start: int, end: int, message: _Descriptor) -> Iterator[bytes]:
-    """The fields of a message, with what is large in them made small."""
+    """The fields of a message, with placeholders for the large tensors in them."""
     for field in _fields(buffer, start, end):
         inner = _message_of(message, field)
         if inner is None or field.end - field.value <= LARGE:
@@ -146,7 +146,7 @@ def _placeholder(buffer: Buffer, tensor: _Field) -> bytes:
     ]
     place = onnx.TensorProto.FromString(b"".join(small))
     if place.data_location != onnx.TensorProto.EXTERNAL:
-        # It would mean something now.
+        # Entries that meant nothing would mean something now.
         del place.external_data[:]
     place.data_location = onnx.TensorProto.EXTERNAL
     place.external_data.add(key="location", value=f"{_MARK}:{tensor.value}-{tensor.end}")

@@ -1,4 +1,4 @@
-"""What is rewritten: a model in memory, in onnx-ir, or in a file."""
+"""Rewrites a model in memory, in onnx-ir or in a file."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ def make_reproducible(
     """Replaces every random node of a model, so that it draws the same numbers in every runtime.
 
     Args:
-        model: An `onnx.ModelProto`, an `onnx_ir.Model` or a path; none is changed. A file's
-            external data is loaded; for a model too large for that see
+        model: An `onnx.ModelProto`, an `onnx_ir.Model` or a path; the model given stays as it
+            is. A file's external data is loaded; for a model too large for that see
             `onnx_philox.rewriting.rewrite_file`.
         seed: None gives the model an input "random_state" (uint32[6], see
             `PhiloxState.for_run`) and an output "next_random_state", the state of the next run.
             0 to 2^63-1 makes the state a constant: every run draws what the model without seed
             draws from `PhiloxState.for_run(seed)`.
         keep_unknown: Whether random nodes that cannot be replaced, such as those of other
-            domains, stay as they are, with a warning; else they are an error.
+            domains, stay as they are, with a warning; otherwise they are an error.
 
     Returns:
         The new model. A model without random nodes comes back as it is: a ModelProto as the very
         same object.
 
     Raises:
-        TypeError: `model` or `seed` is of a wrong type, or a random node is.
+        TypeError: `model`, `seed` or a random node is of a wrong type.
         ValueError: A random node breaks its rules or cannot be replaced, or `seed` contradicts an
             earlier rewrite of the model.
 
@@ -81,14 +81,14 @@ def make_reproducible(
 
 
 def find_random_nodes(model: Model) -> list[RandomNode]:
-    """The random nodes of a model, in the order of their streams; the model is not changed.
+    """Lists the random nodes of a model, in the order of their streams; changes nothing.
 
     Args:
         model: An `onnx.ModelProto`, an `onnx_ir.Model` or a path.
 
     Returns:
-        A record of each; those that cannot be replaced say why. A node that an earlier rewrite
-        made is none.
+        A record of each; a node that cannot be replaced says why. Nodes that an earlier rewrite
+        made are not listed.
     """
     if isinstance(model, ir.Model):
         return order.find_random_nodes(model)
@@ -109,24 +109,24 @@ def rewrite_file(
     """Rewrites a model file into another, without holding its weights in memory.
 
     Args:
-        source: The file. Its external data stays in files of its own: they are copied beside the
-            target under their names, or used by both where the folder is the same.
+        source: The file. Its external data stays in separate files. They are copied beside the
+            target under the same names; if the folder is the same, both models use them.
         target: The file to write, which may be the source itself. A model without random nodes
-            is copied as it is, but for numbers in fields that OpenVINO misreads: they are stored
-            as raw data.
+            is copied as it is, except for numbers in fields that OpenVINO misreads: they are
+            stored as raw data.
         seed: As in `make_reproducible`.
         keep_unknown: As in `make_reproducible`.
         progress: Called with the bytes written so far, the bytes in all, and the name of the
-            file that is written.
+            file being written.
 
     Returns:
         What was done.
 
     Raises:
         TypeError: As in `make_reproducible`.
-        ValueError: As in `make_reproducible`; or the file is no model, or its external data is not
-            in its folder, or the target would take its place, or beside the target lies another
-            file under its name.
+        ValueError: As in `make_reproducible`; or the file is not a model; or its external data is
+            not in its folder, would be overwritten by the target, or would overwrite another file
+            beside the target.
         OSError: A file cannot be read or written.
     """
     with opened(source, _REWRITE_FILE) as file:

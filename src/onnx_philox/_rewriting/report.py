@@ -1,4 +1,4 @@
-"""What a search finds and what a rewrite did."""
+"""What a search found and what a rewrite did."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class RandomNode:
             empty in the main graph.
         function: The model-local function that held it; None for a node of a graph.
         outputs: The names of its outputs.
-        output_type: The element type of what it gives, as this package calls it (f32), or else
-            as ONNX does (uint8); None where it is not known.
+        output_type: The element type of its output, as this package calls it (f32), or else as
+            ONNX does (uint8); None where it is not known.
         replacement: The operator of this package that draws in its place; None where there is
             none.
         stream: Its stream number, kept as `op_seed`; None before a rewrite.
@@ -53,7 +53,7 @@ class Report:
 
     Attributes:
         replaced: The nodes that were replaced, in the order of their streams.
-        kept: The nodes that were left as they are, since `keep_unknown` said so.
+        kept: The nodes that `keep_unknown` left as they are.
         recorded: How many random nodes an earlier rewrite had replaced.
         seed: The seed that is a constant inside the model; None where the state is an input.
     """

@@ -1,8 +1,8 @@
-"""The protobuf model behind an `onnx_ir.Model`: what a rewrite did not touch comes back from it.
+"""Keeps the protobuf model behind an `onnx_ir.Model`: what a rewrite does not touch comes from it.
 
-onnx-ir is where the surgery is done. Serialising its model would touch everything: order, value
-infos, fields it does not know. So the result is put together here from the messages of the
-original wherever a node, a graph or a function is what it was.
+The surgery happens in onnx-ir. Serialising its model would touch everything: the order, value
+infos, fields that it does not know. So this module assembles the result from the messages of the
+original, wherever a node, a graph or a function is what it was.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import onnx
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
-from onnx_philox._files.tensors import store_raw
+from onnx_philox._files import tensors
 from onnx_philox._rewriting.nodes.earlier_rewrite import OWNER
-from onnx_philox._rewriting.passes.find import subgraphs
+from onnx_philox._rewriting.nodes.graphs import subgraphs
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class _Original:
 
 
 class Originals:
-    """A model for surgery, and the messages that it was made of.
+    """A model for surgery, and the messages that it was made from.
 
     Args:
         proto: The model.
@@ -55,14 +55,14 @@ class Originals:
             ir.external_data.set_base_dir(self.model.graph, folder)
         self._nodes: dict[int, _Original] = {}
         self._graphs: dict[int, onnx.GraphProto] = {}
-        # Ids stay those of these nodes as long as the nodes are alive.
+        # An id means its node only as long as the node is alive.
         self._alive: list[ir.Node] = []
         self._remember(self.model.graph, proto.graph)
 
     def to_proto(self) -> onnx.ModelProto:
-        """The model as it is now; of what has not changed, a copy of the original.
+        """The model as it is now; what has not changed is a copy of the original.
 
-        Numbers stay what they were, but some are stored as raw data: see `store_raw`.
+        Numbers keep their values, but some are stored as raw data: see `store_raw`.
         """
         result = onnx.ModelProto()
         _copy_all_but(self._proto, result, {"graph", "functions", "opset_import"})
@@ -78,7 +78,7 @@ class Originals:
             if identifier in self.model.functions:
                 result.functions.append(function)
         self._write_graph(self.model.graph, result.graph)
-        store_raw(result)
+        tensors.store_raw(result)
         return result
 
     def _remember(self, graph: ir.Graph, proto: onnx.GraphProto) -> None:
@@ -87,9 +87,9 @@ class Originals:
             self._alive.append(node)
             self._nodes[id(node)] = _Original(message, _interface(node))
             if not message.name:
-                # onnx-ir gives names to nodes that have none.
+                # onnx-ir names nodes that have no name.
                 node.name = ""
-            held = {a.name: list(_graphs(a)) for a in message.attribute}
+            held = {a.name: list(tensors.subgraphs(a)) for a in message.attribute}
             for name, subgraph in subgraphs(node):
                 self._remember(subgraph, held[name].pop(0))
 
@@ -183,14 +183,8 @@ def _unreadable(
         for attribute in node.attribute:
             if attribute.HasField("sparse_tensor") or attribute.sparse_tensors:
                 yield attribute
-            for inner in _graphs(attribute):
+            for inner in tensors.subgraphs(attribute):
                 yield from _unreadable(inner)
-
-
-def _graphs(attribute: onnx.AttributeProto) -> Iterator[onnx.GraphProto]:
-    if attribute.HasField("g"):
-        yield attribute.g
-    yield from attribute.graphs
 
 
 def _has_map(type: onnx.TypeProto) -> bool:
@@ -201,13 +195,13 @@ def _has_map(type: onnx.TypeProto) -> bool:
 
 
 def _interface(node: ir.Node) -> tuple[Any, ...]:
-    """What a rewrite may change of a node: what it reads and gives."""
+    """What a rewrite may change of a node: the names of its inputs and outputs."""
     inputs = tuple(value and value.name for value in node.inputs)
     return inputs, tuple(value.name for value in node.outputs)
 
 
 def _copy_all_but(source: Any, target: Any, names: set[str]) -> None:
-    """Copies the fields of a message, but for some."""
+    """Copies the fields of a message, except some."""
     for field, value in source.ListFields():
         if field.name in names:
             continue

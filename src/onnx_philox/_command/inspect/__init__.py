@@ -35,11 +35,11 @@ def inspect(path: Path, *, progress: Progress | None = None) -> Report:
     tell(0, 1, "reading the model")
     model = search.load(path)
     nodes = search.search(model)
-    tried = [probes.build(site.node, model, nodes.type_of) for site in nodes.sites]
+    tried = [probes.build(node.node, model, nodes.type_of) for node in nodes.unrewritten]
     runtimes = trials.run(tried, tell) if tried else []
     found = [
-        Found(site.record(), probe.key, site.may_stay, _problem(site.error))
-        for site, probe in zip(nodes.sites, tried, strict=True)
+        Found(node.record, probe.key, node.may_stay, _problem(node.error))
+        for node, probe in zip(nodes.unrewritten, tried, strict=True)
     ]
     opset = model.opset_imports.get("")
     return Report(

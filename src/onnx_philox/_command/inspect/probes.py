@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,9 @@ import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
-from onnx_philox._rewriting.nodes.site import is_wanted
+from onnx_philox._rewriting.nodes.graphs import is_wanted
+from onnx_philox._rewriting.nodes.reading import TypeOf
 from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS
-
-TypeOf = Callable[[ir.Value], ir.DataType | None]
 
 _COUNT = 64
 # A constant of so many elements is an argument, such as Dropout's ratio; a larger one is data.

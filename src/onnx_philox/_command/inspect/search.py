@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,15 +13,41 @@ from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._files.model_file import opened
 from onnx_philox._rewriting.nodes import earlier_rewrite
 from onnx_philox._rewriting.nodes.attributes import seed_of
-from onnx_philox._rewriting.nodes.site import Owner, Site
+from onnx_philox._rewriting.nodes.graphs import Owner, walk
+from onnx_philox._rewriting.nodes.outcome import Irreplaceable, Numbered, Outcome, Replaceable
 from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS
 from onnx_philox._rewriting.nodes.types import Types
-from onnx_philox._rewriting.passes.find import FindRandomNodes, subgraphs
+from onnx_philox._rewriting.passes.find import find_nodes
 from onnx_philox._rewriting.passes.inline import InlineRandomFunctions
-from onnx_philox._rewriting.passes.number import AssignStreams
+from onnx_philox._rewriting.passes.number import number_nodes
+from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._rewriting.untouched import Originals
 
 _OWNER = "inspect"
+
+
+@dataclass(frozen=True)
+class Unrewritten:
+    """A random node."""
+
+    found: Outcome
+    record: RandomNode
+    """With the stream number that a rewrite would give it."""
+
+    @property
+    def node(self) -> ir.Node:
+        """The node itself."""
+        return self.found.site.node
+
+    @property
+    def error(self) -> Exception | None:
+        """Why it cannot be replaced; None where it can."""
+        return self.found.error if isinstance(self.found, Irreplaceable) else None
+
+    @property
+    def may_stay(self) -> bool:
+        """Whether `keep_unknown` lets it stay as it is, since it cannot be replaced."""
+        return isinstance(self.found, Irreplaceable) and self.found.may_stay
 
 
 @dataclass(frozen=True)
@@ -41,8 +67,7 @@ class Rewritten:
 class Nodes:
     """What a search has found."""
 
-    sites: list[Site]
-    """The random nodes, with the stream numbers that a rewrite would give them."""
+    unrewritten: list[Unrewritten]
     rewritten: list[Rewritten]
     state: str
     """Where the nodes of an earlier rewrite have their state from, in words; empty for others."""
@@ -73,21 +98,24 @@ def load(path: Path) -> ir.Model:
 def search(model: ir.Model) -> Nodes:
     """Searches a model; functions that hold random nodes are inlined, as a rewrite does."""
     InlineRandomFunctions()(model)
-    find = FindRandomNodes()
-    find(model)
+    found = find_nodes(model)
     state, obstacle = "", None
+    numbered: list[Numbered] = []
     try:
         recorded = earlier_rewrite.read(model, None)
         state = _state(recorded)
-        AssignStreams([site for site in find.sites if site.error is None], recorded)(model)
+        replaceable = [node for node in found if isinstance(node, Replaceable)]
+        numbered = number_nodes(replaceable, recorded)
     except ValueError as error:
         obstacle = str(error)
+    streams = {node.random.site.node: node.stream for node in numbered}
+    unrewritten = [_unrewritten(node, streams) for node in found]
     rewritten = [
-        _rewritten(node, path) for node, path in _walk(model.graph, ()) if node.domain == DOMAIN
+        _rewritten(node, owners) for node, owners in walk(model.graph) if node.domain == DOMAIN
     ]
     dropouts = len([node for node in _all_nodes(model) if _is_dropout(node)])
-    idle_dropouts = dropouts - len([site for site in find.sites if _is_dropout(site.node)])
-    return Nodes(find.sites, rewritten, state, obstacle, Types(model), idle_dropouts)
+    idle_dropouts = dropouts - len([node for node in found if _is_dropout(node.site.node)])
+    return Nodes(unrewritten, rewritten, state, obstacle, Types(model), idle_dropouts)
 
 
 def _all_nodes(model: ir.Model) -> Iterator[ir.Node]:
@@ -107,13 +135,13 @@ def _state(recorded: earlier_rewrite.Recorded) -> str:
     return f"a constant inside, of seed {recorded.seed}: every run is the same"
 
 
-def _walk(graph: ir.Graph, path: tuple[str, ...]) -> Iterator[tuple[ir.Node, tuple[str, ...]]]:
-    for node in graph:
-        yield node, path
-        for name, subgraph in subgraphs(node):
-            yield from _walk(subgraph, (*path, Owner(node, name, subgraph).label))
+def _unrewritten(found: Outcome, streams: Mapping[ir.Node, int]) -> Unrewritten:
+    if isinstance(found, Irreplaceable):
+        return Unrewritten(found, found.record())
+    return Unrewritten(found, found.record(streams.get(found.site.node)))
 
 
-def _rewritten(node: ir.Node, path: tuple[str, ...]) -> Rewritten:
+def _rewritten(node: ir.Node, owners: tuple[Owner, ...]) -> Rewritten:
     seeds = (seed_of(node, name) for name in ("global_seed", "op_seed"))
+    path = tuple(owner.label for owner in owners)
     return Rewritten(node.name or "", path, node.op_type, *seeds)

@@ -1,4 +1,4 @@
-"""Attributes of a wrong type, which ONNX's reader lets through: refused before they are read."""
+"""Refuses attributes of a wrong type, which ONNX's reader lets through, before they are read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check_types(site: Site, version: Version) -> None:
 
 
 def seed_of(node: ir.Node, name: str) -> int:
-    """A seed that a node of this package has, 0 where it has none.
+    """The seed of a node of this package; 0 where it has none.
 
     Args:
         node: The node.
@@ -39,7 +39,7 @@ def seed_of(node: ir.Node, name: str) -> int:
         The seed.
 
     Raises:
-        TypeError: The attribute is no integer.
+        TypeError: The attribute is not an integer.
         ValueError: The attribute is negative.
     """
     attribute = node.attributes.get(name)

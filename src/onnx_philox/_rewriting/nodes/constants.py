@@ -21,12 +21,11 @@ _NUMBERS = {
 
 
 def constant(value: ir.Value) -> NDArray[Any] | None:
-    """The array that a value always is: an initializer or a Constant node; None for others.
+    """The array that a value is in every run: an initializer's or a Constant's; None for others.
 
-    None, too, for a tensor so large that it was left in the file.
-
-    An initializer that is a graph input too is only its default, which a run may override.
-    Unlike onnx-ir's `get_const_tensor`, this leaves the tensor's name alone.
+    Also None for a tensor so large that it stayed in the file, and for an initializer that is a
+    graph input too: it is only a default, which a run may override. Unlike onnx-ir's
+    `get_const_tensor`, this leaves the tensor's name alone.
     """
     if value.is_graph_input():
         return None

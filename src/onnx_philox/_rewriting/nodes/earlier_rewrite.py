@@ -8,6 +8,7 @@ import onnx_ir as ir
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, STATE_WORDS
+from onnx_philox._rewriting.nodes import graphs
 from onnx_philox._rewriting.nodes.attributes import seed_of
 from onnx_philox._rewriting.nodes.constants import constant
 
@@ -16,7 +17,7 @@ OWNER = "onnx_philox.make_reproducible"
 STATE = "random_state"
 NEXT_STATE = "next_random_state"
 THIS_RUN = "this_run"
-"""What an int64 copy of a state that is an input is named after: all nodes read that."""
+"""The name of the int64 copy of a state that is an input: all nodes read the copy."""
 
 STREAMS = 2**32
 """How many streams there are: counter word 2 tells them apart."""
@@ -24,12 +25,12 @@ STREAMS = 2**32
 
 @dataclass(frozen=True)
 class Recorded:
-    """What an earlier rewrite left; all empty for a model that never was rewritten."""
+    """What an earlier rewrite left; all empty for a model that was never rewritten."""
 
     state: ir.Value | None = None
     """The value `random_state`."""
     this_run: ir.Value | None = None
-    """Its copy; None in a model that has none."""
+    """Its int64 copy; None in a model that has none."""
     seed: int | None = None
     """The seed inside the model; None where the state is an input."""
     streams: frozenset[int] = frozenset()
@@ -46,11 +47,11 @@ class Recorded:
 
 
 def read(model: ir.Model, seed: int | None) -> Recorded:
-    """Reads what is recorded, and refuses what a rewrite with this seed would contradict.
+    """Reads what is recorded, and refuses a seed that contradicts it.
 
     Raises:
-        ValueError: The model is of a newer opset of the domain; it has a tensor of the name of
-            the state that is none; its seed, or its state that is an input, contradicts `seed`.
+        ValueError: The model uses a newer opset of the domain; a tensor has the name of the state
+            but is no state; or the model's seed, or a state that is an input, contradicts `seed`.
     """
     for imports in (model.opset_imports, *(f.opset_imports for f in model.functions.values())):
         checks.check_opset(imports.get(DOMAIN, 1), OWNER)
@@ -73,8 +74,8 @@ def read(model: ir.Model, seed: int | None) -> Recorded:
                 "or rewrite the model that this one was made from.",
             )
         return Recorded(state, _this_run(model), None, streams, len(stateful))
-    # All nodes of a rewrite have one seed. Those in the main graph read the state itself; one in
-    # a loop reads what the loop carries, as a node of the user's own with another state may.
+    # All nodes of a rewrite have one seed. Nodes in the main graph read the state itself. A node in
+    # a loop reads what the loop carries, but so may a node of the user's own with another state.
     direct = [node for node in stateful if _state_of(node) is state]
     seeds = [seed_of(node, "global_seed") for node in (*direct, *stateful)]
     recorded = seeds[0] if seeds else 0
@@ -90,8 +91,13 @@ def read(model: ir.Model, seed: int | None) -> Recorded:
 
 
 def _state(model: ir.Model) -> ir.Value | None:
-    """The value of the name of the state, if it is one."""
-    found = [value for value in _values(model) if value.name in (STATE, NEXT_STATE)]
+    """The value that has the name of the state, if it is one; None if there is none."""
+    found = [
+        value
+        for graph in model.graphs()
+        for value in graphs.values(graph)
+        if value.name in (STATE, NEXT_STATE)
+    ]
     state = next((value for value in found if value.name == STATE), None)
     if state is not None and state.graph is model.graph and _is_state(state):
         return state
@@ -108,7 +114,7 @@ def _state(model: ir.Model) -> ir.Value | None:
 
 
 def _this_run(model: ir.Model) -> ir.Value | None:
-    """The copy of the state that nodes read; a model of an earlier version has none."""
+    """The copy of the state that nodes read; None in a model of an earlier version."""
     name = f"{DOMAIN}.{THIS_RUN}"
     outputs = (value for node in model.graph for value in node.outputs)
     return next((value for value in outputs if value.name == name), None)
@@ -133,16 +139,3 @@ def _is_state(value: ir.Value) -> bool:
         return array.dtype == "uint32" and array.shape == (STATE_WORDS,)
     is_uint32 = value.dtype is ir.DataType.UINT32
     return value.is_graph_input() and is_uint32 and value.shape == (STATE_WORDS,)
-
-
-def _values(model: ir.Model) -> list[ir.Value]:
-    return [
-        value
-        for graph in model.graphs()
-        for values in (
-            graph.inputs,
-            graph.initializers.values(),
-            *(node.outputs for node in graph),
-        )
-        for value in values
-    ]

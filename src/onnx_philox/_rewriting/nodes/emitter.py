@@ -1,4 +1,4 @@
-"""New nodes beside an old one: names that nobody has, and forms that the model's opset knows."""
+"""Makes new nodes beside an old one, with unused names and in forms that the opset knows."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._contract.operators import DOMAIN
+from onnx_philox._rewriting.nodes import graphs
 
-# From this opset on operands are broadcast. ONNX Runtime has few operators of older ones, and no
-# Add among them.
+# From this opset on operators broadcast. ONNX Runtime has few operators of older opsets, and no Add
+# among them.
 OLDEST_OPSET = 7
 # From this opset on a Constant may hold integers.
 CONSTANTS_OF_ANY_TYPE = 9
@@ -25,12 +26,8 @@ class Names:
     def __init__(self, model: ir.Model) -> None:
         self._taken: set[str | None] = set()
         for graph in model.graphs():
-            self._taken.update(
-                value.name for value in (*graph.inputs, *graph.initializers.values())
-            )
-            for node in graph:
-                self._taken.add(node.name)
-                self._taken.update(value.name for value in node.outputs)
+            self._taken.update(value.name for value in graphs.values(graph))
+            self._taken.update(node.name for node in graph)
 
     def new(self, name: str) -> str:
         """`name` under the prefix of this package, with a number where it is taken."""
@@ -54,7 +51,7 @@ class Emitter:
         self.nodes: list[ir.Node] = []
 
     def again(self) -> Emitter:
-        """One for the same names that has made no nodes yet."""
+        """An emitter with the same names, and no nodes yet."""
         return Emitter(self._names, self._opset, self._prefix)
 
     def constant(self, what: str, array: NDArray[Any]) -> ir.Value:
@@ -77,7 +74,7 @@ class Emitter:
     def elementwise(
         self, op_type: str, what: str, a: ir.Value, b: ir.Value, dtype: ir.DataType
     ) -> ir.Value:
-        """Add, Sub, Mul, Div or And of `a` and `b`, which is broadcast to `a`."""
+        """Add, Sub, Mul, Div or And of `a` and `b`, where `b` is broadcast to `a`."""
         return self.emit(op_type, what, [a, b], dtype, a.shape)
 
     def emit(
@@ -90,7 +87,7 @@ class Emitter:
         attributes: Mapping[str, Any] | None = None,
         domain: str = "",
     ) -> ir.Value:
-        """A node of one output, both named after what that is."""
+        """A node of one output; `what` names both."""
         node = ir.node(op_type, inputs, attributes or {}, domain=domain)
         self.nodes.append(node)
         value = self.declare(node.outputs[0], what, dtype, shape)
@@ -104,7 +101,7 @@ class Emitter:
         dtype: ir.DataType,
         shape: ir.Shape | Sequence[int] | None = None,
     ) -> ir.Value:
-        """Names a value and says what it is."""
+        """Names a value and declares its type and shape."""
         value.name = self._names.new(f"{self._prefix}{what}")
         value.type = ir.TensorType(dtype)
         value.shape = None if shape is None else ir.Shape(shape)

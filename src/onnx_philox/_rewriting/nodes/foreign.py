@@ -1,7 +1,7 @@
-"""Which operators that ONNX does not have are random: known by name, or suspected for it.
+"""Tells by their names which operators from outside ONNX are random, or may be.
 
-Exporters leave the operators of their framework in a model, in the default domain too: tf2onnx
-those of TensorFlow that it cannot convert, torch its ATen fallbacks. No schema says what they do.
+Exporters leave operators of their framework in a model, even in the default domain: tf2onnx those
+of TensorFlow that it cannot convert, torch its ATen fallbacks. No schema says what they do.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ KEY_MAKERS = frozenset(
         "StatelessRandomGetKeyCounterAlg",
     }
 )
-"""Of TensorFlow's operators those that make the key of a draw, and draw nothing."""
+"""TensorFlow's operators that make the key of a draw, and draw nothing."""
 
 STATELESS = "Stateless"
-"""How the names of TensorFlow's operators begin that take a seed or a key as inputs."""
+"""The names of TensorFlow's operators that take a seed or a key as inputs begin with this."""
 
-# Words of an operator's name that only something random has.
+# Words that only the names of random operators contain.
 _RANDOM_WORDS = frozenset(
     {
         "bernoulli",
@@ -52,7 +52,7 @@ _RANDOM_WORDS = frozenset(
         "stochastic",
     }
 )
-# Operators that draw without such a word: of TensorFlow, and com.microsoft's that draws tokens ...
+# Random operators without such a word: TensorFlow's, and com.microsoft's that draws tokens ...
 _RANDOM_NAMES = frozenset(
     {
         "FixedUnigramCandidateSampler",
@@ -101,7 +101,7 @@ _TORCH_NAMES = frozenset(
     }
 )
 _TORCH_DOMAIN = re.compile(r"torch|(^|[^a-z])(aten|(rng)?prims)([^a-z]|$)")
-# Words that something random may have, and those beside which they say something else.
+# Words that the name of a random operator may contain, and words that change their meaning.
 _DROPPED = frozenset(
     {"block", "channel", "connect", "edge", "key", "layer", "node", "out", "path", "token", "word"}
 )
@@ -185,7 +185,7 @@ def has_schema(node: ir.Node, opset: int | None) -> bool:
 
 
 def has_inputs_of_tensorflow(node: ir.Node) -> bool:
-    """Whether an operator has the name of one of ONNX, but the inputs of TensorFlow's.
+    """Whether a node has the name of an operator of ONNX, but the inputs of TensorFlow's.
 
     TensorFlow gives a shape to RandomUniform and a sample size to Multinomial.
     """

@@ -1,12 +1,12 @@
-"""Uniform floats that a model only draws to make booleans or integers of them.
+"""Finds uniform floats that a model draws only to turn them into booleans or integers.
 
 Exporters write torch's `bernoulli_` as a uniform number that is Less than a probability, and its
-`randint` as one that goes through Mul, Add, Floor and Cast. The floats would be the same in both
-runtimes, and what follows them each runtime's own arithmetic, under bf16 with other results. So
-the nodes that follow are absorbed: what is drawn is the booleans and the integers.
+`randint` as one that goes through Mul, Add, Floor and Cast. Both runtimes would draw the same
+floats, but each would compute what follows in its own arithmetic, which differs under bf16. So the
+replacement absorbs the nodes that follow: it draws the booleans or the integers themselves.
 
-Only what means the same is absorbed: nobody else may read the floats, and the numbers in between
-must be constants for which the result is known to be the same, or as likely.
+It absorbs only what means the same. Nothing else may read the floats, and the numbers in between
+must be constants for which the result is known to be the same, or equally likely.
 """
 
 from __future__ import annotations
@@ -23,19 +23,21 @@ from onnx_philox._contract.operators import OUTPUT_TYPE, RANDOM_BERNOULLI, RANDO
 from onnx_philox._contract.types import BF16, F16, F32, F64, ElementType
 from onnx_philox._rewriting.nodes.constants import constant
 from onnx_philox._rewriting.nodes.emitter import Emitter
-from onnx_philox._rewriting.nodes.replacements import Drawing, FloatDraw
-from onnx_philox._rewriting.nodes.site import Site, is_wanted
+from onnx_philox._rewriting.nodes.graphs import input_of, is_wanted
+from onnx_philox._rewriting.nodes.outcome import Replaceable
+from onnx_philox._rewriting.nodes.replacements import EmitDraw, FloatReplacement
+from onnx_philox._rewriting.nodes.site import Site
 from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS
 from onnx_philox._rewriting.nodes.types import Types
 
 _BOOL, _INT32 = ir.DataType.BOOL, ir.DataType.INT32
 
-# A uniform number of such a type is an integer below 2^bits, divided by 2^bits; and the integer is
-# what RandomUniform draws as i32 below 2^bits. (An f64 has 52 bits: too many for an i32.)
+# A uniform number of such a type is an integer below 2^bits, divided by 2^bits. RandomUniform
+# draws that same integer as i32 below 2^bits. (An f64 has 52 bits: too many for an i32.)
 _BITS = {F32: 23, F16: 10, BF16: 7}
 
-# The operators that compare a uniform number u to p: which input u is, and whether the result is
-# true where u < p, or where it is not.
+# The operators that compare a uniform number u with p: which input u is, and whether the result is
+# u < p, or its negation.
 _COMPARISONS = {
     ("Less", 0): True,
     ("Greater", 1): True,
@@ -43,8 +45,8 @@ _COMPARISONS = {
     ("LessOrEqual", 1): False,
 }
 
-# What gives numbers from 0 to 1 whatever it is given, and what leaves its first input's numbers in
-# that range: most only move them.
+# The operators whose outputs always lie from 0 to 1, and those that keep the numbers of their first
+# input in that range: most only move them.
 _GIVES_PROBABILITIES = {"Sigmoid", "Softmax", "HardSigmoid"}
 _KEEPS_PROBABILITIES = {
     *("Cast", "Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice", "Split", "Squeeze"),
@@ -54,13 +56,13 @@ _KEEPS_PROBABILITIES = {
 # From this opset on Less takes integers.
 _COMPARES_INTEGERS = 9
 
-# Up to here f32 has every integer, and a uniform number times as much gives every one below.
+# f32 holds every integer up to here, and a uniform number times as much reaches every one below.
 _MOST = 2**23
 
-# A float that is moved before it is rounded down is rounded itself; up to here by less than 1/256.
+# Adding an offset rounds a float before Floor rounds it down: up to here by less than 1/256.
 _MOST_MOVED = 2**16
 
-# The integers that a type has, all of them up to this one.
+# Each type holds every integer up to this one.
 _LARGEST_INTEGER = {
     ir.DataType.FLOAT16: 2**11,
     ir.DataType.BFLOAT16: 2**8,
@@ -70,38 +72,37 @@ _LARGEST_INTEGER = {
 
 
 @dataclass(frozen=True)
-class ComparedDraw:
+class ComparisonReplacement:
     """A uniform number compared with a probability.
 
-    With constant probabilities it compares integers, where RandomBernoulli would need the
-    probabilities moved to the shape of what is drawn: OpenVINO moves them as bf16.
+    It compares integers where RandomBernoulli would need constant probabilities expanded to the
+    shape of the draw: OpenVINO expands them as bf16.
     """
 
-    uniform: FloatDraw
+    uniform: FloatReplacement
     comparison: ir.Node
     index: int
     """Which input of the comparison the probabilities are."""
     thresholds: NDArray[np.int32] | None
-    """Where true is an integer below these; None where RandomBernoulli draws."""
+    """An integer below its threshold means true; None where RandomBernoulli draws."""
     is_expanded: bool
     is_negated: bool
 
     @property
     def operator(self) -> Operator:
-        """See `Draw`."""
+        """See `Replacement`."""
         return RANDOM_BERNOULLI if self.thresholds is None else RANDOM_UNIFORM
 
     @property
     def dtype(self) -> ir.DataType:
-        """See `Draw`."""
+        """See `Replacement`."""
         return _BOOL
 
-    def emit(self, node: ir.Node, emitter: Emitter, draw: Drawing) -> list[ir.Value]:
-        """See `Draw`."""
+    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+        """See `Replacement`."""
         shape = self.uniform.emit_shape(node, emitter)
         if self.thresholds is None:
-            p = self.comparison.inputs[self.index]
-            assert p is not None
+            p = input_of(self.comparison, self.index)
             if self.is_expanded:
                 p = emitter.emit("Expand", "p", [p, shape], ir.DataType(self.uniform.values.onnx))
             drawn = draw(RANDOM_BERNOULLI, _BOOL, {"shape": shape, "p": p}, {})
@@ -119,23 +120,23 @@ class ComparedDraw:
 
 
 @dataclass(frozen=True)
-class IntegerDraw:
-    """A uniform number scaled, rounded down and cast: an integer, each one as likely."""
+class IntegerReplacement:
+    """A uniform number scaled, rounded down and cast: an integer, each equally likely."""
 
-    uniform: FloatDraw
+    uniform: FloatReplacement
     lowest: int
     count: int
     dtype: ir.DataType
     operator: Operator = RANDOM_UNIFORM
 
-    def emit(self, node: ir.Node, emitter: Emitter, draw: Drawing) -> list[ir.Value]:
-        """See `Draw`."""
+    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+        """See `Replacement`."""
         inputs = {
             "shape": self.uniform.emit_shape(node, emitter),
             "minval": emitter.constant("minval", np.array(self.lowest, np.int32)),
             "maxval": emitter.constant("maxval", np.array(self.lowest + self.count, np.int32)),
         }
-        # i32 in any case: OpenVINO does not carry i64 draws everywhere.
+        # Always i32: OpenVINO does not carry i64 draws everywhere.
         drawn = draw(self.operator, _INT32, inputs, {OUTPUT_TYPE: "i32"})
         return [drawn if self.dtype is _INT32 else emitter.cast("number", drawn, self.dtype)]
 
@@ -150,10 +151,10 @@ class _Scaled:
     is_floored: bool = False
 
     def then(self, op_type: str, number: Fraction | None) -> _Scaled | None:
-        """The same after one more node, each kind once and in this order; else None.
+        """The formula after one more node; None where the node does not fit it.
 
-        Any other order is arithmetic that the rounding of floats decides, as where adding and
-        subtracting a large number rounds to nearest.
+        Each kind of node may come once, in this order. In any other order the rounding of floats
+        decides the result, as where adding and subtracting a large number rounds to nearest.
         """
         if op_type == "Floor":
             return None if self.is_floored else replace(self, is_floored=True)
@@ -170,37 +171,36 @@ class _Scaled:
         return replace(self, offset=moved) if self.offset == 0 else None
 
 
-def absorb(site: Site, types: Types) -> None:
-    """Lets a site that draws uniform floats draw what the model makes of them, where it can."""
-    draw = site.draw
+def absorb(random: Replaceable, types: Types) -> Replaceable:
+    """Lets uniform floats become what the model makes of them, where this can be drawn instead."""
+    site, uniform = random.site, random.replacement
     if (
         site.opset < _COMPARES_INTEGERS
-        or not isinstance(draw, FloatDraw)
-        or draw.operator is not RANDOM_UNIFORM
+        or not isinstance(uniform, FloatReplacement)
+        or uniform.operator is not RANDOM_UNIFORM
     ):
-        return
-    chain = _Chain(site, draw, types)
+        return random
+    chain = _Chain(site, uniform, types)
     try:
         found = chain.comparison() or chain.integers()
     except (TypeError, ValueError):
         # A neighbour that cannot be read is no part of a pattern.
-        return
-    if found is not None:
-        site.draw, site.absorbed = found
+        return random
+    return random if found is None else Replaceable(site, *found)
 
 
 class _Chain:
     """The nodes after a uniform draw, each of which is the only reader of the one before it."""
 
-    def __init__(self, site: Site, draw: FloatDraw, types: Types) -> None:
+    def __init__(self, site: Site, uniform: FloatReplacement, types: Types) -> None:
         self._site = site
-        self._draw = draw
+        self._uniform = uniform
         self._types = types
         (self._start,) = site.node.outputs
-        self._low, self._high = (draw.parameters[name].item() for name in ("minval", "maxval"))
+        self._low, self._high = (uniform.parameters[n].item() for n in ("minval", "maxval"))
 
-    def comparison(self) -> tuple[ComparedDraw, tuple[ir.Node, ...]] | None:
-        """The draw that a comparison with probabilities makes of it; None where there is none."""
+    def comparison(self) -> tuple[ComparisonReplacement, tuple[ir.Node, ...]] | None:
+        """What a comparison with probabilities makes of it; None where there is none."""
         reader = _only_reader(self._start)
         if reader is None or (self._low, self._high) != (0, 1):
             return None
@@ -213,24 +213,24 @@ class _Chain:
         if fit is None:
             return None
         given, thresholds = constant(p), None
-        is_one_s_own = fit != "expanded" and self._draw.values in (F32, F64)
+        is_one_s_own = fit != "expanded" and self._uniform.values in (F32, F64)
         if given is None:
             # OpenVINO takes no f64 but constants.
-            if self._draw.values is not F32 or not self._is_probability(p):
+            if self._uniform.values is not F32 or not self._is_probability(p):
                 return None
         elif not (is_one_s_own and bool(np.all((given >= 0) & (given <= 1)))):
-            if self._draw.values not in _BITS:
+            if self._uniform.values not in _BITS:
                 return None
-            thresholds = _thresholds(given, self._draw.values, is_negated=not is_less)
+            thresholds = _thresholds(given, self._uniform.values, is_negated=not is_less)
         is_expanded = fit == "expanded" and thresholds is None
-        draw = ComparedDraw(
-            self._draw, node, 1 - index, thresholds, is_expanded, is_negated=not is_less
+        replacement = ComparisonReplacement(
+            self._uniform, node, 1 - index, thresholds, is_expanded, is_negated=not is_less
         )
-        return draw, (node,)
+        return replacement, (node,)
 
-    def integers(self) -> tuple[IntegerDraw, tuple[ir.Node, ...]] | None:
-        """The draw that scaling, rounding down and a Cast make of it; None where they do not."""
-        if self._draw.values not in (F32, F64):
+    def integers(self) -> tuple[IntegerReplacement, tuple[ir.Node, ...]] | None:
+        """What scaling, rounding down and a Cast make of it; None where they do not."""
+        if self._uniform.values not in (F32, F64):
             return None
         low = Fraction(self._low)
         scaled = _Scaled(Fraction(self._high) - low, low)
@@ -241,8 +241,8 @@ class _Chain:
             nodes.append(node)
             if node.op_type == "Cast":
                 dtype = ir.DataType(node.attributes.get_int("to", 0))
-                draw = self._integer_draw(scaled, dtype)
-                return None if draw is None else (draw, tuple(nodes))
+                integers = self._integers(scaled, dtype)
+                return None if integers is None else (integers, tuple(nodes))
             number = self._number(node, 1 - index) if len(node.inputs) == 2 else None
             is_subtrahend = node.op_type == "Sub" and index == 1
             step = None if is_subtrahend else scaled.then(node.op_type, number)
@@ -252,7 +252,7 @@ class _Chain:
             (value,) = node.outputs
         return None
 
-    def _integer_draw(self, scaled: _Scaled, dtype: ir.DataType) -> IntegerDraw | None:
+    def _integers(self, scaled: _Scaled, dtype: ir.DataType) -> IntegerReplacement | None:
         numbers = (scaled.scale, scaled.offset, scaled.after)
         if any(number.denominator != 1 for number in numbers):
             return None
@@ -262,7 +262,7 @@ class _Chain:
             return None
         if offset != 0 and max(abs(offset), abs(offset + count)) > _MOST_MOVED:
             return None
-        # Cast rounds towards zero, which is down for what is not negative.
+        # Cast rounds towards zero, which is down unless the number is negative.
         if not scaled.is_floored and (dtype.is_floating_point() or lowest < 0):
             return None
         if np.dtype(dtype.numpy()).kind in "iu":
@@ -271,7 +271,7 @@ class _Chain:
         else:
             most = _LARGEST_INTEGER.get(dtype, -1)
             holds = max(abs(lowest), abs(lowest + count - 1)) <= most
-        return IntegerDraw(self._draw, lowest, count, dtype) if holds else None
+        return IntegerReplacement(self._uniform, lowest, count, dtype) if holds else None
 
     def _number(self, node: ir.Node, index: int) -> Fraction | None:
         """An input that is one finite constant, and adds no dimension; None for any other."""
@@ -283,9 +283,9 @@ class _Chain:
         return Fraction(number) if np.isfinite(number) else None
 
     def _shape(self) -> tuple[Any, ...] | None:
-        """The dimensions of what is drawn; None where not even their number is known."""
-        if self._draw.shape is not None:
-            return tuple(self._draw.shape.tolist())
+        """The dimensions of the draw; None where not even their number is known."""
+        if self._uniform.shape is not None:
+            return tuple(self._uniform.shape.tolist())
         given = self._site.node.inputs[0]
         return None if given is None else _dimensions(self._types.shape(given))
 
@@ -294,12 +294,12 @@ class _Chain:
         return len(shape) <= (0 if drawn is None else len(drawn))
 
     def _fit(self, p: ir.Value) -> str | None:
-        """How p's shape becomes that of what is drawn, which comparing must not enlarge.
+        """How p's shape becomes that of the draw, which the comparison must not enlarge.
 
-        "own" where RandomBernoulli takes it as it is, a number or of that very shape; "expanded"
-        where it is repeated.
+        "own" where RandomBernoulli takes p as it is: one number, or that very shape. "expanded"
+        where p is repeated. None where it does not fit.
         """
-        if self._draw.shape is None and p is self._site.node.inputs[0]:
+        if self._uniform.shape is None and p is self._site.node.inputs[0]:
             return "own"
         array = constant(p)
         shape = _dimensions(self._types.shape(p)) if array is None else array.shape
@@ -316,9 +316,9 @@ class _Chain:
         return "expanded" if all(is_repeated) else None
 
     def _is_probability(self, value: ir.Value) -> bool:
-        """Whether a value that a run computes lies from 0 to 1, as far as the model tells.
+        """Whether the model shows that a computed value lies from 0 to 1.
 
-        An input of the model that is compared with uniform numbers is taken for one.
+        An input of the model counts as a probability, since uniform numbers are compared with it.
         """
         while True:
             node = value.producer()
@@ -339,7 +339,7 @@ class _Chain:
 
 
 def _only_reader(value: ir.Value) -> tuple[ir.Node, int] | None:
-    """The one node that reads a value, in the same graph, and as which input."""
+    """The only node that reads a value, in the same graph, and the index of that input."""
     uses = list(value.uses())
     producer = value.producer()
     if len(uses) != 1 or value.is_graph_output() or producer is None:
@@ -353,7 +353,7 @@ def _only_reader(value: ir.Value) -> tuple[ir.Node, int] | None:
 def _thresholds(p: NDArray[Any], values: ElementType, *, is_negated: bool) -> NDArray[np.int32]:
     """The integers t for which k < t is k / 2^bits < p, for any p.
 
-    No comparison with NaN is true, so where k < t is negated it must be.
+    A comparison with NaN is never true, so k < t must be true where it is negated.
     """
     whole = 1 << _BITS[values]
     wide = p.astype(np.float64)

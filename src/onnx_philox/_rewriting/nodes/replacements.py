@@ -1,7 +1,7 @@
 """What each standard random node becomes.
 
-One class for each: `read` takes all that the node says and refuses what it may not say, before
-anything is changed; `emit` makes the nodes in its place.
+One class for each. `read` takes in all that the node says and refuses what is not allowed, before
+anything changes. `emit` makes the nodes in its place.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.arguments import number_array, shape_array
 from onnx_philox._contract.checks import Known
 from onnx_philox._contract.operators import (
-    MAX_RANK,
     OUTPUT_TYPE,
     RANDOM_BERNOULLI,
     RANDOM_CATEGORICAL,
@@ -29,17 +28,16 @@ from onnx_philox._contract.operators import (
 from onnx_philox._contract.types import BF16, BY_ONNX, F32, I32, I64, ElementType
 from onnx_philox._rewriting.nodes.constants import constant
 from onnx_philox._rewriting.nodes.emitter import Emitter
-from onnx_philox._rewriting.nodes.site import Site, is_wanted
+from onnx_philox._rewriting.nodes.graphs import input_of, is_wanted
+from onnx_philox._rewriting.nodes.reading import TypeOf, allowed_type, required_input
+from onnx_philox._rewriting.nodes.site import Site
 from onnx_philox._rewriting.nodes.standard import Version
 
 _BOOL, _FLOAT = ir.DataType.BOOL, ir.DataType.FLOAT
 
-TypeOf = Callable[[ir.Value], ir.DataType | None]
-"""The element type of a value, inferred where it is not declared."""
 
-
-class Drawing(Protocol):
-    """Emits the node of this package: the state and the seeds are added to what is given."""
+class EmitDraw(Protocol):
+    """Emits the node of this package; adds the state and the seeds to what is given."""
 
     def __call__(
         self,
@@ -51,8 +49,8 @@ class Drawing(Protocol):
         """The values that are drawn."""
 
 
-class Draw(Protocol):
-    """A random node that has been read."""
+class Replacement(Protocol):
+    """What replaces a random node, once the node has been read."""
 
     @property
     def operator(self) -> Operator:
@@ -60,35 +58,41 @@ class Draw(Protocol):
 
     @property
     def dtype(self) -> ir.DataType:
-        """The type of what the standard node gives."""
+        """The element type of the random node's output."""
 
-    def emit(self, node: ir.Node, emitter: Emitter, draw: Drawing) -> list[ir.Value]:
-        """Makes the nodes in the place of `node`; gives the values in the place of its outputs."""
+    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+        """Makes the nodes that replace `node`; returns the values that replace its outputs."""
+
+
+class TypedReplacement:
+    """A replacement whose values are of an element type of this package."""
+
+    values: ElementType
+
+    @property
+    def dtype(self) -> ir.DataType:
+        """See `Replacement`."""
+        return ir.DataType(self.values.onnx)
 
 
 @dataclass(frozen=True)
-class FloatDraw:
+class FloatReplacement(TypedReplacement):
     """RandomUniform, RandomNormal and both Like: floats between or around two parameters."""
 
     operator: Operator
     values: ElementType
     parameters: dict[str, NDArray[Any]]
     shape: NDArray[np.int64] | None
-    """None where it is the shape of the input."""
-
-    @property
-    def dtype(self) -> ir.DataType:
-        """See `Draw`."""
-        return ir.DataType(self.values.onnx)
+    """None where the input has the shape."""
 
     @classmethod
-    def read_uniform(cls, site: Site, version: Version, type_of: TypeOf) -> FloatDraw:
+    def read_uniform(cls, site: Site, version: Version, type_of: TypeOf) -> FloatReplacement:
         """RandomUniform or RandomUniformLike."""
         parameters = (("minval", "low", 0.0), ("maxval", "high", 1.0))
         return cls._read(RANDOM_UNIFORM, parameters, site, version, type_of)
 
     @classmethod
-    def read_normal(cls, site: Site, version: Version, type_of: TypeOf) -> FloatDraw:
+    def read_normal(cls, site: Site, version: Version, type_of: TypeOf) -> FloatReplacement:
         """RandomNormal or RandomNormalLike."""
         parameters = (("mean", "mean", 0.0), ("scale", "scale", 1.0))
         return cls._read(RANDOM_NORMAL, parameters, site, version, type_of)
@@ -101,10 +105,10 @@ class FloatDraw:
         site: Site,
         version: Version,
         type_of: TypeOf,
-    ) -> FloatDraw:
+    ) -> FloatReplacement:
         attributes = site.node.attributes
         is_like = site.node.op_type.endswith("Like")
-        dtype = _dtype_or_the_input_s(site, type_of) if is_like else _dtype(site, _FLOAT)
+        dtype = _dtype_or_input_type(site, type_of) if is_like else _dtype(site, _FLOAT)
         values = _allowed(site, dtype, version)
         # ONNX keeps these attributes as f32.
         parameters = {
@@ -122,22 +126,22 @@ class FloatDraw:
         checks.check_node(op, {**known, "state": checks.UNKNOWN}, {OUTPUT_TYPE: values.name})
         return cls(op, values, parameters, shape)
 
-    def emit(self, node: ir.Node, emitter: Emitter, draw: Drawing) -> list[ir.Value]:
-        """See `Draw`."""
+    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+        """See `Replacement`."""
         shape = self.emit_shape(node, emitter)
         inputs = {name: emitter.constant(name, array) for name, array in self.parameters.items()}
         attributes: dict[str, int | str] = {OUTPUT_TYPE: self.values.name}
         return [draw(self.operator, self.dtype, {"shape": shape, **inputs}, attributes)]
 
     def emit_shape(self, node: ir.Node, emitter: Emitter) -> ir.Value:
-        """The dimensions of what is drawn."""
+        """The dimensions of the draw."""
         if self.shape is not None:
             return emitter.constant("shape", self.shape)
-        return emitter.shape(_input(node, 0))
+        return emitter.shape(input_of(node, 0))
 
 
 @dataclass(frozen=True)
-class BernoulliDraw:
+class BernoulliReplacement:
     """Bernoulli: the input holds the probabilities."""
 
     probabilities: ElementType
@@ -145,26 +149,26 @@ class BernoulliDraw:
     operator: Operator = RANDOM_BERNOULLI
 
     @classmethod
-    def read(cls, site: Site, version: Version, type_of: TypeOf) -> BernoulliDraw:
+    def read(cls, site: Site, version: Version, type_of: TypeOf) -> BernoulliReplacement:
         """Bernoulli."""
         probabilities = _input_type(site, 0, version, type_of)
         _check_rank(site)
-        dtype = _dtype_or_the_input_s(site, type_of)
+        dtype = _dtype_or_input_type(site, type_of)
         if not (dtype.is_floating_point() or dtype.is_integer() or dtype is _BOOL):
             remedy = "Choose one of these."
             site.refuse("attribute 'dtype'", dtype.name, "numbers, BOOL", remedy, TypeError)
         return cls(probabilities, dtype)
 
-    def emit(self, node: ir.Node, emitter: Emitter, draw: Drawing) -> list[ir.Value]:
-        """See `Draw`."""
-        given = _input(node, 0)
+    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+        """See `Replacement`."""
+        given = input_of(node, 0)
         p = _as_f32(emitter, "p", given, self.probabilities)
         drawn = draw(self.operator, _BOOL, {"shape": emitter.shape(given), "p": p}, {})
         return [drawn if self.dtype is _BOOL else emitter.cast("number", drawn, self.dtype)]
 
 
 @dataclass(frozen=True)
-class MultinomialDraw:
+class MultinomialReplacement(TypedReplacement):
     """Multinomial: the input holds unnormalised log-probabilities."""
 
     logits: ElementType
@@ -172,13 +176,8 @@ class MultinomialDraw:
     values: ElementType
     operator: Operator = RANDOM_CATEGORICAL
 
-    @property
-    def dtype(self) -> ir.DataType:
-        """See `Draw`."""
-        return ir.DataType(self.values.onnx)
-
     @classmethod
-    def read(cls, site: Site, version: Version, type_of: TypeOf) -> MultinomialDraw:
+    def read(cls, site: Site, version: Version, type_of: TypeOf) -> MultinomialReplacement:
         """Multinomial."""
         dtype = _dtype(site, ir.DataType.INT32)
         values = BY_ONNX.get(dtype.value)
@@ -191,70 +190,67 @@ class MultinomialDraw:
     @classmethod
     def checked(
         cls, site: Site, version: Version, type_of: TypeOf, sample_size: int, values: ElementType
-    ) -> MultinomialDraw:
+    ) -> MultinomialReplacement:
         """Draws from the first input's logits."""
-        draw = cls(_input_type(site, 0, version, type_of), sample_size, values)
+        read = cls(_input_type(site, 0, version, type_of), sample_size, values)
         known = {"logits": checks.UNKNOWN, "state": checks.UNKNOWN}
-        checks.check_node(draw.operator, known, draw._attributes)
-        return draw
+        checks.check_node(read.operator, known, read._attributes)
+        return read
 
     @property
     def _attributes(self) -> dict[str, int | str]:
         return {"sample_size": self.sample_size, OUTPUT_TYPE: self.values.name}
 
-    def emit(self, node: ir.Node, emitter: Emitter, draw: Drawing) -> list[ir.Value]:
-        """See `Draw`."""
-        logits = _as_f32(emitter, "logits", _input(node, 0), self.logits)
+    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+        """See `Replacement`."""
+        logits = _as_f32(emitter, "logits", input_of(node, 0), self.logits)
         return [draw(self.operator, self.dtype, {"logits": logits}, self._attributes)]
 
 
 @dataclass(frozen=True)
-class DropoutDraw:
+class DropoutReplacement:
     """Dropout that drops: from opset 12 on, in training mode.
 
-    (At opset 1 and 6 it drops outside of test mode; for those there is no replacement.) Its
-    arithmetic is that of the data's type, also 1 / (1 - ratio), operation by operation.
+    (At opsets 1 and 6 it drops outside of test mode, and has no replacement.) It computes in the
+    data's type, 1 / (1 - ratio) too, operation by operation.
     """
 
     data: ElementType
-    ratio: NDArray[Any] | None
-    """None where a run tells it."""
-    ratio_type: ElementType | None
-    """The type of the input that tells it."""
+    ratio: NDArray[Any] | ElementType
+    """The array of a constant; else the type of the input that tells it in a run."""
     is_mode_known: bool
-    """Whether it always drops; else a run tells it."""
+    """Whether it always drops; otherwise each run decides."""
     operator: Operator = RANDOM_BERNOULLI
 
     @property
     def dtype(self) -> ir.DataType:
-        """See `Draw`."""
+        """See `Replacement`."""
         return ir.DataType(self.data.onnx)
 
     @classmethod
-    def read(cls, site: Site, version: Version, type_of: TypeOf) -> DropoutDraw:
+    def read(cls, site: Site, version: Version, type_of: TypeOf) -> DropoutReplacement:
         """Dropout."""
         node = site.node
         data = _input_type(site, 0, version, type_of)
         _check_rank(site)
-        given, ratio_type = node.inputs[1], None
+        given = node.inputs[1]
         ratio = np.array(0.5, np.float32) if given is None else constant(given)
-        if ratio is None:
-            ratio_type = _input_type(site, 1, version, type_of)
-        elif not (ratio.size == 1 and 0 <= ratio.item() <= 1):
+        if ratio is not None and not (ratio.size == 1 and 0 <= ratio.item() <= 1):
             remedy = "Set it to the share of the elements to drop."
             site.refuse("the ratio", ratio.tolist(), "one number from 0 to 1", remedy)
-        return cls(data, ratio, ratio_type, constant(_input(node, 2)) is not None)
+        told = _input_type(site, 1, version, type_of) if ratio is None else ratio
+        return cls(data, told, constant(input_of(node, 2)) is not None)
 
-    def emit(self, node: ir.Node, emitter: Emitter, draw: Drawing) -> list[ir.Value]:
-        """See `Draw`."""
-        data = _input(node, 0)
+    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+        """See `Replacement`."""
+        data = input_of(node, 0)
         p, scale = self._parameters(node, emitter)
         dropped = draw(self.operator, _BOOL, {"shape": emitter.shape(data), "p": p}, {})
-        mode = None if self.is_mode_known else _input(node, 2)
+        mode = None if self.is_mode_known else input_of(node, 2)
         if mode is not None:
-            # Not a ratio of 0 chosen by Where: logic is exact also where floats become bf16.
+            # Where could choose a ratio of 0, but only logic stays exact where floats become bf16.
             dropped = emitter.elementwise("And", "dropped", dropped, mode, _BOOL)
-        # Exporters name the mask also where nobody wants it.
+        # Exporters name the mask even where nothing reads it.
         has_mask = len(node.outputs) > 1 and is_wanted(node.outputs[1])
         if has_mask:
             mask = emitter.emit("Not", "kept", [dropped], _BOOL, data.shape)
@@ -272,23 +268,22 @@ class DropoutDraw:
     def _work(self) -> ir.DataType:
         """The type to compute in: ONNX Runtime computes nothing in bf16, and f32 is wide enough.
 
-        Rounding what f32 gives for one operation is what bf16 gives for it.
+        The result of one operation in f32, rounded, is its result in bf16.
         """
         return _FLOAT if self.data is BF16 else self.dtype
 
     def _parameters(self, node: ir.Node, emitter: Emitter) -> tuple[ir.Value, ir.Value]:
-        """The probability to drop, in f32, and what the rest is multiplied by."""
-        if self.ratio is not None:
+        """The probability of dropping, in f32, and the factor for what stays."""
+        if isinstance(self.ratio, np.ndarray):
             ratio = self.ratio.reshape(())
             one, of_type = np.ones((), self.data.dtype), ratio.astype(self.data.dtype)
             with np.errstate(divide="ignore"):
                 scale = np.divide(one, np.subtract(one, of_type))
             p = emitter.constant("p", ratio.astype(np.float32))
             return p, self._constant(emitter, "scale", scale)
-        assert self.ratio_type is not None
-        given = _input(node, 1)
-        p = _as_f32(emitter, "p", given, self.ratio_type)
-        if self.ratio_type is not self.data:
+        given = input_of(node, 1)
+        p = _as_f32(emitter, "p", given, self.ratio)
+        if self.ratio is not self.data:
             given = p if self.data is F32 else emitter.cast("ratio", given, self.dtype)
         given = self._widened(emitter, "ratio", given)
         unit = self._constant(emitter, "one", 1)
@@ -309,31 +304,22 @@ class DropoutDraw:
         return emitter.constant(what, np.asarray(number).astype(self._work.numpy()))
 
 
-READERS: dict[str, Callable[[Site, Version, TypeOf], Draw]] = {
-    "RandomUniform": FloatDraw.read_uniform,
-    "RandomUniformLike": FloatDraw.read_uniform,
-    "RandomNormal": FloatDraw.read_normal,
-    "RandomNormalLike": FloatDraw.read_normal,
-    "Bernoulli": BernoulliDraw.read,
-    "Multinomial": MultinomialDraw.read,
-    "Dropout": DropoutDraw.read,
+REPLACEMENT_OF: dict[str, Callable[[Site, Version, TypeOf], Replacement]] = {
+    "RandomUniform": FloatReplacement.read_uniform,
+    "RandomUniformLike": FloatReplacement.read_uniform,
+    "RandomNormal": FloatReplacement.read_normal,
+    "RandomNormalLike": FloatReplacement.read_normal,
+    "Bernoulli": BernoulliReplacement.read,
+    "Multinomial": MultinomialReplacement.read,
+    "Dropout": DropoutReplacement.read,
 }
-
-
-def _input(node: ir.Node, index: int) -> ir.Value:
-    """An input that the node has: it has been read."""
-    value = node.inputs[index]
-    assert value is not None
-    return value
 
 
 def _check_rank(site: Site) -> None:
     """Refuses a first input of more dimensions than can be drawn, where the model declares them."""
-    shape = _input(site.node, 0).shape
-    if shape is not None and len(shape) > MAX_RANK:
-        what = f"the shape of input {_input(site.node, 0).name!r}"
-        remedy = "Merge some before the node and reshape its output."
-        site.refuse(what, f"of {len(shape)} dimensions", f"0 to {MAX_RANK} dimensions", remedy)
+    given = input_of(site.node, 0)
+    if given.shape is not None:
+        checks.check_rank(site.title, f"the shape of input {given.name!r}", len(given.shape))
 
 
 def _dtype(site: Site, default: ir.DataType) -> ir.DataType:
@@ -345,7 +331,7 @@ def _dtype(site: Site, default: ir.DataType) -> ir.DataType:
         site.refuse("attribute 'dtype'", number, allowed, "Leave it out for the default.")
 
 
-def _dtype_or_the_input_s(site: Site, type_of: TypeOf) -> ir.DataType:
+def _dtype_or_input_type(site: Site, type_of: TypeOf) -> ir.DataType:
     if "dtype" in site.node.attributes:
         return _dtype(site, _FLOAT)
     return _type(site, 0, type_of)
@@ -353,9 +339,7 @@ def _dtype_or_the_input_s(site: Site, type_of: TypeOf) -> ir.DataType:
 
 def _type(site: Site, index: int, type_of: TypeOf) -> ir.DataType:
     """The element type of an input."""
-    value = site.node.inputs[index] if index < len(site.node.inputs) else None
-    if value is None:
-        site.refuse(f"input {index}", "missing", "a tensor", "Connect it.")
+    value = required_input(site, index)
     dtype = type_of(value)
     if dtype is None:
         remedy = "Declare its type in the graph's value_info."
@@ -369,11 +353,7 @@ def _input_type(site: Site, index: int, version: Version, type_of: TypeOf) -> El
 
 
 def _allowed(site: Site, dtype: ir.DataType, version: Version) -> ElementType:
-    for type in version.types:
-        if type.onnx == dtype.value:
-            return type
-    names = ", ".join(ir.DataType(type.onnx).name for type in version.types)
-    return site.refuse("the element type", dtype.name, names, "Cast to one of these.", TypeError)
+    return allowed_type(site, dtype, version.types, "Cast to one of these.")
 
 
 def _as_f32(emitter: Emitter, what: str, value: ir.Value, type: ElementType) -> ir.Value:

@@ -1,6 +1,6 @@
 """Which nodes of ONNX are random: the one table of operators and the opsets that have them.
 
-The versions are those at which an operator's schema changed. A node means the newest version that
+A version is an opset in which the operator's schema changed. A node means the newest version that
 is not above its model's opset.
 """
 
@@ -16,7 +16,7 @@ STANDARD_DOMAINS = ("", "ai.onnx")
 
 
 class RandomWhen(Enum):
-    """What makes a node of a version of an operator a random one."""
+    """What makes a node random, in a version of its operator."""
 
     ALWAYS = "always"
     NEVER = "never"
@@ -36,14 +36,12 @@ class Version:
 
 @dataclass(frozen=True)
 class StandardOperator:
-    """A standard operator with random nodes, and the operator of this package in its place."""
+    """A standard operator with random nodes."""
 
-    name: str
-    replacement: str
     versions: tuple[Version, ...]
 
     def at(self, opset: int) -> Version | None:
-        """The version that a model of an opset means; None where it has none yet."""
+        """The version that an opset means; None if the operator is newer."""
         return max(
             (v for v in self.versions if v.since <= opset), key=lambda v: v.since, default=None
         )
@@ -53,40 +51,31 @@ _HALF_TO_DOUBLE = (F16, F32, F64)
 _WITH_BF16 = (*_HALF_TO_DOUBLE, BF16)
 
 
-def _always(
-    name: str, replacement: str, *versions: tuple[int, tuple[ElementType, ...]]
-) -> StandardOperator:
+def _always(*versions: tuple[int, tuple[ElementType, ...]]) -> StandardOperator:
     return StandardOperator(
-        name,
-        replacement,
-        tuple(Version(since, RandomWhen.ALWAYS, types) for since, types in versions),
+        tuple(Version(since, RandomWhen.ALWAYS, types) for since, types in versions)
     )
 
 
 STANDARD_OPERATORS = {
-    operator.name: operator
-    for operator in (
-        _always("RandomUniform", "RandomUniform", (1, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
-        _always("RandomUniformLike", "RandomUniform", (1, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
-        _always("RandomNormal", "RandomNormal", (1, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
-        _always("RandomNormalLike", "RandomNormal", (1, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
-        _always("Bernoulli", "RandomBernoulli", (15, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
-        _always("Multinomial", "RandomCategorical", (7, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
-        StandardOperator(
-            "Dropout",
-            "RandomBernoulli",
-            (
-                Version(1, RandomWhen.IS_TEST_IS_ZERO, _HALF_TO_DOUBLE),
-                Version(6, RandomWhen.IS_TEST_IS_ZERO, _HALF_TO_DOUBLE),
-                Version(7, RandomWhen.NEVER, _HALF_TO_DOUBLE),
-                Version(10, RandomWhen.NEVER, _HALF_TO_DOUBLE),
-                Version(12, RandomWhen.TRAINING_MODE, _HALF_TO_DOUBLE),
-                Version(13, RandomWhen.TRAINING_MODE, _WITH_BF16),
-                # ONNX allows the float8 types too; nothing computes with them.
-                Version(22, RandomWhen.TRAINING_MODE, _WITH_BF16),
-            ),
-        ),
-    )
+    "RandomUniform": _always((1, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
+    "RandomUniformLike": _always((1, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
+    "RandomNormal": _always((1, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
+    "RandomNormalLike": _always((1, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
+    "Bernoulli": _always((15, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
+    "Multinomial": _always((7, _HALF_TO_DOUBLE), (22, _WITH_BF16)),
+    "Dropout": StandardOperator(
+        (
+            Version(1, RandomWhen.IS_TEST_IS_ZERO, _HALF_TO_DOUBLE),
+            Version(6, RandomWhen.IS_TEST_IS_ZERO, _HALF_TO_DOUBLE),
+            Version(7, RandomWhen.NEVER, _HALF_TO_DOUBLE),
+            Version(10, RandomWhen.NEVER, _HALF_TO_DOUBLE),
+            Version(12, RandomWhen.TRAINING_MODE, _HALF_TO_DOUBLE),
+            Version(13, RandomWhen.TRAINING_MODE, _WITH_BF16),
+            # ONNX allows the float8 types too; nothing computes with them.
+            Version(22, RandomWhen.TRAINING_MODE, _WITH_BF16),
+        )
+    ),
 }
 
 

@@ -1,8 +1,8 @@
-"""What the random nodes of TensorFlow become that tf2onnx leaves in a model.
+"""What TensorFlow's random nodes become, where tf2onnx leaves them in a model.
 
-TensorFlow's stateless operators take a seed, or the key, the counter and the algorithm made of
-one, as inputs; its others have seeds as attributes. As with ONNX's own nodes, the state of the
-model takes their place: what is drawn is of the same distribution, and not TensorFlow's numbers.
+TensorFlow's stateless operators take a seed as an input, or the key, the counter and the algorithm
+made from one. The others have seeds as attributes. As with ONNX's own nodes, the state of the model
+replaces the seeds: the draws have the same distribution, but are not TensorFlow's numbers.
 """
 
 from __future__ import annotations
@@ -29,58 +29,60 @@ from onnx_philox._contract.types import BF16, F16, F32, F64, I32, I64, ElementTy
 from onnx_philox._rewriting.nodes.constants import constant
 from onnx_philox._rewriting.nodes.emitter import Emitter
 from onnx_philox._rewriting.nodes.foreign import TENSORFLOW_DOMAINS
-from onnx_philox._rewriting.nodes.replacements import Draw, Drawing, MultinomialDraw, TypeOf
+from onnx_philox._rewriting.nodes.graphs import input_of
+from onnx_philox._rewriting.nodes.reading import TypeOf, allowed_type, required_input
+from onnx_philox._rewriting.nodes.replacements import (
+    EmitDraw,
+    MultinomialReplacement,
+    Replacement,
+    TypedReplacement,
+)
 from onnx_philox._rewriting.nodes.site import Site
 from onnx_philox._rewriting.nodes.standard import RandomWhen, Version
 
 _FLOATS = (F16, BF16, F32, F64)
 _INTEGERS = (I32, I64)
-# TensorFlow's operators have none.
+# TensorFlow's operators have no versions.
 _ANY_VERSION = Version(1, RandomWhen.ALWAYS, _FLOATS)
 _INT32, _INT64, _BOOL = ir.DataType.INT32, ir.DataType.INT64, ir.DataType.BOOL
 _ELEMENT_TYPES = frozenset(type.value for type in ir.DataType)
 
 
 @dataclass(frozen=True)
-class TensorFlowDraw:
-    """A uniform or a standard normal, or uniform integers, of the shape that is the first input."""
+class TensorFlowReplacement(TypedReplacement):
+    """Uniforms, standard normals or uniform integers, of the shape in the first input."""
 
     operator: Operator
     values: ElementType
     parameters: dict[str, NDArray[Any] | int]
-    """The array of a constant; else which of the node's inputs tells it."""
+    """The array of a constant; else the index of the input that tells it."""
     shape: NDArray[np.int64] | None
     """None where a run tells it."""
 
-    @property
-    def dtype(self) -> ir.DataType:
-        """See `Draw`."""
-        return ir.DataType(self.values.onnx)
-
     @classmethod
-    def read_uniform(cls, site: Site, _: TypeOf) -> TensorFlowDraw:
+    def read_uniform(cls, site: Site, _: TypeOf) -> TensorFlowReplacement:
         """Floats in [0, 1)."""
         values = _float_type(site)
         zero, one = np.zeros((), values.dtype), np.ones((), values.dtype)
         return cls._checked(site, RANDOM_UNIFORM, values, {"minval": zero, "maxval": one})
 
     @classmethod
-    def read_normal(cls, site: Site, _: TypeOf) -> TensorFlowDraw:
+    def read_normal(cls, site: Site, _: TypeOf) -> TensorFlowReplacement:
         """Standard normals."""
         return cls._checked(site, RANDOM_NORMAL, *_standard_normal(_float_type(site)))
 
     @classmethod
-    def read_integers(cls, site: Site, type_of: TypeOf) -> TensorFlowDraw:
-        """Integers from the last but one input to before the last."""
+    def read_integers(cls, site: Site, type_of: TypeOf) -> TensorFlowReplacement:
+        """Integers from the last input but one up to, but not including, the last."""
         first = len(site.node.inputs) - 2
-        # Of RandomUniformInt tf2onnx leaves out the attribute that is its type.
+        # tf2onnx drops the attribute that gives RandomUniformInt its type.
         if (dtype := _attribute(site, "dtype")) is None and first > 0:
             given = site.node.inputs[first]
             dtype = None if given is None else type_of(given)
         values = _allowed(site, dtype, _INTEGERS)
         parameters: dict[str, NDArray[Any] | int] = {}
         for index, name in enumerate(("minval", "maxval"), first):
-            known = constant(_input(site, index))
+            known = constant(required_input(site, index))
             parameters[name] = index
             if known is not None:
                 parameters[name] = number_array(RANDOM_UNIFORM, name, known.reshape(-1), values)
@@ -89,7 +91,7 @@ class TensorFlowDraw:
     @classmethod
     def _checked(
         cls, site: Site, op: Operator, values: ElementType, parameters: dict[str, Any]
-    ) -> TensorFlowDraw:
+    ) -> TensorFlowReplacement:
         shape = _shape(site, op)
         known = {
             name: Known.array(given) if isinstance(given, np.ndarray) else checks.UNKNOWN
@@ -98,26 +100,25 @@ class TensorFlowDraw:
         checks.check_node(op, {**known, "state": checks.UNKNOWN}, {OUTPUT_TYPE: values.name})
         return cls(op, values, parameters, shape)
 
-    def emit(self, node: ir.Node, emitter: Emitter, draw: Drawing) -> list[ir.Value]:
-        """See `Draw`."""
-        shape = node.inputs[0] if self.shape is None else emitter.constant("shape", self.shape)
-        inputs = {"shape": shape} | {
-            name: node.inputs[given] if isinstance(given, int) else emitter.constant(name, given)
-            for name, given in self.parameters.items()
+    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+        """See `Replacement`."""
+        given = {"shape": 0 if self.shape is None else self.shape, **self.parameters}
+        inputs = {
+            name: input_of(node, what) if isinstance(what, int) else emitter.constant(name, what)
+            for name, what in given.items()
         }
-        given = {name: value for name, value in inputs.items() if value is not None}
-        return [draw(self.operator, self.dtype, given, {OUTPUT_TYPE: self.values.name})]
+        return [draw(self.operator, self.dtype, inputs, {OUTPUT_TYPE: self.values.name})]
 
 
 @dataclass(frozen=True)
-class TruncatedNormalDraw:
-    """Standard normals of which those two or more deviations away are drawn again.
+class TruncatedNormalReplacement(TypedReplacement):
+    """Standard normals within two deviations; those further away are drawn again.
 
     TensorFlow draws again until one is near enough. Here each element has eight candidates, along
-    a last axis, and takes the first that is near enough, so that what is drawn never depends on
-    numbers. Where none is, once in 5e10 elements, it takes a quarter of the last, which is always
-    near enough: no normal of this package is 6 or more. Whether one is near enough is asked of
-    integers, its whole part, so that no runtime's precision of floats decides on it.
+    a last axis, and takes the first that is near enough, so how much is drawn never depends on the
+    numbers. If none is near enough, once in 5e10 elements, it takes a quarter of the last, which
+    always is: no normal of this package reaches 6. The comparison is one of integers, the whole
+    parts of the numbers, so that no runtime's precision of floats decides it.
     """
 
     values: ElementType
@@ -127,13 +128,8 @@ class TruncatedNormalDraw:
 
     _CANDIDATES = 8
     _BOUND = 2
-    # Of greater(int32), less(int32) and Where.
+    # The first opset in which Less takes int32, and that has Where.
     _OPSET = 9
-
-    @property
-    def dtype(self) -> ir.DataType:
-        """See `Draw`."""
-        return ir.DataType(self.values.onnx)
 
     @property
     def _work(self) -> ElementType:
@@ -141,9 +137,9 @@ class TruncatedNormalDraw:
         return F64 if self.values is F64 else F32
 
     @classmethod
-    def read(cls, site: Site, _: TypeOf) -> TruncatedNormalDraw:
+    def read(cls, site: Site, _: TypeOf) -> TruncatedNormalReplacement:
         """Truncated normals."""
-        draw = cls(_float_type(site), _shape(site, RANDOM_NORMAL))
+        read = cls(_float_type(site), _shape(site, RANDOM_NORMAL))
         if site.opset < cls._OPSET:
             site.refuse(
                 "the model's opset",
@@ -151,24 +147,19 @@ class TruncatedNormalDraw:
                 f"{cls._OPSET} or newer",
                 f"Export the model with opset {cls._OPSET} or newer.",
             )
-        if draw.shape is not None:
-            if len(draw.shape) >= MAX_RANK:
-                site.refuse(
-                    "input 'shape'",
-                    f"of {len(draw.shape)} dimensions",
-                    f"0 to {MAX_RANK - 1} dimensions",
-                    "Merge some and reshape the output.",
-                )
+        if read.shape is not None:
+            # The candidates are one more dimension.
+            checks.check_rank(site.title, "input 'shape'", len(read.shape), MAX_RANK - 1)
             checks.check_dimensions(
                 RANDOM_NORMAL,
                 "input 'shape'",
-                [*draw.shape.tolist(), cls._CANDIDATES],
-                draw._work,
+                [*read.shape.tolist(), cls._CANDIDATES],
+                read._work,
             )
-        return draw
+        return read
 
-    def emit(self, node: ir.Node, emitter: Emitter, draw: Drawing) -> list[ir.Value]:
-        """See `Draw`."""
+    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+        """See `Replacement`."""
         work, parameters = _standard_normal(self._work)
         work_type = ir.DataType(work.onnx)
         inputs = {name: emitter.constant(name, array) for name, array in parameters.items()}
@@ -198,18 +189,16 @@ class TruncatedNormalDraw:
     def _shape_of_candidates(self, node: ir.Node, emitter: Emitter) -> ir.Value:
         if self.shape is not None:
             return emitter.constant("shape", np.append(self.shape, self._CANDIDATES))
-        given = node.inputs[0]
-        assert given is not None
         shape = [
-            emitter.cast("shape", given, _INT64),
+            emitter.cast("shape", input_of(node, 0), _INT64),
             emitter.constant("candidates", np.array([self._CANDIDATES])),
         ]
         return emitter.emit("Concat", "shapes", shape, _INT64, None, {"axis": 0})
 
 
-def _read_multinomial(site: Site, type_of: TypeOf) -> Draw:
+def _read_multinomial(site: Site, type_of: TypeOf) -> Replacement:
     """Classes by log-probabilities; the second input says how many of each row."""
-    samples = constant(_input(site, 1))
+    samples = constant(required_input(site, 1))
     what, allowed, remedy = "input 1, num_samples", "one constant int32", "Export it as one."
     if samples is None or samples.size != 1:
         given = "not a constant" if samples is None else samples.tolist()
@@ -219,15 +208,15 @@ def _read_multinomial(site: Site, type_of: TypeOf) -> Draw:
         given = f"of type {ir.DataType.from_numpy(samples.dtype).name}"
         site.refuse(what, given, allowed, remedy, TypeError)
     dtype = _attribute(site, "output_dtype") or _INT64
-    return MultinomialDraw.checked(
+    return MultinomialReplacement.checked(
         site, _ANY_VERSION, type_of, int(samples.item()), _allowed(site, dtype, _INTEGERS)
     )
 
 
-_NORMAL, _UNIFORM = TensorFlowDraw.read_normal, TensorFlowDraw.read_uniform
-_INTEGER, _TRUNCATED = TensorFlowDraw.read_integers, TruncatedNormalDraw.read
+_NORMAL, _UNIFORM = TensorFlowReplacement.read_normal, TensorFlowReplacement.read_uniform
+_INTEGER, _TRUNCATED = TensorFlowReplacement.read_integers, TruncatedNormalReplacement.read
 
-READERS: dict[str, Callable[[Site, TypeOf], Draw]] = {
+REPLACEMENT_OF: dict[str, Callable[[Site, TypeOf], Replacement]] = {
     "Multinomial": _read_multinomial,
     "RandomStandardNormal": _NORMAL,
     "RandomUniform": _UNIFORM,
@@ -246,8 +235,8 @@ READERS: dict[str, Callable[[Site, TypeOf], Draw]] = {
 
 
 def declared_type(node: ir.Node) -> ir.DataType | None:
-    """The element type that one of these nodes says that it draws; None for all others."""
-    if node.domain not in TENSORFLOW_DOMAINS or node.op_type not in READERS:
+    """The element type that one of these nodes declares; None for all other nodes."""
+    if node.domain not in TENSORFLOW_DOMAINS or node.op_type not in REPLACEMENT_OF:
         return None
     given = (node.attributes.get(name) for name in ("dtype", "output_dtype"))
     return next((_element_type(attribute) for attribute in given if attribute is not None), None)
@@ -258,7 +247,7 @@ def _standard_normal(values: ElementType) -> tuple[ElementType, dict[str, NDArra
 
 
 def _shape(site: Site, op: Operator) -> NDArray[np.int64] | None:
-    known = constant(_input(site, 0))
+    known = constant(required_input(site, 0))
     if known is None:
         return None
     if known.ndim != 1:
@@ -272,12 +261,7 @@ def _float_type(site: Site) -> ElementType:
 
 
 def _allowed(site: Site, dtype: ir.DataType | None, types: tuple[ElementType, ...]) -> ElementType:
-    for type in types:
-        if dtype is not None and type.onnx == dtype.value:
-            return type
-    given = "not known" if dtype is None else dtype.name
-    names = ", ".join(ir.DataType(type.onnx).name for type in types)
-    return site.refuse("the element type", given, names, "Export it in one of these.", TypeError)
+    return allowed_type(site, dtype, types, "Export it in one of these.")
 
 
 def _attribute(site: Site, name: str) -> ir.DataType | None:
@@ -293,14 +277,7 @@ def _attribute(site: Site, name: str) -> ir.DataType | None:
 
 
 def _element_type(attribute: ir.Attr) -> ir.DataType | None:
-    """The element type that an attribute is: tf2onnx writes the numbers of ONNX."""
+    """The element type that an attribute means: tf2onnx writes ONNX's numbers."""
     if attribute.type is not ir.AttributeType.INT or attribute.value not in _ELEMENT_TYPES:
         return None
     return ir.DataType(attribute.value)
-
-
-def _input(site: Site, index: int) -> ir.Value:
-    value = site.node.inputs[index] if index < len(site.node.inputs) else None
-    if value is None:
-        site.refuse(f"input {index}", "missing", "a tensor", "Connect it.")
-    return value

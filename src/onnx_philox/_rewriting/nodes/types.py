@@ -1,4 +1,4 @@
-"""The element types and shapes of values, inferred where the model does not declare them."""
+"""Infers the element types and shapes of values where the model does not declare them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Inferred = dict[ir.Value, tuple[ir.DataType | None, ir.Shape | None]]
 
 
 class Types:
-    """The type and the shape of each value of a model; the model itself is left as it is."""
+    """The type and the shape of each value of a model; leaves the model itself as it is."""
 
     def __init__(self, model: ir.Model) -> None:
         self._model = model
@@ -46,7 +46,7 @@ class Types:
         try:
             clone = self._model.clone()
         except RuntimeError:
-            # A node reads what nothing gives that onnx-ir knows: a sparse initializer, or nothing.
+            # A node reads a value whose source onnx-ir does not know, such as a sparse initializer.
             return {}
         values = {
             ours: theirs
@@ -67,11 +67,11 @@ def _values(graph: ir.Graph) -> itertools.chain[ir.Value]:
 
 
 def _stand_in(model: ir.Model) -> dict[ir.Value, ir.Value]:
-    """Puts values that ONNX knows in the place of outputs of which it does not know the type.
+    """Replaces outputs whose type ONNX does not know by values whose type it does.
 
-    ONNX's inference stops at an operator of ONNX Runtime's own. Of most of these an output has
-    the type of an input; so has a Reshape of that input to a shape that nobody knows. Those of
-    TensorFlow say their types.
+    ONNX's inference stops at ONNX Runtime's own operators. Most of their outputs have the type of
+    an input, and so does a Reshape of that input to an unknown shape. TensorFlow's operators
+    declare their types.
     """
     if onnx_opset_of(model.opset_imports) < _RESHAPE_BY_INPUT:
         return {}
@@ -95,7 +95,7 @@ def _stand_in(model: ir.Model) -> dict[ir.Value, ir.Value]:
 
 
 def _inputs_of_the_same_type(node: ir.Node, model: ir.Model) -> list[tuple[ir.Value, ir.Value]]:
-    """Of a node that ONNX does not know, each output and an input that has the same type."""
+    """The outputs of a node that ONNX does not know, each with an input of the same type."""
     if has_schema(node, opset_of(model.opset_imports, node.domain)):
         return []
     rules = _rules().get(node.domain, {}).get(node.op_type, [])
@@ -110,7 +110,7 @@ def _inputs_of_the_same_type(node: ir.Node, model: ir.Model) -> list[tuple[ir.Va
 
 @functools.cache
 def _rules() -> Rules:
-    """By domain and operator of ONNX Runtime's own, the inputs whose type each output has."""
+    """The inputs whose type each output has, by domain and operator of ONNX Runtime's own."""
     file = importlib.resources.files(__package__).joinpath("onnxruntime_types.json")
     rules: Rules = json.loads(file.read_text())
     return rules

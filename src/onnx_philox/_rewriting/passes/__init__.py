@@ -1,1 +1,1 @@
-"""The passes of a rewrite, over a whole model each."""
+"""The passes of a rewrite, each over a whole model; `order` calls them."""

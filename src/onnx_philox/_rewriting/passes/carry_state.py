@@ -1,16 +1,17 @@
-"""The pass that brings a state to every random node, through If, Loop and Scan.
+"""The pass that carries a state to every random node, through If, Loop and Scan.
 
-All that reads the state reads it through one Add, which gives this run's state and the next one's:
-so both may be bound to the same memory, whatever the order in which a runtime computes. In the
-main graph a node takes the state as it is. Inside a Loop or Scan each iteration has to
-draw on: there every node has a state of its own that goes round with the loop, as one more
-loop-carried value. An If inside a loop gives the next state as one more output, whichever branch
-is taken. Across the borders of subgraphs a state is int64, since OpenVINO's CPU plugin lets no
-uint32 cross them; beside the node it is cast on both sides.
+Everything that reads the state reads it through one Add, which gives the states of this run and of
+the next one. So both may be bound to the same memory, in whatever order a runtime computes. In the
+main graph a node takes the state as it is. Inside a Loop or Scan each iteration has to draw on:
+there every node has a state of its own, which goes round with the loop as one more loop-carried
+value. An If inside a loop gives the next state as one more output, whichever branch it takes. A
+state crosses the borders of subgraphs as int64, since OpenVINO's CPU plugin lets no uint32 cross
+them. Casts beside the node convert it both ways.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,9 +21,9 @@ from numpy.typing import NDArray
 from onnx_philox._contract.operators import STATE_WORDS
 from onnx_philox._rewriting.nodes.earlier_rewrite import NEXT_STATE, STATE, THIS_RUN, Recorded
 from onnx_philox._rewriting.nodes.emitter import CONSTANTS_OF_ANY_TYPE, Emitter, Names
-from onnx_philox._rewriting.nodes.site import Owner, Site
+from onnx_philox._rewriting.nodes.graphs import Owner, subgraphs
+from onnx_philox._rewriting.nodes.outcome import Carried, Numbered, Replaceable
 from onnx_philox._rewriting.nodes.standard import onnx_opset_of
-from onnx_philox._rewriting.passes.find import subgraphs
 
 _INT64, _UINT32 = ir.DataType.INT64, ir.DataType.UINT32
 _SHAPE = [STATE_WORDS]
@@ -36,147 +37,174 @@ _RUNS[1, 3] = 1
 _INITIALIZERS_ALONE = 4
 
 
-class ThreadStates(ir.passes.InPlacePass):
-    """Makes the state of the model, and threads one to every site."""
+def carry_states(
+    model: ir.Model,
+    nodes: Iterable[Numbered],
+    recorded: Recorded,
+    names: Names,
+    seed: int | None,
+) -> list[Carried]:
+    """Makes the state of the model, and carries one to every node.
 
-    def __init__(
-        self, sites: list[Site], recorded: Recorded, names: Names, seed: int | None
-    ) -> None:
-        super().__init__()
-        self._sites = sites
-        self._recorded = recorded
-        self._names = names
-        self._seed = seed
+    The last step, to the node itself, is left to its replacement.
 
-    def call(self, model: ir.Model) -> ir.passes.PassResult:
-        """Threads the states; the last step, to the node itself, is left to its replacement."""
-        words = self._recorded.this_run
-        if words is not None:
-            # A node that was added since may come before it.
-            _move_to_front(model.graph, words)
-        state = None if words else self._recorded.state
-        if words is None and state is None:
-            if self._seed is None:
-                words = self._new_input(model)
-            else:
-                state = self._new_constant(model)
-        crossing = words
-        for site in self._sites:
-            if not site.owners:
-                state = state or self._narrowed(model, words)
-                site.state = state
-                continue
-            crossing = crossing or self._crossing(model, state)
-            _Thread(site, self._emitter(model, f"{site.stream}.")).run(crossing)
-        return ir.passes.PassResult(model, modified=True)
+    Args:
+        model: The model, which is changed.
+        nodes: The random nodes.
+        recorded: What an earlier rewrite left.
+        names: The model's names.
+        seed: The seed of a constant state; None for a state that is an input.
 
-    def _emitter(self, model: ir.Model, prefix: str) -> Emitter:
-        return Emitter(self._names, onnx_opset_of(model.opset_imports), prefix)
-
-    def _new_input(self, model: ir.Model) -> ir.Value:
-        """Makes the model's state an input, and the next run's an output; this run's, as int64."""
-        state = ir.val(STATE, dtype=_UINT32, shape=_SHAPE)
-        model.graph.inputs.append(state)
-        emitter = self._emitter(model, "")
-        words = emitter.cast("words", state, _INT64)
-        steps = self._constant(model, emitter, "steps", _RUNS)
-        runs = emitter.elementwise("Add", "runs", steps, words, _INT64)
-        this_run, next_run = (
-            emitter.emit(
-                "Gather",
-                what,
-                [runs, self._constant(model, emitter, f"row_of_{what}", np.array(row))],
-                _INT64,
-                _SHAPE,
-            )
-            for row, what in enumerate((THIS_RUN, "next_run"))
-        )
-        next_state = emitter.cast("next", next_run, _UINT32)
-        next_state.name = NEXT_STATE
-        model.graph.outputs.append(next_state)
-        _prepend(model.graph, emitter)
-        return this_run
-
-    def _constant(
-        self, model: ir.Model, emitter: Emitter, what: str, array: NDArray[np.int64]
-    ) -> ir.Value:
-        """Integers that are no floats first: OpenVINO lets no state be computed with such."""
-        if onnx_opset_of(model.opset_imports) >= CONSTANTS_OF_ANY_TYPE:
-            return emitter.constant(what, array)
-        value = emitter.declare(ir.Value(), what, _INT64, array.shape)
-        value.const_value = ir.tensor(array, name=value.name)
-        model.graph.register_initializer(value)
-        if model.ir_version < _INITIALIZERS_ALONE:
-            model.graph.inputs.append(value)
-        return value
-
-    def _narrowed(self, model: ir.Model, words: ir.Value | None) -> ir.Value:
-        """The words as the nodes of the main graph take them."""
-        producer = None if words is None else words.producer()
-        assert words is not None
-        assert producer is not None
-        emitter = self._emitter(model, "")
-        state = emitter.cast("state", words, _UINT32)
-        producer.append(emitter.nodes)
-        return state
-
-    def _new_constant(self, model: ir.Model) -> ir.Value:
-        """A constant of zeros, to whose key the nodes add the seed."""
-        graph = model.graph
-        zeros = np.zeros(STATE_WORDS, np.uint32)
-        if model.ir_version >= _INITIALIZERS_ALONE:
-            state = ir.val(STATE, dtype=_UINT32, shape=_SHAPE)
-            state.const_value = ir.tensor(zeros, name=STATE)
-            graph.register_initializer(state)
-            return state
-        emitter = self._emitter(model, "")
-        constant = emitter.constant(STATE, zeros)
-        constant.name = STATE
-        _prepend(graph, emitter)
-        return constant
-
-    def _crossing(self, model: ir.Model, state: ir.Value | None) -> ir.Value:
-        """The state as int64, which subgraphs may take."""
-        assert state is not None
-        emitter = self._emitter(model, "")
-        cast = emitter.cast(STATE, state, _INT64)
-        producer = state.producer()
-        if producer is None:
-            _prepend(model.graph, emitter)
+    Returns:
+        The nodes with their states, in the same order.
+    """
+    state = _state_of(model, recorded, names, seed)
+    carried = []
+    for node in nodes:
+        random, stream = node.random, node.stream
+        if random.site.owners:
+            emitter = _emitter(model, names, f"{stream}.")
+            ends = _Carrier(random, emitter).carry(state.of_type(_INT64))
         else:
-            producer.append(emitter.nodes)
-        return cast
+            ends = state.of_type(_UINT32), None
+        carried.append(Carried(random, stream, *ends))
+    return carried
 
 
-@dataclass
-class _Thread:
-    """The way of one state, from the main graph to its site and back."""
+# What a copy of the state in a type is called.
+_NAMES = {_INT64: STATE, _UINT32: "state"}
 
-    site: Site
+
+class _State:
+    """The state of the main graph, as uint32 and as int64; makes the other one on demand.
+
+    Args:
+        model: The model.
+        names: Its names.
+        value: The state.
+        type: The type of the state.
+    """
+
+    def __init__(self, model: ir.Model, names: Names, value: ir.Value, type: ir.DataType) -> None:
+        self._model = model
+        self._names = names
+        self._value = value
+        self._by_type = {type: value}
+
+    def of_type(self, type: ir.DataType) -> ir.Value:
+        """The state as uint32, which nodes take, or as int64, which subgraphs may take."""
+        if type not in self._by_type:
+            emitter = _emitter(self._model, self._names)
+            self._by_type[type] = emitter.cast(_NAMES[type], self._value, type)
+            producer = self._value.producer()
+            if producer is None:
+                _prepend(self._model.graph, emitter)
+            else:
+                producer.append(emitter.nodes)
+        return self._by_type[type]
+
+
+def _state_of(model: ir.Model, recorded: Recorded, names: Names, seed: int | None) -> _State:
+    """The state of an earlier rewrite, or a new one."""
+    if recorded.this_run is not None:
+        # A node that was added since may come before it.
+        _move_to_front(model.graph, recorded.this_run)
+        return _State(model, names, recorded.this_run, _INT64)
+    if recorded.state is not None:
+        return _State(model, names, recorded.state, _UINT32)
+    if seed is None:
+        return _State(model, names, _new_input(model, names), _INT64)
+    return _State(model, names, _new_constant(model, names), _UINT32)
+
+
+def _emitter(model: ir.Model, names: Names, prefix: str = "") -> Emitter:
+    return Emitter(names, onnx_opset_of(model.opset_imports), prefix)
+
+
+def _new_input(model: ir.Model, names: Names) -> ir.Value:
+    """Adds the state as an input and the next run's as an output; returns this run's, as int64."""
+    state = ir.val(STATE, dtype=_UINT32, shape=_SHAPE)
+    model.graph.inputs.append(state)
+    emitter = _emitter(model, names)
+    words = emitter.cast("words", state, _INT64)
+    steps = _integers(model, emitter, "steps", _RUNS)
+    runs = emitter.elementwise("Add", "runs", steps, words, _INT64)
+    this_run, next_run = (
+        emitter.emit(
+            "Gather",
+            what,
+            [runs, _integers(model, emitter, f"row_of_{what}", np.array(row))],
+            _INT64,
+            _SHAPE,
+        )
+        for row, what in enumerate((THIS_RUN, "next_run"))
+    )
+    next_state = emitter.cast("next", next_run, _UINT32)
+    next_state.name = NEXT_STATE
+    model.graph.outputs.append(next_state)
+    _prepend(model.graph, emitter)
+    return this_run
+
+
+def _integers(model: ir.Model, emitter: Emitter, what: str, array: NDArray[np.int64]) -> ir.Value:
+    """Integers that are not cast from floats: OpenVINO computes no state with those."""
+    if onnx_opset_of(model.opset_imports) >= CONSTANTS_OF_ANY_TYPE:
+        return emitter.constant(what, array)
+    value = emitter.declare(ir.Value(), what, _INT64, array.shape)
+    value.const_value = ir.tensor(array, name=value.name)
+    model.graph.register_initializer(value)
+    if model.ir_version < _INITIALIZERS_ALONE:
+        model.graph.inputs.append(value)
+    return value
+
+
+def _new_constant(model: ir.Model, names: Names) -> ir.Value:
+    """A constant of zeros, to whose key the nodes add the seed."""
+    graph = model.graph
+    zeros = np.zeros(STATE_WORDS, np.uint32)
+    if model.ir_version >= _INITIALIZERS_ALONE:
+        state = ir.val(STATE, dtype=_UINT32, shape=_SHAPE)
+        state.const_value = ir.tensor(zeros, name=STATE)
+        graph.register_initializer(state)
+        return state
+    emitter = _emitter(model, names)
+    constant = emitter.constant(STATE, zeros)
+    constant.name = STATE
+    _prepend(graph, emitter)
+    return constant
+
+
+@dataclass(frozen=True)
+class _Carrier:
+    """Carries one state from the main graph to its node and back."""
+
+    random: Replaceable
     emitter: Emitter
 
-    def run(self, state: ir.Value) -> None:
+    def carry(self, state: ir.Value) -> tuple[ir.Value, ir.Node | None]:
+        """The state beside the node, and the Cast that waits for the next one if it must return."""
         # The states on the way in, one for each owner: that of the graph around it.
         around: list[ir.Value] = []
         way_back: list[Owner] = []
-        for owner in self.site.owners:
+        for owner in self.random.site.owners:
             around.append(state)
             if owner.node.op_type != "If":
                 state = self._carry_in(owner, state)
             if way_back or owner.node.op_type != "If":
                 way_back.append(owner)
-        self.site.state = self._beside("state", state, _UINT32, is_before=True)
+        taken = self._beside("state", state, _UINT32, is_before=True)
         if not way_back:
-            return
-        # Its input is the draw's next_state, which is not there yet.
-        next_state = self._beside("next_state", self.site.state, _INT64, is_before=False)
-        self.site.next_state_cast = next_state.producer()
+            return taken, None
+        # Its input becomes the draw's next_state, which is not there yet.
+        next_state = self._beside("next_state", taken, _INT64, is_before=False)
+        cast = next_state.producer()
         for owner in reversed(way_back):
             outer = around.pop()
             if owner.node.op_type == "If":
                 next_state = self._branch_out(owner, next_state, outer)
             else:
                 next_state = self._carry_out(owner, next_state)
+        return taken, cast
 
     def _beside(
         self, what: str, value: ir.Value, dtype: ir.DataType, *, is_before: bool
@@ -184,13 +212,13 @@ class _Thread:
         emitter = self.emitter.again()
         cast = emitter.cast(what, value, dtype)
         if is_before:
-            self.site.last.prepend(emitter.nodes)
+            self.random.last.prepend(emitter.nodes)
         else:
-            self.site.last.append(emitter.nodes)
+            self.random.last.append(emitter.nodes)
         return cast
 
     def _carry_in(self, owner: Owner, state: ir.Value) -> ir.Value:
-        """One more loop-carried value, after the others; what it is inside the body."""
+        """Adds a loop-carried value after the others; returns it as the body sees it."""
         node, body = owner.node, owner.graph
         inner = self.emitter.declare(ir.Value(), "carried", _INT64, _SHAPE)
         if node.op_type == "Loop":
@@ -209,7 +237,7 @@ class _Thread:
         return inner
 
     def _carry_out(self, owner: Owner, next_state: ir.Value) -> ir.Value:
-        """The end of a loop-carried value: its body's output, and its node's."""
+        """Ends a loop-carried value: adds an output of the body, and returns the node's."""
         node, body = owner.node, owner.graph
         if node.op_type == "Loop":
             # Of the body's outputs the condition is first; of its inputs the iteration is too.
@@ -221,7 +249,7 @@ class _Thread:
         return self.emitter.declare(_insert_output(node, index), "final", _INT64, _SHAPE)
 
     def _branch_out(self, owner: Owner, next_state: ir.Value, state: ir.Value) -> ir.Value:
-        """One more output of an If: the next state, or from the other branch the same state."""
+        """Adds an output of an If: the next state, or from the other branch the same state."""
         node = owner.node
         for _, branch in subgraphs(node):
             if branch is owner.graph:
@@ -240,7 +268,7 @@ def _scan_states(node: ir.Node) -> int:
 
 
 def _insert_output(node: ir.Node, index: int) -> ir.Value:
-    """A new output at an index; those behind it move on, with all that uses them."""
+    """Inserts an output at an index; those behind it move on, with all that uses them."""
     node.resize_outputs(len(node.outputs) + 1)
     for i in range(len(node.outputs) - 1, index, -1):
         _move(node.outputs[i - 1], node.outputs[i])
@@ -259,7 +287,7 @@ def _move(old: ir.Value, new: ir.Value) -> None:
 
 
 def _move_to_front(graph: ir.Graph, value: ir.Value) -> None:
-    """Moves the nodes that a value is computed by before all others; none of them has a graph."""
+    """Moves the nodes that compute a value before all others; none of them has a subgraph."""
     chain: list[ir.Node] = []
     waiting = [value]
     while waiting:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import replace
 from typing import NoReturn
 
 import onnx_ir as ir
@@ -18,9 +19,12 @@ from onnx_philox._rewriting.nodes.foreign import (
     has_inputs_of_tensorflow,
     randomness,
 )
+from onnx_philox._rewriting.nodes.graphs import label, walk
 from onnx_philox._rewriting.nodes.may_stay import MayStayError
-from onnx_philox._rewriting.nodes.replacements import READERS, Draw, TypeOf
-from onnx_philox._rewriting.nodes.site import Owner, Site, label
+from onnx_philox._rewriting.nodes.outcome import Irreplaceable, Outcome, Replaceable
+from onnx_philox._rewriting.nodes.reading import TypeOf
+from onnx_philox._rewriting.nodes.replacements import REPLACEMENT_OF, Replacement
+from onnx_philox._rewriting.nodes.site import Site
 from onnx_philox._rewriting.nodes.standard import (
     STANDARD_DOMAINS,
     STANDARD_OPERATORS,
@@ -37,55 +41,49 @@ FUNCTION_OF_ORIGIN = "onnx_philox.function"
 _LOOPS_AND_BRANCHES = ("If", "Loop", "Scan")
 
 
-class FindRandomNodes(ir.passes.InPlacePass):
+def find_nodes(model: ir.Model) -> list[Outcome]:
     """Finds the random nodes of a model, in all its graphs; changes nothing.
 
-    Attributes:
-        sites: What it found, in order, depth first; those that cannot be replaced say why.
+    Args:
+        model: The model, whose functions that hold random nodes are inlined.
+
+    Returns:
+        What became of each, in order, depth first.
     """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.sites: list[Site] = []
-
-    def call(self, model: ir.Model) -> ir.passes.PassResult:
-        """Finds and reads."""
-        types = Types(model)
-        self.sites = []
-        of_onnx = onnx_opset_of(model.opset_imports)
-        for node, owners in _walk(model.graph, ()):
-            opset = opset_of(model.opset_imports, node.domain)
-            if not is_random(node, opset, model):
-                continue
+    types = Types(model)
+    found = []
+    of_onnx = onnx_opset_of(model.opset_imports)
+    for node, owners in walk(model.graph):
+        opset = opset_of(model.opset_imports, node.domain)
+        if is_random(node, opset, model):
             site = Site(node, opset, of_onnx, owners, node.meta.get(FUNCTION_OF_ORIGIN))
-            self._read(site, types)
-            patterns.absorb(site, types)
-            self.sites.append(site)
-        return ir.passes.PassResult(model, modified=False)
+            found.append(_read(site, types))
+    return found
 
-    @staticmethod
-    def _read(site: Site, types: Types) -> None:
-        version, read = _reader(site.node, site.version)
-        try:
-            if read is None:
-                _refuse_unknown(site)
-            _check_opset(site)
-            _check_owners(site)
-        except MayStayError as error:
-            site.error, site.may_stay = error, True
-            return
-        assert read is not None
+
+def _read(site: Site, types: Types) -> Outcome:
+    version, read = _reader(site.node, site.version)
+    try:
+        if read is None:
+            _refuse_unknown(site)
+        _check_opset(site)
+        _check_owners(site)
+    except MayStayError as error:
+        return Irreplaceable(site, error, may_stay=True)
+    assert read is not None
+    if version is not None:
+        site = replace(site, version=version.since)
+    try:
         if version is not None:
-            site.version = version.since
-        try:
-            if version is not None:
-                check_types(site, version)
-            site.draw = read(site, types)
-        except (TypeRefusalError, ValueRefusalError) as error:
-            # The operator in its place may have refused, which does not know the place.
-            site.error = error if error.operator == site.title else error.within(site.title)
-        except (TypeError, ValueError) as error:
-            site.error = type(error)(f"{site.title}: {error}")
+            check_types(site, version)
+        random = Replaceable(site, read(site, types))
+    except (TypeRefusalError, ValueRefusalError) as error:
+        # The operator in its place may have refused, which does not know the place.
+        known = error.operator == site.title
+        return Irreplaceable(site, error if known else error.within(site.title))
+    except (TypeError, ValueError) as error:
+        return Irreplaceable(site, type(error)(f"{site.title}: {error}"))
+    return patterns.absorb(random, types)
 
 
 def is_random(node: ir.Node, opset: int | None, model: ir.Model) -> bool:
@@ -98,29 +96,6 @@ def is_random(node: ir.Node, opset: int | None, model: ir.Model) -> bool:
     return randomness(node, opset) is not None
 
 
-def _walk(
-    graph: ir.Graph, owners: tuple[Owner, ...]
-) -> Iterator[tuple[ir.Node, tuple[Owner, ...]]]:
-    for node in graph:
-        yield node, owners
-        for name, subgraph in subgraphs(node):
-            yield from _walk(subgraph, (*owners, Owner(node, name, subgraph)))
-
-
-def subgraphs(node: ir.Node) -> Iterator[tuple[str, ir.Graph]]:
-    """The graphs among a node's attributes, with the attributes' names.
-
-    Of an If the branch that is taken comes first: which attribute a file has first means nothing.
-    """
-    for attribute in sorted(node.attributes.values(), key=lambda a: a.name == "else_branch"):
-        if attribute.is_ref():
-            continue
-        if attribute.type is ir.AttributeType.GRAPH:
-            yield attribute.name, attribute.as_graph()
-        elif attribute.type is ir.AttributeType.GRAPHS:
-            yield from ((attribute.name, graph) for graph in attribute.as_graphs())
-
-
 def _version(node: ir.Node, opset: int | None) -> Version | None:
     """What ONNX says of a random operator of its own; None for all others."""
     if node.domain not in STANDARD_DOMAINS or has_inputs_of_tensorflow(node):
@@ -131,14 +106,14 @@ def _version(node: ir.Node, opset: int | None) -> Version | None:
 
 def _reader(
     node: ir.Node, opset: int | None
-) -> tuple[Version | None, Callable[[Site, TypeOf], Draw] | None]:
+) -> tuple[Version | None, Callable[[Site, TypeOf], Replacement] | None]:
     """ONNX's version of a random node, and what reads it; None where there is none."""
     version = _version(node, opset)
     if version is not None:
-        read = READERS[node.op_type]
+        read = REPLACEMENT_OF[node.op_type]
         return version, lambda site, type_of: read(site, version, type_of)
     if node.domain in TENSORFLOW_DOMAINS:
-        return None, tensorflow.READERS.get(node.op_type)
+        return None, tensorflow.REPLACEMENT_OF.get(node.op_type)
     return None, None
 
 
@@ -170,7 +145,7 @@ def _refuse_unknown(site: Site) -> NoReturn:
 
 
 def _check_opset(site: Site) -> None:
-    """Refuses a model for whose opset nothing can be put in the node's place."""
+    """Refuses an opset in which nothing can replace the node."""
     if site.opset < OLDEST_OPSET:
         raise MayStayError(
             site.title,
@@ -184,7 +159,7 @@ def _check_opset(site: Site) -> None:
 
 
 def _check_owners(site: Site) -> None:
-    """Refuses a subgraph through which no state can be threaded."""
+    """Refuses a subgraph that cannot carry a state."""
     for owner in site.owners:
         node = owner.node
         is_standard = node.domain in STANDARD_DOMAINS and node.op_type in _LOOPS_AND_BRANCHES

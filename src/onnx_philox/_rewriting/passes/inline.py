@@ -1,7 +1,7 @@
 """The pass that inlines the functions that hold a random node.
 
-A function that is called twice would draw the same numbers twice: each call needs nodes, and so
-streams, of its own. Functions without a random node stay functions.
+A function that is called twice would draw the same numbers twice, so each call needs its own nodes
+and streams. Functions without a random node stay functions.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import onnx_ir as ir
 from onnx_ir.passes.common import InlinePass
 
 from onnx_philox._contract import checks, inlined_size
+from onnx_philox._rewriting.nodes import graphs
 from onnx_philox._rewriting.nodes.earlier_rewrite import OWNER
 from onnx_philox._rewriting.nodes.emitter import Names
 from onnx_philox._rewriting.nodes.standard import opset_of
@@ -61,13 +62,12 @@ def _functions_with_random_nodes(model: ir.Model) -> set[ir.OperatorIdentifier]:
 def _rename(model: ir.Model, holding: set[ir.OperatorIdentifier]) -> None:
     """Gives the values of functions names that no graph has.
 
-    InlinePass knows the names of one graph at a time, and not those of subgraphs that follow.
+    InlinePass knows the names of one graph at a time, but not those of the subgraphs after it.
     """
     names = Names(model)
     for identifier in sorted(holding):
         function = model.functions[identifier]
         for graph in (function.graph, *function.subgraphs()):
-            values = [value for node in graph for value in node.outputs]
-            for value in (*values, *graph.inputs, *graph.initializers.values()):
+            for value in graphs.values(graph):
                 if value.name:
                     value.name = names.unique(value.name)

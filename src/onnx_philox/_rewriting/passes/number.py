@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
-import onnx_ir as ir
+from collections.abc import Iterable
 
 from onnx_philox._contract import checks
 from onnx_philox._rewriting.nodes.earlier_rewrite import OWNER, STREAMS, Recorded
-from onnx_philox._rewriting.nodes.site import Site
+from onnx_philox._rewriting.nodes.outcome import Numbered, Replaceable
 
 
-class AssignStreams(ir.passes.InPlacePass):
-    """Numbers the nodes in order, after and between the numbers that are taken already.
+def number_nodes(nodes: Iterable[Replaceable], recorded: Recorded) -> list[Numbered]:
+    """Numbers nodes in order, after and between the numbers that are taken already.
 
-    A number is the node's word 2 of the counter: no two nodes may have the same one. Numbers of
-    an earlier rewrite stay, and the next one follows the largest of them.
+    A number is the node's word 2 of the counter, so no two nodes may have the same one. Numbers of
+    an earlier rewrite stay, and the next one follows the largest of them. The model does not
+    change yet.
+
+    Raises:
+        ValueError: There is no number left.
     """
-
-    def __init__(self, sites: list[Site], recorded: Recorded) -> None:
-        super().__init__()
-        self._sites = sites
-        self._recorded = recorded
-
-    def call(self, model: ir.Model) -> ir.passes.PassResult:
-        """Numbers the sites; the model itself is not changed yet."""
-        stream = self._recorded.next_stream
-        for site in self._sites:
-            while stream in self._recorded.streams:
-                stream += 1
-            if stream >= STREAMS:
-                checks.refuse(
-                    OWNER,
-                    "the next stream number (op_seed)",
-                    stream,
-                    f"0 to {STREAMS - 1}",
-                    "Rewrite the model that this one was made from.",
-                )
-            site.stream = stream
+    stream = recorded.next_stream
+    numbered = []
+    for node in nodes:
+        while stream in recorded.streams:
             stream += 1
-        return ir.passes.PassResult(model, modified=False)
+        if stream >= STREAMS:
+            checks.refuse(
+                OWNER,
+                "the next stream number (op_seed)",
+                stream,
+                f"0 to {STREAMS - 1}",
+                "Rewrite the model that this one was made from.",
+            )
+        numbered.append(Numbered(node, stream))
+        stream += 1
+    return numbered

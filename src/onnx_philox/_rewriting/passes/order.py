@@ -13,13 +13,13 @@ from onnx_philox._rewriting.nodes import earlier_rewrite
 from onnx_philox._rewriting.nodes.earlier_rewrite import OWNER
 from onnx_philox._rewriting.nodes.emitter import Names
 from onnx_philox._rewriting.nodes.may_stay import MayStayError
-from onnx_philox._rewriting.nodes.site import Site
-from onnx_philox._rewriting.passes.carry_state import ThreadStates
-from onnx_philox._rewriting.passes.find import FindRandomNodes
+from onnx_philox._rewriting.nodes.outcome import Outcome, Replaceable
+from onnx_philox._rewriting.passes.carry_state import carry_states
+from onnx_philox._rewriting.passes.find import find_nodes
 from onnx_philox._rewriting.passes.inline import InlineRandomFunctions
-from onnx_philox._rewriting.passes.number import AssignStreams
+from onnx_philox._rewriting.passes.number import number_nodes
 from onnx_philox._rewriting.passes.replace import Replace
-from onnx_philox._rewriting.passes.verify import Check, shadowed_names
+from onnx_philox._rewriting.passes.verify import Verify, shadowed_names
 from onnx_philox._rewriting.report import RandomNode, Report
 
 _log = logging.getLogger("onnx_philox")
@@ -43,27 +43,23 @@ def rewrite(model: ir.Model, *, seed: int | None = None, keep_unknown: bool = Fa
     """
     check_seed(seed)
     InlineRandomFunctions()(model)
-    search = FindRandomNodes()
-    search(model)
+    found = find_nodes(model)
     recorded = earlier_rewrite.read(model, seed)
-    sites, kept = _sort_out(search.sites, keep_unknown=keep_unknown)
+    nodes, kept = _sort_out(found, keep_unknown=keep_unknown)
     report = Report(kept=tuple(kept), recorded=recorded.nodes, seed=recorded.seed)
-    if not sites:
+    if not nodes:
         _log.info("onnx_philox: no random nodes to replace")
         return report
     if recorded.state is not None:
         seed = recorded.seed
     names = Names(model)
     shadowed = shadowed_names(model.graph)
-    AssignStreams(sites, recorded)(model)
-    records = tuple(site.record() for site in sites)
+    numbered = number_nodes(nodes, recorded)
+    records = tuple(node.record() for node in numbered)
     inputs = list(model.graph.inputs)
-    for step in (
-        ThreadStates(sites, recorded, names, seed),
-        Replace(sites, names, seed),
-        Check(shadowed),
-    ):
-        step(model)
+    carried = carry_states(model, numbered, recorded, names, seed)
+    Replace(carried, names, seed)(model)
+    Verify(shadowed)(model)
     for value in inputs:
         if value not in model.graph.inputs:
             reason = "it was a seed, and the model's state now says what is drawn"
@@ -74,14 +70,12 @@ def rewrite(model: ir.Model, *, seed: int | None = None, keep_unknown: bool = Fa
 def find_random_nodes(model: ir.Model) -> list[RandomNode]:
     """The random nodes of a model, in the order of their streams; the model is not changed.
 
-    A node that an earlier rewrite has made is none.
+    Ignores nodes that an earlier rewrite made.
     """
-    search = FindRandomNodes()
     if model.functions:
         model = model.clone()
         InlineRandomFunctions()(model)
-    search(model)
-    return [site.record() for site in search.sites]
+    return [found.record() for found in find_nodes(model)]
 
 
 SEED_RULE = "an integer from 0 to 2^63-1"
@@ -105,15 +99,18 @@ def check_seed(
         checks.refuse(owner, "seed", seed, allowed, "Choose another seed.")
 
 
-def _sort_out(sites: list[Site], *, keep_unknown: bool) -> tuple[list[Site], list[RandomNode]]:
-    """The sites to replace, and the records of those that stay; raises for others."""
-    kept = []
-    for site in sites:
-        if site.error is None:
+def _sort_out(
+    found: list[Outcome], *, keep_unknown: bool
+) -> tuple[list[Replaceable], list[RandomNode]]:
+    """The nodes to replace, and the records of those that stay; raises for others."""
+    replaceable, kept = [], []
+    for node in found:
+        if isinstance(node, Replaceable):
+            replaceable.append(node)
             continue
-        if not (site.may_stay and keep_unknown):
-            raise site.error
-        assert isinstance(site.error, MayStayError)
-        warnings.warn(f"left as it is: {site.error.offering('')}", stacklevel=4)
-        kept.append(site.record())
-    return [site for site in sites if site.error is None], kept
+        if not (node.may_stay and keep_unknown):
+            raise node.error
+        assert isinstance(node.error, MayStayError)
+        warnings.warn(f"left as it is: {node.error.offering('')}", stacklevel=4)
+        kept.append(node.record())
+    return replaceable, kept

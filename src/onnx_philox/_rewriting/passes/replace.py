@@ -1,37 +1,38 @@
-"""The pass that puts the nodes of this package in the place of the random ones."""
+"""The pass that replaces the random nodes by those of this package."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import onnx_ir as ir
 
 from onnx_philox._contract.operators import DOMAIN, OPSET_VERSION, STATE_WORDS, Operator
 from onnx_philox._rewriting.nodes.emitter import Emitter, Names
 from onnx_philox._rewriting.nodes.foreign import KEY_MAKERS, STATELESS
-from onnx_philox._rewriting.nodes.site import Site
+from onnx_philox._rewriting.nodes.outcome import Carried
 from onnx_philox._rewriting.nodes.standard import onnx_opset_of
 
 
 class Replace(ir.passes.InPlacePass):
-    """Replaces every site; names, types and whoever reads the outputs stay as they are."""
+    """Replaces nodes; names, types and whoever reads the outputs stay as they are."""
 
-    def __init__(self, sites: list[Site], names: Names, seed: int | None) -> None:
+    def __init__(self, nodes: Sequence[Carried], names: Names, seed: int | None) -> None:
         super().__init__()
-        self._sites = sites
+        self._nodes = nodes
         self._names = names
         self._seed = seed
 
     def call(self, model: ir.Model) -> ir.passes.PassResult:
         """Replaces."""
-        for site in self._sites:
-            emitter = Emitter(self._names, onnx_opset_of(model.opset_imports), f"{site.stream}.")
-            self._replace(model, site, emitter)
+        for carried in self._nodes:
+            emitter = Emitter(self._names, onnx_opset_of(model.opset_imports), f"{carried.stream}.")
+            self._replace(model, carried, emitter)
         model.opset_imports[DOMAIN] = OPSET_VERSION
-        return ir.passes.PassResult(model, modified=bool(self._sites))
+        return ir.passes.PassResult(model, modified=bool(self._nodes))
 
-    def _replace(self, model: ir.Model, site: Site, emitter: Emitter) -> None:
-        old, graph = site.node, site.node.graph
-        assert site.draw is not None
-        assert graph is not None
+    def _replace(self, model: ir.Model, carried: Carried, emitter: Emitter) -> None:
+        random = carried.random
+        old, last = random.site.node, random.last
 
         def draw(
             op: Operator,
@@ -39,10 +40,8 @@ class Replace(ir.passes.InPlacePass):
             inputs: dict[str, ir.Value],
             attributes: dict[str, int | str],
         ) -> ir.Value:
-            assert site.state is not None
-            assert site.stream is not None
-            seeds = {"global_seed": self._seed or 0, "op_seed": site.stream}
-            ordered = [{**inputs, "state": site.state}[declared.name] for declared in op.inputs]
+            seeds = {"global_seed": self._seed or 0, "op_seed": carried.stream}
+            ordered = [{**inputs, "state": carried.state}[declared.name] for declared in op.inputs]
             values = emitter.emit(
                 op.name, "values", ordered, dtype, None, {**attributes, **seeds}, DOMAIN
             )
@@ -52,26 +51,24 @@ class Replace(ir.passes.InPlacePass):
                 node.name = old.name
             node.doc_string = old.doc_string
             node.metadata_props.update(old.metadata_props)
-            if site.next_state_cast is not None:
+            if carried.next_state_cast is not None:
                 node.resize_outputs(2)
                 shape = [STATE_WORDS]
                 emitter.declare(node.outputs[1], "drawn_state", ir.DataType.UINT32, shape)
-                site.next_state_cast.replace_input_with(0, node.outputs[1])
+                carried.next_state_cast.replace_input_with(0, node.outputs[1])
             return values
 
-        new = site.draw.emit(old, emitter, draw)
-        site.last.prepend(emitter.nodes)
-        for ours, theirs in zip(new, site.last.outputs, strict=False):
+        new = random.replacement.emit(old, emitter, draw)
+        last.prepend(emitter.nodes)
+        for ours, theirs in zip(new, last.outputs, strict=False):
             _take_over(ours, theirs)
-        for gone in (*reversed(site.absorbed), old):
-            inputs = [value for value in gone.inputs if value is not None]
-            graph.remove(gone, safe=True)
-            for value in inputs:
-                _remove_unused(value, model if old.op_type.startswith(STATELESS) else None)
+        seeded = model if old.op_type.startswith(STATELESS) else None
+        for gone in (*reversed(random.absorbed), old):
+            _remove(gone, seeded)
 
 
 def _take_over(ours: ir.Value, theirs: ir.Value) -> None:
-    """Puts a value in another's place, under its name and with all that is said of it."""
+    """Puts a value in another's place, with its name and all that the model says of it."""
     name = theirs.name
     theirs.name = None
     ours.name = name
@@ -83,11 +80,21 @@ def _take_over(ours: ir.Value, theirs: ir.Value) -> None:
     theirs.replace_all_uses_with(ours, replace_graph_outputs=True)
 
 
+def _remove(node: ir.Node, seeded: ir.Model | None) -> None:
+    """Removes a node, and what only it read; see `_remove_unused`."""
+    if node.graph is None:
+        return
+    inputs = [value for value in node.inputs if value is not None]
+    node.graph.remove(node, safe=True)
+    for value in inputs:
+        _remove_unused(value, seeded)
+
+
 def _remove_unused(value: ir.Value, seeded: ir.Model | None) -> None:
     """Removes what only the old node read: a constant, or the seed or key that TensorFlow drew by.
 
     ONNX Runtime warns of such constants, no runtime knows TensorFlow's operators, and a seed that
-    does nothing would mislead. `seeded` is the model, where the old node had one as an input.
+    does nothing would mislead. `seeded` is the model if the old node had a seed as an input.
     """
     if value.uses() or value.is_graph_output():
         return
@@ -99,11 +106,8 @@ def _remove_unused(value: ir.Value, seeded: ir.Model | None) -> None:
         del value.graph.initializers[value.name]
         return
     node = value.producer()
-    if node is None or node.graph is None or node.op_type not in ("Constant", *KEY_MAKERS):
+    if node is None or node.op_type not in ("Constant", *KEY_MAKERS):
         return
     if any(output.uses() or output.is_graph_output() for output in node.outputs):
         return
-    inputs = [given for given in node.inputs if given is not None]
-    node.graph.remove(node, safe=True)
-    for given in inputs:
-        _remove_unused(given, seeded)
+    _remove(node, seeded)

@@ -1,0 +1,47 @@
+"""What the readers of several random nodes have to read, and refuse alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import onnx_ir as ir
+
+from onnx_philox._contract.types import ElementType
+from onnx_philox._rewriting.nodes.site import Site
+
+TypeOf = Callable[[ir.Value], ir.DataType | None]
+"""The element type of a value, inferred where it is not declared."""
+
+
+def required_input(site: Site, index: int) -> ir.Value:
+    """An input that the node must have.
+
+    Raises:
+        ValueError: It has none.
+    """
+    value = site.node.inputs[index] if index < len(site.node.inputs) else None
+    if value is None:
+        site.refuse(f"input {index}", "missing", "a tensor", "Connect it.")
+    return value
+
+
+def allowed_type(
+    site: Site, dtype: ir.DataType | None, types: tuple[ElementType, ...], remedy: str
+) -> ElementType:
+    """The element type of this package that a type of ONNX is.
+
+    Args:
+        site: The node.
+        dtype: The type; None where it is not known.
+        types: Those that are allowed.
+        remedy: What a message advises.
+
+    Raises:
+        TypeError: It is none of these.
+    """
+    for type in types:
+        if dtype is not None and type.onnx == dtype.value:
+            return type
+    given = "not known" if dtype is None else dtype.name
+    names = ", ".join(ir.DataType(type.onnx).name for type in types)
+    return site.refuse("the element type", given, names, remedy, TypeError)
