@@ -7,47 +7,12 @@
 #include <vector>
 
 #include "lowering.h"
+#include "ort_types.h"
+#include "text.h"
 
 namespace onnx_philox {
 
 namespace {
-
-ElementType ElementTypeFromOrt(OrtElementType type) {
-  switch (type) {
-    case ORT_TYPE_UNDEFINED:
-      return ElementType::kUnknown;
-    case ORT_TYPE_FLOAT:
-      return ElementType::kF32;
-    case ORT_TYPE_UINT8:
-      return ElementType::kU8;
-    case ORT_TYPE_INT8:
-      return ElementType::kI8;
-    case ORT_TYPE_UINT16:
-      return ElementType::kU16;
-    case ORT_TYPE_INT16:
-      return ElementType::kI16;
-    case ORT_TYPE_INT32:
-      return ElementType::kI32;
-    case ORT_TYPE_INT64:
-      return ElementType::kI64;
-    case ORT_TYPE_STRING:
-      return ElementType::kString;
-    case ORT_TYPE_BOOL:
-      return ElementType::kBool;
-    case ORT_TYPE_FLOAT16:
-      return ElementType::kF16;
-    case ORT_TYPE_DOUBLE:
-      return ElementType::kF64;
-    case ORT_TYPE_UINT32:
-      return ElementType::kU32;
-    case ORT_TYPE_UINT64:
-      return ElementType::kU64;
-    case ORT_TYPE_BFLOAT16:
-      return ElementType::kBF16;
-    default:
-      return ElementType::kOther;
-  }
-}
 
 /// Whether a query succeeded; its error, if any, is released.
 bool Succeeded(const OrtApi& api, OrtStatus* status) {
@@ -214,7 +179,7 @@ OrtStatus* Kernel::FindLowering(const OrtKernelInfo* info) {
   // Where it is the model that gives float32 to a node of float16, it is a mistake, and refused with the inputs.
   is_lowered_ = IsNameOfInsertedCast(OutputName(api_, info, 0));
   for (int i = 0; i < op_.inputs && !is_lowered_; ++i) {
-    is_lowered_ = IsNumber(i) && IsNameOfInsertedCast(InputName(api_, info, static_cast<std::size_t>(i)));
+    is_lowered_ = op_.input[i].has_output_type() && IsNameOfInsertedCast(InputName(api_, info, static_cast<std::size_t>(i)));
   }
   return nullptr;
 }
@@ -256,12 +221,8 @@ OrtStatus* Kernel::LoadInput(const OrtKernelInfo* info, int index, std::string* 
   return nullptr;
 }
 
-bool Kernel::IsNumber(int index) const {
-  return op_.input[index].role == Role::kBound || op_.input[index].role == Role::kParameter;
-}
-
 bool Kernel::IsLoweredNumber(int index, ElementType type) const {
-  return is_lowered_ && IsNumber(index) && type == ElementType::kF32;
+  return is_lowered_ && op_.input[index].has_output_type() && type == ElementType::kF32;
 }
 
 std::string Kernel::Check(int index, const Known& known, Call* call) const {
