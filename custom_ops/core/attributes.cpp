@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "attribute_names.h"
 #include "text.h"
 
 namespace onnx_philox {
@@ -57,6 +58,12 @@ std::string CheckInteger(const Operator& op, const AttributeDeclaration& declare
   }
 }
 
+std::string UnknownAttribute(const Operator& op, const std::string& name) {
+  const std::string meant = NearestAttribute(op, name);
+  return Refusal(op.name, AttributeText(name), "unknown", op.attribute_names,
+                 meant.empty() ? "Remove it." : "Did you mean " + meant + "? Rename it, or remove it.");
+}
+
 }  // namespace
 
 GivenAttribute GivenAttribute::Text(std::string value) {
@@ -87,16 +94,9 @@ GivenAttribute GivenAttribute::Other(std::string shown) {
   return given;
 }
 
-bool HasAttribute(const Operator& op, const std::string& name) {
-  for (int i = 0; i < op.attributes; ++i) {
-    if (name == op.attribute[i].name) return true;
-  }
-  return false;
-}
-
 std::string CheckAttributes(const Operator& op, const GivenAttributes& given, Attributes* attributes) {
   if (op.output[0].has_type) attributes->output = op.output[0].type;
-  std::string error;
+  std::string error = given.unknown.empty() ? std::string() : UnknownAttribute(op, given.unknown);
   for (int i = 0; i < op.attributes && error.empty(); ++i) {
     const AttributeDeclaration& declared = op.attribute[i];
     const GivenAttribute& value = given[declared.role];

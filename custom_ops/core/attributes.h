@@ -43,7 +43,4 @@ struct Attributes {
 
 std::string CheckAttributes(const Operator& op, const GivenAttributes& given, Attributes* attributes);
 
-/// Whether `op` has an attribute of this name.
-bool HasAttribute(const Operator& op, const std::string& name);
-
 }  // namespace onnx_philox

@@ -1,4 +1,5 @@
-// The operators, as src/onnx_philox/_contract/operators.py declares them: see declaration.h for the structures.
+// The operators, as src/onnx_philox/_contract/operators.py declares them. For the structures see
+// declaration.h.
 // Made by custom_ops/core/make_operators.py; do not edit.
 #pragma once
 
@@ -19,7 +20,7 @@ inline constexpr char kStateShapeRule[] = "last dimension 6, all others 1, rank 
 inline constexpr char kRankRule[] = "0 to 8 dimensions";
 inline constexpr char kProbabilityRule[] = "0 to 1, or at most 4 ulp above 1";
 
-/// Attributes of ONNX's own random operators, which a node of ours may have been given by mistake.
+/// Attributes of ONNX's own random operators, given to one of ours by mistake.
 inline constexpr const char* kForeignAttributes[] = {"dtype", "high", "low", "mean", "ratio", "scale", "seed"};
 
 namespace table {

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "attribute_names.h"
 #include "lowering.h"
 #include "ort_types.h"
 #include "text.h"
@@ -69,6 +70,22 @@ GivenAttribute ReadAttribute(const OrtApi& api, const OrtKernelInfo* info, const
     shown += (shown.empty() ? "" : ", ") + ShowFloat(static_cast<double>(value));
   }
   return is_list ? GivenAttribute::Other("[" + shown + "]") : GivenAttribute();
+}
+
+/// The name of an attribute that the node has and its operator has not, as far as it can be found: ONNX Runtime tells no
+/// names.
+std::string FindUnknown(const OrtApi& api, const OrtKernelInfo* info, const Operator& op) {
+  for (const Mistake& mistake : Mistakes(op)) {
+    const char* const name = mistake.name.c_str();
+    std::int64_t integer = 0;
+    std::size_t bytes = 0;
+    float number = 0;
+    if (mistake.is_integer && Succeeded(api, api.KernelInfoGetAttribute_int64(info, name, &integer))) return name;
+    if (mistake.is_text && Succeeded(api, api.KernelInfoGetAttribute_string(info, name, nullptr, &bytes))) return name;
+    const bool is_any = mistake.is_text && mistake.is_integer;
+    if (is_any && Succeeded(api, api.KernelInfoGetAttribute_float(info, name, &number))) return name;
+  }
+  return std::string();
 }
 
 /// The name of input or output `index`; empty where it is left out.
@@ -152,6 +169,7 @@ OrtStatus* Kernel::Load(const OrtKernelInfo* info) {
   for (int i = 0; i < op_.attributes; ++i) {
     given[op_.attribute[i].role] = ReadAttribute(api_, info, op_.attribute[i].name);
   }
+  given.unknown = FindUnknown(api_, info, op_);
   std::string error = CheckAttributes(op_, given, &attributes_);
 
   has_values_ = !OutputName(api_, info, 0).empty();

@@ -17,7 +17,6 @@
 #include "host.h"
 #include "kernels.h"
 
-
 namespace {
 
 using namespace onnx_philox;

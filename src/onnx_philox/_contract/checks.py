@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import float_environment, memory
+from onnx_philox._contract import attribute_names, float_environment, memory
 from onnx_philox._contract.operators import (
     DOMAIN,
     INT64_MAX,
@@ -176,7 +176,9 @@ def check_attributes(op: Operator, given: Mapping[str, Any]) -> dict[str, Any]:
     names = [a.name for a in op.attributes]
     for name in given:
         if name not in names:
-            refuse(op, f"attribute {name!r}", "unknown", ", ".join(names), "Remove it.")
+            meant = attribute_names.nearest(op, name)
+            remedy = f"Did you mean {meant}? Rename it, or remove it." if meant else "Remove it."
+            refuse(op, f"attribute {name!r}", "unknown", op.attribute_names, remedy)
     return {a.name: _check_attribute(op, a, given.get(a.name, a.default)) for a in op.attributes}
 
 
