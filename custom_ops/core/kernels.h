@@ -3,7 +3,7 @@
 //   const Selection& selection = ActiveKernels();
 //   if (selection.kernels == nullptr) return selection.error;             // ONNX_PHILOX_ISA names something unusable
 //   Draw draw = UniformDraw(Derive(state, global_seed, op_seed), OutputType::kF32, bounds, out);
-//   std::string error = CheckBounds(draw.type, draw.bounds);              // once, before the first Fill
+//   if (RangeProblemOf(draw.type, draw.bounds) != RangeProblem::kNone) ...  // once, before the first Fill: see values.h
 //   Fill(*selection.kernels, draw, 0, elements);                          // or pieces of it, from any threads
 //   State next = Advance(state, WordsPerElement(draw), elements);
 //
@@ -79,13 +79,9 @@ Selection SelectKernels(const char* name);
 /// What ONNX_PHILOX_ISA asks for, read once per process at the first call.
 const Selection& ActiveKernels();
 
-/// Why these bounds are no range of `type`, as a sentence without a subject ("has minval nan ..."); empty if they are.
-/// Floats: finite, minval <= maxval, and maxval - minval finite in the type. Integers: minval < maxval.
-std::string CheckBounds(OutputType type, const Bounds& bounds);
-
 /// Writes elements [begin, end) of `draw`, exactly these bytes, each once. The bits do not depend on how a draw is cut,
-/// on the thread, or on the kernels. Bounds must have passed CheckBounds, and the other parameters be as output.h says
-/// (operators.h checks them). Stores go through the caches: non-temporal ones were never faster, and up to 14% slower,
+/// on the thread, or on the kernels. Bounds must be a range (see values.h), and the other parameters be as output.h says
+/// (checks.h checks them). Stores go through the caches: non-temporal ones were never faster, and up to 14% slower,
 /// from 2^22 to 2^27 words (Zen 4).
 void Fill(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end);
 

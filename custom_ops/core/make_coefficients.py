@@ -1,14 +1,18 @@
-"""Makes the coefficients of ln, sin, cos and exp: `python custom_ops/core/make_coefficients.py`.
+"""Makes the coefficients of ln, sin, cos and exp.
 
-Writes `coefficients.h` beside this file for the kernels and `src/onnx_philox/_coefficients.py` for
-NumPy, so that both have the same bits. Each polynomial is fitted in 60 digits with the weight that
-makes its relative error even (Chebyshev nodes, which is within a few percent of the best), and
-rounded from its first coefficient on: what rounding one of them loses, those after it make up for.
-Needs mpmath.
+python custom_ops/core/make_coefficients.py          writes them
+python custom_ops/core/make_coefficients.py --check  exits with 1 if they are not what it makes
+
+Writes `coefficients.h` beside this file for the kernels and `_numbers/coefficients.py` of the
+package for NumPy, so that both have the same bits. Each polynomial is fitted in 60 digits with the
+weight that makes its relative error even (Chebyshev nodes, which is within a few percent of the
+best), and rounded from its first coefficient on: what rounding one of them loses, those after it
+make up for. Needs mpmath.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +25,7 @@ mp.dps = 60
 
 _HERE = Path(__file__).parent
 _HEADER = _HERE / "coefficients.h"
-_MODULE = _HERE.parents[1] / "src/onnx_philox/_coefficients.py"
+_MODULE = _HERE.parents[1] / "src/onnx_philox/_numbers/coefficients.py"
 
 Function = Callable[[mpf], mpf]
 
@@ -200,8 +204,8 @@ def _cpp_number(value: np.floating) -> str:
     return float(value).hex() + ("f" if value.dtype == np.float32 else "")
 
 
-def main() -> None:
-    """Fits and writes both files."""
+def files() -> dict[Path, str]:
+    """Fits, and returns the text of both files."""
     tables, constants = _tables(), _constants()
     made = "Made by custom_ops/core/make_coefficients.py; do not edit."
 
@@ -221,7 +225,7 @@ def main() -> None:
         lines += [f"    {_cpp_number(c)}," for c in coefficients]
         lines.append("};")
     lines += ["", "}  // namespace onnx_philox", ""]
-    _HEADER.write_text("\n".join(lines))
+    header = "\n".join(lines)
 
     lines = [
         '"""The coefficients of ln, sin, cos and exp, lowest power first.',
@@ -241,8 +245,12 @@ def main() -> None:
             f'    np.{dtype.__name__}(float.fromhex("{float(c).hex()}")),' for c in coefficients
         ]
         lines.append(")")
-    _MODULE.write_text("\n".join([*lines, ""]))
+    return {_HEADER: header, _MODULE: "\n".join([*lines, ""])}
 
 
 if __name__ == "__main__":
-    main()
+    for path, text in files().items():
+        if sys.argv[1:] != ["--check"]:
+            path.write_text(text)
+        elif path.read_text() != text:
+            sys.exit(f"{path.name} is not what would be written: run {Path(__file__).name}")

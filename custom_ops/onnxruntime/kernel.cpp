@@ -6,48 +6,14 @@
 #include <thread>
 #include <vector>
 
+#include "attribute_names.h"
 #include "lowering.h"
+#include "ort_types.h"
+#include "text.h"
 
 namespace onnx_philox {
 
 namespace {
-
-ElementType ElementTypeFromOrt(OrtElementType type) {
-  switch (type) {
-    case ORT_TYPE_UNDEFINED:
-      return ElementType::kUnknown;
-    case ORT_TYPE_FLOAT:
-      return ElementType::kF32;
-    case ORT_TYPE_UINT8:
-      return ElementType::kU8;
-    case ORT_TYPE_INT8:
-      return ElementType::kI8;
-    case ORT_TYPE_UINT16:
-      return ElementType::kU16;
-    case ORT_TYPE_INT16:
-      return ElementType::kI16;
-    case ORT_TYPE_INT32:
-      return ElementType::kI32;
-    case ORT_TYPE_INT64:
-      return ElementType::kI64;
-    case ORT_TYPE_STRING:
-      return ElementType::kString;
-    case ORT_TYPE_BOOL:
-      return ElementType::kBool;
-    case ORT_TYPE_FLOAT16:
-      return ElementType::kF16;
-    case ORT_TYPE_DOUBLE:
-      return ElementType::kF64;
-    case ORT_TYPE_UINT32:
-      return ElementType::kU32;
-    case ORT_TYPE_UINT64:
-      return ElementType::kU64;
-    case ORT_TYPE_BFLOAT16:
-      return ElementType::kBF16;
-    default:
-      return ElementType::kOther;
-  }
-}
 
 /// Whether a query succeeded; its error, if any, is released.
 bool Succeeded(const OrtApi& api, OrtStatus* status) {
@@ -104,6 +70,22 @@ GivenAttribute ReadAttribute(const OrtApi& api, const OrtKernelInfo* info, const
     shown += (shown.empty() ? "" : ", ") + ShowFloat(static_cast<double>(value));
   }
   return is_list ? GivenAttribute::Other("[" + shown + "]") : GivenAttribute();
+}
+
+/// The name of an attribute that the node has and its operator has not, as far as it can be found: ONNX Runtime tells no
+/// names.
+std::string FindUnknown(const OrtApi& api, const OrtKernelInfo* info, const Operator& op) {
+  for (const Mistake& mistake : Mistakes(op)) {
+    const char* const name = mistake.name.c_str();
+    std::int64_t integer = 0;
+    std::size_t bytes = 0;
+    float number = 0;
+    if (mistake.is_integer && Succeeded(api, api.KernelInfoGetAttribute_int64(info, name, &integer))) return name;
+    if (mistake.is_text && Succeeded(api, api.KernelInfoGetAttribute_string(info, name, nullptr, &bytes))) return name;
+    const bool is_any = mistake.is_text && mistake.is_integer;
+    if (is_any && Succeeded(api, api.KernelInfoGetAttribute_float(info, name, &number))) return name;
+  }
+  return std::string();
 }
 
 /// The name of input or output `index`; empty where it is left out.
@@ -187,6 +169,7 @@ OrtStatus* Kernel::Load(const OrtKernelInfo* info) {
   for (int i = 0; i < op_.attributes; ++i) {
     given[op_.attribute[i].role] = ReadAttribute(api_, info, op_.attribute[i].name);
   }
+  given.unknown = FindUnknown(api_, info, op_);
   std::string error = CheckAttributes(op_, given, &attributes_);
 
   has_values_ = !OutputName(api_, info, 0).empty();
@@ -214,7 +197,7 @@ OrtStatus* Kernel::FindLowering(const OrtKernelInfo* info) {
   // Where it is the model that gives float32 to a node of float16, it is a mistake, and refused with the inputs.
   is_lowered_ = IsNameOfInsertedCast(OutputName(api_, info, 0));
   for (int i = 0; i < op_.inputs && !is_lowered_; ++i) {
-    is_lowered_ = IsNumber(i) && IsNameOfInsertedCast(InputName(api_, info, static_cast<std::size_t>(i)));
+    is_lowered_ = op_.input[i].has_output_type() && IsNameOfInsertedCast(InputName(api_, info, static_cast<std::size_t>(i)));
   }
   return nullptr;
 }
@@ -256,12 +239,8 @@ OrtStatus* Kernel::LoadInput(const OrtKernelInfo* info, int index, std::string* 
   return nullptr;
 }
 
-bool Kernel::IsNumber(int index) const {
-  return op_.input[index].role == Role::kBound || op_.input[index].role == Role::kParameter;
-}
-
 bool Kernel::IsLoweredNumber(int index, ElementType type) const {
-  return is_lowered_ && IsNumber(index) && type == ElementType::kF32;
+  return is_lowered_ && op_.input[index].has_output_type() && type == ElementType::kF32;
 }
 
 std::string Kernel::Check(int index, const Known& known, Call* call) const {

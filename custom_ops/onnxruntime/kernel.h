@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "checks.h"
 #include "kernels.h"
-#include "operators.h"
 #include "ort_api.h"
 
 namespace onnx_philox {
@@ -45,8 +45,6 @@ class Kernel {
   OrtStatus* ReadValue(const OrtValue* value, int index, Call* call, std::string* error) const;
   /// Checks what is known of input `index`, and puts it into `call`.
   std::string Check(int index, const Known& known, Call* call) const;
-  /// Whether input `index` is a number of the output's type: a bound or a parameter.
-  bool IsNumber(int index) const;
   /// Whether it is one that comes as float32 instead of float16.
   bool IsLoweredNumber(int index, ElementType type) const;
   OrtStatus* Refuse(const std::string& error) const;

@@ -14,6 +14,8 @@
 #include "kernels.h"
 #include "operators.h"
 #include "ort_api.h"
+#include "ort_types.h"
+#include "text.h"
 #include "values_inference.h"
 
 #if defined(_WIN32)
@@ -61,15 +63,9 @@ const Operator& DeclarationOf(const OrtCustomOp* op) { return *static_cast<const
 enum class ValuesType { kFixed, kOfInputs, kOfAttribute };
 
 ValuesType ValuesTypeOf(const Operator& op) {
-  switch (op.distribution) {
-    case Distribution::kUniform:
-      return &op == &kRandomGenerator ? ValuesType::kFixed : ValuesType::kOfInputs;
-    case Distribution::kNormal:
-      return ValuesType::kOfInputs;
-    case Distribution::kBernoulli:
-      return ValuesType::kFixed;
-    case Distribution::kCategorical:
-      break;
+  if (op.output[0].has_type) return ValuesType::kFixed;
+  for (int i = 0; i < op.inputs; ++i) {
+    if (op.input[i].has_output_type()) return ValuesType::kOfInputs;
   }
   return ValuesType::kOfAttribute;
 }
@@ -85,18 +81,19 @@ size_t ORT_CALL GetOutputTypeCount(const OrtCustomOp* op) { return static_cast<s
 /// Any type, so that it is the kernel that refuses a wrong one, in our words.
 ///
 /// One exception: ONNX Runtime takes the type of an output of any type from the last input of any type. That has to be a
-/// bound, or the mean or scale, and not the state, which comes after them.
+/// bound, or the mean or scale, and not what comes after them, the state.
 OrtElementType ORT_CALL GetInputType(const OrtCustomOp* op, size_t index) {
   const Operator& declaration = DeclarationOf(op);
-  const bool is_state = declaration.input[index].role == Role::kState;
-  return is_state && ValuesTypeOf(declaration) == ValuesType::kOfInputs ? ORT_TYPE_UINT32 : ORT_TYPE_UNDEFINED;
+  if (ValuesTypeOf(declaration) != ValuesType::kOfInputs) return ORT_TYPE_UNDEFINED;
+  for (int i = static_cast<int>(index); i < declaration.inputs; ++i) {
+    if (declaration.input[i].has_output_type()) return ORT_TYPE_UNDEFINED;
+  }
+  return OrtTypeOf(declaration.input[index].types.type[0]);
 }
 
 OrtElementType ORT_CALL GetOutputType(const OrtCustomOp* op, size_t index) {
-  const Operator& declaration = DeclarationOf(op);
-  if (index > 0) return ORT_TYPE_UINT32;
-  if (ValuesTypeOf(declaration) != ValuesType::kFixed) return ORT_TYPE_UNDEFINED;
-  return declaration.distribution == Distribution::kBernoulli ? ORT_TYPE_BOOL : ORT_TYPE_UINT32;
+  const OutputDeclaration& output = DeclarationOf(op).output[index];
+  return output.has_type ? OrtTypeOf(ElementTypeOf(output.type)) : ORT_TYPE_UNDEFINED;
 }
 
 OrtCharacteristic ORT_CALL GetInputCharacteristic(const OrtCustomOp* op, size_t index) {

@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <string>
 
+#include "ort_types.h"
+#include "text.h"
+
 namespace onnx_philox {
 
 namespace {
@@ -18,7 +21,7 @@ GivenAttribute ReadAttribute(const OrtApi& api, const OrtShapeInferContext* cont
   std::int64_t integer = 0;
   std::size_t bytes = 0;
   OrtStatus* status = api.ShapeInferContext_GetAttribute(context, declaration.name, &attribute);
-  const bool is_text = declaration.role == AttributeRole::kOutputType;
+  const bool is_text = declaration.is_text();
   if (status == nullptr) {
     status = is_text ? api.ReadOpAttr(attribute, ORT_ATTR_STRING, text, sizeof(text), &bytes)
                      : api.ReadOpAttr(attribute, ORT_ATTR_INT, &integer, sizeof(integer), &bytes);
@@ -31,16 +34,17 @@ GivenAttribute ReadAttribute(const OrtApi& api, const OrtShapeInferContext* cont
 }
 
 /// What is known of the number of rows.
-std::int64_t BatchOf(const OrtApi& api, const OrtShapeInferContext* context) {
+std::int64_t BatchOf(const Operator& op, const OrtApi& api, const OrtShapeInferContext* context) {
+  const std::size_t index = static_cast<std::size_t>(IndexOf(op, Role::kLogits));
   OrtTensorTypeAndShapeInfo* logits = nullptr;  // the context's own
   std::size_t rank = 0;
-  std::int64_t dimension[2] = {Known::kUnknownDimension, Known::kUnknownDimension};
-  OrtStatus* status = api.ShapeInferContext_GetInputTypeShape(context, 0, &logits);
+  std::int64_t dimension[2] = {kUnknownDimension, kUnknownDimension};
+  OrtStatus* status = api.ShapeInferContext_GetInputTypeShape(context, index, &logits);
   if (status == nullptr) status = api.GetDimensionsCount(logits, &rank);
   if (status == nullptr && rank == 2) status = api.GetDimensions(logits, dimension, rank);
   if (status != nullptr) {
     api.ReleaseStatus(status);
-    return Known::kUnknownDimension;
+    return kUnknownDimension;
   }
   return dimension[0];
 }
@@ -67,14 +71,13 @@ OrtStatus* InferValues(const Operator& op, const OrtApi& api, OrtShapeInferConte
     if (op.attribute[i].role == AttributeRole::kSampleSize) attributes.sample_size = checked.sample_size;
   }
 
-  const std::int64_t dimension[2] = {BatchOf(api, context), attributes.sample_size};
+  const std::int64_t dimension[2] = {BatchOf(op, api, context), attributes.sample_size};
   const std::string batch = dimension[0] < 0 ? FreshSymbol() : std::string();
   const char* symbols[2] = {batch.c_str(), ""};
 
   OrtTensorTypeAndShapeInfo* values = nullptr;
   if (OrtStatus* status = api.CreateTensorTypeAndShapeInfo(&values)) return status;
-  const OrtElementType type = attributes.output == OutputType::kI64 ? ORT_TYPE_INT64 : ORT_TYPE_INT32;
-  OrtStatus* status = api.SetTensorElementType(values, type);
+  OrtStatus* status = api.SetTensorElementType(values, OrtTypeOf(ElementTypeOf(attributes.output)));
   if (status == nullptr) status = api.SetDimensions(values, dimension, 2);
   if (status == nullptr) status = api.SetSymbolicDimensions(values, symbols, 2);
   if (status == nullptr) status = api.ShapeInferContext_SetOutputTypeShape(context, 0, values);

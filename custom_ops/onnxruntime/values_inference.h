@@ -1,7 +1,7 @@
 // The type and shape of an operator's values in ONNX Runtime's graph, where an attribute says the type.
 #pragma once
 
-#include "operators.h"
+#include "attributes.h"
 #include "ort_api.h"
 
 namespace onnx_philox {

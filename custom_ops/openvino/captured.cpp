@@ -97,31 +97,6 @@ constexpr char kAfterType[] = ": ";
 
 }  // namespace
 
-bool DeclaredTypes::Has(ElementType wanted) const { return std::find(type, type + count, wanted) != type + count; }
-
-std::string DeclaredTypes::Names() const {
-  std::string names;
-  for (int i = 0; i < count; ++i) names += (i > 0 ? " or " : "") + std::string(ElementTypeName(type[i]));
-  return names;
-}
-
-DeclaredTypes TypesOf(Role role, OutputType output) {
-  switch (role) {
-    case Role::kState:
-      return {1, {ElementType::kU32}};
-    case Role::kShape:
-      return {2, {ElementType::kI64, ElementType::kI32}};
-    case Role::kProbabilities:
-      return {2, {ElementType::kF32, ElementType::kF64}};
-    case Role::kLogits:
-      return {3, {ElementType::kF32, ElementType::kF16, ElementType::kF64}};
-    case Role::kBound:
-    case Role::kParameter:
-      break;
-  }
-  return {1, {ElementTypeOf(output)}};
-}
-
 std::uint64_t Captured::elements() const { return bytes == nullptr ? 0 : bytes->size() / SizeOf(type); }
 
 bool Captured::Is(ElementType other_type, const void* other) const {
@@ -136,7 +111,7 @@ Captured Capture(ElementType type, const void* data, std::uint64_t elements) {
   return captured;
 }
 
-std::string ToText(const Captured& captured, const DeclaredTypes& types) {
+std::string ToText(const Captured& captured, const ElementTypes& types) {
   if (!captured.known()) return captured.text;
   std::string text;
   for (std::uint64_t i = 0; i < captured.elements(); ++i) {
@@ -145,15 +120,15 @@ std::string ToText(const Captured& captured, const DeclaredTypes& types) {
   return types.count == 1 ? text : ElementTypeName(captured.type) + std::string(kAfterType) + text;
 }
 
-bool FromText(const std::string& text, const DeclaredTypes& types, Captured* captured) {
+bool FromText(const std::string& text, const ElementTypes& types, Captured* captured) {
   ElementType type = types.type[0];
   std::size_t begin = 0;
   if (types.count > 1) {
     const std::size_t end = text.find(kAfterType);
     if (end == std::string::npos) return false;
     const auto is_named = [&](ElementType t) { return text.compare(0, end, ElementTypeName(t)) == 0; };
-    const ElementType* const named = std::find_if(types.type, types.type + types.count, is_named);
-    if (named == types.type + types.count) return false;
+    const ElementType* const named = std::find_if(types.begin(), types.end(), is_named);
+    if (named == types.end()) return false;
     type = *named;
     begin = end + sizeof kAfterType - 1;
   }

@@ -6,21 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "operators.h"
+#include "element_types.h"
 
 namespace onnx_philox {
-
-/// The types that an input can be declared with, the usual one first.
-struct DeclaredTypes {
-  int count;
-  ElementType type[3];
-
-  bool Has(ElementType wanted) const;
-  /// "f32 or f64"
-  std::string Names() const;
-};
-
-DeclaredTypes TypesOf(Role role, OutputType output);
 
 /// The exact value of a constant input. Copies share the memory.
 struct Captured {
@@ -39,10 +27,10 @@ Captured Capture(ElementType type, const void* data, std::uint64_t elements);
 
 /// Decimal integers or hexadecimal floats joined by ", "; where there are several types, that of the value is before
 /// them: "f64: 0x1.8p-1". Empty for an input that is no constant.
-std::string ToText(const Captured& captured, const DeclaredTypes& types);
+std::string ToText(const Captured& captured, const ElementTypes& types);
 
 /// What ToText wrote; false if it is not that.
-bool FromText(const std::string& text, const DeclaredTypes& types, Captured* captured);
+bool FromText(const std::string& text, const ElementTypes& types, Captured* captured);
 
 /// Whether the plugin may have made an input of type `arrived` of a declared one.
 bool IsNarrowing(ElementType declared, ElementType arrived);

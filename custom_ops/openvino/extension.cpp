@@ -4,13 +4,15 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "node.h"
 #include "onnx_conversion.h"
 #include "openvino/core/except.hpp"
 #include "openvino/core/op_extension.hpp"
 #include "openvino/core/version.hpp"
-#include "random_ops.h"
+#include "text.h"
 
 namespace onnx_philox {
 
@@ -30,20 +32,18 @@ void CheckRelease() {
                                 "Install that release, or build onnx-philox with this one, or use backend='python'."));
 }
 
+template <std::size_t... index>
+std::vector<ov::Extension::Ptr> ExtensionsOf(std::index_sequence<index...>) {
+  std::vector<ov::Extension::Ptr> extensions;
+  (extensions.insert(extensions.end(), {std::make_shared<ov::OpExtension<NodeOf<*kAllOperators[index]>>>(),
+                                        MakeOnnxConversion<*kAllOperators[index]>()}),
+   ...);
+  return extensions;
+}
+
 std::vector<ov::Extension::Ptr> Extensions() {
   CheckRelease();
-  return {
-      std::make_shared<ov::OpExtension<RandomGenerator>>(),
-      MakeOnnxConversion<RandomGenerator>(kRandomGenerator),
-      std::make_shared<ov::OpExtension<RandomUniform>>(),
-      MakeOnnxConversion<RandomUniform>(kRandomUniform),
-      std::make_shared<ov::OpExtension<RandomNormal>>(),
-      MakeOnnxConversion<RandomNormal>(kRandomNormal),
-      std::make_shared<ov::OpExtension<RandomBernoulli>>(),
-      MakeOnnxConversion<RandomBernoulli>(kRandomBernoulli),
-      std::make_shared<ov::OpExtension<RandomCategorical>>(),
-      MakeOnnxConversion<RandomCategorical>(kRandomCategorical),
-  };
+  return ExtensionsOf(std::make_index_sequence<kOperators>());
 }
 
 }  // namespace

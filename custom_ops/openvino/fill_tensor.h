@@ -1,16 +1,11 @@
 // Writes a draw into a tensor: over OpenVINO's threads, in the tensor's own element type.
 #pragma once
 
+#include "element_types.h"
 #include "kernels.h"
 #include "openvino/runtime/tensor.hpp"
-#include "operators.h"
 
 namespace onnx_philox {
-
-ElementType ElementTypeOf(const ov::element::Type& type);
-
-/// OpenVINO's type of the first output.
-ov::element::Type OpenVinoType(OutputType type);
 
 /// The format of a float type; null for the others.
 const struct FloatFormat* FormatOf(ElementType type);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "attribute_names.h"
 #include "openvino/op/convert.hpp"
 
 namespace onnx_philox {
@@ -30,7 +31,7 @@ ov::OutputVector OnnxInputs(const ov::frontend::NodeContext& node) {
 }
 
 ov::OutputVector WithWideShape(const Operator& op, ov::OutputVector inputs) {
-  if (op.distribution != Distribution::kBernoulli) return inputs;
+  if (!op.output[0].has_type || op.output[0].type != OutputType::kBool) return inputs;
   for (std::size_t i = 0; i < inputs.size() && i < static_cast<std::size_t>(op.inputs); ++i) {
     if (op.input[i].role != Role::kShape || inputs[i].get_element_type() != ov::element::i32) continue;
     inputs[i] = std::make_shared<ov::op::v0::Convert>(inputs[i], ov::element::i64);
@@ -41,6 +42,11 @@ ov::OutputVector WithWideShape(const Operator& op, ov::OutputVector inputs) {
 GivenAttributes OnnxAttributes(const Operator& op, const ov::frontend::NodeContext& node) {
   GivenAttributes given;
   for (int i = 0; i < op.attributes; ++i) given[op.attribute[i].role] = Given(node, op.attribute[i].name);
+  // The front end does not list the others.
+  for (const Mistake& mistake : Mistakes(op)) {
+    if (node.has_attribute(mistake.name)) given.unknown = mistake.name;
+    if (!given.unknown.empty()) break;
+  }
   return given;
 }
 

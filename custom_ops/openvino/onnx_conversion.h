@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "openvino/frontend/onnx/extension/conversion.hpp"
-#include "random_ops.h"
+#include "node.h"
 
 namespace onnx_philox {
 
@@ -17,11 +17,11 @@ ov::OutputVector OnnxInputs(const ov::frontend::NodeContext& node);
 ov::OutputVector WithWideShape(const Operator& op, ov::OutputVector inputs);
 GivenAttributes OnnxAttributes(const Operator& op, const ov::frontend::NodeContext& node);
 
-template <class Node>
-ov::Extension::Ptr MakeOnnxConversion(const Operator& op) {
+template <const Operator& op>
+ov::Extension::Ptr MakeOnnxConversion() {
   return std::make_shared<ov::frontend::onnx::ConversionExtension>(
-      op.name, kDomain, [&op](const ov::frontend::NodeContext& context) {
-        const auto node = std::make_shared<Node>();
+      op.name, kDomain, [](const ov::frontend::NodeContext& context) {
+        const auto node = std::make_shared<NodeOf<op>>();
         node->SetAttributes(OnnxAttributes(op, context));
         node->set_arguments(WithWideShape(op, OnnxInputs(context)));
         node->constructor_validate_and_infer_types();

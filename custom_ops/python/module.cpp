@@ -9,9 +9,10 @@
 #include <stdexcept>
 #include <string>
 
+#include "element_types.h"
 #include "kernels.h"
 #include "memory.h"
-#include "operators.h"
+#include "values.h"
 
 namespace nb = nanobind;
 
@@ -70,9 +71,8 @@ void FillUniform(const Bytes& out, const std::string& type_name, std::uint64_t c
                  std::uint64_t counter_high, std::uint64_t key, std::uint64_t minval, std::uint64_t maxval) {
   const OutputType type = TypeNamed(type_name);
   const Bounds bounds{minval, maxval};
-  const std::string error = type == OutputType::kBits ? std::string() : CheckBounds(type, bounds);
-  if (!error.empty()) {
-    Refuse("the draw " + error);
+  if (RangeProblemOf(type, bounds) != RangeProblem::kNone) {
+    Refuse("the bounds are no range of " + type_name);
   }
   FillAll(UniformDraw(StateOf(counter_low, counter_high, key), type, bounds, out.data()), ElementsOf(out, type));
 }

@@ -1,4 +1,4 @@
-// The checks of operators.h at the edge of each rule, and numbers shown as Python shows them. The plugins' tests compare
+// The checks of checks.h at the edge of each rule, and numbers shown as Python shows them. The plugins' tests compare
 // whole texts with the Python package's.
 #include <cstdint>
 #include <cstring>
@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "check.h"
-#include "operators.h"
+#include "checks.h"
+#include "text.h"
 
 namespace {
 
@@ -59,15 +60,15 @@ void TestAttributes() {
   Is(CheckAttributes(kRandomUniform, given, &attributes),
      "RandomUniform: attribute 'output_type' is missing; allowed: 'i32', 'i64', 'f16', 'bf16', 'f32', 'f64'. "
      "Set it to one of these.");
-  given.type = GivenAttribute::Text("bf16");
-  given.op_seed = GivenAttribute::Integer(std::numeric_limits<std::int64_t>::max());
+  given[AttributeRole::kOutputType] = GivenAttribute::Text("bf16");
+  given[AttributeRole::kOpSeed] = GivenAttribute::Integer(std::numeric_limits<std::int64_t>::max());
   Is(CheckAttributes(kRandomUniform, given, &attributes), "");
-  check::That(attributes.output == OutputType::kBF16 && attributes.op_seed == given.op_seed.integer, "wrong attributes");
+  check::That(attributes.output == OutputType::kBF16 && attributes.op_seed == given[AttributeRole::kOpSeed].integer, "wrong attributes");
   Is(CheckLeftOut(kRandomUniform, 3, attributes), "");
-  given.op_seed = GivenAttribute::Float(1);
+  given[AttributeRole::kOpSeed] = GivenAttribute::Float(1);
   Is(CheckAttributes(kRandomUniform, given, &attributes),
      "RandomUniform: attribute 'op_seed' is 1.0; allowed: an integer from 0 to 2^63-1. Pass an int.");
-  given.op_seed = GivenAttribute::Integer(-1);
+  given[AttributeRole::kOpSeed] = GivenAttribute::Integer(-1);
   Says(CheckAttributes(kRandomUniform, given, &attributes), "'op_seed' is -1;");
   Says(CheckLeftOut(kRandomUniform, 3, Attributes()), "left out with global_seed and op_seed both 0");
   Is(CheckLeftOut(kRandomUniform, 2, attributes),
@@ -76,14 +77,15 @@ void TestAttributes() {
 
 void TestStates() {
   const std::uint32_t words[] = {1, 2, 3, 4, 5, 6};
-  State state = {};
+  Arguments arguments;
+  const auto error = [&](const Known& known) { return CheckInput(kRandomGenerator, 0, known, Attributes(), &arguments); };
   const std::int64_t good[] = {1, Known::kUnknownDimension, 6}, bad[] = {2, 6};
-  Is(CheckState(kRandomGenerator, Known{ElementType::kU32, 3, good, words}, &state), "");
-  check::That(state.key == (std::uint64_t{6} << 32 | 5), "the state's key is wrong");
-  Is(CheckState(kRandomGenerator, Known(), &state), "");
-  Says(CheckState(kRandomGenerator, Known{ElementType::kU32, 2, bad, words}, &state), "of shape [2, 6]; allowed: last");
-  Says(CheckState(kRandomGenerator, Known{ElementType::kU32, 0, nullptr, words}, &state), "of shape []");
-  Says(CheckState(kRandomGenerator, Known{ElementType::kI64, 3, good, words}, &state), "is i64; allowed: u32. Cast");
+  Is(error(Known{ElementType::kU32, 3, good, words}), "");
+  check::That(arguments.state.key == (std::uint64_t{6} << 32 | 5), "the state's key is wrong");
+  Is(error(Known()), "");
+  Says(error(Known{ElementType::kU32, 2, bad, words}), "of shape [2, 6]; allowed: last");
+  Says(error(Known{ElementType::kU32, 0, nullptr, words}), "of shape []");
+  Says(error(Known{ElementType::kI64, 3, good, words}), "is i64; allowed: u32. Cast");
 }
 
 std::string ShapeError(std::initializer_list<std::int64_t> dimensions, OutputType output, Dimensions* checked) {
@@ -106,25 +108,33 @@ void TestShapes() {
 
   const std::int32_t narrow[] = {2, -3};
   const std::int64_t two = 2, nine = 9, unknown = Known::kUnknownDimension, none = 0;
-  Says(CheckShape(kRandomGenerator, Known{ElementType::kI32, 1, &two, narrow}, OutputType::kBits, &checked), "[2, -3]");
-  Says(CheckShape(kRandomGenerator, Known{ElementType::kI64, 1, &nine, nullptr}, OutputType::kBits, &checked),
-       "of 9 dimensions; allowed: 0 to 8 dimensions");
-  bool complete = true;
-  Is(CheckShape(kRandomGenerator, Known{ElementType::kI64, 1, &unknown, nullptr}, OutputType::kBits, &checked, &complete),
-     "");
-  check::That(!complete, "a shape of unknown length is not complete");
-  Is(CheckShape(kRandomGenerator, Known{ElementType::kI64, 1, &none, nullptr}, OutputType::kBits, &checked, &complete),
-     "");
-  check::That(complete && checked.rank == 0, "a shape of length 0 is complete");
+  Arguments arguments;
+  const auto error = [&](const Known& known) { return CheckInput(kRandomGenerator, 1, known, Attributes(), &arguments); };
+  Says(error(Known{ElementType::kI32, 1, &two, narrow}), "[2, -3]");
+  Says(error(Known{ElementType::kI64, 1, &nine, nullptr}), "of 9 dimensions; allowed: 0 to 8 dimensions");
+  arguments.has_dimensions = true;
+  Is(error(Known{ElementType::kI64, 1, &unknown, nullptr}), "");
+  check::That(!arguments.has_dimensions, "a shape of unknown length is not complete");
+  Is(error(Known{ElementType::kI64, 1, &none, nullptr}), "");
+  check::That(arguments.has_dimensions && arguments.dimensions.rank == 0, "a shape of length 0 is complete");
+}
+
+/// The error about an input of RandomUniform whose output is of that type.
+std::string BoundError(int index, const Known& known, OutputType output, Arguments* arguments) {
+  Attributes attributes;
+  attributes.output = output;
+  return CheckInput(kRandomUniform, index, known, attributes, arguments);
 }
 
 template <class T>
 std::string RangeError(OutputType output, T minval, T maxval) {
-  Bounds bounds = {};
-  const Known low{ElementTypeOf(output), 0, nullptr, &minval}, high{ElementTypeOf(output), 0, nullptr, &maxval};
-  std::string error = CheckNumber(kRandomUniform, "minval", low, output, &bounds.minval);
-  if (error.empty()) error = CheckNumber(kRandomUniform, "maxval", high, output, &bounds.maxval);
-  return error.empty() ? CheckRange(kRandomUniform, output, bounds) : error;
+  Arguments arguments;
+  const ElementType type = ElementTypeOf(output);
+  std::string error = BoundError(1, Known{type, 0, nullptr, &minval}, output, &arguments);
+  if (error.empty()) error = BoundError(2, Known{type, 0, nullptr, &maxval}, output, &arguments);
+  Attributes attributes;
+  attributes.output = output;
+  return error.empty() ? CheckTogether(kRandomUniform, attributes, arguments) : error;
 }
 
 void TestBounds() {
@@ -140,10 +150,10 @@ void TestBounds() {
   Says(RangeError(OutputType::kI32, 5, 5), "'minval' is 5 with maxval 5; allowed: minval < maxval");
   Says(RangeError<std::int64_t>(OutputType::kI64, 0, std::numeric_limits<std::int64_t>::min()), "-9223372036854775808;");
   const std::int64_t two = 2;
-  std::uint64_t bits = 0;
-  Says(CheckNumber(kRandomUniform, "maxval", Known{ElementType::kF32, 1, &two, nullptr}, OutputType::kF32, &bits),
+  Arguments arguments;
+  Says(BoundError(2, Known{ElementType::kF32, 1, &two, nullptr}, OutputType::kF32, &arguments),
        "input 'maxval' is of shape [2]; allowed: a scalar, or 1-D of one element");
-  Says(CheckNumber(kRandomUniform, "maxval", Known{ElementType::kF64, 0, nullptr, nullptr}, OutputType::kF32, &bits),
+  Says(BoundError(2, Known{ElementType::kF64, 0, nullptr, nullptr}, OutputType::kF32, &arguments),
        "is f64; allowed: f32, as output_type says. Cast it to f32.");
 }
 
@@ -152,17 +162,17 @@ void TestAttributesOfDistributions() {
   Attributes attributes;
   Is(CheckAttributes(kRandomNormal, given, &attributes),
      "RandomNormal: attribute 'output_type' is missing; allowed: 'f16', 'bf16', 'f32', 'f64'. Set it to one of these.");
-  given.type = GivenAttribute::Text("i64");
+  given[AttributeRole::kOutputType] = GivenAttribute::Text("i64");
   Says(CheckAttributes(kRandomNormal, given, &attributes), "'output_type' is 'i64'; allowed: 'f16', 'bf16',");
   Is(CheckAttributes(kRandomBernoulli, given, &attributes), "");
   check::That(attributes.output == OutputType::kBool, "a Bernoulli output is bool, whatever else is given");
   Is(CheckAttributes(kRandomCategorical, given, &attributes), "");
   check::That(attributes.output == OutputType::kI64 && attributes.sample_size == 1, "wrong attributes of categorical");
   given = GivenAttributes();
-  given.sample_size = GivenAttribute::Integer(7);
+  given[AttributeRole::kSampleSize] = GivenAttribute::Integer(7);
   Is(CheckAttributes(kRandomCategorical, given, &attributes), "");
   check::That(attributes.output == OutputType::kI32 && attributes.sample_size == 7, "the default is i32");
-  given.sample_size = GivenAttribute::Integer(0);
+  given[AttributeRole::kSampleSize] = GivenAttribute::Integer(0);
   Is(CheckAttributes(kRandomCategorical, given, &attributes),
      "RandomCategorical: attribute 'sample_size' is 0; allowed: an integer from 1 to 2^63-1. Choose another number.");
   Is(CheckLeftOut(kRandomBernoulli, 1, attributes),

@@ -12,6 +12,7 @@
 
 #include "check.h"
 #include "kernels.h"
+#include "values.h"
 
 namespace {
 
@@ -104,9 +105,8 @@ void CheckDraw(std::istringstream& line, const Kernels& kernels) {
   const OutputType type = TypeNamed(name);
   check::That(elements > 0 && expected.size() == 2 * elements * ElementSize(type),
               "a draw of vectors.txt does not say what to expect: %s", name.c_str());
-  const std::string problem = CheckBounds(type, bounds);
-  check::That(problem.empty() || type == OutputType::kBits, "%s %" PRIx64 " %" PRIx64 " %s", name.c_str(),
-              bounds.minval, bounds.maxval, problem.c_str());
+  check::That(RangeProblemOf(type, bounds) == RangeProblem::kNone, "%s %" PRIx64 " %" PRIx64 " is no range", name.c_str(),
+              bounds.minval, bounds.maxval);
   const std::string got = Hex(FillBytes(kernels, StateFromWords(words), type, bounds, elements));
   check::That(got == expected, "%s [%" PRIx64 ", %" PRIx64 ") counter word %08x on %s:\n  got      %s\n  expected %s",
               name.c_str(), bounds.minval, bounds.maxval, words[0], kernels.name, got.c_str(), expected.c_str());

@@ -12,10 +12,10 @@
 #include <random>
 
 #include "check.h"
+#include "checks.h"
 #include "floats.h"
 #include "host.h"
 #include "kernels.h"
-#include "operators.h"
 
 namespace {
 
@@ -397,16 +397,19 @@ class Fuzzer {
     const char* const names[] = {"i32", "i64", "f16", "bf16", "f32", "f64", "f8", "", "F32"};
     const OrtElementType types[] = {ORT_TYPE_INT32,    ORT_TYPE_INT64, ORT_TYPE_FLOAT16,
                                     ORT_TYPE_BFLOAT16, ORT_TYPE_FLOAT, ORT_TYPE_DOUBLE};
-    const bool is_bits = &op == &kRandomGenerator, is_classes = op.distribution == Distribution::kCategorical;
+    const bool is_classes = op.distribution == Distribution::kCategorical;
     const std::size_t first = op.distribution == Distribution::kNormal ? 2 : 0, count = is_classes ? 2 : 6 - first;
     const std::size_t type = Chance(30) ? 6 + Below(3) : first + Below(count);
     node->output_type = type < 6 ? types[type] : is_classes ? ORT_TYPE_INT32 : ORT_TYPE_FLOAT;
     for (int i = 0; i < op.attributes; ++i) {
       const char* const name = op.attribute[i].name;
       switch (op.attribute[i].role) {
+        case AttributeRole::kType:
+          if (Chance(4)) node->attributes[name] = Text(Chance(8) ? "mt19937" : "philox4x32_10");
+          break;
         case AttributeRole::kOutputType:
-          if (is_bits ? Chance(4) : !Chance(50)) {
-            node->attributes[name] = Text(is_bits ? (Chance(8) ? "mt19937" : "philox4x32_10") : names[type]);
+          if (!Chance(50)) {
+            node->attributes[name] = Text(names[type]);
           } else if (is_classes) {
             node->output_type = ORT_TYPE_INT32;
           }
@@ -433,9 +436,9 @@ class Fuzzer {
       case Role::kShape:
         return RandomShape(entries);
       case Role::kBound:
-      case Role::kParameter:
+      case Role::kMoment:
         return RandomBound(output);
-      case Role::kProbabilities:
+      case Role::kProbability:
         return RandomProbabilities(entries);
       case Role::kLogits:
         break;

@@ -17,10 +17,12 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fill_tensor.h"
 #include "kernels.h"
+#include "node.h"
 #include "number_formats.h"
 #include "openvino/core/attribute_visitor.hpp"
 #include "openvino/core/except.hpp"
@@ -28,7 +30,8 @@
 #include "openvino/op/constant.hpp"
 #include "openvino/op/convert.hpp"
 #include "openvino/op/parameter.hpp"
-#include "random_ops.h"
+#include "openvino_types.h"
+#include "values.h"
 
 namespace {
 
@@ -125,18 +128,19 @@ class Fuzzer {
 
   void Try() {
     op_ = kAllOperators[Below(kOperators)];
+    if (op_->output[0].has_type) type_ = op_->output[0].type;
     GivenAttributes given;
     for (int i = 0; i < op_->attributes; ++i) {
       const AttributeDeclaration& declared = op_->attribute[i];
-      given[declared.role] = declared.role == AttributeRole::kOutputType   ? RandomOutputType(declared.text_default)
+      given[declared.role] = declared.is_text()                            ? RandomText(declared)
                              : declared.role == AttributeRole::kSampleSize ? RandomSampleSize()
                                                                            : GivenAttribute::Integer(RandomSeed());
       if (Wrong(20)) given[declared.role] = RandomAttribute();
-      if (declared.role == AttributeRole::kOutputType) type_ = TypeNamed(given.type, declared.text_default);
+      if (declared.role == AttributeRole::kOutputType) type_ = TypeNamed(given[AttributeRole::kOutputType], declared.text_default);
     }
 
     inputs_.clear();
-    const bool seeded = given.global_seed.integer != 0 || given.op_seed.integer != 0;
+    const bool seeded = given[AttributeRole::kGlobalSeed].integer != 0 || given[AttributeRole::kOpSeed].integer != 0;
     const auto [first, second] = RandomBounds();
     for (int i = 0; i < op_->inputs; ++i) {
       switch (op_->input[i].role) {
@@ -144,14 +148,14 @@ class Fuzzer {
           inputs_.push_back(RandomShape());
           break;
         case Role::kBound:
-        case Role::kParameter:
+        case Role::kMoment:
           inputs_.push_back(NumberInput(op_->input[i - 1].role == op_->input[i].role ? second : first));
           break;
-        case Role::kProbabilities:
+        case Role::kProbability:
           inputs_.push_back(RandomProbabilities());
           break;
         case Role::kLogits:
-          inputs_.push_back(RandomLogits(given.sample_size.integer));
+          inputs_.push_back(RandomLogits(given[AttributeRole::kSampleSize].integer));
           break;
         case Role::kState:
           if (!op_->input[i].optional || !seeded || Coin()) inputs_.push_back(RandomState());
@@ -172,13 +176,16 @@ class Fuzzer {
     Evaluate(*node, given);
   }
 
-  std::shared_ptr<RandomOp> MakeNode() const {
-    if (op_ == &kRandomGenerator) return std::make_shared<RandomGenerator>();
-    if (op_ == &kRandomUniform) return std::make_shared<RandomUniform>();
-    if (op_ == &kRandomNormal) return std::make_shared<RandomNormal>();
-    if (op_ == &kRandomBernoulli) return std::make_shared<RandomBernoulli>();
-    return std::make_shared<RandomCategorical>();
+  template <std::size_t... index>
+  std::shared_ptr<RandomOp> MakeNodeOf(std::index_sequence<index...>) const {
+    std::shared_ptr<RandomOp> node;
+    const auto make = [&](const Operator* op, const auto& made) {
+      if (op == op_) node = made();
+    };
+    (make(kAllOperators[index], [] { return std::make_shared<NodeOf<*kAllOperators[index]>>(); }), ...);
+    return node;
   }
+  std::shared_ptr<RandomOp> MakeNode() const { return MakeNodeOf(std::make_index_sequence<kOperators>()); }
 
   /// The index of the input of this role; that of an optional one only where it is there.
   int Find(Role role) const {
@@ -192,11 +199,10 @@ class Fuzzer {
     return i == kNone ? nullptr : &inputs_[static_cast<std::size_t>(i)].tensor;
   }
 
-  GivenAttribute RandomOutputType(const char* usual) {
+  GivenAttribute RandomText(const AttributeDeclaration& declared) {
+    const char* const usual = declared.text_default;
     if (usual != nullptr && Coin()) return Coin() ? GivenAttribute() : GivenAttribute::Text(usual);
-    if (op_ == &kRandomGenerator) return GivenAttribute::Text(usual);
-    const std::size_t first = op_ == &kRandomNormal ? 2 : 0, end = op_ == &kRandomCategorical ? 2 : std::size(kTypes);
-    return GivenAttribute::Text(kTypes[first + Below(end - first)].name);
+    return GivenAttribute::Text(declared.text[Below(static_cast<std::uint64_t>(declared.texts))]);
   }
 
   static OutputType TypeNamed(const GivenAttribute& given, const char* usual) {
@@ -628,8 +634,8 @@ class Fuzzer {
     const bool may_lack_one = op_->input[op_->inputs - 1].optional;
     Expect(inputs_.size() <= most && inputs_.size() >= most - (may_lack_one ? 1 : 0), "another number of inputs");
 
-    const bool is_default = given.sample_size.kind == GivenAttribute::Kind::kMissing;
-    const std::int64_t sample_size = is_default ? 1 : given.sample_size.integer;
+    const bool is_default = given[AttributeRole::kSampleSize].kind == GivenAttribute::Kind::kMissing;
+    const std::int64_t sample_size = is_default ? 1 : given[AttributeRole::kSampleSize].integer;
     ov::Shape shape;
     if (const ov::Tensor* const logits = TensorOf(Role::kLogits)) {
       Expect(sample_size >= 1, "no samples");
@@ -652,12 +658,12 @@ class Fuzzer {
       state_shape = tensor->get_shape();
       Expect(!state_shape.empty() && state_shape.back() == 6 && state_shape.size() <= 8, "a state of another shape");
     }
-    Expect(given.global_seed.integer >= 0 && given.op_seed.integer >= 0, "a negative seed");
+    Expect(given[AttributeRole::kGlobalSeed].integer >= 0 && given[AttributeRole::kOpSeed].integer >= 0, "a negative seed");
     const std::size_t elements = ov::shape_size(shape);
     std::vector<std::uint64_t> expected((elements * ElementSize(type_) + 7) / 8 + 1);
     const State state = StateFromWords(words);
     Draw draw = DrawThatIsRight(shape, sample_size);
-    draw.state = Derive(state, given.global_seed.integer, given.op_seed.integer);
+    draw.state = Derive(state, given[AttributeRole::kGlobalSeed].integer, given[AttributeRole::kOpSeed].integer);
     draw.out = expected.data();
     if (elements > 0) Fill(*SelectKernels("scalar").kernels, draw, 0, elements);
     if (!IsSame(expected.data(), outputs[0], elements)) Fail("wrong values", outputs[0].get_element_type().to_string());
@@ -673,7 +679,7 @@ class Fuzzer {
     if (op_ == &kRandomGenerator) return UniformDraw({}, type_, {}, nullptr);
     if (op_ == &kRandomUniform) {
       const Bounds bounds{NumberOf(1), NumberOf(2)};
-      Expect(CheckBounds(type_, bounds).empty(), "bounds that are no range");
+      Expect(RangeProblemOf(type_, bounds) == RangeProblem::kNone, "bounds that are no range");
       return UniformDraw({}, type_, bounds, nullptr);
     }
     if (op_ == &kRandomNormal) {
@@ -685,7 +691,7 @@ class Fuzzer {
       return NormalDraw({}, type_, affine, nullptr);
     }
     const bool is_bernoulli = op_ == &kRandomBernoulli;
-    const ov::Tensor& tensor = *TensorOf(is_bernoulli ? Role::kProbabilities : Role::kLogits);
+    const ov::Tensor& tensor = *TensorOf(is_bernoulli ? Role::kProbability : Role::kLogits);
     const Numbers numbers = NumbersOf(tensor);
     if (is_bernoulli) {
       const bool is_one = tensor.get_shape().empty() || tensor.get_shape() == ov::Shape{1};

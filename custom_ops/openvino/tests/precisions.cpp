@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "node.h"
 #include "openvino/core/graph_util.hpp"
 #include "openvino/core/model.hpp"
 #include "openvino/op/add.hpp"
@@ -26,7 +27,6 @@
 #include "openvino/op/reshape.hpp"
 #include "openvino/op/result.hpp"
 #include "openvino/op/select.hpp"
-#include "random_ops.h"
 
 namespace {
 
@@ -50,9 +50,9 @@ void Check(bool ok, const std::string& what) {
 template <class Op>
 NodePtr Make(const char* output_type, std::int64_t op_seed, const ov::OutputVector& inputs, std::int64_t samples = 0) {
   GivenAttributes given;
-  if (output_type != nullptr) given.type = GivenAttribute::Text(output_type);
-  given.op_seed = GivenAttribute::Integer(op_seed);
-  if (samples != 0) given.sample_size = GivenAttribute::Integer(samples);
+  if (output_type != nullptr) given[AttributeRole::kOutputType] = GivenAttribute::Text(output_type);
+  given[AttributeRole::kOpSeed] = GivenAttribute::Integer(op_seed);
+  if (samples != 0) given[AttributeRole::kSampleSize] = GivenAttribute::Integer(samples);
   const auto op = std::make_shared<Op>();
   op->SetAttributes(given);
   op->set_arguments(inputs);
@@ -120,7 +120,7 @@ ov::TensorVector Run(ov::Core& core, const ov::OutputVector& outputs, const ov::
 
 /// What RandomUniform draws in [0, 1) with a seed, and RandomBernoulli compares with p.
 std::vector<float> Uniforms(std::int64_t op_seed) {
-  const NodePtr node = Make<RandomUniform>("f32", op_seed, {Shape(), Number(0), Number(1)});
+  const NodePtr node = Make<NodeOf<kRandomUniform>>("f32", op_seed, {Shape(), Number(0), Number(1)});
   return FloatsOf(Evaluated({node->output(0)}, {}, {}));
 }
 
@@ -166,18 +166,18 @@ void DirectInputs(ov::Core& core, const std::string& hint) {
     cases.push_back({name, {make(Number(0.1F)->output(0), second->output(0))->output(0)}, {second}, {inputs[1]}});
     cases.push_back({name, {make(first->output(0), Number(0.7001F)->output(0))->output(0)}, {first}, {inputs[0]}});
   };
-  two("uniform", [](const auto& a, const auto& b) { return Make<RandomUniform>("f32", 3, {Shape(), a, b}); });
-  two("normal", [](const auto& a, const auto& b) { return Make<RandomNormal>("f32", 3, {Shape(), a, b}); });
+  two("uniform", [](const auto& a, const auto& b) { return Make<NodeOf<kRandomUniform>>("f32", 3, {Shape(), a, b}); });
+  two("normal", [](const auto& a, const auto& b) { return Make<NodeOf<kRandomNormal>>("f32", 3, {Shape(), a, b}); });
   const auto p = Floats();
   cases.push_back({"bernoulli",
-                   {Make<RandomBernoulli>(nullptr, 3, {Shape(), p})->output(0)},
+                   {Make<NodeOf<kRandomBernoulli>>(nullptr, 3, {Shape(), p})->output(0)},
                    {p},
                    {TensorOf(SharpProbabilities(3), {kCount})}});
   const auto logits = Floats({3, 13});
   std::vector<float> numbers(39);
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i * 7 % 11) * 0.37F - 5.1F;
   cases.push_back({"categorical",
-                   {Make<RandomCategorical>("i32", 3, {logits}, 70001)->output(0)},
+                   {Make<NodeOf<kRandomCategorical>>("i32", 3, {logits}, 70001)->output(0)},
                    {logits},
                    {TensorOf(numbers, {3, 13})}});
   for (const Case& c : cases) {
@@ -203,12 +203,12 @@ void DrawsMeetTensors(ov::Core& core, const std::string& hint) {
   };
   const NodePtr zero = Number(0);
   const std::vector<Case> cases{
-      {"constants", Make<RandomUniform>("f32", 3, {Shape(), Number(0), Number(1)}), {x}, {ones}},
-      {"one constant twice", Make<RandomNormal>("f32", 3, {Shape(), Number(0), Number(1)}), {x}, {ones}},
-      {"a constant that others read", Make<RandomUniform>("f32", 3, {Shape(), zero, Number(1)}), {x}, {ones}},
-      {"what constants make", Make<RandomUniform>("f32", 3, {Shape(), Product(0, 3), Number(1)}), {x}, {ones}},
-      {"a shape at run", Make<RandomUniform>("f32", 3, {count, Number(0), Number(1)}), {x, count}, {ones, length}},
-      {"an input", Make<RandomUniform>("f32", 3, {Shape(), low, Number(1)}), {x, low}, {ones, TensorOf({0.1F}, {})}},
+      {"constants", Make<NodeOf<kRandomUniform>>("f32", 3, {Shape(), Number(0), Number(1)}), {x}, {ones}},
+      {"one constant twice", Make<NodeOf<kRandomNormal>>("f32", 3, {Shape(), Number(0), Number(1)}), {x}, {ones}},
+      {"a constant that others read", Make<NodeOf<kRandomUniform>>("f32", 3, {Shape(), zero, Number(1)}), {x}, {ones}},
+      {"what constants make", Make<NodeOf<kRandomUniform>>("f32", 3, {Shape(), Product(0, 3), Number(1)}), {x}, {ones}},
+      {"a shape at run", Make<NodeOf<kRandomUniform>>("f32", 3, {count, Number(0), Number(1)}), {x, count}, {ones, length}},
+      {"an input", Make<NodeOf<kRandomUniform>>("f32", 3, {Shape(), low, Number(1)}), {x, low}, {ones, TensorOf({0.1F}, {})}},
   };
   for (const Case& c : cases) {
     const ov::Output<ov::Node> draw = c.node->output(0);
@@ -236,8 +236,8 @@ void DrawsMeetTensors(ov::Core& core, const std::string& hint) {
 /// A draw that is another node's parameter is no rounded one either.
 void DrawsAreParameters(ov::Core& core, const std::string& hint) {
   const auto x = Floats();
-  const NodePtr p = Make<RandomUniform>("f32", 5, {Shape(), Number(0), Number(1)});
-  const NodePtr node = Make<RandomBernoulli>(nullptr, 3, {Shape(), p->output(0)});
+  const NodePtr p = Make<NodeOf<kRandomUniform>>("f32", 5, {Shape(), Number(0), Number(1)});
+  const NodePtr node = Make<NodeOf<kRandomBernoulli>>(nullptr, 3, {Shape(), p->output(0)});
   const NodePtr other = std::make_shared<ov::op::v1::Add>(x, p->output(0));
   const ov::TensorVector inputs{TensorOf(Uniforms(7), {kCount})};
   const std::string expected = Bytes(Evaluated({node->output(0), other}, {x}, inputs));
@@ -250,7 +250,7 @@ void BooleansSelect(ov::Core& core, const std::string& hint) {
   const auto each = std::make_shared<Constant>(ov::element::f32, ov::Shape{kCount}, SharpProbabilities(3));
   for (const bool is_input : {false, true}) {
     const ov::Output<ov::Node> probabilities = is_input ? p->output(0) : each->output(0);
-    const NodePtr node = Make<RandomBernoulli>(nullptr, 3, {Shape(), probabilities});
+    const NodePtr node = Make<NodeOf<kRandomBernoulli>>(nullptr, 3, {Shape(), probabilities});
     const auto chosen = std::make_shared<ov::op::v1::Select>(node->output(0), x, Number(9));
     const ov::ParameterVector parameters = is_input ? ov::ParameterVector{x, p} : ov::ParameterVector{x};
     ov::TensorVector inputs{numbers};
@@ -264,12 +264,12 @@ void BooleansSelect(ov::Core& core, const std::string& hint) {
 bool ComputedParameters(ov::Core& core, const std::string& hint) {
   const auto x = Floats();
   const auto half = std::make_shared<ov::op::v1::Multiply>(x, Number(0.5));
-  const NodePtr node = Make<RandomBernoulli>(nullptr, 3, {Shape(), half});
+  const NodePtr node = Make<NodeOf<kRandomBernoulli>>(nullptr, 3, {Shape(), half});
   std::vector<float> twice = SharpProbabilities(3), rounded = twice;
   for (float& p : twice) p *= 2;
   const auto drawn_from = [](const std::vector<float>& p) {
     const auto constant = std::make_shared<Constant>(ov::element::f32, ov::Shape{kCount}, p);
-    return Bytes(Evaluated({Make<RandomBernoulli>(nullptr, 3, {Shape(), constant})->output(0)}, {}, {}));
+    return Bytes(Evaluated({Make<NodeOf<kRandomBernoulli>>(nullptr, 3, {Shape(), constant})->output(0)}, {}, {}));
   };
   const std::string drawn = Bytes(Run(core, {node->output(0)}, {x}, {TensorOf(twice, {kCount})}, hint)[0]);
   for (float& p : rounded) p = Rounded(p, ov::element::f16);
@@ -286,10 +286,10 @@ bool ComputedParameters(ov::Core& core, const std::string& hint) {
   }
   const auto third = std::make_shared<Constant>(ov::element::f16, ov::Shape{}, std::vector<float>{0.333F});
   const auto computed = std::make_shared<ov::op::v1::Multiply>(logits, third);
-  const NodePtr classes = Make<RandomCategorical>("i32", 3, {computed}, 70001);
+  const NodePtr classes = Make<NodeOf<kRandomCategorical>>("i32", 3, {computed}, 70001);
   const ov::TensorVector results = Run(core, {classes->output(0), computed}, {logits}, {numbers}, hint);
   const auto shown = std::make_shared<Constant>(results[1]);
-  const NodePtr from_shown = Make<RandomCategorical>("i32", 3, {shown}, 70001);
+  const NodePtr from_shown = Make<NodeOf<kRandomCategorical>>("i32", 3, {shown}, 70001);
   Check(Bytes(results[0]) == Bytes(Evaluated({from_shown->output(0)}, {}, {})), "f16 logits that the model shows");
   return is_rounded;
 }
@@ -299,7 +299,7 @@ std::shared_ptr<ov::Node> Branch(const NodePtr& yes, const ov::Output<ov::Node>&
   const auto inside = std::make_shared<Parameter>(is_wide ? ov::element::f64 : ov::element::f32, ov::Shape{kCount});
   ov::Output<ov::Node> narrow = inside->output(0);
   if (is_wide) narrow = std::make_shared<Convert>(inside, ov::element::f32);
-  const NodePtr drawn = Make<RandomBernoulli>(nullptr, 3, {Shape(), narrow});
+  const NodePtr drawn = Make<NodeOf<kRandomBernoulli>>(nullptr, 3, {Shape(), narrow});
   const auto as_integers = std::make_shared<Convert>(drawn->output(0), ov::element::i32);
   const auto none = std::make_shared<Constant>(ov::element::i32, ov::Shape{kCount}, std::vector<std::int32_t>{0});
   const auto result = std::make_shared<Result>(as_integers), other = std::make_shared<Result>(none);
@@ -316,7 +316,7 @@ std::shared_ptr<ov::Node> Trips(const ov::Output<ov::Node>& p, bool is_wide) {
   const auto inside = std::make_shared<Parameter>(is_wide ? ov::element::f64 : ov::element::f32, ov::Shape{kCount});
   ov::Output<ov::Node> narrow = inside->output(0);
   if (is_wide) narrow = std::make_shared<Convert>(inside, ov::element::f32);
-  const NodePtr drawn = Make<RandomBernoulli>(nullptr, 3, {Shape(), narrow});
+  const NodePtr drawn = Make<NodeOf<kRandomBernoulli>>(nullptr, 3, {Shape(), narrow});
   const auto as_integers = std::make_shared<Convert>(drawn->output(0), ov::element::i32);
   const auto on = std::make_shared<Constant>(ov::element::boolean, ov::Shape{1}, true);
   const auto body =
@@ -365,7 +365,7 @@ void Borders(ov::Core& core, const std::string& hint, bool is_half) {
 /// A body draws, of constants alone, and computes with the draw.
 void BodiesDraw(ov::Core& core, const std::string& hint) {
   const auto x = Floats(), carried = Floats();
-  const NodePtr draw = Make<RandomUniform>("f32", 3, {Shape(), Number(0), Number(1)});
+  const NodePtr draw = Make<NodeOf<kRandomUniform>>("f32", 3, {Shape(), Number(0), Number(1)});
   const auto product = std::make_shared<ov::op::v1::Multiply>(draw->output(0), carried);
   const auto on = std::make_shared<Constant>(ov::element::boolean, ov::Shape{1}, true);
   const auto body = std::make_shared<ov::Model>(ov::OutputVector{on, product}, ov::ParameterVector{carried});
@@ -389,9 +389,9 @@ void ThroughFiles(const std::string& library, const std::string& hint) {
   const auto half = std::make_shared<Parameter>(ov::element::f16, ov::Shape{2, 13});
   const auto third = std::make_shared<Constant>(ov::element::f16, ov::Shape{}, std::vector<float>{0.333F});
   const auto logits = std::make_shared<ov::op::v1::Multiply>(half, third);
-  const NodePtr booleans = Make<RandomBernoulli>(nullptr, 3, {Shape(), p});
-  const NodePtr uniform = Make<RandomUniform>("f32", 3, {Shape(), Number(0.1F), Number(0.7001F)});
-  const NodePtr classes = Make<RandomCategorical>("i32", 3, {logits}, 999);
+  const NodePtr booleans = Make<NodeOf<kRandomBernoulli>>(nullptr, 3, {Shape(), p});
+  const NodePtr uniform = Make<NodeOf<kRandomUniform>>("f32", 3, {Shape(), Number(0.1F), Number(0.7001F)});
+  const NodePtr classes = Make<NodeOf<kRandomCategorical>>("i32", 3, {logits}, 999);
   const auto product = std::make_shared<ov::op::v1::Multiply>(uniform->output(0), x);
   const ov::OutputVector outputs{booleans->output(0), uniform->output(0), product, classes->output(0)};
   const auto model = std::make_shared<ov::Model>(outputs, ov::ParameterVector{p, x, half});
@@ -414,7 +414,7 @@ void ThroughFiles(const std::string& library, const std::string& hint) {
       const ov::TensorVector results = Run(compiled, inputs);
       const std::string what = compressed ? " through compressed IR" : " through IR";
       Check(AllTrue(results[0]), "p" + what);
-      const NodePtr alone = Make<RandomUniform>("f32", 3, {Shape(), Number(0.1F), Number(0.7001F)});
+      const NodePtr alone = Make<NodeOf<kRandomUniform>>("f32", 3, {Shape(), Number(0.1F), Number(0.7001F)});
       const std::vector<float> draws = FloatsOf(Evaluated({alone->output(0)}, {}, {}));
       Check(FloatsOf(results[1]) == draws, "a draw" + what);
       Check(AreTheDraws(FloatsOf(results[2]), draws), "a draw times 1" + what);

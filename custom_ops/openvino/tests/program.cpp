@@ -22,6 +22,7 @@
 
 #include "fuzz.h"
 #include "kernels.h"
+#include "node.h"
 #include "openvino/core/model.hpp"
 #include "openvino/op/constant.hpp"
 #include "openvino/op/convert.hpp"
@@ -30,7 +31,6 @@
 #include "openvino/pass/serialize.hpp"
 #include "openvino/runtime/core.hpp"
 #include "precisions.h"
-#include "random_ops.h"
 
 namespace {
 
@@ -105,8 +105,8 @@ Built Build(const GivenAttributes& given, const ov::Shape& shape, const ov::Outp
 
 GivenAttributes Given(const char* output_type) {
   GivenAttributes given;
-  if (output_type != nullptr) given.type = GivenAttribute::Text(output_type);
-  given.op_seed = GivenAttribute::Integer(3);
+  if (output_type != nullptr) given[AttributeRole::kOutputType] = GivenAttribute::Text(output_type);
+  given[AttributeRole::kOpSeed] = GivenAttribute::Integer(3);
   return given;
 }
 
@@ -142,18 +142,18 @@ constexpr TwoNumbers kTwoNumbers[] = {
 Built Categorical(const char* output_type, ov::element::Type logits_type, const ov::Shape& shape, bool inputs) {
   const std::size_t samples = std::max<std::size_t>(ov::shape_size(shape), 1);
   GivenAttributes given = Given(output_type);
-  given.sample_size = GivenAttribute::Integer(static_cast<std::int64_t>(samples));
+  given[AttributeRole::kSampleSize] = GivenAttribute::Integer(static_cast<std::int64_t>(samples));
   const ov::Shape of_logits{3, 13};
   const std::shared_ptr<ov::Node> logits = Numbers(logits_type, of_logits, true);
   // The plugin would round f64 logits that are no constant.
   if (!inputs || logits_type == ov::element::f64) {
-    return {MakeModel<RandomCategorical>(given, {logits, StateConstant()}, {}), {}, {3, samples}};
+    return {MakeModel<NodeOf<kRandomCategorical>>(given, {logits, StateConstant()}, {}), {}, {3, samples}};
   }
   const auto of_input = std::make_shared<Parameter>(logits_type, ov::PartialShape::dynamic(2));
   const auto of_state = std::make_shared<Parameter>(ov::element::u32, ov::PartialShape{6});
   ov::Tensor tensor(logits_type, of_logits);
   ov::as_type_ptr<Constant>(logits)->get_tensor_view().copy_to(tensor);
-  return {MakeModel<RandomCategorical>(given, {of_input, of_state}, {of_input, of_state}),
+  return {MakeModel<NodeOf<kRandomCategorical>>(given, {of_input, of_state}, {of_input, of_state}),
           {tensor, StateTensor()},
           {3, samples}};
 }
@@ -163,24 +163,24 @@ std::vector<Case> Cases() {
   for (const TwoNumbers& n : kTwoNumbers) {
     cases.push_back({std::string("uniform ") + n.type, [&n](const ov::Shape& shape, bool inputs) {
                        const ov::OutputVector bounds{Number(n.type, n.first), Number(n.type, n.second)};
-                       return Build<RandomUniform>(Given(n.type), shape, bounds, inputs);
+                       return Build<NodeOf<kRandomUniform>>(Given(n.type), shape, bounds, inputs);
                      }});
     if (n.type[0] == 'i') continue;
     cases.push_back({std::string("normal ") + n.type, [&n](const ov::Shape& shape, bool inputs) {
                        const ov::OutputVector moments{Number(n.type, n.first), Number(n.type, n.second)};
-                       return Build<RandomNormal>(Given(n.type), shape, moments, inputs);
+                       return Build<NodeOf<kRandomNormal>>(Given(n.type), shape, moments, inputs);
                      }});
   }
   for (const ov::element::Type type : {ov::element::f32, ov::element::f64}) {
     cases.push_back({"bernoulli " + type.to_string(), [type](const ov::Shape& shape, bool inputs) {
                        const auto p = std::make_shared<Constant>(type, ov::Shape{}, std::vector<double>{0.3});
-                       return Build<RandomBernoulli>(Given(nullptr), shape, {p}, inputs);
+                       return Build<NodeOf<kRandomBernoulli>>(Given(nullptr), shape, {p}, inputs);
                      }});
     cases.push_back({"bernoulli each " + type.to_string(), [type](const ov::Shape& shape, bool inputs) {
                        // A large constant of f64 is refused.
                        const bool small = ov::shape_size(shape) <= 4096;
                        const auto p = Numbers(small ? type : ov::element::f32, shape, false);
-                       return Build<RandomBernoulli>(Given(nullptr), shape, {p}, inputs);
+                       return Build<NodeOf<kRandomBernoulli>>(Given(nullptr), shape, {p}, inputs);
                      }});
   }
   for (const ov::element::Type type : {ov::element::f32, ov::element::f16, ov::element::f64}) {
@@ -343,7 +343,7 @@ void Refuses(const std::string& text, F make) {
 
 void BadInput() {
   const auto generator = [](const std::shared_ptr<ov::Node>& state, const std::shared_ptr<ov::Node>& shape) {
-    MakeModel<RandomGenerator>({}, {state, shape}, {});
+    MakeModel<NodeOf<kRandomGenerator>>({}, {state, shape}, {});
   };
   const auto six = ShapeConstant({6});
   Refuses("input 'state' is i64", [&] { generator(six, six); });
@@ -357,18 +357,18 @@ void BadInput() {
     generator(StateConstant(), std::make_shared<Constant>(ov::element::i64, ov::Shape{1}, -1));
   });
   Refuses("9 dimensions", [&] { generator(StateConstant(), ShapeConstant(ov::Shape(9, 1))); });
-  Refuses("the number of inputs is 3", [&] { MakeModel<RandomGenerator>({}, {StateConstant(), six, six}, {}); });
-  Refuses("input 'shape' is missing", [&] { MakeModel<RandomGenerator>({}, {StateConstant()}, {}); });
+  Refuses("the number of inputs is 3", [&] { MakeModel<NodeOf<kRandomGenerator>>({}, {StateConstant(), six, six}, {}); });
+  Refuses("input 'shape' is missing", [&] { MakeModel<NodeOf<kRandomGenerator>>({}, {StateConstant()}, {}); });
   Refuses("'f8'", [&] {
     GivenAttributes given;
-    given.type = GivenAttribute::Text("f8");
-    MakeModel<RandomUniform>(given, {}, {});
+    given[AttributeRole::kOutputType] = GivenAttribute::Text("f8");
+    MakeModel<NodeOf<kRandomUniform>>(given, {}, {});
   });
   Refuses("both 0", [&] {
     GivenAttributes given;
-    given.type = GivenAttribute::Text("f32");
+    given[AttributeRole::kOutputType] = GivenAttribute::Text("f32");
     const TwoNumbers& n = kTwoNumbers[0];
-    MakeModel<RandomUniform>(given, {six, Number(n.type, n.first), Number(n.type, n.second)}, {});
+    MakeModel<NodeOf<kRandomUniform>>(given, {six, Number(n.type, n.first), Number(n.type, n.second)}, {});
   });
 }
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract import checks, float_environment
-from onnx_philox._contract.operators import Operator
+from onnx_philox._contract.operators import PROBABILITY_RULE, Operator
 from onnx_philox._contract.types import ElementType
 
 
@@ -75,5 +75,5 @@ def probability_array(op: Operator | str, given: Any) -> NDArray[Any]:
         checks.refuse(op, what, repr(given), kinds, "Pass one of these.", TypeError)
     if not 0 <= number <= float(checks.largest_probability(np.dtype(np.float32))):
         # f32 may round it to a number that is right.
-        checks.refuse(op, what, number, checks.PROBABILITY_RULE, "Pass probabilities.")
+        checks.refuse(op, what, number, PROBABILITY_RULE, "Pass probabilities.")
     return np.array(number, np.float32)

@@ -17,21 +17,25 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import float_environment, memory, refusal
+from onnx_philox._contract import attribute_names, float_environment, memory, refusal
 from onnx_philox._contract.operators import (
     DOMAIN,
     INT64_MAX,
     MAX_RANK,
     OPSET_VERSION,
     OUTPUT_TYPE,
+    PROBABILITY_RULE,
     PROBABILITY_TYPES,
     SEEDS,
+    STATE_SHAPE_RULE,
+    ULP_ABOVE_ONE,
     Attribute,
     Input,
     Operator,
     Role,
+    type_names,
 )
-from onnx_philox._contract.state import STATE_SHAPE_RULE, is_state_shape
+from onnx_philox._contract.state import is_state_shape
 from onnx_philox._contract.types import BY_DTYPE, BY_NAME, ElementType
 
 
@@ -157,7 +161,7 @@ def _check_type(
     allowed: str | None = None,
 ) -> None:
     if known.type is not None and known.type not in types:
-        allowed = allowed or " or ".join(t.name for t in types)
+        allowed = allowed or type_names(types)
         refuse(op, what, known.type_name, allowed, f"Cast it to {types[0].name}.", TypeError)
 
 
@@ -171,7 +175,9 @@ def check_attributes(op: Operator, given: Mapping[str, Any]) -> dict[str, Any]:
     names = [a.name for a in op.attributes]
     for name in given:
         if name not in names:
-            refuse(op, f"attribute {name!r}", "unknown", ", ".join(names), "Remove it.")
+            meant = attribute_names.nearest(op, name)
+            remedy = f"Did you mean {meant}? Rename it, or remove it." if meant else "Remove it."
+            refuse(op, f"attribute {name!r}", "unknown", op.attribute_names, remedy)
     return {a.name: _check_attribute(op, a, given.get(a.name, a.default)) for a in op.attributes}
 
 
@@ -181,9 +187,8 @@ def _check_attribute(op: Operator, attribute: Attribute, value: Any) -> Any:
         if isinstance(value, bytes):
             value = value.decode(errors="replace")
         if value not in attribute.allowed:
-            allowed = ", ".join(repr(name) for name in attribute.allowed)
             given = "missing" if value is None else repr(value)
-            refuse(op, what, given, allowed, "Set it to one of these.")
+            refuse(op, what, given, attribute.rule, "Set it to one of these.")
         return value
     return _check_integer(op, attribute, value)
 
@@ -197,14 +202,13 @@ def _check_integer(op: Operator | str, attribute: Attribute, value: Any) -> int:
     what = f"attribute {attribute.name!r}"
     if isinstance(value, tuple):  # a list of a model's
         value = list(value)
-    allowed = f"an integer from {attribute.minimum} to 2^63-1"
     try:
         number = operator.index(value)
     except TypeError:
-        refuse(op, what, repr(value), allowed, "Pass an int.", TypeError)
+        refuse(op, what, repr(value), attribute.rule, "Pass an int.", TypeError)
     if not attribute.minimum <= number <= INT64_MAX:
         kind = "seed" if attribute in SEEDS else "number"
-        refuse(op, what, number, allowed, f"Choose another {kind}.")
+        refuse(op, what, number, attribute.rule, f"Choose another {kind}.")
     return number
 
 
@@ -270,7 +274,7 @@ def _check_shape(op: Operator, what: str, known: Known, values: ElementType) -> 
 def check_rank(op: Operator | str, what: str, rank: int, most: int = MAX_RANK) -> None:
     """Refuses more dimensions than an output may have."""
     if rank > most:
-        allowed = f"0 to {most} dimensions"
+        allowed = RANK_RULE.format(most)
         refuse(op, what, f"of {rank} dimensions", allowed, "Merge some and reshape the output.")
 
 
@@ -328,7 +332,7 @@ def _output(dimensions: Sequence[int], values: ElementType) -> str:
 
 def output_size(op: Operator | str) -> str:
     """What messages blame for an output that is too large."""
-    return "input 'shape'" if isinstance(op, str) or op.has_shape else "the output"
+    return "input 'shape'" if isinstance(op, str) else op.size_source
 
 
 def _check_finite(op: Operator | str, what: str, known: Known, noun: str) -> None:
@@ -364,13 +368,10 @@ def _check_probability(op: Operator | str, what: str, known: Known, output: Know
             refuse(op, what, given, PROBABILITY_RULE, "Pass probabilities.")
 
 
-PROBABILITY_RULE = "0 to 1, or at most 4 ulp above 1"
-
-
 def largest_probability(type_: np.dtype[Any]) -> Any:
-    """4 ulp above 1, which the sum of a softmax can reach: as true as 1, every uniform is below."""
+    """The largest probability: every uniform is below it, as it is below 1."""
     one = type_.type(1)
-    return one + 4 * np.finfo(type_).eps
+    return one + ULP_ABOVE_ONE * np.finfo(type_).eps
 
 
 def _dimensions(shape: Known) -> tuple[int | None, ...] | None:
@@ -452,8 +453,7 @@ def check_opset(version: int, where: str) -> None:
 
 
 def _refuse_missing(op: Operator, declared: Input) -> NoReturn:
-    allowed = ", ".join(f"{i.name}{' (optional)' * i.optional}" for i in op.inputs)
-    refuse(op, f"input {declared.name!r}", "missing", allowed, "Connect it.")
+    refuse(op, f"input {declared.name!r}", "missing", op.input_names, "Connect it.")
 
 
 def _dims(shape: Sequence[int | None]) -> str:

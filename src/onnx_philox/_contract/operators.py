@@ -1,12 +1,15 @@
 """The one declaration of the operators of the domain ``onnx_philox``.
 
-ONNX schemas, ONNX Runtime's Python ops, OpenVINO's operators, the argument checks and the
-reference page of the docs are made from `OPERATORS`. To add an operator, declare it here, give
-`onnx_philox.reference` a function of its inputs and attributes, and list it in the tests.
+ONNX schemas, ONNX Runtime's Python ops, OpenVINO's operators, the argument checks, the reference
+page of the docs and the table of the C++ code (`custom_ops/core/make_operators.py`) are made from
+`OPERATORS`. The parts of refusals that a declaration implies, lists of types and names for
+instance, are worded here too. To add an operator, declare it here, give `onnx_philox.reference` a
+function of its inputs and attributes, and list it in the tests.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -29,6 +32,12 @@ OPSET_VERSION = 1
 INT64_MAX = 2**63 - 1
 MAX_RANK = 8
 STATE_WORDS = 6
+ULP_ABOVE_ONE = 4
+"""How far above 1 a probability may be, which the sum of a softmax can reach: as true as 1."""
+
+STATE_SHAPE_RULE = f"last dimension {STATE_WORDS}, all others 1, rank 1 to {MAX_RANK}"
+RANK_RULE = "0 to {} dimensions"
+PROBABILITY_RULE = f"0 to 1, or at most {ULP_ABOVE_ONE} ulp above 1"
 
 OUTPUT_TYPE = "output_type"
 """The attribute that names the element type of the values, and of bounds, mean and scale."""
@@ -44,6 +53,20 @@ class Role(Enum):
     """A mean or a scale."""
     PROBABILITY = "probability"
     LOGITS = "logits"
+
+
+class Distribution(Enum):
+    """How the native core makes elements of words; random bits are a uniform draw of words."""
+
+    UNIFORM = "uniform"
+    NORMAL = "normal"
+    BERNOULLI = "bernoulli"
+    CATEGORICAL = "categorical"
+
+
+def type_names(types: Sequence[ElementType]) -> str:
+    """Types as messages list them: ``f32 or f64``."""
+    return " or ".join(t.name for t in types)
 
 
 @dataclass(frozen=True)
@@ -86,6 +109,13 @@ class Attribute:
         """The Python type of the attribute's value."""
         return str if self.allowed else int
 
+    @property
+    def rule(self) -> str:
+        """The values it takes, as messages say it."""
+        if self.allowed:
+            return ", ".join(repr(name) for name in self.allowed)
+        return f"an integer from {self.minimum} to 2^63-1"
+
 
 @dataclass(frozen=True)
 class Operator:
@@ -98,6 +128,7 @@ class Operator:
     inputs: tuple[Input, ...]
     outputs: tuple[Output, ...]
     attributes: tuple[Attribute, ...]
+    distribution: Distribution
 
     @property
     def output_types(self) -> tuple[ElementType, ...]:
@@ -111,6 +142,21 @@ class Operator:
     def has_shape(self) -> bool:
         """Whether an input gives the dimensions of the first output."""
         return any(i.role is Role.SHAPE for i in self.inputs)
+
+    @property
+    def size_source(self) -> str:
+        """What messages blame for an output that is too large."""
+        return "input 'shape'" if self.has_shape else "the output"
+
+    @property
+    def input_names(self) -> str:
+        """The inputs as messages list them."""
+        return ", ".join(f"{i.name}{' (optional)' * i.optional}" for i in self.inputs)
+
+    @property
+    def attribute_names(self) -> str:
+        """The attributes as messages list them."""
+        return ", ".join(a.name for a in self.attributes)
 
     def input(self, name: str) -> Input:
         """The input called `name`."""
@@ -150,6 +196,11 @@ _NEXT_STATE = Output(
     optional=True,
 )
 PROBABILITY_TYPES = (F32, F64)
+FOREIGN_ATTRIBUTES = ("dtype", "high", "low", "mean", "ratio", "scale", "seed")
+"""Attributes of ONNX's own random operators, which a node of ours may have been given by mistake.
+
+Runtimes that show an operator only the attributes that it asks for are asked for these too.
+"""
 SEEDS = (
     Attribute("global_seed", "Added to the state's 64-bit key.", 0),
     Attribute("op_seed", "Added to the upper 64 bits of the state's 128-bit counter.", 0),
@@ -167,6 +218,7 @@ RANDOM_GENERATOR = Operator(
         Attribute("type", "The generator.", "philox4x32_10", allowed=("philox4x32_10",)),
         *SEEDS,
     ),
+    distribution=Distribution.UNIFORM,
 )
 
 RANDOM_UNIFORM = Operator(
@@ -192,6 +244,7 @@ RANDOM_UNIFORM = Operator(
         ),
         *SEEDS,
     ),
+    distribution=Distribution.UNIFORM,
 )
 
 RANDOM_NORMAL = Operator(
@@ -219,6 +272,7 @@ RANDOM_NORMAL = Operator(
         ),
         *SEEDS,
     ),
+    distribution=Distribution.NORMAL,
 )
 
 RANDOM_BERNOULLI = Operator(
@@ -241,6 +295,7 @@ RANDOM_BERNOULLI = Operator(
     ),
     outputs=(Output("values", "Random booleans of the given shape.", type=BOOL), _NEXT_STATE),
     attributes=SEEDS,
+    distribution=Distribution.BERNOULLI,
 )
 
 RANDOM_CATEGORICAL = Operator(
@@ -271,6 +326,7 @@ RANDOM_CATEGORICAL = Operator(
         ),
         *SEEDS,
     ),
+    distribution=Distribution.CATEGORICAL,
 )
 
 OPERATORS = {

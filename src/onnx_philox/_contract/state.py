@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from onnx_philox._contract.operators import INT64_MAX, MAX_RANK, STATE_WORDS
+from onnx_philox._contract.operators import (
+    INT64_MAX,
+    MAX_RANK,
+    STATE_SHAPE_RULE,
+    STATE_WORDS,
+)
 from onnx_philox._contract.refusal import refuse
 
 _COUNTER_BITS = 128
@@ -211,8 +216,6 @@ class PhiloxState:
 
 # Where it is to be found, whatever room it is in: pickles name it so.
 PhiloxState.__module__ = "onnx_philox"
-
-STATE_SHAPE_RULE = f"last dimension {STATE_WORDS}, all others 1, rank 1 to {MAX_RANK}"
 
 
 def is_state_shape(shape: tuple[int | None, ...]) -> bool:

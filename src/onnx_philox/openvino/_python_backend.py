@@ -8,6 +8,7 @@ import openvino as ov
 from openvino.frontend import NodeContext
 from openvino.frontend.onnx import ConversionExtension
 
+from onnx_philox._contract import attribute_names
 from onnx_philox._contract.operators import DOMAIN, Operator
 from onnx_philox.openvino._python_ops import OPS, RandomOp, with_wide_shape
 
@@ -44,4 +45,8 @@ def _attributes(op: Operator, node: NodeContext) -> dict[str, Any]:
         if node.has_attribute(a.name):
             # Asked for a type, the front end makes that of any other: what is wrong is to be seen.
             given[a.name] = node.get_attribute(a.name)
+    # The front end does not list the others.
+    unknown = next(filter(node.has_attribute, attribute_names.mistakes(op.name)), None)
+    if unknown is not None:
+        given[unknown] = node.get_attribute(unknown)
     return given

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from openvino import opset8
 
 from onnx_philox import _openvino_arrays as arrays
-from onnx_philox._contract import checks, float_environment
+from onnx_philox._contract import attribute_names, checks, float_environment
 from onnx_philox._contract.checks import Known
 from onnx_philox._contract.operators import (
     RANDOM_BERNOULLI,
@@ -59,6 +59,7 @@ _ARRIVES_AS: dict[ElementType, tuple[ElementType, ...]] = {
 _CONSTANT_ONLY = (I64, F64)
 _SMALL_CONSTANT = f"a constant of at most {_constants.MAX_ELEMENTS} elements"
 _NARROWED = "narrowed"
+_CAPTURED = "const_"
 # OpenVINO's own mark, by which it keeps constants from being saved in f16.
 _PRECISION_SENSITIVE = "precision_sensitive_0"
 _CONSTANT_ONLY_RULES = {
@@ -95,6 +96,13 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             _NARROWED: "",
             **attributes,
         }
+        # Attributes that the operator does not have, which are refused.
+        known = {a.name for a in self.operator.attributes}
+        self._unknown = {
+            name: value
+            for name, value in attributes.items()
+            if name not in known and name != _NARROWED and not name.startswith(_CAPTURED)
+        }
         # Inputs have been seen in their declared types: from now on the plugin may change them.
         self._is_validated = False
         # It changes clones only. In any other node the type of an input is the one it is declared
@@ -127,8 +135,11 @@ class RandomOp(ov.Op):  # type: ignore[misc]
 
     def visit_attributes(self, visitor: Any) -> bool:
         """Shows the attributes to IR, in both directions."""
-        if not self._is_validated:
+        if not self._is_validated:  # being read
             self._was_transformed = True
+            given = dict.fromkeys(attribute_names.mistakes(self.operator.name), "")
+            visitor.on_attributes(given)
+            self._unknown |= {name: value for name, value in given.items() if value}
         visitor.on_attributes(self._attributes)
         return True
 
@@ -188,7 +199,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 checks.refuse(op, f"output {declared.name!r}", *altered)
 
     def _own_attributes(self) -> dict[str, Any]:
-        return {a.name: self._attributes[a.name] for a in self.operator.attributes}
+        own = {a.name: self._attributes[a.name] for a in self.operator.attributes}
+        return self._unknown | own
 
     def _sources(self) -> dict[str, ov.Output]:
         op = self.operator
@@ -548,7 +560,7 @@ def _convert_for_consumers(output: ov.Output, type_: ElementType) -> None:
 
 def _captured(declared: Input) -> str:
     """The attribute that keeps the value of a constant input."""
-    return f"const_{declared.name}"
+    return _CAPTURED + declared.name
 
 
 def _narrowings(type_: ElementType) -> tuple[ElementType, ...]:

@@ -1,5 +1,5 @@
-// The operators as OpenVINO nodes. See kRandomGenerator and its like (core/operators.h) for their inputs, outputs and
-// attributes; a node always has all outputs.
+// The operators as OpenVINO nodes. See core/operators_table.h for their inputs, outputs and attributes; a node always has all
+// outputs.
 //
 // What a constant input other than `shape` holds is kept in the node (see captured.h), and goes through IR as a text
 // attribute, const_state for `state`. The operators written in Python read and write the same.
@@ -14,8 +14,8 @@
 #include <string>
 
 #include "captured.h"
+#include "checks.h"
 #include "openvino/op/op.hpp"
-#include "operators.h"
 
 namespace onnx_philox {
 
@@ -45,7 +45,7 @@ class RandomOp : public ov::op::Op {
 
   bool Has(int input) const { return static_cast<std::size_t>(input) < get_input_size(); }
   Role RoleOf(int input) const { return op_.input[input].role; }
-  DeclaredTypes TypesAt(int input) const { return TypesOf(RoleOf(input), attributes_.output); }
+  ElementTypes TypesAt(int input) const { return TypesOf(op_.input[input], attributes_.output); }
   ElementType ArrivedType(int input) const;
   ElementType DeclaredType(int input, ElementType arrived) const;
   bool IsNumber(int input) const { return RoleOf(input) != Role::kShape && RoleOf(input) != Role::kState; }
@@ -91,44 +91,15 @@ class RandomOp : public ov::op::Op {
   bool has_left_ = false;
 };
 
-/// Random bits from a state.
-class RandomGenerator : public RandomOp {
+/// The node of one operator; RandomUniform's lives beside OpenVINO's built-in operator of that name.
+template <const Operator& op>
+class NodeOf : public RandomOp {
  public:
-  OPENVINO_OP("RandomGenerator", "extension");
-  RandomGenerator();
-  std::shared_ptr<ov::Node> clone_with_new_inputs(const ov::OutputVector& inputs) const override;
-};
-
-/// Uniform random values; lives beside OpenVINO's built-in operator of that name.
-class RandomUniform : public RandomOp {
- public:
-  OPENVINO_OP("RandomUniform", "extension");
-  RandomUniform();
-  std::shared_ptr<ov::Node> clone_with_new_inputs(const ov::OutputVector& inputs) const override;
-};
-
-/// Normal random values.
-class RandomNormal : public RandomOp {
- public:
-  OPENVINO_OP("RandomNormal", "extension");
-  RandomNormal();
-  std::shared_ptr<ov::Node> clone_with_new_inputs(const ov::OutputVector& inputs) const override;
-};
-
-/// Booleans that are true with probability p.
-class RandomBernoulli : public RandomOp {
- public:
-  OPENVINO_OP("RandomBernoulli", "extension");
-  RandomBernoulli();
-  std::shared_ptr<ov::Node> clone_with_new_inputs(const ov::OutputVector& inputs) const override;
-};
-
-/// Indices of classes, by their log-probabilities.
-class RandomCategorical : public RandomOp {
- public:
-  OPENVINO_OP("RandomCategorical", "extension");
-  RandomCategorical();
-  std::shared_ptr<ov::Node> clone_with_new_inputs(const ov::OutputVector& inputs) const override;
+  OPENVINO_OP(op.name, "extension");
+  NodeOf() : RandomOp(op) {}
+  std::shared_ptr<ov::Node> clone_with_new_inputs(const ov::OutputVector& inputs) const override {
+    return CloneInto(std::make_shared<NodeOf>(), inputs);
+  }
 };
 
 }  // namespace onnx_philox

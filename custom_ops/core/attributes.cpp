@@ -1,0 +1,126 @@
+// The checks of attributes: see attributes.h.
+#include "attributes.h"
+
+#include <utility>
+
+#include "attribute_names.h"
+#include "text.h"
+
+namespace onnx_philox {
+
+namespace {
+
+std::string Show(const GivenAttribute& given) {
+  switch (given.kind) {
+    case GivenAttribute::Kind::kText:
+      return ShowText(given.text);
+    case GivenAttribute::Kind::kInteger:
+      return std::to_string(given.integer);
+    case GivenAttribute::Kind::kFloat:
+      return ShowFloat(given.number);
+    case GivenAttribute::Kind::kOther:
+      return given.text;
+    case GivenAttribute::Kind::kMissing:
+      break;
+  }
+  return "missing";
+}
+
+/// A text: `*chosen` is the index of the one that it is.
+std::string CheckText(const Operator& op, const AttributeDeclaration& declared, const GivenAttribute& given,
+                      int* chosen) {
+  const bool has_default = given.kind == GivenAttribute::Kind::kMissing && declared.text_default != nullptr;
+  if (has_default || given.kind == GivenAttribute::Kind::kText) {
+    const std::string& name = has_default ? declared.text_default : given.text;
+    for (int i = 0; i < declared.texts; ++i) {
+      if (name == declared.text[i]) {
+        *chosen = i;
+        return std::string();
+      }
+    }
+  }
+  return Refusal(op.name, AttributeText(declared.name), Show(given), declared.rule, "Set it to one of these.");
+}
+
+std::string CheckInteger(const Operator& op, const AttributeDeclaration& declared, const GivenAttribute& given,
+                         std::int64_t* value) {
+  switch (given.kind) {
+    case GivenAttribute::Kind::kMissing:
+      *value = declared.integer_default;
+      return std::string();
+    case GivenAttribute::Kind::kInteger:
+      *value = given.integer;
+      if (given.integer >= declared.minimum) return std::string();
+      return Refusal(op.name, AttributeText(declared.name), Show(given), declared.rule,
+                     declared.is_seed ? "Choose another seed." : "Choose another number.");
+    default:
+      return Refusal(op.name, AttributeText(declared.name), Show(given), declared.rule, "Pass an int.");
+  }
+}
+
+std::string UnknownAttribute(const Operator& op, const std::string& name) {
+  const std::string meant = NearestAttribute(op, name);
+  return Refusal(op.name, AttributeText(name), "unknown", op.attribute_names,
+                 meant.empty() ? "Remove it." : "Did you mean " + meant + "? Rename it, or remove it.");
+}
+
+}  // namespace
+
+GivenAttribute GivenAttribute::Text(std::string value) {
+  GivenAttribute given;
+  given.kind = Kind::kText;
+  given.text = std::move(value);
+  return given;
+}
+
+GivenAttribute GivenAttribute::Integer(std::int64_t value) {
+  GivenAttribute given;
+  given.kind = Kind::kInteger;
+  given.integer = value;
+  return given;
+}
+
+GivenAttribute GivenAttribute::Float(double value) {
+  GivenAttribute given;
+  given.kind = Kind::kFloat;
+  given.number = value;
+  return given;
+}
+
+GivenAttribute GivenAttribute::Other(std::string shown) {
+  GivenAttribute given;
+  given.kind = Kind::kOther;
+  given.text = std::move(shown);
+  return given;
+}
+
+std::string CheckAttributes(const Operator& op, const GivenAttributes& given, Attributes* attributes) {
+  if (op.output[0].has_type) attributes->output = op.output[0].type;
+  std::string error = given.unknown.empty() ? std::string() : UnknownAttribute(op, given.unknown);
+  for (int i = 0; i < op.attributes && error.empty(); ++i) {
+    const AttributeDeclaration& declared = op.attribute[i];
+    const GivenAttribute& value = given[declared.role];
+    int chosen = 0;
+    switch (declared.role) {
+      case AttributeRole::kType:  // there is one generator
+        error = CheckText(op, declared, value, &chosen);
+        break;
+      case AttributeRole::kOutputType:
+        error = CheckText(op, declared, value, &chosen);
+        if (error.empty()) attributes->output = declared.type[chosen];
+        break;
+      case AttributeRole::kSampleSize:
+        error = CheckInteger(op, declared, value, &attributes->sample_size);
+        break;
+      case AttributeRole::kGlobalSeed:
+        error = CheckInteger(op, declared, value, &attributes->global_seed);
+        break;
+      case AttributeRole::kOpSeed:
+        error = CheckInteger(op, declared, value, &attributes->op_seed);
+        break;
+    }
+  }
+  return error;
+}
+
+}  // namespace onnx_philox

@@ -1,0 +1,46 @@
+// The attributes of a node: as a model gives them, and checked.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "operators.h"
+
+namespace onnx_philox {
+
+/// An attribute as a model gives it, of whatever kind.
+struct GivenAttribute {
+  enum class Kind { kMissing, kText, kInteger, kFloat, kOther };
+  Kind kind = Kind::kMissing;
+  std::string text;  ///< of kText; of kOther, how an error is to show the value
+  std::int64_t integer = 0;
+  double number = 0;
+
+  static GivenAttribute Text(std::string value);
+  static GivenAttribute Integer(std::int64_t value);
+  static GivenAttribute Float(double value);
+  static GivenAttribute Other(std::string shown);
+};
+
+/// The attributes that a model gives a node.
+struct GivenAttributes {
+  GivenAttribute known[kAttributeRoles];
+  /// The name of one that its operator does not have, the first that was found; empty where there is none.
+  std::string unknown;
+
+  GivenAttribute& operator[](AttributeRole role) { return known[static_cast<int>(role)]; }
+  const GivenAttribute& operator[](AttributeRole role) const { return known[static_cast<int>(role)]; }
+};
+
+/// The attributes of a node, checked and complete.
+struct Attributes {
+  OutputType output = OutputType::kBits;  ///< of the first output, of bounds and of moments
+  std::int64_t sample_size = 1;
+  std::int64_t global_seed = 0;
+  std::int64_t op_seed = 0;
+};
+
+std::string CheckAttributes(const Operator& op, const GivenAttributes& given, Attributes* attributes);
+
+}  // namespace onnx_philox

@@ -1,0 +1,358 @@
+// The checks of inputs: see checks.h. The wording is that of the Python package's _contract/checks.py, and the tests of
+// the plugins compare the two.
+#include "checks.h"
+
+#include <cstring>
+#include <limits>
+
+#include "text.h"
+#include "values.h"
+
+namespace onnx_philox {
+
+namespace {
+
+constexpr std::int64_t kMaxInt64 = std::numeric_limits<std::int64_t>::max();
+
+std::string OfShape(const Known& known) {
+  return "of shape " + ShowDimensions(known.dimensions, known.rank, true);
+}
+
+/// More dimensions than an output may have.
+std::string CheckRank(const Operator& op, const char* name, std::int64_t rank) {
+  if (rank <= kMaxRank) return std::string();
+  return Refusal(op.name, InputText(name), "of " + std::to_string(rank) + " dimensions", kRankRule,
+                 "Merge some and reshape the output.");
+}
+
+std::string CheckType(const Operator& op, const InputDeclaration& input, ElementType given, OutputType output) {
+  const ElementTypes types = TypesOf(input, output);
+  if (given == ElementType::kUnknown || types.Has(given)) return std::string();
+  const std::string allowed = TypeNames(input, output) + (input.has_output_type() ? ", as output_type says" : "");
+  return Refusal(op.name, InputText(input.name), ElementTypeName(given), allowed,
+                 std::string("Cast it to ") + ElementTypeName(types.type[0]) + ".");
+}
+
+/// The type of floats that have been checked: f16, f32 or f64.
+OutputType FloatType(ElementType type) {
+  if (type == ElementType::kF16) return OutputType::kF16;
+  return type == ElementType::kF64 ? OutputType::kF64 : OutputType::kF32;
+}
+
+bool IsStateShape(const Known& known) {
+  if (known.rank < 1 || known.rank > kMaxRank) return false;
+  for (int i = 0; i < known.rank; ++i) {
+    const std::int64_t wanted = i == known.rank - 1 ? kStateWords : 1;
+    if (known.dimensions[i] != wanted && known.dimensions[i] != Known::kUnknownDimension) return false;
+  }
+  return true;
+}
+
+/// a * b, or 2^64-1 where that is less.
+std::uint64_t SaturatingProduct(std::uint64_t a, std::uint64_t b) {
+  const std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  return a != 0 && b > most / a ? most : a * b;
+}
+
+/// Whether a shape is, or may be, that of a scalar or of 1-D with one element.
+bool IsOneElement(const Known& known) {
+  if (known.rank != 1) return known.rank == 0;
+  return known.dimensions[0] == 1 || known.dimensions[0] == Known::kUnknownDimension;
+}
+
+bool CanBeEqual(const ShapeSoFar& a, const ShapeSoFar& b) {
+  if (a.rank != b.rank) return false;
+  for (int i = 0; i < a.rank; ++i) {
+    const bool unknown = a.dimension[i] == Known::kUnknownDimension || b.dimension[i] == Known::kUnknownDimension;
+    if (!unknown && a.dimension[i] != b.dimension[i]) return false;
+  }
+  return true;
+}
+
+std::string CheckRows(const Operator& op, const char* name, const Numbers& logits, std::uint64_t rows, std::uint64_t classes) {
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    const std::int64_t wrong = WrongInRow(logits, row * classes, classes);
+    if (wrong == kNothing) continue;
+    const std::string given =
+        wrong == kOnlyNegativeInfinity
+            ? "-inf in all of row " + std::to_string(row)
+            : ShowNumber(logits.type, BitsAt(logits, row * classes + static_cast<std::uint64_t>(wrong))) + " in row " +
+                  std::to_string(row);
+    return Refusal(op.name, InputText(name), given, "finite numbers and -inf, one finite in each row at least",
+                   "Correct what computes the logits.");
+  }
+  return std::string();
+}
+
+/// The dimensions of an output, where all are known; an error where they are too large. Written where there is none.
+std::string Complete(const Operator& op, const Attributes& attributes, Arguments* arguments) {
+  const ShapeSoFar& shape = arguments->output;
+  for (int i = 0; i < shape.rank; ++i) {
+    if (shape.dimension[i] == Known::kUnknownDimension) return std::string();
+  }
+  if (shape.rank == Known::kUnknownRank) return std::string();
+  std::string error = CheckDimensions(op, shape.dimension, shape.rank, attributes.output, &arguments->dimensions);
+  arguments->has_dimensions = error.empty();
+  return error;
+}
+
+/// `state` is written where the value is known and right.
+std::string CheckState(const Operator& op, const InputDeclaration& input, const Known& known, State* state) {
+  if (known.rank != Known::kUnknownRank && !IsStateShape(known)) {
+    return Refusal(op.name, InputText(input.name), OfShape(known), kStateShapeRule,
+                   "Pass PhiloxState(...).to_array(), or reshape it.");
+  }
+  if (known.data != nullptr) {
+    std::uint32_t words[kStateWords];
+    std::memcpy(words, known.data, sizeof(words));
+    *state = StateFromWords(words);
+  }
+  return std::string();
+}
+
+/// `dimensions` is written where the value is known and right, which for a known length of 0 it is without data: then
+/// `*complete` is set. Memory is CheckMemory's concern.
+std::string CheckShape(const Operator& op, const InputDeclaration& input, const Known& known, OutputType output,
+                       Dimensions* dimensions, bool* complete) {
+  *complete = false;
+  if (known.rank == Known::kUnknownRank) return std::string();
+  if (known.rank != 1) {
+    return Refusal(op.name, InputText(input.name), OfShape(known), "1-D, one entry a dimension", "Reshape it to 1-D.");
+  }
+  const std::int64_t length = known.dimensions[0];
+  std::string error = CheckRank(op, input.name, length);
+  if (!error.empty()) return error;
+  if (length == Known::kUnknownDimension || (length > 0 && known.data == nullptr)) return std::string();
+  std::int64_t values[kMaxRank];
+  for (std::int64_t i = 0; i < length; ++i) {
+    if (known.type == ElementType::kI32) {
+      std::int32_t value;
+      std::memcpy(&value, static_cast<const char*>(known.data) + i * 4, sizeof(value));
+      values[i] = value;
+    } else {
+      std::int64_t value;
+      std::memcpy(&value, static_cast<const char*>(known.data) + i * 8, sizeof(value));
+      values[i] = value;
+    }
+  }
+  error = CheckDimensions(op, values, static_cast<int>(length), output, dimensions);
+  *complete = error.empty();
+  return error;
+}
+
+/// One finite number of the output's type: a bound or a moment. `bits` is written where the value is known, see Bounds.
+std::string CheckNumber(const Operator& op, const InputDeclaration& input, const Known& known, OutputType output,
+                        std::uint64_t* bits) {
+  if (known.rank != Known::kUnknownRank && !IsOneElement(known)) {
+    return Refusal(op.name, InputText(input.name), OfShape(known), "a scalar, or 1-D of one element",
+                   "Pass one number.");
+  }
+  if (known.data == nullptr) return std::string();
+  *bits = BitsAt(Numbers{output, known.data}, 0);
+  if (IsFinite(output, *bits)) return std::string();
+  return Refusal(op.name, InputText(input.name), ShowNumber(output, *bits), "a finite number",
+                 std::string("Pass a finite ") + (input.role == Role::kBound ? "bound" : input.name) + ".");
+}
+
+/// The shape of `p` beside the output's, one element or the same; then its values. Writes `*probabilities` where the values
+/// are known.
+std::string CheckProbabilities(const Operator& op, const InputDeclaration& input, const Known& known,
+                               const ShapeSoFar& output, Probabilities* probabilities) {
+  const char* const name = input.name;
+  if (known.rank == Known::kUnknownRank) return std::string();
+  std::string error = CheckRank(op, name, known.rank);
+  if (!error.empty()) return error;
+  const bool is_one = IsOneElement(known);
+  if (!is_one && output.rank != Known::kUnknownRank) {
+    ShapeSoFar shape;
+    shape.rank = known.rank;
+    for (int i = 0; i < known.rank; ++i) shape.dimension[i] = known.dimensions[i];
+    if (!CanBeEqual(shape, output)) {
+      return Refusal(op.name, InputText(name), OfShape(known),
+                     "a scalar, 1-D of one element, or the output's shape " +
+                         ShowDimensions(output.dimension, output.rank, true),
+                     "Pass one number, or expand it to that shape.");
+    }
+  }
+  if (known.data == nullptr) return std::string();
+
+  std::uint64_t count = 1;
+  for (int i = 0; i < known.rank; ++i) count *= static_cast<std::uint64_t>(known.dimensions[i]);
+  const Numbers numbers{FloatType(known.type), known.data};
+  const std::uint64_t wrong = FirstImprobable(numbers, count);
+  if (wrong == count) {
+    *probabilities = Probabilities{numbers, count != 1};
+    return std::string();
+  }
+  std::string given = ShowNumber(numbers.type, BitsAt(numbers, wrong));
+  if (count > 1) {
+    given += " at [";
+    std::uint64_t rest = wrong, below = count;
+    for (int i = 0; i < known.rank; ++i) {
+      below /= static_cast<std::uint64_t>(known.dimensions[i]);
+      given += (i > 0 ? ", " : "") + std::to_string(rest / below);
+      rest %= below;
+    }
+    given += "]";
+  }
+  return Refusal(op.name, InputText(name), given, kProbabilityRule, "Pass probabilities.");
+}
+
+/// Writes `*output`, and `*logits` where the values are known.
+std::string CheckLogits(const Operator& op, const InputDeclaration& input, const Known& known,
+                        const Attributes& attributes, Logits* logits, ShapeSoFar* output) {
+  const char* const name = input.name;
+  if (known.rank != Known::kUnknownRank && known.rank != 2) {
+    return Refusal(op.name, InputText(name), OfShape(known), "2-D, [batch, classes]", "Reshape it to 2-D.");
+  }
+  output->rank = 2;
+  output->dimension[0] = known.rank == 2 ? known.dimensions[0] : Known::kUnknownDimension;
+  output->dimension[1] = attributes.sample_size;
+  if (known.rank == Known::kUnknownRank) return std::string();
+  const std::int64_t batch = known.dimensions[0], classes = known.dimensions[1];
+  if (classes == 0 && batch > 0) {
+    return Refusal(op.name, InputText(name), OfShape(known), "at least one class", "Draw from something, or from no rows.");
+  }
+  if (known.data == nullptr) return std::string();
+  const Numbers numbers{FloatType(known.type), known.data};
+  *logits = Logits{numbers, static_cast<std::uint64_t>(classes), static_cast<std::uint64_t>(attributes.sample_size)};
+  return CheckRows(op, name, numbers, static_cast<std::uint64_t>(batch), static_cast<std::uint64_t>(classes));
+}
+
+/// Both bounds, once each of them has passed CheckNumber.
+std::string CheckRange(const Operator& op, OutputType output, const Bounds& bounds) {
+  std::string allowed, remedy;
+  switch (RangeProblemOf(output, bounds)) {
+    case RangeProblem::kNone:
+    case RangeProblem::kNotFinite:  // CheckNumber has refused it
+      return std::string();
+    case RangeProblem::kInverted:
+      allowed = IsFloat(output) ? "minval <= maxval" : "minval < maxval";
+      remedy = IsFloat(output) ? "Swap them." : "Raise maxval; it is not drawn.";
+      break;
+    case RangeProblem::kTooWide:
+      allowed = std::string("maxval - minval within ") + ElementTypeName(ElementTypeOf(output));
+      remedy = "Bring the bounds closer together.";
+      break;
+  }
+  return Refusal(op.name, InputText("minval"),
+                 ShowNumber(output, bounds.minval) + " with maxval " + ShowNumber(output, bounds.maxval), allowed,
+                 remedy);
+}
+
+}  // namespace
+
+std::string CheckLeftOut(const Operator& op, int index, const Attributes& attributes) {
+  const InputDeclaration& input = op.input[index];
+  if (!input.optional) {
+    return Refusal(op.name, InputText(input.name), "missing", op.input_names, "Connect it.");
+  }
+  if (input.role != Role::kState || attributes.global_seed != 0 || attributes.op_seed != 0) return std::string();
+  return Refusal(op.name, InputText(input.name), "left out with global_seed and op_seed both 0",
+                 "a state, or a seed that is not 0",
+                 "Every run draws the same numbers here, so there is no unseeded mode: set global_seed or op_seed, or "
+                 "connect a state, from PhiloxState.from_entropy() for instance.");
+}
+
+std::string CheckInput(const Operator& op, int index, const Known& known, const Attributes& attributes,
+                       Arguments* arguments) {
+  const InputDeclaration& input = op.input[index];
+  const bool is_second = index > 0 && op.input[index - 1].role == input.role;  // maxval, scale
+  std::string error = CheckType(op, input, known.type, attributes.output);
+  if (!error.empty()) return error;
+  switch (input.role) {
+    case Role::kState:
+      error = CheckState(op, input, known, &arguments->state);
+      break;
+    case Role::kShape: {
+      error = CheckShape(op, input, known, attributes.output, &arguments->dimensions, &arguments->has_dimensions);
+      if (!error.empty() || known.rank != 1 || known.dimensions[0] == Known::kUnknownDimension) break;
+      arguments->output.rank = static_cast<int>(known.dimensions[0]);
+      for (int i = 0; i < arguments->output.rank; ++i) {
+        arguments->output.dimension[i] =
+            arguments->has_dimensions ? arguments->dimensions.dimension[i] : Known::kUnknownDimension;
+      }
+      break;
+    }
+    case Role::kBound:
+      error = CheckNumber(op, input, known, attributes.output,
+                          is_second ? &arguments->bounds.maxval : &arguments->bounds.minval);
+      break;
+    case Role::kMoment:
+      error = CheckNumber(op, input, known, attributes.output,
+                          is_second ? &arguments->affine.scale : &arguments->affine.mean);
+      break;
+    case Role::kProbability:
+      error = CheckProbabilities(op, input, known, arguments->output, &arguments->probabilities);
+      if (error.empty() && known.rank != Known::kUnknownRank) {
+        arguments->p.rank = known.rank;
+        for (int i = 0; i < known.rank; ++i) arguments->p.dimension[i] = known.dimensions[i];
+      }
+      break;
+    case Role::kLogits:
+      error = CheckLogits(op, input, known, attributes, &arguments->logits, &arguments->output);
+      if (error.empty()) error = Complete(op, attributes, arguments);
+      break;
+  }
+  arguments->has_value[index] = error.empty() && known.data != nullptr;
+  return error;
+}
+
+std::string CheckTogether(const Operator& op, const Attributes& attributes, const Arguments& arguments) {
+  for (int i = 0; i < op.inputs; ++i) {
+    if (op.input[i].role == Role::kProbability) {
+      return CheckProbabilities(op, op.input[i], Known{ElementType::kUnknown, arguments.p.rank, arguments.p.dimension, nullptr},
+                                arguments.output, nullptr);
+    }
+    const bool is_range = op.input[i].role == Role::kBound && i > 0 && op.input[i - 1].role == Role::kBound;
+    if (is_range && arguments.has_value[i - 1] && arguments.has_value[i]) {
+      return CheckRange(op, attributes.output, arguments.bounds);
+    }
+  }
+  return std::string();
+}
+
+Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& arguments, void* out) {
+  const State state = Derive(arguments.state, attributes.global_seed, attributes.op_seed);
+  switch (op.distribution) {
+    case Distribution::kUniform:
+      break;
+    case Distribution::kNormal:
+      return NormalDraw(state, attributes.output, arguments.affine, out);
+    case Distribution::kBernoulli:
+      return BernoulliDraw(state, arguments.probabilities, out);
+    case Distribution::kCategorical:
+      return CategoricalDraw(state, attributes.output, arguments.logits, out);
+  }
+  return UniformDraw(state, attributes.output, arguments.bounds, out);
+}
+
+std::string CheckDimensions(const Operator& op, const std::int64_t* dimensions, int rank, OutputType output,
+                            Dimensions* checked) {
+  // Runtimes multiply dimension by dimension: a 0 further on does not undo an overflow.
+  std::uint64_t largest = ElementSize(output);
+  bool empty = false;
+  for (int i = 0; i < rank; ++i) {
+    if (dimensions[i] < 0) {
+      return Refusal(op.name, op.size_source, ShowDimensions(dimensions, rank), "dimensions of 0 or more",
+                     "Give the size itself.");
+    }
+    if (dimensions[i] == 0) {
+      empty = true;
+    } else {
+      largest = SaturatingProduct(largest, static_cast<std::uint64_t>(dimensions[i]));
+    }
+  }
+  if (largest > static_cast<std::uint64_t>(kMaxInt64)) {
+    return Refusal(op.name, op.size_source, ShowDimensions(dimensions, rank) + ", too large",
+                   std::string("at most 2^63-1 bytes of ") + ElementTypeName(ElementTypeOf(output)),
+                   "Draw it in parts.");
+  }
+  checked->rank = rank;
+  for (int i = 0; i < rank; ++i) checked->dimension[i] = dimensions[i];
+  checked->bytes = empty ? 0 : static_cast<std::int64_t>(largest);
+  checked->elements = checked->bytes / ElementSize(output);
+  return std::string();
+}
+
+}  // namespace onnx_philox

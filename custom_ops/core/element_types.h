@@ -1,0 +1,45 @@
+// Element types: those of inputs and outputs, and those that an input can be found to have by mistake.
+#pragma once
+
+#include "output.h"
+
+namespace onnx_philox {
+
+/// Element types that an input can be found to have; those past kBool are never right and only named in errors.
+enum class ElementType {
+  kUnknown,  ///< not known yet: nothing is checked
+  kU32,
+  kI32,
+  kI64,
+  kF16,
+  kBF16,
+  kF32,
+  kF64,
+  kBool,
+  kI8,
+  kU8,
+  kI16,
+  kU16,
+  kU64,
+  kString,
+  kOther,
+};
+
+/// "u32", "f32", ...; NumPy's names for the types that no operator takes.
+const char* ElementTypeName(ElementType type);
+ElementType ElementTypeOf(OutputType type);
+
+/// Element types in an order, the usual one first; whoever made the list keeps them.
+struct ElementTypes {
+  int count;
+  const ElementType* type;
+
+  const ElementType* begin() const { return type; }
+  const ElementType* end() const { return type + count; }
+  bool Has(ElementType wanted) const;
+};
+
+/// The one type of an output, as a list.
+ElementTypes OneType(OutputType type);
+
+}  // namespace onnx_philox

@@ -1,0 +1,238 @@
+// The operators, as src/onnx_philox/_contract/operators.py declares them. For the structures see
+// declaration.h.
+// Made by custom_ops/core/make_operators.py; do not edit.
+#pragma once
+
+#include "declaration.h"
+#include "state.h"
+
+namespace onnx_philox {
+
+inline constexpr char kDomain[] = "onnx_philox";
+inline constexpr int kOpsetVersion = 1;
+inline constexpr int kMaxRank = 8;
+inline constexpr int kMaxInputs = 4;
+inline constexpr unsigned kUlpAboveOne = 4;
+static_assert(kStateWords == 6, "as the declaration says");
+
+// What refusals say is allowed.
+inline constexpr char kStateShapeRule[] = "last dimension 6, all others 1, rank 1 to 8";
+inline constexpr char kRankRule[] = "0 to 8 dimensions";
+inline constexpr char kProbabilityRule[] = "0 to 1, or at most 4 ulp above 1";
+
+/// Attributes of ONNX's own random operators, given to one of ours by mistake.
+inline constexpr const char* kForeignAttributes[] = {"dtype", "high", "low", "mean", "ratio", "scale", "seed"};
+
+namespace table {
+
+inline constexpr ElementType kF32F16F64[] = {ElementType::kF32, ElementType::kF16, ElementType::kF64};
+inline constexpr ElementType kF32F64[] = {ElementType::kF32, ElementType::kF64};
+inline constexpr ElementType kI64I32[] = {ElementType::kI64, ElementType::kI32};
+inline constexpr ElementType kU32[] = {ElementType::kU32};
+
+}  // namespace table
+
+namespace table {
+inline constexpr const char* kRandomGeneratorType[] = {"philox4x32_10"};
+inline constexpr InputDeclaration kRandomGeneratorInputs[] = {
+    {"state", Role::kState, false, {1, kU32}, "u32"},
+    {"shape", Role::kShape, false, {2, kI64I32}, "i64 or i32"},
+};
+inline constexpr OutputDeclaration kRandomGeneratorOutputs[] = {
+    {"bits", false, false, true, OutputType::kBits},
+    {"next_state", true, true, true, OutputType::kBits},
+};
+inline constexpr AttributeDeclaration kRandomGeneratorAttributes[] = {
+    {"type", AttributeRole::kType, false, "philox4x32_10", 1, kRandomGeneratorType, nullptr, 0, 0, "'philox4x32_10'"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
+};
+}  // namespace table
+
+/// RandomGenerator: Random bits: the words of Philox4x32-10, as DirectML's DML_RANDOM_GENERATOR_OPERATOR_DESC draws
+/// them. The blocks are those of counter, counter + 1, ... (128 bits, wrapping), four words each; the words of the last
+/// block that are not needed are dropped.
+/// Inputs: 0 `state` u32, 1 `shape` i64 or i32.
+/// Outputs: 0 `bits` u32, 1 `next_state` (optional) u32.
+/// Attributes: type, global_seed, op_seed.
+inline constexpr Operator kRandomGenerator = {
+    "RandomGenerator",
+    Distribution::kUniform,
+    2,
+    table::kRandomGeneratorInputs,
+    2,
+    table::kRandomGeneratorOutputs,
+    3,
+    table::kRandomGeneratorAttributes,
+    "input 'shape'",
+    "state, shape",
+    "type, global_seed, op_seed",
+};
+
+namespace table {
+inline constexpr const char* kRandomUniformOutputType[] = {"i32", "i64", "f16", "bf16", "f32", "f64"};
+inline constexpr OutputType kRandomUniformOutputTypes[] = {OutputType::kI32, OutputType::kI64, OutputType::kF16, OutputType::kBF16, OutputType::kF32, OutputType::kF64};
+inline constexpr InputDeclaration kRandomUniformInputs[] = {
+    {"shape", Role::kShape, false, {2, kI64I32}, "i64 or i32"},
+    {"minval", Role::kBound, false, {0, nullptr}, nullptr},
+    {"maxval", Role::kBound, false, {0, nullptr}, nullptr},
+    {"state", Role::kState, true, {1, kU32}, "u32"},
+};
+inline constexpr OutputDeclaration kRandomUniformOutputs[] = {
+    {"values", false, false, false, OutputType::kBits},
+    {"next_state", true, true, true, OutputType::kBits},
+};
+inline constexpr AttributeDeclaration kRandomUniformAttributes[] = {
+    {"output_type", AttributeRole::kOutputType, false, nullptr, 6, kRandomUniformOutputType, kRandomUniformOutputTypes, 0, 0, "'i32', 'i64', 'f16', 'bf16', 'f32', 'f64'"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
+};
+}  // namespace table
+
+/// RandomUniform: Uniform random values in [minval, maxval), as OpenVINO's RandomUniform-8 draws them with alignment
+/// TensorFlow. Floats: u * (maxval - minval) + minval, each operation rounded to nearest even in the output type, which
+/// can round a value up to maxval. Integers: the word (i64: two words) modulo (maxval - minval), plus minval.
+/// Inputs: 0 `shape` i64 or i32, 1 `minval` as output_type says, 2 `maxval` as output_type says, 3 `state` (optional)
+/// u32.
+/// Outputs: 0 `values` as output_type says, 1 `next_state` (optional) u32.
+/// Attributes: output_type, global_seed, op_seed.
+inline constexpr Operator kRandomUniform = {
+    "RandomUniform",
+    Distribution::kUniform,
+    4,
+    table::kRandomUniformInputs,
+    2,
+    table::kRandomUniformOutputs,
+    3,
+    table::kRandomUniformAttributes,
+    "input 'shape'",
+    "shape, minval, maxval, state (optional)",
+    "output_type, global_seed, op_seed",
+};
+
+namespace table {
+inline constexpr const char* kRandomNormalOutputType[] = {"f16", "bf16", "f32", "f64"};
+inline constexpr OutputType kRandomNormalOutputTypes[] = {OutputType::kF16, OutputType::kBF16, OutputType::kF32, OutputType::kF64};
+inline constexpr InputDeclaration kRandomNormalInputs[] = {
+    {"shape", Role::kShape, false, {2, kI64I32}, "i64 or i32"},
+    {"mean", Role::kMoment, false, {0, nullptr}, nullptr},
+    {"scale", Role::kMoment, false, {0, nullptr}, nullptr},
+    {"state", Role::kState, true, {1, kU32}, "u32"},
+};
+inline constexpr OutputDeclaration kRandomNormalOutputs[] = {
+    {"values", false, false, false, OutputType::kBits},
+    {"next_state", true, true, true, OutputType::kBits},
+};
+inline constexpr AttributeDeclaration kRandomNormalAttributes[] = {
+    {"output_type", AttributeRole::kOutputType, false, nullptr, 4, kRandomNormalOutputType, kRandomNormalOutputTypes, 0, 0, "'f16', 'bf16', 'f32', 'f64'"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
+};
+}  // namespace table
+
+/// RandomNormal: Normal random values, by the method of Box and Muller as TensorFlow uses it. Two uniforms u and v in
+/// [0, 1) give two values, r * sin(2 pi v) and r * cos(2 pi v) in this order, with r = sqrt(-2 ln max(u, 1e-7)); an odd
+/// number of values drops the last one. f16, bf16 and f32 are made of f32 uniforms (a word each), f64 of f64 uniforms
+/// (two words each). Each value is rounded to the output type, then * scale, + mean, both rounded to nearest even in
+/// that type; a product too large for it is infinite.
+/// Inputs: 0 `shape` i64 or i32, 1 `mean` as output_type says, 2 `scale` as output_type says, 3 `state` (optional) u32.
+/// Outputs: 0 `values` as output_type says, 1 `next_state` (optional) u32.
+/// Attributes: output_type, global_seed, op_seed.
+inline constexpr Operator kRandomNormal = {
+    "RandomNormal",
+    Distribution::kNormal,
+    4,
+    table::kRandomNormalInputs,
+    2,
+    table::kRandomNormalOutputs,
+    3,
+    table::kRandomNormalAttributes,
+    "input 'shape'",
+    "shape, mean, scale, state (optional)",
+    "output_type, global_seed, op_seed",
+};
+
+namespace table {
+inline constexpr InputDeclaration kRandomBernoulliInputs[] = {
+    {"shape", Role::kShape, false, {2, kI64I32}, "i64 or i32"},
+    {"p", Role::kProbability, false, {2, kF32F64}, "f32 or f64"},
+    {"state", Role::kState, true, {1, kU32}, "u32"},
+};
+inline constexpr OutputDeclaration kRandomBernoulliOutputs[] = {
+    {"values", false, false, true, OutputType::kBool},
+    {"next_state", true, true, true, OutputType::kBits},
+};
+inline constexpr AttributeDeclaration kRandomBernoulliAttributes[] = {
+    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
+};
+}  // namespace table
+
+/// RandomBernoulli: Booleans that are true with probability p: u < p, with a uniform u in [0, 1) for each element, an
+/// f32 one (a word) where p is f32, an f64 one (two words) where p is f64. So p = 0 is never true, and p >= 1 always.
+/// Inputs: 0 `shape` i64 or i32, 1 `p` f32 or f64, 2 `state` (optional) u32.
+/// Outputs: 0 `values` bool, 1 `next_state` (optional) u32.
+/// Attributes: global_seed, op_seed.
+inline constexpr Operator kRandomBernoulli = {
+    "RandomBernoulli",
+    Distribution::kBernoulli,
+    3,
+    table::kRandomBernoulliInputs,
+    2,
+    table::kRandomBernoulliOutputs,
+    2,
+    table::kRandomBernoulliAttributes,
+    "input 'shape'",
+    "shape, p, state (optional)",
+    "global_seed, op_seed",
+};
+
+namespace table {
+inline constexpr const char* kRandomCategoricalOutputType[] = {"i32", "i64"};
+inline constexpr OutputType kRandomCategoricalOutputTypes[] = {OutputType::kI32, OutputType::kI64};
+inline constexpr InputDeclaration kRandomCategoricalInputs[] = {
+    {"logits", Role::kLogits, false, {3, kF32F16F64}, "f32 or f16 or f64"},
+    {"state", Role::kState, true, {1, kU32}, "u32"},
+};
+inline constexpr OutputDeclaration kRandomCategoricalOutputs[] = {
+    {"values", false, false, false, OutputType::kBits},
+    {"next_state", true, true, true, OutputType::kBits},
+};
+inline constexpr AttributeDeclaration kRandomCategoricalAttributes[] = {
+    {"sample_size", AttributeRole::kSampleSize, false, nullptr, 0, nullptr, nullptr, 1, 1, "an integer from 1 to 2^63-1"},
+    {"output_type", AttributeRole::kOutputType, false, "i32", 2, kRandomCategoricalOutputType, kRandomCategoricalOutputTypes, 0, 0, "'i32', 'i64'"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
+};
+}  // namespace table
+
+/// RandomCategorical: Indices of classes, drawn by unnormalised log-probabilities, as ONNX Multinomial means it. For
+/// each row, in f64: w = exp(logits - the row's maximum), summed from left to right. For each sample, row by row, a
+/// uniform u in [0, 1) of two words: the first class whose running sum is greater than u * the last sum.
+/// Inputs: 0 `logits` f32 or f16 or f64, 1 `state` (optional) u32.
+/// Outputs: 0 `values` as output_type says, 1 `next_state` (optional) u32.
+/// Attributes: sample_size, output_type, global_seed, op_seed.
+inline constexpr Operator kRandomCategorical = {
+    "RandomCategorical",
+    Distribution::kCategorical,
+    2,
+    table::kRandomCategoricalInputs,
+    2,
+    table::kRandomCategoricalOutputs,
+    4,
+    table::kRandomCategoricalAttributes,
+    "the output",
+    "logits, state (optional)",
+    "sample_size, output_type, global_seed, op_seed",
+};
+
+inline constexpr int kOperators = 5;
+inline constexpr const Operator* kAllOperators[kOperators] = {
+    &kRandomGenerator,
+    &kRandomUniform,
+    &kRandomNormal,
+    &kRandomBernoulli,
+    &kRandomCategorical,
+};
+
+}  // namespace onnx_philox

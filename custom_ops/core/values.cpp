@@ -1,0 +1,170 @@
+// Scans of numbers: see values.h.
+#include "values.h"
+
+#include <cstring>
+
+#include "float_environment.h"
+#include "floats.h"
+#include "operators_table.h"
+
+namespace onnx_philox {
+
+namespace {
+
+/// The element of an array at any alignment.
+template <class Bits>
+Bits BitsAt(const void* data, std::uint64_t i) {
+  Bits bits;
+  std::memcpy(&bits, static_cast<const unsigned char*>(data) + i * sizeof(Bits), sizeof(Bits));
+  return bits;
+}
+
+/// The first number below 0 or above `most`, or `count`. By bits: a float of 0 or more is in the order of its bits, and
+/// -0 is a 0.
+template <class Bits>
+std::uint64_t FirstImprobable(const void* data, std::uint64_t count, Bits most) {
+  constexpr Bits kMinusZero = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+  constexpr std::uint64_t kChunk = 4096;  // a loop without a way out is vectorised
+  for (std::uint64_t begin = 0; begin < count; begin += kChunk) {
+    const std::uint64_t end = begin + kChunk < count ? begin + kChunk : count;
+    Bits wrong = 0;
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const Bits bits = BitsAt<Bits>(data, i);
+      wrong |= static_cast<Bits>(bits > most) & static_cast<Bits>(bits != kMinusZero);
+    }
+    if (wrong == 0) continue;
+    for (std::uint64_t i = begin; i < end; ++i) {
+      const Bits bits = BitsAt<Bits>(data, i);
+      if (bits > most && bits != kMinusZero) return i;
+    }
+  }
+  return count;
+}
+
+template <class Bits>
+std::int64_t WrongInRow(const void* data, std::uint64_t begin, std::uint64_t classes, Bits infinity) {
+  constexpr Bits kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+  const Bits negative_infinity = static_cast<Bits>(infinity | kSign);
+  Bits wrong = 0, lowest = 0;
+  for (std::uint64_t i = begin; i < begin + classes; ++i) {
+    const Bits bits = BitsAt<Bits>(data, i);
+    const Bits magnitude = static_cast<Bits>(bits & static_cast<Bits>(~kSign));
+    wrong |= static_cast<Bits>(magnitude > infinity) | static_cast<Bits>(bits == infinity);
+    lowest |= static_cast<Bits>(bits != negative_infinity);
+  }
+  if (wrong == 0) return lowest == 0 ? kOnlyNegativeInfinity : kNothing;
+  for (std::uint64_t i = begin;; ++i) {
+    const Bits bits = BitsAt<Bits>(data, i);
+    if (static_cast<Bits>(bits & static_cast<Bits>(~kSign)) > infinity || bits == infinity) {
+      return static_cast<std::int64_t>(i - begin);
+    }
+  }
+}
+
+/// maxval - minval, rounded in the type.
+double Width(OutputType type, const Bounds& bounds) {
+  switch (type) {
+    case OutputType::kF16:
+      return static_cast<double>(WidthF16(bounds.minval, bounds.maxval));
+    case OutputType::kBF16:
+      return static_cast<double>(WidthBF16(bounds.minval, bounds.maxval));
+    case OutputType::kF32:
+      return static_cast<double>(WidthF32(bounds.minval, bounds.maxval));
+    default:
+      return WidthF64(bounds.minval, bounds.maxval);
+  }
+}
+
+RangeProblem FloatRangeProblem(OutputType type, const Bounds& bounds) {
+  if (!IsFinite(type, bounds.minval) || !IsFinite(type, bounds.maxval)) return RangeProblem::kNotFinite;
+  if (FloatValue(type, bounds.minval) > FloatValue(type, bounds.maxval)) return RangeProblem::kInverted;
+  const double width = Width(type, bounds);
+  // Infinite: x - x is 0 for every finite number.
+  return width - width == 0.0 ? RangeProblem::kNone : RangeProblem::kTooWide;
+}
+
+}  // namespace
+
+bool IsFloat(OutputType type) {
+  return type == OutputType::kF16 || type == OutputType::kBF16 || type == OutputType::kF32 ||
+         type == OutputType::kF64;
+}
+
+bool IsFinite(OutputType type, std::uint64_t bits) {
+  std::uint64_t exponent = 0;
+  switch (type) {
+    case OutputType::kF16:
+      exponent = 0x7C00u;
+      break;
+    case OutputType::kBF16:
+      exponent = 0x7F80u;
+      break;
+    case OutputType::kF32:
+      exponent = 0x7F800000u;
+      break;
+    case OutputType::kF64:
+      exponent = 0x7FF0000000000000u;
+      break;
+    default:
+      return true;
+  }
+  return (bits & exponent) != exponent;
+}
+
+double FloatValue(OutputType type, std::uint64_t bits) {
+  switch (type) {
+    case OutputType::kF16:
+      return static_cast<double>(F32FromF16(bits));
+    case OutputType::kBF16:
+      return static_cast<double>(F32FromBF16(bits));
+    case OutputType::kF32:
+      return static_cast<double>(F32FromBits(bits));
+    default:
+      return F64FromBits(bits);
+  }
+}
+
+std::uint64_t BitsAt(const Numbers& numbers, std::uint64_t i) {
+  switch (ElementSize(numbers.type)) {
+    case 2:
+      return BitsAt<std::uint16_t>(numbers.data, i);
+    case 4:
+      return BitsAt<std::uint32_t>(numbers.data, i);
+    default:
+      return BitsAt<std::uint64_t>(numbers.data, i);
+  }
+}
+
+std::uint64_t FirstImprobable(const Numbers& p, std::uint64_t count) {
+  return p.type == OutputType::kF32
+             ? FirstImprobable<std::uint32_t>(p.data, count, 0x3F800000u + kUlpAboveOne)
+             : FirstImprobable<std::uint64_t>(p.data, count, 0x3FF0000000000000u + kUlpAboveOne);
+}
+
+std::int64_t WrongInRow(const Numbers& logits, std::uint64_t begin, std::uint64_t classes) {
+  switch (logits.type) {
+    case OutputType::kF16:
+      return WrongInRow<std::uint16_t>(logits.data, begin, classes, 0x7C00u);
+    case OutputType::kF32:
+      return WrongInRow<std::uint32_t>(logits.data, begin, classes, 0x7F800000u);
+    default:
+      return WrongInRow<std::uint64_t>(logits.data, begin, classes, 0x7FF0000000000000u);
+  }
+}
+
+RangeProblem RangeProblemOf(OutputType type, const Bounds& bounds) {
+  if (IsFloat(type)) {
+    const FloatEnvironment environment;
+    // Volatile keeps the call, and with it the arithmetic, inside the environment.
+    RangeProblem (*volatile const find)(OutputType, const Bounds&) = FloatRangeProblem;
+    return find(type, bounds);
+  }
+  if (type != OutputType::kI32 && type != OutputType::kI64) return RangeProblem::kNone;
+  const bool is_narrow = type == OutputType::kI32;
+  const auto value = [is_narrow](std::uint64_t bits) {
+    return is_narrow ? static_cast<std::int32_t>(static_cast<std::uint32_t>(bits)) : static_cast<std::int64_t>(bits);
+  };
+  return value(bounds.minval) < value(bounds.maxval) ? RangeProblem::kNone : RangeProblem::kInverted;
+}
+
+}  // namespace onnx_philox

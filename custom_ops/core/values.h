@@ -1,0 +1,43 @@
+// Numbers as bit patterns: which are finite, which are probabilities, which rows of logits can be drawn from, and which
+// pairs of bounds are a range. What is wrong is found here, and worded in checks.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "output.h"
+
+namespace onnx_philox {
+
+bool IsFloat(OutputType type);
+
+/// The value of a float type's bits. In the environment of float_environment.h.
+double FloatValue(OutputType type, std::uint64_t bits);
+
+/// Whether a float's exponent is not that of infinities and NaNs; integers are finite. By its bits: no arithmetic can
+/// disturb it.
+bool IsFinite(OutputType type, std::uint64_t bits);
+
+/// The bits of number `i`.
+std::uint64_t BitsAt(const Numbers& numbers, std::uint64_t i);
+
+/// The first of `count` numbers, f32 or f64, that is no probability; `count` if all of them are.
+std::uint64_t FirstImprobable(const Numbers& p, std::uint64_t count);
+
+/// What is wrong with a row of logits: the index of its first NaN or positive infinity, or one of these.
+constexpr std::int64_t kNothing = -1, kOnlyNegativeInfinity = -2;
+
+/// The row of `classes` numbers from number `begin` on.
+std::int64_t WrongInRow(const Numbers& logits, std::uint64_t begin, std::uint64_t classes);
+
+/// Why a pair of bounds is no range.
+enum class RangeProblem {
+  kNone,
+  kNotFinite,  ///< floats: one of them
+  kInverted,   ///< floats: minval > maxval; integers: minval >= maxval
+  kTooWide,    ///< floats: maxval - minval is infinite in the type
+};
+
+/// None for kBits, which has no bounds.
+RangeProblem RangeProblemOf(OutputType type, const Bounds& bounds);
+
+}  // namespace onnx_philox

@@ -1,0 +1,175 @@
+// A run of a node: see node.h.
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <vector>
+
+#include "fill_tensor.h"
+#include "folded.h"
+#include "kernels.h"
+#include "known_shape.h"
+#include "node.h"
+#include "openvino_types.h"
+#include "refuse.h"
+
+namespace onnx_philox {
+
+namespace {
+
+/// Where the tensor's elements are, next to each other; null if it has none.
+class Elements {
+ public:
+  explicit Elements(const ov::Tensor& tensor) {
+    if (tensor.get_size() == 0) return;
+    if (IsContiguous(tensor)) {
+      data_ = tensor.data();
+      return;
+    }
+    copy_ = ov::Tensor(tensor.get_element_type(), tensor.get_shape());
+    tensor.copy_to(copy_);
+    data_ = copy_.data();
+  }
+  const void* data() const { return data_; }
+
+ private:
+  const void* data_ = nullptr;
+  ov::Tensor copy_;
+};
+
+[[noreturn]] void RefuseArrival(const Operator& op, const char* name, ElementType arrived, const std::string& declared) {
+  Refuse(op, InputText(name), std::string("handed over as ") + ElementTypeName(arrived) + " by the device",
+         declared + ", unchanged", "Make it a constant, or compile with the inference precision f32.");
+}
+
+void SetShape(const Operator& op, const Dimensions& dimensions, OutputType type, ov::Tensor& tensor) {
+  const ov::Shape& shape = tensor.get_shape();
+  bool same = shape.size() == static_cast<std::size_t>(dimensions.rank);
+  for (int i = 0; same && i < dimensions.rank; ++i) same = shape[i] == static_cast<std::size_t>(dimensions.dimension[i]);
+  const Memory memory = MemoryFor(static_cast<std::uint64_t>(dimensions.bytes));
+  if (!same) {
+    ThrowIf(CheckMemory(op, dimensions, type, memory));
+    try {
+      tensor.set_shape(ov::Shape(dimensions.dimension, dimensions.dimension + dimensions.rank));
+    } catch (const std::bad_alloc&) {
+      ThrowIf(OutOfMemory(op, dimensions, type));
+    }
+  }
+  if (dimensions.bytes > 0 && IsContiguous(tensor)) {
+    ThrowIf(CheckAllocated(op, dimensions, type, memory, tensor.data()));
+  }
+}
+
+}  // namespace
+
+/// A tensor as it arrived; what is known of it points in here.
+struct RandomOp::Reading {
+  explicit Reading(const ov::Tensor& tensor)
+      : type(ElementTypeOf(tensor.get_element_type())), shape(tensor.get_shape()), elements(tensor) {}
+
+  const ElementType type;
+  const KnownShape shape;
+  const Elements elements;
+  std::uint64_t converted = 0;
+
+  /// The floats in another type.
+  const void* Converted(ElementType to) {
+    const std::uint64_t count = static_cast<std::uint64_t>(shape.elements());
+    void* target = &converted;
+    if (count > 1) {
+      all_converted_.resize(count);
+      target = all_converted_.data();
+    }
+    ConvertFloats(elements.data(), type, target, to, count);
+    return target;
+  }
+
+ private:
+  std::vector<std::uint32_t> all_converted_;  // of f32 or less
+};
+
+/// What a tensor says, in the input's declared type.
+Known RandomOp::Read(int input, Reading* reading) const {
+  const ElementType type = reading->type;
+  const KnownShape& shape = reading->shape;
+  const void* data = reading->elements.data();
+  if (RoleOf(input) == Role::kShape) {
+    if (shape.rank() == 0 && IsInteger(type) && IntegerAt(type, data, 0) == 0) return EmptyShape(type);
+    return shape.WithType(type, data);
+  }
+  const ElementType declared = DeclaredType(input, type);
+  const bool is_wider = type == ElementType::kF32 && (declared == ElementType::kF16 || declared == ElementType::kBF16);
+  // Only what the plugin computed in f16: it has said so.
+  const bool is_half = type == ElementType::kF16 && declared == ElementType::kF32 && ArrivedType(input) == type;
+  const bool is_narrower = type == ElementType::kI32 && declared == ElementType::kI64;
+  const bool is_signed = type == ElementType::kI32 && declared == ElementType::kU32;
+  const bool is_taken = type == declared || is_wider || is_half || is_narrower || is_signed;
+  if (!is_taken && data != nullptr) {
+    RefuseArrival(op_, op_.input[input].name, type, TypeNames(op_.input[input], attributes_.output));
+  }
+  if (data != nullptr && (is_wider || is_half)) {
+    data = reading->Converted(declared);
+  } else if (data != nullptr && is_narrower) {
+    // One number: what has many is of types that arrive as they are.
+    reading->converted = static_cast<std::uint64_t>(IntegerAt(ElementType::kI32, data, 0));
+    data = &reading->converted;
+  }
+  return shape.WithType(declared, data);
+}
+
+bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& inputs) const try {
+  const OutputType type = attributes_.output;
+  Arguments arguments = arguments_;
+  std::optional<Reading> readings[kMaxInputs];
+  bool is_together_checked = true;  // by validation
+  const ov::Tensor* state = nullptr;
+  for (int i = 0; i < op_.inputs && static_cast<std::size_t>(i) < inputs.size(); ++i) {
+    const ov::Tensor& tensor = inputs[static_cast<std::size_t>(i)];
+    if (RoleOf(i) == Role::kState) state = &tensor;
+    if (IsKnown(i)) continue;
+    const bool is_apart = RoleOf(i) == Role::kState ||
+                          (RoleOf(i) == Role::kShape && IndexOf(op_, Role::kProbability) < 0);
+    is_together_checked = is_together_checked && is_apart;
+    ThrowIf(CheckInput(op_, i, Read(i, &readings[i].emplace(tensor)), attributes_, &arguments));
+  }
+  if (!is_together_checked) ThrowIf(CheckTogether(op_, attributes_, arguments));
+  const std::uint64_t elements = static_cast<std::uint64_t>(arguments.dimensions.elements);
+
+  SetShape(op_, arguments.dimensions, type, outputs[0]);
+  const Draw draw = DrawOf(op_, attributes_, arguments, nullptr);
+  if (!FillTensor(*ActiveKernels().kernels, draw, elements, outputs[0])) {
+    Refuse(op_, OutputText(op_.output[0].name),
+           std::string("to be written as ") + ElementTypeName(ElementTypeOf(outputs[0].get_element_type())) +
+               ", as the device says",
+           std::string(ElementTypeName(ElementTypeOf(type))) + ", unchanged",
+           "Compile with the inference precision f32.");
+  }
+  const bool is_folded = IsFolded(*this, inputs, is_clone_, was_transformed_);
+  if (is_folded) RefuseAlteredResult(0, outputs[0]);
+  if (outputs.size() < 2) return true;
+
+  ov::Tensor& next = outputs[1];
+  static const ov::Shape kSixWords{kStateWords};
+  const ov::Shape& next_shape = state != nullptr ? state->get_shape() : kSixWords;
+  if (next.get_shape() != next_shape) next.set_shape(next_shape);
+  std::uint32_t words[kStateWords];
+  StateToWords(Advance(arguments.state, WordsPerElement(draw), elements), words);
+  if (IsContiguous(next)) {
+    std::memcpy(next.data(), words, sizeof(words));
+  } else {
+    ov::Tensor(next.get_element_type(), next_shape, words).copy_to(next);
+  }
+  if (is_folded) RefuseAlteredResult(1, next);
+  return true;
+} catch (const std::bad_alloc&) {
+  ThrowIf(OutOfMemory(op_));
+  return false;
+}
+
+void RandomOp::RefuseAlteredResult(int output, const ov::Tensor& drawn) const {
+  const auto altered = AlteredResult(this->output(static_cast<std::size_t>(output)), drawn, output == 0 && has_left_);
+  if (!altered.has_value()) return;
+  Refuse(op_, OutputText(op_.output[output].name), altered->given, altered->allowed, altered->remedy);
+}
+
+}  // namespace onnx_philox

@@ -1,0 +1,66 @@
+// Shapes and empty shapes of OpenVINO, as the core's checks take them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "captured.h"
+#include "known.h"
+#include "openvino/core/partial_shape.hpp"
+
+namespace onnx_philox {
+
+/// A shape as the checks take it, without an allocation for any rank that is right.
+class KnownShape {
+ public:
+  explicit KnownShape(const ov::PartialShape& shape) {
+    if (shape.rank().is_dynamic()) return;
+    rank_ = static_cast<int>(shape.size());
+    for (int i = 0; i < rank_; ++i) {
+      const ov::Dimension& d = shape[i];
+      Add(i, d.is_static() ? d.get_length() : Known::kUnknownDimension);
+    }
+  }
+  explicit KnownShape(const ov::Shape& shape) : rank_(static_cast<int>(shape.size())) {
+    for (int i = 0; i < rank_; ++i) Add(i, static_cast<std::int64_t>(shape[i]));
+  }
+
+  Known WithType(ElementType type, const void* data = nullptr) const {
+    return Known{type, rank_, more_.empty() ? dimensions_ : more_.data(), data};
+  }
+  int rank() const { return rank_; }
+
+  /// How many elements a tensor of this shape has; kUnknownDimension where that is not known.
+  std::int64_t elements() const {
+    std::int64_t count = rank_ == Known::kUnknownRank ? Known::kUnknownDimension : 1;
+    for (int i = 0; i < rank_; ++i) {
+      const std::int64_t d = more_.empty() ? dimensions_[i] : more_[static_cast<std::size_t>(i)];
+      if (d == Known::kUnknownDimension) return d;
+      count *= d;
+    }
+    return count;
+  }
+
+ private:
+  static constexpr int kInline = kMaxRank + 1;
+
+  void Add(int i, std::int64_t dimension) {
+    if (i < kInline) dimensions_[i] = dimension;
+    if (i == kInline) more_.assign(dimensions_, dimensions_ + kInline);
+    if (i >= kInline) more_.push_back(dimension);
+  }
+
+  int rank_ = Known::kUnknownRank;
+  std::int64_t dimensions_[kInline] = {};
+  std::vector<std::int64_t> more_;
+};
+
+/// The value of an empty `shape` initializer, which the ONNX front end turns into a rank-0 constant 0: a scalar's shape.
+inline Known EmptyShape(ElementType type) {
+  static constexpr std::int64_t kLength = 0;
+  return Known{type, 1, &kLength, nullptr};
+}
+
+inline bool IsInteger(ElementType type) { return type == ElementType::kI32 || type == ElementType::kI64; }
+
+}  // namespace onnx_philox

@@ -1,0 +1,135 @@
+// What the plugin does to a node's inputs, what the node can do against it, and what it has to refuse.
+#include <memory>
+#include <string>
+
+#include "constants.h"
+#include "exact_words.h"
+#include "half_precision.h"
+#include "node.h"
+#include "openvino_types.h"
+#include "refuse.h"
+
+namespace onnx_philox {
+
+namespace {
+
+std::string SmallConstant() { return "a constant of at most " + std::to_string(kMaxElements) + " elements"; }
+
+}  // namespace
+
+ElementType RandomOp::ArrivedType(int input) const {
+  return ElementTypeOf(get_input_element_type(static_cast<std::size_t>(input)));
+}
+
+/// The type that a number was declared with, as far as that is known.
+ElementType RandomOp::DeclaredType(int input, ElementType arrived) const {
+  if (declared_[input] != ElementType::kUnknown) return declared_[input];
+  const ElementTypes types = TypesAt(input);
+  return types.Has(arrived) ? arrived : types.type[0];
+}
+
+/// Whether an input no longer has a type that it can be declared with.
+bool RandomOp::HasNarrowedInput() const {
+  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+    const ElementType type = ArrivedType(i);
+    if (type != ElementType::kUnknown && !TypesAt(i).Has(type)) return true;
+  }
+  return HasNarrowedShape();
+}
+
+/// Whether the plugin has made i32 of the i64 `shape` of booleans (see WithWideShape), and so u8 of them.
+bool RandomOp::HasNarrowedShape() const {
+  if (!is_validated_ || attributes_.output != OutputType::kBool) return false;
+  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+    if (RoleOf(i) == Role::kShape) return ArrivedType(i) == ElementType::kI32;
+  }
+  return false;
+}
+
+/// What IR says of a node whose inputs the plugin has changed; empty for others.
+std::string RandomOp::NarrowedText() const {
+  if (!is_validated_) return "";
+  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+    const bool is_half = RoleOf(i) == Role::kLogits && declared_[i] == ElementType::kF16;
+    if (is_half && ArrivedType(i) == ElementType::kF32) return "f16";
+  }
+  return HasNarrowedInput() ? "true" : "";
+}
+
+void RandomOp::ReadNarrowed(const std::string& text) {
+  is_validated_ = is_clone_ = distrusts_constants_ = text == "true" || text == "f16";
+  for (int i = 0; text == "f16" && i < op_.inputs; ++i) {
+    if (RoleOf(i) == Role::kLogits) declared_[i] = ElementType::kF16;
+  }
+}
+
+/// Keeps the types of numbers as long as nobody but the user can have chosen them.
+void RandomOp::NoteDeclared() {
+  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+    if (!IsNumber(i) || (is_clone_ && declared_[i] != ElementType::kUnknown)) continue;
+    const ElementType type = ArrivedType(i);
+    const ElementTypes types = TypesAt(i);
+    const bool is_narrowed = is_clone_ && IsNarrowing(types.type[0], type);
+    declared_[i] = types.Has(type) ? type : is_narrowed ? types.type[0] : ElementType::kUnknown;
+  }
+  if (is_clone_ || attributes_.output != OutputType::kF32) return;
+  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+    if (IsNumber(i)) return AddWitness(input(static_cast<std::size_t>(i)));
+  }
+}
+
+/// At the precision f16, seen for the first time: takes what the plugin rounded last, right before this node, as it was. What
+/// has been computed in f16 is taken as it is. Whether that precision is met.
+bool RandomOp::MeetHalf() {
+  if (!is_clone_) return false;
+  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+    if (!IsNumber(i) || declared_[i] != ElementType::kF32 || ArrivedType(i) != ElementType::kF16) continue;
+    distrusts_constants_ = true;
+    if (captured_[i].known()) continue;
+    const ov::Input<ov::Node> in = input(static_cast<std::size_t>(i));
+    if (IsParameter(in)) {
+      Refuse(op_, InputText(op_.input[i].name), "f32 from outside of an If or Loop, rounded to f16 at its border",
+             "a constant, or what the body computes, at the inference precision f16",
+             "Cast it to double outside and to float inside, or compile with the inference precision f32.");
+    }
+    TakeBeforeRounding(in);
+  }
+  return distrusts_constants_;
+}
+
+/// Refuses an input that is no captured constant and that the plugin would hand over in fewer bits.
+void RandomOp::RefuseNarrowed(int input) const {
+  const ElementTypes types = TypesAt(input);
+  const ElementType type = types.Has(ArrivedType(input)) ? ArrivedType(input) : types.type[0];
+  if (type != ElementType::kF64 && type != ElementType::kI64) return;
+  const std::string name = op_.input[input].name;
+  std::string allowed = "a constant", remedy = "Make " + name + " a constant, or draw in [0, 1) and scale in the graph.";
+  if (RoleOf(input) == Role::kMoment) {
+    remedy = "Make " + name + " a constant, or scale in the graph.";
+  } else if (RoleOf(input) != Role::kBound) {
+    allowed = SmallConstant();
+    remedy = "Cast " + name + " to f32.";
+  }
+  Refuse(op_, InputText(name.c_str()), std::string("not constant, of type ") + ElementTypeName(type),
+         allowed + " in OpenVINO, whose CPU plugin rounds such inputs to 32 bits", remedy);
+}
+
+/// Refuses a state that the plugin would compute otherwise than it is written.
+void RandomOp::RefuseAltered(int input) const {
+  const auto altered = AlteredPart(*get_input_node_ptr(static_cast<std::size_t>(input)));
+  if (!altered.has_value()) return;
+  Refuse(op_, InputText(op_.input[input].name), altered->given, altered->allowed,
+         "Make the whole state a model input, or the whole state a constant.");
+}
+
+/// The type in which the plugin computes with values of a declared type: that of bounds, mean and scale by now.
+ov::element::Type RandomOp::ComputedType(const ov::element::Type& declared) const {
+  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+    if (op_.input[i].has_output_type()) {
+      return get_input_element_type(static_cast<std::size_t>(i));
+    }
+  }
+  return declared;
+}
+
+}  // namespace onnx_philox

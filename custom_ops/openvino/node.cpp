@@ -1,0 +1,248 @@
+// The node, but for what the plugin does to it (narrowing.cpp), its constants (node_constants.cpp) and its runs
+// (evaluate.cpp): see node.h.
+#include "node.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "attribute_names.h"
+#include "constants.h"
+#include "consumers.h"
+#include "folded.h"
+#include "kernels.h"
+#include "known_shape.h"
+#include "openvino/op/util/framework_node.hpp"
+#include "openvino_types.h"
+#include "refuse.h"
+
+namespace onnx_philox {
+
+namespace {
+
+constexpr std::int64_t kInt32Max = 0x7FFFFFFF;
+constexpr Dimensions kNoDimensions{-1};
+
+// Attributes in IR that no declaration has.
+constexpr char kNarrowed[] = "narrowed";
+constexpr char kCaptured[] = "const_";
+
+/// Shows an attribute to IR; whether it came back changed.
+bool Visit(ov::AttributeVisitor& visitor, const std::string& name, std::string shown, std::string* text) {
+  *text = shown;
+  visitor.on_attribute(name, *text);
+  return *text != shown;
+}
+
+void VisitInteger(ov::AttributeVisitor& visitor, const std::string& name, GivenAttribute* given, bool* changed) {
+  std::int64_t integer = given->integer;
+  visitor.on_attribute(name, integer);
+  if (integer == given->integer) return;
+  *given = GivenAttribute::Integer(integer);
+  *changed = true;
+}
+
+/// The first name among the attributes that IR has for a node and that are none of an operator's; empty if there is none.
+///
+/// A reader of IR hands out all of them at once only to who asks for the attributes of another framework's node.
+std::string UnknownIn(const Operator& op, ov::AttributeVisitor& visitor) {
+  ov::op::util::FrameworkNodeAttrs all;
+  all.set_type_name(op.name);
+  all.set_opset_name("extension");
+  visitor.on_attribute("framework_node_attrs", all);
+  std::string first;
+  for (const auto& [name, text] : all) {
+    bool is_known = HasAttribute(op, name) || name == kNarrowed;
+    for (int i = 0; i < op.inputs; ++i) is_known = is_known || name == std::string(kCaptured) + op.input[i].name;
+    if (!is_known && (first.empty() || name < first)) first = name;
+  }
+  return first;
+}
+
+/// 2: state, shape
+std::string InputCount(const Operator& op) {
+  std::string names = std::to_string(op.inputs);
+  for (int i = 0; i < op.inputs; ++i) names += (i > 0 ? ", " : ": ") + std::string(op.input[i].name);
+  return names;
+}
+
+}  // namespace
+
+RandomOp::RandomOp(const Operator& op) : op_(op) {
+  for (int i = 0; i < op.attributes; ++i) {
+    const AttributeDeclaration& declared = op.attribute[i];
+    if (!declared.is_text()) {
+      given_[declared.role] = GivenAttribute::Integer(declared.integer_default);
+    } else if (declared.text_default != nullptr) {
+      given_[declared.role] = GivenAttribute::Text(declared.text_default);
+    }
+  }
+}
+
+void RandomOp::SetAttributes(const GivenAttributes& given) {
+  ThrowIf(CheckAttributes(op_, given, &attributes_));
+  for (int i = 0; i < op_.attributes; ++i) {
+    const AttributeRole role = op_.attribute[i].role;
+    if (given[role].kind != GivenAttribute::Kind::kMissing) given_[role] = given[role];
+  }
+  attributes_checked_ = true;
+}
+
+bool RandomOp::visit_attributes(ov::AttributeVisitor& visitor) {
+  if (!is_validated_) {
+    given_.unknown = UnknownIn(op_, visitor);
+    was_transformed_ = true;
+  }
+  // A model may be saved while it runs: nothing is written unless the visitor changed it.
+  bool changed = false;
+  std::string text;
+  for (int i = 0; i < op_.attributes; ++i) {
+    const AttributeDeclaration& declared = op_.attribute[i];
+    GivenAttribute& given = given_[declared.role];
+    if (!declared.is_text()) {
+      VisitInteger(visitor, declared.name, &given, &changed);
+    } else if (Visit(visitor, declared.name, given.text, &text)) {
+      given = GivenAttribute::Text(text);
+      changed = true;
+    }
+  }
+  for (int i = 0; i < op_.inputs; ++i) {
+    if (RoleOf(i) == Role::kShape) continue;
+    if (!Visit(visitor, std::string(kCaptured) + op_.input[i].name, ToText(captured_[i], TypesAt(i)), &text)) continue;
+    captured_[i] = Captured();
+    captured_[i].text = text;
+    changed = true;
+  }
+  if (changed) {
+    attributes_checked_ = false;
+    arguments_ = Arguments();
+  }
+  const std::string narrowed = NarrowedText();
+  if (!is_validated_ || !narrowed.empty()) {
+    if (Visit(visitor, kNarrowed, narrowed, &text)) ReadNarrowed(text);
+  }
+  return true;
+}
+
+std::shared_ptr<ov::Node> RandomOp::CloneInto(std::shared_ptr<RandomOp> clone, const ov::OutputVector& inputs) const {
+  clone->given_ = given_;
+  clone->attributes_ = attributes_;
+  clone->attributes_checked_ = attributes_checked_;
+  std::copy(std::begin(captured_), std::end(captured_), clone->captured_);
+  clone->arguments_ = arguments_;
+  clone->is_validated_ = is_validated_;
+  clone->is_clone_ = true;
+  std::copy(std::begin(declared_), std::end(declared_), clone->declared_);
+  clone->distrusts_constants_ = distrusts_constants_;
+  clone->was_transformed_ = was_transformed_ && IsTransformed(*this);
+  clone->has_left_ = has_left_;
+  clone->set_arguments(inputs);
+  clone->constructor_validate_and_infer_types();
+  return clone;
+}
+
+void RandomOp::CheckOwnAttributes() {
+  GivenAttributes given = given_;
+  for (GivenAttribute& attribute : given.known) {
+    if (attribute.kind == GivenAttribute::Kind::kText && attribute.text.empty()) attribute = {};
+  }
+  ThrowIf(CheckAttributes(op_, given, &attributes_));
+  attributes_checked_ = true;
+}
+
+void RandomOp::validate_and_infer_types() {
+  ThrowIf(ActiveKernels().kernels == nullptr ? op_.name + (": " + ActiveKernels().error) : std::string());
+  if (!attributes_checked_) CheckOwnAttributes();
+  ReadTexts();
+  if (get_input_size() > static_cast<std::size_t>(op_.inputs)) {
+    Refuse(op_, "the number of inputs", std::to_string(get_input_size()), InputCount(op_), "Remove the others.");
+  }
+  // What is known is forgotten first: it may point into captured values that go.
+  const Dimensions before = arguments_.has_dimensions ? arguments_.dimensions : kNoDimensions;
+  arguments_ = Arguments();
+  NoteDeclared();
+  const bool is_half_new = !distrusts_constants_ && MeetHalf();
+  for (int i = 0; i < op_.inputs; ++i) {
+    if (!Has(i)) {
+      ThrowIf(CheckLeftOut(op_, i, attributes_));
+    } else if (RoleOf(i) == Role::kShape) {
+      ValidateShape(i, before);
+    } else {
+      ValidateCaptured(i);
+    }
+  }
+  ThrowIf(CheckTogether(op_, attributes_, arguments_));
+  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+    if (RoleOf(i) == Role::kShape || captured_[i].known()) continue;
+    RefuseNarrowed(i);
+    // From i32 on the plugin has changed the nodes as well.
+    if (RoleOf(i) == Role::kState && ArrivedType(i) == ElementType::kU32) RefuseAltered(i);
+  }
+  SetOutputs();
+  // Once only: the plugin merges these into the nodes behind them.
+  if (is_half_new && attributes_.output == OutputType::kF32) ConvertForConsumers(output(0), ov::element::f16);
+  is_validated_ = true;
+}
+
+void RandomOp::ValidateShape(int input, const Dimensions& before) {
+  const std::size_t index = static_cast<std::size_t>(input);
+  const ElementType type = ArrivedType(input);
+  const KnownShape shape(get_input_partial_shape(index));
+  const ConstantValue value = ValueOf(*get_input_node_ptr(index));
+  Known known = shape.WithType(type, value.data);
+  if (value && shape.rank() == 0 && IsInteger(type) && IntegerAt(type, value.data, 0) == 0) known = EmptyShape(type);
+  ThrowIf(CheckInput(op_, input, known, attributes_, &arguments_));
+  if (!arguments_.has_dimensions) return;
+  // The plugin makes i32 of i64 constants. It has not changed a dimension that is still what it was, but for that.
+  const Dimensions& now = arguments_.dimensions;
+  bool is_narrowed = is_validated_ && type == ElementType::kI32 && before.rank == now.rank;
+  for (int i = 0; is_narrowed && i < now.rank; ++i) {
+    is_narrowed = now.dimension[i] == std::min(before.dimension[i], kInt32Max);
+  }
+  if (!is_narrowed) return;
+  arguments_.dimensions = before;
+  std::copy(before.dimension, before.dimension + before.rank, arguments_.output.dimension);
+}
+
+void RandomOp::SetOutputs() {
+  // The plugin would allocate it when it compiles the model, and again only where the process holds it already.
+  if (arguments_.has_dimensions) {
+    Memory memory = MemoryFor(static_cast<std::uint64_t>(arguments_.dimensions.bytes));
+    if (!is_validated_) memory.held = 0;
+    ThrowIf(CheckMemory(op_, arguments_.dimensions, attributes_.output, memory));
+  }
+  // It needs the rank at least.
+  ov::PartialShape values = ov::PartialShape::dynamic();
+  if (arguments_.output.rank != Known::kUnknownRank) {
+    const std::int64_t* const d = arguments_.output.dimension;  // unknown ones are -1 there as here
+    values = ov::PartialShape(std::vector<ov::Dimension>(d, d + arguments_.output.rank));
+  }
+  ov::element::Type type = OpenVinoType(attributes_.output);
+  // As the plugin's own operators say it from there on.
+  if (type == ov::element::boolean && HasNarrowedShape()) type = ov::element::u8;
+  const ov::element::Type computed = ComputedType(type);
+  const bool is_wider = computed == ov::element::f32 && (type == ov::element::f16 || type == ov::element::bf16);
+  const bool is_narrower = (computed == ov::element::f32 && type == ov::element::f64) ||
+                           (computed == ov::element::i32 && type == ov::element::i64);
+  // The plugin gives a result of the model its own type back.
+  if (is_wider) type = computed;
+  ov::PartialShape state{kStateWords};
+  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+    if (RoleOf(i) == Role::kState) state = get_input_partial_shape(static_cast<std::size_t>(i));
+  }
+  set_output_size(2);
+  set_output_type(0, type, values);
+  set_output_type(1, ov::element::u32, state);
+  // A result keeps all bits.
+  if (is_narrower) {
+    has_left_ = has_left_ || Leaves(output(0));
+    ConvertForConsumers(output(0), computed);
+  }
+}
+
+/// Whether an input has been read before the run.
+bool RandomOp::IsKnown(int input) const {
+  return RoleOf(input) == Role::kShape ? arguments_.has_dimensions : arguments_.has_value[input];
+}
+
+}  // namespace onnx_philox

@@ -1,0 +1,81 @@
+// What a node knows of its constant inputs: see captured.h.
+#include "captured.h"
+#include "constants.h"
+#include "half_precision.h"
+#include "known_shape.h"
+#include "node.h"
+#include "openvino/op/util/precision_sensitive_attribute.hpp"
+#include "refuse.h"
+
+namespace onnx_philox {
+
+/// Turns what IR says of constants into values, once.
+void RandomOp::ReadTexts() {
+  for (int i = 0; i < op_.inputs; ++i) {
+    Captured& captured = captured_[i];
+    if (captured.text.empty()) continue;
+    const ElementTypes types = TypesAt(i);
+    const bool is_state = RoleOf(i) == Role::kState;
+    const bool is_array = RoleOf(i) == Role::kProbability || RoleOf(i) == Role::kLogits;
+    Captured read;
+    const bool is_right = FromText(captured.text, types, &read) &&
+                          (is_array || read.elements() == (is_state ? std::uint64_t{kStateWords} : 1));
+    if (!is_right) {
+      const std::string count = is_state ? "six words of " : is_array ? "numbers of " : "one number of ";
+      constexpr std::size_t kShown = 200;  // of thousands of numbers
+      const std::string more = captured.text.size() > kShown ? "..." : "";
+      Refuse(op_, AttributeText(std::string("const_") + op_.input[i].name),
+             ShowText(captured.text.substr(0, kShown) + more), count + TypeNames(op_.input[i], attributes_.output), "Save the model again.");
+    }
+    captured = read;
+  }
+}
+
+void RandomOp::ValidateCaptured(int input) {
+  const std::size_t index = static_cast<std::size_t>(input);
+  const ov::Node& source = *get_input_node_ptr(index);
+  const KnownShape shape(get_input_partial_shape(index));
+  const std::int64_t elements = shape.elements();
+  const ElementTypes types = TypesAt(input);
+  Captured* const captured = &captured_[input];
+  ElementType type = ArrivedType(input);
+  const ConstantValue value = ValueOf(source);
+  const bool was_captured = captured->known();
+  const bool is_state = RoleOf(input) == Role::kState;
+
+  const bool is_as_declared = type == captured->type && !IsDecompressed(source) && !distrusts_constants_;
+  const bool is_as_long = was_captured && elements == static_cast<std::int64_t>(captured->elements());
+  if (is_as_long && types.Has(captured->type) && !is_as_declared && IsNarrowing(captured->type, type) &&
+      IsConstant(source) && (is_state || MayHaveBecome(*captured, type, value.data))) {
+    type = captured->type;
+  } else if (value && types.Has(type)) {
+    // The plugin validates a copy before each run whose shapes it does not know: memory is taken once.
+    if (!is_as_long || !captured->Is(type, value.data)) {
+      *captured = Capture(type, value.data, static_cast<std::uint64_t>(elements));
+    }
+  } else {
+    if (was_captured) *captured = Captured();
+    if (!types.Has(type) && is_validated_ && IsNarrowing(types.type[0], type)) type = types.type[0];
+  }
+  // No file changes integers.
+  if (!is_state) KeepInFiles(input, captured->known());
+  ThrowIf(CheckInput(op_, input, shape.WithType(type, captured->data()), attributes_, &arguments_));
+}
+
+/// Keeps constants, and those that an input is computed from, from being saved in f16. The plugin reads those as
+/// constants of the declared type, which nothing tells from ones that replaced them.
+void RandomOp::KeepInFiles(int input, bool is_captured) {
+  const ov::Input<ov::Node> own = this->input(static_cast<std::size_t>(input));
+  const ov::Input<ov::Node> in = MarkedInput(own);
+  if (in != own && ov::is_precision_sensitive(own)) ov::unmark_as_precision_sensitive(own);
+  // Of anything else the mark would reach the weights of all that comes before it.
+  const bool is_kept = is_captured || IsConstant(*in.get_source_output().get_node());
+  if (is_kept == ov::is_precision_sensitive(in)) return;
+  if (is_kept) {
+    ov::mark_as_precision_sensitive(in);
+  } else {
+    ov::unmark_as_precision_sensitive(in);
+  }
+}
+
+}  // namespace onnx_philox

@@ -1,0 +1,147 @@
+"""An attribute that an operator does not have is refused, wherever a runtime lets it be seen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import onnx
+import onnxruntime
+import openvino as ov
+import pytest
+from onnx import helper
+
+import onnx_philox
+from onnx_philox import graphs
+from onnx_philox._contract import attribute_names, checks
+from onnx_philox._contract.operators import OPERATORS, RANDOM_UNIFORM, Operator
+
+OV_BACKENDS = ["native", "python"]
+
+
+def uniform() -> onnx.ModelProto:
+    return graphs.random_uniform([3], 0, 1, "f32", global_seed=3)
+
+
+def with_attribute(model: onnx.ModelProto, name: str, value: object = 7) -> onnx.ModelProto:
+    model.graph.node[-1].attribute.append(helper.make_attribute(name, value))
+    return model
+
+
+def refusal(name: str, op: Operator = RANDOM_UNIFORM) -> str:
+    """What the Python package says of that attribute."""
+    with pytest.raises(ValueError) as raised:
+        checks.check_attributes(op, {name: 7})
+    return str(raised.value)
+
+
+def load_in_onnxruntime(model: onnx.ModelProto) -> None:
+    options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
+    onnxruntime.InferenceSession(model.SerializeToString(), options)
+
+
+def loader(runtime: str) -> Callable[[onnx.ModelProto], object]:
+    if runtime == "onnxruntime":
+        return load_in_onnxruntime
+    core = onnx_philox.openvino.register(ov.Core(), backend=runtime)
+    return lambda model: core.read_model(model.SerializeToString())
+
+
+RUNTIMES = ["onnxruntime", *OV_BACKENDS]
+
+NAMES = {
+    "globel_seed": "Did you mean global_seed? Rename it, or remove it.",
+    "golbal_seed": "Did you mean global_seed? Rename it, or remove it.",
+    "global__seed": "Did you mean global_seed? Rename it, or remove it.",
+    "globalseed": "Did you mean global_seed? Rename it, or remove it.",
+    "op_see": "Did you mean op_seed? Rename it, or remove it.",
+    "seed": "Did you mean op_seed? Rename it, or remove it.",
+    "sample_size": "Remove it.",
+    "high": "Remove it.",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_names_given_by_mistake_are_refused_by_a_bare_runtime(runtime: str, name: str) -> None:
+    with pytest.raises(Exception, match="RandomUniform: attribute") as raised:
+        loader(runtime)(with_attribute(uniform(), name))
+    said = refusal(name)
+    assert said.endswith(f"; allowed: output_type, global_seed, op_seed. {NAMES[name]}")
+    assert said in str(raised.value)
+
+
+@pytest.mark.parametrize("value", ["f32", 2.5])
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_they_are_refused_whatever_their_value_is(runtime: str, value: object) -> None:
+    with pytest.raises(Exception, match="attribute 'dtype' is unknown; allowed: "):
+        loader(runtime)(with_attribute(uniform(), "dtype", value))
+    if isinstance(value, str):
+        with pytest.raises(Exception, match=r"Did you mean output_type\? Rename it"):
+            loader(runtime)(with_attribute(uniform(), "output_typ", value))
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("op", OPERATORS.values(), ids=list(OPERATORS))
+def test_every_operator_refuses_them(op: Operator, runtime: str) -> None:
+    builders = {
+        "RandomGenerator": graphs.random_generator([3]),
+        "RandomUniform": uniform(),
+        "RandomNormal": graphs.random_normal([3], 0, 1, "f32", global_seed=3),
+        "RandomBernoulli": graphs.random_bernoulli([3], 0.5, global_seed=3),
+        "RandomCategorical": graphs.random_categorical(global_seed=3),
+    }
+    load = loader(runtime)
+    load(builders[op.name])
+    mistakes = attribute_names.mistakes(op.name)
+    for name in mistakes[:: len(mistakes) // 12]:
+        model = onnx.ModelProto()
+        model.CopyFrom(builders[op.name])
+
+        with pytest.raises(Exception, match=re.escape(f"attribute {name!r} is unknown")):
+            for kind in (7, "x"):
+                load(with_attribute(model, name, kind))
+                model.graph.node[-1].attribute.pop()
+
+
+def ir(folder: Path, name: str) -> Path:
+    """A model in OpenVINO's own format, with an attribute more."""
+    core = onnx_philox.openvino.register(ov.Core())
+    path = folder / "model.xml"
+    ov.save_model(core.read_model(uniform().SerializeToString()), path)
+    text = path.read_text()
+    assert text.count('global_seed="3"') == 1
+    path.write_text(text.replace('global_seed="3"', f'global_seed="3" {name}="7"'))
+    return path
+
+
+@pytest.mark.parametrize("name", ["globel_seed", "seed"])
+@pytest.mark.parametrize("backend", OV_BACKENDS)
+def test_an_ir_that_has_one_is_refused(backend: str, name: str, tmp_path: Path) -> None:
+    core = onnx_philox.openvino.register(ov.Core(), backend=backend)
+    with pytest.raises(Exception, match="RandomUniform: attribute") as raised:
+        core.read_model(ir(tmp_path, name))
+    assert refusal(name) in str(raised.value)
+
+
+def test_the_native_operators_see_every_attribute_of_an_ir(tmp_path: Path) -> None:
+    """So the nearest name is the one that Python finds, whatever the name is."""
+    core = onnx_philox.openvino.register(ov.Core(), backend="native")
+    names = ["x", "type", "out_put", "typeoutput_", "seedop", "seed_op", "glob", "GLOBAL_SEED"]
+    names += ["op_global_seed", "output", "o_p_s_e_e_d", "gseed", "putput_tyqe", "lobal", "p" * 250]
+    for name in names:
+        with pytest.raises(RuntimeError) as raised:
+            core.read_model(ir(tmp_path, name))
+        assert refusal(name) in str(raised.value)
+
+
+@pytest.mark.parametrize("backend", OV_BACKENDS)
+def test_what_the_operators_write_into_an_ir_themselves_is_read(
+    backend: str, tmp_path: Path
+) -> None:
+    core = onnx_philox.openvino.register(ov.Core(), backend=backend)
+    path = ir(tmp_path, "xmlns")
+    path.write_text(path.read_text().replace(' xmlns="7"', ""))
+    assert "const_minval" in path.read_text()
+    core.compile_model(core.read_model(path), "CPU")()
