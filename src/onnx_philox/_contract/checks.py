@@ -26,6 +26,7 @@ from onnx_philox._contract.operators import (
     OUTPUT_TYPE,
     PROBABILITY_RULE,
     PROBABILITY_TYPES,
+    RANK_RULE,
     SEEDS,
     STATE_SHAPE_RULE,
     ULP_ABOVE_ONE,
