@@ -14,6 +14,7 @@ from onnx_philox._files.model_file import opened
 from onnx_philox._rewriting.nodes import earlier_rewrite
 from onnx_philox._rewriting.nodes.attributes import seed_of
 from onnx_philox._rewriting.nodes.graphs import Owner, walk
+from onnx_philox._rewriting.nodes.may_stay import MayStayError
 from onnx_philox._rewriting.nodes.outcome import Irreplaceable, Numbered, Outcome, Replaceable
 from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS
 from onnx_philox._rewriting.nodes.types import Types
@@ -40,14 +41,14 @@ class Unrewritten:
         return self.found.site.node
 
     @property
-    def error(self) -> Exception | None:
+    def error(self) -> ValueError | TypeError | None:
         """Why it cannot be replaced; None where it can."""
         return self.found.error if isinstance(self.found, Irreplaceable) else None
 
     @property
     def may_stay(self) -> bool:
         """Whether `keep_unknown` lets it stay as it is, since it cannot be replaced."""
-        return isinstance(self.found, Irreplaceable) and self.found.may_stay
+        return isinstance(self.error, MayStayError)
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,6 @@ class Irreplaceable:
 
     site: Site
     error: ValueError | TypeError
-    may_stay: bool = False
-    """Whether `keep_unknown` lets it stay as it is."""
 
     def record(self) -> RandomNode:
         """The line of a report."""

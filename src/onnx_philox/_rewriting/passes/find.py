@@ -69,8 +69,7 @@ def _read(site: Site, types: Types) -> Outcome:
         _check_opset(site)
         _check_owners(site)
     except MayStayError as error:
-        return Irreplaceable(site, error, may_stay=True)
-    assert read is not None
+        return Irreplaceable(site, error)
     if version is not None:
         site = replace(site, version=version.since)
     try:

@@ -108,9 +108,8 @@ def _sort_out(
         if isinstance(node, Replaceable):
             replaceable.append(node)
             continue
-        if not (node.may_stay and keep_unknown):
+        if not (isinstance(node.error, MayStayError) and keep_unknown):
             raise node.error
-        assert isinstance(node.error, MayStayError)
         warnings.warn(f"left as it is: {node.error.offering('')}", stacklevel=4)
         kept.append(node.record())
     return replaceable, kept
