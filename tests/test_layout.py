@@ -22,8 +22,10 @@ ROOMS: dict[str, set[str]] = {
     "_contract": set(),
     "_core": set(),
     "_numbers": {"_contract", "_core"},
-    "_files": {"_contract"},
-    "_rewriting": {"_contract", "_files"},
+    "_progress": set(),
+    "_files": {"_contract", "_progress"},
+    "_rewriting": {"_contract", "_files", "_progress"},
+    "_runtime_errors": {"_contract"},
     "_backends": {"_contract"},
     "_native_library": {"_contract"},
     "_versions": {"_contract"},
@@ -38,6 +40,7 @@ ROOMS: dict[str, set[str]] = {
         "_files",
         "_native_library",
         "_numbers",
+        "_runtime_errors",
         "_versions",
     },
     "openvino": {
@@ -46,6 +49,7 @@ ROOMS: dict[str, set[str]] = {
         "_native_library",
         "_numbers",
         "_openvino_arrays",
+        "_runtime_errors",
         "_versions",
     },
     "rewriting": {"_rewriting"},
@@ -55,7 +59,9 @@ ROOMS: dict[str, set[str]] = {
         "_contract",
         "_files",
         "_openvino_arrays",
+        "_progress",
         "_rewriting",
+        "_runtime_errors",
         "_versions",
         "graphs",
         "onnx_reference",
@@ -77,7 +83,11 @@ ROOMS: dict[str, set[str]] = {
 }
 
 GENERATED = ("custom_ops/core/operators_table.h", "custom_ops/core/coefficients.h")
-GENERATORS = ("docs/make_operators_page.py",)
+GENERATORS = (
+    "custom_ops/core/make_operators.py",
+    "custom_ops/core/make_coefficients.py",
+    "docs/make_operators_page.py",
+)
 
 
 def modules() -> dict[str, Path]:
