@@ -31,7 +31,7 @@ def with_attribute(model: onnx.ModelProto, name: str, value: object = 7) -> onnx
 
 def refusal(name: str, op: Operator = RANDOM_UNIFORM) -> str:
     """What the Python package says of that attribute."""
-    with pytest.raises(ValueError) as raised:
+    with pytest.raises(ValueError, match="is unknown; allowed: ") as raised:
         checks.check_attributes(op, {name: 7})
     return str(raised.value)
 
@@ -55,6 +55,8 @@ NAMES = {
     "golbal_seed": "Did you mean global_seed? Rename it, or remove it.",
     "global__seed": "Did you mean global_seed? Rename it, or remove it.",
     "globalseed": "Did you mean global_seed? Rename it, or remove it.",
+    "globalSeed": "Did you mean global_seed? Rename it, or remove it.",
+    "op-seed": "Did you mean op_seed? Rename it, or remove it.",
     "op_see": "Did you mean op_seed? Rename it, or remove it.",
     "seed": "Did you mean op_seed? Rename it, or remove it.",
     "sample_size": "Remove it.",
@@ -96,13 +98,13 @@ def test_every_operator_refuses_them(op: Operator, runtime: str) -> None:
     load(builders[op.name])
     mistakes = attribute_names.mistakes(op.name)
     for name in mistakes[:: len(mistakes) // 12]:
+        # ONNX Runtime is asked for a value of the kind that the attribute that is meant has.
+        meant = attribute_names.nearest(op, name)
+        value = "x" if meant in ("type", "output_type") else 7
         model = onnx.ModelProto()
         model.CopyFrom(builders[op.name])
-
         with pytest.raises(Exception, match=re.escape(f"attribute {name!r} is unknown")):
-            for kind in (7, "x"):
-                load(with_attribute(model, name, kind))
-                model.graph.node[-1].attribute.pop()
+            load(with_attribute(model, name, value))
 
 
 def ir(folder: Path, name: str) -> Path:

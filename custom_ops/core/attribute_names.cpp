@@ -37,16 +37,47 @@ void AddSlips(const std::string& name, const Mistake& kind, std::map<std::string
     mistake.is_text |= kind.is_text;
     mistake.is_integer |= kind.is_integer;
   };
-  constexpr char kLetters[] = "abcdefghijklmnopqrstuvwxyz_";
-  for (std::size_t i = 0; i <= name.size(); ++i) {
-    const std::string before = name.substr(0, i), after = name.substr(i);
-    if (!after.empty()) add(before + after.substr(1));
-    if (after.size() > 1) add(before + after[1] + after[0] + after.substr(2));
-    for (const char* letter = kLetters; *letter != '\0'; ++letter) {
-      if (!after.empty()) add(before + *letter + after.substr(1));
-      add(before + *letter + after);
+  const std::string vowels = "aeiou";
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const std::string before = name.substr(0, i), after = name.substr(i + 1);
+    const char letter = name[i];
+    add(before + after);
+    add(before + letter + letter + after);
+    if (!after.empty()) add(before + after[0] + letter + after.substr(1));
+    if (vowels.find(letter) == std::string::npos) continue;
+    for (const char vowel : vowels) add(before + vowel + after);
+  }
+  std::string camel, dashed = name;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '_') {
+      dashed[i] = '-';
+    } else {
+      const bool begins = i > 0 && name[i - 1] == '_';
+      camel += begins ? static_cast<char>(name[i] - 'a' + 'A') : name[i];
     }
   }
+  add(camel);
+  add(dashed);
+}
+
+std::vector<Mistake> FindMistakes(const Operator& op) {
+  std::map<std::string, Mistake> all;
+  for (int i = 0; i < op.attributes; ++i) {
+    const bool is_text = op.attribute[i].is_text();
+    AddSlips(op.attribute[i].name, Mistake{"", is_text, !is_text}, &all);
+  }
+  for (const Operator* other : kAllOperators) {
+    for (int i = 0; i < other->attributes; ++i) {
+      const std::string name = other->attribute[i].name;
+      all[name] = Mistake{name, true, true};
+    }
+  }
+  for (const char* name : kForeignAttributes) all[name] = Mistake{name, true, true};
+  std::vector<Mistake> mistakes;
+  for (const auto& [name, mistake] : all) {
+    if (!HasAttribute(op, name)) mistakes.push_back(mistake);
+  }
+  return mistakes;
 }
 
 }  // namespace
@@ -72,24 +103,14 @@ std::string NearestAttribute(const Operator& op, const std::string& name) {
   return best.second;
 }
 
-std::vector<Mistake> Mistakes(const Operator& op) {
-  std::map<std::string, Mistake> all;
-  for (int i = 0; i < op.attributes; ++i) {
-    const bool is_text = op.attribute[i].is_text();
-    AddSlips(op.attribute[i].name, Mistake{"", is_text, !is_text}, &all);
-  }
-  for (const Operator* other : kAllOperators) {
-    for (int i = 0; i < other->attributes; ++i) {
-      const std::string name = other->attribute[i].name;
-      all[name] = Mistake{name, true, true};
-    }
-  }
-  for (const char* name : kForeignAttributes) all[name] = Mistake{name, true, true};
-  std::vector<Mistake> mistakes;
-  for (const auto& [name, mistake] : all) {
-    if (!HasAttribute(op, name)) mistakes.push_back(mistake);
-  }
-  return mistakes;
+const std::vector<Mistake>& Mistakes(const Operator& op) {
+  // Made once; a declaration is one of the table.
+  static const std::vector<std::vector<Mistake>> all = [] {
+    std::vector<std::vector<Mistake>> made;
+    for (const Operator* each : kAllOperators) made.push_back(FindMistakes(*each));
+    return made;
+  }();
+  return all[static_cast<std::size_t>(std::find(kAllOperators, kAllOperators + kOperators, &op) - kAllOperators)];
 }
 
 }  // namespace onnx_philox

@@ -19,12 +19,13 @@ bool HasAttribute(const Operator& op, const std::string& name);
 std::string NearestAttribute(const Operator& op, const std::string& name);
 
 /// The names to ask a runtime for, none of which the operator has: the attributes of the other operators and of ONNX's
-/// random operators, and all names that are one slip away from an attribute, a letter left out, added or replaced, or two
-/// letters in the wrong order.
+/// random operators, and the names that are one slip away from an attribute: a letter left out or doubled, another vowel,
+/// two letters in the wrong order, or words joined by another rule (opSeed, op-seed). Runtimes take microseconds to say
+/// that a name is not there, so more would make models load slowly.
 struct Mistake {
   std::string name;
   bool is_text, is_integer;  ///< what the value may be: that of the attribute that is meant, or either
 };
-std::vector<Mistake> Mistakes(const Operator& op);
+const std::vector<Mistake>& Mistakes(const Operator& op);
 
 }  // namespace onnx_philox

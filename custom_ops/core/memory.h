@@ -1,6 +1,6 @@
 // What memory this process can still have: of the machine's, what control groups and the process's own limits leave.
 //
-// The Python package's _memory.py follows the same rule with the same numbers, and a test compares the two.
+// The Python package's _contract/memory.py follows the same rule with the same numbers, and a test compares the two.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "attribute_names.h"
 #include "check.h"
 #include "checks.h"
 #include "text.h"
@@ -73,6 +74,24 @@ void TestAttributes() {
   Says(CheckLeftOut(kRandomUniform, 3, Attributes()), "left out with global_seed and op_seed both 0");
   Is(CheckLeftOut(kRandomUniform, 2, attributes),
      "RandomUniform: input 'maxval' is missing; allowed: shape, minval, maxval, state (optional). Connect it.");
+}
+
+void TestUnknownAttributes() {
+  GivenAttributes given;
+  Attributes attributes;
+  given.unknown = "globel_seed";
+  Is(CheckAttributes(kRandomBernoulli, given, &attributes),
+     "RandomBernoulli: attribute 'globel_seed' is unknown; allowed: global_seed, op_seed. Did you mean global_seed? "
+     "Rename it, or remove it.");
+  given.unknown = "it's";
+  Is(CheckAttributes(kRandomBernoulli, given, &attributes),
+     "RandomBernoulli: attribute \"it's\" is unknown; allowed: global_seed, op_seed. Remove it.");
+  for (const Operator* op : kAllOperators) {
+    for (const Mistake& mistake : Mistakes(*op)) {
+      check::That(!HasAttribute(*op, mistake.name), "%s has %s", op->name, mistake.name.c_str());
+      check::That(mistake.is_text || mistake.is_integer, "%s is of no kind", mistake.name.c_str());
+    }
+  }
 }
 
 void TestStates() {
@@ -292,6 +311,7 @@ int main() {
   TestNumbersAreShownAsPythonShowsThem();
   TestTextsAreShownAsPythonShowsThem();
   TestAttributes();
+  TestUnknownAttributes();
   TestStates();
   TestShapes();
   TestBounds();
