@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -85,7 +86,8 @@ def test_a_state_that_the_plugin_would_clamp_behind_a_loop_of_constants_is_refus
 INITIALIZERS = """int64[1] n = {4}, int32[1] n32 = {4}, float l = {0.0}, float h = {1.0},
     double low = {0.1}, double high = {1.7}, int64 i_low = {-5}, int64 i_high = {1099511627776},
     int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[2] by_two = {2, 1},
-    float[1, 3] p = {0.1, 1.0, 2.0}, bool no = {0}, double[1] double_zero = {0.0}"""
+    float[1, 3] p = {0.1, 1.0, 2.0}, bool no = {0}, double[1] double_zero = {0.0},
+    double[1] double_one = {1.0}"""
 WIDE_STATE = (
     "state = Cast <to = 12> (wide)",
     "int64[6] wide = {1, 2, 3, 4000000000, 4000000001, 5}",
@@ -94,6 +96,8 @@ DRAW_F64 = 'd, s = onnx_philox.RandomUniform <output_type = "f64", op_seed = 3> 
 DRAW_I64 = (
     'd, s = onnx_philox.RandomUniform <output_type = "i64", op_seed = 3> (n32, i_low, i_high)'
 )
+STATE_BEHIND_F32 = """d, s = onnx_philox.RandomUniform <output_type = "f32"> (n32, l, h, state)
+            v = Cast <to = 7> (s)"""
 # By what hands the draw on: the type of the Loop's values, the body, and the refused output.
 HANDED_ON = {
     "Add": ("double[4]", f"{DRAW_F64}\n v = Add (d, double_zero)", "values"),
@@ -104,15 +108,43 @@ HANDED_ON = {
         f"{DRAW_F64}\n e = Concat <axis = 0> (two, n)\n v = Expand (d, e)",
         "values",
     ),
+    "Gather": ("double[1]", f"{DRAW_F64}\n v = Gather <axis = 0> (d, one)", "values"),
+    "Gather, i64": ("int64[1]", f"{DRAW_I64}\n v = Gather <axis = 0> (d, one)", "values"),
     "Pad": ("double[7]", f"{DRAW_F64}\n v = Pad (d, by_two)", "values"),
+    "ScatterElements": (
+        "double[4]",
+        f"{DRAW_F64}\n v = ScatterElements <axis = 0> (d, two, double_one)",
+        "values",
+    ),
+    "ScatterElements, i64": (
+        "int64[4]",
+        f"{DRAW_I64}\n v = ScatterElements <axis = 0> (d, two, one)",
+        "values",
+    ),
+    "ScatterND": (
+        "double[4]",
+        f"{DRAW_F64}\n i = Unsqueeze (two, one)\n v = ScatterND (d, i, double_one)",
+        "values",
+    ),
     "Slice": ("double[2]", f"{DRAW_F64}\n v = Slice (d, zero, two)", "values"),
     "Slice, i64": ("int64[2]", f"{DRAW_I64}\n v = Slice (d, zero, two)", "values"),
     "Split": ("double[2]", f"{DRAW_F64}\n v, w = Split <axis = 0, num_outputs = 2> (d)", "values"),
     "Tile": ("double[8]", f"{DRAW_F64}\n v = Tile (d, two)", "values"),
     "Where": ("double[4]", f"{DRAW_F64}\n v = Where (no, double_zero, d)", "values"),
+    "bits": ("uint32[4]", "v, s = onnx_philox.RandomGenerator (state, n32)", "bits"),
+    "Cast, bits": (
+        "int64[4]",
+        "d, s = onnx_philox.RandomGenerator (state, n32)\n v = Cast <to = 7> (d)",
+        "bits",
+    ),
+    "Cast, the state behind f32": ("int64[6]", STATE_BEHIND_F32, "next_state"),
+    "Cast, the state behind classes": (
+        "int64[6]",
+        'd, s = onnx_philox.RandomCategorical <output_type = "i32", sample_size = 5> (p, state)'
+        "\n v = Cast <to = 7> (s)",
+        "next_state",
+    ),
 }
-STATE_BEHIND_F32 = """d, s = onnx_philox.RandomUniform <output_type = "f32"> (n32, l, h, state)
-            v = Cast <to = 7> (s)"""
 
 
 def body_of(draw: str) -> tuple[str, str]:
@@ -156,6 +188,31 @@ def test_a_loop_that_runs_hands_on_all_words(openvino: OpenVino) -> None:
     )
 
 
+def test_a_cached_loop_that_runs_hands_on_all_words(openvino: OpenVino, tmp_path: Path) -> None:
+    model = loop("int64[6]", *body_of(STATE_BEHIND_F32))
+    del model.graph.node[0]
+    model.graph.input.add().CopyFrom(onnx.helper.make_tensor_value_info("trips", 7, []))
+    state = np.array([1, 2, 3, 4000000000, 4000000001, 5], np.uint32)
+    _, expected = reference.random_uniform([4], 0, 1, "f32", state=state)
+    for is_cached in (False, True):
+        config = {"CACHE_DIR": str(tmp_path)}
+        compiled = openvino.core.compile_model(openvino.read(model), "CPU", config)
+        assert compiled.get_property("LOADED_FROM_CACHE") is is_cached
+        drawn = compiled({"trips": np.array(2)})[0]
+        assert_same_bits(drawn.astype(np.uint32), np.stack([expected] * 2))
+
+
+@pytest.mark.parametrize("row", ["Gather", "bits"])
+@pytest.mark.parametrize("save", [ov.save_model, ov.serialize])
+def test_loops_of_constants_in_ir_are_refused_alike(
+    openvino: OpenVino, tmp_path: Path, save: Callable[[ov.Model, Path], None], row: str
+) -> None:
+    values, draw, output = HANDED_ON[row]
+    save(openvino.read(loop(values, *body_of(draw))), tmp_path / "m.xml")
+    with pytest.raises(RuntimeError, match=f"output '{output}' is (f64|beyond int32), in a Loop"):
+        openvino(tmp_path / "m.xml")
+
+
 def test_a_state_that_stays_in_a_loop_of_constants_is_exact(openvino: OpenVino) -> None:
     draw = """d, s = onnx_philox.RandomUniform <output_type = "f32"> (n32, l, h, state)
         v, t = onnx_philox.RandomUniform <output_type = "f32"> (n32, l, h, s)"""
@@ -176,6 +233,18 @@ def test_what_else_is_made_of_a_wide_draw_in_a_loop_of_constants_is_exact(
         v = Add (b, e)"""
     drawn = openvino(loop("int64[4]", *body_of(draw)))[0]
     assert_same_bits(drawn, np.full((2, 4), 5))
+
+
+@pytest.mark.parametrize("cast_first", [True, False])
+def test_a_draw_of_f64_that_a_gather_hands_on_to_a_cast_is_exact(
+    openvino: OpenVino, *, cast_first: bool
+) -> None:
+    move = "Cast <to = 1> (d)\n v = Gather <axis = 0> (g, one)"
+    if not cast_first:
+        move = "Gather <axis = 0> (d, one)\n v = Cast <to = 1> (g)"
+    drawn = openvino(loop("float[1]", *body_of(f"{DRAW_F64}\n g = {move}")))[0]
+    expected, _ = reference.random_uniform([4], 0.1, 1.7, "f64", **SEED)
+    assert_same_bits(drawn, np.stack([expected[1:2].astype(np.float32)] * 2))
 
 
 @pytest.mark.usefixtures("factories")

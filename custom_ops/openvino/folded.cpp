@@ -13,8 +13,10 @@ namespace onnx_philox {
 
 namespace {
 
-/// The mark that OpenVINO puts on every node, bodies included, before it transforms a model.
+// OpenVINO puts the first mark on every node, bodies included, before it transforms a model, and the second one where it
+// folds constants. Into the body of a Loop that only goes when the Loop stays.
 constexpr char kTransformed[] = "fused_names_0";
+constexpr char kStays[] = "can_be_folded";
 
 /// What the plugin would alter in a constant.
 bool IsWide(const ov::element::Type& type) {
@@ -24,8 +26,8 @@ bool IsWide(const ov::element::Type& type) {
 /// The nodes that hand numbers on as they are; a Convert of integers does.
 constexpr const char* kMoving[] = {
     "Broadcast", "Concat", "Convert", "Gather", "GatherElements", "GatherND", "Identity", "Pad",
-    "Reshape", "ReverseSequence", "Roll", "Select", "Slice", "Split", "Squeeze", "StridedSlice", "Tile",
-    "Transpose", "Unsqueeze", "VariadicSplit"};
+    "Reshape", "ReverseSequence", "Roll", "ScatterElementsUpdate", "ScatterNDUpdate", "ScatterUpdate", "Select", "Slice",
+    "Split", "Squeeze", "StridedSlice", "Tile", "Transpose", "Unsqueeze", "VariadicSplit"};
 
 /// Whether a node hands a draw on in one of its outputs.
 bool HandsOn(const ov::Output<const ov::Node>& drawn, const ov::Output<ov::Node>& made) {
@@ -36,8 +38,28 @@ bool HandsOn(const ov::Output<const ov::Node>& drawn, const ov::Output<ov::Node>
   return IsWide(type) && type.is_real() == drawn.get_element_type().is_real();
 }
 
-/// Whether an output may reach a result of its graph in a type that the plugin alters. A conversion to a float, an integer
-/// or a narrower type ends the way, and so does arithmetic.
+template <class T, class Predicate>
+bool All(const ov::Tensor& tensor, Predicate predicate) {
+  ov::Tensor packed(tensor.get_element_type(), tensor.get_shape());
+  tensor.copy_to(packed);
+  const T* const begin = static_cast<const T*>(packed.data());
+  return std::all_of(begin, begin + packed.get_size(), predicate);
+}
+
+}  // namespace
+
+bool IsTransformed(const ov::Node& node) { return node.get_rt_info().count(kTransformed) != 0; }
+
+bool IsFolded(const ov::Node& node, const ov::TensorVector& inputs, bool is_clone, bool was_transformed) {
+  const ov::RTMap& marks = node.get_rt_info();
+  if (marks.count(kTransformed) == 0) return false;
+  // A Loop may also become one of constants late. The plugin's own runs never see these types.
+  const bool is_late = is_clone && std::any_of(inputs.begin(), inputs.end(), [](const ov::Tensor& tensor) {
+    return tensor.get_element_type() == ov::element::f64 || tensor.get_element_type() == ov::element::i64;
+  });
+  return is_late || (!was_transformed && marks.count(kStays) == 0);
+}
+
 bool Leaves(const ov::Output<const ov::Node>& output) {
   std::vector<ov::Output<const ov::Node>> stack{output};
   std::unordered_set<const ov::Node*> seen;
@@ -56,25 +78,7 @@ bool Leaves(const ov::Output<const ov::Node>& output) {
   return false;
 }
 
-template <class T, class Predicate>
-bool All(const ov::Tensor& tensor, Predicate predicate) {
-  ov::Tensor packed(tensor.get_element_type(), tensor.get_shape());
-  tensor.copy_to(packed);
-  const T* const begin = static_cast<const T*>(packed.data());
-  return std::all_of(begin, begin + packed.get_size(), predicate);
-}
-
-}  // namespace
-
-bool IsFolded(const ov::Node& node, const ov::TensorVector& inputs, bool is_clone) {
-  // The plugin's own runs never see these types, and so end here.
-  const bool is_unnarrowed = std::any_of(inputs.begin(), inputs.end(), [](const ov::Tensor& tensor) {
-    return tensor.get_element_type() == ov::element::f64 || tensor.get_element_type() == ov::element::i64;
-  });
-  return is_clone && is_unnarrowed && node.get_rt_info().count(kTransformed) != 0;
-}
-
-std::optional<AlteredDraw> AlteredResult(const ov::Output<const ov::Node>& output, const ov::Tensor& drawn) {
+std::optional<AlteredDraw> AlteredResult(const ov::Output<const ov::Node>& output, const ov::Tensor& drawn, bool has_left) {
   if (drawn.get_size() == 0) return {};
   const std::string where = "in a Loop that OpenVINO computes when it compiles the model";
   const ov::element::Type type = drawn.get_element_type();
@@ -82,7 +86,7 @@ std::optional<AlteredDraw> AlteredResult(const ov::Output<const ov::Node>& outpu
     const auto is_f32 = [](double x) {
       return std::fabs(x) <= FLT_MAX && static_cast<double>(static_cast<float>(x)) == x;
     };
-    if (All<double>(drawn, is_f32) || !Leaves(output)) return {};
+    if (All<double>(drawn, is_f32) || !(has_left || Leaves(output))) return {};
     return AlteredDraw{"f64, " + where,
                        "numbers that f32 holds there, since OpenVINO's CPU plugin rounds f64 constants",
                        "Draw outside of the Loop, or draw f32."};
@@ -91,7 +95,7 @@ std::optional<AlteredDraw> AlteredResult(const ov::Output<const ov::Node>& outpu
       type == ov::element::i64   ? All<std::int64_t>(drawn, [](std::int64_t x) { return x >= INT32_MIN && x <= INT32_MAX; })
       : type == ov::element::u32 ? All<std::uint32_t>(drawn, [](std::uint32_t x) { return x <= INT32_MAX; })
                                  : true;
-  if (fits || !Leaves(output)) return {};
+  if (fits || !(has_left || Leaves(output))) return {};
   return AlteredDraw{"beyond int32, " + where,
                      "numbers within int32 there, since OpenVINO's CPU plugin clamps constants",
                      "Draw outside of the Loop, or give it a model input."};

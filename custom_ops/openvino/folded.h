@@ -10,8 +10,16 @@
 
 namespace onnx_philox {
 
-/// Whether a node is evaluated to become part of a constant, not to be run.
-bool IsFolded(const ov::Node& node, const ov::TensorVector& inputs, bool is_clone);
+/// Whether OpenVINO has begun to transform the model, or had before it saved it.
+bool IsTransformed(const ov::Node& node);
+
+/// Whether a node is evaluated to become part of a constant, not to be run. `was_transformed`: its mark may come from a file,
+/// since a cached model keeps only the first. Never of what Model::evaluate alone evaluates.
+bool IsFolded(const ov::Node& node, const ov::TensorVector& inputs, bool is_clone, bool was_transformed);
+
+/// Whether an output may reach a result of its graph in a type that the plugin alters. A conversion to a float, an integer
+/// or a narrower type ends the way, and so does arithmetic.
+bool Leaves(const ov::Output<const ov::Node>& output);
 
 /// What the plugin would make otherwise, what is allowed in its place, and what to do.
 struct AlteredDraw {
@@ -20,7 +28,8 @@ struct AlteredDraw {
   std::string remedy;
 };
 
-/// Whether numbers that leave their graph would be altered.
-std::optional<AlteredDraw> AlteredResult(const ov::Output<const ov::Node>& output, const ov::Tensor& drawn);
+/// Whether numbers that leave their graph would be altered. `has_left`: they left it before the plugin narrowed the nodes
+/// behind.
+std::optional<AlteredDraw> AlteredResult(const ov::Output<const ov::Node>& output, const ov::Tensor& drawn, bool has_left);
 
 }  // namespace onnx_philox

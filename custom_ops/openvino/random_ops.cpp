@@ -228,6 +228,7 @@ void RandomOp::SetAttributes(const GivenAttributes& given) {
 
 bool RandomOp::visit_attributes(ov::AttributeVisitor& visitor) {
   // A model may be saved while it runs: nothing is written unless the visitor changed it.
+  if (!is_validated_) was_transformed_ = true;
   bool changed = false;
   std::string text;
   for (int i = 0; i < op_.attributes; ++i) {
@@ -268,6 +269,8 @@ std::shared_ptr<ov::Node> RandomOp::CloneInto(std::shared_ptr<RandomOp> clone, c
   clone->is_clone_ = true;
   std::copy(std::begin(declared_), std::end(declared_), clone->declared_);
   clone->distrusts_constants_ = distrusts_constants_;
+  clone->was_transformed_ = was_transformed_ && IsTransformed(*this);
+  clone->has_left_ = has_left_;
   clone->set_arguments(inputs);
   clone->constructor_validate_and_infer_types();
   return clone;
@@ -540,7 +543,10 @@ void RandomOp::SetOutputs() {
   set_output_type(0, type, values);
   set_output_type(1, ov::element::u32, state);
   // A result keeps all bits.
-  if (is_narrower) ConvertForConsumers(output(0), computed);
+  if (is_narrower) {
+    has_left_ = has_left_ || Leaves(output(0));
+    ConvertForConsumers(output(0), computed);
+  }
 }
 
 /// The type in which the plugin computes with values of a declared type: that of bounds, mean and scale by now.
@@ -615,7 +621,7 @@ bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& input
            std::string(ElementTypeName(ElementTypeOf(type))) + ", unchanged",
            "Compile with the inference precision f32.");
   }
-  const bool is_folded = IsFolded(*this, inputs, is_clone_);
+  const bool is_folded = IsFolded(*this, inputs, is_clone_, was_transformed_);
   if (is_folded) RefuseAlteredResult(0, outputs[0]);
   if (outputs.size() < 2) return true;
 
@@ -638,7 +644,7 @@ bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& input
 }
 
 void RandomOp::RefuseAlteredResult(int output, const ov::Tensor& drawn) const {
-  const auto altered = AlteredResult(this->output(static_cast<std::size_t>(output)), drawn);
+  const auto altered = AlteredResult(this->output(static_cast<std::size_t>(output)), drawn, output == 0 && has_left_);
   if (!altered.has_value()) return;
   Refuse(op_, std::string("output '") + op_.output[output].name + "'", altered->given, altered->allowed, altered->remedy);
 }

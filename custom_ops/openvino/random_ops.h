@@ -85,6 +85,10 @@ class RandomOp : public ov::op::Op {
   // A constant of the declared type may have been rounded on the way: a number declared f32 has been seen as f16, or the
   // plugin has exported or cached the model, at any precision.
   bool distrusts_constants_ = false;
+  // The model comes from a file, and may have been transformed before it was saved.
+  bool was_transformed_ = false;
+  // Values left their graph before the plugin narrowed what reads them.
+  bool has_left_ = false;
 };
 
 /// Random bits from a state.

@@ -12,8 +12,10 @@ import openvino as ov
 from numpy.typing import NDArray
 
 _INT32 = np.iinfo(np.int32)
-# OpenVINO puts this mark on every node, bodies included, before it transforms a model.
+# OpenVINO puts the first mark on every node, bodies included, before it transforms a model, and the
+# second one where it folds constants. Into the body of a Loop that only goes when the Loop stays.
 _TRANSFORMED = "fused_names_0"
+_STAYS = "can_be_folded"
 # The plugin's own runs never see these.
 _UNNARROWED = (ov.Type.f64, ov.Type.i64)
 # What the plugin would alter in a constant.
@@ -23,29 +25,48 @@ _WIDE = (ov.Type.f64, ov.Type.i64, ov.Type.u32, ov.Type.u64)
 # The nodes that hand numbers on as they are; a Convert of integers does.
 _MOVING = {
     *("Broadcast", "Concat", "Convert", "Gather", "GatherElements", "GatherND", "Identity", "Pad"),
-    *(
-        "Reshape",
-        "ReverseSequence",
-        "Roll",
-        "Select",
-        "Slice",
-        "Split",
-        "Squeeze",
-        "StridedSlice",
-        "Tile",
-    ),
-    *("Transpose", "Unsqueeze", "VariadicSplit"),
+    *("Reshape", "ReverseSequence", "Roll"),
+    *("ScatterElementsUpdate", "ScatterNDUpdate", "ScatterUpdate", "Select", "Slice", "Split"),
+    *("Squeeze", "StridedSlice", "Tile", "Transpose", "Unsqueeze", "VariadicSplit"),
 }
 
 
-def is_folded(node: ov.Node, inputs: list[ov.Tensor], *, is_clone: bool) -> bool:
-    """Whether a node is evaluated to become part of a constant, not to be run."""
-    is_unnarrowed = is_clone and any(t.get_element_type() in _UNNARROWED for t in inputs)
-    return is_unnarrowed and _TRANSFORMED in node.get_rt_info()
+def is_transformed(node: ov.Node) -> bool:
+    """Whether OpenVINO has begun to transform the model, or had before it saved it."""
+    return _TRANSFORMED in node.get_rt_info()
 
 
-def altered(output: ov.Output, drawn: NDArray[Any]) -> tuple[str, str, str] | None:
+def is_folded(
+    node: ov.Node, inputs: list[ov.Tensor], *, is_clone: bool, was_transformed: bool
+) -> bool:
+    """Whether a node is evaluated to become part of a constant, not to be run.
+
+    Args:
+        node: The node.
+        inputs: What it is evaluated for.
+        is_clone: Whether it is a copy.
+        was_transformed: Whether its mark may come from a file: a cached model keeps only the first.
+
+    Returns:
+        Whether it is. Never of what `Model.evaluate` alone evaluates.
+    """
+    marks = node.get_rt_info()
+    if _TRANSFORMED not in marks:
+        return False
+    # A Loop may also become one of constants late.
+    is_late = is_clone and any(t.get_element_type() in _UNNARROWED for t in inputs)
+    return is_late or (_STAYS not in marks and not was_transformed)
+
+
+def altered(
+    output: ov.Output, drawn: NDArray[Any], *, has_left: bool
+) -> tuple[str, str, str] | None:
     """What the plugin would make otherwise of numbers that leave their graph.
+
+    Args:
+        output: Of the node that drew them.
+        drawn: The numbers.
+        has_left: Whether they left it before the plugin narrowed the nodes behind.
 
     Returns:
         What it is, what is allowed, and what to do; None if nothing.
@@ -54,20 +75,20 @@ def altered(output: ov.Output, drawn: NDArray[Any]) -> tuple[str, str, str] | No
     if drawn.dtype == np.float64:
         with np.errstate(over="ignore", under="ignore"):
             is_kept = bool((drawn.astype(np.float32) == drawn).all())
-        if is_kept or not _leaves(output):
+        if is_kept or not (has_left or leaves(output)):
             return None
         allowed = "numbers that f32 holds there, since OpenVINO's CPU plugin rounds f64 constants"
         return f"f64, {where}", allowed, "Draw outside of the Loop, or draw f32."
     is_integer = np.issubdtype(drawn.dtype, np.integer) and drawn.size != 0
     if not is_integer or (_INT32.min <= int(drawn.min()) and int(drawn.max()) <= _INT32.max):
         return None
-    if not _leaves(output):
+    if not (has_left or leaves(output)):
         return None
     allowed = "numbers within int32 there, since OpenVINO's CPU plugin clamps constants"
     return f"beyond int32, {where}", allowed, "Draw outside of the Loop, or give it a model input."
 
 
-def _leaves(output: ov.Output) -> bool:
+def leaves(output: ov.Output) -> bool:
     """Whether an output may reach a result of its graph in a type that the plugin alters.
 
     A conversion to a float, an integer or a narrower type ends the way, and so does arithmetic.

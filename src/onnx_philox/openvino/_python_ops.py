@@ -104,6 +104,10 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         # A constant of the declared type may have been rounded on the way: a number declared f32
         # has been seen as f16, or the plugin has exported or cached the model, at any precision.
         self._distrusts_constants = False
+        # The model comes from a file, and may have been transformed before it was saved.
+        self._was_transformed = False
+        # Values left their graph before the plugin narrowed what reads them.
+        self._has_left = False
         if inputs is not None:
             self.set_arguments(inputs)
             self.constructor_validate_and_infer_types()
@@ -115,12 +119,16 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         clone._is_clone = True
         clone._declared = dict(self._declared)
         clone._distrusts_constants = self._distrusts_constants
+        clone._was_transformed = self._was_transformed and _folded.is_transformed(self)
+        clone._has_left = self._has_left
         clone.set_arguments(new_inputs)
         clone.constructor_validate_and_infer_types()
         return clone
 
     def visit_attributes(self, visitor: Any) -> bool:
         """Shows the attributes to IR, in both directions."""
+        if not self._is_validated:
+            self._was_transformed = True
         visitor.on_attributes(self._attributes)
         return True
 
@@ -163,7 +171,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             for declared, tensor in zip(op.inputs, inputs, strict=False)
         }
         results = getattr(call, op.function)(fastest_fill, **named, **attributes, copies=2)
-        if _folded.is_folded(self, inputs, is_clone=self._is_clone):
+        if _folded.is_folded(
+            self, inputs, is_clone=self._is_clone, was_transformed=self._was_transformed
+        ):
             self._refuse_altered_results(results)
         for output, result in zip(outputs, results, strict=True):
             _store(output, result)
@@ -172,7 +182,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     def _refuse_altered_results(self, results: Sequence[NDArray[Any]]) -> None:
         op = self.operator
         for index, (declared, result) in enumerate(zip(op.outputs, results, strict=True)):
-            altered = _folded.altered(self.output(index), result)
+            has_left = self._has_left and not declared.is_state
+            altered = _folded.altered(self.output(index), result, has_left=has_left)
             if altered is not None:
                 checks.refuse(op, f"output {declared.name!r}", *altered)
 
@@ -382,6 +393,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         narrower = _NARROWER.get(values)
         if narrower is not None and computed is narrower:
             # A result of the model keeps all bits.
+            self._has_left = self._has_left or _folded.leaves(self.output(0))
             _convert_for_consumers(self.output(0), narrower)
 
     def _values_shape(
