@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "constants.h"
 #include "openvino/core/node.hpp"
 
 namespace onnx_philox {
@@ -18,6 +19,6 @@ struct Alteration {
 };
 
 /// The first alteration on the way to uint32 data; none where all of it is exact.
-std::optional<Alteration> AlteredPart(const ov::Node& node);
+std::optional<Alteration> AlteredPart(const ov::Node& node, Upstream& upstream);
 
 }  // namespace onnx_philox

@@ -147,16 +147,22 @@ bool OnlyMoves(const ov::Node& node) {
 
 /// Hands an output over in a narrower type to the nodes that compute, and as it is to a model's result.
 void ConvertForConsumers(const ov::Output<ov::Node>& output, const ov::element::Type& type) {
-  std::shared_ptr<ov::Node> converted;
-  for (ov::Input<ov::Node> input : output.get_target_inputs()) {
-    ov::Node& consumer = *input.get_node();
-    if (ov::is_type<ov::op::v0::Result>(&consumer) || ov::is_type<ov::op::v0::Convert>(&consumer)) continue;
-    if (OnlyMoves(consumer) && input.get_index() == 0) {
-      ConvertForConsumers(consumer.output(0), type);
-      continue;
+  // A stack, not recursion: many nodes may move it on.
+  std::vector<ov::Output<ov::Node>> stack{output};
+  while (!stack.empty()) {
+    const ov::Output<ov::Node> moved = stack.back();
+    stack.pop_back();
+    std::shared_ptr<ov::Node> converted;
+    for (ov::Input<ov::Node> input : moved.get_target_inputs()) {
+      ov::Node& consumer = *input.get_node();
+      if (ov::is_type<ov::op::v0::Result>(&consumer) || ov::is_type<ov::op::v0::Convert>(&consumer)) continue;
+      if (OnlyMoves(consumer) && input.get_index() == 0) {
+        stack.push_back(consumer.output(0));
+        continue;
+      }
+      if (converted == nullptr) converted = std::make_shared<ov::op::v0::Convert>(moved, type);
+      input.replace_source_output(converted);
     }
-    if (converted == nullptr) converted = std::make_shared<ov::op::v0::Convert>(output, type);
-    input.replace_source_output(converted);
   }
 }
 
@@ -363,6 +369,7 @@ void RandomOp::validate_and_infer_types() {
   // What is known is forgotten first: it may point into captured values that go.
   const Dimensions before = arguments_.has_dimensions ? arguments_.dimensions : kNoDimensions;
   arguments_ = Arguments();
+  upstream_ = Upstream();
   NoteDeclared();
   const bool is_half_new = !distrusts_constants_ && MeetHalf();
   for (int i = 0; i < op_.inputs; ++i) {
@@ -384,6 +391,7 @@ void RandomOp::validate_and_infer_types() {
   SetOutputs();
   // Once only: the plugin merges these into the nodes behind them.
   if (is_half_new && attributes_.output == OutputType::kF32) ConvertForConsumers(output(0), ov::element::f16);
+  upstream_ = Upstream();
   is_validated_ = true;
 }
 
@@ -398,7 +406,7 @@ void RandomOp::NoteDeclared() {
   }
   if (is_clone_ || attributes_.output != OutputType::kF32) return;
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
-    if (IsNumber(i)) return AddWitness(input(static_cast<std::size_t>(i)));
+    if (IsNumber(i)) return AddWitness(input(static_cast<std::size_t>(i)), upstream_);
   }
 }
 
@@ -425,7 +433,7 @@ void RandomOp::ValidateShape(int input, const Dimensions& before) {
   const std::size_t index = static_cast<std::size_t>(input);
   const ElementType type = ArrivedType(input);
   const KnownShape shape(get_input_partial_shape(index));
-  const ConstantValue value = ValueOf(*get_input_node_ptr(index));
+  const ConstantValue value = upstream_.ValueOf(*get_input_node_ptr(index));
   Known known = shape.WithType(type, value.data);
   if (value && shape.rank() == 0 && IsInteger(type) && IntegerAt(type, value.data, 0) == 0) known = EmptyShape(type);
   ThrowIf(CheckInput(op_, input, known, attributes_, &arguments_));
@@ -449,14 +457,14 @@ void RandomOp::ValidateCaptured(int input) {
   const DeclaredTypes types = TypesAt(input);
   Captured* const captured = &captured_[input];
   ElementType type = ArrivedType(input);
-  const ConstantValue value = ValueOf(source);
+  const ConstantValue value = upstream_.ValueOf(source);
   const bool was_captured = captured->known();
   const bool is_state = RoleOf(input) == Role::kState;
 
   const bool is_as_declared = type == captured->type && !IsDecompressed(source) && !distrusts_constants_;
   const bool is_as_long = was_captured && elements == static_cast<std::int64_t>(captured->elements());
   if (is_as_long && types.Has(captured->type) && !is_as_declared && IsNarrowing(captured->type, type) &&
-      IsConstant(source) && (is_state || MayHaveBecome(*captured, type, value.data))) {
+      upstream_.IsConstant(source) && (is_state || MayHaveBecome(*captured, type, value.data))) {
     type = captured->type;
   } else if (value && types.Has(type)) {
     // The plugin validates a copy before each run whose shapes it does not know: memory is taken once.
@@ -476,10 +484,10 @@ void RandomOp::ValidateCaptured(int input) {
 /// constants of the declared type, which nothing tells from ones that replaced them.
 void RandomOp::KeepInFiles(int input, bool is_captured) {
   const ov::Input<ov::Node> own = this->input(static_cast<std::size_t>(input));
-  const ov::Input<ov::Node> in = MarkedInput(own);
+  const ov::Input<ov::Node> in = MarkedInput(own, upstream_);
   if (in != own && ov::is_precision_sensitive(own)) ov::unmark_as_precision_sensitive(own);
   // Of anything else the mark would reach the weights of all that comes before it.
-  const bool is_kept = is_captured || IsConstant(*in.get_source_output().get_node());
+  const bool is_kept = is_captured || upstream_.IsConstant(*in.get_source_output().get_node());
   if (is_kept == ov::is_precision_sensitive(in)) return;
   if (is_kept) {
     ov::mark_as_precision_sensitive(in);
@@ -506,8 +514,8 @@ void RandomOp::RefuseNarrowed(int input) const {
 }
 
 /// Refuses a state that the plugin would compute otherwise than it is written.
-void RandomOp::RefuseAltered(int input) const {
-  const auto altered = AlteredPart(*get_input_node_ptr(static_cast<std::size_t>(input)));
+void RandomOp::RefuseAltered(int input) {
+  const auto altered = AlteredPart(*get_input_node_ptr(static_cast<std::size_t>(input)), upstream_);
   if (!altered.has_value()) return;
   Refuse(op_, Input(op_.input[input].name), altered->given, altered->allowed,
          "Make the whole state a model input, or the whole state a constant.");

@@ -44,6 +44,7 @@ from onnx_philox._contract.types import (
 from onnx_philox._numbers import call
 from onnx_philox._numbers.fill_native import fastest_fill
 from onnx_philox.openvino import _constants, _exact_words, _folded, _half_precision
+from onnx_philox.openvino._constants import Upstream
 
 # The types in which the CPU plugin may hand over an input of a declared type without loss.
 _ARRIVES_AS: dict[ElementType, tuple[ElementType, ...]] = {
@@ -108,6 +109,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         self._was_transformed = False
         # Values left their graph before the plugin narrowed what reads them.
         self._has_left = False
+        # For one validation: a model may change between two.
+        self._upstream = Upstream()
         if inputs is not None:
             self.set_arguments(inputs)
             self.constructor_validate_and_infer_types()
@@ -140,6 +143,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     def validate_and_infer_types(self) -> None:
         """Checks all that is known, captures constants, sets the outputs' types and shapes."""
         op = self.operator
+        self._upstream = Upstream()
         sources = self._sources()
         values = checks.output_type(op, checks.check_attributes(op, self._own_attributes()))
         self._note_declared(values, sources)
@@ -159,6 +163,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             # Once only: the plugin merges these into the nodes behind them.
             _convert_for_consumers(self.output(0), F16)
         self._is_validated = True
+        self._upstream = Upstream()
 
     @float_environment.kept()
     def evaluate(self, outputs: list[ov.Tensor], inputs: list[ov.Tensor]) -> bool:
@@ -208,7 +213,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         if not partial.rank.is_dynamic:
             shape = tuple(None if d.is_dynamic else d.get_length() for d in partial)
         if declared.role is Role.SHAPE:
-            value = _shape_value(source)
+            value = self._shape_value(source)
             return Known(arrived, shape) if value is None else Known(arrived, value.shape, value)
         value = self._capture(declared, types, source)
         if value is not None:
@@ -216,6 +221,10 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         if arrived not in types and self._may_be_narrowed and arrived in _narrowings(types[0]):
             arrived = types[0]
         return Known(arrived, shape)
+
+    def _shape_value(self, source: ov.Output) -> NDArray[Any] | None:
+        value = self._upstream.value_of(source.get_node())
+        return None if value is None else _as_dimensions(value)
 
     @property
     def _may_be_narrowed(self) -> bool:
@@ -241,7 +250,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 self._declared[declared.name] = type_
         if values is F32 and not self._is_clone:
             for declared, _ in _numbers(self.operator, sources)[:1]:
-                _half_precision.add_witness(self._input(declared))
+                _half_precision.add_witness(self._input(declared), self._upstream)
 
     def _meet_half(self, sources: dict[str, ov.Output]) -> bool:
         """Meets the precision f16 for the first time.
@@ -301,7 +310,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     ) -> NDArray[Any] | None:
         """The exact value of a constant input, kept as an attribute; None for other inputs."""
         name = _captured(declared)
-        value = _constants.value_of(source)
+        value = self._upstream.value_of(source.get_node())
         self._keep_in_files(declared, source, is_constant=value is not None)
         if value is None:
             self._attributes[name] = ""
@@ -331,14 +340,14 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         that replaced them.
         """
         own = self._input(declared)
-        marked = _half_precision.marked_input(own)
+        marked = _half_precision.marked_input(own, self._upstream)
         info = marked.get_rt_info()
         if marked.get_node().get_name() != own.get_node().get_name():
             # The witness has it instead.
             own_info = own.get_rt_info()
             if _PRECISION_SENSITIVE in own_info:
                 del own_info[_PRECISION_SENSITIVE]
-        if is_constant or _constants.is_constant(source):
+        if is_constant or self._upstream.is_constant(source.get_node()):
             info[_PRECISION_SENSITIVE] = ""
         elif _PRECISION_SENSITIVE in info:
             # Of anything else the mark would reach the weights of all that comes before it.
@@ -365,7 +374,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             )
         # From there on the plugin has changed the nodes as well.
         is_whole_state = declared.role is Role.STATE and arrived is U32
-        altered = _exact_words.altered_part(source) if is_whole_state else None
+        altered = _exact_words.altered_part(source, self._upstream) if is_whole_state else None
         if altered is not None:
             remedy = "Make the whole state a model input, or the whole state a constant."
             checks.refuse(self.operator, what, *altered, remedy)
@@ -406,7 +415,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             if batch.is_static:
                 checks.check_memory(op, [batch.get_length(), samples], values, copies=2)
             return ov.PartialShape([batch, ov.Dimension(samples)])
-        value = _shape_value(sources["shape"])
+        value = self._shape_value(sources["shape"])
         if value is not None:
             dimensions = value.tolist()
             if max(dimensions, default=0) > _MAX_DIMENSION:
@@ -532,18 +541,22 @@ def _convert_for_consumers(output: ov.Output, type_: ElementType) -> None:
 
     A result of the model gets it as it is.
     """
-    converted = None
-    for consumer in output.get_target_inputs():
-        node = consumer.get_node()
-        name = node.get_type_name()
-        if name in ("Result", "Convert"):
-            continue
-        if name in _ONLY_MOVE and consumer.get_index() == 0:
-            _convert_for_consumers(node.output(0), type_)
-            continue
-        if converted is None:
-            converted = opset8.convert(output, type_.name)
-        consumer.replace_source_output(converted.output(0))
+    # A stack, not recursion: many nodes may move it on.
+    stack = [output]
+    while stack:
+        moved = stack.pop()
+        converted = None
+        for consumer in moved.get_target_inputs():
+            node = consumer.get_node()
+            name = node.get_type_name()
+            if name in ("Result", "Convert"):
+                continue
+            if name in _ONLY_MOVE and consumer.get_index() == 0:
+                stack.append(node.output(0))
+                continue
+            if converted is None:
+                converted = opset8.convert(moved, type_.name)
+            consumer.replace_source_output(converted.output(0))
 
 
 def _captured(declared: Input) -> str:
@@ -554,11 +567,6 @@ def _captured(declared: Input) -> str:
 def _narrowings(type_: ElementType) -> tuple[ElementType, ...]:
     """The types that the plugin may have made of a declared one, with or without loss."""
     return (F16, BF16, F32, F64) if type_.is_float else (I32,)
-
-
-def _shape_value(source: ov.Output) -> NDArray[Any] | None:
-    value = _constants.value_of(source)
-    return None if value is None else _as_dimensions(value)
 
 
 def _as_dimensions(array: NDArray[Any]) -> NDArray[Any]:
