@@ -88,6 +88,9 @@ class Upstream:
 
     def value_of(self, node: ov.Node) -> NDArray[Any] | None:
         """The value of a node's only output; None where it cannot be known or is large."""
+        # What is known to vary needs no look at its shape, which takes the longest.
+        if self._is_constant.get(node.get_name()) is False:
+            return None
         if not _is_small(node) or not self.is_constant(node):
             return None
         way = [(node, _inputs_if_small(node))]
