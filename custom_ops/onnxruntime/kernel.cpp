@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "lowering.h"
+#include "widened_f16.h"
 
 namespace onnx_philox {
 
@@ -212,9 +212,9 @@ OrtStatus* Kernel::FindLowering(const OrtKernelInfo* info) {
   if (OrtStatus* status = ReadTypeInfo(api_, type, &element, &shape)) return status;
   if (element != ORT_TYPE_FLOAT) return nullptr;
   // Where it is the model that gives float32 to a node of float16, it is a mistake, and refused with the inputs.
-  is_lowered_ = IsNameOfInsertedCast(OutputName(api_, info, 0));
-  for (int i = 0; i < op_.inputs && !is_lowered_; ++i) {
-    is_lowered_ = IsNumber(i) && IsNameOfInsertedCast(InputName(api_, info, static_cast<std::size_t>(i)));
+  is_widened_ = IsNameOfInsertedCast(OutputName(api_, info, 0));
+  for (int i = 0; i < op_.inputs && !is_widened_; ++i) {
+    is_widened_ = IsNumber(i) && IsNameOfInsertedCast(InputName(api_, info, static_cast<std::size_t>(i)));
   }
   return nullptr;
 }
@@ -243,7 +243,7 @@ OrtStatus* Kernel::LoadInput(const OrtKernelInfo* info, int index, std::string* 
 
   Known known;
   known.type = ElementTypeFromOrt(element);
-  if (IsLoweredNumber(index, known.type)) known.type = ElementType::kF16;
+  if (IsWidenedNumber(index, known.type)) known.type = ElementType::kF16;
   // An unknown rank reads as 0 here, so a rank of 0 says nothing.
   if (shape.rank() > 0) {
     known.rank = static_cast<int>(shape.rank());
@@ -260,8 +260,8 @@ bool Kernel::IsNumber(int index) const {
   return op_.input[index].role == Role::kBound || op_.input[index].role == Role::kParameter;
 }
 
-bool Kernel::IsLoweredNumber(int index, ElementType type) const {
-  return is_lowered_ && IsNumber(index) && type == ElementType::kF32;
+bool Kernel::IsWidenedNumber(int index, ElementType type) const {
+  return is_widened_ && IsNumber(index) && type == ElementType::kF32;
 }
 
 std::string Kernel::Check(int index, const Known& known, Call* call) const {
@@ -294,7 +294,7 @@ OrtStatus* Kernel::ReadValue(const OrtValue* value, int index, Call* call, std::
   }
   known.data = data;
   std::uint16_t half = 0;
-  if (IsLoweredNumber(index, known.type)) {
+  if (IsWidenedNumber(index, known.type)) {
     known.type = ElementType::kF16;
     const bool is_one = known.rank == 0 || (known.rank == 1 && known.dimensions[0] == 1);  // others are refused
     if (is_one) {
@@ -326,8 +326,8 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
   if (!is_checked_together_) error = CheckTogether(op_, attributes_, call.arguments);
   if (!error.empty()) return Refuse(error);
   Dimensions written = dimensions;
-  if (is_lowered_) written.bytes = 4 * dimensions.elements;
-  const OutputType written_type = is_lowered_ ? OutputType::kF32 : attributes_.output;
+  if (is_widened_) written.bytes = 4 * dimensions.elements;
+  const OutputType written_type = is_widened_ ? OutputType::kF32 : attributes_.output;
   const Memory memory = MemoryFor(static_cast<std::uint64_t>(written.bytes));
   error = CheckMemory(op_, written, written_type, memory);
   if (!error.empty()) return Refuse(error);
@@ -360,7 +360,7 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
 
   const std::uint64_t elements = static_cast<std::uint64_t>(dimensions.elements);
   const Draw draw = DrawOf(op_, attributes_, call.arguments, values_data);
-  const FillDraw fill = is_lowered_ ? FillWidened : Fill;
+  const FillDraw fill = is_widened_ ? FillWidened : Fill;
   if (values_data != nullptr) {
     const Split split = SplitDraw(draw, elements, MaxPieces());
     if (split.pieces <= 1) {

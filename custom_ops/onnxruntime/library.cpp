@@ -14,7 +14,7 @@
 #include "kernels.h"
 #include "operators.h"
 #include "ort_api.h"
-#include "values_inference.h"
+#include "shape_inference.h"
 
 #if defined(_WIN32)
 #define ONNX_PHILOX_EXPORT __declspec(dllexport)

@@ -269,6 +269,11 @@ std::optional<Alteration> MergedBeyond(const ov::Node& last, Upstream& upstream)
 
 }  // namespace
 
+bool MovesData(const ov::Node& node) {
+  const Exact* const exact = ExactOf(node);
+  return exact != nullptr && exact->types == Types::kIntegers;
+}
+
 std::optional<Alteration> AlteredPart(const ov::Node& node, Upstream& upstream) {
   // A stack, not recursion: a state may come out of a deep network.
   std::vector<const ov::Node*> stack{&node};

@@ -18,6 +18,9 @@ struct Alteration {
   std::string allowed;
 };
 
+/// Whether a node hands data on as it is, and the plugin keeps it exact.
+bool MovesData(const ov::Node& node);
+
 /// The first alteration on the way to uint32 data; none where all of it is exact.
 std::optional<Alteration> AlteredPart(const ov::Node& node, Upstream& upstream);
 

@@ -100,7 +100,7 @@ def plan(model: Any, options: ort.SessionOptions | None) -> NativePlan:
         inlined = _source.read_ir(source)
         nodes = _nodes.of_domain(inlined)
         for node in nodes:
-            if not _is_lowered(node):
+            if not _is_widened(node):
                 _nodes.check(node, source)
     except ir.serde.SerdeError:
         # No valid model, two values of one name for example: ONNX Runtime says what is wrong.
@@ -116,7 +116,7 @@ def plan(model: Any, options: ort.SessionOptions | None) -> NativePlan:
     return NativePlan(source.whole(inlined), options, source.folder)
 
 
-def _is_lowered(node: ir.Node) -> bool:
+def _is_widened(node: ir.Node) -> bool:
     """Whether ONNX Runtime has made a float32 node of a float16 one.
 
     It does so among nodes that have no float16 kernels, and a model that it has optimised and

@@ -89,6 +89,9 @@ _MERGED = ("Add", "Multiply", "Subtract")
 # What these give is not computed here: dimensions, or what another graph or operator answers for.
 _ENDS = ("If", "Loop", "Parameter", "ShapeOf", "TensorIterator")
 
+MOVING = frozenset(name for name, exact in _EXACT.items() if exact.types is _INTEGERS)
+"""The nodes that hand data on as it is, and that the plugin keeps exact."""
+
 _ALLOWED = (
     f"a constant, a model input, or what {', '.join(sorted(_EXACT))} make of them in integers, "
     "since OpenVINO's CPU plugin computes uint32 as int32"

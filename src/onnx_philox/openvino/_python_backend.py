@@ -9,7 +9,8 @@ from openvino.frontend import NodeContext
 from openvino.frontend.onnx import ConversionExtension
 
 from onnx_philox._contract.operators import DOMAIN, Operator
-from onnx_philox.openvino._python_ops import OPS, RandomOp, with_wide_shape
+from onnx_philox.openvino._narrowing import with_wide_shape
+from onnx_philox.openvino._python_ops import OPS, RandomOp
 
 
 def unavailable() -> str | None:
