@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "attribute_names.h"
-#include "lowering.h"
 #include "ort_types.h"
 #include "text.h"
+#include "widened_f16.h"
 
 namespace onnx_philox {
 
@@ -174,7 +174,7 @@ OrtStatus* Kernel::Load(const OrtKernelInfo* info) {
 
   has_values_ = !OutputName(api_, info, 0).empty();
   has_next_state_ = !OutputName(api_, info, 1).empty();
-  if (OrtStatus* status = FindLowering(info)) return status;
+  if (OrtStatus* status = FindWidening(info)) return status;
 
   bool are_constants = true;
   for (int i = 0; i < op_.inputs && error.empty(); ++i) {
@@ -186,7 +186,7 @@ OrtStatus* Kernel::Load(const OrtKernelInfo* info) {
   return Refuse(error);
 }
 
-OrtStatus* Kernel::FindLowering(const OrtKernelInfo* info) {
+OrtStatus* Kernel::FindWidening(const OrtKernelInfo* info) {
   if (attributes_.output != OutputType::kF16 || !has_values_) return nullptr;
   OrtTypeInfo* type = nullptr;
   OrtElementType element = ORT_TYPE_UNDEFINED;
@@ -195,9 +195,9 @@ OrtStatus* Kernel::FindLowering(const OrtKernelInfo* info) {
   if (OrtStatus* status = ReadTypeInfo(api_, type, &element, &shape)) return status;
   if (element != ORT_TYPE_FLOAT) return nullptr;
   // Where it is the model that gives float32 to a node of float16, it is a mistake, and refused with the inputs.
-  is_lowered_ = IsNameOfInsertedCast(OutputName(api_, info, 0));
-  for (int i = 0; i < op_.inputs && !is_lowered_; ++i) {
-    is_lowered_ = op_.input[i].has_output_type() && IsNameOfInsertedCast(InputName(api_, info, static_cast<std::size_t>(i)));
+  is_widened_ = IsNameOfInsertedCast(OutputName(api_, info, 0));
+  for (int i = 0; i < op_.inputs && !is_widened_; ++i) {
+    is_widened_ = op_.input[i].has_output_type() && IsNameOfInsertedCast(InputName(api_, info, static_cast<std::size_t>(i)));
   }
   return nullptr;
 }
@@ -226,7 +226,7 @@ OrtStatus* Kernel::LoadInput(const OrtKernelInfo* info, int index, std::string* 
 
   Known known;
   known.type = ElementTypeFromOrt(element);
-  if (IsLoweredNumber(index, known.type)) known.type = ElementType::kF16;
+  if (IsWidenedNumber(index, known.type)) known.type = ElementType::kF16;
   // An unknown rank reads as 0 here, so a rank of 0 says nothing.
   if (shape.rank() > 0) {
     known.rank = static_cast<int>(shape.rank());
@@ -239,8 +239,8 @@ OrtStatus* Kernel::LoadInput(const OrtKernelInfo* info, int index, std::string* 
   return nullptr;
 }
 
-bool Kernel::IsLoweredNumber(int index, ElementType type) const {
-  return is_lowered_ && op_.input[index].has_output_type() && type == ElementType::kF32;
+bool Kernel::IsWidenedNumber(int index, ElementType type) const {
+  return is_widened_ && op_.input[index].has_output_type() && type == ElementType::kF32;
 }
 
 std::string Kernel::Check(int index, const Known& known, Call* call) const {
@@ -273,7 +273,7 @@ OrtStatus* Kernel::ReadValue(const OrtValue* value, int index, Call* call, std::
   }
   known.data = data;
   std::uint16_t half = 0;
-  if (IsLoweredNumber(index, known.type)) {
+  if (IsWidenedNumber(index, known.type)) {
     known.type = ElementType::kF16;
     const bool is_one = known.rank == 0 || (known.rank == 1 && known.dimensions[0] == 1);  // others are refused
     if (is_one) {
@@ -305,8 +305,8 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
   if (!is_checked_together_) error = CheckTogether(op_, attributes_, call.arguments);
   if (!error.empty()) return Refuse(error);
   Dimensions written = dimensions;
-  if (is_lowered_) written.bytes = 4 * dimensions.elements;
-  const OutputType written_type = is_lowered_ ? OutputType::kF32 : attributes_.output;
+  if (is_widened_) written.bytes = 4 * dimensions.elements;
+  const OutputType written_type = is_widened_ ? OutputType::kF32 : attributes_.output;
   const Memory memory = MemoryFor(static_cast<std::uint64_t>(written.bytes));
   error = CheckMemory(op_, written, written_type, memory);
   if (!error.empty()) return Refuse(error);
@@ -339,7 +339,7 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
 
   const std::uint64_t elements = static_cast<std::uint64_t>(dimensions.elements);
   const Draw draw = DrawOf(op_, attributes_, call.arguments, values_data);
-  const FillDraw fill = is_lowered_ ? FillWidened : Fill;
+  const FillDraw fill = is_widened_ ? FillWidened : Fill;
   if (values_data != nullptr) {
     const Split split = SplitDraw(draw, elements, MaxPieces());
     if (split.pieces <= 1) {

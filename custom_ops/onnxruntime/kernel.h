@@ -38,15 +38,15 @@ class Kernel {
     kRun,       ///< read in each call
   };
 
-  /// Finds out whether ONNX Runtime runs this node of float16 in float32, see lowering.h.
-  OrtStatus* FindLowering(const OrtKernelInfo* info);
+  /// Finds out whether ONNX Runtime runs this node of float16 in float32, see widened_f16.h.
+  OrtStatus* FindWidening(const OrtKernelInfo* info);
   OrtStatus* LoadInput(const OrtKernelInfo* info, int index, std::string* error);
   /// Reads a value and checks it; an error of ours goes into `error`, one of ONNX Runtime's is returned.
   OrtStatus* ReadValue(const OrtValue* value, int index, Call* call, std::string* error) const;
   /// Checks what is known of input `index`, and puts it into `call`.
   std::string Check(int index, const Known& known, Call* call) const;
   /// Whether it is one that comes as float32 instead of float16.
-  bool IsLoweredNumber(int index, ElementType type) const;
+  bool IsWidenedNumber(int index, ElementType type) const;
   OrtStatus* Refuse(const std::string& error) const;
 
   const Operator& op_;
@@ -57,7 +57,7 @@ class Kernel {
   bool is_checked_together_ = false;  ///< at load: all of the inputs but the state are constants
   bool has_values_ = true;
   bool has_next_state_ = false;
-  bool is_lowered_ = false;
+  bool is_widened_ = false;
   Call loaded_;  ///< what constants say, and what is known before a run of the other inputs
 };
 

@@ -15,8 +15,8 @@
 #include "operators.h"
 #include "ort_api.h"
 #include "ort_types.h"
+#include "shape_inference.h"
 #include "text.h"
-#include "values_inference.h"
 
 #if defined(_WIN32)
 #define ONNX_PHILOX_EXPORT __declspec(dllexport)

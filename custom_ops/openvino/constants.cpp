@@ -1,8 +1,7 @@
-// Constant subgraphs: see constants.h. Every node is visited once, however many paths lead to it.
+// Constant subgraphs: see constants.h. No walk recurses: a state may come out of a deep network.
 #include "constants.h"
 
 #include <cstring>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -38,32 +37,37 @@ bool IsSmall(const ov::Node& node) {
 
 bool IsSource(const ov::Node& node) { return node.get_input_size() == 0 || MayVary(node); }
 
-/// The nodes that lead to one, each once; a stack and not recursion, for a state may come out of a deep network.
-class Upstream {
- public:
-  explicit Upstream(const ov::Node& node) { Add(node); }
-
-  const ov::Node* Next() {
-    if (stack_.empty()) return nullptr;
-    const ov::Node* const node = stack_.back();
-    stack_.pop_back();
-    return node;
-  }
-  void Add(const ov::Node& node) {
-    if (seen_.insert(&node).second) stack_.push_back(&node);
-  }
-  void AddInputs(const ov::Node& node, std::size_t count) {
-    for (std::size_t i = count; i > 0; --i) Add(*node.get_input_node_ptr(i - 1));
-  }
-
- private:
-  std::vector<const ov::Node*> stack_;
-  std::unordered_set<const ov::Node*> seen_;
-};
-
 }  // namespace
 
-ConstantValue ConstantValues::Of(const ov::Node& node) {
+bool Upstream::IsConstant(const ov::Node& node) {
+  // A node, and how many of its inputs are known.
+  std::vector<std::pair<const ov::Node*, std::size_t>> way;
+  for (const ov::Node* next = &node; next != nullptr;) {
+    const auto found = is_constant_.find(next);
+    if (found == is_constant_.end() && AsConstant(*next) == nullptr && !IsSource(*next)) {
+      way.emplace_back(next, 0);
+    } else if (found == is_constant_.end() ? AsConstant(*next) != nullptr : found->second) {
+      is_constant_.emplace(next, true);
+    } else {
+      // With one input that varies, all that it leads to varies.
+      is_constant_.emplace(next, false);
+      for (const auto& passed : way) is_constant_.emplace(passed.first, false);
+      break;
+    }
+    for (next = nullptr; next == nullptr && !way.empty();) {
+      auto& [last, input] = way.back();
+      if (input < last->get_input_size()) {
+        next = last->get_input_node_ptr(input++);
+      } else {
+        is_constant_.emplace(last, true);
+        way.pop_back();
+      }
+    }
+  }
+  return is_constant_.at(&node);
+}
+
+ConstantValue Upstream::ValueOf(const ov::Node& node) {
   ConstantValue value;
   if (const auto* constant = AsConstant(node)) {
     // An empty constant may have no memory: any address does.
@@ -71,54 +75,40 @@ ConstantValue ConstantValues::Of(const ov::Node& node) {
     if (ov::shape_size(constant->get_shape()) <= kMaxElements) value.data = data != nullptr ? data : constant;
     return value;
   }
-  // A node, and how many of its inputs are known. A stack, not recursion: a network may be deep.
+  if (!IsSmall(node) || !IsConstant(node)) return value;
   std::vector<std::pair<const ov::Node*, std::size_t>> way{{&node, 0}};
   while (!way.empty()) {
     const ov::Node& last = *way.back().first;
     const std::size_t input = way.back().second;
-    const bool has_next = input < last.get_input_size() && !IsSource(last) && IsSmall(last);
+    const bool has_next = input < last.get_input_size() && IsSmall(last);
     const ov::Node* const source = has_next ? last.get_input_node_ptr(input) : nullptr;
-    const auto found = known_.find(has_next ? source : &last);
-    if (has_next && found == known_.end()) {
+    const auto found = values_.find(has_next ? source : &last);
+    if (has_next && found == values_.end()) {
       way.emplace_back(source, 0);
     } else if (has_next && found->second) {
       ++way.back().second;
     } else {
       if (has_next) {
-        known_.emplace(&last, ov::Tensor());
-      } else if (found == known_.end()) {
-        known_.emplace(&last, Compute(last));
+        values_.emplace(&last, ov::Tensor());
+      } else if (found == values_.end()) {
+        values_.emplace(&last, Compute(last));
       }
       way.pop_back();
     }
   }
-  value.owner = known_.at(&node);
+  value.owner = values_.at(&node);
   if (value.owner) value.data = value.owner.get_size() != 0 ? value.owner.data() : &node;
   return value;
 }
 
 /// The value of a node all of whose inputs are known.
-ov::Tensor ConstantValues::Compute(const ov::Node& node) const {
+ov::Tensor Upstream::Compute(const ov::Node& node) const {
   if (!IsSmall(node)) return {};
   if (const auto* constant = AsConstant(node)) return constant->get_tensor_view();
-  if (IsSource(node)) return {};
   ov::TensorVector inputs;
-  for (std::size_t i = 0; i < node.get_input_size(); ++i) inputs.push_back(known_.at(node.get_input_node_ptr(i)));
+  for (std::size_t i = 0; i < node.get_input_size(); ++i) inputs.push_back(values_.at(node.get_input_node_ptr(i)));
   ov::TensorVector outputs{ov::Tensor(node.get_output_element_type(0), node.get_output_shape(0))};
   return node.has_evaluate() && node.evaluate(outputs, inputs) ? outputs[0] : ov::Tensor();
-}
-
-ConstantValue ValueOf(const ov::Node& node) { return ConstantValues().Of(node); }
-
-bool IsConstant(const ov::Node& node) {
-  if (AsConstant(node) != nullptr) return true;
-  Upstream upstream(node);
-  while (const ov::Node* const next = upstream.Next()) {
-    if (AsConstant(*next) != nullptr) continue;
-    if (IsSource(*next)) return false;
-    upstream.AddInputs(*next, next->get_input_size());
-  }
-  return true;
 }
 
 bool IsDecompressed(const ov::Node& node) {

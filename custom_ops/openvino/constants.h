@@ -23,23 +23,22 @@ struct ConstantValue {
   explicit operator bool() const { return data != nullptr; }
 };
 
-/// Values of nodes that depend on constants only, each computed once. OpenVINO folds the same nodes when it compiles a model,
-/// before its plugin narrows types.
-class ConstantValues {
+/// What is known of the nodes that lead to a node, each looked at once. OpenVINO folds the same nodes when it compiles a model,
+/// before its plugin narrows types. An object serves for one validation only, since a model may change between two.
+class Upstream {
  public:
+  /// Whether a node depends on constants only, of whatever type and size.
+  bool IsConstant(const ov::Node& node);
+
   /// The value of a node's only output, exactly; none if it cannot be known, or is large.
-  ConstantValue Of(const ov::Node& node);
+  ConstantValue ValueOf(const ov::Node& node);
 
  private:
   ov::Tensor Compute(const ov::Node& node) const;
 
-  std::unordered_map<const ov::Node*, ov::Tensor> known_;  ///< no tensor where a value cannot be known
+  std::unordered_map<const ov::Node*, bool> is_constant_;
+  std::unordered_map<const ov::Node*, ov::Tensor> values_;  ///< no tensor where a value cannot be known
 };
-
-ConstantValue ValueOf(const ov::Node& node);
-
-/// Whether a node depends on constants only, of whatever type and size.
-bool IsConstant(const ov::Node& node);
 
 /// Whether this is a constant that saving to IR has squeezed into f16.
 bool IsDecompressed(const ov::Node& node);

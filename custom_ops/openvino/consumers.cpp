@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <memory>
+#include <vector>
 
 #include "openvino/op/convert.hpp"
 #include "openvino/op/result.hpp"
@@ -23,16 +24,22 @@ bool OnlyMoves(const ov::Node& node) {
 }  // namespace
 
 void ConvertForConsumers(const ov::Output<ov::Node>& output, const ov::element::Type& type) {
-  std::shared_ptr<ov::Node> converted;
-  for (ov::Input<ov::Node> input : output.get_target_inputs()) {
-    ov::Node& consumer = *input.get_node();
-    if (ov::is_type<ov::op::v0::Result>(&consumer) || ov::is_type<ov::op::v0::Convert>(&consumer)) continue;
-    if (OnlyMoves(consumer) && input.get_index() == 0) {
-      ConvertForConsumers(consumer.output(0), type);
-      continue;
+  // A stack, not recursion: many nodes may move it on.
+  std::vector<ov::Output<ov::Node>> stack{output};
+  while (!stack.empty()) {
+    const ov::Output<ov::Node> moved = stack.back();
+    stack.pop_back();
+    std::shared_ptr<ov::Node> converted;
+    for (ov::Input<ov::Node> input : moved.get_target_inputs()) {
+      ov::Node& consumer = *input.get_node();
+      if (ov::is_type<ov::op::v0::Result>(&consumer) || ov::is_type<ov::op::v0::Convert>(&consumer)) continue;
+      if (OnlyMoves(consumer) && input.get_index() == 0) {
+        stack.push_back(consumer.output(0));
+        continue;
+      }
+      if (converted == nullptr) converted = std::make_shared<ov::op::v0::Convert>(moved, type);
+      input.replace_source_output(converted);
     }
-    if (converted == nullptr) converted = std::make_shared<ov::op::v0::Convert>(output, type);
-    input.replace_source_output(converted);
   }
 }
 

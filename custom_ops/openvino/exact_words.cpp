@@ -148,9 +148,9 @@ Integers IntegersIn(const void* data, std::size_t count) {
 }
 
 /// The integers that a constant of any size holds, or what small ones give; none where it is no constant.
-std::optional<Integers> ConstantIntegers(const ov::Node& node, ConstantValues& values) {
+std::optional<Integers> ConstantIntegers(const ov::Node& node, Upstream& upstream) {
   const auto* const constant = ov::as_type<const ov::op::v0::Constant>(&node);
-  const ConstantValue value = constant == nullptr ? values.Of(node) : ConstantValue{};
+  const ConstantValue value = constant == nullptr ? upstream.ValueOf(node) : ConstantValue{};
   if (constant == nullptr && !value) return {};
   const void* const data = constant == nullptr ? value.data : constant->get_data_ptr();
   const std::size_t count = ov::shape_size(node.get_output_shape(0));
@@ -163,7 +163,7 @@ std::optional<Integers> ConstantIntegers(const ov::Node& node, ConstantValues& v
 }
 
 /// What is wrong with a node itself, whatever its inputs are computed from.
-std::optional<Alteration> Inexact(const ov::Node& node, ConstantValues& values) {
+std::optional<Alteration> Inexact(const ov::Node& node, Upstream& upstream) {
   const std::string given = std::string("computed by ") + node.get_type_name();
   const Exact* const exact = ExactOf(node);
   if (exact == nullptr) return Otherwise(given);
@@ -190,7 +190,7 @@ std::optional<Alteration> Inexact(const ov::Node& node, ConstantValues& values) 
   }
   for (std::size_t i = 0; i < node.get_input_size(); ++i) {
     if (exact->Role(i) != 'v') continue;
-    const auto padding = ConstantIntegers(*node.get_input_node_ptr(i), values);
+    const auto padding = ConstantIntegers(*node.get_input_node_ptr(i), upstream);
     if (padding.has_value() && padding->magnitude <= kF32Integers) continue;
     const std::string with = padding.has_value() ? std::to_string(padding->magnitude) : "a computed value";
     return Alteration{given + " with " + with, kAllowedPadding};
@@ -204,7 +204,7 @@ struct Followed {
   char role;
 };
 
-std::vector<Followed> FollowedFrom(const ov::Node& node, ConstantValues& values) {
+std::vector<Followed> FollowedFrom(const ov::Node& node, Upstream& upstream) {
   std::vector<Followed> followed;
   const Exact* const exact = ExactOf(node);
   if (exact == nullptr) return followed;
@@ -212,7 +212,7 @@ std::vector<Followed> FollowedFrom(const ov::Node& node, ConstantValues& values)
     const ov::Node* const source = node.get_input_node_ptr(i);
     const char role = exact->Role(i);
     // A constant place may be clamped, like the end of a Slice: it is as far beyond the end.
-    if (role == 'd' || (role == 'p' && !values.Of(*source))) followed.push_back({source, role});
+    if (role == 'd' || (role == 'p' && !upstream.ValueOf(*source))) followed.push_back({source, role});
   }
   return followed;
 }
@@ -236,13 +236,13 @@ struct Merged {
 };
 
 /// The constants on one way to a node that are clamped once OpenVINO has merged them.
-std::optional<Alteration> MergedBeyond(const ov::Node& last, ConstantValues& values) {
+std::optional<Alteration> MergedBeyond(const ov::Node& last, Upstream& upstream) {
   std::unordered_map<const ov::Node*, Merged> known;
   std::vector<const ov::Node*> stack{&last};
   while (!stack.empty()) {
     const ov::Node& node = *stack.back();
-    const bool is_way = !IsEnd(node) && !ConstantIntegers(node, values).has_value();
-    const std::vector<Followed> followed = is_way ? FollowedFrom(node, values) : std::vector<Followed>();
+    const bool is_way = !IsEnd(node) && !ConstantIntegers(node, upstream).has_value();
+    const std::vector<Followed> followed = is_way ? FollowedFrom(node, upstream) : std::vector<Followed>();
     const std::size_t height = stack.size();
     for (const Followed& next : followed) {
       if (known.count(next.source) == 0) stack.push_back(next.source);
@@ -255,7 +255,7 @@ std::optional<Alteration> MergedBeyond(const ov::Node& last, ConstantValues& val
       if (next.role == 'd') merged = std::max(merged, known[next.source]);
     }
     for (std::size_t i = 0; is_way && IsOneOf(node, kMerged) && i < node.get_input_size(); ++i) {
-      const auto constant = ConstantIntegers(*node.get_input_node_ptr(i), values);
+      const auto constant = ConstantIntegers(*node.get_input_node_ptr(i), upstream);
       if (constant.has_value() && constant->magnitude <= kInt32Max + 1) merged.Add(constant->magnitude);
     }
     if (merged.count > 1 && merged.bound > kInt32Max) {
@@ -269,27 +269,31 @@ std::optional<Alteration> MergedBeyond(const ov::Node& last, ConstantValues& val
 
 }  // namespace
 
-std::optional<Alteration> AlteredPart(const ov::Node& node) {
+bool MovesData(const ov::Node& node) {
+  const Exact* const exact = ExactOf(node);
+  return exact != nullptr && exact->types == Types::kIntegers;
+}
+
+std::optional<Alteration> AlteredPart(const ov::Node& node, Upstream& upstream) {
   // A stack, not recursion: a state may come out of a deep network.
   std::vector<const ov::Node*> stack{&node};
   std::unordered_set<const ov::Node*> seen{&node};
-  ConstantValues values;
   while (!stack.empty()) {
     const ov::Node& next = *stack.back();
     stack.pop_back();
-    if (const auto constant = ConstantIntegers(next, values)) {
+    if (const auto constant = ConstantIntegers(next, upstream)) {
       if (!constant->furthest.has_value()) continue;
       const std::string type = next.get_output_element_type(0).get_type_name();
       return Alteration{"merged from a " + type + " constant of " + *constant->furthest, kAllowedConstant};
     }
     if (IsEnd(next)) continue;
-    if (auto found = Inexact(next, values)) return found;
-    const std::vector<Followed> followed = FollowedFrom(next, values);
+    if (auto found = Inexact(next, upstream)) return found;
+    const std::vector<Followed> followed = FollowedFrom(next, upstream);
     for (auto it = followed.rbegin(); it != followed.rend(); ++it) {
       if (seen.insert(it->source).second) stack.push_back(it->source);
     }
   }
-  return MergedBeyond(node, values);
+  return MergedBeyond(node, upstream);
 }
 
 }  // namespace onnx_philox

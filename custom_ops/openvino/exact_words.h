@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "constants.h"
 #include "openvino/core/node.hpp"
 
 namespace onnx_philox {
@@ -17,7 +18,10 @@ struct Alteration {
   std::string allowed;
 };
 
+/// Whether a node hands data on as it is, and the plugin keeps it exact.
+bool MovesData(const ov::Node& node);
+
 /// The first alteration on the way to uint32 data; none where all of it is exact.
-std::optional<Alteration> AlteredPart(const ov::Node& node);
+std::optional<Alteration> AlteredPart(const ov::Node& node, Upstream& upstream);
 
 }  // namespace onnx_philox

@@ -9,6 +9,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "exact_words.h"
+
 namespace onnx_philox {
 
 namespace {
@@ -23,17 +25,15 @@ bool IsWide(const ov::element::Type& type) {
   return type == ov::element::f64 || type == ov::element::i64 || type == ov::element::u32 || type == ov::element::u64;
 }
 
-/// The nodes that hand numbers on as they are; a Convert of integers does.
-constexpr const char* kMoving[] = {
-    "Broadcast", "Concat", "Convert", "Gather", "GatherElements", "GatherND", "Identity", "Pad",
-    "Reshape", "ReverseSequence", "Roll", "ScatterElementsUpdate", "ScatterNDUpdate", "ScatterUpdate", "Select", "Slice",
-    "Split", "Squeeze", "StridedSlice", "Tile", "Transpose", "Unsqueeze", "VariadicSplit"};
+/// Whether a node hands numbers on as they are; a Convert of integers does.
+bool Moves(const ov::Node& node) {
+  const char* const name = node.get_type_name();
+  return MovesData(node) || std::strcmp(name, "Convert") == 0 || std::strcmp(name, "ReverseSequence") == 0;
+}
 
 /// Whether a node hands a draw on in one of its outputs.
 bool HandsOn(const ov::Output<const ov::Node>& drawn, const ov::Output<ov::Node>& made) {
-  const char* const name = made.get_node()->get_type_name();
-  const auto is_name = [&](const char* moving) { return std::strcmp(name, moving) == 0; };
-  if (std::none_of(std::begin(kMoving), std::end(kMoving), is_name)) return false;
+  if (!Moves(*made.get_node())) return false;
   const ov::element::Type& type = made.get_element_type();
   return IsWide(type) && type.is_real() == drawn.get_element_type().is_real();
 }

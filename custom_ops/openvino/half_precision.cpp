@@ -16,10 +16,10 @@ using ov::op::v0::Convert;
 bool IsHalf(const ov::element::Type& type) { return type == ov::element::f16 || type == ov::element::bf16; }
 
 /// The witness behind an input, or null: a Convert of f32 constants.
-Convert* Witness(const ov::Input<ov::Node>& input) {
+Convert* Witness(const ov::Input<ov::Node>& input, Upstream& upstream) {
   const auto convert = ov::as_type<Convert>(input.get_source_output().get_node());
   if (convert == nullptr || convert->get_input_element_type(0) != ov::element::f32) return nullptr;
-  return IsConstant(*convert->get_input_node_ptr(0)) ? convert : nullptr;
+  return upstream.IsConstant(*convert->get_input_node_ptr(0)) ? convert : nullptr;
 }
 
 }  // namespace
@@ -37,15 +37,15 @@ bool IsParameter(const ov::Input<ov::Node>& input) {
   return ov::is_type<ov::op::v0::Parameter>(input.get_source_output().get_node());
 }
 
-void AddWitness(ov::Input<ov::Node> input) {
+void AddWitness(ov::Input<ov::Node> input, Upstream& upstream) {
   const ov::Output<ov::Node> source = input.get_source_output();
-  const bool is_constant = source.get_element_type() == ov::element::f32 && IsConstant(*source.get_node());
-  if (!is_constant || Witness(input) != nullptr) return;
+  const bool is_constant = source.get_element_type() == ov::element::f32 && upstream.IsConstant(*source.get_node());
+  if (!is_constant || Witness(input, upstream) != nullptr) return;
   input.replace_source_output(std::make_shared<Convert>(source, ov::element::f32));
 }
 
-ov::Input<ov::Node> MarkedInput(ov::Input<ov::Node> input) {
-  Convert* const witness = Witness(input);
+ov::Input<ov::Node> MarkedInput(ov::Input<ov::Node> input, Upstream& upstream) {
+  Convert* const witness = Witness(input, upstream);
   return witness != nullptr ? witness->input(0) : input;
 }
 

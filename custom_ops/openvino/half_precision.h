@@ -4,6 +4,7 @@
 // makes f16 of constants that no mark keeps and of what a Convert makes, and then validates the nodes again.
 #pragma once
 
+#include "constants.h"
 #include "openvino/core/node.hpp"
 
 namespace onnx_philox {
@@ -17,9 +18,9 @@ bool IsParameter(const ov::Input<ov::Node>& input);
 
 /// Puts a Convert from f32 to f32 behind what depends on constants only. The mark that keeps these from f16 would keep them
 /// from telling of f16 as well; the Convert has no mark, and so it becomes one to f16.
-void AddWitness(ov::Input<ov::Node> input);
+void AddWitness(ov::Input<ov::Node> input, Upstream& upstream);
 
 /// The input that the mark belongs to: this one, or that of its witness.
-ov::Input<ov::Node> MarkedInput(ov::Input<ov::Node> input);
+ov::Input<ov::Node> MarkedInput(ov::Input<ov::Node> input, Upstream& upstream);
 
 }  // namespace onnx_philox

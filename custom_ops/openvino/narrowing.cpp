@@ -74,7 +74,7 @@ void RandomOp::NoteDeclared() {
   }
   if (is_clone_ || attributes_.output != OutputType::kF32) return;
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
-    if (IsNumber(i)) return AddWitness(input(static_cast<std::size_t>(i)));
+    if (IsNumber(i)) return AddWitness(input(static_cast<std::size_t>(i)), upstream_);
   }
 }
 
@@ -115,8 +115,8 @@ void RandomOp::RefuseNarrowed(int input) const {
 }
 
 /// Refuses a state that the plugin would compute otherwise than it is written.
-void RandomOp::RefuseAltered(int input) const {
-  const auto altered = AlteredPart(*get_input_node_ptr(static_cast<std::size_t>(input)));
+void RandomOp::RefuseAltered(int input) {
+  const auto altered = AlteredPart(*get_input_node_ptr(static_cast<std::size_t>(input)), upstream_);
   if (!altered.has_value()) return;
   Refuse(op_, InputText(op_.input[input].name), altered->given, altered->allowed,
          "Make the whole state a model input, or the whole state a constant.");

@@ -160,6 +160,7 @@ void RandomOp::validate_and_infer_types() {
   // What is known is forgotten first: it may point into captured values that go.
   const Dimensions before = arguments_.has_dimensions ? arguments_.dimensions : kNoDimensions;
   arguments_ = Arguments();
+  upstream_ = Upstream();
   NoteDeclared();
   const bool is_half_new = !distrusts_constants_ && MeetHalf();
   for (int i = 0; i < op_.inputs; ++i) {
@@ -181,6 +182,7 @@ void RandomOp::validate_and_infer_types() {
   SetOutputs();
   // Once only: the plugin merges these into the nodes behind them.
   if (is_half_new && attributes_.output == OutputType::kF32) ConvertForConsumers(output(0), ov::element::f16);
+  upstream_ = Upstream();
   is_validated_ = true;
 }
 
@@ -188,7 +190,7 @@ void RandomOp::ValidateShape(int input, const Dimensions& before) {
   const std::size_t index = static_cast<std::size_t>(input);
   const ElementType type = ArrivedType(input);
   const KnownShape shape(get_input_partial_shape(index));
-  const ConstantValue value = ValueOf(*get_input_node_ptr(index));
+  const ConstantValue value = upstream_.ValueOf(*get_input_node_ptr(index));
   Known known = shape.WithType(type, value.data);
   if (value && shape.rank() == 0 && IsInteger(type) && IntegerAt(type, value.data, 0) == 0) known = EmptyShape(type);
   ThrowIf(CheckInput(op_, input, known, attributes_, &arguments_));

@@ -15,6 +15,7 @@
 
 #include "captured.h"
 #include "checks.h"
+#include "constants.h"
 #include "openvino/op/op.hpp"
 
 namespace onnx_philox {
@@ -61,7 +62,7 @@ class RandomOp : public ov::op::Op {
   void ValidateCaptured(int input);
   void KeepInFiles(int input, bool is_captured);
   void RefuseNarrowed(int input) const;
-  void RefuseAltered(int input) const;
+  void RefuseAltered(int input);
   void RefuseAlteredResult(int output, const ov::Tensor& drawn) const;
   void SetOutputs();
   ov::element::Type ComputedType(const ov::element::Type& declared) const;
@@ -89,6 +90,8 @@ class RandomOp : public ov::op::Op {
   bool was_transformed_ = false;
   // Values left their graph before the plugin narrowed what reads them.
   bool has_left_ = false;
+  // For one validation: a model may change between two.
+  Upstream upstream_;
 };
 
 /// The node of one operator; RandomUniform's lives beside OpenVINO's built-in operator of that name.

@@ -39,14 +39,14 @@ void RandomOp::ValidateCaptured(int input) {
   const ElementTypes types = TypesAt(input);
   Captured* const captured = &captured_[input];
   ElementType type = ArrivedType(input);
-  const ConstantValue value = ValueOf(source);
+  const ConstantValue value = upstream_.ValueOf(source);
   const bool was_captured = captured->known();
   const bool is_state = RoleOf(input) == Role::kState;
 
   const bool is_as_declared = type == captured->type && !IsDecompressed(source) && !distrusts_constants_;
   const bool is_as_long = was_captured && elements == static_cast<std::int64_t>(captured->elements());
   if (is_as_long && types.Has(captured->type) && !is_as_declared && IsNarrowing(captured->type, type) &&
-      IsConstant(source) && (is_state || MayHaveBecome(*captured, type, value.data))) {
+      upstream_.IsConstant(source) && (is_state || MayHaveBecome(*captured, type, value.data))) {
     type = captured->type;
   } else if (value && types.Has(type)) {
     // The plugin validates a copy before each run whose shapes it does not know: memory is taken once.
@@ -66,10 +66,10 @@ void RandomOp::ValidateCaptured(int input) {
 /// constants of the declared type, which nothing tells from ones that replaced them.
 void RandomOp::KeepInFiles(int input, bool is_captured) {
   const ov::Input<ov::Node> own = this->input(static_cast<std::size_t>(input));
-  const ov::Input<ov::Node> in = MarkedInput(own);
+  const ov::Input<ov::Node> in = MarkedInput(own, upstream_);
   if (in != own && ov::is_precision_sensitive(own)) ov::unmark_as_precision_sensitive(own);
   // Of anything else the mark would reach the weights of all that comes before it.
-  const bool is_kept = is_captured || IsConstant(*in.get_source_output().get_node());
+  const bool is_kept = is_captured || upstream_.IsConstant(*in.get_source_output().get_node());
   if (is_kept == ov::is_precision_sensitive(in)) return;
   if (is_kept) {
     ov::mark_as_precision_sensitive(in);

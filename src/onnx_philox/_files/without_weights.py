@@ -64,16 +64,16 @@ def stretch_of(tensor: onnx.TensorProto) -> Stretch | None:
     """Where in the file a tensor lies that stands for another; None for all others."""
     if tensor.data_location != onnx.TensorProto.EXTERNAL or not tensor.external_data:
         return None
-    mark, _, place = tensor.external_data[-1].value.partition(":")
+    return stretch_at(tensor.external_data[-1].value)
+
+
+def stretch_at(location: str) -> Stretch | None:
+    """The stretch that a location of external data means; None for what `thin` has not made up."""
+    mark, _, place = location.partition(":")
     if mark != _MARK:
         return None
     start, _, end = place.partition("-")
     return Stretch(int(start), int(end))
-
-
-def is_stretch(location: str) -> bool:
-    """Whether a place of external data is one that `thin` has made up."""
-    return location.startswith(f"{_MARK}:")
 
 
 def expand(model: onnx.ModelProto) -> list[Piece]:

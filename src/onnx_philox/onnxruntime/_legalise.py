@@ -47,11 +47,9 @@ def legalise(source: Any) -> Legalised:
     loaded = _source.load(source)
     if not loaded.is_ours:
         return Legalised(loaded.untouched)
-    proto = loaded.proto
-    assert proto is not None
     try:
-        model = _source.read_ir(source, proto)
-        run_input = _Rewriter(model).rewrite()
+        model = _source.read_ir(loaded)
+        run_input = _Rewriter(model, loaded).rewrite()
     except ir.serde.SerdeError:
         # No valid model, two values of one name for example: ONNX Runtime says what is wrong.
         return Legalised(loaded.untouched)
@@ -59,15 +57,15 @@ def legalise(source: Any) -> Legalised:
         raise ort_state.InvalidArgument(str(error)) from error
     if run_input is None:
         return Legalised(loaded.untouched)
-    legal = ir.to_proto(model).SerializeToString()
-    return Legalised(legal, run_input, _source.external_folder(source))
+    return Legalised(loaded.whole(model), run_input, loaded.folder)
 
 
 class _Rewriter:
     """Changes the nodes of one model, in all its graphs."""
 
-    def __init__(self, model: ir.Model) -> None:
+    def __init__(self, model: ir.Model, source: _source.Source) -> None:
         self._model = model
+        self._source = source
         self._graph = model.graph
         self._names = {
             value.name
@@ -96,7 +94,7 @@ class _Rewriter:
         return self._run.name
 
     def _rewrite_node(self, node: ir.Node) -> None:
-        checked = _nodes.check(node)
+        checked = _nodes.check(node, self._source)
         op, inputs, attributes = checked.operator, checked.inputs, checked.attributes
         values = checks.output_type(op, attributes)
         self._check_type(op, values)

@@ -98,11 +98,11 @@ def plan(model: Any, options: ort.SessionOptions | None) -> NativePlan:
     if source.proto is None or not source.is_ours:
         return NativePlan(source.untouched, options)
     try:
-        inlined = _source.read_ir(model, source.proto)
+        inlined = _source.read_ir(source)
         nodes = _nodes.of_domain(inlined)
         for node in nodes:
-            if not _is_lowered(node):
-                _nodes.check(node)
+            if not _is_widened(node):
+                _nodes.check(node, source)
     except ir.serde.SerdeError:
         # No valid model, two values of one name for example: ONNX Runtime says what is wrong.
         return NativePlan(source.untouched, options)
@@ -114,11 +114,10 @@ def plan(model: Any, options: ort.SessionOptions | None) -> NativePlan:
     has_empty_end = sum(map(_nodes.drop_empty_end, nodes)) > 0
     if not source.is_ours_in_functions and not has_empty_end:
         return NativePlan(source.untouched, options)
-    as_bytes = ir.to_proto(inlined).SerializeToString()
-    return NativePlan(as_bytes, options, _source.external_folder(model))
+    return NativePlan(source.whole(inlined), options, source.folder)
 
 
-def _is_lowered(node: ir.Node) -> bool:
+def _is_widened(node: ir.Node) -> bool:
     """Whether ONNX Runtime has made a float32 node of a float16 one.
 
     It does so among nodes that have no float16 kernels, and a model that it has optimised and

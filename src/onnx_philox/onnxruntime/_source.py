@@ -1,18 +1,26 @@
-"""What a session is made of: a path, bytes or an `onnx.ModelProto`."""
+"""What a session is made of: a path, bytes or an `onnx.ModelProto`.
+
+A session needs the graph to check the operators, not the weights: only ONNX Runtime reads those.
+So a model is read without its large tensors, and one that need not change reaches ONNX Runtime as
+it was given.
+"""
 
 from __future__ import annotations
 
+import mmap
 import os
 from dataclasses import dataclass
 from typing import Any
 
 import onnx
 import onnx_ir as ir
+from numpy.typing import NDArray
 from onnx_ir.passes.common import InlinePass
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox._contract import checks, inlined_size
 from onnx_philox._contract.operators import DOMAIN
+from onnx_philox._files import without_weights
 
 _OWNER = "onnx_philox.onnxruntime.InferenceSession"
 
@@ -24,7 +32,9 @@ class Source:
     untouched: str | bytes
     """For ONNX Runtime: the path or the bytes."""
     proto: onnx.ModelProto | None
-    """The model without its external data; None where ONNX cannot read it."""
+    """The model without its large tensors and its external data; None where ONNX cannot read it."""
+    folder: str | None
+    """Where the model's external data lies; None for a model that is no file."""
 
     @property
     def is_ours(self) -> bool:
@@ -45,9 +55,31 @@ class Source:
         imports = [self.proto.opset_import, *(f.opset_import for f in self.proto.functions)]
         return [o.version for opsets in imports for o in opsets if o.domain == DOMAIN]
 
+    def array(self, tensor: ir.TensorProtocol) -> NDArray[Any]:
+        """What a tensor of the model holds, read only now if it is large."""
+        stretch = None
+        if isinstance(tensor, ir.ExternalTensor):
+            stretch = without_weights.stretch_at(os.fspath(tensor.location))
+        if stretch is None:
+            return tensor.numpy()
+        proto = onnx.TensorProto.FromString(self._read(stretch))
+        return ir.serde.deserialize_tensor(proto, self.folder or "").numpy()
+
+    def whole(self, model: ir.Model) -> bytes:
+        """The bytes of a model that was made of this one, its large tensors put back."""
+        pieces = without_weights.expand(ir.to_proto(model))
+        return b"".join(p if isinstance(p, bytes) else self._read(p) for p in pieces)
+
+    def _read(self, stretch: without_weights.Stretch) -> bytes:
+        if isinstance(self.untouched, bytes):
+            return self.untouched[stretch.start : stretch.end]
+        with open(self.untouched, "rb") as file:
+            file.seek(stretch.start)
+            return file.read(stretch.end - stretch.start)
+
 
 def load(source: Any) -> Source:
-    """Reads a model, and refuses one that a newer version of the domain saved.
+    """Reads a model without its weights, and refuses one that a newer version of the domain saved.
 
     A file that ONNX cannot read, of ONNX Runtime's own format for example, is left to ONNX
     Runtime, which says what it is.
@@ -57,11 +89,12 @@ def load(source: Any) -> Source:
         InvalidArgument: The model's opset of the domain is newer than this package.
     """
     if isinstance(source, onnx.ModelProto):
-        loaded = Source(source.SerializeToString(), source)
-    elif isinstance(source, bytes):
-        loaded = Source(source, _parse(source))
+        source = source.SerializeToString()
+    if isinstance(source, bytes):
+        loaded = Source(source, _parse(source), None)
     elif isinstance(source, (str, os.PathLike)):
-        loaded = Source(os.fspath(source), _parse_file(source))
+        path = os.fspath(source)
+        loaded = Source(path, _parse_file(path), os.path.dirname(os.path.abspath(path)))
     else:
         given, allowed = f"of type {type(source).__name__}", "a path, bytes, an onnx.ModelProto"
         checks.refuse(_OWNER, "model", given, allowed, "Pass one of these.", TypeError)
@@ -73,19 +106,12 @@ def load(source: Any) -> Source:
     return loaded
 
 
-def external_folder(source: Any) -> str | None:
-    """Where a model's external data lies; None for a model that is no file."""
-    if isinstance(source, (str, os.PathLike)):
-        return os.path.dirname(os.path.abspath(source))
-    return None
-
-
-def read_ir(source: Any, proto: onnx.ModelProto) -> ir.Model:
-    """The model for surgery, its functions inlined and its external data left where it is."""
-    model = ir.from_proto(proto)
-    folder = external_folder(source)
-    if folder is not None:
-        ir.external_data.set_base_dir(model.graph, folder)
+def read_ir(source: Source) -> ir.Model:
+    """The model for surgery, its functions inlined and its weights left where they are."""
+    assert source.proto is not None
+    model = ir.from_proto(source.proto)
+    if source.folder is not None:
+        ir.external_data.set_base_dir(model.graph, source.folder)
     try:
         inlined_size.check(model, model.functions.keys())
     except ValueError as error:
@@ -94,15 +120,21 @@ def read_ir(source: Any, proto: onnx.ModelProto) -> ir.Model:
     return model
 
 
-def _parse(source: bytes) -> onnx.ModelProto | None:
+def _parse(source: bytes | mmap.mmap) -> onnx.ModelProto | None:
     try:
-        return onnx.load_model_from_string(source)
-    except Exception:
+        return without_weights.thin(source)
+    except ValueError:
         return None
 
 
-def _parse_file(path: str | os.PathLike[str]) -> onnx.ModelProto | None:
+def _parse_file(path: str) -> onnx.ModelProto | None:
     try:
-        return onnx.load_model(path, load_external_data=False)
-    except Exception:
+        with (
+            open(path, "rb") as file,
+            # The pages of the weights are never touched, so mapping costs no memory.
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as buffer,
+        ):
+            return _parse(buffer)
+    except (OSError, ValueError):
+        # Not there, or empty.
         return None

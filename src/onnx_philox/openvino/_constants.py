@@ -52,57 +52,63 @@ def from_text(text: str, types: Sequence[ElementType]) -> NDArray[Any]:
     return np.array([parse(x) for x in numbers.split(",") if x], type_.dtype)
 
 
-def value_of(output: ov.Output) -> NDArray[Any] | None:
-    """The value of an output that depends on constants only; None where it does not."""
-    return Values().of(output.get_node())
+class Upstream:
+    """What is known of the nodes that lead to a node, each looked at once.
 
-
-def is_constant(output: ov.Output) -> bool:
-    """Whether an output depends on constants only, of whatever type and size."""
-    stack = [output.get_node()]
-    seen = {stack[0].get_name()}
-    while stack:
-        node = stack.pop()
-        if node.get_type_name() == "Constant":
-            continue
-        if _may_vary(node):
-            return False
-        for index in reversed(range(node.get_input_size())):
-            source = node.input_value(index).get_node()
-            if source.get_name() not in seen:
-                seen.add(source.get_name())
-                stack.append(source)
-    return True
-
-
-class Values:
-    """Values of nodes that depend on constants only, each computed once.
-
-    OpenVINO folds the same nodes when it compiles a model, before its plugin narrows types.
+    OpenVINO folds the same nodes when it compiles a model, before its plugin narrows types. An
+    object serves for one validation only, since a model may change between two. A network may be
+    deep: no walk recurses.
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, NDArray[Any] | None] = {}
+        self._is_constant: dict[str, bool] = {}
+        self._values: dict[str, NDArray[Any] | None] = {}
 
-    def of(self, node: ov.Node) -> NDArray[Any] | None:
+    def is_constant(self, node: ov.Node) -> bool:
+        """Whether a node depends on constants only, of whatever type and size."""
+        known = self._is_constant
+        start = node.get_name()
+        if start in known:
+            return known[start]
+        way = [(start, _inputs_unless_varying(node))]
+        while way:
+            name, inputs = way[-1]
+            source = None if inputs is None else next(inputs, None)
+            source_name = "" if source is None else source.get_name()
+            if inputs is None or known.get(source_name) is False:
+                # With one input that varies, all that it leads to varies.
+                known.update((passed, False) for passed, _ in way)
+                break
+            if source is None:
+                known[name] = True
+                way.pop()
+            elif source_name not in known:
+                way.append((source_name, _inputs_unless_varying(source)))
+        return known[start]
+
+    def value_of(self, node: ov.Node) -> NDArray[Any] | None:
         """The value of a node's only output; None where it cannot be known or is large."""
-        # A stack, not recursion: a network may be deep.
-        way = [(node, _inputs_if_computable(node))]
+        # What is known to vary needs no look at its shape, which takes the longest.
+        if self._is_constant.get(node.get_name()) is False:
+            return None
+        if not _is_small(node) or not self.is_constant(node):
+            return None
+        way = [(node, _inputs_if_small(node))]
         while way:
             last, inputs = way[-1]
             name = last.get_name()
-            if name in self._known:
+            if name in self._values:
                 way.pop()
                 continue
             source = None if inputs is None else next(inputs, None)
             if source is None:
-                self._known[name] = None if inputs is None else self._compute(last)
-            elif source.get_name() not in self._known:
-                way.append((source, _inputs_if_computable(source)))
-            elif self._known[source.get_name()] is None:
+                self._values[name] = None if inputs is None else self._compute(last)
+            elif source.get_name() not in self._values:
+                way.append((source, _inputs_if_small(source)))
+            elif self._values[source.get_name()] is None:
                 # Without a look at the other inputs.
-                self._known[name] = None
-        return self._known[node.get_name()]
+                self._values[name] = None
+        return self._values[node.get_name()]
 
     def _compute(self, node: ov.Node) -> NDArray[Any] | None:
         """The value of a computable node all of whose inputs are known."""
@@ -110,7 +116,7 @@ class Values:
             return arrays.memory(node).copy()
         tensors = []
         for source in node.input_values():
-            value = self._known[source.get_node().get_name()]
+            value = self._values[source.get_node().get_name()]
             if value is None:
                 return None
             tensor = ov.Tensor(source.get_element_type(), ov.Shape(value.shape))
@@ -126,9 +132,13 @@ class Values:
         return arrays.memory(result).copy() if is_computed else None
 
 
-def _inputs_if_computable(node: ov.Node) -> Iterator[ov.Node] | None:
-    if node.get_type_name() != "Constant" and _may_vary(node):
-        return None
+def _inputs_unless_varying(node: ov.Node) -> Iterator[ov.Node] | None:
+    if node.get_type_name() == "Constant":
+        return iter(())
+    return None if _may_vary(node) else (s.get_node() for s in node.input_values())
+
+
+def _inputs_if_small(node: ov.Node) -> Iterator[ov.Node] | None:
     return (s.get_node() for s in node.input_values()) if _is_small(node) else None
 
 

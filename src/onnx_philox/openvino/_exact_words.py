@@ -15,7 +15,7 @@ import openvino as ov
 from numpy.typing import NDArray
 
 from onnx_philox import _openvino_arrays as arrays
-from onnx_philox.openvino._constants import Values
+from onnx_philox.openvino._constants import Upstream
 
 _INT32 = np.iinfo(np.int32)
 # Up to here f32 holds every integer.
@@ -89,6 +89,9 @@ _MERGED = ("Add", "Multiply", "Subtract")
 # What these give is not computed here: dimensions, or what another graph or operator answers for.
 _ENDS = ("If", "Loop", "Parameter", "ShapeOf", "TensorIterator")
 
+MOVING = frozenset(name for name, exact in _EXACT.items() if exact.types is _INTEGERS)
+"""The nodes that hand data on as it is, and that the plugin keeps exact."""
+
 _ALLOWED = (
     f"a constant, a model input, or what {', '.join(sorted(_EXACT))} make of them in integers, "
     "since OpenVINO's CPU plugin computes uint32 as int32"
@@ -101,8 +104,12 @@ _ALLOWED_MERGED = (
 _ALLOWED_PADDING = "a constant within 2^24 there, since OpenVINO's CPU plugin reads it as f32"
 
 
-def altered_part(output: ov.Output) -> tuple[str, str] | None:
+def altered_part(output: ov.Output, upstream: Upstream) -> tuple[str, str] | None:
     """What the CPU plugin would compute otherwise on the way to a uint32 output.
+
+    Args:
+        output: The output.
+        upstream: What is known of the nodes that lead there.
 
     Returns:
         What it is, and what is allowed in its place; None if all is exact.
@@ -110,29 +117,28 @@ def altered_part(output: ov.Output) -> tuple[str, str] | None:
     # A stack, not recursion: a state may come out of a deep network.
     stack = [output.get_node()]
     seen = {stack[0].get_name()}
-    values = Values()
     while stack:
         node = stack.pop()
-        if (value := _constant(node, values)) is not None:
+        if (value := _constant(node, upstream)) is not None:
             found = _clamped(node, value)
         elif _is_end(node):
             continue
         else:
-            found = _inexact(node, values)
-            for source, _ in reversed(list(_followed(node, values))):
+            found = _inexact(node, upstream)
+            for source, _ in reversed(list(_followed(node, upstream))):
                 if source.get_name() not in seen:
                     seen.add(source.get_name())
                     stack.append(source)
         if found is not None:
             return found
-    return _merged_beyond(output.get_node(), values)
+    return _merged_beyond(output.get_node(), upstream)
 
 
 def _is_end(node: ov.Node) -> bool:
     return node.get_type_name() in _ENDS or node.get_type_info().version_id == "extension"
 
 
-def _followed(node: ov.Node, values: Values) -> Iterator[tuple[ov.Node, str]]:
+def _followed(node: ov.Node, upstream: Upstream) -> Iterator[tuple[ov.Node, str]]:
     """The nodes that must be exact for this one to be, and their roles."""
     exact = _EXACT.get(node.get_type_name())
     if exact is None:
@@ -141,13 +147,13 @@ def _followed(node: ov.Node, values: Values) -> Iterator[tuple[ov.Node, str]]:
         source = node.input_value(index).get_node()
         role = exact.role(index)
         # A constant place may be clamped, like the end of a Slice: it is as far beyond the end.
-        if role == "d" or (role == "p" and values.of(source) is None):
+        if role == "d" or (role == "p" and upstream.value_of(source) is None):
             yield source, role
 
 
-def _constant(node: ov.Node, values: Values) -> NDArray[Any] | None:
+def _constant(node: ov.Node, upstream: Upstream) -> NDArray[Any] | None:
     """The value of a constant of any size, and of what small ones give."""
-    return arrays.memory(node) if node.get_type_name() == "Constant" else values.of(node)
+    return arrays.memory(node) if node.get_type_name() == "Constant" else upstream.value_of(node)
 
 
 def _clamped(node: ov.Node, value: NDArray[Any]) -> tuple[str, str] | None:
@@ -159,7 +165,7 @@ def _clamped(node: ov.Node, value: NDArray[Any]) -> tuple[str, str] | None:
     return f"merged from a {kind} constant of {furthest}", _ALLOWED_CONSTANT
 
 
-def _inexact(node: ov.Node, values: Values) -> tuple[str, str] | None:
+def _inexact(node: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
     """What is wrong with a node itself, whatever its inputs are computed from."""
     name = node.get_type_name()
     given = f"computed by {name}"
@@ -179,7 +185,7 @@ def _inexact(node: ov.Node, values: Values) -> tuple[str, str] | None:
             return f"{given} with {reduction}", _ALLOWED
     for index in range(node.get_input_size()):
         if exact.role(index) == "v":
-            size = _magnitude(node.input_value(index).get_node(), values)
+            size = _magnitude(node.input_value(index).get_node(), upstream)
             if size is None or size > _F32_INTEGERS:
                 return (
                     f"{given} with {'a computed value' if size is None else size}",
@@ -188,8 +194,8 @@ def _inexact(node: ov.Node, values: Values) -> tuple[str, str] | None:
     return None
 
 
-def _magnitude(node: ov.Node, values: Values) -> int | None:
-    value = _constant(node, values)
+def _magnitude(node: ov.Node, upstream: Upstream) -> int | None:
+    value = _constant(node, upstream)
     if value is None or value.size == 0:
         return None if value is None else 0
     return max(abs(int(value.max())), abs(int(value.min())))
@@ -211,14 +217,14 @@ class _Merged:
         return _Merged(min(self.bound * (size + 1), _INT32.max + 1), self.count + 1)
 
 
-def _merged_beyond(node: ov.Node, values: Values) -> tuple[str, str] | None:
+def _merged_beyond(node: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
     """The constants on one way to a node that are clamped once OpenVINO has merged them."""
     known: dict[str, _Merged] = {}
     stack = [node]
     while stack:
         node = stack[-1]
-        is_way = _constant(node, values) is None and not _is_end(node)
-        followed = list(_followed(node, values)) if is_way else []
+        is_way = _constant(node, upstream) is None and not _is_end(node)
+        followed = list(_followed(node, upstream)) if is_way else []
         unknown = [source for source, _ in followed if source.get_name() not in known]
         if unknown:
             stack += unknown
@@ -229,7 +235,7 @@ def _merged_beyond(node: ov.Node, values: Values) -> tuple[str, str] | None:
         merged = max(ways, key=lambda way: (way.bound, way.count), default=_Merged())
         if is_way and node.get_type_name() in _MERGED:
             for source in node.input_values():
-                size = _magnitude(source.get_node(), values)
+                size = _magnitude(source.get_node(), upstream)
                 if size is not None and size <= _INT32.max + 1:
                     merged = merged.with_constant(size)
         if merged.count > 1 and merged.bound > _INT32.max:

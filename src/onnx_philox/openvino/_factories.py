@@ -24,7 +24,8 @@ from onnx_philox._contract.operators import (
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.types import ElementType
 from onnx_philox.openvino import _native_backend
-from onnx_philox.openvino._python_ops import OPS, with_wide_shape
+from onnx_philox.openvino._narrowing import with_wide_shape
+from onnx_philox.openvino._python_ops import OPS
 
 
 def random_generator(

@@ -11,6 +11,8 @@ import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
 
+from onnx_philox.openvino import _exact_words
+
 _INT32 = np.iinfo(np.int32)
 # OpenVINO puts the first mark on every node, bodies included, before it transforms a model, and the
 # second one where it folds constants. Into the body of a Loop that only goes when the Loop stays.
@@ -21,14 +23,8 @@ _UNNARROWED = (ov.Type.f64, ov.Type.i64)
 # What the plugin would alter in a constant.
 _WIDE = (ov.Type.f64, ov.Type.i64, ov.Type.u32, ov.Type.u64)
 
-
 # The nodes that hand numbers on as they are; a Convert of integers does.
-_MOVING = {
-    *("Broadcast", "Concat", "Convert", "Gather", "GatherElements", "GatherND", "Identity", "Pad"),
-    *("Reshape", "ReverseSequence", "Roll"),
-    *("ScatterElementsUpdate", "ScatterNDUpdate", "ScatterUpdate", "Select", "Slice", "Split"),
-    *("Squeeze", "StridedSlice", "Tile", "Transpose", "Unsqueeze", "VariadicSplit"),
-}
+_MOVING = {*_exact_words.MOVING, "Convert", "ReverseSequence"}
 
 
 def is_transformed(node: ov.Node) -> bool:

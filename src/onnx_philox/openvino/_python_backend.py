@@ -10,7 +10,8 @@ from openvino.frontend.onnx import ConversionExtension
 
 from onnx_philox._contract import attribute_names
 from onnx_philox._contract.operators import DOMAIN, Operator
-from onnx_philox.openvino._python_ops import OPS, RandomOp, with_wide_shape
+from onnx_philox.openvino._narrowing import with_wide_shape
+from onnx_philox.openvino._python_ops import OPS, RandomOp
 
 
 def unavailable() -> str | None:

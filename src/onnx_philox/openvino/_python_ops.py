@@ -13,17 +13,12 @@ from typing import Any
 import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
-from openvino import opset8
 
 from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract import attribute_names, checks, float_environment
 from onnx_philox._contract.checks import Known
 from onnx_philox._contract.operators import (
-    RANDOM_BERNOULLI,
-    RANDOM_CATEGORICAL,
-    RANDOM_GENERATOR,
-    RANDOM_NORMAL,
-    RANDOM_UNIFORM,
+    OPERATORS,
     STATE_WORDS,
     Input,
     Operator,
@@ -36,7 +31,6 @@ from onnx_philox._contract.types import (
     F16,
     F32,
     F64,
-    I32,
     I64,
     U32,
     ElementType,
@@ -44,17 +38,16 @@ from onnx_philox._contract.types import (
 from onnx_philox._numbers import call
 from onnx_philox._numbers.fill_native import fastest_fill
 from onnx_philox.openvino import _constants, _exact_words, _folded, _half_precision
+from onnx_philox.openvino._constants import Upstream
+from onnx_philox.openvino._narrowing import (
+    ARRIVES_AS,
+    NARROWER,
+    computed_type,
+    convert_for_consumers,
+    narrowings,
+    types_of,
+)
 
-# The types in which the CPU plugin may hand over an input of a declared type without loss.
-_ARRIVES_AS: dict[ElementType, tuple[ElementType, ...]] = {
-    U32: (U32, I32),
-    I32: (I32,),
-    I64: (I64, I32),
-    F16: (F16, F32),
-    BF16: (BF16, F32),
-    F32: (F32,),
-    F64: (F64,),
-}
 # The types that it narrows: only constants, which are captured, come through exactly.
 _CONSTANT_ONLY = (I64, F64)
 _SMALL_CONSTANT = f"a constant of at most {_constants.MAX_ELEMENTS} elements"
@@ -68,10 +61,6 @@ _CONSTANT_ONLY_RULES = {
     Role.PROBABILITY: (_SMALL_CONSTANT, "Cast {} to f32."),
     Role.LOGITS: (_SMALL_CONSTANT, "Cast {} to f32."),
 }
-# The types in which it computes with what would lose bits in them.
-_NARROWER = {F64: F32, I64: I32}
-# The nodes that hand their first input on as it is, in any type.
-_ONLY_MOVE = ("Reshape", "Squeeze", "Unsqueeze", "Transpose", "Identity")
 # A constant shape reaches a Python operator through 32 bits.
 _MAX_DIMENSION = 2**31 - 1
 
@@ -116,6 +105,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         self._was_transformed = False
         # Values left their graph before the plugin narrowed what reads them.
         self._has_left = False
+        # For one validation: a model may change between two.
+        self._upstream = Upstream()
         if inputs is not None:
             self.set_arguments(inputs)
             self.constructor_validate_and_infer_types()
@@ -151,6 +142,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     def validate_and_infer_types(self) -> None:
         """Checks all that is known, captures constants, sets the outputs' types and shapes."""
         op = self.operator
+        self._upstream = Upstream()
         sources = self._sources()
         values = checks.output_type(op, checks.check_attributes(op, self._own_attributes()))
         self._note_declared(values, sources)
@@ -168,8 +160,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         self._set_outputs(op, values, sources)
         if is_half_new and values is F32:
             # Once only: the plugin merges these into the nodes behind them.
-            _convert_for_consumers(self.output(0), F16)
+            convert_for_consumers(self.output(0), F16)
         self._is_validated = True
+        self._upstream = Upstream()
 
     @float_environment.kept()
     def evaluate(self, outputs: list[ov.Tensor], inputs: list[ov.Tensor]) -> bool:
@@ -213,21 +206,25 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         values = checks.output_type(
             self.operator, checks.check_attributes(self.operator, self._own_attributes())
         )
-        types = _types(declared, values)
+        types = types_of(declared, values)
         arrived = arrays.element_type(source.get_element_type())
         partial = source.get_partial_shape()
         shape = None
         if not partial.rank.is_dynamic:
             shape = tuple(None if d.is_dynamic else d.get_length() for d in partial)
         if declared.role is Role.SHAPE:
-            value = _shape_value(source)
+            value = self._shape_value(source)
             return Known(arrived, shape) if value is None else Known(arrived, value.shape, value)
         value = self._capture(declared, types, source)
         if value is not None:
             return Known(BY_DTYPE[value.dtype], shape, value)
-        if arrived not in types and self._may_be_narrowed and arrived in _narrowings(types[0]):
+        if arrived not in types and self._may_be_narrowed and arrived in narrowings(types[0]):
             arrived = types[0]
         return Known(arrived, shape)
+
+    def _shape_value(self, source: ov.Output) -> NDArray[Any] | None:
+        value = self._upstream.value_of(source.get_node())
+        return None if value is None else _as_dimensions(value)
 
     @property
     def _may_be_narrowed(self) -> bool:
@@ -243,17 +240,17 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         for declared, source in _numbers(self.operator, sources):
             if self._is_clone and declared.name in self._declared:
                 continue
-            types = _types(declared, values)
+            types = types_of(declared, values)
             arrived = arrays.element_type(source.get_element_type())
             type_ = next((t for t in types if t is arrived), None)
-            if type_ is None and self._is_clone and arrived in _narrowings(types[0]):
+            if type_ is None and self._is_clone and arrived in narrowings(types[0]):
                 type_ = types[0]
             self._declared.pop(declared.name, None)
             if type_ is not None:
                 self._declared[declared.name] = type_
         if values is F32 and not self._is_clone:
             for declared, _ in _numbers(self.operator, sources)[:1]:
-                _half_precision.add_witness(self._input(declared))
+                _half_precision.add_witness(self._input(declared), self._upstream)
 
     def _meet_half(self, sources: dict[str, ov.Output]) -> bool:
         """Meets the precision f16 for the first time.
@@ -296,7 +293,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         for declared in self.operator.inputs:
             source = sources.get(declared.name)
             arrived = None if source is None else arrays.element_type(source.get_element_type())
-            if arrived not in (None, *_types(declared, values)):
+            if arrived not in (None, *types_of(declared, values)):
                 return "true"
         return "true" * self._has_narrowed_shape(values, sources)
 
@@ -313,7 +310,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     ) -> NDArray[Any] | None:
         """The exact value of a constant input, kept as an attribute; None for other inputs."""
         name = _captured(declared)
-        value = _constants.value_of(source)
+        value = self._upstream.value_of(source.get_node())
         self._keep_in_files(declared, source, is_constant=value is not None)
         if value is None:
             self._attributes[name] = ""
@@ -343,14 +340,14 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         that replaced them.
         """
         own = self._input(declared)
-        marked = _half_precision.marked_input(own)
+        marked = _half_precision.marked_input(own, self._upstream)
         info = marked.get_rt_info()
         if marked.get_node().get_name() != own.get_node().get_name():
             # The witness has it instead.
             own_info = own.get_rt_info()
             if _PRECISION_SENSITIVE in own_info:
                 del own_info[_PRECISION_SENSITIVE]
-        if is_constant or _constants.is_constant(source):
+        if is_constant or self._upstream.is_constant(source.get_node()):
             info[_PRECISION_SENSITIVE] = ""
         elif _PRECISION_SENSITIVE in info:
             # Of anything else the mark would reach the weights of all that comes before it.
@@ -364,7 +361,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             return
         what = f"input {declared.name!r}"
         arrived = arrays.element_type(source.get_element_type())
-        types = _types(declared, values)
+        types = types_of(declared, values)
         type_ = arrived if arrived in types else types[0]
         if type_ in _CONSTANT_ONLY:
             allowed, remedy = _CONSTANT_ONLY_RULES[declared.role]
@@ -377,7 +374,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             )
         # From there on the plugin has changed the nodes as well.
         is_whole_state = declared.role is Role.STATE and arrived is U32
-        altered = _exact_words.altered_part(source) if is_whole_state else None
+        altered = _exact_words.altered_part(source, self._upstream) if is_whole_state else None
         if altered is not None:
             remedy = "Make the whole state a model input, or the whole state a constant."
             checks.refuse(self.operator, what, *altered, remedy)
@@ -385,7 +382,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     def _set_outputs(
         self, op: Operator, values: ElementType, sources: dict[str, ov.Output]
     ) -> None:
-        computed = _computed_type(op, values, sources)
+        computed = computed_type(op, values, sources)
         for index, output in enumerate(op.outputs):
             if output.is_state:
                 state = sources.get("state")
@@ -402,11 +399,11 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 # The plugin gives a result of the model its own type back.
                 type_ = ov.Type.f32
             self.set_output_type(index, type_, shape)
-        narrower = _NARROWER.get(values)
+        narrower = NARROWER.get(values)
         if narrower is not None and computed is narrower:
             # A result of the model keeps all bits.
             self._has_left = self._has_left or _folded.leaves(self.output(0))
-            _convert_for_consumers(self.output(0), narrower)
+            convert_for_consumers(self.output(0), narrower)
 
     def _values_shape(
         self, op: Operator, values: ElementType, sources: dict[str, ov.Output]
@@ -418,7 +415,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             if batch.is_static:
                 checks.check_memory(op, [batch.get_length(), samples], values, copies=2)
             return ov.PartialShape([batch, ov.Dimension(samples)])
-        value = _shape_value(sources["shape"])
+        value = self._shape_value(sources["shape"])
         if value is not None:
             dimensions = value.tolist()
             if max(dimensions, default=0) > _MAX_DIMENSION:
@@ -437,18 +434,18 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     def _input_array(self, declared: Input, tensor: ov.Tensor, values: ElementType) -> NDArray[Any]:
         if declared.role is Role.SHAPE:
             return _as_dimensions(arrays.memory(tensor))
-        types = _types(declared, values)
+        types = types_of(declared, values)
         kept = str(self._attributes[_captured(declared)])
         if kept:
             return _constants.from_text(kept, types).reshape(tuple(tensor.get_shape()))
         arrived = arrays.element_type(tensor.get_element_type())
         type_ = self._declared.get(declared.name)
         if type_ is None:
-            type_ = next((t for t in types if arrived in _ARRIVES_AS[t]), types[0])
+            type_ = next((t for t in types if arrived in ARRIVES_AS[t]), types[0])
         # Only what the plugin computed in f16: it has said so.
         source = self._sources()[declared.name].get_element_type()
         is_half = type_ is F32 and arrived is F16 and source == ov.Type.f16
-        if not is_half and arrived not in _ARRIVES_AS[type_]:
+        if not is_half and arrived not in ARRIVES_AS[type_]:
             name = getattr(arrived, "name", arrived)
             checks.refuse(
                 self.operator,
@@ -461,55 +458,11 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         return array.view(np.uint32) if type_ is U32 else array.astype(type_.dtype)
 
 
-class RandomGenerator(RandomOp):
-    """Random bits from a state."""
-
-    operator = RANDOM_GENERATOR
-
-
-class RandomUniform(RandomOp):
-    """Uniform random values; lives beside OpenVINO's built-in operator of that name."""
-
-    operator = RANDOM_UNIFORM
-
-
-class RandomNormal(RandomOp):
-    """Normal random values."""
-
-    operator = RANDOM_NORMAL
-
-
-class RandomBernoulli(RandomOp):
-    """Booleans that are true with probability p."""
-
-    operator = RANDOM_BERNOULLI
-
-
-class RandomCategorical(RandomOp):
-    """Indices of classes, by their log-probabilities."""
-
-    operator = RANDOM_CATEGORICAL
-
-
 OPS: dict[str, type[RandomOp]] = {
-    c.operator.name: c
-    for c in (RandomGenerator, RandomUniform, RandomNormal, RandomBernoulli, RandomCategorical)
+    op.name: type(op.name, (RandomOp,), {"__doc__": f"The operator {op.name}.", "operator": op})
+    for op in OPERATORS.values()
 }
-
-
-def with_wide_shape(op: Operator, inputs: list[ov.Output]) -> list[ov.Output]:
-    """The inputs of a new node, whose `shape` is i64 if its values are bool.
-
-    The plugin makes i64 i32 and boolean u8, but the latter only in operators that it knows: after
-    that, LogicalNot and Select would refuse our booleans. So our operator says u8 as soon as it
-    sees an i64 that has become i32.
-    """
-    wide = list(inputs)
-    for index, (declared, source) in enumerate(zip(op.inputs, inputs, strict=False)):
-        is_narrow = declared.role is Role.SHAPE and source.get_element_type() == ov.Type.i32
-        if is_narrow and op.outputs[0].type is BOOL:
-            wide[index] = opset8.convert(source, "i64").output(0)
-    return wide
+"""A class for each operator; RandomUniform lives beside OpenVINO's built-in one of that name."""
 
 
 def _numbers(op: Operator, sources: dict[str, ov.Output]) -> list[tuple[Input, ov.Output]]:
@@ -521,56 +474,9 @@ def _numbers(op: Operator, sources: dict[str, ov.Output]) -> list[tuple[Input, o
     ]
 
 
-def _types(declared: Input, values: ElementType) -> tuple[ElementType, ...]:
-    """The types that an input can be declared with."""
-    return declared.types or (values,)
-
-
-def _computed_type(
-    op: Operator, values: ElementType, sources: dict[str, ov.Output]
-) -> ElementType | np.dtype[Any] | None:
-    """The type in which the plugin computes with values of a declared type.
-
-    It is that of bounds, mean and scale by now.
-    """
-    for declared in op.inputs:
-        if declared.role in (Role.BOUND, Role.MOMENT) and declared.name in sources:
-            return arrays.element_type(sources[declared.name].get_element_type())
-    return values
-
-
-def _convert_for_consumers(output: ov.Output, type_: ElementType) -> None:
-    """Hands an output over in a narrower type to the nodes that compute.
-
-    A result of the model gets it as it is.
-    """
-    converted = None
-    for consumer in output.get_target_inputs():
-        node = consumer.get_node()
-        name = node.get_type_name()
-        if name in ("Result", "Convert"):
-            continue
-        if name in _ONLY_MOVE and consumer.get_index() == 0:
-            _convert_for_consumers(node.output(0), type_)
-            continue
-        if converted is None:
-            converted = opset8.convert(output, type_.name)
-        consumer.replace_source_output(converted.output(0))
-
-
 def _captured(declared: Input) -> str:
     """The attribute that keeps the value of a constant input."""
     return _CAPTURED + declared.name
-
-
-def _narrowings(type_: ElementType) -> tuple[ElementType, ...]:
-    """The types that the plugin may have made of a declared one, with or without loss."""
-    return (F16, BF16, F32, F64) if type_.is_float else (I32,)
-
-
-def _shape_value(source: ov.Output) -> NDArray[Any] | None:
-    value = _constants.value_of(source)
-    return None if value is None else _as_dimensions(value)
 
 
 def _as_dimensions(array: NDArray[Any]) -> NDArray[Any]:

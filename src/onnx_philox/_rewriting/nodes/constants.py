@@ -45,7 +45,7 @@ def constant(value: ir.Value) -> NDArray[Any] | None:
 
 
 def _array(tensor: ir.TensorProtocol) -> NDArray[Any] | None:
-    if isinstance(tensor, ir.ExternalTensor) and without_weights.is_stretch(
+    if isinstance(tensor, ir.ExternalTensor) and without_weights.stretch_at(
         os.fspath(tensor.location)
     ):
         return None

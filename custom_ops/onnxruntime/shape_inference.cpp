@@ -1,5 +1,5 @@
-// What ONNX Runtime is told of the values of RandomCategorical: see values_inference.h.
-#include "values_inference.h"
+// What ONNX Runtime is told of the values of RandomCategorical: see shape_inference.h.
+#include "shape_inference.h"
 
 #include <atomic>
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Float16 nodes that run in float32: see lowering.h.
-#include "lowering.h"
+// Float16 nodes that run in float32: see widened_f16.h.
+#include "widened_f16.h"
 
 #include <algorithm>
 #include <cmath>

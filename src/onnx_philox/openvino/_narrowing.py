@@ -1,0 +1,104 @@
+"""What the CPU plugin does to the types of inputs and outputs, and what a node says and does then.
+
+It hands f64 and bf16 over as f32, i64 and uint32 as i32, and computes in those types.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import openvino as ov
+from openvino import opset8
+
+from onnx_philox import _openvino_arrays as arrays
+from onnx_philox._contract.operators import Input, Operator, Role
+from onnx_philox._contract.types import (
+    BF16,
+    BOOL,
+    F16,
+    F32,
+    F64,
+    I32,
+    I64,
+    U32,
+    ElementType,
+)
+
+ARRIVES_AS: dict[ElementType, tuple[ElementType, ...]] = {
+    U32: (U32, I32),
+    I32: (I32,),
+    I64: (I64, I32),
+    F16: (F16, F32),
+    BF16: (BF16, F32),
+    F32: (F32,),
+    F64: (F64,),
+}
+"""The types in which the plugin may hand over an input of a declared type without loss."""
+
+NARROWER = {F64: F32, I64: I32}
+"""The types in which it computes with what would lose bits in them."""
+
+# The nodes that hand their first input on as it is, in any type.
+_ONLY_MOVE = ("Reshape", "Squeeze", "Unsqueeze", "Transpose", "Identity")
+
+
+def with_wide_shape(op: Operator, inputs: list[ov.Output]) -> list[ov.Output]:
+    """The inputs of a new node, whose `shape` is i64 if its values are bool.
+
+    The plugin makes i64 i32 and boolean u8, but the latter only in operators that it knows: after
+    that, LogicalNot and Select would refuse our booleans. So our operator says u8 as soon as it
+    sees an i64 that has become i32.
+    """
+    wide = list(inputs)
+    for index, (declared, source) in enumerate(zip(op.inputs, inputs, strict=False)):
+        is_narrow = declared.role is Role.SHAPE and source.get_element_type() == ov.Type.i32
+        if is_narrow and op.outputs[0].type is BOOL:
+            wide[index] = opset8.convert(source, "i64").output(0)
+    return wide
+
+
+def types_of(declared: Input, values: ElementType) -> tuple[ElementType, ...]:
+    """The types that an input can be declared with."""
+    return declared.types or (values,)
+
+
+def narrowings(type_: ElementType) -> tuple[ElementType, ...]:
+    """The types that the plugin may have made of a declared one, with or without loss."""
+    return (F16, BF16, F32, F64) if type_.is_float else (I32,)
+
+
+def computed_type(
+    op: Operator, values: ElementType, sources: dict[str, ov.Output]
+) -> ElementType | np.dtype[Any] | None:
+    """The type in which the plugin computes with values of a declared type.
+
+    It is that of bounds, mean and scale by now.
+    """
+    for declared in op.inputs:
+        if declared.role in (Role.BOUND, Role.MOMENT) and declared.name in sources:
+            return arrays.element_type(sources[declared.name].get_element_type())
+    return values
+
+
+def convert_for_consumers(output: ov.Output, type_: ElementType) -> None:
+    """Hands an output over in a narrower type to the nodes that compute.
+
+    A result of the model gets it as it is.
+    """
+    # A stack, not recursion: many nodes may move it on.
+    stack = [output]
+    while stack:
+        moved = stack.pop()
+        converted = None
+        for consumer in moved.get_target_inputs():
+            node = consumer.get_node()
+            name = node.get_type_name()
+            if name in ("Result", "Convert"):
+                continue
+            if name in _ONLY_MOVE and consumer.get_index() == 0:
+                stack.append(node.output(0))
+                continue
+            if converted is None:
+                converted = opset8.convert(moved, type_.name)
+            consumer.replace_source_output(converted.output(0))

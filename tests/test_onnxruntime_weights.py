@@ -1,0 +1,209 @@
+"""Sessions of models with large weights: left to ONNX Runtime, read where a check needs them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from cases import SEED, assert_same_bits
+from onnx import TensorProto, helper, numpy_helper
+
+from onnx_philox import PhiloxState, graphs, reference
+from onnx_philox.onnxruntime import InferenceSession
+
+InvalidArgument = ort.capi.onnxruntime_pybind11_state.InvalidArgument
+
+STATE = PhiloxState(3, 5).to_array()
+# More than a reader of models keeps of a tensor.
+SIZE = 20_000
+OPSETS = [helper.make_opsetid(d, v) for d, v in (("", 17), ("onnx_philox", 1), ("mine", 1))]
+
+
+def saved(model: onnx.ModelProto, folder: Path) -> Path:
+    path = folder / "model.onnx"
+    onnx.save(model, path)
+    return path
+
+
+def saved_with_external_data(model: onnx.ModelProto, folder: Path) -> Path:
+    path = folder / "model.onnx"
+    copy = onnx.ModelProto.FromString(model.SerializeToString())
+    onnx.save(copy, path, save_as_external_data=True, location="w.bin")
+    return path
+
+
+def as_bytes(model: onnx.ModelProto, _: Path) -> bytes:
+    return model.SerializeToString()
+
+
+def itself(model: onnx.ModelProto, _: Path) -> onnx.ModelProto:
+    return model
+
+
+WAYS = pytest.mark.parametrize("give", [saved, saved_with_external_data, as_bytes, itself])
+
+
+def weight(name: str, factor: float) -> onnx.TensorProto:
+    return numpy_helper.from_array(np.arange(SIZE, dtype=np.float32) * np.float32(factor), name)
+
+
+def info(name: str, kind: int, *shape: int) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def noise_model() -> onnx.ModelProto:
+    """Noise, and weights in an initializer and in a Constant."""
+    model = graphs.random_uniform([SIZE], 0, 1, "f32", **SEED)
+    graph = model.graph
+    graph.initializer.append(weight("a", 1))
+    graph.node.extend(
+        [
+            helper.make_node("Constant", [], ["b"], value=weight("inner", 2)),
+            helper.make_node("Sum", ["values", "a", "b"], ["y"]),
+        ]
+    )
+    graph.output.append(info("y", TensorProto.FLOAT, SIZE))
+    return model
+
+
+def function_model() -> onnx.ModelProto:
+    """A function that draws, with weights in it and in its branches; called twice."""
+
+    def branch(factor: float) -> onnx.GraphProto:
+        nodes = [helper.make_node("Add", ["noise", "w"], ["sum"])]
+        out = info("sum", TensorProto.FLOAT, SIZE)
+        return helper.make_graph(nodes, "branch", [], [out], [weight("w", factor)])
+
+    shape = numpy_helper.from_array(np.array([SIZE]))
+    one, zero = (numpy_helper.from_array(np.float32(x)) for x in (1, 0))
+    nodes = [
+        helper.make_node("Constant", [], ["shape"], value=shape),
+        helper.make_node("Constant", [], ["zero"], value=zero),
+        helper.make_node("Constant", [], ["one"], value=one),
+        helper.make_node("Constant", [], ["c"], value=weight("c", 0.5)),
+        helper.make_node(
+            "RandomUniform",
+            ["shape", "zero", "one", "state"],
+            ["noise", "next"],
+            domain="onnx_philox",
+            output_type="f32",
+        ),
+        helper.make_node(
+            "If", ["which"], ["weighted"], then_branch=branch(1), else_branch=branch(-3)
+        ),
+        helper.make_node("Add", ["weighted", "c"], ["out"]),
+    ]
+    draw = helper.make_function(
+        "mine", "draw", ["state", "which"], ["out", "next"], nodes, OPSETS[:2]
+    )
+    graph = helper.make_graph(
+        [
+            helper.make_node("draw", ["state", "yes"], ["y", "s"], domain="mine"),
+            helper.make_node("draw", ["s", "no"], ["z", "t"], domain="mine"),
+        ],
+        "twice",
+        [info("state", TensorProto.UINT32, 6), info("yes", 9), info("no", 9)],
+        [info("y", TensorProto.FLOAT, SIZE), info("z", TensorProto.FLOAT, SIZE)],
+    )
+    return helper.make_model(graph, functions=[draw], opset_imports=OPSETS, ir_version=8)
+
+
+@WAYS
+def test_large_weights_arrive_in_initializers_and_constants(
+    tmp_path: Path, ort_backend: str, give: Callable[..., Any]
+) -> None:
+    session = InferenceSession(give(noise_model(), tmp_path), backend=ort_backend)
+    expected, _ = reference.random_uniform([SIZE], 0, 1, "f32", **SEED)
+    a = np.arange(SIZE, dtype=np.float32)
+    assert_same_bits(session.run(["y"], {})[0], expected + a + a * np.float32(2))
+
+
+@WAYS
+def test_large_weights_arrive_in_functions_that_are_inlined(
+    tmp_path: Path, ort_backend: str, give: Callable[..., Any]
+) -> None:
+    session = InferenceSession(give(function_model(), tmp_path), backend=ort_backend)
+    feed = {"state": STATE, "yes": np.array(True), "no": np.array(False)}
+    state = STATE
+    for actual, factor in zip(session.run(None, feed), (1, -3), strict=True):
+        noise, state = reference.random_uniform([SIZE], 0, 1, "f32", state=state)
+        a = np.arange(SIZE, dtype=np.float32)
+        assert_same_bits(actual, noise + a * np.float32(factor) + a * np.float32(0.5))
+
+
+@WAYS
+@pytest.mark.parametrize("is_constant_node", [False, True])
+def test_a_large_probability_is_read_and_checked_when_the_session_is_made(
+    tmp_path: Path, ort_backend: str, give: Callable[..., Any], is_constant_node: bool
+) -> None:
+    probability = np.full(SIZE, 0.25, np.float32)
+    for last in (0.5, 1.5):
+        model = graphs.random_bernoulli([SIZE], probability, **SEED)
+        graph = model.graph
+        (p,) = (t for t in graph.initializer if t.name == "p")
+        probability[-1] = last
+        p.CopyFrom(numpy_helper.from_array(probability, "p"))
+        if is_constant_node:
+            graph.node.insert(0, helper.make_node("Constant", [], ["p"], value=p))
+            graph.initializer.remove(p)
+        given = give(model, tmp_path)
+        if last > 1:
+            with pytest.raises(InvalidArgument, match=r"input 'p' is 1\.5 at"):
+                InferenceSession(given, backend=ort_backend)
+        else:
+            values = InferenceSession(given, backend=ort_backend).run(None, {})[0]
+            expected, _ = reference.random_bernoulli([SIZE], probability, **SEED)
+            assert_same_bits(values, expected)
+
+
+def test_onnxruntime_gets_the_very_model_that_was_given(tmp_path: Path) -> None:
+    model = noise_model()
+    given = model.SerializeToString()
+    assert InferenceSession(given, backend="native")._model_bytes is given
+    path = saved(model, tmp_path)
+    session = InferenceSession(path, backend="native")
+    assert session._model_path == str(path)
+    assert session._model_bytes is None
+
+
+MEGABYTES = 96
+PLANS = """
+import sys
+from pathlib import Path
+from onnx_philox.onnxruntime import _native_backend
+
+def memory(field):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    (kilobytes,) = (line.split()[1] for line in lines if line.startswith(field))
+    return int(kilobytes)
+
+_, path, warm, how = sys.argv
+_native_backend.plan(warm, None)
+given = Path(path).read_bytes() if how == "bytes" else path
+Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+before = memory("VmRSS")
+plan = _native_backend.plan(given, None)
+print(memory("VmHWM") - before)
+assert plan.model is given
+"""
+
+
+@pytest.mark.parametrize("how", ["path", "bytes"])
+def test_the_native_backend_neither_reads_nor_copies_weights(tmp_path: Path, how: str) -> None:
+    warm = saved(noise_model(), tmp_path)
+    model = noise_model()
+    large = np.zeros((MEGABYTES, 2**18), np.float32)
+    model.graph.initializer.append(numpy_helper.from_array(large, "large"))
+    path = tmp_path / "large.onnx"
+    onnx.save(model, path)
+    command = [sys.executable, "-c", PLANS, str(path), str(warm), how]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < MEGABYTES * 1024 / 8
