@@ -112,11 +112,12 @@ def read_ir(source: Source) -> ir.Model:
     model = ir.from_proto(source.proto)
     if source.folder is not None:
         ir.external_data.set_base_dir(model.graph, source.folder)
-    try:
-        inlined_size.check(model, model.functions.keys())
-    except ValueError as error:
-        raise ValueError(f"the model's functions cannot be inlined: {error}") from error
-    InlinePass()(model)
+    if model.functions:
+        try:
+            inlined_size.check(model, model.functions.keys())
+        except ValueError as error:
+            raise ValueError(f"the model's functions cannot be inlined: {error}") from error
+        InlinePass()(model)
     return model
 
 
