@@ -158,6 +158,7 @@ def _body(python: PythonOp) -> Callable[..., tuple[_HandedOver, ...]]:
 
     def compute(run: Any, *inputs: Any, **attributes: Any) -> tuple[_HandedOver, ...]:
         named = {i.name: value for i, value in zip(op.inputs, inputs, strict=True)}
+        results: tuple[np.ndarray[Any, Any], ...]
         try:
             results = call.run(op, fastest_fill, named, attributes, copies=2)
         except BaseException as error:
