@@ -15,7 +15,8 @@ from paired import Call, Row, compare, words
 from onnx_philox import PhiloxState, generate
 from onnx_philox._contract.types import BY_DTYPE
 from onnx_philox._numbers import fill_native
-from onnx_philox._numbers.draw import Draw, Uniform
+from onnx_philox._numbers.draw import Draw
+from onnx_philox._numbers.uniform import Uniform
 
 STATE = PhiloxState(counter=0, key=42)
 

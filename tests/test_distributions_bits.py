@@ -21,8 +21,11 @@ from cases import EDGE_COUNTERS
 from onnx_philox import PhiloxState, _core, reference
 from onnx_philox._contract.types import BOOL, BY_NAME, F32, F64, I32, I64, ElementType
 from onnx_philox._numbers import fill_native, fill_numpy
+from onnx_philox._numbers.bernoulli import Bernoulli
 from onnx_philox._numbers.call import Fill
-from onnx_philox._numbers.draw import Bernoulli, Categorical, Draw, Normal
+from onnx_philox._numbers.categorical import Categorical
+from onnx_philox._numbers.draw import Draw
+from onnx_philox._numbers.normal import Normal
 
 KEY = 2**63 + 12345
 ISAS = ["scalar", "avx2", "avx512", "neon"]

@@ -370,5 +370,5 @@ def test_the_table_has_every_version_of_every_random_operator_of_onnx() -> None:
     for name, operator in STANDARD_OPERATORS.items():
         versions = {s.since_version for s in schemas if s.name == name}
         assert versions == {version.since for version in operator.versions}, (
-            "ONNX has a version that the table in rewriting/_standard.py lacks"
+            "ONNX has a version that the table in _rewriting/nodes/standard.py lacks"
         )

@@ -313,18 +313,17 @@ std::string CheckTogether(const Operator& op, const Attributes& attributes, cons
 }
 
 Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& arguments, void* out) {
-  const State state = Derive(arguments.state, attributes.global_seed, attributes.op_seed);
-  switch (op.distribution) {
-    case Distribution::kUniform:
-      break;
-    case Distribution::kNormal:
-      return NormalDraw(state, attributes.output, arguments.affine, out);
-    case Distribution::kBernoulli:
-      return BernoulliDraw(state, arguments.probabilities, out);
-    case Distribution::kCategorical:
-      return CategoricalDraw(state, attributes.output, arguments.logits, out);
-  }
-  return UniformDraw(state, attributes.output, arguments.bounds, out);
+  Draw draw{};
+  draw.state = Derive(arguments.state, attributes.global_seed, attributes.op_seed);
+  draw.distribution = op.distribution;
+  draw.type = attributes.output;
+  // What the operator has no inputs for stays zeros, and no kernel of its distribution reads it.
+  draw.bounds = arguments.bounds;
+  draw.affine = arguments.affine;
+  draw.probabilities = arguments.probabilities;
+  draw.logits = arguments.logits;
+  draw.out = out;
+  return draw;
 }
 
 std::string CheckDimensions(const Operator& op, const std::int64_t* dimensions, int rank, OutputType output,

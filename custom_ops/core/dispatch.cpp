@@ -153,11 +153,15 @@ Draw UniformDraw(const State& state, OutputType type, const Bounds& bounds, void
   return draw;
 }
 
-Draw NormalDraw(const State& state, OutputType type, const Affine& affine, void* out) {
+Draw AffineDraw(const State& state, Distribution distribution, OutputType type, const Affine& affine, void* out) {
   Draw draw = UniformDraw(state, type, Bounds{}, out);
-  draw.distribution = Distribution::kNormal;
+  draw.distribution = distribution;
   draw.affine = affine;
   return draw;
+}
+
+Draw NormalDraw(const State& state, OutputType type, const Affine& affine, void* out) {
+  return AffineDraw(state, Distribution::kNormal, type, affine, out);
 }
 
 Draw BernoulliDraw(const State& state, const Probabilities& probabilities, void* out) {

@@ -1,6 +1,6 @@
 // ln, sin, cos and exp as fixed sequences of correctly rounded operations, over an instruction set's primitives.
 //
-// src/onnx_philox/_elementary.py says what they are, operation by operation, and every instruction set gives its bits:
+// src/onnx_philox/_numbers/elementary.py says what they are, operation by operation, and every instruction set gives its bits:
 // `+ - * / sqrt` and integer operations only, one rounding each. Where this file differs, it moves powers of two through
 // products and sums, which rounds nothing.
 //

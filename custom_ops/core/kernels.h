@@ -28,7 +28,7 @@ struct Draw {
   Distribution distribution;
   OutputType type;
   Bounds bounds;                ///< of kUniform
-  Affine affine;                ///< of kNormal
+  Affine affine;                ///< of distributions of two moments
   Probabilities probabilities;  ///< of kBernoulli
   Logits logits;                ///< of kCategorical
   void* out;
@@ -36,6 +36,9 @@ struct Draw {
 
 /// Random bits (kBits), or numbers in [minval, maxval).
 Draw UniformDraw(const State& state, OutputType type, const Bounds& bounds, void* out);
+
+/// What a distribution of two moments draws: normal values for instance, of a float type.
+Draw AffineDraw(const State& state, Distribution distribution, OutputType type, const Affine& affine, void* out);
 
 /// Normal values, of a float type.
 Draw NormalDraw(const State& state, OutputType type, const Affine& affine, void* out);

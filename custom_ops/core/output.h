@@ -20,7 +20,7 @@ struct Bounds {
   std::uint64_t maxval;
 };
 
-/// What a standard normal value is multiplied by, and what is added then: bit patterns as those of Bounds, and finite.
+/// What a standard value is multiplied by, and what is added then: bit patterns as those of Bounds, and finite.
 struct Affine {
   std::uint64_t mean;
   std::uint64_t scale;

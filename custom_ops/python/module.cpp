@@ -12,6 +12,7 @@
 #include "element_types.h"
 #include "kernels.h"
 #include "memory.h"
+#include "operators.h"
 #include "values.h"
 
 namespace nb = nanobind;
@@ -77,10 +78,20 @@ void FillUniform(const Bytes& out, const std::string& type_name, std::uint64_t c
   FillAll(UniformDraw(StateOf(counter_low, counter_high, key), type, bounds, out.data()), ElementsOf(out, type));
 }
 
-void FillNormal(const Bytes& out, const std::string& type_name, std::uint64_t counter_low, std::uint64_t counter_high,
-                std::uint64_t key, std::uint64_t mean, std::uint64_t scale) {
+/// The distribution of an operator that has moments.
+Distribution AffineOf(const std::string& operator_name) {
+  for (const Operator* op : kAllOperators) {
+    if (operator_name == op->name && IndexOf(*op, Role::kMoment) >= 0) return op->distribution;
+  }
+  Refuse("no operator of moments " + operator_name);
+}
+
+void FillAffine(const Bytes& out, const std::string& operator_name, const std::string& type_name,
+                std::uint64_t counter_low, std::uint64_t counter_high, std::uint64_t key, std::uint64_t mean,
+                std::uint64_t scale) {
+  const Distribution distribution = AffineOf(operator_name);
   const OutputType type = TypeNamed(type_name);
-  FillAll(NormalDraw(StateOf(counter_low, counter_high, key), type, Affine{mean, scale}, out.data()),
+  FillAll(AffineDraw(StateOf(counter_low, counter_high, key), distribution, type, Affine{mean, scale}, out.data()),
           ElementsOf(out, type));
 }
 
@@ -125,9 +136,9 @@ NB_MODULE(_core, module) {
              nb::arg("counter_low"), nb::arg("counter_high"), nb::arg("key"), nb::arg("minval") = 0,
              nb::arg("maxval") = 0,
              "Fills bytes with random bits, or numbers in a range; bounds are bit patterns of the type, zero-extended.");
-  module.def("fill_normal", &onnx_philox::FillNormal, nb::arg("out").noconvert(), nb::arg("type"),
+  module.def("fill_affine", &onnx_philox::FillAffine, nb::arg("out").noconvert(), nb::arg("operator"), nb::arg("type"),
              nb::arg("counter_low"), nb::arg("counter_high"), nb::arg("key"), nb::arg("mean"), nb::arg("scale"),
-             "Fills bytes with normal values; mean and scale are bit patterns of the type, zero-extended.");
+             "Fills bytes with what an operator of two moments draws; they are bit patterns of the type, zero-extended.");
   module.def("fill_bernoulli", &onnx_philox::FillBernoulli, nb::arg("out").noconvert(), nb::arg("counter_low"),
              nb::arg("counter_high"), nb::arg("key"), nb::arg("p").noconvert(), nb::arg("p_type"), nb::arg("each"),
              "Fills bytes with 0 and 1, by one probability or one for each.");

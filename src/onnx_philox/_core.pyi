@@ -14,8 +14,9 @@ def fill_uniform(
 ) -> None:
     """Fills bytes with random bits, or numbers in a range; bounds are bit patterns of the type."""
 
-def fill_normal(
+def fill_affine(
     out: NDArray[np.uint8],
+    operator: str,
     type: str,
     counter_low: int,
     counter_high: int,
@@ -23,7 +24,7 @@ def fill_normal(
     mean: int,
     scale: int,
 ) -> None:
-    """Fills bytes with normal values; mean and scale are bit patterns of the type."""
+    """Fills bytes with what an operator of two moments draws, given as bit patterns of the type."""
 
 def fill_bernoulli(
     out: NDArray[np.uint8],

@@ -22,6 +22,7 @@ from typing import SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from onnx_philox._contract import operators
 from onnx_philox._numbers import call
 from onnx_philox._numbers.call import Result
 from onnx_philox._numbers.fill_numpy import fill
@@ -61,8 +62,11 @@ def random_generator(
         TypeError: An input of a wrong type.
         ValueError: A wrong shape or value, or an output that memory cannot hold.
     """
-    return call.random_generator(
-        fill, state, shape, type=type, global_seed=global_seed, op_seed=op_seed
+    return call.run(
+        operators.RANDOM_GENERATOR,
+        fill,
+        {"state": state, "shape": shape},
+        {"type": type, "global_seed": global_seed, "op_seed": op_seed},
     )
 
 
@@ -95,15 +99,11 @@ def random_uniform(
         ValueError: A wrong shape or value, no state with both seeds 0, or an output that memory
             cannot hold.
     """
-    return call.random_uniform(
+    return call.run(
+        operators.RANDOM_UNIFORM,
         fill,
-        shape,
-        minval,
-        maxval,
-        output_type=output_type,
-        global_seed=global_seed,
-        op_seed=op_seed,
-        state=state,
+        {"shape": shape, "minval": minval, "maxval": maxval, "state": state},
+        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
     )
 
 
@@ -140,15 +140,11 @@ def random_normal(
         >>> random_normal([4], 0, 1, "f32", global_seed=42)[0]
         array([-0.3010158 ,  0.5185915 , -0.15693986, -1.1760874 ], dtype=float32)
     """
-    return call.random_normal(
+    return call.run(
+        operators.RANDOM_NORMAL,
         fill,
-        shape,
-        mean,
-        scale,
-        output_type=output_type,
-        global_seed=global_seed,
-        op_seed=op_seed,
-        state=state,
+        {"shape": shape, "mean": mean, "scale": scale, "state": state},
+        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
     )
 
 
@@ -183,8 +179,11 @@ def random_bernoulli(
         >>> random_bernoulli([4], 0.75, global_seed=42)[0]
         array([False, False,  True,  True])
     """
-    return call.random_bernoulli(
-        fill, shape, p, global_seed=global_seed, op_seed=op_seed, state=state
+    return call.run(
+        operators.RANDOM_BERNOULLI,
+        fill,
+        {"shape": shape, "p": p, "state": state},
+        {"global_seed": global_seed, "op_seed": op_seed},
     )
 
 
@@ -222,12 +221,14 @@ def random_categorical(
         array([[1, 2, 1, 2, 2, 2],
                [0, 2, 0, 2, 1, 0]], dtype=int32)
     """
-    return call.random_categorical(
+    return call.run(
+        operators.RANDOM_CATEGORICAL,
         fill,
-        logits,
-        sample_size=sample_size,
-        output_type=output_type,
-        global_seed=global_seed,
-        op_seed=op_seed,
-        state=state,
+        {"logits": logits, "state": state},
+        {
+            "sample_size": sample_size,
+            "output_type": output_type,
+            "global_seed": global_seed,
+            "op_seed": op_seed,
+        },
     )

@@ -121,7 +121,7 @@ inline double UniformF64(const State& state, std::uint64_t index) {
   return static_cast<double>(high << 32 | low) * 0x1p-52;
 }
 
-// The elementary functions, line by line as src/onnx_philox/_elementary.py has them.
+// The elementary functions, line by line as src/onnx_philox/_numbers/elementary.py has them.
 
 inline std::int32_t BitsOf(float x) {
   std::int32_t bits;

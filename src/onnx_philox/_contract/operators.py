@@ -3,8 +3,7 @@
 ONNX schemas, ONNX Runtime's Python ops, OpenVINO's operators, the argument checks, the reference
 page of the docs and the table of the C++ code (`custom_ops/core/make_operators.py`) are made from
 `OPERATORS`. The parts of refusals that a declaration implies, lists of types and names for
-instance, are worded here too. To add an operator, declare it here, give `onnx_philox.reference` a
-function of its inputs and attributes, and list it in the tests.
+instance, are worded here too. `docs/design.md` says what a new operator needs besides.
 """
 
 from __future__ import annotations

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -35,3 +37,8 @@ class Bernoulli:
             return np.less(u, self.p[position : position + u.size] if self.p.ndim else self.p)
 
         return convert
+
+
+def of(inputs: Mapping[str, Values], attributes: Mapping[str, Any]) -> Bernoulli:  # noqa: ARG001
+    """What RandomBernoulli draws by its inputs."""
+    return Bernoulli.of(inputs["p"])

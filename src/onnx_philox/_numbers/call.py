@@ -1,6 +1,5 @@
 """A call of an operator, from its arguments to its results: checks, allocates, fills, advances.
 
-`copies` is how many copies of the output the caller will hold, for the check of memory.
 How memory is filled with a draw is the caller's choice: by NumPy (`fill_numpy.fill`) or by
 the native core (`fill_native.fill`), with the same bits.
 """
@@ -8,28 +7,20 @@ the native core (`fill_native.fill`), with the same bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import checks, float_environment, operators
+from onnx_philox._contract import checks, float_environment
 from onnx_philox._contract.arguments import number_array, probability_array, shape_array
 from onnx_philox._contract.checks import Known
-from onnx_philox._contract.operators import Operator
+from onnx_philox._contract.operators import Input, Operator, Role
 from onnx_philox._contract.state import PhiloxState
-from onnx_philox._contract.types import BOOL, U32, ElementType
-from onnx_philox._numbers.draw import (
-    Bernoulli,
-    Bits,
-    Categorical,
-    Distribution,
-    Draw,
-    Normal,
-    Uniform,
-)
+from onnx_philox._contract.types import U32, ElementType
+from onnx_philox._numbers.draw import Draw, distribution_of
 
 Fill = Callable[[Draw, NDArray[Any]], None]
 """Fills a contiguous array of rank 1 with a draw."""
@@ -46,130 +37,82 @@ def _within_memory(op: Operator) -> Iterator[None]:
         checks.refuse_out_of_memory(op)
 
 
-@_within_memory(operators.RANDOM_GENERATOR)
-def random_generator(
-    fill: Fill, state: Any, shape: Any, *, copies: int = 1, **given: Any
-) -> Result:
-    """See `onnx_philox.reference.random_generator`."""
-    op = operators.RANDOM_GENERATOR
-    state = np.asarray(state)
-    dimensions = _shape_array(op, shape)
-    inputs = {"state": Known.array(state), "shape": Known.array(dimensions)}
-    attributes = checks.check_node(op, inputs, given)
-    return _draw(op, fill, state, dimensions.tolist(), attributes, U32, Bits(), copies)
-
-
-@_within_memory(operators.RANDOM_UNIFORM)
-@float_environment.kept()
-def random_uniform(
+def run(
+    op: Operator,
     fill: Fill,
-    shape: Any,
-    minval: Any,
-    maxval: Any,
+    inputs: Mapping[str, Any],
+    given: Mapping[str, Any],
     *,
-    state: Any = None,
     copies: int = 1,
-    **given: Any,
 ) -> Result:
-    """See `onnx_philox.reference.random_uniform`."""
-    op = operators.RANDOM_UNIFORM
-    values = checks.output_type(op, checks.check_attributes(op, given))
-    low = number_array(op, "minval", minval, values)
-    high = number_array(op, "maxval", maxval, values)
-    dimensions = _shape_array(op, shape)
-    state = None if state is None else np.asarray(state)
-    inputs = {
-        "shape": Known.array(dimensions),
-        "minval": Known.array(low),
-        "maxval": Known.array(high),
-        "state": None if state is None else Known.array(state),
-    }
-    attributes = checks.check_node(op, inputs, given)
-    uniform = Uniform(low.reshape(()), high.reshape(()))
-    return _draw(op, fill, state, dimensions.tolist(), attributes, values, uniform, copies)
+    """Calls an operator.
+
+    Args:
+        op: The operator.
+        fill: What fills memory with a draw.
+        inputs: Its inputs by name, arrays or what `onnx_philox.reference` takes; None, or not
+            there, for one that is left out.
+        given: Its attributes by name.
+        copies: How many copies of the output the caller will hold, for the check of memory.
+
+    Returns:
+        The first output, and the next state.
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: A wrong shape or value, or an output that memory cannot hold.
+    """
+    # Bits need no arithmetic.
+    arithmetic = nullcontext() if op.outputs[0].type is U32 else float_environment.kept()
+    with _within_memory(op), arithmetic:
+        arrays = _arrays(op, inputs, given)
+        known = {name: None if a is None else Known.array(a) for name, a in arrays.items()}
+        attributes = checks.check_node(op, known, given)
+        return _draw(op, fill, arrays, attributes, copies)
 
 
-@_within_memory(operators.RANDOM_NORMAL)
-@float_environment.kept()
-def random_normal(
-    fill: Fill,
-    shape: Any,
-    mean: Any,
-    scale: Any,
-    *,
-    state: Any = None,
-    copies: int = 1,
-    **given: Any,
-) -> Result:
-    """See `onnx_philox.reference.random_normal`."""
-    op = operators.RANDOM_NORMAL
-    values = checks.output_type(op, checks.check_attributes(op, given))
-    mean = number_array(op, "mean", mean, values)
-    scale = number_array(op, "scale", scale, values)
-    dimensions = _shape_array(op, shape)
-    state = None if state is None else np.asarray(state)
-    inputs = {
-        "shape": Known.array(dimensions),
-        "mean": Known.array(mean),
-        "scale": Known.array(scale),
-        "state": None if state is None else Known.array(state),
-    }
-    attributes = checks.check_node(op, inputs, given)
-    normal = Normal(mean.reshape(()), scale.reshape(()))
-    return _draw(op, fill, state, dimensions.tolist(), attributes, values, normal, copies)
+def _arrays(
+    op: Operator, inputs: Mapping[str, Any], given: Mapping[str, Any]
+) -> dict[str, NDArray[Any] | None]:
+    """The inputs as arrays, in their declared order; None where one is left out."""
+    values = None
+    if any(not i.types for i in op.inputs):
+        # Numbers become arrays of the type that an attribute names.
+        values = checks.output_type(op, checks.check_attributes(op, given))
+    # Numbers are refused before the shape.
+    order = sorted(op.inputs, key=lambda i: i.role is Role.SHAPE)
+    arrays = {i.name: _array(op, i, inputs.get(i.name), values) for i in order}
+    return {i.name: arrays[i.name] for i in op.inputs}
 
 
-@_within_memory(operators.RANDOM_BERNOULLI)
-@float_environment.kept()
-def random_bernoulli(
-    fill: Fill, shape: Any, p: Any, *, state: Any = None, copies: int = 1, **given: Any
-) -> Result:
-    """See `onnx_philox.reference.random_bernoulli`."""
-    op = operators.RANDOM_BERNOULLI
-    p = probability_array(op, p)
-    dimensions = _shape_array(op, shape)
-    state = None if state is None else np.asarray(state)
-    inputs = {
-        "shape": Known.array(dimensions),
-        "p": Known.array(p),
-        "state": None if state is None else Known.array(state),
-    }
-    attributes = checks.check_node(op, inputs, given)
-    bernoulli = Bernoulli.of(p)
-    return _draw(op, fill, state, dimensions.tolist(), attributes, BOOL, bernoulli, copies)
-
-
-@_within_memory(operators.RANDOM_CATEGORICAL)
-@float_environment.kept()
-def random_categorical(
-    fill: Fill, logits: Any, *, state: Any = None, copies: int = 1, **given: Any
-) -> Result:
-    """See `onnx_philox.reference.random_categorical`."""
-    op = operators.RANDOM_CATEGORICAL
-    logits = np.ascontiguousarray(logits) if np.ndim(logits) else np.asarray(logits)
-    state = None if state is None else np.asarray(state)
-    inputs = {
-        "logits": Known.array(logits),
-        "state": None if state is None else Known.array(state),
-    }
-    attributes = checks.check_node(op, inputs, given)
-    values = checks.output_type(op, attributes)
-    categorical = Categorical(logits, attributes["sample_size"])
-    dimensions = (logits.shape[0], attributes["sample_size"])
-    return _draw(op, fill, state, dimensions, attributes, values, categorical, copies)
+def _array(op: Operator, declared: Input, given: Any, values: ElementType | None) -> Any:
+    match declared.role:
+        case Role.STATE:
+            return None if given is None and declared.optional else np.asarray(given)
+        case Role.SHAPE:
+            return given if isinstance(given, np.ndarray) else shape_array(op, given)
+        case Role.PROBABILITY:
+            return probability_array(op, given)
+        case Role.LOGITS:
+            return np.ascontiguousarray(given) if np.ndim(given) else np.asarray(given)
+        case Role.BOUND | Role.MOMENT:
+            assert values is not None, "their type is that of the values"
+            return number_array(op, declared.name, given, values)
 
 
 def _draw(
     op: Operator,
     fill: Fill,
-    state: NDArray[np.uint32] | None,
-    dimensions: Sequence[int],
+    arrays: Mapping[str, Any],
     attributes: dict[str, Any],
-    values: ElementType,
-    distribution: Distribution,
     copies: int,
 ) -> Result:
-    shape = tuple(dimensions)
+    values = checks.output_type(op, attributes)
+    if op.has_shape:
+        shape = tuple(arrays["shape"].tolist())
+    else:
+        shape = (arrays["logits"].shape[0], attributes["sample_size"])
+    distribution = distribution_of(op, arrays, attributes)
     checks.check_memory(op, shape, values, copies=copies)
     try:
         if copies > 1:
@@ -178,6 +121,7 @@ def _draw(
         output = np.empty(shape, values.dtype)
     except MemoryError:
         checks.refuse_out_of_memory(op, shape, values)
+    state = arrays["state"]
     before = PhiloxState() if state is None else PhiloxState.from_array(state)
     draw = Draw(
         values,
@@ -187,9 +131,3 @@ def _draw(
     fill(draw, output.reshape(-1))
     after = before.advance(draw.words(output.size)).to_array()
     return output, after if state is None else after.reshape(state.shape)
-
-
-def _shape_array(op: Operator, shape: Any) -> NDArray[Any]:
-    if isinstance(shape, np.ndarray):
-        return shape
-    return shape_array(op, shape)

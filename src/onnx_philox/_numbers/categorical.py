@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -52,3 +53,8 @@ class Categorical:
             weights = elementary.exp_nonpositive(rows - rows.max(axis=1, keepdims=True))
             # accumulate, unlike a sum, adds one after the other.
             yield from enumerate(np.add.accumulate(weights, axis=1), start)
+
+
+def of(inputs: Mapping[str, Values], attributes: Mapping[str, Any]) -> Categorical:
+    """What RandomCategorical draws by its inputs and attributes."""
+    return Categorical(inputs["logits"], attributes["sample_size"])

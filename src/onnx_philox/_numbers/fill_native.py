@@ -10,8 +10,12 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract.types import BY_DTYPE
 from onnx_philox._numbers import fill_numpy
+from onnx_philox._numbers.affine import Affine
+from onnx_philox._numbers.bernoulli import Bernoulli
 from onnx_philox._numbers.call import Fill
-from onnx_philox._numbers.draw import Bernoulli, Bits, Categorical, Draw, Normal, Uniform
+from onnx_philox._numbers.categorical import Categorical
+from onnx_philox._numbers.draw import Draw
+from onnx_philox._numbers.uniform import Bits, Uniform
 
 try:
     # Not `from onnx_philox import`: while the package loads, that never says "not found".
@@ -41,8 +45,9 @@ def fill(draw: Draw, out: NDArray[Any]) -> None:
             _core.fill_uniform(memory, name, *state)
         case Uniform(minval, maxval):
             _core.fill_uniform(memory, name, *state, _bits(minval), _bits(maxval))
-        case Normal(mean, scale):
-            _core.fill_normal(memory, name, *state, _bits(mean), _bits(scale))
+        case Affine(mean, scale) as affine:
+            numbers = _bits(mean), _bits(scale)
+            _core.fill_affine(memory, affine.operator.name, name, *state, *numbers)
         case Bernoulli(p):
             _core.fill_bernoulli(memory, *state, *_numbers(p), p.ndim > 0)
         case Categorical(logits, samples):

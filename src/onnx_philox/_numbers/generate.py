@@ -11,8 +11,11 @@ from onnx_philox._contract import checks, float_environment
 from onnx_philox._contract.arguments import number_array, probability_array
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.types import BOOL, BY_DTYPE, U32, ElementType
-from onnx_philox._numbers.draw import Bernoulli, Bits, Distribution, Draw, Normal, Uniform
+from onnx_philox._numbers.bernoulli import Bernoulli
+from onnx_philox._numbers.draw import Distribution, Draw
 from onnx_philox._numbers.fill_native import fastest_fill
+from onnx_philox._numbers.normal import Normal
+from onnx_philox._numbers.uniform import Bits, Uniform
 
 _NAME = "generate"
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from onnx_philox._contract.operators import RANDOM_NORMAL
 from onnx_philox._contract.types import F32, F64, ElementType
 from onnx_philox._numbers import elementary, uniform
+from onnx_philox._numbers.affine import Affine
 from onnx_philox._numbers.uniform import Convert, Values, Words
 
 
 @dataclass(frozen=True)
-class Normal:
-    """Values around `mean`, `scale` wide; both of rank 0 and the values' type."""
+class Normal(Affine):
+    """Normal values: `scale` is their standard deviation."""
 
-    mean: Values
-    scale: Values
+    operator = RANDOM_NORMAL
 
     def words(self, values: ElementType, elements: int) -> int:
         """How many words of the generator these elements take: a pair is drawn whole."""
@@ -31,9 +34,11 @@ class Normal:
             u = unit(words)
             # r * sin first, r * cos after it.
             standard = np.stack(elementary.normal_pairs(u[0::2], u[1::2]), axis=-1).reshape(-1)
-            result = standard.astype(values.dtype, copy=False)
-            np.multiply(result, self.scale, out=result)
-            np.add(result, self.mean, out=result)
-            return result
+            return self.affine(values, standard)
 
         return convert
+
+
+def of(inputs: Mapping[str, Values], attributes: Mapping[str, Any]) -> Normal:  # noqa: ARG001
+    """What RandomNormal draws by its inputs."""
+    return Normal(inputs["mean"].reshape(()), inputs["scale"].reshape(()))

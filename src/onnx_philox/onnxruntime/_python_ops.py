@@ -155,12 +155,12 @@ def _declare(python: PythonOp) -> None:
 def _body(python: PythonOp) -> Callable[..., tuple[_HandedOver, ...]]:
     """The function that onnxruntime-extensions calls; it never raises."""
     op = python.operator
-    function = getattr(call, op.function)
 
     def compute(run: Any, *inputs: Any, **attributes: Any) -> tuple[_HandedOver, ...]:
         named = {i.name: value for i, value in zip(op.inputs, inputs, strict=True)}
+        results: tuple[np.ndarray[Any, Any], ...]
         try:
-            results = function(fastest_fill, **named, **attributes, copies=2)
+            results = call.run(op, fastest_fill, named, attributes, copies=2)
         except BaseException as error:
             REFUSALS.record(int(run), error)
             results = _nothing(python, named)

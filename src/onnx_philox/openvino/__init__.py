@@ -25,25 +25,12 @@ from onnx_philox import _backends, _versions
 _versions.check("openvino", getattr(_runtime, "__version__", ""))
 
 # ruff: noqa: E402
-from onnx_philox.openvino import _native_backend, _python_backend
-from onnx_philox.openvino._factories import (
-    random_bernoulli,
-    random_categorical,
-    random_generator,
-    random_normal,
-    random_uniform,
-)
+from onnx_philox.openvino import _factories, _native_backend, _python_backend
+from onnx_philox.openvino._factories import *  # noqa: F403
 from onnx_philox.openvino._native_backend import library_path
 
-__all__ = [
-    "library_path",
-    "random_bernoulli",
-    "random_categorical",
-    "random_generator",
-    "random_normal",
-    "random_uniform",
-    "register",
-]
+__all__ = ["library_path", "register"]
+__all__ += _factories.__all__
 
 
 class _CoreBackend(_backends.Backend, Protocol):

@@ -27,6 +27,14 @@ from onnx_philox.openvino import _native_backend
 from onnx_philox.openvino._narrowing import with_wide_shape
 from onnx_philox.openvino._python_ops import OPS
 
+__all__ = [
+    "random_bernoulli",
+    "random_categorical",
+    "random_generator",
+    "random_normal",
+    "random_uniform",
+]
+
 
 def random_generator(
     state: Any,

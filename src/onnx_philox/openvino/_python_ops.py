@@ -174,7 +174,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             declared.name: self._input_array(declared, tensor, values)
             for declared, tensor in zip(op.inputs, inputs, strict=False)
         }
-        results = getattr(call, op.function)(fastest_fill, **named, **attributes, copies=2)
+        results = call.run(op, fastest_fill, named, attributes, copies=2)
         if _folded.is_folded(
             self, inputs, is_clone=self._is_clone, was_transformed=self._was_transformed
         ):

@@ -1,0 +1,29 @@
+"""Distributions of a location and a scale: standard values, multiplied and moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from onnx_philox._contract.operators import Operator
+from onnx_philox._contract.types import ElementType
+from onnx_philox._numbers.uniform import Values
+
+
+@dataclass(frozen=True)
+class Affine:
+    """Values around or from `mean`, `scale` wide; both of rank 0 and the values' type."""
+
+    operator: ClassVar[Operator]
+    """The operator that draws it, by whose name the native core knows it."""
+    mean: Values
+    scale: Values
+
+    def affine(self, values: ElementType, standard: Values) -> Values:
+        """Standard values in the values' type, times `scale`, plus `mean`, each step rounded."""
+        result: Values = standard.astype(values.dtype, copy=False)
+        np.multiply(result, self.scale, out=result)
+        np.add(result, self.mean, out=result)
+        return result
