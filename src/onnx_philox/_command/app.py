@@ -21,18 +21,18 @@ from onnx_philox._command import refusals, runtimes
 
 
 class _App(typer.Typer):
-    """The command; what cannot be printed is an error of one line."""
+    """The command; it reports a failure to print as an error of one line."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             return super().__call__(*args, **kwargs)
         except OSError as error:
-            # The commands have named the files that they could not read or write. A closed pipe is
-            # no error: it is how `head` ends.
+            # The commands themselves name the files that they cannot read or write. A closed pipe
+            # is no error: `head` ends that way.
             if error.errno == errno.EPIPE or error.filename is not None:
                 raise
             why = error.strerror
-        # What is left in the buffer would fail once more when Python ends.
+        # Python would fail to write the rest of the buffer once more when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         typer.echo(f"onnx-philox: {_UNPRINTABLE.format(why)}", err=True)
         sys.exit(1)
@@ -42,12 +42,12 @@ _UNPRINTABLE = "standard output cannot be written: {}. Free space there, or prin
 
 
 def _check_output() -> None:
-    """Fails before any work is done if standard output takes nothing."""
+    """Fails before any work is done if nothing can be written to standard output."""
     try:
         place = sys.stdout.fileno()
     except (AttributeError, ValueError):  # none, or not a file of the system's
         return
-    # Devices say it to no bytes at all, and file systems when they are asked.
+    # A full device refuses even an empty write; a file system must be asked.
     os.write(place, b"")
     mode = os.fstat(place).st_mode
     if stat.S_ISREG(mode) and hasattr(os, "fstatvfs") and os.fstatvfs(place).f_bavail == 0:
@@ -337,7 +337,7 @@ def _progress(description: str) -> Iterator[Callable[[int, int, str], None]]:
 
 
 def _failure(command: str, error: Exception, code: int) -> typer.Exit:
-    """Says what is wrong, on stderr and not wrapped where it is no terminal; the exit to raise."""
+    """Prints the error on stderr, unwrapped if that is no terminal; returns the exit to raise."""
     stderr = Console(stderr=True)
     from onnx_philox._rewriting.api import OWNERS
 

@@ -1,10 +1,10 @@
 """The one declaration of the operators of the domain ``onnx_philox``.
 
-ONNX schemas, ONNX Runtime's Python ops, OpenVINO's operators, the argument checks, the reference
-page of the docs and the table of the C++ code (`custom_ops/core/make_operators.py`) are made from
-`OPERATORS`. The parts of refusals that a declaration implies, lists of types and names for
-instance, are worded here too. To add an operator, declare it here, give `onnx_philox.reference` a
-function of its inputs and attributes, and list it in the tests.
+`OPERATORS` is the source of the ONNX schemas, ONNX Runtime's Python ops, OpenVINO's operators, the
+argument checks, the docs' reference page and the C++ code's table
+(`custom_ops/core/make_operators.py`). This module also words the parts of refusals that a
+declaration implies, such as lists of types and names. To add an operator, declare it here, give
+`onnx_philox.reference` a function of its inputs and attributes, and list it in the tests.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ OUTPUT_TYPE = "output_type"
 
 
 class Role(Enum):
-    """What an input means, and so which rules it is checked by."""
+    """What an input means, and so which rules apply to it."""
 
     STATE = "state"
     SHAPE = "shape"
@@ -56,7 +56,7 @@ class Role(Enum):
 
 
 class Distribution(Enum):
-    """How the native core makes elements of words; random bits are a uniform draw of words."""
+    """How the native core turns words into elements; random bits are a uniform draw of words."""
 
     UNIFORM = "uniform"
     NORMAL = "normal"
@@ -145,7 +145,7 @@ class Operator:
 
     @property
     def size_source(self) -> str:
-        """What messages blame for an output that is too large."""
+        """What messages blame for too large an output."""
         return "input 'shape'" if self.has_shape else "the output"
 
     @property

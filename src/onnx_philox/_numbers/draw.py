@@ -1,4 +1,4 @@
-"""What to draw: where in which stream, and what becomes of the words that are there."""
+"""A draw: a place in a stream, and what to make of the words there."""
 
 from __future__ import annotations
 
