@@ -81,7 +81,7 @@ def main(
 
     To make a model reproducible: `onnx-philox inspect model.onnx` shows its random nodes,
     `onnx-philox rewrite model.onnx -o out.onnx` replaces them, and
-    `onnx-philox run out.onnx --seed 42 --runs 3` runs it and says hashes to compare.
+    `onnx-philox run out.onnx --seed 42 --runs 3` runs it and prints hashes to compare.
 
     `onnx-philox verify` shows what is installed here, and that it draws the numbers that OpenVINO,
     TensorFlow, DirectML and Random123 document.
@@ -117,7 +117,7 @@ def verify(
     Builds small models, runs them in every runtime and backend, and compares with OpenVINO's
     documentation, Random123's known answers, DirectML's counter example and TensorFlow's Philox.
 
-    Exit code: 0, all is well; 1, some numbers are others; 2, what was asked for is not here.
+    Exit code: 0, all is well; 1, some numbers differ; 2, a requested runtime or backend is not here.
     """
     from onnx_philox._command import verify as verification
 
@@ -142,9 +142,9 @@ def inspect(
 ) -> None:
     """Show the random nodes of a model, and what the runtimes do with them today.
 
-    Each node is tried alone, in every runtime that is installed and in processes of their own: a
-    model with the same operator, opset, attributes and types is loaded and run again and again.
-    The model itself is not run, and its weights are not read.
+    Tries each node alone, in every installed runtime and in separate processes: it loads a small
+    model with the same operator, opset, attributes and types, and runs it several times. It does
+    not run the model itself, or read its weights.
 
     Example: `onnx-philox inspect model.onnx`
 
@@ -251,7 +251,7 @@ def run(
     first_run: Annotated[
         int,
         typer.Option(
-            metavar="N", min=0, help="The number of the first run. So any run can be had again."
+            metavar="N", min=0, help="The number of the first run. Use it to repeat any run."
         ),
     ] = 0,
     input: Annotated[
@@ -282,17 +282,16 @@ def run(
         ),
     ] = False,
     hashes_only: Annotated[
-        bool, typer.Option("--hashes-only", help="Write no files, only say the hashes.")
+        bool, typer.Option("--hashes-only", help="Write no files, only print the hashes.")
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document instead of the table.")
     ] = False,
 ) -> None:
-    """Run a rewritten model several times, save each run, and say the hashes.
+    """Run a rewritten model several times, save each run, and print the hashes.
 
-    Each run goes on from the state that the run before has left. The hashes are of the outputs'
-    types, shapes and bytes: two machines, runtimes or days that show the same hash had the same
-    bits.
+    Each run continues from the state that the run before it returned. The hashes cover the outputs'
+    types, shapes and bytes: two machines, runtimes or days with the same hash had the same bits.
 
     Example: `onnx-philox run out.onnx --seed 42 --runs 3 --input image=image.npy`
 
