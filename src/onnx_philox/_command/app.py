@@ -117,7 +117,7 @@ def verify(
     Builds small models, runs them in every runtime and backend, and compares with OpenVINO's
     documentation, Random123's known answers, DirectML's counter example and TensorFlow's Philox.
 
-    Exit code: 0, all is well; 1, some numbers differ; 2, a requested runtime or backend is not here.
+    Exit code: 0, all is well; 1, some numbers differ; 2, a requested runtime or backend is missing.
     """
     from onnx_philox._command import verify as verification
 

@@ -71,7 +71,7 @@ class Nodes:
     unrewritten: list[Unrewritten]
     rewritten: list[Rewritten]
     state: str
-    """Where the nodes of an earlier rewrite have their state from, in words; empty for others."""
+    """Where the nodes of an earlier rewrite get their state, in words; empty for others."""
     obstacle: str | None
     """Why the model, whatever its nodes, cannot be rewritten; None where it can."""
     type_of: Types
