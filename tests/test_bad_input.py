@@ -289,7 +289,7 @@ def assert_says(error: BaseException | str, texts: list[str]) -> None:
 
 
 @pytest.mark.parametrize(("operator", "what"), CASES)
-def test_the_reference_refuses(operator: str, what: str) -> None:
+def test_the_reference_refuses_bad_input(operator: str, what: str) -> None:
     call, texts = call_of(operator, what)
     function = getattr(reference, OPERATORS[operator].function)
     with pytest.raises((ValueError, TypeError)) as raised:
@@ -298,7 +298,7 @@ def test_the_reference_refuses(operator: str, what: str) -> None:
 
 
 @pytest.mark.parametrize(("operator", "what"), CASES)
-def test_onnx_reference_refuses(operator: str, what: str) -> None:
+def test_onnx_reference_refuses_bad_input(operator: str, what: str) -> None:
     call, texts = call_of(operator, what)
     model = model_of(operator, call, constant=True)
     evaluator = onnx.reference.ReferenceEvaluator(model, new_ops=onnx_reference.OPS)
@@ -403,7 +403,9 @@ def test_the_checker_refuses_what_constants_show(operator: str, what: str) -> No
         ),
     ],
 )
-def test_builders_refuse(build: Any, error: type[Exception], texts: list[str]) -> None:
+def test_builders_refuse_bad_arguments(
+    build: Any, error: type[Exception], texts: list[str]
+) -> None:
     with pytest.raises(error) as raised:
         build()
     assert_says(raised.value, texts)

@@ -155,7 +155,7 @@ BAD_FILES = {
 
 
 @pytest.mark.parametrize("what", BAD_FILES)
-def test_the_commands_say_it_in_a_line_and_write_nothing(what: str, tmp_path: Path):
+def test_the_commands_report_a_bad_model_in_a_line_and_write_nothing(what: str, tmp_path: Path):
     path = tmp_path / "m.onnx"
     onnx.save(BAD_FILES[what], path)
     target = tmp_path / "out.onnx"

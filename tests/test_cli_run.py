@@ -151,7 +151,7 @@ def test_another_type_shape_or_sign_has_another_hash(other):
     assert of != of_other
 
 
-def test_any_run_can_be_had_again_by_its_number(noisy):
+def test_any_run_can_be_repeated_by_its_number(noisy):
     runs = document(noisy, "--seed", SEED, "--input", INPUT, "--runs", 3)["runs"]
     (again,) = document(noisy, "--seed", SEED, "--input", INPUT, "--first-run", 2)["runs"]
     assert again == runs[2]

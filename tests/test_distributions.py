@@ -59,7 +59,7 @@ def test_a_pair_of_uniforms_gives_r_sin_and_r_cos_in_this_order(type_: str) -> N
 
 
 @pytest.mark.parametrize("row", load_vectors("tensorflow")["normal"])
-def test_normals_are_near_tensorflow_s(row: dict) -> None:
+def test_normals_are_near_those_of_tensorflow(row: dict) -> None:
     dtype = BY_NAME[row["output_type"]].dtype
     expected = np.frombuffer(bytes.fromhex(row["values_hex"]), dtype)
     state = PhiloxState.from_array(np.array(row["state"], np.uint32))
@@ -404,7 +404,7 @@ def test_drawing_in_parts_of_whole_blocks_is_drawing_at_once(
 
 
 @pytest.mark.parametrize("name", DRAWS)
-def test_chunks_leave_no_seam(name: str) -> None:
+def test_values_are_the_same_across_the_seams_of_chunks(name: str) -> None:
     per_block, draw = DRAWS[name]
     state = PhiloxState(2**128 - 9, 4)
     elements = CHUNK_WORDS // 4 * per_block

@@ -134,7 +134,7 @@ def test_version_1_covers_the_operators_types_shapes_and_states() -> None:
     }
 
 
-def test_the_distributions_are_covered_likewise() -> None:
+def test_golden_files_cover_the_distributions() -> None:
     operators, types, ranks, inputs, elements = coverage("v1_distributions")
     assert operators - {"RandomUniform"} == {
         "RandomNormal",

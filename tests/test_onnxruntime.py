@@ -30,7 +30,7 @@ CARRIED = [case for case in TYPE_BOUNDS if case[0] not in ("f16", "bf16")]
 
 @pytest.mark.parametrize(("output_type", "minval", "maxval"), CARRIED)
 @pytest.mark.parametrize("stateful", [False, True])
-def test_uniform_values_are_the_reference_s(
+def test_uniform_values_equal_the_reference(
     ort_backend: str, output_type: str, minval, maxval, stateful: bool
 ) -> None:
     model = graphs.random_uniform([5, 7], minval, maxval, output_type, stateful=stateful, **SEED)
@@ -44,7 +44,7 @@ def test_uniform_values_are_the_reference_s(
 
 
 @pytest.mark.parametrize("counter", EDGE_COUNTERS)
-def test_bits_are_the_reference_s_where_the_counter_carries(ort_backend: str, counter: int) -> None:
+def test_bits_equal_the_reference_where_the_counter_carries(ort_backend: str, counter: int) -> None:
     session = InferenceSession(graphs.random_generator(None, rank=2), backend=ort_backend)
     state = PhiloxState(counter, 2**63).to_array()
     outputs = session.run(None, {"state": state, "shape": np.array([3, 11])})

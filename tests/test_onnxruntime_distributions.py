@@ -64,7 +64,7 @@ def assert_all_same(actual: list[Any], expected: tuple[np.ndarray, ...]) -> None
 
 @pytest.mark.parametrize(("output_type", "mean", "scale"), NORMALS)
 @pytest.mark.parametrize("stateful", [False, True])
-def test_normal_values_are_the_reference_s(
+def test_normal_values_equal_the_reference(
     ort_backend: str, output_type: str, mean: float, scale: float, stateful: bool
 ) -> None:
     skip_what_python_ops_lack(ort_backend, output_type)
@@ -89,7 +89,7 @@ def test_mean_and_scale_that_come_at_run_time_are_the_same(
 @pytest.mark.parametrize("p_type", ["f32", "f64"])
 @pytest.mark.parametrize("stateful", [False, True])
 @pytest.mark.parametrize("constant", [False, True])
-def test_booleans_are_the_reference_s_for_one_p_and_for_one_each(
+def test_booleans_equal_the_reference_for_one_p_and_for_one_each(
     ort_backend: str, p_type: str, stateful: bool, constant: bool
 ) -> None:
     state = {"state": STATE} if stateful else {}
@@ -115,7 +115,7 @@ def test_booleans_are_the_reference_s_for_one_p_and_for_one_each(
 @pytest.mark.parametrize("output_type", ["i32", "i64"])
 @pytest.mark.parametrize("sample_size", [1, 7])
 @pytest.mark.parametrize("constant", [False, True])
-def test_classes_are_the_reference_s(
+def test_classes_equal_the_reference(
     ort_backend: str, logits_type: str, output_type: str, sample_size: int, constant: bool
 ) -> None:
     logits = logits_of(6, 50, BY_NAME[logits_type].dtype)
@@ -134,7 +134,7 @@ def test_classes_are_the_reference_s(
 
 
 @pytest.mark.parametrize("counter", EDGE_COUNTERS)
-def test_draws_are_the_reference_s_where_the_counter_carries(
+def test_draws_equal_the_reference_where_the_counter_carries(
     ort_backend: str, counter: int
 ) -> None:
     state = PhiloxState(counter, 2**63).to_array()
@@ -499,7 +499,7 @@ def test_a_refusal_inside_a_loop_is_raised(ort_backend: str) -> None:
         run_text(text, ort_backend, n=np.array(4), state=STATE, p=np.array(0.375, np.float32))
 
 
-def test_a_state_left_out_by_an_empty_name(ort_backend: str) -> None:
+def test_a_state_may_be_left_out_by_an_empty_name(ort_backend: str) -> None:
     """Which ends a process of ONNX Runtime before 1.24, were it to see it."""
     logits = logits_of(3, 4)
     model = graphs.random_categorical(logits, **SEED)

@@ -108,7 +108,7 @@ def operator(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize("consumer", CONSUMERS)
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("stateful", [False, True])
-def test_what_uses_a_draw_gets_the_reference_s_values(
+def test_nodes_that_read_a_draw_get_the_values_of_the_reference(
     operator: str, level: str, consumer: str, dynamic: bool, stateful: bool
 ) -> None:
     nodes, becomes = CONSUMERS[consumer]
@@ -129,7 +129,7 @@ def test_what_uses_a_draw_gets_the_reference_s_values(
 
 
 @pytest.mark.parametrize("elements", [0, 1, 2047, 2049, 1_000_003])
-def test_draws_of_every_size_are_the_reference_s(operator: str, elements: int) -> None:
+def test_draws_of_every_size_equal_the_reference(operator: str, elements: int) -> None:
     model = model_of(
         f"""g (float16[n] x) => (float16[n] y, uint32[6] next) {{
             size = Shape(x)

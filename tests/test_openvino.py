@@ -27,7 +27,7 @@ PRECISIONS = [None, "f32", "bf16", "f16"]
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize(("output_type", "minval", "maxval"), TYPE_BOUNDS)
-def test_uniform_values_are_the_reference_s_at_every_precision(
+def test_uniform_values_equal_the_reference_at_every_precision(
     openvino: OpenVino, output_type: str, minval, maxval, precision: str | None
 ) -> None:
     for state in (None, STATE.to_array()):
@@ -43,7 +43,7 @@ def test_uniform_values_are_the_reference_s_at_every_precision(
 
 
 @pytest.mark.parametrize("counter", EDGE_COUNTERS)
-def test_bits_are_the_reference_s_where_the_counter_carries(
+def test_bits_equal_the_reference_where_the_counter_carries(
     openvino: OpenVino, counter: int
 ) -> None:
     state = PhiloxState(counter, 2**64 - 1).to_array()
@@ -193,7 +193,7 @@ def test_a_state_computed_from_an_input_by_what_is_exact_is_exact(
 
 
 @pytest.mark.usefixtures("factories")
-def test_what_draws_anew_is_no_constant() -> None:
+def test_a_node_that_draws_new_numbers_is_not_a_constant() -> None:
     """OpenVINO's own unseeded generator, as a bound, must not be frozen when it is first seen."""
     low = opset8.random_uniform(opset8.constant([1]), 0.0, 0.5, "f64")
     with pytest.raises(ValueError, match="input 'minval' is not constant"):

@@ -74,7 +74,7 @@ def stated(stateful: bool) -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize(("output_type", "mean", "scale"), TYPE_MOMENTS)
-def test_normals_are_the_reference_s_at_every_precision(
+def test_normals_equal_the_reference_at_every_precision(
     openvino: OpenVino, output_type: str, mean: float, scale: float, precision: str | None
 ) -> None:
     for stateful, shape in itertools.product((False, True), ([5, 7], None)):
@@ -96,7 +96,7 @@ def test_normals_are_the_reference_s_at_every_precision(
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("p", PROBABILITIES)
-def test_booleans_are_the_reference_s_at_every_precision(
+def test_booleans_equal_the_reference_at_every_precision(
     openvino: OpenVino, p: str, precision: str | None
 ) -> None:
     for stateful, shape in itertools.product((False, True), (SHAPE, None)):
@@ -113,7 +113,7 @@ def test_booleans_are_the_reference_s_at_every_precision(
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize(("logits_type", "output_type"), LOGITS)
-def test_indices_are_the_reference_s_at_every_precision(
+def test_indices_equal_the_reference_at_every_precision(
     openvino: OpenVino, logits_type: str, output_type: str, precision: str | None
 ) -> None:
     logits = logits_of(logits_type)
@@ -145,7 +145,7 @@ def test_numbers_may_be_inputs(openvino: OpenVino, precision: str | None) -> Non
 
 
 @pytest.mark.parametrize("counter", EDGE_COUNTERS)
-def test_bits_are_the_reference_s_where_the_counter_carries(
+def test_bits_equal_the_reference_where_the_counter_carries(
     openvino: OpenVino, counter: int
 ) -> None:
     state = PhiloxState(counter, 2**64 - 1).to_array()

@@ -320,7 +320,7 @@ def parameters(function: Callable[..., Any]) -> dict[str, ov.Node]:
 
 @pytest.mark.usefixtures("factories")
 @pytest.mark.parametrize("row", EXACT)
-def test_what_is_taken_is_exact(core: ov.Core, row: str) -> None:
+def test_states_from_accepted_nodes_are_exact(core: ov.Core, row: str) -> None:
     graph, truth = EXACT[row]
     nodes = parameters(graph)
     arrived = random_generator(graph(**nodes), [0])

@@ -143,7 +143,7 @@ IN_BOTH = [(kind, opset) for kind, opset in ALL if opset in (7, 8, 9, 13, 15, 22
 
 @pytest.mark.parametrize("seed", [None, 42])
 @pytest.mark.parametrize(("kind", "opset"), IN_BOTH)
-def test_both_runtimes_run_it(
+def test_both_runtimes_run_the_rewritten_model(
     kind: str, opset: int, seed: int | None, ort_backend: str, openvino_native: OpenVino
 ) -> None:
     model = make_reproducible(model_of(kind, opset), seed=seed)

@@ -91,7 +91,9 @@ def refusal(op: str, name: str, rank: int) -> str:
 @pytest.mark.parametrize(("op", "name", "rank"), CASES)
 @pytest.mark.parametrize("constant", [True, False])
 @pytest.mark.parametrize("backend", ["native", "python"])
-def test_our_session_refuses_it(op: str, name: str, rank: int, constant: bool, backend: str):
+def test_our_session_refuses_too_many_dimensions(
+    op: str, name: str, rank: int, constant: bool, backend: str
+):
     model = model_of(op, name, rank, constant=constant)
     with pytest.raises(Exception, match="; allowed: ") as raised:
         onnx_philox.onnxruntime.InferenceSession(model, backend=backend)
@@ -101,7 +103,9 @@ def test_our_session_refuses_it(op: str, name: str, rank: int, constant: bool, b
 
 @pytest.mark.parametrize(("op", "name", "rank"), CASES)
 @pytest.mark.parametrize("constant", [True, False])
-def test_the_native_library_refuses_it(op: str, name: str, rank: int, constant: bool):
+def test_the_native_library_refuses_too_many_dimensions(
+    op: str, name: str, rank: int, constant: bool
+):
     model = model_of(op, name, rank, constant=constant)
     options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
     with pytest.raises(Exception, match="; allowed: ") as raised:
@@ -111,7 +115,9 @@ def test_the_native_library_refuses_it(op: str, name: str, rank: int, constant: 
 
 @pytest.mark.parametrize(("op", "name", "rank"), CASES)
 @pytest.mark.parametrize("constant", [True, False])
-def test_openvino_refuses_it(op: str, name: str, rank: int, constant: bool, openvino_backend: str):
+def test_openvino_refuses_too_many_dimensions(
+    op: str, name: str, rank: int, constant: bool, openvino_backend: str
+):
     core = onnx_philox.openvino.register(ov.Core(), backend=openvino_backend)
     model = model_of(op, name, rank, constant=constant)
     with pytest.raises(RuntimeError) as raised:
@@ -120,7 +126,7 @@ def test_openvino_refuses_it(op: str, name: str, rank: int, constant: bool, open
 
 
 @pytest.mark.parametrize(("op", "name", "rank"), CASES)
-def test_the_schemas_refuse_it(op: str, name: str, rank: int):
+def test_the_schemas_refuse_too_many_dimensions(op: str, name: str, rank: int):
     onnx_philox.register_schemas()
     with pytest.raises(onnx.shape_inference.InferenceError) as raised:
         onnx.checker.check_model(model_of(op, name, rank, constant=True), full_check=True)
@@ -128,7 +134,7 @@ def test_the_schemas_refuse_it(op: str, name: str, rank: int):
 
 
 @pytest.mark.parametrize(("op", "name", "rank"), [case for case in CASES if case[2] < 30])
-def test_the_reference_refuses_it(op: str, name: str, rank: int):
+def test_the_reference_refuses_too_many_dimensions(op: str, name: str, rank: int):
     arrays = dict(GOOD[op])
     arrays[name] = arrays[name].reshape((1,) * (rank - arrays[name].ndim) + arrays[name].shape)
     with pytest.raises(ValueError, match="; allowed: ") as raised:

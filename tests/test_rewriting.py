@@ -320,7 +320,7 @@ NEXT_STATE = STATE + np.array([0, 0, 0, 1, 0, 0], np.uint32)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_the_rewritten_node_draws_the_reference_s_numbers(case: Case) -> None:
+def test_the_rewritten_node_draws_the_numbers_of_the_reference(case: Case) -> None:
     model = make_reproducible(case.model)
     onnx.checker.check_model(model, full_check=True)
     *outputs, next_state = reference_run(model, {**case.feeds, "random_state": STATE})
@@ -333,7 +333,7 @@ RUN = [case for case in CASES if case.opset in (7, 12, 15, NEWEST) or "Dropout 1
 
 
 @pytest.mark.parametrize("case", RUN, ids=str)
-def test_onnx_runtime_draws_the_reference_s_numbers(case: Case, ort_backend: str) -> None:
+def test_onnx_runtime_draws_the_numbers_of_the_reference(case: Case, ort_backend: str) -> None:
     draw = find_random_nodes(case.model)[0]
     is_float = draw.replacement in ("RandomUniform", "RandomNormal")
     if ort_backend == "python" and is_float and draw.output_type in ("f16", "bf16"):
@@ -345,7 +345,7 @@ def test_onnx_runtime_draws_the_reference_s_numbers(case: Case, ort_backend: str
 
 
 @pytest.mark.parametrize("case", RUN, ids=str)
-def test_openvino_draws_the_reference_s_numbers(case: Case, openvino: OpenVino) -> None:
+def test_openvino_draws_the_numbers_of_the_reference(case: Case, openvino: OpenVino) -> None:
     feeds = {**case.feeds, "random_state": STATE}
     *outputs, next_state = openvino(make_reproducible(case.model), feeds)
     assert_outputs(outputs, case, is_runtime=True)

@@ -349,7 +349,9 @@ def test_a_seed_inside_draws_what_the_state_of_its_run_draws(name: str) -> None:
 @pytest.mark.parametrize("seed", [None, 2**63 - 25])
 @pytest.mark.parametrize("opset", [15, 22])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_onnx_runtime_agrees(name: str, opset: int, seed: int | None, ort_backend: str) -> None:
+def test_onnx_runtime_draws_the_expected_values_in_control_flow(
+    name: str, opset: int, seed: int | None, ort_backend: str
+) -> None:
     program = PROGRAMS[name]
     model = make_reproducible(Builder(opset).model(program), seed=seed)
     session = InferenceSession(model, backend=ort_backend)
@@ -362,7 +364,7 @@ def test_onnx_runtime_agrees(name: str, opset: int, seed: int | None, ort_backen
 
 @pytest.mark.parametrize(("precision", "seed"), [(None, None), ("f32", None), (None, 2**63 - 25)])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_openvino_agrees(
+def test_openvino_draws_the_expected_values_in_control_flow(
     name: str, precision: str | None, seed: int | None, openvino: OpenVino
 ) -> None:
     if name == "scan in scan":

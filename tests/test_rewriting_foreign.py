@@ -83,7 +83,7 @@ def test_the_exported_model_holds_what_tf2onnx_does_not_convert() -> None:
 
 
 @pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
-def test_the_draws_of_tensorflow_are_the_reference_s_in_both_runtimes(
+def test_the_draws_of_tensorflow_equal_the_reference_in_both_runtimes(
     runtime: str, ort_backend: str, openvino: OpenVino
 ) -> None:
     found = find_random_nodes(EXPORTED)
@@ -199,7 +199,7 @@ def test_tf2onnx_s_own_domain_is_looked_at_and_others_are_refused() -> None:
 TRUNCATED = "g (int32[1] s) => (float[A] y) { y = TruncatedNormal <dtype = 1> (s) }"
 
 
-def test_the_truncated_normal_is_one() -> None:
+def test_the_truncated_normal_has_its_distribution() -> None:
     session = InferenceSession(make_reproducible(parse(TRUNCATED)))
     state = PhiloxState.for_run(1).to_array()
     (y, _) = session.run(None, {"s": np.int32([1_000_000]), "random_state": state})
@@ -457,7 +457,7 @@ def test_an_aten_node_is_random_by_the_operator_that_it_names() -> None:
 
 @pytest.mark.parametrize("domain", ["", "mine"])
 @pytest.mark.parametrize("op_type", NOT_RANDOM)
-def test_what_only_sounds_like_it_is_left_alone(domain: str, op_type: str) -> None:
+def test_an_operator_that_only_sounds_random_is_left_alone(domain: str, op_type: str) -> None:
     name = f"{domain}.{op_type}" if domain else op_type
     model = parse(f"g (float[2] x) => (y) {{ y = {name} (x) }}", '"": 17, "mine": 1')
     assert find_random_nodes(model) == []

@@ -397,7 +397,7 @@ STAYS = {
 
 
 @pytest.mark.parametrize("name", STAYS)
-def test_what_would_not_mean_the_same_stays(name: str) -> None:
+def test_patterns_that_would_change_their_meaning_stay(name: str) -> None:
     model = parser.parse_model(
         f"""<ir_version: 8, opset_import: ["": 18]>
         g (float[n, {COLUMNS}] x, float[n, {COLUMNS}] q, int32[n, {COLUMNS}] k)

@@ -298,7 +298,7 @@ def test_a_seed_inside_draws_what_the_state_of_its_first_run_draws() -> None:
     assert_same_bits(b, expected[1])
 
 
-def test_the_next_run_draws_other_numbers_and_a_run_can_be_had_again() -> None:
+def test_the_next_run_draws_other_numbers_and_a_run_can_be_repeated() -> None:
     model = make_reproducible(parse(TWO))
     first = run(model)
     second = run(model, first[-1])
@@ -634,7 +634,7 @@ def test_a_seed_out_of_range_is_refused(seed: int, error: type[Exception]) -> No
         make_reproducible(parse(TWO), seed=seed)
 
 
-def test_another_thing_than_a_model_is_refused() -> None:
+def test_anything_but_a_model_is_refused() -> None:
     with pytest.raises(TypeError, match=r"is of type int; allowed: an onnx.ModelProto, an onnx_ir"):
         make_reproducible(3)
 

@@ -19,7 +19,7 @@ SEEDS = st.integers(0, 2**63 - 1)
 
 
 @given(COUNTERS, KEYS)
-def test_a_state_survives_its_six_words(counter: int, key: int) -> None:
+def test_a_state_comes_back_from_its_six_words(counter: int, key: int) -> None:
     state = PhiloxState(counter, key)
     array = state.to_array()
     assert array.dtype == np.uint32

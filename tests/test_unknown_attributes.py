@@ -76,7 +76,7 @@ def test_names_given_by_mistake_are_refused_by_a_bare_runtime(runtime: str, name
 
 @pytest.mark.parametrize("value", ["f32", 2.5])
 @pytest.mark.parametrize("runtime", RUNTIMES)
-def test_they_are_refused_whatever_their_value_is(runtime: str, value: object) -> None:
+def test_unknown_attributes_are_refused_whatever_their_value(runtime: str, value: object) -> None:
     with pytest.raises(Exception, match="attribute 'dtype' is unknown; allowed: "):
         loader(runtime)(with_attribute(uniform(), "dtype", value))
     if isinstance(value, str):
@@ -120,7 +120,9 @@ def ir(folder: Path, name: str) -> Path:
 
 @pytest.mark.parametrize("name", ["globel_seed", "seed"])
 @pytest.mark.parametrize("backend", OV_BACKENDS)
-def test_an_ir_that_has_one_is_refused(backend: str, name: str, tmp_path: Path) -> None:
+def test_an_ir_with_an_unknown_attribute_is_refused(
+    backend: str, name: str, tmp_path: Path
+) -> None:
     core = onnx_philox.openvino.register(ov.Core(), backend=backend)
     with pytest.raises(Exception, match="RandomUniform: attribute") as raised:
         core.read_model(ir(tmp_path, name))

@@ -61,13 +61,13 @@ def test_directml_s_counter_adds_up_by_the_rule_and_its_printed_example_backward
 
 
 @pytest.mark.parametrize("row", TENSORFLOW["bits"])
-def test_bits_are_tensorflow_s(row: dict) -> None:
+def test_bits_equal_those_of_tensorflow(row: dict) -> None:
     bits, _ = reference.random_generator(np.array(row["state"], np.uint32), [row["elements"]])
     assert bits.tolist() == row["bits"]
 
 
 @pytest.mark.parametrize("row", TENSORFLOW["uniform"])
-def test_uniform_values_are_tensorflow_s(row: dict) -> None:
+def test_uniform_values_equal_those_of_tensorflow(row: dict) -> None:
     values, _ = reference.random_uniform(
         [row["elements"]],
         row["minval"],

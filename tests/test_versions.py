@@ -41,7 +41,7 @@ def test_an_old_runtime_is_refused(runtime: str, version: str, said: str) -> Non
         ("onnxruntime", ort.__version__),
     ],
 )
-def test_a_newer_one_is_taken(runtime: str, version: str) -> None:
+def test_a_newer_runtime_is_accepted(runtime: str, version: str) -> None:
     _versions.check(runtime, version)
 
 

@@ -30,7 +30,7 @@ std::size_t Paired(const std::string& a, const std::string& b) {
          Paired(a.substr(in_a + longest), b.substr(in_b + longest));
 }
 
-/// Adds what is one slip away from a name.
+/// Adds the names that are one slip away from a name.
 void AddSlips(const std::string& name, const Mistake& kind, std::map<std::string, Mistake>* all) {
   const auto add = [&](const std::string& slip) {
     Mistake& mistake = all->emplace(slip, Mistake{slip, false, false}).first->second;
@@ -104,7 +104,7 @@ std::string NearestAttribute(const Operator& op, const std::string& name) {
 }
 
 const std::vector<Mistake>& Mistakes(const Operator& op) {
-  // Made once; a declaration is one of the table.
+  // Made once for each declaration of the table.
   static const std::vector<std::vector<Mistake>> all = [] {
     std::vector<std::vector<Mistake>> made;
     for (const Operator* each : kAllOperators) made.push_back(FindMistakes(*each));

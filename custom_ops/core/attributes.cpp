@@ -26,7 +26,7 @@ std::string Show(const GivenAttribute& given) {
   return "missing";
 }
 
-/// A text: `*chosen` is the index of the one that it is.
+/// A text: `*chosen` becomes its index among the allowed ones.
 std::string CheckText(const Operator& op, const AttributeDeclaration& declared, const GivenAttribute& given,
                       int* chosen) {
   const bool has_default = given.kind == GivenAttribute::Kind::kMissing && declared.text_default != nullptr;

@@ -9,7 +9,7 @@
 
 namespace onnx_philox {
 
-/// An attribute as a model gives it, of whatever kind.
+/// An attribute as a model gives it, of any kind.
 struct GivenAttribute {
   enum class Kind { kMissing, kText, kInteger, kFloat, kOther };
   Kind kind = Kind::kMissing;
@@ -26,7 +26,7 @@ struct GivenAttribute {
 /// The attributes that a model gives a node.
 struct GivenAttributes {
   GivenAttribute known[kAttributeRoles];
-  /// The name of one that its operator does not have, the first that was found; empty where there is none.
+  /// The name of the first attribute found that the operator does not have; empty if there is none.
   std::string unknown;
 
   GivenAttribute& operator[](AttributeRole role) { return known[static_cast<int>(role)]; }

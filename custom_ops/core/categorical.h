@@ -1,7 +1,7 @@
-// Draws from rows of logits: per row the running sums of its weights, per sample a search in them.
+// Draws from rows of logits: makes the running sums of each row's weights, and searches them for each sample.
 //
-// Whatever the number of classes, no memory is asked for: where not all running sums can be kept, those at regular
-// distances are, and a search makes the few between two of them anew, in the same order and so with the same bits.
+// It allocates no memory, whatever the number of classes. If it cannot keep all running sums, it keeps those at regular
+// distances. A search then makes the few between two of them again, in the same order and so with the same bits.
 //
 // Internal: included only by the kernels_*.cpp files, like engine.h.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace onnx_philox {
 
-/// Elements that uniforms are drawn for at once, where they are only on the way to something else.
+/// How many elements get uniforms at once, where the uniforms are only an intermediate step.
 constexpr std::uint64_t kUniformsAtOnce = 1024;
 
 /// Uniforms [begin, end) of a draw, at most kUniformsAtOnce, in [0, 1).
@@ -27,11 +27,11 @@ void UniformsOf(const Piece& piece, std::uint64_t begin, std::uint64_t end, void
   FillPiece<Isa>(part, Rule());
 }
 
-/// Running sums that are kept: of every class where there are no more, else of the last of every so many.
+/// How many running sums are kept: one for each class if they suffice, otherwise one for the last of every so many.
 constexpr std::uint64_t kSumsKept = 2048;
 
-/// The weights exp(logit - maximum) of a row, from left to right, some registers at a time: one alone would wait for
-/// itself.
+/// The weights exp(logit - maximum) of a row, from left to right, some registers at a time: a single one would stall on
+/// its own latency.
 template <class Isa>
 class Weights {
  public:
@@ -104,7 +104,7 @@ class RunningSums {
  public:
   RunningSums(const Logits& logits, std::uint64_t row) : weights_(logits, row), classes_(logits.classes) {
     constexpr unsigned kAtOnce = Weights<Isa>::kAtOnce;
-    // What weights are made at once, or a multiple, but for a distance of 1.
+    // The number of weights made at once, or a multiple of it, except for a distance of 1.
     distance_ = classes_ <= kSumsKept ? 1 : (classes_ / kSumsKept / kAtOnce + 1) * kAtOnce;
     double sum = 0, weight[kAtOnce];
     std::uint64_t next = distance_;  // the class before which a sum is kept

@@ -1,4 +1,4 @@
-// The checks of inputs: see checks.h. The wording is that of the Python package's _contract/checks.py, and the tests of
+// The checks of inputs: see checks.h. The Python package's _contract/checks.py has the same wording, and the tests of
 // the plugins compare the two.
 #include "checks.h"
 
@@ -33,7 +33,7 @@ std::string CheckType(const Operator& op, const InputDeclaration& input, Element
                  std::string("Cast it to ") + ElementTypeName(types.type[0]) + ".");
 }
 
-/// The type of floats that have been checked: f16, f32 or f64.
+/// The type of checked floats: f16, f32 or f64.
 OutputType FloatType(ElementType type) {
   if (type == ElementType::kF16) return OutputType::kF16;
   return type == ElementType::kF64 ? OutputType::kF64 : OutputType::kF32;
@@ -48,13 +48,13 @@ bool IsStateShape(const Known& known) {
   return true;
 }
 
-/// a * b, or 2^64-1 where that is less.
+/// The smaller of a * b and 2^64-1.
 std::uint64_t SaturatingProduct(std::uint64_t a, std::uint64_t b) {
   const std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   return a != 0 && b > most / a ? most : a * b;
 }
 
-/// Whether a shape is, or may be, that of a scalar or of 1-D with one element.
+/// Whether a shape is, or may be, that of a scalar or of one element in 1-D.
 bool IsOneElement(const Known& known) {
   if (known.rank != 1) return known.rank == 0;
   return known.dimensions[0] == 1 || known.dimensions[0] == Known::kUnknownDimension;
@@ -84,7 +84,7 @@ std::string CheckRows(const Operator& op, const char* name, const Numbers& logit
   return std::string();
 }
 
-/// The dimensions of an output, where all are known; an error where they are too large. Written where there is none.
+/// Writes the dimensions of an output if all are known and not too large; returns an error if they are.
 std::string Complete(const Operator& op, const Attributes& attributes, Arguments* arguments) {
   const ShapeSoFar& shape = arguments->output;
   for (int i = 0; i < shape.rank; ++i) {
@@ -96,7 +96,7 @@ std::string Complete(const Operator& op, const Attributes& attributes, Arguments
   return error;
 }
 
-/// `state` is written where the value is known and right.
+/// Writes `state` if the value is known and right.
 std::string CheckState(const Operator& op, const InputDeclaration& input, const Known& known, State* state) {
   if (known.rank != Known::kUnknownRank && !IsStateShape(known)) {
     return Refusal(op.name, InputText(input.name), OfShape(known), kStateShapeRule,
@@ -110,8 +110,8 @@ std::string CheckState(const Operator& op, const InputDeclaration& input, const 
   return std::string();
 }
 
-/// `dimensions` is written where the value is known and right, which for a known length of 0 it is without data: then
-/// `*complete` is set. Memory is CheckMemory's concern.
+/// Writes `dimensions` and sets `*complete` if the value is known and right; a known length of 0 needs no data.
+/// CheckMemory checks the memory.
 std::string CheckShape(const Operator& op, const InputDeclaration& input, const Known& known, OutputType output,
                        Dimensions* dimensions, bool* complete) {
   *complete = false;
@@ -140,7 +140,7 @@ std::string CheckShape(const Operator& op, const InputDeclaration& input, const 
   return error;
 }
 
-/// One finite number of the output's type: a bound or a moment. `bits` is written where the value is known, see Bounds.
+/// One finite number of the output's type: a bound or a moment. Writes `bits` if the value is known, see Bounds.
 std::string CheckNumber(const Operator& op, const InputDeclaration& input, const Known& known, OutputType output,
                         std::uint64_t* bits) {
   if (known.rank != Known::kUnknownRank && !IsOneElement(known)) {
@@ -154,8 +154,8 @@ std::string CheckNumber(const Operator& op, const InputDeclaration& input, const
                  std::string("Pass a finite ") + (input.role == Role::kBound ? "bound" : input.name) + ".");
 }
 
-/// The shape of `p` beside the output's, one element or the same; then its values. Writes `*probabilities` where the values
-/// are known.
+/// Checks that `p` has one element or the output's shape, then its values. Writes `*probabilities` if the values are
+/// known.
 std::string CheckProbabilities(const Operator& op, const InputDeclaration& input, const Known& known,
                                const ShapeSoFar& output, Probabilities* probabilities) {
   const char* const name = input.name;
@@ -198,7 +198,7 @@ std::string CheckProbabilities(const Operator& op, const InputDeclaration& input
   return Refusal(op.name, InputText(name), given, kProbabilityRule, "Pass probabilities.");
 }
 
-/// Writes `*output`, and `*logits` where the values are known.
+/// Writes `*output`, and `*logits` if the values are known.
 std::string CheckLogits(const Operator& op, const InputDeclaration& input, const Known& known,
                         const Attributes& attributes, Logits* logits, ShapeSoFar* output) {
   const char* const name = input.name;
@@ -219,7 +219,7 @@ std::string CheckLogits(const Operator& op, const InputDeclaration& input, const
   return CheckRows(op, name, numbers, static_cast<std::uint64_t>(batch), static_cast<std::uint64_t>(classes));
 }
 
-/// Both bounds, once each of them has passed CheckNumber.
+/// Both bounds, after each has passed CheckNumber.
 std::string CheckRange(const Operator& op, OutputType output, const Bounds& bounds) {
   std::string allowed, remedy;
   switch (RangeProblemOf(output, bounds)) {
@@ -328,7 +328,7 @@ Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& a
 
 std::string CheckDimensions(const Operator& op, const std::int64_t* dimensions, int rank, OutputType output,
                             Dimensions* checked) {
-  // Runtimes multiply dimension by dimension: a 0 further on does not undo an overflow.
+  // Runtimes multiply dimension by dimension: a later 0 does not undo an overflow.
   std::uint64_t largest = ElementSize(output);
   bool empty = false;
   for (int i = 0; i < rank; ++i) {

@@ -1,8 +1,8 @@
-// The checks of what a node is given, and the draw that it is then.
+// The checks of a node's inputs, and the draw that follows from them.
 //
-// Both plugins are made of this; what is known of a node grows from load to run, and each check is called where its
-// part is known. Every check returns an error text, empty where nothing is wrong. A text has four parts, in the words
-// of the Python package: which operator, what it was given, what is allowed, what to do.
+// Both plugins use these checks. A plugin knows more of a node at run than at load, and calls each check as soon as it
+// knows what the check needs. Every check returns an error text, which is empty if nothing is wrong. A text has four
+// parts, in the words of the Python package: the operator, what it was given, what is allowed, what to do.
 //
 //   GivenAttributes given;                        // for each i: given[op.attribute[i].role], read as op.attribute[i].name
 //   Attributes attributes;
@@ -14,7 +14,7 @@
 //   Draw draw = DrawOf(op, attributes, arguments, values);
 //   SplitDraw, Fill, Advance(arguments.state, WordsPerElement(draw), elements): see kernels.h
 //
-// The Python package checks in the order of an operator's inputs, the range after them, and memory last.
+// The Python package checks the inputs in the operator's order, then the range, then the memory.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@
 
 namespace onnx_philox {
 
-/// What the inputs of a node say, as far as it is known. `probabilities` and `logits` point into what the node was given.
+/// What the inputs of a node say, as far as known. `probabilities` and `logits` point into the node's inputs.
 struct Arguments {
   State state{};  ///< zeros where there is none
   Bounds bounds{};
@@ -43,18 +43,18 @@ struct Arguments {
 };
 
 /// The error about an input that is not optional and not connected, or about a missing state with both seeds 0; empty
-/// where input `index` may be left out.
+/// if input `index` may be left out.
 std::string CheckLeftOut(const Operator& op, int index, const Attributes& attributes);
 
-/// Input `index` alone, by its type and role. `arguments` gets what it says where that is known.
+/// Checks input `index` alone, by its type and role. Writes its value into `arguments` if that is known.
 std::string CheckInput(const Operator& op, int index, const Known& known, const Attributes& attributes,
                        Arguments* arguments);
 
-/// What inputs must be to each other: minval to maxval, `p` to `shape`. Checks what is known; after CheckInput has passed
-/// each of them.
+/// Checks what relates inputs to each other, as far as known: minval to maxval, `p` to `shape`. Call it after
+/// CheckInput has passed each of them.
 std::string CheckTogether(const Operator& op, const Attributes& attributes, const Arguments& arguments);
 
-/// The draw that a node is, once everything is known; its first element goes to `out`.
+/// The draw of a node, after everything is known; its first element goes to `out`.
 Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& arguments, void* out);
 
 /// The dimensions of an output given as numbers, without the type and rank of an input `shape`.

@@ -1,5 +1,5 @@
-// What a declaration of an operator says. The declarations themselves are in operators_table.h, which is made from
-// src/onnx_philox/_contract/operators.py.
+// What a declaration of an operator says. operators_table.h has the declarations themselves; make_operators.py makes it
+// from src/onnx_philox/_contract/operators.py.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace onnx_philox {
 
-/// What an input means, and so which check it gets.
+/// What an input means, and so which check applies to it.
 enum class Role {
   kState,
   kShape,

@@ -18,7 +18,7 @@ namespace onnx_philox {
 
 namespace {
 
-/// Every instruction set, best first. The only list: selection, errors and tests read it.
+/// Every instruction set, best first. Selection, errors and tests all read this one list.
 const Kernels* const kKernels[] = {
 #if ONNX_PHILOX_HAVE_AVX512
     &kAvx512Kernels,
@@ -32,16 +32,16 @@ const Kernels* const kKernels[] = {
     &kScalarKernels,
 };
 
-/// The least work to hand to another thread, in generator words, and what pieces are cut to a multiple of: at most 64
-/// bytes times 16 in every type, so that pieces keep the alignment of the whole.
+/// The least work to give to another thread, and the unit that pieces are a multiple of, in generator words. The unit
+/// is at most 64 bytes times 16 in every type, so that pieces keep the alignment of the whole.
 constexpr std::uint64_t kLeastWords = std::uint64_t{1} << 14;
 constexpr std::uint64_t kStepElements = 1024;
 
-/// What a class of a row, and a sample, cost in generator words, roughly.
+/// The rough cost of a class of a row, and of a sample, in generator words.
 constexpr double kWordsPerClass = 4, kWordsPerSample = 16;
 
-/// Every piece makes the running sums of the rows it touches anew. So pieces are whole rows, unless there are fewer rows
-/// than pieces and a row has so many samples that its sums are little beside them.
+/// Every piece makes the running sums of its rows again. So pieces are whole rows, unless there are fewer rows than
+/// pieces and a row has so many samples that its sums cost little in comparison.
 Split SplitCategorical(const Logits& logits, std::uint64_t elements, std::uint64_t max_pieces) {
   const std::uint64_t rows = elements / logits.samples + (elements % logits.samples != 0 ? 1 : 0);
   const double sums = static_cast<double>(logits.classes) * kWordsPerClass;
@@ -74,7 +74,7 @@ Registers Cpuid(std::uint32_t leaf) {
 #endif
 }
 
-/// Which register files the operating system saves; without asking, a feature bit means nothing.
+/// Which registers the operating system saves; a feature bit alone means nothing.
 std::uint64_t SavedRegisters() {
 #if defined(_MSC_VER)
   return _xgetbv(0);

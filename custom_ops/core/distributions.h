@@ -13,7 +13,7 @@
 
 namespace onnx_philox {
 
-/// Random bits, or numbers in a range: by the rule that the bounds allow.
+/// Random bits, or numbers in a range, by the rule that the bounds allow.
 template <class Isa>
 void FillUniform(const Piece& piece) {
   const std::uint64_t low = piece.draw.bounds.minval, high = piece.draw.bounds.maxval;
@@ -125,7 +125,7 @@ void FillBernoulli(const Piece& piece) {
   FillPiece<Isa>(piece, BernoulliF64Rule<Isa>(RoundUp(p * 0x1p52)));
 }
 
-/// Anything. In the environment of float_environment.h, through a pointer.
+/// Any draw. Call it through a pointer, in the environment of float_environment.h.
 template <class Isa>
 void FillAny(const Piece& piece) {
   switch (piece.draw.distribution) {

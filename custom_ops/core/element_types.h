@@ -1,11 +1,11 @@
-// Element types: those of inputs and outputs, and those that an input can be found to have by mistake.
+// Element types: those of inputs and outputs, and those that an input may have by mistake.
 #pragma once
 
 #include "output.h"
 
 namespace onnx_philox {
 
-/// Element types that an input can be found to have; those past kBool are never right and only named in errors.
+/// Element types that an input may have; those past kBool are always wrong, and only errors name them.
 enum class ElementType {
   kUnknown,  ///< not known yet: nothing is checked
   kU32,
@@ -25,11 +25,11 @@ enum class ElementType {
   kOther,
 };
 
-/// "u32", "f32", ...; NumPy's names for the types that no operator takes.
+/// "u32", "f32", ...; for types that no operator takes, NumPy's names.
 const char* ElementTypeName(ElementType type);
 ElementType ElementTypeOf(OutputType type);
 
-/// Element types in an order, the usual one first; whoever made the list keeps them.
+/// Element types in an order, the usual one first; the maker of the list owns them.
 struct ElementTypes {
   int count;
   const ElementType* type;

@@ -1,8 +1,8 @@
 // ln, sin, cos and exp as fixed sequences of correctly rounded operations, over an instruction set's primitives.
 //
-// src/onnx_philox/_numbers/elementary.py says what they are, operation by operation, and every instruction set gives its bits:
-// `+ - * / sqrt` and integer operations only, one rounding each. Where this file differs, it moves powers of two through
-// products and sums, which rounds nothing.
+// src/onnx_philox/_numbers/elementary.py defines them, operation by operation, and every instruction set gives its
+// bits: `+ - * / sqrt` and integer operations only, one rounding each. Where this file differs, it only moves powers of
+// two through products and sums, which rounds nothing.
 //
 // Internal: included only by the kernels_*.cpp files, where every template argument has internal linkage. In the
 // environment of float_environment.h; contraction to FMA must be off.
@@ -71,7 +71,7 @@ struct LanesF32 {
   static constexpr const auto& Cosine() { return kQuarterCosineF32.value; }
 };
 
-/// The same of float64.
+/// The same for float64.
 template <class Isa>
 struct LanesF64 {
   using Float = double;
@@ -158,7 +158,7 @@ ONNX_PHILOX_INLINE void NormalPairs(typename Lanes::Words& a, typename Lanes::Wo
   const Words sine = Lanes::Multiply(t, Polynomial<Lanes>(Lanes::Sine(), z));
   const Words cosine = Lanes::Add(Lanes::Multiply(Polynomial<Lanes>(Lanes::Cosine(), z), z), Lanes::Splat(Lanes::kOne));
 
-  // In odd quarters they change places. The sine's sign is bit 1 of n, the cosine's that of n + 1.
+  // In odd quarters, sine and cosine change places. The sine's sign is bit 1 of n, the cosine's that of n + 1.
   const Words sign = Lanes::Splat(Lanes::kSign);
   const Words n = Lanes::Bit1ToSign(shifted), n_plus_1 = Lanes::AddInteger(n, Lanes::Splat(Lanes::kSign >> 1));
   const Words x = Lanes::Multiply(r, Lanes::XorMasked(Lanes::SelectIfOdd(shifted, cosine, sine), n, sign));

@@ -7,8 +7,8 @@
 //   kBlocks   blocks per group: what one step of the algorithm makes
 //   kWords    Words registers per group (even)
 //   kGroups   groups computed side by side, to hide the latency of the multiplications
-// and static functions over them; kernels_scalar.cpp is the plainest example. Instruction set and conversion rule are
-// template parameters, so the conversion happens in registers and memory is written once.
+// and static functions over them; kernels_scalar.cpp is the plainest example. The instruction set and the conversion
+// rule are template parameters, so the conversion happens in registers, and each byte of memory is written once.
 //
 // Internal: included only by the kernels_*.cpp files, where every template argument has internal linkage. Nothing here
 // may have external linkage (see philox.h).
@@ -25,8 +25,8 @@
 
 namespace onnx_philox {
 
-/// What every group of a run shares. A run is a stretch of blocks that differ in word 0 of the counter only, which lets
-/// the halves of rounds 0 and 1 that see no other word be computed once, as scalars.
+/// What every group of a run shares. A run is a stretch of blocks that differ only in word 0 of the counter. So the
+/// halves of rounds 0 and 1 that do not see this word are computed once, as scalars.
 template <class Isa>
 struct Schedule {
   using Lane = typename Isa::Lane;
@@ -71,7 +71,7 @@ constexpr unsigned GroupBytes() {
   return Isa::kBlocks * BlockBytes<Rule>();
 }
 
-/// The registers of one group, in stream order, to memory.
+/// Stores the registers of one group, in stream order.
 template <class Isa, class Rule>
 ONNX_PHILOX_INLINE void StoreGroup(typename Isa::Words (&words)[Isa::kWords], const Rule& rule, unsigned char* out) {
   constexpr unsigned kBytes = sizeof(typename Isa::Words);
@@ -96,7 +96,7 @@ ONNX_PHILOX_INLINE void StoreGroup(typename Isa::Words (&words)[Isa::kWords], co
   }
 }
 
-/// From this many bytes on, stores are aligned first: across a cache line they cost more, but so does the head.
+/// From this many bytes on, stores are aligned first: a store across a cache line costs more, but so does the head.
 constexpr unsigned kWorthAligning = 4096;
 
 /// kGroups groups to `out`. `products` are those of word 0 in round 0.
@@ -141,8 +141,8 @@ ONNX_PHILOX_INLINE void EmitGroups(const Schedule<Isa>& schedule, const typename
   }
 }
 
-/// The products of word 0 in round 0 for the group that begins at counter word `word0`. Lanes past 2^32 hold wrong ones;
-/// they belong to the next run and are never written.
+/// The products of word 0 in round 0 for the group that begins at counter word `word0`. Lanes past 2^32 hold wrong
+/// products; they belong to the next run and are never written.
 template <class Isa>
 ONNX_PHILOX_INLINE typename Isa::Product FirstProduct(const Schedule<Isa>& schedule, std::uint32_t word0) {
   return Isa::Multiply(Isa::CountLanes(word0), schedule.multiplier0);
@@ -158,7 +158,7 @@ ONNX_PHILOX_INLINE void EmitPart(const Schedule<Isa>& schedule, std::uint32_t wo
   std::memcpy(out, group + skip, static_cast<std::size_t>(bytes));
 }
 
-/// Whole groups from `word0` on to `out`; gives back how many bytes were written.
+/// Writes whole groups from `word0` on to `out`; returns how many bytes that were.
 template <class Isa, class Rule>
 ONNX_PHILOX_INLINE std::uint64_t EmitWhole(const Schedule<Isa>& schedule, std::uint32_t word0, const Rule& rule,
                                            std::uint64_t bytes, unsigned char* out) {
@@ -199,8 +199,8 @@ ONNX_PHILOX_INLINE void FillRun(const Schedule<Isa>& schedule, std::uint32_t wor
   constexpr unsigned kRegister = sizeof(typename Isa::Words), kGroup = GroupBytes<Isa, Rule>();
   constexpr unsigned kAlignment = kRegister < kGroup ? kRegister : kGroup;  // one group holds the head
 
-  // The head: the rest of a block begun, then blocks up to an aligned address. Where no block begins at one (`out` is
-  // at an odd multiple of something smaller), stores stay unaligned.
+  // The head: the rest of a block begun, then blocks up to an aligned address. If no block begins at one (`out` is at
+  // an odd multiple of something smaller), stores stay unaligned.
   unsigned head = skip == 0 ? 0 : kBlockBytes - skip;
   const unsigned beyond = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(out) + head) % kAlignment;
   if (beyond != 0 && beyond % kBlockBytes == 0 && bytes >= kWorthAligning) head += kAlignment - beyond;

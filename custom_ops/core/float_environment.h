@@ -19,7 +19,7 @@
 
 namespace onnx_philox {
 
-/// Sets the environment for this thread and puts the caller's back at the end of the scope.
+/// Sets the environment for this thread, and restores the caller's at the end of the scope.
 class FloatEnvironment {
  public:
   FloatEnvironment() : saved_(Read()) {
@@ -50,7 +50,7 @@ class FloatEnvironment {
   }
   static void Write(Register value) { __asm__ volatile("msr fpcr, %0" : : "r"(value)); }
 #else
-  // Standard C++ can set the rounding mode only; a processor that reaches this has no flush-to-zero we know of.
+  // Standard C++ can only set the rounding mode; we know of no flush-to-zero on the processors that get here.
   using Register = int;
   static constexpr Register kDefault = FE_TONEAREST;
   static constexpr Register kIgnored = 0;

@@ -51,7 +51,7 @@ static inline std::uint32_t F16FromF32(float value) {
 
 static inline float F32FromBF16(std::uint64_t bits) { return F32FromBits(bits << 16); }
 
-/// The bits of a float32 so that their upper half is the bfloat16 nearest to it, ties to even. No NaN.
+/// The bits of a float32, changed so that their upper half is the nearest bfloat16, ties to even. No NaN.
 static inline std::uint32_t RoundToBF16(std::uint32_t bits) { return bits + 0x7FFFu + (bits >> 16 & 1u); }
 
 // maxval - minval, rounded in the type of the bounds. For the 16-bit types the float32 difference rounded again is the

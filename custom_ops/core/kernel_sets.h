@@ -1,4 +1,4 @@
-// The inventory of instruction sets: which are compiled in, their kernels, and what each asks of the processor.
+// The inventory of instruction sets: which are compiled in, their kernels, and what each needs from the processor.
 //
 // To add one: a kernels_<name>.cpp, three lines here, one in dispatch.cpp's list, one in CMakeLists.txt.
 #pragma once
@@ -6,7 +6,7 @@
 #include "kernels.h"
 
 #if defined(__x86_64__) || defined(_M_X64)
-// A compiler that cannot target one of these (CMake asks it) is told so with -DONNX_PHILOX_HAVE_...=0.
+// CMake asks whether the compiler can target each of these, and passes -DONNX_PHILOX_HAVE_...=0 if it cannot.
 #ifndef ONNX_PHILOX_HAVE_AVX512
 #define ONNX_PHILOX_HAVE_AVX512 1
 #endif

@@ -7,7 +7,7 @@
 //   Fill(*selection.kernels, draw, 0, elements);                          // or pieces of it, from any threads
 //   State next = Advance(state, WordsPerElement(draw), elements);
 //
-// NormalDraw, BernoulliDraw and CategoricalDraw are filled, cut and advanced past in the same way.
+// NormalDraw, BernoulliDraw and CategoricalDraw work in the same way.
 //
 // Nothing here throws (but for std::bad_alloc while composing an error text), allocates memory that grows with the
 // output, keeps state between calls, or is affected by the caller's floating-point settings.
@@ -43,7 +43,8 @@ Draw AffineDraw(const State& state, Distribution distribution, OutputType type, 
 /// Normal values, of a float type.
 Draw NormalDraw(const State& state, OutputType type, const Affine& affine, void* out);
 
-/// Bytes 1 where a uniform value is below p, 0 elsewhere: kBool. `probabilities` must hold as many as are drawn, or one.
+/// Bytes 1 where a uniform value is below p, 0 elsewhere: kBool. `probabilities` must hold one number for each element,
+/// or one for all.
 Draw BernoulliDraw(const State& state, const Probabilities& probabilities, void* out);
 
 /// Classes from 0 on, kI32 or kI64: `logits.samples` of the first row, then of the second, and so on.
@@ -52,7 +53,7 @@ Draw CategoricalDraw(const State& state, OutputType type, const Logits& logits, 
 /// Generator words that one element uses: 1 or 2.
 unsigned WordsPerElement(const Draw& draw);
 
-/// A part of a draw, as a kernel gets it.
+/// The part of a draw that a kernel fills.
 struct Piece {
   Draw draw;            ///< `out` is where element `begin` goes
   std::uint64_t begin;  ///< the first element to write
@@ -67,7 +68,7 @@ struct Kernels {
   void (*fill)(const Piece& piece);
 };
 
-/// Kernels, or the reason why there are none.
+/// Kernels, or the reason that there are none.
 struct Selection {
   const Kernels* kernels;  ///< null on an error
   std::string error;       ///< empty without one
@@ -79,16 +80,16 @@ const Kernels* KernelsAt(int index);
 /// The kernels called `name`, or the best available if `name` is null or empty.
 Selection SelectKernels(const char* name);
 
-/// What ONNX_PHILOX_ISA asks for, read once per process at the first call.
+/// The kernels that ONNX_PHILOX_ISA selects, read once per process at the first call.
 const Selection& ActiveKernels();
 
 /// Writes elements [begin, end) of `draw`, exactly these bytes, each once. The bits do not depend on how a draw is cut,
-/// on the thread, or on the kernels. Bounds must be a range (see values.h), and the other parameters be as output.h says
-/// (checks.h checks them). Stores go through the caches: non-temporal ones were never faster, and up to 14% slower,
-/// from 2^22 to 2^27 words (Zen 4).
+/// on the thread, or on the kernels. The bounds must be a range (see values.h), and the other parameters must be as
+/// output.h says (checks.h checks them). Stores go through the caches: non-temporal ones were never faster, and up to
+/// 14% slower, from 2^22 to 2^27 words (Zen 4).
 void Fill(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end);
 
-/// The same to other memory: element `begin` goes to `to`.
+/// The same, into other memory: element `begin` goes to `to`.
 void FillTo(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end, void* to);
 
 /// How to cut a draw for a thread pool: piece i is [i * step, min((i + 1) * step, elements)).
@@ -97,8 +98,8 @@ struct Split {
   std::uint64_t step;
 };
 
-/// At most `max_pieces` pieces (1 or more), each large enough to be worth handing to another thread, cut where a piece
-/// keeps the alignment of the whole. One piece means: do it on the calling thread.
+/// At most `max_pieces` pieces (1 or more), each large enough to be worth another thread, cut so that each keeps the
+/// alignment of the whole. One piece means: draw on the calling thread.
 Split SplitDraw(const Draw& draw, std::uint64_t elements, std::uint64_t max_pieces);
 
 }  // namespace onnx_philox

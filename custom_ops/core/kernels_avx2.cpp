@@ -1,6 +1,6 @@
 // Kernels for AVX2 (with F16C; without FMA, which no conversion may use).
 //
-// As in the AVX-512 kernels a lane is 64 bits wide, its high half left as it falls: four blocks a register.
+// As in the AVX-512 kernels, a lane is 64 bits wide and its high half may hold anything: four blocks a register.
 #include "kernel_sets.h"
 
 #if ONNX_PHILOX_HAVE_AVX2

@@ -1,7 +1,7 @@
 // Kernels for AVX-512 (F, BW, DQ, VL).
 //
-// A lane is 64 bits wide and holds a word in its low half; the high half is left as it falls, since the multiplication
-// reads low halves only. A round is then two multiplications, two shifts and two three-way XORs for eight blocks.
+// A lane is 64 bits wide and holds a word in its low half. The high half may hold anything, since the multiplication
+// reads only low halves. A round is then two multiplications, two shifts and two three-way XORs for eight blocks.
 #include "kernel_sets.h"
 
 #if ONNX_PHILOX_HAVE_AVX512
@@ -31,8 +31,8 @@ struct Avx512 {
   static Lane Xor(Lane a, Lane b) { return _mm512_xor_si512(a, b); }
   static Lane Xor3(Lane a, Lane b, Lane c) { return _mm512_ternarylogic_epi64(a, b, c, 0x96); }
 
-  /// One 64-bit lane becomes a pair of words. In a product the low word, the second of the pair, lies below the high
-  /// word that the first is made of: rotated it is in stream order, as it is it is swapped.
+  /// One 64-bit lane becomes a pair of words. In a product, the low word (the second of the pair) lies below the high
+  /// word, from which the first is made. Rotated, the product is in stream order; unrotated, it is swapped.
   template <bool kSwapped>
   static __m512i Pair(Product p, Lane c, Lane key) {
     if constexpr (kSwapped) {

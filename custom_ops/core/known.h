@@ -1,4 +1,4 @@
-// What is known of inputs and outputs, which grows from load to run.
+// What is known of inputs and outputs: more at run than at load.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What memory this process can still have: see memory.h.
+// The memory that this process can still get: see memory.h.
 #include "memory.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::uint64_t Minus(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0
 
 #if defined(__linux__)
 
-/// The text of a file; empty where there is none.
+/// The text of a file; empty if there is none.
 std::string Read(const std::string& path) {
   std::string text;
   std::FILE* const file = std::fopen(path.c_str(), "r");
@@ -42,7 +42,7 @@ std::uint64_t NumberAt(const std::string& text, std::size_t begin, std::uint64_t
   return std::strtoull(text.c_str() + begin, nullptr, 10);
 }
 
-/// The number behind `key` at the beginning of a line, or `otherwise`.
+/// The number after `key` at the beginning of a line, or `otherwise`.
 std::uint64_t NumberOf(const std::string& text, const std::string& key, std::uint64_t otherwise) {
   for (std::size_t line = 0; line < text.size();) {
     if (text.compare(line, key.size(), key) == 0) return NumberAt(text, line + key.size(), otherwise);
@@ -55,7 +55,7 @@ std::uint64_t NumberOf(const std::string& text, const std::string& key, std::uin
 
 std::uint64_t Kilobytes(const std::string& text, const char* key) { return NumberOf(text, key, 0) * 1024; }
 
-/// Where a version of control groups says what a group may have and has.
+/// The files in which a version of control groups keeps a group's limit and use.
 struct GroupFiles {
   const char* mount;
   const char* limits[2];  ///< null: no more
@@ -66,7 +66,7 @@ constexpr GroupFiles kVersion1 = {"/sys/fs/cgroup/memory",
                                   {"memory.limit_in_bytes", nullptr},
                                   "memory.usage_in_bytes",
                                   {"total_inactive_file ", "total_active_file ", nullptr}};
-// Above memory.high a group is slowed down until it hardly moves.
+// Above memory.high the kernel slows a group down until it hardly moves.
 constexpr GroupFiles kVersion2 = {"/sys/fs/cgroup",
                                   {"memory.max", "memory.high"},
                                   "memory.current",
@@ -89,18 +89,18 @@ std::uint64_t FreeInGroup(const std::string& folder, const GroupFiles& files) {
 
 /// What the group at `path` and those above it leave.
 std::uint64_t FreeInGroups(const std::string& mount, std::string path, const GroupFiles& files) {
-  // A path outside what is mounted here: only the mounted group can be read.
+  // The path lies outside the mount, so only the mounted group can be read.
   if (path.find("/..") != std::string::npos || path == "/") path.clear();
   std::uint64_t free = kNoLimit;
   for (;;) {
-    // In a container, groups of the host's path are not there; the container's own is what is mounted.
+    // A container does not have the groups of the host's path; its own group is the mounted one.
     free = std::min(free, FreeInGroup(mount + path, files));
     if (path.empty()) return free;
     path.erase(path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
   }
 }
 
-/// The same for all groups that /proc/self/cgroup names: lines of "number:controllers:/path".
+/// The same for all groups in /proc/self/cgroup; its lines are "number:controllers:/path".
 std::uint64_t FreeInGroups(const std::string& root) {
   const std::string groups = Read(root + "/proc/self/cgroup");
   std::uint64_t free = kNoLimit;

@@ -1,4 +1,4 @@
-// What memory this process can still have: of the machine's, what control groups and the process's own limits leave.
+// The memory that this process can still get: what the machine, control groups and the process's own limits leave.
 //
 // The Python package's _contract/memory.py follows the same rule with the same numbers, and a test compares the two.
 #pragma once
@@ -7,28 +7,28 @@
 
 namespace onnx_philox {
 
-/// Outputs of fewer bytes are not worth asking the system about.
+/// For outputs of fewer bytes, asking the system is not worth the time.
 constexpr std::uint64_t kAlwaysThere = std::uint64_t{1} << 26;
 
 constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
 struct Memory {
   /// Bytes that can be written to for the first time without swapping: the least of what the machine has available and
-  /// of what each control group above the process has left, page cache that can go counted as free.
+  /// what each control group above the process has left. Page cache that can be dropped counts as free.
   std::uint64_t free = kNoLimit;
   /// Bytes that can be allocated: what RLIMIT_AS and RLIMIT_DATA leave.
   std::uint64_t address = kNoLimit;
-  /// Bytes that the process has written to already; a runtime may use them again for an output.
+  /// Bytes that the process has already written to; a runtime may reuse them for an output.
   std::uint64_t held = 0;
 };
 
-/// The memory as the system tells it now. Files are read below `root`: "" but in tests.
+/// Asks the system how much memory there is now. It reads files below `root`, which is "" except in tests.
 Memory FindMemory(const char* root = "");
 
-/// The same for an output of so many bytes: without limits, and without asking, where they are few.
+/// The same for an output of so many bytes; if they are few, there is no limit and no question to the system.
 Memory MemoryFor(std::uint64_t bytes);
 
-/// How many of `bytes` bytes at `data` have been written to, and so are not taken from Memory::free again.
+/// How many of the `bytes` bytes at `data` have been written to, and so do not reduce Memory::free again.
 std::uint64_t ResidentBytes(const void* data, std::uint64_t bytes);
 
 }  // namespace onnx_philox

@@ -1,7 +1,7 @@
-// The refusals of outputs that memory cannot hold, where an attempt might end the process.
+// Refuses outputs that memory cannot hold; trying them might end the process.
 //
-// Only at run, and where a runtime allocates when it loads: a model may be prepared on another machine. `memory` is
-// MemoryFor(dimensions.bytes), see memory.h.
+// Call these at run, and at load only if a runtime allocates then: a model may be prepared on another machine. `memory`
+// is MemoryFor(dimensions.bytes), see memory.h.
 #pragma once
 
 #include <string>
@@ -11,11 +11,12 @@
 
 namespace onnx_philox {
 
-/// Before the output is allocated. What the process holds counts as free: the output may be written into memory that a
-/// runtime keeps from the last run. Where it cannot be, `memory.held` is to be 0.
+/// Call it before the output is allocated. What the process holds counts as free, since the output may go into memory
+/// that a runtime keeps from the last run. If it cannot, set `memory.held` to 0.
 std::string CheckMemory(const Operator& op, const Dimensions& dimensions, OutputType output, const Memory& memory);
 
-/// Once it is allocated, at `data`, and before it is written to: systems promise more memory than there is.
+/// Call it after the output is allocated at `data`, and before it is written to: systems promise more memory than there
+/// is.
 std::string CheckAllocated(const Operator& op, const Dimensions& dimensions, OutputType output, const Memory& memory,
                            const void* data);
 

@@ -7,12 +7,12 @@
 
 namespace onnx_philox {
 
-/// The types that an input can be declared with; `output` is that of the first output.
+/// The types that a model may declare for an input; `output` is the type of the first output.
 ElementTypes TypesOf(const InputDeclaration& input, OutputType output);
 /// The same as errors list them: "f32 or f64".
 std::string TypeNames(const InputDeclaration& input, OutputType output);
 
-/// The first input of a role; -1 where there is none.
+/// The first input of a role; -1 if there is none.
 int IndexOf(const Operator& op, Role role);
 
 }  // namespace onnx_philox

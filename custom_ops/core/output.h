@@ -1,4 +1,4 @@
-// What can be drawn: the distributions, the output types and their sizes, and the numbers that say which draw it is.
+// What can be drawn: the distributions, the output types and their sizes, and the parameters of a draw.
 //
 // Included by the per-instruction-set files: see philox.h for why everything here is `static inline` or an aggregate.
 #pragma once
@@ -26,21 +26,21 @@ struct Affine {
   std::uint64_t scale;
 };
 
-/// Numbers that a draw reads while it is filled: kF16, kF32 or kF64, at any alignment, and not written meanwhile.
+/// Numbers that a draw reads while it fills: kF16, kF32 or kF64, at any alignment. Nobody may write to them meanwhile.
 struct Numbers {
   OutputType type;
   const void* data;
 };
 
-/// The probabilities of `true`: kF32 or kF64, each in [0, 1] or at most 4 ulp above, which is true as well. One for all
-/// elements, or one for each.
+/// The probabilities of `true`: kF32 or kF64, each in [0, 1] or at most 4 ulp above, which also means always true. One
+/// for all elements, or one for each.
 struct Probabilities {
   Numbers p;
   bool each;
 };
 
-/// Unnormalised log-probabilities, kF16, kF32 or kF64: rows of `classes` (1 or more), from each of which `samples` (1 or
-/// more) are drawn. No NaN, no positive infinity, and in each row a number that is not negative infinity.
+/// Unnormalised log-probabilities, kF16, kF32 or kF64: rows of `classes` (1 or more), with `samples` draws (1 or more)
+/// from each. They have no NaN, no positive infinity, and in each row a number that is not negative infinity.
 struct Logits {
   Numbers logits;
   std::uint64_t classes;

@@ -34,7 +34,7 @@ struct State {
   std::uint64_t key;
 };
 
-/// Four words in the order in which they are handed out.
+/// Four words in stream order.
 struct Block {
   std::uint32_t word[kWordsPerBlock];
 };

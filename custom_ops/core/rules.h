@@ -73,8 +73,8 @@ struct FractionAsF32 {
 };
 
 // float16 and bfloat16 are computed in float32 and rounded to 16 bits after each operation. That is the correctly rounded
-// 16-bit result: a product is exact in float32 (11 + 11 and 8 + 8 significant bits; a bfloat16 product too small for it is
-// nothing in either), and a float32 sum rounded again is the rounded sum because 24 >= 2 * 11 + 2 (Figueroa 1995).
+// 16-bit result: a product is exact in float32 (11 + 11 and 8 + 8 significant bits; a bfloat16 product too small for
+// float32 is 0 in both), and a float32 sum rounded again is the rounded sum because 24 >= 2 * 11 + 2 (Figueroa 1995).
 
 /// x * scale + mean of float16 values in float32 lanes, the product rounded; for NarrowToF16.
 template <class Isa>

@@ -1,4 +1,4 @@
-// States: to and from the six words of a state tensor, the state a call draws from, and the state after it.
+// States: conversion to and from the six words of a state tensor, the state that a call draws from, and the next state.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ State StateFromWords(const std::uint32_t words[kStateWords]);
 void StateToWords(const State& state, std::uint32_t words[kStateWords]);
 
 /// The state that a call with these seeds draws from: key + global_seed modulo 2^64, counter + op_seed * 2^64 modulo
-/// 2^128. Seeds are attributes of an operator and never negative there; no seed given is 0.
+/// 2^128. Seeds are attributes of an operator, where they are never negative; a missing seed is 0.
 State Derive(const State& state, std::int64_t global_seed, std::int64_t op_seed);
 
 /// Blocks that `elements` elements use: the last block's unused words are dropped. `words_per_element` is 1 or 2.
 std::uint64_t BlocksUsed(unsigned words_per_element, std::uint64_t elements);
 
-/// The next state: `state` moved past `elements` elements. Call it on the state that came in, not on the derived one:
-/// the seeds are not folded into a next state.
+/// The next state: `state` moved past `elements` elements. Call it on the input state, not on the derived one: a next
+/// state does not contain the seeds.
 State Advance(const State& state, unsigned words_per_element, std::uint64_t elements);
 
 }  // namespace onnx_philox

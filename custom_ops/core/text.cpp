@@ -20,9 +20,9 @@ std::string ShowFloatHere(double value) {
     if ((bits & 0x000FFFFFFFFFFFFFu) != 0) return "nan";
     return negative ? "-inf" : "inf";
   }
-  // The fewest digits that read back as the same bits. Beside a power of two, where spacing changes, they can be those
-  // of the next number up instead of the nearest one. The host's locale may print another character for the point, so
-  // only digits and exponent are taken from the text, and read back without a point.
+  // The fewest digits that read back as the same bits. Next to a power of two, where the spacing changes, they can be
+  // those of the next number up instead of the nearest one. The host's locale may print another character for the
+  // point, so the code takes only digits and exponent from the text, and reads them back without a point.
   std::string digits;
   int exponent = 0;
   for (int precision = 0; precision <= 17; ++precision) {

@@ -1,4 +1,4 @@
-// Text as Python prints it, and the form of a refusal: the wording is that of the Python package.
+// Text as Python prints it, and the form of a refusal, which is that of the Python package.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ std::string OutputText(const char* name);
 std::string ShowFloat(double value);
 /// The number of a type that has these bits.
 std::string ShowNumber(OutputType type, std::uint64_t bits);
-/// A text as Python prints it: in quotes, with escapes; bytes that are no UTF-8 become U+FFFD.
+/// A text as Python prints it: in quotes, with escapes; bytes that are not UTF-8 become U+FFFD.
 std::string ShowText(const std::string& text);
-/// [2, ?, 3]: ? for kUnknownDimension where `unknowns`, the number itself where not.
+/// [2, ?, 3]: ? for kUnknownDimension if `unknowns`, otherwise the number itself.
 std::string ShowDimensions(const std::int64_t* dimensions, int rank, bool unknowns = false);
 /// 1234567 as 1,234,567.
 std::string ShowBytes(std::uint64_t bytes);

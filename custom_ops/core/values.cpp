@@ -19,8 +19,8 @@ Bits BitsAt(const void* data, std::uint64_t i) {
   return bits;
 }
 
-/// The first number below 0 or above `most`, or `count`. By bits: a float of 0 or more is in the order of its bits, and
-/// -0 is a 0.
+/// The first number below 0 or above `most`, or `count`. It compares bits: floats of 0 or more are in the order of
+/// their bits, and -0 counts as 0.
 template <class Bits>
 std::uint64_t FirstImprobable(const void* data, std::uint64_t count, Bits most) {
   constexpr Bits kMinusZero = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));

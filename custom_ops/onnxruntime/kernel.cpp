@@ -22,7 +22,7 @@ bool Succeeded(const OrtApi& api, OrtStatus* status) {
   return false;
 }
 
-/// Whether a failure is that of one of ONNX Runtime's allocators, by its words.
+/// Whether a failure comes from one of ONNX Runtime's allocators, judged by its text.
 bool IsOutOfMemory(const OrtApi& api, const OrtStatus* status) {
   const std::string text = api.GetErrorMessage(status);
   for (const char* part : {"Failed to allocate memory", "Available memory", "bad_alloc", "bad allocation"}) {
@@ -31,7 +31,7 @@ bool IsOutOfMemory(const OrtApi& api, const OrtStatus* status) {
   return false;
 }
 
-/// The values of an attribute that is a list; none where it is not.
+/// The values of an attribute that is a list; none if it is not.
 template <class T, class Query>
 std::vector<T> ReadList(const OrtApi& api, const OrtKernelInfo* info, const char* name, Query query, bool* is_list) {
   std::size_t count = 0;
@@ -43,8 +43,8 @@ std::vector<T> ReadList(const OrtApi& api, const OrtKernelInfo* info, const char
   return values;
 }
 
-/// ONNX Runtime answers for one kind of attribute at a time: all are asked for, so that one of a wrong kind is not taken
-/// for one that is left out. (Lists of texts, tensors and graphs cannot be asked for.)
+/// ONNX Runtime answers for one kind of attribute at a time. This asks for all kinds, so that an attribute of a wrong
+/// kind does not count as left out. (It cannot ask for lists of texts, tensors and graphs.)
 GivenAttribute ReadAttribute(const OrtApi& api, const OrtKernelInfo* info, const char* name) {
   std::int64_t integer = 0;
   if (Succeeded(api, api.KernelInfoGetAttribute_int64(info, name, &integer))) return GivenAttribute::Integer(integer);
@@ -60,7 +60,7 @@ GivenAttribute ReadAttribute(const OrtApi& api, const OrtKernelInfo* info, const
   if (Succeeded(api, api.KernelInfoGetAttribute_float(info, name, &number))) {
     return GivenAttribute::Float(static_cast<double>(number));
   }
-  // A list of floats is found by both questions, without its values by the first.
+  // Both questions find a list of floats, the first without its values.
   bool is_list = false;
   std::string shown;
   for (std::int64_t value : ReadList<std::int64_t>(api, info, name, api.KernelInfoGetAttributeArray_int64, &is_list)) {
@@ -72,7 +72,7 @@ GivenAttribute ReadAttribute(const OrtApi& api, const OrtKernelInfo* info, const
   return is_list ? GivenAttribute::Other("[" + shown + "]") : GivenAttribute();
 }
 
-/// The name of an attribute that the node has and its operator has not, as far as it can be found: ONNX Runtime tells no
+/// The name of an attribute that the node has but its operator does not, if it can be found: ONNX Runtime does not list
 /// names.
 std::string FindUnknown(const OrtApi& api, const OrtKernelInfo* info, const Operator& op) {
   for (const Mistake& mistake : Mistakes(op)) {
@@ -88,7 +88,7 @@ std::string FindUnknown(const OrtApi& api, const OrtKernelInfo* info, const Oper
   return std::string();
 }
 
-/// The name of input or output `index`; empty where it is left out.
+/// The name of input or output `index`; empty if it is left out.
 template <class Count, class Name>
 std::string NameOf(const OrtApi& api, const OrtKernelInfo* info, std::size_t index, Count count_of, Name name_of) {
   std::size_t count = 0, bytes = 0;
@@ -108,7 +108,7 @@ std::string OutputName(const OrtApi& api, const OrtKernelInfo* info, std::size_t
   return NameOf(api, info, index, api.KernelInfo_GetOutputCount, api.KernelInfo_GetOutputName);
 }
 
-/// The dimensions of a tensor, whatever their number; without an allocation for any number that is right.
+/// The dimensions of a tensor, of any number; a valid number needs no allocation.
 class Shape {
  public:
   OrtStatus* Read(const OrtApi& api, const OrtTensorTypeAndShapeInfo* info) {
@@ -135,8 +135,8 @@ OrtStatus* ReadTypeInfo(const OrtApi& api, OrtTypeInfo* type, OrtElementType* el
   return status;
 }
 
-/// Pieces to cut a draw into at most. ONNX Runtime does not tell how many threads its pool has; it hands out pieces one
-/// by one, so a few more than there are processors even out their speeds.
+/// The most pieces to cut a draw into. ONNX Runtime does not tell how many threads its pool has. It gives out pieces
+/// one by one, so a few more pieces than processors even out their speeds.
 std::uint64_t MaxPieces() {
   static const std::uint64_t pieces = 4 * std::max(1u, std::thread::hardware_concurrency());
   return pieces;
@@ -194,7 +194,7 @@ OrtStatus* Kernel::FindWidening(const OrtKernelInfo* info) {
   if (OrtStatus* status = api_.KernelInfo_GetOutputTypeInfo(info, 0, &type)) return status;
   if (OrtStatus* status = ReadTypeInfo(api_, type, &element, &shape)) return status;
   if (element != ORT_TYPE_FLOAT) return nullptr;
-  // Where it is the model that gives float32 to a node of float16, it is a mistake, and refused with the inputs.
+  // If the model itself gives float32 to a float16 node, that is a mistake, which the checks of the inputs refuse.
   is_widened_ = IsNameOfInsertedCast(OutputName(api_, info, 0));
   for (int i = 0; i < op_.inputs && !is_widened_; ++i) {
     is_widened_ = op_.input[i].has_output_type() && IsNameOfInsertedCast(InputName(api_, info, static_cast<std::size_t>(i)));
@@ -311,7 +311,7 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
   error = CheckMemory(op_, written, written_type, memory);
   if (!error.empty()) return Refuse(error);
 
-  // Both outputs are asked for before either is written: a refusal of ONNX Runtime's leaves them as they were.
+  // Asks for both outputs before it writes either, so that a refusal by ONNX Runtime leaves them unchanged.
   OrtValue *values = nullptr, *next_state = nullptr;
   void *values_data = nullptr, *next_state_data = nullptr;
   if (has_values_) {

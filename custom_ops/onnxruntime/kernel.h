@@ -1,4 +1,4 @@
-// A node of the domain, as ONNX Runtime runs it: what is known of it at load, and one call.
+// A node of the domain, as ONNX Runtime runs it: what is known at load, and one call.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace onnx_philox {
 
-/// Made when a session is created, from the attributes and whatever of the inputs is known by then; constant inputs are
-/// read and checked here and not looked at again. Frozen afterwards: sessions run one kernel from many threads at once.
+/// Made when a session is created, from the attributes and what is known of the inputs by then. It reads and checks
+/// constant inputs here, once. Afterwards it never changes: sessions run one kernel from many threads at once.
 class Kernel {
  public:
   Kernel(const Operator& op, const OrtApi* api, const Kernels& kernels) : op_(op), api_(*api), kernels_(kernels) {}
@@ -25,7 +25,7 @@ class Kernel {
   const Operator& op() const { return op_; }
 
  private:
-  /// What one call draws and where its parts come from; at load, what is known of it.
+  /// What one call draws, and where its parts come from; at load, as much as is known.
   struct Call {
     Arguments arguments;
     std::int64_t state_dimension[kMaxRank] = {kStateWords};  ///< the next state's shape is the state's
@@ -41,11 +41,11 @@ class Kernel {
   /// Finds out whether ONNX Runtime runs this node of float16 in float32, see widened_f16.h.
   OrtStatus* FindWidening(const OrtKernelInfo* info);
   OrtStatus* LoadInput(const OrtKernelInfo* info, int index, std::string* error);
-  /// Reads a value and checks it; an error of ours goes into `error`, one of ONNX Runtime's is returned.
+  /// Reads a value and checks it. Puts an error of ours into `error`, and returns one of ONNX Runtime's.
   OrtStatus* ReadValue(const OrtValue* value, int index, Call* call, std::string* error) const;
   /// Checks what is known of input `index`, and puts it into `call`.
   std::string Check(int index, const Known& known, Call* call) const;
-  /// Whether it is one that comes as float32 instead of float16.
+  /// Whether an input comes as float32 instead of float16.
   bool IsWidenedNumber(int index, ElementType type) const;
   OrtStatus* Refuse(const std::string& error) const;
 

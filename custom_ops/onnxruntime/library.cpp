@@ -28,7 +28,7 @@ namespace onnx_philox {
 
 namespace {
 
-/// The refusal for want of memory; a shorter one where there is none left for it either.
+/// The refusal for lack of memory; a shorter one if there is no memory for the text either.
 OrtStatus* UsedUp(const OrtApi* api, const Operator* op) noexcept {
   try {
     if (op != nullptr) return api->CreateStatus(ORT_INVALID_ARGUMENT, OutOfMemory(*op).c_str());
@@ -37,7 +37,7 @@ OrtStatus* UsedUp(const OrtApi* api, const Operator* op) noexcept {
   return api->CreateStatus(ORT_FAIL, "onnx_philox: memory is used up");
 }
 
-/// Calls what returns a status; an exception becomes one. `op`: whose it is, where it is one's.
+/// Calls a function that returns a status; turns an exception into a status. `op`: the operator it belongs to, if any.
 template <class Function>
 OrtStatus* WithoutExceptions(const OrtApi* api, Function function, const Operator* op = nullptr) noexcept {
   try {
@@ -51,7 +51,7 @@ OrtStatus* WithoutExceptions(const OrtApi* api, Function function, const Operato
   }
 }
 
-/// An operator's structure with its declaration behind it.
+/// An operator's structure, followed by its declaration.
 struct CustomOp : OrtCustomOp {
   const Operator* declaration;
   const OrtApi* api;  ///< of the ONNX Runtime that it is registered with
@@ -78,10 +78,10 @@ size_t ORT_CALL GetInputTypeCount(const OrtCustomOp* op) { return static_cast<si
 
 size_t ORT_CALL GetOutputTypeCount(const OrtCustomOp* op) { return static_cast<size_t>(DeclarationOf(op).outputs); }
 
-/// Any type, so that it is the kernel that refuses a wrong one, in our words.
+/// Any type, so that the kernel refuses a wrong one, in our words.
 ///
-/// One exception: ONNX Runtime takes the type of an output of any type from the last input of any type. That has to be a
-/// bound, or the mean or scale, and not what comes after them, the state.
+/// One exception: ONNX Runtime takes the type of an output of any type from the last input of any type. That must be a
+/// bound, the mean or the scale, not the state that comes after them.
 OrtElementType ORT_CALL GetInputType(const OrtCustomOp* op, size_t index) {
   const Operator& declaration = DeclarationOf(op);
   if (ValuesTypeOf(declaration) != ValuesType::kOfInputs) return ORT_TYPE_UNDEFINED;
@@ -100,13 +100,13 @@ OrtCharacteristic ORT_CALL GetInputCharacteristic(const OrtCustomOp* op, size_t 
   return DeclarationOf(op).input[index].optional ? ORT_OPTIONAL : ORT_REQUIRED;
 }
 
-/// Optional also where the contract requires it: ONNX Runtime accepts a required output of any type only beside exactly
-/// one input of any type. Nothing is lost; a node may leave its values out and ask for the next state alone.
+/// Optional even if the contract requires it: ONNX Runtime accepts a required output of any type only beside exactly
+/// one input of any type. That loses nothing: a node may leave out its values and ask only for the next state.
 OrtCharacteristic ORT_CALL GetOutputCharacteristic(const OrtCustomOp*, size_t) { return ORT_OPTIONAL; }
 
 OrtMemType ORT_CALL GetInputMemoryType(const OrtCustomOp*, size_t) { return ORT_MEM_DEFAULT; }
 
-// Nothing is variadic; ONNX Runtime asks all the same.
+// Nothing is variadic, but ONNX Runtime asks anyway.
 int ORT_CALL NoVariadic(const OrtCustomOp*) { return 0; }
 
 int ORT_CALL GetStartVersion(const OrtCustomOp*) { return 1; }
@@ -157,7 +157,7 @@ CustomOp MakeCustomOp(const Operator& declaration, const OrtApi* api) {
   op.KernelComputeV2 = KernelComputeV2;
   op.GetStartVersion = GetStartVersion;
   op.GetEndVersion = GetEndVersion;
-  // Only where nothing else tells the type: without shape inference, ONNX Runtime plans no memory by what is inferred.
+  // Only if nothing else tells the type: without shape inference, ONNX Runtime plans no memory by inferred shapes.
   if (ValuesTypeOf(declaration) == ValuesType::kOfAttribute) op.InferOutputShapeFn = InferOutputShape;
   op.declaration = &declaration;
   op.api = api;
@@ -187,7 +187,7 @@ OrtStatus* Make(Domain* domain) {
 }
 
 /// The domain, made once for each ONNX Runtime in the process (there can be several) and never released: session
-/// options and sessions point to it, and nothing tells when the last of them is gone.
+/// options and sessions point to it, and nothing signals the end of the last one.
 OrtStatus* DomainFor(const OrtApi* api, OrtCustomOpDomain** domain) {
   static std::mutex mutex;
   static auto* const all = new std::vector<std::unique_ptr<Domain>>();

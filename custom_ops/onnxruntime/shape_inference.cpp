@@ -1,4 +1,4 @@
-// What ONNX Runtime is told of the values of RandomCategorical: see shape_inference.h.
+// Tells ONNX Runtime about the values of RandomCategorical: see shape_inference.h.
 #include "shape_inference.h"
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace onnx_philox {
 
 namespace {
 
-/// An attribute as far as its kind is the one that is asked for; missing where it is not.
+/// An attribute of the requested kind; missing if it has another kind.
 GivenAttribute ReadAttribute(const OrtApi& api, const OrtShapeInferContext* context,
                              const AttributeDeclaration& declaration) {
   const OrtOpAttr* attribute = nullptr;
@@ -49,8 +49,8 @@ std::int64_t BatchOf(const Operator& op, const OrtApi& api, const OrtShapeInferC
   return dimension[0];
 }
 
-/// A name that no other dimension has. Without one, ONNX Runtime logs a warning in every run; a name that is given twice
-/// is a promise of equal sizes, by which it plans memory.
+/// A name that no other dimension has. Without a name, ONNX Runtime logs a warning in every run. The same name twice
+/// promises equal sizes, by which ONNX Runtime plans memory.
 std::string FreshSymbol() {
   static std::atomic<std::uint64_t> count{0};
   return "onnx_philox_" + std::to_string(++count);
@@ -59,7 +59,7 @@ std::string FreshSymbol() {
 }  // namespace
 
 OrtStatus* InferValues(const Operator& op, const OrtApi& api, OrtShapeInferContext* context) {
-  // Each attribute by itself, so that a wrong one does not hide the type.
+  // Reads each attribute by itself, so that a wrong one does not hide the type.
   Attributes attributes;
   CheckAttributes(op, GivenAttributes(), &attributes);
   for (int i = 0; i < op.attributes; ++i) {

@@ -1,4 +1,4 @@
-// The type and shape of an operator's values in ONNX Runtime's graph, where an attribute says the type.
+// The type and shape of an operator's values in ONNX Runtime's graph, if an attribute gives the type.
 #pragma once
 
 #include "attributes.h"
@@ -6,8 +6,8 @@
 
 namespace onnx_philox {
 
-/// Sets them for RandomCategorical: [batch, sample_size] of `output_type`. What is wrong about a node is not said here: a
-/// kernel refuses it, in our words. ONNX Runtime before 1.19 takes no type from here.
+/// Sets them for RandomCategorical: [batch, sample_size] of `output_type`. It reports no mistakes: the kernel refuses a
+/// wrong node, in our words. ONNX Runtime before 1.19 takes no type from here.
 OrtStatus* InferValues(const Operator& op, const OrtApi& api, OrtShapeInferContext* context);
 
 }  // namespace onnx_philox

@@ -57,7 +57,7 @@ bool IntegerMayHaveBecome(std::int64_t was, std::int64_t value) {
 
 bool FloatMayHaveBecome(std::uint64_t kept, FloatFormat declared, std::uint64_t bits, FloatFormat arrived) {
   const std::uint64_t infinity = static_cast<std::uint64_t>(LargestExponentField(arrived)) << arrived.mantissa_bits;
-  // Wide numbers end at the largest of a narrow type. bf16 has the fewest bits, f16 the fewest exponents.
+  // A conversion clamps wide numbers to a narrow type's largest. bf16 has the fewest bits, f16 the fewest exponents.
   const double largest = AsDouble(infinity - 1, arrived);
   const auto ended = [largest](double x) { return std::min(std::max(x, -largest), largest); };
   const double was = ended(AsDouble(kept, declared));

@@ -25,17 +25,18 @@ struct Captured {
 
 Captured Capture(ElementType type, const void* data, std::uint64_t elements);
 
-/// Decimal integers or hexadecimal floats joined by ", "; where there are several types, that of the value is before
-/// them: "f64: 0x1.8p-1". Empty for an input that is no constant.
+/// Decimal integers or hexadecimal floats joined by ", ". If several types are possible, the value's type comes first:
+/// "f64: 0x1.8p-1". Empty for an input that is not a constant.
 std::string ToText(const Captured& captured, const ElementTypes& types);
 
-/// What ToText wrote; false if it is not that.
+/// Reads what ToText wrote; false if the text is anything else.
 bool FromText(const std::string& text, const ElementTypes& types, Captured* captured);
 
-/// Whether the plugin may have made an input of type `arrived` of a declared one.
+/// Whether the plugin may have turned a declared type into `arrived`.
 bool IsNarrowing(ElementType declared, ElementType arrived);
 
-/// Whether constants that arrived, as many as were captured, are what the plugin, or saving in f16, may have made of those.
+/// Whether the plugin, or saving in f16, may have turned the captured constants into the ones that arrived, which are
+/// as many.
 bool MayHaveBecome(const Captured& captured, ElementType arrived, const void* data);
 
 /// An element of i32, i64 or u32. A constant that lies in a file need not be aligned.

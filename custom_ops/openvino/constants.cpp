@@ -17,7 +17,7 @@ const ov::op::v0::Constant* AsConstant(const ov::Node& node) {
   return ov::as_type<const ov::op::v0::Constant>(&node);
 }
 
-/// Other values in every run, or graphs of their own: no constants, whatever their inputs are.
+/// Nodes with other values in every run, or with graphs: not constants, whatever their inputs are.
 bool MayVary(const ov::Node& node) {
   for (const char* const name : {"ReadValue", "RandomUniform", "Multinomial", "If", "Loop", "TensorIterator"}) {
     if (IsType(node, name)) return true;
@@ -25,12 +25,12 @@ bool MayVary(const ov::Node& node) {
   return std::strcmp(node.get_type_info().version_id, "extension") == 0;
 }
 
-/// Whether a node has one output, of known type and shape and few plain numbers.
+/// Whether a node has one output, with a known type and shape and few plain numbers.
 bool IsSmall(const ov::Node& node) {
   if (node.get_output_size() != 1) return false;
   const ov::PartialShape& shape = node.get_output_partial_shape(0);
   const ov::element::Type& type = node.get_output_element_type(0);
-  // Neither text nor numbers that share a byte.
+  // No text, and no numbers that share a byte.
   return shape.is_static() && type.bitwidth() >= 8 && type.bitwidth() <= 64 &&
          ov::shape_size(shape.to_shape()) <= kMaxElements;
 }
@@ -49,7 +49,7 @@ bool Upstream::IsConstant(const ov::Node& node) {
     } else if (found == is_constant_.end() ? AsConstant(*next) != nullptr : found->second) {
       is_constant_.emplace(next, true);
     } else {
-      // With one input that varies, all that it leads to varies.
+      // If one input varies, everything downstream varies.
       is_constant_.emplace(next, false);
       for (const auto& passed : way) is_constant_.emplace(passed.first, false);
       break;
@@ -101,7 +101,7 @@ ConstantValue Upstream::ValueOf(const ov::Node& node) {
   return value;
 }
 
-/// The value of a node all of whose inputs are known.
+/// The value of a node whose inputs are all known.
 ov::Tensor Upstream::Compute(const ov::Node& node) const {
   if (!IsSmall(node)) return {};
   if (const auto* constant = AsConstant(node)) return constant->get_tensor_view();

@@ -1,7 +1,7 @@
-// What can be known of a node that depends on constants only, before the CPU plugin changes them.
+// What is known of a node that depends on constants only, before the CPU plugin changes them.
 //
-// The plugin hands f64 to a custom operator as f32, i64 as i32, and uint32 constants clamped to 2^31-1. An operator
-// therefore keeps the value of a constant input itself, taken while the constant still has its declared type.
+// The plugin hands f64 to a custom operator as f32, i64 as i32, and uint32 constants clamped to 2^31-1. So an operator
+// reads the value of a constant input while the constant still has its declared type, and keeps it.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,15 @@ struct ConstantValue {
   explicit operator bool() const { return data != nullptr; }
 };
 
-/// What is known of the nodes that lead to a node, each looked at once. OpenVINO folds the same nodes when it compiles a model,
-/// before its plugin narrows types. An object serves for one validation only, since a model may change between two.
+/// What is known of the nodes upstream of a node; it looks at each node once. OpenVINO folds the same nodes when it
+/// compiles a model, before its plugin narrows types. Use an object for one validation only, since a model may change
+/// between two.
 class Upstream {
  public:
-  /// Whether a node depends on constants only, of whatever type and size.
+  /// Whether a node depends on constants only, of any type and size.
   bool IsConstant(const ov::Node& node);
 
-  /// The value of a node's only output, exactly; none if it cannot be known, or is large.
+  /// The exact value of a node's only output; none if it is unknown or large.
   ConstantValue ValueOf(const ov::Node& node);
 
  private:
@@ -40,7 +41,7 @@ class Upstream {
   std::unordered_map<const ov::Node*, ov::Tensor> values_;  ///< no tensor where a value cannot be known
 };
 
-/// Whether this is a constant that saving to IR has squeezed into f16.
+/// Whether this is a constant that saving to IR compressed to f16.
 bool IsDecompressed(const ov::Node& node);
 
 }  // namespace onnx_philox

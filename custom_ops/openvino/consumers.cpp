@@ -12,7 +12,7 @@ namespace onnx_philox {
 
 namespace {
 
-/// Whether a node hands its first input on as it is, in any type.
+/// Whether a node passes its first input on unchanged, in any type.
 bool OnlyMoves(const ov::Node& node) {
   const char* const name = node.get_type_name();
   for (const char* moving : {"Reshape", "Squeeze", "Unsqueeze", "Transpose", "Identity"}) {
@@ -24,7 +24,7 @@ bool OnlyMoves(const ov::Node& node) {
 }  // namespace
 
 void ConvertForConsumers(const ov::Output<ov::Node>& output, const ov::element::Type& type) {
-  // A stack, not recursion: many nodes may move it on.
+  // A stack, not recursion: many nodes may pass it on.
   std::vector<ov::Output<ov::Node>> stack{output};
   while (!stack.empty()) {
     const ov::Output<ov::Node> moved = stack.back();

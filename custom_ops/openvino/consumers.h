@@ -5,7 +5,7 @@
 
 namespace onnx_philox {
 
-/// Hands an output over in a narrower type to the nodes that compute, and as it is to a model's result.
+/// Passes an output in a narrower type to the nodes that compute with it, and unchanged to a model's result.
 void ConvertForConsumers(const ov::Output<ov::Node>& output, const ov::element::Type& type);
 
 }  // namespace onnx_philox

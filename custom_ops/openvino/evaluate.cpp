@@ -99,7 +99,7 @@ Known RandomOp::Read(int input, Reading* reading) const {
   }
   const ElementType declared = DeclaredType(input, type);
   const bool is_wider = type == ElementType::kF32 && (declared == ElementType::kF16 || declared == ElementType::kBF16);
-  // Only what the plugin computed in f16: it has said so.
+  // Only for what the plugin computed in f16, where it declares f16.
   const bool is_half = type == ElementType::kF16 && declared == ElementType::kF32 && ArrivedType(input) == type;
   const bool is_narrower = type == ElementType::kI32 && declared == ElementType::kI64;
   const bool is_signed = type == ElementType::kI32 && declared == ElementType::kU32;
@@ -110,7 +110,7 @@ Known RandomOp::Read(int input, Reading* reading) const {
   if (data != nullptr && (is_wider || is_half)) {
     data = reading->Converted(declared);
   } else if (data != nullptr && is_narrower) {
-    // One number: what has many is of types that arrive as they are.
+    // One number: inputs of many numbers have types that arrive unchanged.
     reading->converted = static_cast<std::uint64_t>(IntegerAt(ElementType::kI32, data, 0));
     data = &reading->converted;
   }

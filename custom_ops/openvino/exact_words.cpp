@@ -18,7 +18,7 @@ namespace onnx_philox {
 namespace {
 
 constexpr std::uint64_t kInt32Max = 0x7FFFFFFF;
-/// Up to here f32 holds every integer.
+/// f32 holds every integer up to this one.
 constexpr std::uint64_t kF32Integers = std::uint64_t{1} << 24;
 
 enum class Types {
@@ -42,8 +42,9 @@ bool IsOneOf(Types types, const ov::element::Type& type) {
 /// When a node is exact.
 struct Exact {
   const char* name;
-  /// A letter for each input, the last one for all that follow: `d` data, which must be exact; `p` a place (index, axis,
-  /// shape, padding), which must be exact or constant; `v` what the plugin reads as an f32 constant.
+  /// A letter for each input, the last one also for all further inputs: `d` data, which must be exact; `p` a place
+  /// (index, axis, shape, padding), which must be exact or constant; `v` a value that the plugin reads as an f32
+  /// constant.
   const char* inputs;
   Types types;  ///< of its output
 
@@ -86,9 +87,9 @@ constexpr Exact kExact[] = {
     {"Unsqueeze", "dp", Types::kIntegers},
     {"VariadicSplit", "dp", Types::kIntegers},
 };
-/// OpenVINO makes one constant of those on a way through these.
+/// OpenVINO merges the constants on a path through these into one.
 constexpr const char* kMerged[] = {"Add", "Multiply", "Subtract"};
-/// What these give is not computed here: dimensions, or what another graph or operator answers for.
+/// This file does not compute these: they give dimensions, or another graph or operator checks them.
 constexpr const char* kEnds[] = {"If", "Loop", "Parameter", "ShapeOf", "TensorIterator"};
 
 constexpr char kAllowedConstant[] = "constants within int32 there, since OpenVINO's CPU plugin clamps them";
@@ -147,7 +148,7 @@ Integers IntegersIn(const void* data, std::size_t count) {
   return integers;
 }
 
-/// The integers that a constant of any size holds, or what small ones give; none where it is no constant.
+/// The integers of a constant of any size, or of a node computed from small constants; none if it is not constant.
 std::optional<Integers> ConstantIntegers(const ov::Node& node, Upstream& upstream) {
   const auto* const constant = ov::as_type<const ov::op::v0::Constant>(&node);
   const ConstantValue value = constant == nullptr ? upstream.ValueOf(node) : ConstantValue{};
@@ -162,7 +163,7 @@ std::optional<Integers> ConstantIntegers(const ov::Node& node, Upstream& upstrea
   return Integers{};
 }
 
-/// What is wrong with a node itself, whatever its inputs are computed from.
+/// What is inexact in a node itself, whatever its inputs.
 std::optional<Alteration> Inexact(const ov::Node& node, Upstream& upstream) {
   const std::string given = std::string("computed by ") + node.get_type_name();
   const Exact* const exact = ExactOf(node);
@@ -211,7 +212,7 @@ std::vector<Followed> FollowedFrom(const ov::Node& node, Upstream& upstream) {
   for (std::size_t i = 0; i < node.get_input_size(); ++i) {
     const ov::Node* const source = node.get_input_node_ptr(i);
     const char role = exact->Role(i);
-    // A constant place may be clamped, like the end of a Slice: it is as far beyond the end.
+    // A constant place may be clamped, like the end of a Slice: it still lies beyond the end.
     if (role == 'd' || (role == 'p' && !upstream.ValueOf(*source))) followed.push_back({source, role});
   }
   return followed;
@@ -221,7 +222,7 @@ bool IsEnd(const ov::Node& node) {
   return IsOneOf(node, kEnds) || std::strcmp(node.get_type_info().version_id, "extension") == 0;
 }
 
-/// What may become of the constants on a way to a node once they are merged.
+/// What the constants on a path to a node may become when OpenVINO merges them.
 struct Merged {
   std::uint64_t bound = 1;  ///< More than any of their sums and products, at most 2^31.
   int count = 0;
@@ -235,7 +236,7 @@ struct Merged {
   }
 };
 
-/// The constants on one way to a node that are clamped once OpenVINO has merged them.
+/// The constants on one path to a node that are clamped after OpenVINO merges them.
 std::optional<Alteration> MergedBeyond(const ov::Node& last, Upstream& upstream) {
   std::unordered_map<const ov::Node*, Merged> known;
   std::vector<const ov::Node*> stack{&last};
@@ -251,7 +252,7 @@ std::optional<Alteration> MergedBeyond(const ov::Node& last, Upstream& upstream)
     stack.pop_back();
     Merged merged;
     for (const Followed& next : followed) {
-      // No constant of an index is merged with one of the data.
+      // OpenVINO does not merge a constant in an index with one in the data.
       if (next.role == 'd') merged = std::max(merged, known[next.source]);
     }
     for (std::size_t i = 0; is_way && IsOneOf(node, kMerged) && i < node.get_input_size(); ++i) {

@@ -12,16 +12,16 @@
 
 namespace onnx_philox {
 
-/// What the plugin would compute otherwise than it is written, and what is allowed in its place.
+/// What the plugin would compute differently from what the model says, and what is allowed in its place.
 struct Alteration {
   std::string given;
   std::string allowed;
 };
 
-/// Whether a node hands data on as it is, and the plugin keeps it exact.
+/// Whether a node passes data on unchanged, and the plugin keeps it exact.
 bool MovesData(const ov::Node& node);
 
-/// The first alteration on the way to uint32 data; none where all of it is exact.
+/// The first alteration on the way to uint32 data; none if all of it is exact.
 std::optional<Alteration> AlteredPart(const ov::Node& node, Upstream& upstream);
 
 }  // namespace onnx_philox

@@ -20,8 +20,8 @@ namespace {
 
 constexpr char kBuiltFor[] = ONNX_PHILOX_OPENVINO_VERSION;
 
-/// OpenVINO's C++ interface holds within one release. Where its library has the release in its file name, the loader
-/// refuses another one before this is reached, in its own words.
+/// OpenVINO's C++ interface is stable only within one release. If OpenVINO's file name contains the release, the loader
+/// refuses another one first, in its own words.
 void CheckRelease() {
   const char* const running = ov::get_openvino_version().buildNumber;  // like "2026.4.1-22982-e213a147257"
   constexpr std::size_t kLength = sizeof(kBuiltFor) - 1;
@@ -52,7 +52,7 @@ std::vector<ov::Extension::Ptr> Extensions() {
 
 OPENVINO_CREATE_EXTENSIONS(onnx_philox::Extensions())
 
-/// The OpenVINO release that this library was built for, like "2026.4.1". The file onnx_philox_openvino.version beside the
-/// library says the same to those who want to know before they load it.
+/// The OpenVINO release that this library was built for, like "2026.4.1". The file onnx_philox_openvino.version beside
+/// the library says the same without loading it.
 OPENVINO_EXTENSION_C_API const char* onnx_philox_openvino_version();
 const char* onnx_philox_openvino_version() { return onnx_philox::kBuiltFor; }

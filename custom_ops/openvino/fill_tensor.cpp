@@ -13,7 +13,7 @@ namespace onnx_philox {
 namespace {
 
 void FillContiguous(const Kernels& kernels, const Draw& draw, std::uint64_t elements) {
-  // The number of threads is only asked for where more than one may help.
+  // Asks for the number of threads only if more than one may help.
   Split split = SplitDraw(draw, elements, 2);
   if (split.pieces > 1) {
     split = SplitDraw(draw, elements, static_cast<std::uint64_t>(std::max(1, parallel_get_max_threads())));

@@ -13,12 +13,13 @@ const struct FloatFormat* FormatOf(ElementType type);
 /// Converts `count` floats, rounded to nearest even.
 void ConvertFloats(const void* from, ElementType from_type, void* to, ElementType to_type, std::uint64_t count);
 
-/// Whether the tensor's elements lie next to each other. They do not in a region of another tensor, but always if there is
-/// one dimension, where the question costs more than the answer is worth.
+/// Whether the tensor's elements lie next to each other. They do not in a region of another tensor. With one dimension
+/// they always do, and this does not ask, since asking costs more than it saves.
 bool IsContiguous(const ov::Tensor& tensor);
 
-/// Fills `tensor`, which has `elements` elements, with `draw` (whose `out` is not used). False if its element type cannot
-/// take them: a device may choose another float type than the operator declares, int32 for uint32, and uint8 for bool.
+/// Fills `tensor`, which has `elements` elements, with `draw` (whose `out` is not used). Returns false if its element
+/// type cannot take them: a device may choose another float type than the operator declares, int32 for uint32, and
+/// uint8 for bool.
 bool FillTensor(const Kernels& kernels, Draw draw, std::uint64_t elements, ov::Tensor& tensor);
 
 }  // namespace onnx_philox

@@ -15,23 +15,23 @@ namespace onnx_philox {
 
 namespace {
 
-// OpenVINO puts the first mark on every node, bodies included, before it transforms a model, and the second one where it
-// folds constants. Into the body of a Loop that only goes when the Loop stays.
+// Before OpenVINO transforms a model, it puts the first mark on every node, also in bodies. It puts the second one
+// where it folds constants, and into the body of a Loop only when the Loop stays.
 constexpr char kTransformed[] = "fused_names_0";
 constexpr char kStays[] = "can_be_folded";
 
-/// What the plugin would alter in a constant.
+/// The types that the plugin would alter in a constant.
 bool IsWide(const ov::element::Type& type) {
   return type == ov::element::f64 || type == ov::element::i64 || type == ov::element::u32 || type == ov::element::u64;
 }
 
-/// Whether a node hands numbers on as they are; a Convert of integers does.
+/// Whether a node passes numbers on unchanged; a Convert of integers does.
 bool Moves(const ov::Node& node) {
   const char* const name = node.get_type_name();
   return MovesData(node) || std::strcmp(name, "Convert") == 0 || std::strcmp(name, "ReverseSequence") == 0;
 }
 
-/// Whether a node hands a draw on in one of its outputs.
+/// Whether a node passes a draw on in one of its outputs.
 bool HandsOn(const ov::Output<const ov::Node>& drawn, const ov::Output<ov::Node>& made) {
   if (!Moves(*made.get_node())) return false;
   const ov::element::Type& type = made.get_element_type();
@@ -53,7 +53,7 @@ bool IsTransformed(const ov::Node& node) { return node.get_rt_info().count(kTran
 bool IsFolded(const ov::Node& node, const ov::TensorVector& inputs, bool is_clone, bool was_transformed) {
   const ov::RTMap& marks = node.get_rt_info();
   if (marks.count(kTransformed) == 0) return false;
-  // A Loop may also become one of constants late. The plugin's own runs never see these types.
+  // A Loop's inputs may also become constants late. The plugin's own runs never see these types.
   const bool is_late = is_clone && std::any_of(inputs.begin(), inputs.end(), [](const ov::Tensor& tensor) {
     return tensor.get_element_type() == ov::element::f64 || tensor.get_element_type() == ov::element::i64;
   });

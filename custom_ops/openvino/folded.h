@@ -1,5 +1,5 @@
-// Draws that OpenVINO makes when it compiles a model: it computes a Loop of constants there. The CPU plugin rounds the f64
-// numbers of the constants that come of it to f32, and clamps integers.
+// Draws that OpenVINO makes at compile time, when it computes a Loop of constants. The CPU plugin rounds f64 numbers in
+// the resulting constants to f32, and clamps integers.
 #pragma once
 
 #include <optional>
@@ -10,26 +10,26 @@
 
 namespace onnx_philox {
 
-/// Whether OpenVINO has begun to transform the model, or had before it saved it.
+/// Whether OpenVINO has begun to transform the model, now or before saving it.
 bool IsTransformed(const ov::Node& node);
 
 /// Whether a node is evaluated to become part of a constant, not to be run. `was_transformed`: its mark may come from a file,
-/// since a cached model keeps only the first. Never of what Model::evaluate alone evaluates.
+/// since a cached model keeps only the first. Never true if Model::evaluate alone evaluates the node.
 bool IsFolded(const ov::Node& node, const ov::TensorVector& inputs, bool is_clone, bool was_transformed);
 
-/// Whether an output may reach a result of its graph in a type that the plugin alters. A conversion to a float, an integer
-/// or a narrower type ends the way, and so does arithmetic.
+/// Whether an output may reach a result of its graph in a type that the plugin alters. A conversion to a float, an
+/// integer or a narrower type ends the path, and so does arithmetic.
 bool Leaves(const ov::Output<const ov::Node>& output);
 
-/// What the plugin would make otherwise, what is allowed in its place, and what to do.
+/// What the plugin would alter, what is allowed in its place, and what to do.
 struct AlteredDraw {
   std::string given;
   std::string allowed;
   std::string remedy;
 };
 
-/// Whether numbers that leave their graph would be altered. `has_left`: they left it before the plugin narrowed the nodes
-/// behind.
+/// Whether numbers that leave their graph would be altered. `has_left`: they left it before the plugin narrowed the
+/// nodes downstream.
 std::optional<AlteredDraw> AlteredResult(const ov::Output<const ov::Node>& output, const ov::Tensor& drawn, bool has_left);
 
 }  // namespace onnx_philox

@@ -15,7 +15,7 @@ using ov::op::v0::Convert;
 
 bool IsHalf(const ov::element::Type& type) { return type == ov::element::f16 || type == ov::element::bf16; }
 
-/// The witness behind an input, or null: a Convert of f32 constants.
+/// The witness of an input, or null: a Convert of f32 constants.
 Convert* Witness(const ov::Input<ov::Node>& input, Upstream& upstream) {
   const auto convert = ov::as_type<Convert>(input.get_source_output().get_node());
   if (convert == nullptr || convert->get_input_element_type(0) != ov::element::f32) return nullptr;

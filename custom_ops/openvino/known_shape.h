@@ -10,7 +10,7 @@
 
 namespace onnx_philox {
 
-/// A shape as the checks take it, without an allocation for any rank that is right.
+/// A shape as the checks take it; a valid rank needs no allocation.
 class KnownShape {
  public:
   explicit KnownShape(const ov::PartialShape& shape) {
@@ -30,7 +30,7 @@ class KnownShape {
   }
   int rank() const { return rank_; }
 
-  /// How many elements a tensor of this shape has; kUnknownDimension where that is not known.
+  /// How many elements a tensor of this shape has; kUnknownDimension if that is not known.
   std::int64_t elements() const {
     std::int64_t count = rank_ == Known::kUnknownRank ? Known::kUnknownDimension : 1;
     for (int i = 0; i < rank_; ++i) {

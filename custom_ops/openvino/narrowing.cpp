@@ -1,4 +1,4 @@
-// What the plugin does to a node's inputs, what the node can do against it, and what it has to refuse.
+// What the plugin does to a node's inputs, what the node can do against it, and what it must refuse.
 #include <memory>
 #include <string>
 
@@ -21,14 +21,14 @@ ElementType RandomOp::ArrivedType(int input) const {
   return ElementTypeOf(get_input_element_type(static_cast<std::size_t>(input)));
 }
 
-/// The type that a number was declared with, as far as that is known.
+/// The declared type of a number, as far as it is known.
 ElementType RandomOp::DeclaredType(int input, ElementType arrived) const {
   if (declared_[input] != ElementType::kUnknown) return declared_[input];
   const ElementTypes types = TypesAt(input);
   return types.Has(arrived) ? arrived : types.type[0];
 }
 
-/// Whether an input no longer has a type that it can be declared with.
+/// Whether an input no longer has a type that a model may declare for it.
 bool RandomOp::HasNarrowedInput() const {
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     const ElementType type = ArrivedType(i);
@@ -37,7 +37,7 @@ bool RandomOp::HasNarrowedInput() const {
   return HasNarrowedShape();
 }
 
-/// Whether the plugin has made i32 of the i64 `shape` of booleans (see WithWideShape), and so u8 of them.
+/// Whether the plugin turned the i64 `shape` of booleans into i32 (see WithWideShape), and so them into u8.
 bool RandomOp::HasNarrowedShape() const {
   if (!is_validated_ || attributes_.output != OutputType::kBool) return false;
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
@@ -46,7 +46,7 @@ bool RandomOp::HasNarrowedShape() const {
   return false;
 }
 
-/// What IR says of a node whose inputs the plugin has changed; empty for others.
+/// What IR says about a node whose inputs the plugin changed; empty for others.
 std::string RandomOp::NarrowedText() const {
   if (!is_validated_) return "";
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
@@ -63,7 +63,7 @@ void RandomOp::ReadNarrowed(const std::string& text) {
   }
 }
 
-/// Keeps the types of numbers as long as nobody but the user can have chosen them.
+/// Records the types of numbers as long as only the user can have chosen them.
 void RandomOp::NoteDeclared() {
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     if (!IsNumber(i) || (is_clone_ && declared_[i] != ElementType::kUnknown)) continue;
@@ -78,8 +78,9 @@ void RandomOp::NoteDeclared() {
   }
 }
 
-/// At the precision f16, seen for the first time: takes what the plugin rounded last, right before this node, as it was. What
-/// has been computed in f16 is taken as it is. Whether that precision is met.
+/// Reacts to the precision f16 when the node first meets it. It takes the exact value of what the plugin rounded last,
+/// right before this node, and takes what the plugin computed in f16 as it is. Returns whether the node meets that
+/// precision.
 bool RandomOp::MeetHalf() {
   if (!is_clone_) return false;
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
@@ -97,7 +98,7 @@ bool RandomOp::MeetHalf() {
   return distrusts_constants_;
 }
 
-/// Refuses an input that is no captured constant and that the plugin would hand over in fewer bits.
+/// Refuses an input that is not a captured constant and that the plugin would pass in fewer bits.
 void RandomOp::RefuseNarrowed(int input) const {
   const ElementTypes types = TypesAt(input);
   const ElementType type = types.Has(ArrivedType(input)) ? ArrivedType(input) : types.type[0];
@@ -114,7 +115,7 @@ void RandomOp::RefuseNarrowed(int input) const {
          allowed + " in OpenVINO, whose CPU plugin rounds such inputs to 32 bits", remedy);
 }
 
-/// Refuses a state that the plugin would compute otherwise than it is written.
+/// Refuses a state that the plugin would compute differently from what the model says.
 void RandomOp::RefuseAltered(int input) {
   const auto altered = AlteredPart(*get_input_node_ptr(static_cast<std::size_t>(input)), upstream_);
   if (!altered.has_value()) return;
@@ -122,7 +123,7 @@ void RandomOp::RefuseAltered(int input) {
          "Make the whole state a model input, or the whole state a constant.");
 }
 
-/// The type in which the plugin computes with values of a declared type: that of bounds, mean and scale by now.
+/// The type in which the plugin computes with values of a declared type; by now, bounds, mean and scale have it.
 ov::element::Type RandomOp::ComputedType(const ov::element::Type& declared) const {
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     if (op_.input[i].has_output_type()) {

@@ -1,4 +1,4 @@
-// The node, but for what the plugin does to it (narrowing.cpp), its constants (node_constants.cpp) and its runs
+// The node, except what the plugin does to it (narrowing.cpp), its constants (node_constants.cpp) and its runs
 // (evaluate.cpp): see node.h.
 #include "node.h"
 
@@ -23,11 +23,11 @@ namespace {
 constexpr std::int64_t kInt32Max = 0x7FFFFFFF;
 constexpr Dimensions kNoDimensions{-1};
 
-// Attributes in IR that no declaration has.
+// Attributes in IR that are in no declaration.
 constexpr char kNarrowed[] = "narrowed";
 constexpr char kCaptured[] = "const_";
 
-/// Shows an attribute to IR; whether it came back changed.
+/// Shows an attribute to IR; returns whether it came back changed.
 bool Visit(ov::AttributeVisitor& visitor, const std::string& name, std::string shown, std::string* text) {
   *text = shown;
   visitor.on_attribute(name, *text);
@@ -42,9 +42,9 @@ void VisitInteger(ov::AttributeVisitor& visitor, const std::string& name, GivenA
   *changed = true;
 }
 
-/// The first name among the attributes that IR has for a node and that are none of an operator's; empty if there is none.
+/// The first attribute that IR has for a node but that its operator does not have; empty if there is none.
 ///
-/// A reader of IR hands out all of them at once only to who asks for the attributes of another framework's node.
+/// A reader of IR gives all of them at once only to a caller that asks for the attributes of another framework's node.
 std::string UnknownIn(const Operator& op, ov::AttributeVisitor& visitor) {
   ov::op::util::FrameworkNodeAttrs all;
   all.set_type_name(op.name);
@@ -93,7 +93,7 @@ bool RandomOp::visit_attributes(ov::AttributeVisitor& visitor) {
     given_.unknown = UnknownIn(op_, visitor);
     was_transformed_ = true;
   }
-  // A model may be saved while it runs: nothing is written unless the visitor changed it.
+  // A model may be saved while it runs, so this writes nothing unless the visitor changed it.
   bool changed = false;
   std::string text;
   for (int i = 0; i < op_.attributes; ++i) {
@@ -157,7 +157,7 @@ void RandomOp::validate_and_infer_types() {
   if (get_input_size() > static_cast<std::size_t>(op_.inputs)) {
     Refuse(op_, "the number of inputs", std::to_string(get_input_size()), InputCount(op_), "Remove the others.");
   }
-  // What is known is forgotten first: it may point into captured values that go.
+  // Forgets what is known first, since that may point into captured values that disappear.
   const Dimensions before = arguments_.has_dimensions ? arguments_.dimensions : kNoDimensions;
   arguments_ = Arguments();
   upstream_ = Upstream();
@@ -176,11 +176,11 @@ void RandomOp::validate_and_infer_types() {
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     if (RoleOf(i) == Role::kShape || captured_[i].known()) continue;
     RefuseNarrowed(i);
-    // From i32 on the plugin has changed the nodes as well.
+    // From i32 on, the plugin has also changed the nodes.
     if (RoleOf(i) == Role::kState && ArrivedType(i) == ElementType::kU32) RefuseAltered(i);
   }
   SetOutputs();
-  // Once only: the plugin merges these into the nodes behind them.
+  // Once only: the plugin merges these into the nodes after them.
   if (is_half_new && attributes_.output == OutputType::kF32) ConvertForConsumers(output(0), ov::element::f16);
   upstream_ = Upstream();
   is_validated_ = true;
@@ -195,7 +195,7 @@ void RandomOp::ValidateShape(int input, const Dimensions& before) {
   if (value && shape.rank() == 0 && IsInteger(type) && IntegerAt(type, value.data, 0) == 0) known = EmptyShape(type);
   ThrowIf(CheckInput(op_, input, known, attributes_, &arguments_));
   if (!arguments_.has_dimensions) return;
-  // The plugin makes i32 of i64 constants. It has not changed a dimension that is still what it was, but for that.
+  // The plugin turns i64 constants into i32. A dimension that still has its value has not changed otherwise.
   const Dimensions& now = arguments_.dimensions;
   bool is_narrowed = is_validated_ && type == ElementType::kI32 && before.rank == now.rank;
   for (int i = 0; is_narrowed && i < now.rank; ++i) {
@@ -207,26 +207,26 @@ void RandomOp::ValidateShape(int input, const Dimensions& before) {
 }
 
 void RandomOp::SetOutputs() {
-  // The plugin would allocate it when it compiles the model, and again only where the process holds it already.
+  // The plugin would allocate it when it compiles the model; later only in memory that the process already holds.
   if (arguments_.has_dimensions) {
     Memory memory = MemoryFor(static_cast<std::uint64_t>(arguments_.dimensions.bytes));
     if (!is_validated_) memory.held = 0;
     ThrowIf(CheckMemory(op_, arguments_.dimensions, attributes_.output, memory));
   }
-  // It needs the rank at least.
+  // The plugin needs at least the rank.
   ov::PartialShape values = ov::PartialShape::dynamic();
   if (arguments_.output.rank != Known::kUnknownRank) {
     const std::int64_t* const d = arguments_.output.dimension;  // unknown ones are -1 there as here
     values = ov::PartialShape(std::vector<ov::Dimension>(d, d + arguments_.output.rank));
   }
   ov::element::Type type = OpenVinoType(attributes_.output);
-  // As the plugin's own operators say it from there on.
+  // The plugin's own operators declare it this way from there on.
   if (type == ov::element::boolean && HasNarrowedShape()) type = ov::element::u8;
   const ov::element::Type computed = ComputedType(type);
   const bool is_wider = computed == ov::element::f32 && (type == ov::element::f16 || type == ov::element::bf16);
   const bool is_narrower = (computed == ov::element::f32 && type == ov::element::f64) ||
                            (computed == ov::element::i32 && type == ov::element::i64);
-  // The plugin gives a result of the model its own type back.
+  // The plugin restores the type of a result of the model.
   if (is_wider) type = computed;
   ov::PartialShape state{kStateWords};
   for (int i = 0; i < op_.inputs && Has(i); ++i) {

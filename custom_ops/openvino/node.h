@@ -1,11 +1,11 @@
 // The operators as OpenVINO nodes. See core/operators_table.h for their inputs, outputs and attributes; a node always has all
 // outputs.
 //
-// What a constant input other than `shape` holds is kept in the node (see captured.h), and goes through IR as a text
-// attribute, const_state for `state`. The operators written in Python read and write the same.
+// A node keeps the values of its constant inputs other than `shape` (see captured.h). IR stores them as text
+// attributes, const_state for `state`. The operators written in Python read and write the same.
 //
-// A cached compiled model (CACHE_DIR) is IR as well, saved when the plugin has already changed the types of inputs. There,
-// and only there, a node has one attribute more, narrowed="true", and the declared types are not asked for again;
+// A cached compiled model (CACHE_DIR) is IR as well, saved when the plugin has already changed the types of inputs.
+// Only there, a node has one more attribute, narrowed="true", and does not ask for the declared types again;
 // narrowed="f16" says that the logits were declared f16.
 #pragma once
 
@@ -78,9 +78,9 @@ class RandomOp : public ov::op::Op {
   Captured captured_[kMaxInputs];
   Arguments arguments_;  // as far as they are known before a run; p and logits point into captured_
 
-  // Inputs have been seen in their declared types: from now on the plugin may change them.
+  // The node has seen its inputs in their declared types: from now on the plugin may change them.
   bool is_validated_ = false;
-  // It changes clones only. In any other node the type of an input is the one it is declared with.
+  // The plugin changes only clones. In any other node, an input has its declared type.
   bool is_clone_ = false;
   ElementType declared_[kMaxInputs] = {};
   // A constant of the declared type may have been rounded on the way: a number declared f32 has been seen as f16, or the
@@ -90,7 +90,7 @@ class RandomOp : public ov::op::Op {
   bool was_transformed_ = false;
   // Values left their graph before the plugin narrowed what reads them.
   bool has_left_ = false;
-  // For one validation: a model may change between two.
+  // Valid for one validation: a model may change between two.
   Upstream upstream_;
 };
 

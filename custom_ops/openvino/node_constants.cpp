@@ -9,7 +9,7 @@
 
 namespace onnx_philox {
 
-/// Turns what IR says of constants into values, once.
+/// Turns the constants' text from IR into values, once.
 void RandomOp::ReadTexts() {
   for (int i = 0; i < op_.inputs; ++i) {
     Captured& captured = captured_[i];
@@ -49,7 +49,7 @@ void RandomOp::ValidateCaptured(int input) {
       upstream_.IsConstant(source) && (is_state || MayHaveBecome(*captured, type, value.data))) {
     type = captured->type;
   } else if (value && types.Has(type)) {
-    // The plugin validates a copy before each run whose shapes it does not know: memory is taken once.
+    // The plugin validates a copy before each run whose shapes it does not know, so this allocates memory only once.
     if (!is_as_long || !captured->Is(type, value.data)) {
       *captured = Capture(type, value.data, static_cast<std::uint64_t>(elements));
     }
@@ -62,13 +62,13 @@ void RandomOp::ValidateCaptured(int input) {
   ThrowIf(CheckInput(op_, input, shape.WithType(type, captured->data()), attributes_, &arguments_));
 }
 
-/// Keeps constants, and those that an input is computed from, from being saved in f16. The plugin reads those as
-/// constants of the declared type, which nothing tells from ones that replaced them.
+/// Protects constants, also those upstream of an input, from being saved in f16. The plugin reads saved f16 constants
+/// back in the declared type, and nothing distinguishes them from constants that replaced them.
 void RandomOp::KeepInFiles(int input, bool is_captured) {
   const ov::Input<ov::Node> own = this->input(static_cast<std::size_t>(input));
   const ov::Input<ov::Node> in = MarkedInput(own, upstream_);
   if (in != own && ov::is_precision_sensitive(own)) ov::unmark_as_precision_sensitive(own);
-  // Of anything else the mark would reach the weights of all that comes before it.
+  // On anything else, the mark would reach the weights of all nodes upstream.
   const bool is_kept = is_captured || upstream_.IsConstant(*in.get_source_output().get_node());
   if (is_kept == ov::is_precision_sensitive(in)) return;
   if (is_kept) {

@@ -70,7 +70,7 @@ constexpr std::uint64_t ConvertFloat(std::uint64_t bits, FloatFormat from, Float
 /// The number exactly, as Python's float.hex() writes it: 0x1.999999999999ap-4.
 std::string FloatToText(std::uint64_t bits, FloatFormat format);
 
-/// Reads what FloatToText wrote of anything but NaN; false if `text` is not that, or no number of `format`.
+/// Reads what FloatToText wrote of anything but NaN; false if `text` is anything else, or not a number of `format`.
 bool FloatFromText(const std::string& text, FloatFormat format, std::uint64_t* bits);
 
 }  // namespace onnx_philox

@@ -12,8 +12,9 @@ namespace onnx_philox {
 ov::OutputVector OnnxInputs(const ov::frontend::NodeContext& node);
 /// The inputs of a new node, whose `shape` is i64 if its values are bool.
 ///
-/// The plugin makes i64 i32 and boolean u8, but the latter only in operators that it knows: after that, LogicalNot and
-/// Select would refuse our booleans. So our operator says u8 as soon as it sees an i64 that has become i32.
+/// The plugin turns i64 into i32 everywhere, but boolean into u8 only in operators that it knows. After that,
+/// LogicalNot and Select would refuse our booleans. So our operator declares u8 as soon as it sees an i64 that became
+/// i32.
 ov::OutputVector WithWideShape(const Operator& op, ov::OutputVector inputs);
 GivenAttributes OnnxAttributes(const Operator& op, const ov::frontend::NodeContext& node);
 

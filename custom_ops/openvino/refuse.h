@@ -9,7 +9,7 @@
 
 namespace onnx_philox {
 
-/// Throws OpenVINO's own exception class: one of ours would not survive this library being unloaded.
+/// Throws OpenVINO's own exception class: one of ours would not outlive this library.
 inline void ThrowIf(const std::string& error) {
   if (!error.empty()) ov::Exception::create("onnx_philox", 1, error);
 }

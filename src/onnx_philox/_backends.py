@@ -18,10 +18,10 @@ _log = logging.getLogger("onnx_philox")
 
 
 class Backend(Protocol):
-    """What every backend module says of itself; what else it does is its runtime's matter."""
+    """What every backend module provides; each runtime adds what else it needs."""
 
     def unavailable(self) -> str | None:
-        """Why this backend cannot be used here and what to do; None where it can."""
+        """Why this backend cannot be used here, and what to do; None if it can."""
 
 
 B = TypeVar("B", bound=Backend)
@@ -32,7 +32,7 @@ def choose(runtime: str, backends: Mapping[str, B], requested: str) -> B:
 
     Raises:
         ValueError: There is no backend of that name in this version.
-        ImportError: The backend, or every one of them, lacks something that must be installed.
+        ImportError: The backend, or each of them for "auto", lacks something that you must install.
     """
     if requested == AUTO:
         reasons = {name: backend.unavailable() for name, backend in backends.items()}

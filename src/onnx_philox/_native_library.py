@@ -1,4 +1,4 @@
-"""Where the native libraries lie, if the package was installed with them."""
+"""Finds the native libraries, if the package was installed with them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _SUFFIXES = (".so", ".dll", ".dylib")
 
 
 def find(runtime: str) -> Path | None:
-    """The library for a runtime, "onnxruntime" or "openvino"; None where there is none."""
+    """The library for a runtime, "onnxruntime" or "openvino"; None if there is none."""
     package = find_spec("onnx_philox")
     assert package is not None
     assert package.submodule_search_locations is not None
-    # An editable install has two folders: the source's, and that of what was built.
+    # An editable install has two folders: one for the source, one for what was built.
     folders = [Path(folder, "lib") for folder in package.submodule_search_locations]
     files = [f for folder in folders for f in folder.glob(f"*onnx_philox_{runtime}.*")]
     return next((f for f in files if f.suffix in _SUFFIXES), None)

@@ -47,7 +47,7 @@ def constant(array: NDArray[Any]) -> ov.op.Constant:
     """A constant of the array's type and value."""
     if array.dtype != BF16.dtype:
         return ov.op.Constant(array)
-    # The tensor owns its memory: one made from an array would only borrow it.
+    # This tensor owns its memory; one made from an array would only borrow it.
     tensor = ov.Tensor(ov.Type.bf16, ov.Shape(array.shape))
     memory(tensor)[...] = array
     return ov.op.Constant(tensor)

@@ -1,7 +1,6 @@
-"""What a runtime or a library itself says in an error, without what it wraps around.
+"""Extracts what a runtime or a library itself says in an error, without its wrapping.
 
-Of an error that has crossed a runtime, only a text is left. This is the one place that takes texts
-of errors apart.
+An error that has crossed a runtime is only a text. No other module takes texts of errors apart.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ _ONNXRUNTIME_NODE = re.compile(r" node with name '.*'$")
 _FRAMES = re.compile(r"\n\nAt:\n.*?(?=\n\n|\Z)", re.DOTALL)
 _OPENVINO_NODE = re.compile(r"^While validating ONNX node '<.*?>'(: |:$)")
 _OPENVINO_WAY = re.compile(r"^(Exception from |Check '|While validating |-- )")
-# What OpenVINO says where only its summary says more.
+# OpenVINO's text when only its summary says more.
 _SAYS_NOTHING = "Model wasn't fully converted."
 _KINDS = (ValueError, TypeError, ValueRefusalError, TypeRefusalError)
 _EXCEPTION = re.compile(rf"^({'|'.join(kind.__name__ for kind in _KINDS)}): ")
@@ -25,10 +24,10 @@ _ONNXRUNTIME_STATUS = " Status Message: "
 
 
 def sentence(text: str) -> str:
-    """The sentence of an error of ONNX Runtime or OpenVINO that says what is wrong.
+    """The sentence in an ONNX Runtime or OpenVINO error that says what is wrong.
 
-    ONNX Runtime puts its codes and the node around it; OpenVINO the files and checks on the way to
-    it, a summary, and of an operator written in Python the frames.
+    ONNX Runtime puts its codes and the node around it. OpenVINO adds the files and checks on the
+    way to it, a summary, and for an operator written in Python the frames.
 
     Example:
         >>> sentence("[ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : Could not find an implementation "
@@ -48,20 +47,20 @@ def sentence(text: str) -> str:
 
 
 def refusal_in_onnxruntime(error: RuntimeError) -> str | None:
-    """What an operator of ours refused, where ONNX Runtime makes a RuntimeError of it.
+    """The refusal of one of our operators that ONNX Runtime turned into a RuntimeError.
 
     Returns:
-        The refusal; None where the error is another one.
+        The refusal; None if the error is another one.
     """
     _, _, text = str(error).partition(_ONNXRUNTIME_STATUS)
     return text if text.startswith(tuple(f"{op}: " for op in OPERATORS)) else None
 
 
 def refusal_in_openvino(error: RuntimeError) -> str:
-    """What a native operator of ours refused: what follows the line that says where in C++."""
+    """The refusal of one of our native operators: the text after the line with the place in C++."""
     return str(error).partition("\n")[2].strip()
 
 
 def one_line(error: Exception) -> str:
-    """What an error of another library says, without the lines it is broken into."""
+    """The text of another library's error, on one line."""
     return " ".join(str(error).split())

@@ -7,9 +7,9 @@ import re
 from onnx_philox._contract.refusal import RefusalError
 
 LOWEST = {
-    # Before it, RandomCategorical gets no type of its own. The native library says so, too.
+    # Before it, RandomCategorical gets no type of its own. The native library refuses it as well.
     "onnxruntime": "1.19",
-    # Before it, operators written in Python get states clamped to 2^31-1, in silence.
+    # Before it, OpenVINO silently clamps states to 2^31-1 for operators written in Python.
     "openvino": "2025.4",
 }
 
@@ -23,11 +23,11 @@ class OldRuntimeError(RefusalError, ImportError):
 def check(runtime: str, version: str) -> None:
     """Refuses a runtime that is too old.
 
-    A version that is no number, such as that of somebody's own build, is taken for a new one.
+    A version that is not a number, such as that of a private build, counts as new.
 
     Args:
-        runtime: A name of `LOWEST`.
-        version: What the runtime says of itself.
+        runtime: One of the names in `LOWEST`.
+        version: The version that the runtime reports.
 
     Raises:
         OldRuntimeError: It is older than the lowest version.

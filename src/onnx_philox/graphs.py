@@ -28,7 +28,7 @@ __all__ = [
     "random_uniform",
 ]
 
-# The oldest that has all that the models need: every runtime still supported reads it.
+# The oldest version that has all that the models need; every supported runtime reads it.
 STANDARD_OPSET = 17
 IR_VERSION = 8
 
@@ -284,7 +284,7 @@ def random_categorical(
 
 
 def _dimensions(op: Operator, shape: Shape, rank: int | None) -> list[int] | list[None]:
-    """The output's dimensions; None for each that only a run tells."""
+    """The output's dimensions; None for each that is known only at run."""
     if shape is not None:
         dimensions: list[int] = shape_array(op, shape).tolist()
         if rank is not None and rank != len(dimensions):
@@ -298,7 +298,7 @@ def _dimensions(op: Operator, shape: Shape, rank: int | None) -> list[int] | lis
 
 
 def _input_type(op: Operator, name: str, type_name: str) -> ElementType:
-    """The type of a graph input by its name, one of those that the operator's input has."""
+    """The type of a graph input by its name, which must be one that the operator's input allows."""
     types = op.input(name).types
     if type_name not in [t.name for t in types]:
         allowed = ", ".join(repr(t.name) for t in types)

@@ -34,9 +34,9 @@ def _op_run(op: Operator) -> type[OpRun]:
         try:
             results = getattr(reference, op.function)(**named, **attributes)
         except TypeError as error:
-            # ReferenceEvaluator hides what a TypeError says.
+            # ReferenceEvaluator hides the text of a TypeError.
             raise ValueError(str(error)) from error
-        # A node without outputs has to return something too.
+        # A node without outputs must return something too.
         return tuple(results[: max(len(self.onnx_node.output), 1)])
 
     members = {"op_domain": DOMAIN, "op_schema": make_schema(op), "_run": _run}

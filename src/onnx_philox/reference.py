@@ -1,4 +1,4 @@
-"""The operators in NumPy: their executable meaning, which every other backend is compared with.
+"""The operators in NumPy. They define what the operators mean; every other backend must agree.
 
 Each function takes arrays and numbers, and returns the output and the next state. The rules are
 those of the contract: Philox4x32-10 with a 128-bit counter and a 64-bit key, drawn in order, the

@@ -111,7 +111,7 @@ def assert_all_same(actual: list[np.ndarray], expected: tuple[np.ndarray, ...]) 
 
 @pytest.mark.parametrize(("output_type", "minval", "maxval"), TYPE_BOUNDS)
 @pytest.mark.parametrize("stateful", [False, True])
-def test_uniform_values_are_the_reference_s(output_type, minval, maxval, stateful) -> None:
+def test_uniform_values_equal_the_reference(output_type, minval, maxval, stateful) -> None:
     model = graphs.random_uniform([5, 7], minval, maxval, output_type, stateful=stateful, **SEED)
     state = STATE.to_array() if stateful else None
     outputs = run(session_of(model), {"state": state} if stateful else {})
@@ -170,7 +170,7 @@ def test_bounds_that_come_at_run_time_are_the_same(output_type, minval, maxval) 
 
 @pytest.mark.parametrize(("output_type", "mean", "scale"), TYPE_MOMENTS)
 @pytest.mark.parametrize("stateful", [False, True])
-def test_normal_values_are_the_reference_s(output_type, mean, scale, stateful) -> None:
+def test_normal_values_equal_the_reference(output_type, mean, scale, stateful) -> None:
     model = graphs.random_normal([5, 7], mean, scale, output_type, stateful=stateful, **SEED)
     state = {"state": WORDS} if stateful else {}
     expected = reference.random_normal([5, 7], mean, scale, output_type, **state, **SEED)
@@ -194,7 +194,7 @@ def test_mean_and_scale_that_come_at_run_time_are_the_same(output_type, mean, sc
 @pytest.mark.parametrize("p_type", ["f32", "f64"])
 @pytest.mark.parametrize("stateful", [False, True])
 @pytest.mark.parametrize("constant", [False, True])
-def test_booleans_are_the_reference_s(p_type: str, stateful: bool, constant: bool) -> None:
+def test_booleans_equal_the_reference(p_type: str, stateful: bool, constant: bool) -> None:
     state = {"state": WORDS} if stateful else {}
     dtype = DTYPES[p_type]
     each = np.resize(np.array(PROBABILITIES, dtype), (6, 9))
@@ -218,7 +218,7 @@ def logits_of(rows: int, classes: int, dtype: Any = np.float32) -> np.ndarray:
 @pytest.mark.parametrize("logits_type", ["f16", "f32", "f64"])
 @pytest.mark.parametrize("output_type", ["i32", "i64"])
 @pytest.mark.parametrize("constant", [False, True])
-def test_classes_are_the_reference_s(logits_type, output_type, constant) -> None:
+def test_classes_equal_the_reference(logits_type, output_type, constant) -> None:
     logits = logits_of(6, 50, DTYPES[logits_type])
     for state in ({}, {"state": WORDS}):
         kind = {"logits_type": logits_type, "stateful": bool(state)}
@@ -265,7 +265,7 @@ def add_bfloat16_inputs(model: onnx.ModelProto, **bits: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("counter", EDGE_COUNTERS)
-def test_bits_are_the_reference_s_where_the_counter_carries(counter: int) -> None:
+def test_bits_equal_the_reference_where_the_counter_carries(counter: int) -> None:
     session = session_of(graphs.random_generator(None, rank=2))
     state = PhiloxState(counter, 2**63).to_array()
     outputs = run(session, {"state": state, "shape": np.array([3, 11])})
@@ -273,7 +273,9 @@ def test_bits_are_the_reference_s_where_the_counter_carries(counter: int) -> Non
 
 
 @pytest.mark.parametrize("output_type", [None, *BOUNDS])
-def test_every_length_is_the_reference_s(output_type: str | None) -> None:
+def test_every_length_of_bits_and_uniform_values_equals_the_reference(
+    output_type: str | None,
+) -> None:
     """Also those that are split over threads, and that do not split evenly."""
     if output_type is None:
         session = session_of(graphs.random_generator(None, rank=1), intra_op_num_threads=3)
@@ -296,7 +298,7 @@ LENGTHS = [*range(70), 1023, 2**14 + 1, 2**15 + 7, 2**17 - 3, 300_001]
 
 
 @pytest.mark.parametrize("output_type", MOMENTS)
-def test_every_length_of_normal_values_is_the_reference_s(output_type: str) -> None:
+def test_every_length_of_normal_values_equals_the_reference(output_type: str) -> None:
     mean, scale = MOMENTS[output_type][1]
     model = graphs.random_normal(None, mean, scale, output_type, rank=1, stateful=True)
     session = session_of(model, intra_op_num_threads=3)
@@ -307,7 +309,7 @@ def test_every_length_of_normal_values_is_the_reference_s(output_type: str) -> N
 
 @pytest.mark.parametrize("p_type", ["f32", "f64"])
 @pytest.mark.parametrize("per_element", [False, True])
-def test_every_length_of_booleans_is_the_reference_s(p_type: str, per_element: bool) -> None:
+def test_every_length_of_booleans_equals_the_reference(p_type: str, per_element: bool) -> None:
     model = graphs.random_bernoulli(
         None, None, p_type=p_type, per_element=per_element, rank=1, stateful=True
     )
@@ -321,7 +323,7 @@ def test_every_length_of_booleans_is_the_reference_s(p_type: str, per_element: b
 
 
 @pytest.mark.parametrize("sample_size", [1, 3, 70])
-def test_every_number_of_rows_of_classes_is_the_reference_s(sample_size: int) -> None:
+def test_every_number_of_rows_of_classes_equals_the_reference(sample_size: int) -> None:
     model = graphs.random_categorical(None, sample_size, stateful=True)
     session = session_of(model, intra_op_num_threads=3)
     for rows in [*range(20), 1023, 20_001 // sample_size]:

@@ -21,18 +21,18 @@ from onnx_philox._command import refusals, runtimes
 
 
 class _App(typer.Typer):
-    """The command; what cannot be printed is an error of one line."""
+    """The command; it reports a failure to print as an error of one line."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
             return super().__call__(*args, **kwargs)
         except OSError as error:
-            # The commands have named the files that they could not read or write. A closed pipe is
-            # no error: it is how `head` ends.
+            # The commands themselves name the files that they cannot read or write. A closed pipe
+            # is no error: `head` ends that way.
             if error.errno == errno.EPIPE or error.filename is not None:
                 raise
             why = error.strerror
-        # What is left in the buffer would fail once more when Python ends.
+        # Python would fail to write the rest of the buffer once more when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         typer.echo(f"onnx-philox: {_UNPRINTABLE.format(why)}", err=True)
         sys.exit(1)
@@ -42,12 +42,12 @@ _UNPRINTABLE = "standard output cannot be written: {}. Free space there, or prin
 
 
 def _check_output() -> None:
-    """Fails before any work is done if standard output takes nothing."""
+    """Fails before any work is done if nothing can be written to standard output."""
     try:
         place = sys.stdout.fileno()
     except (AttributeError, ValueError):  # none, or not a file of the system's
         return
-    # Devices say it to no bytes at all, and file systems when they are asked.
+    # A full device refuses even an empty write; a file system must be asked.
     os.write(place, b"")
     mode = os.fstat(place).st_mode
     if stat.S_ISREG(mode) and hasattr(os, "fstatvfs") and os.fstatvfs(place).f_bavail == 0:
@@ -81,7 +81,7 @@ def main(
 
     To make a model reproducible: `onnx-philox inspect model.onnx` shows its random nodes,
     `onnx-philox rewrite model.onnx -o out.onnx` replaces them, and
-    `onnx-philox run out.onnx --seed 42 --runs 3` runs it and says hashes to compare.
+    `onnx-philox run out.onnx --seed 42 --runs 3` runs it and prints hashes to compare.
 
     `onnx-philox verify` shows what is installed here, and that it draws the numbers that OpenVINO,
     TensorFlow, DirectML and Random123 document.
@@ -117,7 +117,7 @@ def verify(
     Builds small models, runs them in every runtime and backend, and compares with OpenVINO's
     documentation, Random123's known answers, DirectML's counter example and TensorFlow's Philox.
 
-    Exit code: 0, all is well; 1, some numbers are others; 2, what was asked for is not here.
+    Exit code: 0, all is well; 1, some numbers differ; 2, a requested runtime or backend is missing.
     """
     from onnx_philox._command import verify as verification
 
@@ -142,9 +142,9 @@ def inspect(
 ) -> None:
     """Show the random nodes of a model, and what the runtimes do with them today.
 
-    Each node is tried alone, in every runtime that is installed and in processes of their own: a
-    model with the same operator, opset, attributes and types is loaded and run again and again.
-    The model itself is not run, and its weights are not read.
+    Tries each node alone, in every installed runtime and in separate processes: it loads a small
+    model with the same operator, opset, attributes and types, and runs it several times. It does
+    not run the model itself, or read its weights.
 
     Example: `onnx-philox inspect model.onnx`
 
@@ -251,7 +251,7 @@ def run(
     first_run: Annotated[
         int,
         typer.Option(
-            metavar="N", min=0, help="The number of the first run. So any run can be had again."
+            metavar="N", min=0, help="The number of the first run. Use it to repeat any run."
         ),
     ] = 0,
     input: Annotated[
@@ -282,17 +282,16 @@ def run(
         ),
     ] = False,
     hashes_only: Annotated[
-        bool, typer.Option("--hashes-only", help="Write no files, only say the hashes.")
+        bool, typer.Option("--hashes-only", help="Write no files, only print the hashes.")
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document instead of the table.")
     ] = False,
 ) -> None:
-    """Run a rewritten model several times, save each run, and say the hashes.
+    """Run a rewritten model several times, save each run, and print the hashes.
 
-    Each run goes on from the state that the run before has left. The hashes are of the outputs'
-    types, shapes and bytes: two machines, runtimes or days that show the same hash had the same
-    bits.
+    Each run continues from the state that the run before it returned. The hashes cover the outputs'
+    types, shapes and bytes: two machines, runtimes or days with the same hash had the same bits.
 
     Example: `onnx-philox run out.onnx --seed 42 --runs 3 --input image=image.npy`
 
@@ -337,7 +336,7 @@ def _progress(description: str) -> Iterator[Callable[[int, int, str], None]]:
 
 
 def _failure(command: str, error: Exception, code: int) -> typer.Exit:
-    """Says what is wrong, on stderr and not wrapped where it is no terminal; the exit to raise."""
+    """Prints the error on stderr, unwrapped if that is no terminal; returns the exit to raise."""
     stderr = Console(stderr=True)
     from onnx_philox._rewriting.api import OWNERS
 

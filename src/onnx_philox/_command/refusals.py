@@ -1,4 +1,4 @@
-"""Refusals as the command says them: of itself, and of its own options."""
+"""Refusals as the command prints them: in its own name, with its own options."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ KEEP_UNKNOWN = "--keep-unknown"
 
 
 def text(error: Exception, *commands: str) -> str:
-    """The text of an error, for those who know the options of the command.
+    """The text of an error, for users of the command.
 
     Args:
         error: The error.
-        commands: Who needs not be named as the one that refuses: the reader called it.
+        commands: The operators not to name as the one that refuses, since the user called them.
     """
-    # What it needs is loaded where there is such an error.
+    # Imported only if there is such an error.
     from onnx_philox._rewriting.nodes.may_stay import MayStayError
 
     if isinstance(error, MayStayError):

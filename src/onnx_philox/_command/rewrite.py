@@ -1,4 +1,4 @@
-"""`onnx-philox rewrite`: a file into a file, ONNX or OpenVINO IR, and what it says of it."""
+"""`onnx-philox rewrite`: rewrites a file into a file, ONNX or OpenVINO IR, and reports it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _A_FILE = "a file that exists, and no folder"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a rewrite did, and how the new model is run."""
+    """What a rewrite did, and how to run the new model."""
 
     source: Path
     target: Path
@@ -50,7 +50,7 @@ class Outcome:
     """Whether the new model takes `random_state`."""
 
     def to_json(self) -> str:
-        """One JSON document; its keys stay."""
+        """Returns one JSON document; its keys never change."""
         report = self.report
         return json.dumps(
             {
@@ -69,7 +69,7 @@ class Outcome:
 
     @property
     def command(self) -> str:
-        """The line that runs the new model."""
+        """The command line that runs the new model."""
         words = ["onnx-philox", "run", str(self.target)]
         if self.has_state:
             words += ["--seed", "42", "--runs", "3"]
@@ -78,7 +78,7 @@ class Outcome:
         return shlex.join(words)
 
     def print(self, console: Console) -> None:
-        """Prints what was done and what comes next."""
+        """Prints what the rewrite did and what to do next."""
         console.print(self._heading())
         if self.report.replaced:
             console.print(_became(self.report.replaced))
@@ -87,7 +87,7 @@ class Outcome:
         for line in (self._about_state(), f"Written: {_written(self.target)}. Run it:"):
             if line:
                 console.print(Text(line))
-        # Not wrapped, to be copied.
+        # Not wrapped, so that it can be copied.
         console.print(Text(f"  {self.command}", "bold"), soft_wrap=True)
 
     def _heading(self) -> Text:
@@ -127,12 +127,12 @@ def rewrite(
     keep_unknown: bool = False,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Rewrites an ONNX file into an ONNX file or an OpenVINO IR, by the ending of its name.
+    """Rewrites an ONNX file into an ONNX file or an OpenVINO IR, chosen by the name's suffix.
 
     Raises:
         TypeError: A random node is of a type that is not allowed.
         ValueError: The names are wrong, or the model cannot be rewritten.
-        ImportError: An IR was asked for, and OpenVINO is not installed.
+        ImportError: The target is an IR, and OpenVINO is not installed.
         OSError: A file cannot be read or written.
     """
     _check_names(source, target)
@@ -173,7 +173,7 @@ def _check_names(source: Path, target: Path) -> None:
 
 
 def _outputs(target: Path) -> dict[Path, str]:
-    """The files to write; those of external data, which may be there, are the rewriter's affair."""
+    """The files to write, but for external data, which the rewriter handles."""
     if target.suffix != _IR:
         return {target: "the output"}
     return {target: "the output", target.with_suffix(_WEIGHTS): "the weights file of the output"}
@@ -192,13 +192,13 @@ def _to_onnx(
 def _to_ir(
     source: Path, target: Path, seed: int | None, keep_unknown: bool, progress: Progress | None
 ) -> tuple[rewriting.Report, onnx.GraphProto]:
-    # Before anything long is begun: it may not be installed.
+    # Before any long work: it may not be installed.
     from onnx_philox.openvino import register
 
     with NewFiles() as files:
-        # Beside the target, where there is room for weights.
+        # Beside the target, where there is room for the weights.
         folder = files.folder_beside(target)
-        # No external data has this name: nobody could foretell it.
+        # No external data has this name, since it is unpredictable.
         between = folder / "onnx" / f"{folder.name}.onnx"
         written = folder / target.name
         with no_room_named(target, folder):
@@ -212,10 +212,10 @@ def _to_ir(
         except Exception as error:
             raise _unconverted(error) from error
         try:
-            # As they are: else the weights would be rounded to f16.
+            # Uncompressed: else OpenVINO would round the weights to f16.
             ov.save_model(model, written, compress_to_fp16=False)
         except Exception as error:
-            # OpenVINO does not say that a disk is full.
+            # OpenVINO does not report a full disk.
             check_room(
                 folder, sum(file.stat().st_size for file in between.parent.rglob("*")), target
             )
@@ -234,7 +234,7 @@ def _unconverted(error: Exception) -> ValueError:
 
 
 def _became(nodes: tuple[RandomNode, ...]) -> Table:
-    """How many of which operators became what."""
+    """What became what, and how many times."""
     lines = Table.grid(padding=(0, 2))
     lines.add_column(justify="right")
     for (was, what), count in Counter((_was(node), _is(node)) for node in nodes).items():
@@ -247,7 +247,7 @@ def _was(node: RandomNode) -> str:
 
 
 def _is(node: RandomNode) -> str:
-    # A Bernoulli draws booleans, whatever is made of them then.
+    # A Bernoulli draws booleans, whatever type they are cast to.
     type_ = None if node.replacement == RANDOM_BERNOULLI.name else node.output_type
     return " ".join(filter(None, (node.replacement, type_)))
 
@@ -257,7 +257,7 @@ def _nodes(count: int) -> str:
 
 
 def _written(target: Path) -> str:
-    """The file and its size, weights beside it not counted."""
+    """The file and its size, without the weights beside it."""
     size = target.stat().st_size
     if target.suffix == _IR:
         weights = target.with_suffix(_WEIGHTS)

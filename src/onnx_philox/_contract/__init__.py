@@ -1,1 +1,1 @@
-"""What is allowed: the declaration of the operators, and the rules that every backend checks by."""
+"""What is allowed: the declaration of the operators, and the rules that every backend checks."""

@@ -1,4 +1,4 @@
-"""What callers pass in Python, lists of dimensions and numbers, as the operators' tensors."""
+"""Turns what Python callers pass, lists of dimensions and numbers, into the operators' tensors."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def shape_array(op: Operator | str, shape: Any) -> NDArray[np.int64]:
 def number_array(op: Operator | str, name: str, given: Any, values: ElementType) -> NDArray[Any]:
     """A bound, mean or scale as an array of the output's type.
 
-    A number is converted, as long as that type can hold it; an array is left as it is, to be
-    checked like the input of a node.
+    A number is converted if that type can hold it. An array stays as it is, to be checked like a
+    node's input.
     """
     if isinstance(given, np.ndarray):
         return given
@@ -62,8 +62,8 @@ def number_array(op: Operator | str, name: str, given: Any, values: ElementType)
 def probability_array(op: Operator | str, given: Any) -> NDArray[Any]:
     """Probabilities as an array.
 
-    A Python number becomes f32; a number or an array of NumPy's is left as it is, to be checked
-    like the input of a node.
+    A Python number becomes f32. A NumPy number or array stays as it is, to be checked like a node's
+    input.
     """
     if isinstance(given, np.ndarray | np.generic):
         return np.asarray(given)
@@ -74,6 +74,6 @@ def probability_array(op: Operator | str, given: Any) -> NDArray[Any]:
         kinds = "a number, or an array of f32 or f64"
         checks.refuse(op, what, repr(given), kinds, "Pass one of these.", TypeError)
     if not 0 <= number <= float(checks.largest_probability(np.dtype(np.float32))):
-        # f32 may round it to a number that is right.
+        # f32 may round it to a valid number.
         checks.refuse(op, what, number, PROBABILITY_RULE, "Pass probabilities.")
     return np.array(number, np.float32)

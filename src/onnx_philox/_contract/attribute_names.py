@@ -1,8 +1,8 @@
-"""Attributes that an operator does not have: which one was meant, and which ones to ask for.
+"""Attributes that an operator lacks: which one the user meant, and which ones to ask for.
 
-A runtime may show an operator only the attributes that it asks for by name. Then an attribute
-that nobody asks for is ignored, a misspelt seed for instance. So a backend asks for the names that
-people write by mistake. The C++ code has the same rule (custom_ops/core/attribute_names.cpp).
+A runtime may show an operator only the attributes that it asks for by name. It ignores an attribute
+that nobody asks for, such as a misspelt seed. So a backend asks for the names that people write by
+mistake. The C++ code has the same rule (custom_ops/core/attribute_names.cpp).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _VOWELS = "aeiou"
 
 
 def nearest(op: Operator, name: str) -> str | None:
-    """The attribute of `op` that `name` most looks like; None if it looks like none of them."""
+    """The attribute of `op` that `name` most resembles; None if it resembles none."""
     names = [a.name for a in op.attributes]
     return next(iter(difflib.get_close_matches(name, names, n=1)), None)
 
@@ -28,7 +28,7 @@ def mistakes(op_name: str) -> tuple[str, ...]:
     They are the attributes of the other operators and of ONNX's random operators, and the names
     that are one slip away from an attribute: a letter left out or doubled, another vowel, two
     letters in the wrong order, or words joined by another rule (opSeed, op-seed). Runtimes take
-    microseconds to say that a name is not there, so more would make models load slowly.
+    microseconds to look for a name, so more names would make models load slowly.
 
     Args:
         op_name: The operator's name.

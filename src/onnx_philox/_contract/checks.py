@@ -1,9 +1,9 @@
-"""The rules for the operators' inputs and attributes: every refusal is worded here.
+"""The rules for the operators' inputs and attributes: this module words every refusal.
 
-What is known of a node grows from build to load to run. `check_node` is called at each of them
-with what is known by then, and refuses as early as it can. It raises TypeError for a wrong type
-and ValueError for a wrong value; a runtime's backend passes the text on as that runtime's own
-exception.
+A backend knows more of a node at load than at build, and more at run than at load. It calls
+`check_node` each time with what it knows by then, so that a refusal comes as early as possible.
+`check_node` raises TypeError for a wrong type and ValueError for a wrong value; a runtime's backend
+passes the text on as that runtime's own exception.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from onnx_philox._contract.types import BY_DTYPE, BY_NAME, ElementType
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of an input so far; None, also as a dimension, is what is not known yet."""
+    """What is known of an input so far; None, also as a dimension, means not known yet."""
 
     type: ElementType | np.dtype[Any] | None = None
     shape: tuple[int | None, ...] | None = None
@@ -50,12 +50,12 @@ class Known:
 
     @classmethod
     def array(cls, value: NDArray[Any]) -> Known:
-        """Everything is known: the value itself."""
+        """The value itself: everything is known."""
         return cls(BY_DTYPE.get(value.dtype, value.dtype), value.shape, value)
 
     @property
     def type_name(self) -> str:
-        """The type as messages say it."""
+        """The type as messages name it."""
         return self.type.name if self.type is not None else "of no known type"
 
 
@@ -70,7 +70,7 @@ def refuse(
     remedy: str,
     error: type[ValueError | TypeError] = ValueError,
 ) -> NoReturn:
-    """Raises a refusal: what of which operator, what it is, what may be, a way out."""
+    """Raises a refusal: operator, what is wrong, what was given, what is allowed, what to do."""
     name = op.name if isinstance(op, Operator) else op
     refusal.refuse(name, what, given, allowed, remedy, error)
 
@@ -81,19 +81,19 @@ def check_node(
     inputs: Mapping[str, Known | None],
     attributes: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Checks a node against all that is known of it.
+    """Checks all that is known of a node.
 
     Args:
         op: The operator.
-        inputs: What is known of each input; None or absent for one that is left out.
-        attributes: The attributes that are given.
+        inputs: What is known of each input; None or absent if the node omits it.
+        attributes: The attributes that the node has.
 
     Returns:
         All attributes, defaults filled in.
 
     Raises:
         TypeError: An input or attribute of a wrong type.
-        ValueError: A wrong value or shape, or an input or attribute too few or too many.
+        ValueError: A wrong value or shape, or a missing or surplus input or attribute.
     """
     complete = check_attributes(op, attributes)
     for declared in op.inputs:
@@ -129,7 +129,7 @@ def check_counts(op: Operator, inputs: int, outputs: int) -> None:
 def check_bounds(
     op: Operator | str, bounds: Mapping[str, NDArray[Any]], values: ElementType
 ) -> None:
-    """Checks bounds that are given as arrays, by the rules for the inputs of a node."""
+    """Checks bounds given as arrays, by the rules for a node's inputs."""
     for name, bound in bounds.items():
         known = Known.array(bound)
         _check_type(op, f"input {name!r}", known, (values,), values.name)
@@ -172,7 +172,7 @@ def output_type(op: Operator, attributes: Mapping[str, Any]) -> ElementType:
 
 
 def check_attributes(op: Operator, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes with defaults filled in; refuses unknown, missing and wrong ones."""
+    """Returns the attributes with defaults; refuses unknown, missing and wrong ones."""
     names = [a.name for a in op.attributes]
     for name in given:
         if name not in names:
@@ -195,7 +195,7 @@ def _check_attribute(op: Operator, attribute: Attribute, value: Any) -> Any:
 
 
 def check_seed(op: Operator | str, name: str, value: Any) -> int:
-    """A seed as it stands in a node, by the rules for its attributes."""
+    """Checks a seed by the rules for a node's attributes."""
     return _check_integer(op, next(seed for seed in SEEDS if seed.name == name), value)
 
 
@@ -286,7 +286,7 @@ def check_dimensions(
     if any(d < 0 for d in dimensions):
         refuse(op, what, _dims(dimensions), "dimensions of 0 or more", "Give the size itself.")
     size = math.prod(dimensions) * values.dtype.itemsize
-    # Runtimes multiply dimension by dimension: a 0 further on does not undo an overflow.
+    # Runtimes multiply dimension by dimension: a later 0 does not undo an overflow.
     largest = math.prod(d for d in dimensions if d) * values.dtype.itemsize
     if max(size, largest) > INT64_MAX:
         allowed = f"at most 2^63-1 bytes of {values.name}"
@@ -296,9 +296,9 @@ def check_dimensions(
 def check_memory(
     op: Operator | str, dimensions: Sequence[int], values: ElementType, *, copies: int = 1
 ) -> None:
-    """Refuses an output that memory cannot hold, where an attempt might end the process.
+    """Refuses an output that memory cannot hold; trying it might end the process.
 
-    A runtime that copies what a Python operator hands over holds the output twice.
+    A runtime that copies the result of a Python operator holds the output twice.
     """
     size = math.prod(dimensions) * values.dtype.itemsize
     if size * copies < memory.ALWAYS_THERE:
@@ -316,7 +316,7 @@ def refuse_out_of_memory(
     dimensions: Sequence[int] | None = None,
     values: ElementType | None = None,
 ) -> NoReturn:
-    """Refuses an output whose allocation failed; without arguments, any other that did."""
+    """Refuses an output whose allocation failed; without arguments, any other failed allocation."""
     if dimensions is None or values is None:
         refuse(op, "memory", "used up", "what it can hold now", _DRAW_IN_PARTS)
     given = _output(dimensions, values)
@@ -337,7 +337,7 @@ def output_size(op: Operator | str) -> str:
 
 
 def _check_finite(op: Operator | str, what: str, known: Known, noun: str) -> None:
-    """Refuses what is more than one number, and what is not finite."""
+    """Refuses more than one number, and numbers that are not finite."""
     if known.shape is not None and not _is_one_element(known.shape):
         given = f"of shape {_dims(known.shape)}"
         refuse(op, what, given, "a scalar, or 1-D of one element", "Pass one number.")
@@ -346,7 +346,7 @@ def _check_finite(op: Operator | str, what: str, known: Known, noun: str) -> Non
 
 
 def _is_one_element(shape: tuple[int | None, ...]) -> bool:
-    """Whether a shape can be a scalar's or that of 1-D with one element."""
+    """Whether a shape may be that of a scalar, or of one element in 1-D."""
     return shape in ((), (1,), (None,))
 
 
@@ -376,7 +376,7 @@ def largest_probability(type_: np.dtype[Any]) -> Any:
 
 
 def _dimensions(shape: Known) -> tuple[int | None, ...] | None:
-    """The output's dimensions, from what is known of the input `shape`."""
+    """The output's dimensions, as far as the input `shape` is known."""
     if shape.value is not None:
         return tuple(shape.value.tolist())
     length = shape.shape[0] if shape.shape else None

@@ -1,8 +1,8 @@
-"""Arithmetic that keeps subnormal numbers, whatever the host process has set.
+"""Keeps subnormal numbers in arithmetic, whatever the host process has set.
 
-ONNX Runtime (``session.set_denormal_as_zero``) and OpenVINO can switch a thread of theirs to
-flushing subnormals to zero. NumPy then computes other numbers from bounds near zero, and the
-contract says that no caller's setting changes a bit.
+ONNX Runtime (``session.set_denormal_as_zero``) and OpenVINO can make their threads flush subnormals
+to zero. NumPy then computes other numbers from bounds near zero, and the contract says that no
+caller's setting changes a bit.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ def are_flushed() -> bool:
 
 @contextmanager
 def kept() -> Iterator[None]:
-    """Keeps subnormals in this thread for the time of the block, then restores the setting.
+    """Keeps subnormals in this thread during the block, then restores the setting.
 
     Raises:
-        RuntimeError: They are flushed, and this platform offers no way known here to keep them.
+        RuntimeError: This thread flushes them, and this module knows no way to keep them on this
+            platform.
     """
     if not are_flushed():
         yield

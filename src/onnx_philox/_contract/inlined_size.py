@@ -1,4 +1,4 @@
-"""How much inlining a model's functions would make of it, told before it is begun."""
+"""Predicts how large a model becomes when its functions are inlined."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ MOST_NODES = 1_000_000
 
 
 def check(model: ir.Model, functions: Collection[ir.OperatorIdentifier]) -> None:
-    """Refuses functions whose inlining would not end, or not soon.
+    """Refuses functions whose inlining would never end, or take too long.
 
-    Functions that call each other twice make two to the power of their number.
+    A chain of n functions that each call the next twice makes 2^n copies.
 
     Args:
         model: The model.
-        functions: Those that are to be inlined.
+        functions: The functions to inline.
 
     Raises:
-        ValueError: They call themselves, or make too much; the text is half a sentence.
+        ValueError: They call themselves, or grow too large; the text is half a sentence.
     """
     own = {f: list(model.functions[f].all_nodes()) for f in functions}
     called = {

@@ -1,4 +1,4 @@
-"""What memory this process can still have: of the machine's, what control groups and limits leave.
+"""The memory that this process can still get: what the machine, control groups and limits leave.
 
 The native core follows the same rule with the same numbers (custom_ops/core/memory.cpp), and a
 test compares the two.
@@ -23,7 +23,7 @@ NO_LIMIT = 2**64 - 1
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes of memory; `NO_LIMIT` where nothing limits them, or the system does not say."""
+    """Bytes of memory; `NO_LIMIT` if nothing limits them, or the system does not tell."""
 
     free: int = NO_LIMIT
     """What can be written to for the first time without swapping: the least of what the machine
@@ -37,7 +37,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class _GroupFiles:
-    """Where a version of control groups says what a group may have and has."""
+    """The files in which a version of control groups keeps a group's limit and use."""
 
     mount: str
     limits: Sequence[str]
@@ -54,7 +54,7 @@ _VERSION_1 = _GroupFiles(
 )
 _VERSION_2 = _GroupFiles(
     "/sys/fs/cgroup",
-    # Above memory.high a group is slowed down until it hardly moves.
+    # Above memory.high the kernel slows a group down until it hardly moves.
     ["memory.max", "memory.high"],
     "memory.current",
     ["inactive_file", "active_file", "slab_reclaimable"],
@@ -62,13 +62,13 @@ _VERSION_2 = _GroupFiles(
 
 
 def find(root: str = "") -> Memory:
-    """The memory as the system tells it now.
+    """Asks the system how much memory there is now.
 
     Args:
-        root: The folder below which files are read; "" but in tests.
+        root: The folder that the files lie below; "" except in tests.
 
     Returns:
-        What is free, addressable and held.
+        How much is free, addressable and held.
     """
     status = _read(f"{root}/proc/self/status")
     free = min(_free_in_groups(root), _free_in_machine(root))
@@ -90,7 +90,7 @@ def _free_in_machine(root: str) -> int:
 
 
 def _free_in_groups(root: str) -> int:
-    """What the groups leave that /proc/self/cgroup names: lines of "number:controllers:/path"."""
+    """What the groups in /proc/self/cgroup leave; its lines are "number:controllers:/path"."""
     free = NO_LIMIT
     for line in _read(f"{root}/proc/self/cgroup").splitlines():
         _, _, rest = line.partition(":")
@@ -107,9 +107,9 @@ def _free_in_groups(root: str) -> int:
 def _upwards(path: str) -> Iterator[str]:
     """A group's path and those above it, "" last.
 
-    In a container, groups of the host's path are not there; the container's own is what is mounted.
+    A container does not have the groups of the host's path; its own group is the mounted one.
     """
-    # A path outside what is mounted here: only the mounted group can be read.
+    # The path lies outside the mount, so only the mounted group can be read.
     path = "" if "/.." in path or path == "/" else path
     while path:
         yield path
@@ -136,7 +136,7 @@ def _left(limit: str, used: int) -> int:
 
 
 def _read(path: str) -> str:
-    """The text of a file; empty where there is none."""
+    """The text of a file; empty if there is none."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
@@ -151,7 +151,7 @@ def _number(text: str, otherwise: int) -> int:
 
 
 def _field(text: str, key: str) -> int:
-    """The number behind `key` at the beginning of a line; 0 where there is none."""
+    """The number after `key` at the beginning of a line; 0 if there is none."""
     line = next((line for line in text.splitlines() if line.startswith(key)), "")
     return _number(line[len(key) :], 0)
 

@@ -43,7 +43,7 @@ OUTPUT_TYPE = "output_type"
 
 
 class Role(Enum):
-    """What an input means, and so which rules it is checked by."""
+    """What an input means, and so which rules apply to it."""
 
     STATE = "state"
     SHAPE = "shape"
@@ -55,7 +55,7 @@ class Role(Enum):
 
 
 class Distribution(Enum):
-    """How the native core makes elements of words; random bits are a uniform draw of words."""
+    """How the native core turns words into elements; random bits are a uniform draw of words."""
 
     UNIFORM = "uniform"
     NORMAL = "normal"
@@ -144,7 +144,7 @@ class Operator:
 
     @property
     def size_source(self) -> str:
-        """What messages blame for an output that is too large."""
+        """What messages blame for too large an output."""
         return "input 'shape'" if self.has_shape else "the output"
 
     @property

@@ -1,6 +1,6 @@
-"""What a refusal is: an exception with its parts, whose text is a sentence made of them.
+"""A refusal: an exception that keeps its parts, and makes its sentence from them.
 
-Whoever wants another sentence makes another refusal of other parts; nobody edits the text.
+To change the sentence, make a new refusal from other parts; nobody edits the text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class RefusalError(Exception):
         remedy: What to do, one or more sentences.
 
     Attributes:
-        parts: What the class is called with to make the same refusal again.
+        parts: The arguments that make the same refusal again.
     """
 
     def __init__(self, operator: str, what: str, given: Any, allowed: str, remedy: str) -> None:
@@ -33,11 +33,11 @@ class RefusalError(Exception):
 
     @property
     def sentence(self) -> str:
-        """The text without the operator, for those who have named it."""
+        """The text without the operator, for callers that name it themselves."""
         return f"{self.what} is {self.given}; allowed: {self.allowed}. {self.remedy}"
 
     def within(self, place: str) -> Self:
-        """The same refusal, of an operator in this place."""
+        """The same refusal, for an operator in this place."""
         operator, *others = self.parts
         return type(self)(f"{place}: {operator}", *others)
 
@@ -62,6 +62,6 @@ def refuse(
     remedy: str,
     error: type[ValueError | TypeError] = ValueError,
 ) -> NoReturn:
-    """Raises a refusal of these parts that is a ValueError or a TypeError."""
+    """Raises a refusal with these parts, a ValueError or a TypeError."""
     kind = TypeRefusalError if error is TypeError else ValueRefusalError
     raise kind(operator, what, given, allowed, remedy)

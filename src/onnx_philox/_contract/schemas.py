@@ -28,11 +28,12 @@ _TYPES = "T"
 def register_schemas() -> None:
     """Makes the domain known to `onnx.checker` and to ONNX's shape inference.
 
-    Done when called, not at import; calling it again does nothing. A model that breaks a rule of
-    the contract then fails shape inference with `onnx.shape_inference.InferenceError`.
+    Importing the package does not do this, and calling it again does nothing. Afterwards, a model
+    that breaks a rule of the contract fails shape inference with
+    `onnx.shape_inference.InferenceError`.
     """
-    # onnx.reference gathers all schemas when it is first imported, and refuses a name that two
-    # domains share: it must come first.
+    # At its first import, onnx.reference collects all schemas, and refuses a name that two domains
+    # share. So its import must come first.
     import onnx.reference  # noqa: F401
 
     for op in OPERATORS.values():
@@ -101,7 +102,7 @@ def _attribute(attribute: Attribute) -> defs.OpSchema.Attribute:
 
 
 def _infer(op: Operator, context: Any) -> None:
-    """Type and shape inference, and the checks of all that is known when it runs."""
+    """Infers type and shape, and checks all that is known by then."""
     given = {
         a.name: helper.get_attribute_value(proto)
         for a in op.attributes
@@ -139,7 +140,7 @@ def _values_shape(
     known = inputs[op.inputs[index].name]
     if known.value is not None:
         return tuple(known.value.tolist())
-    # Data propagation: dimensions that a Shape node or arithmetic on one has left symbolic.
+    # Data propagation: dimensions from a Shape node, or arithmetic on one, may be symbolic.
     symbolic = context.get_symbolic_input(index)
     if symbolic is not None:
         return tuple(_dimension(d) for d in symbolic.dim)
@@ -168,7 +169,7 @@ def _dimension(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
 
 def _known(context: Any, index: int) -> Known:
     data = context.get_input_data(index)
-    # More dimensions are refused whatever the value is, and NumPy cannot hold many more.
+    # More dimensions are refused whatever their values, and NumPy cannot hold many more.
     if data is not None and len(data.dims) <= MAX_RANK:
         return Known.array(numpy_helper.to_array(data))
     proto = context.get_input_type(index)

@@ -28,7 +28,7 @@ _RUN_BLOCKS_PER_ELEMENT = 256
 
 
 def _integer(owner: str, name: str, given: Any, limit: int, limit_name: str) -> int:
-    """`given` as an int in [0, limit), or an error that says which number is wrong."""
+    """Returns `given` as an int in [0, limit), or raises an error that names the wrong number."""
     allowed, remedy = f"an integer from 0 to {limit_name}", "Pass an int in that range."
     try:
         value = operator.index(given)
@@ -57,7 +57,7 @@ class PhiloxState:
         key: 0 to 2^64-1.
 
     Raises:
-        TypeError: `counter` or `key` is no integer.
+        TypeError: `counter` or `key` is not an integer.
         ValueError: `counter` or `key` is out of its range.
 
     Example:
@@ -94,10 +94,10 @@ class PhiloxState:
 
     @classmethod
     def for_run(cls, seed: int, run: int = 0) -> PhiloxState:
-        """Where a run of a whole model starts: what `onnx_philox.make_reproducible` counts by.
+        """The state for a run of a whole model that `onnx_philox.make_reproducible` rewrote.
 
-        Counter word 3 is the run; the words below are left to the model, whose nodes each take
-        one number of word 2 for themselves.
+        Counter word 3 is the run. The lower words belong to the model, in which each node has its
+        own number in word 2.
 
         Args:
             seed: 0 to 2^64-1, the key.
@@ -176,11 +176,11 @@ class PhiloxState:
         return np.array([*words, self.key & 0xFFFFFFFF, self.key >> 32], np.uint32)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        """NumPy's protocol: a state goes wherever an array does, into a session's `run` too.
+        """NumPy's protocol: a state can replace an array anywhere, also in a session's `run`.
 
         Args:
             dtype: None for uint32, the type of the state tensor.
-            copy: As for `numpy.asarray`; a state holds no array, so each one is new.
+            copy: As for `numpy.asarray`. A state holds no array, so every result is new.
 
         Raises:
             ValueError: `copy` is False.
@@ -194,7 +194,7 @@ class PhiloxState:
         """The state after drawing `words` words (0 or more): the counter plus ceil(words / 4).
 
         Raises:
-            TypeError: `words` is no integer.
+            TypeError: `words` is not an integer.
             ValueError: `words` is negative.
         """
         words = _integer("PhiloxState.advance", "words", words, 2**130, "2^130-1")
@@ -214,11 +214,11 @@ class PhiloxState:
         )
 
 
-# Where it is to be found, whatever room it is in: pickles name it so.
+# Pickles name the public place, whatever module the class is in.
 PhiloxState.__module__ = "onnx_philox"
 
 
 def is_state_shape(shape: tuple[int | None, ...]) -> bool:
-    """Whether a shape, None standing for a dimension not known yet, can be a state's."""
+    """Whether a shape can be a state's; None means a dimension not known yet."""
     known = tuple(1 if d is None else d for d in shape[:-1])
     return 1 <= len(shape) <= MAX_RANK and shape[-1] in (STATE_WORDS, None) and set(known) <= {1}

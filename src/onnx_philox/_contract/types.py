@@ -1,7 +1,7 @@
-"""The element types of the operators' tensors, and what each is called in NumPy and in ONNX.
+"""The element types of the operators' tensors, with their names in NumPy and ONNX.
 
-OpenVINO's own names (``openvino.Type.f32``, ...) are the names used here; bool is the exception,
-``openvino.Type.boolean``.
+This package uses OpenVINO's names (``openvino.Type.f32``, ...), except for bool, which OpenVINO
+calls ``openvino.Type.boolean``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import onnx
 
 @dataclass(frozen=True)
 class ElementType:
-    """An element type under its name in attributes, in messages and in OpenVINO."""
+    """An element type, by its name in attributes, in messages and in OpenVINO."""
 
     name: str
     dtype: np.dtype[Any]

@@ -1,1 +1,1 @@
-"""Files of models: read without their weights, and written whole or not at all."""
+"""Model files: read without their weights, and written whole or not at all."""

@@ -17,18 +17,18 @@ from onnx_philox._files import without_weights
 from onnx_philox._files.tensors import tensors
 
 _SAVE_ANEW = "Save the model anew with onnx.save(model, path, save_as_external_data=True)."
-# What runtimes read: no sign, nothing around the digits, and below 2^63.
+# What runtimes accept: digits only, without a sign, and below 2^63.
 _BYTES = re.compile(r"[0-9]{1,18}")
 _SHOWN = 60  # characters of a wrong value
 
 
 def locations(model: onnx.ModelProto) -> list[str]:
-    """The files that a model's tensors lie in, each once, as paths from the model's folder."""
+    """The files that hold a model's tensors, each once, as paths from the model's folder."""
     return sorted({place for tensor in tensors(model) for place in _locations(tensor)})
 
 
 def check(owner: str, model: Path, place: str, *, is_needed: bool) -> Path:
-    """The file of a location, which must be a plain file in the folder of the model.
+    """The file of a location, which must be a plain file in the model's folder.
 
     The check follows links, as ONNX Runtime does. The file that they lead to must lie in the folder
     of the model or, if the model itself is a link, in the folder of the file that it leads to.
@@ -40,7 +40,7 @@ def check(owner: str, model: Path, place: str, *, is_needed: bool) -> Path:
         is_needed: Whether the file must be there.
 
     Raises:
-        ValueError: It is not.
+        ValueError: It is not such a file.
     """
     path = Path(place)
     if not place or "\0" in place or path.is_absolute() or ".." in path.parts:
@@ -74,7 +74,7 @@ def check(owner: str, model: Path, place: str, *, is_needed: bool) -> Path:
 
 
 def check_target(owner: str, target: Path, place: str) -> Path:
-    """The file that a location means beside a model that is to be written.
+    """The file that a location means beside a model yet to be written.
 
     Raises:
         ValueError: Links there lead out of the folder, where runtimes would not read it.
@@ -92,7 +92,7 @@ def check_target(owner: str, target: Path, place: str) -> Path:
 
 
 def check_all(owner: str, model: onnx.ModelProto, path: Path) -> None:
-    """Checks what tensors say of where they lie, as far as files are there.
+    """Checks where tensors say they lie, as far as the files exist.
 
     Args:
         owner: What messages name as the one that refuses.
@@ -100,7 +100,7 @@ def check_all(owner: str, model: onnx.ModelProto, path: Path) -> None:
         path: Its file.
 
     Raises:
-        ValueError: A place is not one to read, or a tensor lies beyond the end of its file.
+        ValueError: A place is forbidden, or a tensor lies beyond the end of its file.
     """
     sizes: dict[str, int | None] = {}
     for tensor in tensors(model):
@@ -114,10 +114,10 @@ def check_all(owner: str, model: onnx.ModelProto, path: Path) -> None:
 
 
 def load(owner: str, tensor: onnx.TensorProto, model: Path) -> None:
-    """Puts what lies in a file into the tensor itself.
+    """Moves the content of a file into the tensor itself.
 
     Raises:
-        ValueError: The file is not there, is elsewhere, or is shorter than the tensor says.
+        ValueError: The file is missing, in a forbidden place, or shorter than the tensor says.
         OSError: The file cannot be read.
     """
     (*_, place) = _locations(tensor)
@@ -133,7 +133,7 @@ def load(owner: str, tensor: onnx.TensorProto, model: Path) -> None:
 def _bytes(
     owner: str, tensor: onnx.TensorProto, place: str, file_size: int | None
 ) -> tuple[int, int]:
-    """Where in a file of this size a tensor begins, and how many bytes it has there."""
+    """Where a tensor begins in a file of this size, and how many bytes it has there."""
     numbers = {}
     for entry in _entries(tensor):
         if entry.key not in ("offset", "length"):
@@ -147,7 +147,7 @@ def _bytes(
                 "a number of bytes, 0 or more",
                 _SAVE_ANEW,
             )
-        # Runtimes read the last of several.
+        # Of several, runtimes read the last.
         numbers[entry.key] = int(entry.value)
     offset = numbers.get("offset", 0)
     length = numbers.get("length", _size(tensor))
@@ -174,7 +174,7 @@ def _size(tensor: onnx.TensorProto) -> int:
 
 
 def _locations(tensor: onnx.TensorProto) -> Iterator[str]:
-    """Where a tensor lies, if it is external: all places, though runtimes read one of several."""
+    """Where an external tensor lies: all places it names, though runtimes read only one."""
     if tensor.data_location != onnx.TensorProto.EXTERNAL:
         return
     places = [entry.value for entry in _entries(tensor) if entry.key == "location"]
@@ -184,11 +184,11 @@ def _locations(tensor: onnx.TensorProto) -> Iterator[str]:
 
 
 def _entries(tensor: onnx.TensorProto) -> list[onnx.StringStringEntryProto]:
-    """What the file says of a tensor's external data, without the mark of a stretch."""
+    """A tensor's entries on its external data, without the mark of a stretch."""
     entries = list(tensor.external_data)
     return entries if without_weights.stretch_of(tensor) is None else entries[:-1]
 
 
 def _real(path: Path) -> Path:
-    """Where all links lead."""
+    """The path that all links lead to."""
     return Path(os.path.realpath(path))

@@ -29,14 +29,14 @@ _LARGEST_FILE = 2**31 - 1
 
 @contextlib.contextmanager
 def opened(path: str | os.PathLike[str], owner: str) -> Iterator[ModelFile]:
-    """A model file, open as long as its weights may be wanted.
+    """A model file, open for as long as its weights may be needed.
 
     Args:
         path: The file.
-        owner: What messages name as the one that refuses.
+        owner: The name of the one that refuses, for messages.
 
     Raises:
-        ValueError: The file is no serialised model.
+        ValueError: The file is not a serialised model.
         OSError: The file cannot be read.
     """
     with open(path, "rb") as file:
@@ -67,7 +67,7 @@ class ModelFile:
         }
 
     def load_weights(self, model: onnx.ModelProto) -> None:
-        """Puts the weights into a model that was made from this one."""
+        """Puts the weights into a model made from this one."""
         for tensor in tensors(model):
             stretch = without_weights.stretch_of(tensor)
             if stretch is not None:
@@ -81,9 +81,9 @@ class ModelFile:
         target: str | os.PathLike[str],
         progress: Progress,
     ) -> None:
-        """Writes a model that was made from this one, its weights in a stream; closes this file.
+        """Writes a model made from this one, streaming its weights; closes this file.
 
-        External data is copied under the same names, unless the target is in the same folder.
+        It copies external data under the same names, unless the target is in the same folder.
         Either all files appear at the end, or none.
 
         Args:
@@ -117,14 +117,14 @@ class ModelFile:
                     for block in _blocks(self._file, piece.start, piece.end):
                         file.write(block)
                         advance(len(block), target)
-            # Before the target is replaced, which may be this very file.
+            # Before the target is replaced, since it may be this very file.
             self._file.close()
 
     def _read(self) -> onnx.ModelProto:
         given = "empty"
         remedy = "Pass a file that onnx.load reads as protobuf."
         if self._size:
-            # Mapping costs no memory: nothing touches the pages of the weights.
+            # Mapping costs no memory, since nothing touches the pages of the weights.
             with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as buffer:
                 try:
                     proto = without_weights.thin(buffer)
@@ -171,10 +171,10 @@ class ModelFile:
         return self._file.read(end - start)
 
     def _copies(self, model: onnx.ModelProto, target: Path) -> list[tuple[Path, Path]]:
-        """The files of external data to copy, and where to; not those that are there already."""
+        """The files of external data to copy, and their targets, without those already in place."""
         places = external_data.locations(model)
         sources = [external_data.check(self._owner, self.path, p, is_needed=True) for p in places]
-        # Where the target will look for them.
+        # The place where the target will look for them.
         read = {path: f"the external data {p!r}" for p, path in zip(places, sources, strict=True)}
         read |= {target.parent / p: f"the external data {p!r} beside it" for p in places}
         check_apart(self._owner, {target: "the output"}, read)

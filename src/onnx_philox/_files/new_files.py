@@ -1,4 +1,4 @@
-"""Writes files that appear whole, all at once or not at all, and never replace what is read."""
+"""Writes files that appear whole, all at once or not at all, and never replace an input."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from onnx_philox._contract import checks
 
-# The errors of a full disk, a used-up quota, and a process's limit on the size of files.
+# The errors for a full disk, an exhausted quota, and a process's limit on file sizes.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _SIGNALS = ("SIGTERM", "SIGHUP")
 # `timeout` and init systems send a signal twice in a row; the second must not stop the tidying up.
@@ -25,10 +25,10 @@ _ONE_SIGNAL_SECONDS = 5.0
 
 
 class NewFiles:
-    """A block that writes files, which take their places at its end; an error leaves nothing.
+    """A block that writes files and puts them in place at its end; an error leaves nothing.
 
-    Each file is written beside its place under another name. Folders are made as needed, and
-    removed again after an error.
+    It writes each file beside its place under another name. It makes folders as needed, and removes
+    them again after an error.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class NewFiles:
 
     @contextlib.contextmanager
     def open(self, path: Path) -> Iterator[BinaryIO]:
-        """A file to write, which takes the place of a path at the end of the block."""
+        """Opens a file to write; it takes the place of a path at the end of the block."""
         self.make_folder(path.parent)
         with _named(path):
             handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
@@ -95,7 +95,7 @@ class NewFiles:
             undo.pop_all()
 
     def _set_aside(self, path: Path) -> Path | None:
-        """A second name for the file that a path names now; None where there is none."""
+        """Gives the file that a path names now a second name; None if there is no such file."""
         if not os.path.lexists(path):
             return None
         aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
@@ -110,7 +110,7 @@ class NewFiles:
 
 @contextlib.contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Gives an error of the system the name of the file to be written, not of a temporary one."""
+    """Makes a system error name the file to be written, not a temporary one."""
     try:
         yield
     except OSError as error:
@@ -119,7 +119,7 @@ def _named(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def no_room_named(path: Path, folder: Path | None = None) -> Iterator[None]:
-    """Gives an error of a full disk the name of the file that was to be written.
+    """Makes the error for a full disk name the file that was to be written.
 
     Args:
         path: The file.
@@ -136,7 +136,7 @@ def no_room_named(path: Path, folder: Path | None = None) -> Iterator[None]:
 
 
 def check_room(folder: Path, size: int, path: Path) -> None:
-    """Raises the system's own error if a folder has no room for so many bytes of a file.
+    """Raises the system's own error if a folder has no room for so many bytes.
 
     For writers that do not say why they failed.
 
@@ -150,11 +150,11 @@ def check_room(folder: Path, size: int, path: Path) -> None:
 
 
 def check_apart(owner: str, written: Mapping[Path, str], read: Mapping[Path, str]) -> None:
-    """Refuses to write a file that is read, or one file twice; follows links.
+    """Refuses to write a file that is also read, or one file twice; follows links.
 
     Args:
-        owner: What the message names as the one that refuses.
-        written: The files to write, which may not be there yet, and what each is.
+        owner: The name of the one that refuses, for the message.
+        written: The files to write, which may not exist yet, and what each is.
         read: The files that are read, and what each is.
 
     Raises:
@@ -184,7 +184,7 @@ def _keys(path: Path) -> list[Any]:
 
 
 class _Terminated(BaseException):
-    """A signal that ends the process once everything is tidied up."""
+    """A signal that ends the process after everything is tidied up."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -193,7 +193,7 @@ class _Terminated(BaseException):
 
 @contextlib.contextmanager
 def tidied_up_on_signals() -> Iterator[None]:
-    """A block that SIGTERM and SIGHUP leave as an exception would; then they end the process.
+    """A block that SIGTERM and SIGHUP leave like an exception; then they end the process.
 
     For commands: a library leaves the signals to its caller.
     """

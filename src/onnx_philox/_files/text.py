@@ -8,7 +8,7 @@ from typing import Any
 def undecodable(message: Any) -> bytes | str | None:
     """The first text in a message that is not UTF-8; None if all of it is.
 
-    Protobuf accepts any bytes as a name. Where text is meant, it returns them or raises an error.
+    Protobuf accepts any bytes as a name. For text fields it returns the bytes, or raises an error.
     """
     # In some versions ListFields itself raises, in others it returns bytes.
     try:

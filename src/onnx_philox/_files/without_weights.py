@@ -1,4 +1,4 @@
-"""A model file without its weights: read in a moment, and written back with them in a stream.
+"""A model file without its weights: read quickly, and written back with its weights in a stream.
 
 The weights inside an .onnx file make up nearly all of it. `thin` reads the file's protobuf messages
 and leaves the large tensors where they are. In their place it puts tensors whose "external data"
@@ -22,7 +22,7 @@ Buffer = bytes | mmap.mmap
 LARGE = 2**14
 """Tensors of more bytes than this stay in the file."""
 
-# Different in each process, so that no file can be made to mislead this reader.
+# Different in each process, so that nobody can make a file that misleads this reader.
 _MARK = f"onnx_philox.stretch.{secrets.token_hex(16)}"
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 _VARINT_BYTES = 10
@@ -49,7 +49,7 @@ def thin(source: Buffer) -> onnx.ModelProto:
     """Reads a serialised model without its large tensors.
 
     Raises:
-        ValueError: The bytes are no model.
+        ValueError: The bytes are not a model.
     """
     try:
         parts = list(_thin(source, 0, len(source), onnx.ModelProto.DESCRIPTOR))
@@ -61,14 +61,14 @@ def thin(source: Buffer) -> onnx.ModelProto:
 
 
 def stretch_of(tensor: onnx.TensorProto) -> Stretch | None:
-    """Where in the file a tensor lies that stands for another; None for all others."""
+    """Where in the file the original of a placeholder tensor lies; None for all other tensors."""
     if tensor.data_location != onnx.TensorProto.EXTERNAL or not tensor.external_data:
         return None
     return stretch_at(tensor.external_data[-1].value)
 
 
 def stretch_at(location: str) -> Stretch | None:
-    """The stretch that a location of external data means; None for what `thin` has not made up."""
+    """The stretch that a location of external data means; None unless `thin` made the location."""
     mark, _, place = location.partition(":")
     if mark != _MARK:
         return None
@@ -77,7 +77,7 @@ def stretch_at(location: str) -> Stretch | None:
 
 
 def expand(model: onnx.ModelProto) -> list[Piece]:
-    """The pieces of the file of a model, its large tensors as stretches of the source file."""
+    """The pieces of a model's file, with its large tensors as stretches of the source file."""
     serialised = model.SerializeToString()
     marks = _find_all(serialised, _MARK.encode())
     if not marks:
@@ -138,7 +138,7 @@ def _thin(buffer: Buffer, start: int, end: int, message: _Descriptor) -> Iterato
 
 
 def _placeholder(buffer: Buffer, tensor: _Field) -> bytes:
-    """The small fields of a tensor, and where the whole of it lies."""
+    """The small fields of a tensor, and the place of the whole tensor."""
     small = [
         buffer[field.start : field.end]
         for field in _fields(buffer, tensor.value, tensor.end)
@@ -146,7 +146,7 @@ def _placeholder(buffer: Buffer, tensor: _Field) -> bytes:
     ]
     place = onnx.TensorProto.FromString(b"".join(small))
     if place.data_location != onnx.TensorProto.EXTERNAL:
-        # Entries that meant nothing would mean something now.
+        # Entries without a meaning would now get one.
         del place.external_data[:]
     place.data_location = onnx.TensorProto.EXTERNAL
     place.external_data.add(key="location", value=f"{_MARK}:{tensor.value}-{tensor.end}")
@@ -184,7 +184,7 @@ def _expand(
 
 
 def _message_of(message: _Descriptor, field: _Field) -> _Descriptor | None:
-    """The type of a field that is a message; None for others, and for fields unknown here."""
+    """The type of a field that is a message; None for other and unknown fields."""
     if field.wire_type != _LENGTH:
         return None
     descriptor = message.fields_by_number.get(field.number)

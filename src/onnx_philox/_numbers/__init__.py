@@ -1,1 +1,1 @@
-"""What is drawn: the generator, the distributions, and calls of the operators in NumPy."""
+"""The numbers: the generator, the distributions, and calls of the operators in NumPy."""

@@ -1,4 +1,4 @@
-"""Words of the generator to booleans that are true with a probability (contract, section 6)."""
+"""Turns words into booleans that are true with a given probability (contract, section 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call of an operator, from its arguments to its results: checks, allocates, fills, advances.
+"""Calls an operator, from its arguments to its results: checks, allocates, fills, advances.
 
 How memory is filled with a draw is the caller's choice: by NumPy (`fill_numpy.fill`) or by
 the native core (`fill_native.fill`), with the same bits.
@@ -30,7 +30,7 @@ Result = tuple[NDArray[Any], NDArray[np.uint32]]
 
 @contextmanager
 def _within_memory(op: Operator) -> Iterator[None]:
-    """Makes a refusal of what the checks of inputs, or a draw, could not allocate."""
+    """Turns a failed allocation, in the checks of inputs or in a draw, into a refusal."""
     try:
         yield
     except MemoryError:
@@ -116,7 +116,8 @@ def _draw(
     checks.check_memory(op, shape, values, copies=copies)
     try:
         if copies > 1:
-            # The caller's own copies, which it may not survive to be refused: given back at once.
+            # Reserves the caller's own copies, which the caller may not survive, and frees them at
+            # once.
             np.empty(copies * math.prod(shape), values.dtype)
         output = np.empty(shape, values.dtype)
     except MemoryError:

@@ -1,4 +1,4 @@
-"""Words of the generator to indices of classes (contract, section 6)."""
+"""Turns words of the generator into indices of classes (contract, section 6)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from onnx_philox._contract.types import F64, ElementType
 from onnx_philox._numbers import elementary, uniform
 from onnx_philox._numbers.uniform import Convert, Values, Words
 
-# Rows are worked on together as long as they have no more weights than this.
+# Works on rows together as long as they have no more weights than this.
 _WEIGHTS_AT_ONCE = 2**16
 
 
 @dataclass(frozen=True)
 class Categorical:
-    """Classes by log-probabilities `logits` [batch, classes], `sample_size` of each row."""
+    """Classes drawn by log-probabilities `logits` [batch, classes], `sample_size` for each row."""
 
     logits: Values
     sample_size: int
@@ -38,7 +38,7 @@ class Categorical:
             for row, sums in self._running_sums(first, last + 1):
                 start = max(0, row * self.sample_size - position)
                 end = min(u.size, (row + 1) * self.sample_size - position)
-                # u < 1, so the product is below the last sum: there always is a greater one.
+                # u < 1, so the product is below the last sum: some sum is always greater.
                 thresholds = u[start:end] * sums[-1]
                 result[start:end] = np.searchsorted(sums, thresholds, side="right")
             return result

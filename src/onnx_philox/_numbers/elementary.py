@@ -1,8 +1,8 @@
 """ln, sin, cos and exp as fixed sequences of correctly rounded operations (contract, section 6).
 
-Only `+ - * / sqrt` and integer operations, one rounding each, in this order: so NumPy, plain C++
-and every vector instruction set give the same bits (`custom_ops/core/elementary.h` is the same in
-C++). Errors, against exact values: a normal within 2e-6 (float32) and 1e-13 (float64).
+They use only `+ - * / sqrt` and integer operations, one rounding each, in this order. So NumPy,
+plain C++ and every vector instruction set give the same bits (`custom_ops/core/elementary.h` is the
+same in C++). Errors, against exact values: a normal within 2e-6 (float32) and 1e-13 (float64).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def normal_pairs(u: Floats, v: Floats) -> tuple[Floats, Floats]:
     """Two standard normals of each pair of uniforms, by Box and Muller.
 
     Args:
-        u: float32 or float64, in [0, 1); below 1e-7 it counts as 1e-7, as TensorFlow has it.
+        u: float32 or float64, in [0, 1); below 1e-7 it counts as 1e-7, as in TensorFlow.
         v: Likewise, of the same type and shape.
 
     Returns:
@@ -80,7 +80,7 @@ def normal_pairs(u: Floats, v: Floats) -> tuple[Floats, Floats]:
 def minus_two_ln(u: Floats) -> Floats:
     """-2 ln u, for normal numbers in (0, 1).
 
-    u is 2^e * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), and ln(1 + f) a series in f / (2 + f).
+    u is 2^e * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), and ln(1 + f) is a series in f / (2 + f).
     """
     form = _FORMATS[u.dtype]
     first = form.sqrt_half.view(form.signed)
@@ -128,7 +128,7 @@ def exp_nonpositive(x: Floats) -> Floats:
     n = shifted - c.MAGIC_F64
     r = (x - n * c.LN2_HIGH) - n * c.LN2_LOW
     y = _polynomial(c.EXPONENTIAL_F64, r) * r + np.float64(1)
-    # The integer n stands in the low bits of `shifted`; what stands above is shifted out.
+    # The low bits of `shifted` hold the integer n; the shift drops the bits above.
     scaled = y.view(np.uint64) + (shifted.view(np.uint64) << np.uint64(52))
     return np.where(is_zero, np.float64(0), scaled.view(np.float64))
 

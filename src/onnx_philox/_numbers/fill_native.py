@@ -1,4 +1,4 @@
-"""The native core, where the package was installed with it: fills memory at full speed."""
+"""The native core, if the package was installed with it: fills memory at full speed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ try:
     # Not `from onnx_philox import`: while the package loads, that never says "not found".
     import onnx_philox._core as _core
 except ImportError as error:
-    # Installed where nothing compiled; or compiled for another machine, which is worth saying.
+    # Nothing compiled at installation; or it compiled for another machine, and the user must know.
     IS_THERE = False
     if not isinstance(error, ModuleNotFoundError):
         logging.getLogger("onnx_philox").warning("onnx_philox: no native core: %s", error)
@@ -56,12 +56,12 @@ def fill(draw: Draw, out: NDArray[Any]) -> None:
 
 
 def _bits(number: NDArray[Any]) -> int:
-    """A number's bit pattern as an unsigned number."""
+    """A number's bit pattern as an unsigned integer."""
     return int.from_bytes(number.tobytes(), "little")
 
 
 def _numbers(array: NDArray[Any]) -> tuple[NDArray[np.uint8], str]:
-    """The bytes of an array, and what the core calls their type."""
+    """The bytes of an array, and the core's name for their type."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8), BY_DTYPE[array.dtype].name
 
 

@@ -1,4 +1,4 @@
-"""`generate`: random numbers straight into an array, without a model."""
+"""`generate`: draws random numbers straight into an array, without a model."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def generate(
 ) -> PhiloxState:
     """Fills an array with what the operators would draw from a state; returns the next state.
 
-    One thread, at the speed of the native core where the package has it. Other threads run
-    meanwhile: cut an array into parts of whole blocks, `state.advance` to each, and fill them at
-    once.
+    It uses one thread, and the native core if the package has it. Other threads can run meanwhile:
+    to use them, cut an array into parts of whole blocks, `state.advance` to each, and fill the
+    parts at the same time.
 
     Args:
         state: A state, or its six words.
@@ -50,8 +50,8 @@ def generate(
         p: The probability of true, for bool: a number, or an array as RandomBernoulli takes it.
 
     Raises:
-        TypeError: An argument of a wrong type.
-        ValueError: Memory that cannot be filled, or wrong numbers.
+        TypeError: An argument has a wrong type.
+        ValueError: The memory cannot be filled, or a number is wrong.
 
     Example:
         >>> values = np.empty(4, np.float32)
@@ -86,7 +86,7 @@ def generate(
 def _distribution(
     values: ElementType, shape: tuple[int, ...], arguments: dict[str, Any]
 ) -> Distribution:
-    """What to draw into an array of that type and shape, with the arguments that are given."""
+    """What to draw into an array of that type and shape, with the given arguments."""
     choices = _choices(values)
     names = next((names for names in choices if arguments.keys() <= set(names)), None)
     if names is None:
@@ -107,7 +107,7 @@ def _distribution(
 
 
 def _choices(values: ElementType) -> list[tuple[str, ...]]:
-    """The arguments that say what to draw into an array of a type; the first are for none."""
+    """The sets of arguments that select what to draw into a type; the first is the default."""
     if values is U32:
         return [()]
     if values is BOOL:

@@ -1,4 +1,4 @@
-"""Words of the generator to normal values (contract, section 6)."""
+"""Turns words of the generator into normal values (contract, section 6)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Normal(Affine):
     operator = RANDOM_NORMAL
 
     def words(self, values: ElementType, elements: int) -> int:
-        """How many words of the generator these elements take: a pair is drawn whole."""
+        """How many words of the generator these elements take; pairs are never split."""
         return -(-elements // 2) * 2 * uniform.words_per_uniform(values)
 
     def converter(self, values: ElementType) -> Convert:

@@ -1,4 +1,4 @@
-"""Philox4x32-10: a 128-bit counter and a 64-bit key in, blocks of four 32-bit words out.
+"""Philox4x32-10: turns a 128-bit counter and a 64-bit key into blocks of four 32-bit words.
 
 The generator of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC11), vectorised
 over blocks. It knows nothing of types, shapes, seeds or runtimes.
@@ -85,8 +85,8 @@ def _rounds(
     """Ten rounds over counter words 0 and 2 (`even`) and 1 and 3 (`odd`), `[2, blocks]` each.
 
     One round: `even` becomes the other product's high half ^ `odd` ^ key, `odd` the other
-    product's low half. `odd` is left with its upper 32 bits as they fall; they are cut off
-    where they would count, before a multiplication and in the last store.
+    product's low half. The upper 32 bits of `odd` stay as they are; the code cuts them off where
+    they would count, before a multiplication and in the last store.
     """
     for round_key in keys:
         np.multiply(even, _MULTIPLIERS, out=product)

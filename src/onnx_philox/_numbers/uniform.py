@@ -1,6 +1,6 @@
-"""Words of the generator to uniform values of each element type (contract, section 3).
+"""Turns words of the generator into uniform values of each type (contract, section 3).
 
-Floats: random bits become the fraction of a number in [1, 2), and 1 is taken away. Ranges are
+For floats, random bits become the fraction of a number in [1, 2), and 1 is subtracted. Ranges are
 then `u * (maxval - minval) + minval` with each operation rounded in the output type.
 """
 
@@ -88,7 +88,7 @@ def _float_converter(
 
         return convert
 
-    # So few values are possible that computing each of them once is the fastest way.
+    # There are so few possible values that computing each of them once is fastest.
     fractions = 1 << _FRACTION_BITS[values]
     units = (np.arange(fractions) / fractions).astype(values.dtype)
     table = units * width.astype(values.dtype) + minval.astype(values.dtype)
@@ -127,7 +127,7 @@ def _integer_converter(
 
     def convert(words: Words) -> Values:
         x = words if values is I32 else words[1::2].astype(np.uint64) << 32 | words[0::2]
-        # NumPy's division by one number is vectorised, its remainder is not.
+        # NumPy vectorises division by one number, but not the remainder.
         quotient = np.floor_divide(x, width[0])
         np.multiply(quotient, width, out=quotient)
         np.subtract(x, quotient, out=quotient)

@@ -1,4 +1,4 @@
-"""The operators in ONNX Runtime: `InferenceSession` runs models that hold them.
+"""The operators in ONNX Runtime: `InferenceSession` runs models that contain them.
 
 >>> import onnx_philox
 >>> model = onnx_philox.graphs.random_uniform([2, 3], 50, 100, "i32", global_seed=80, op_seed=100)

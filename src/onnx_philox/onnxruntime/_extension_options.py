@@ -1,8 +1,8 @@
-"""Brings the Python ops into SessionOptions, whatever these hold already.
+"""Registers the Python ops on SessionOptions, whatever these already hold.
 
-Registering onnxruntime-extensions registers its own operators and all Python ops declared by
-then. Doing it twice on one SessionOptions makes every later session fail, and SessionOptions do
-not tell what they hold: two tiny sessions find out.
+Registering onnxruntime-extensions registers its own operators and all Python ops declared by then.
+Registering it twice on one SessionOptions makes every later session fail. SessionOptions do not
+tell what they hold, so two tiny sessions find out.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _holders: weakref.WeakSet[ort.SessionOptions] = weakref.WeakSet()
 
 
 def with_python_ops(options: ort.SessionOptions | None) -> ort.SessionOptions:
-    """Options that hold the Python ops: the user's own, as far as they can.
+    """Options that hold the Python ops: the user's own if possible.
 
     Options that registered onnxruntime-extensions before the Python ops were declared can take
-    neither them nor the extensions again: a copy of their settings serves instead. It lacks what
-    other libraries registered, which no copy can have.
+    neither these nor the extensions again. Then a copy of their settings takes their place. The
+    copy lacks what other libraries registered, since that cannot be copied.
     """
     with _trial.LOCK:
         if options is None:
@@ -50,7 +50,7 @@ def with_python_ops(options: ort.SessionOptions | None) -> ort.SessionOptions:
 
 @contextmanager
 def loading_legalised(options: ort.SessionOptions, folder: str | None) -> Iterator[None]:
-    """Lets a legalised model, loaded from bytes, find its external data; leaves no copy of it."""
+    """Lets a legalised model, loaded from bytes, find its external data; copies none of it."""
     with _trial.LOCK:
         wanted_file = options.optimized_model_filepath
         if wanted_file:
@@ -83,7 +83,7 @@ def _try_python_op(options: ort.SessionOptions) -> ort.SessionOptions | None:
 
 
 def _try_extensions(options: ort.SessionOptions) -> ort.SessionOptions | None:
-    # An operator that every release of onnxruntime-extensions has had.
+    # An operator that every release of onnxruntime-extensions has.
     return _trial.try_node(
         options, "ai.onnx.contrib", "StringLength", [("x", "STRING")], [("y", "INT64")]
     )

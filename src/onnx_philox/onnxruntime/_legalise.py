@@ -1,8 +1,9 @@
 """Rewrites a copy of a model so that Python ops can run it.
 
-Every node of the domain becomes one of `_python_ops`: optional inputs, outputs and attributes are
-filled in, inputs of types that no Python op has are cast, and the run's number goes in first. The
-checks that can be made at load are made here. The user's model is never changed.
+Every node of the domain becomes one of `_python_ops`: it gets all optional inputs, outputs and
+attributes, casts for inputs of types that no Python op has, and the run's number as its first
+input. This module also makes all checks that are possible at load. It never changes the user's
+model.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from onnx_philox.onnxruntime import _nodes, _python_ops, _source
 
 @dataclass(frozen=True)
 class Legalised:
-    """A model for ONNX Runtime; with no node of the domain in it, the one that was given."""
+    """A model for ONNX Runtime; the given one if it has no node of the domain."""
 
     model: str | bytes
     run_input: str | None = None
@@ -42,7 +43,7 @@ def legalise(source: Any) -> Legalised:
     Raises:
         InvalidArgument: A node breaks a rule of its operator.
         NotImplemented: A node's output has a type that Python ops do not carry, or the type of an
-            input that decides what is drawn cannot be told.
+            input that decides what is drawn is unknown.
     """
     loaded = _source.load(source)
     if not loaded.is_ours:
@@ -51,7 +52,7 @@ def legalise(source: Any) -> Legalised:
         model = _source.read_ir(loaded)
         run_input = _Rewriter(model, loaded).rewrite()
     except ir.serde.SerdeError:
-        # No valid model, two values of one name for example: ONNX Runtime says what is wrong.
+        # The model is invalid, with two values of one name for example: ONNX Runtime reports it.
         return Legalised(loaded.untouched)
     except (TypeError, ValueError) as error:
         raise ort_state.InvalidArgument(str(error)) from error
@@ -61,7 +62,7 @@ def legalise(source: Any) -> Legalised:
 
 
 class _Rewriter:
-    """Changes the nodes of one model, in all its graphs."""
+    """Rewrites the nodes of one model, in all its graphs."""
 
     def __init__(self, model: ir.Model, source: _source.Source) -> None:
         self._model = model
@@ -77,12 +78,12 @@ class _Rewriter:
         self._no_state: ir.Value | None = None
 
     def rewrite(self) -> str | None:
-        """Rewrites every node of the domain; the name of the run's input, None without nodes."""
+        """Rewrites every node of the domain; returns the name of the run's input, or None."""
         nodes = _nodes.of_domain(self._model)
         if not nodes:
             return None
         if any(self._a_type_is_unknown(node) for node in nodes):
-            # ONNX does not know what our nodes give.
+            # ONNX does not know the types of our nodes' outputs.
             for node in nodes:
                 _nodes.declare_output_types(node)
             ShapeInferencePass()(self._model)
@@ -127,9 +128,10 @@ class _Rewriter:
     def _shield(self, node: ir.Node, output: ir.Value) -> None:
         """Keeps ONNX Runtime from giving a Python op memory that does not fit its output.
 
-        The op would end the process then. Memory is given in advance where a graph's output is
-        bound to it, or where shapes are declared: so no output of the op is a graph's own, and
-        none has a declared shape. Reshape to its own shape is a copy that no optimiser removes.
+        The op would then end the process. ONNX Runtime assigns memory in advance if it is bound to
+        a graph's output, or if a shape is declared. So no output of the op is an output of the
+        graph, and none has a declared shape. A Reshape to the same shape is a copy that no
+        optimiser removes.
         """
         graph = node.graph
         assert graph is not None
@@ -165,7 +167,7 @@ class _Rewriter:
         )
 
     def _a_type_is_unknown(self, node: ir.Node) -> bool:
-        """Whether the type is not known of an input that may have several."""
+        """Whether an input that may have several types has an unknown one."""
         op = _nodes.operator_of(node)
         return any(
             value is not None and value.dtype is None and len(op.input(name).types) > 1

@@ -1,4 +1,4 @@
-"""The backend "native": the compiled library, which runs the user's model as it is."""
+"""The backend "native": the compiled library, which runs the user's model unchanged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _holders: weakref.WeakSet[ort.SessionOptions] = weakref.WeakSet()
 
 
 def unavailable() -> str | None:
-    """Why this backend cannot be used here and what to do; None where it can."""
+    """Why this backend cannot be used here, and what to do; None if it can."""
     return None if _native_library.find(_RUNTIME) else _native_library.missing(_RUNTIME)
 
 
@@ -45,7 +45,7 @@ def register(sess_options: ort.SessionOptions) -> ort.SessionOptions:
     """Registers the native library on options for ONNX Runtime's own `InferenceSession`.
 
     Args:
-        sess_options: The options. Registering them twice is fine.
+        sess_options: The options. You may register them twice.
 
     Returns:
         The options.
@@ -68,7 +68,7 @@ def register(sess_options: ort.SessionOptions) -> ort.SessionOptions:
         refuse(owner, "sess_options", repr(sess_options), allowed, remedy, TypeError)
     path = library_path()
     with _trial.LOCK:
-        # ONNX Runtime refuses a domain that is registered twice, by whomever.
+        # ONNX Runtime refuses a domain that is registered twice, whoever did it.
         if sess_options not in _holders and _try_native_op(sess_options) is None:
             sess_options.register_custom_ops_library(path)
         _holders.add(sess_options)
@@ -86,9 +86,9 @@ def _try_native_op(options: ort.SessionOptions) -> ort.SessionOptions | None:
 
 
 def plan(model: Any, options: ort.SessionOptions | None) -> NativePlan:
-    """Registers the library on the options, if the model needs it."""
+    """Registers the library on the options if the model needs it."""
     source = _source.load(model)
-    # A file that only ONNX Runtime can read, of its own format, may hold operators of ours.
+    # A file in ONNX Runtime's own format, which only it can read, may contain our operators.
     if source.is_ours or source.proto is None:
         if options is None:
             options = ort.SessionOptions()
@@ -104,13 +104,13 @@ def plan(model: Any, options: ort.SessionOptions | None) -> NativePlan:
             if not _is_widened(node):
                 _nodes.check(node, source)
     except ir.serde.SerdeError:
-        # No valid model, two values of one name for example: ONNX Runtime says what is wrong.
+        # The model is invalid, with two values of one name for example: ONNX Runtime reports it.
         return NativePlan(source.untouched, options)
     except (TypeError, ValueError) as error:
-        # The library says the same, but ONNX Runtime makes another exception of it at load.
+        # The library says the same, but ONNX Runtime turns it into another exception at load.
         raise ort_state.InvalidArgument(str(error)) from error
-    # ONNX Runtime infers no types of custom operators inside functions; and before 1.24 it ends the
-    # process where RandomCategorical, whose type we infer, has an empty name for its state.
+    # ONNX Runtime does not infer the types of custom operators inside functions. Before 1.24 it
+    # ends the process if RandomCategorical, whose type we infer, has an empty name for its state.
     has_empty_end = sum(map(_nodes.drop_empty_end, nodes)) > 0
     if not source.is_ours_in_functions and not has_empty_end:
         return NativePlan(source.untouched, options)
@@ -118,7 +118,7 @@ def plan(model: Any, options: ort.SessionOptions | None) -> NativePlan:
 
 
 def _is_widened(node: ir.Node) -> bool:
-    """Whether ONNX Runtime has made a float32 node of a float16 one.
+    """Whether ONNX Runtime has turned a float16 node into a float32 one.
 
     It does so among nodes that have no float16 kernels, and a model that it has optimised and
     saved can hold one. The library knows such nodes, and checks them by itself.
@@ -128,7 +128,7 @@ def _is_widened(node: ir.Node) -> bool:
 
 @dataclass(frozen=True)
 class NativeRun:
-    """A run, which needs nothing; see `onnx_philox.onnxruntime._session.Run`."""
+    """A run, which needs no preparation; see `onnx_philox.onnxruntime._session.Run`."""
 
     options: ort.RunOptions | None
     hidden_feed: dict[str, Any] = field(default_factory=dict)
@@ -138,12 +138,12 @@ class NativeRun:
         return nullcontext()
 
     def check(self) -> None:
-        """ONNX Runtime has raised what there was to raise."""
+        """Nothing to do: ONNX Runtime has raised every error."""
 
 
 @dataclass(frozen=True)
 class NativePlan:
-    """The user's own model, but for functions that draw and for inputs with an empty name.
+    """The user's own model, except for functions that draw and inputs with an empty name.
 
     See `onnx_philox.onnxruntime._session.Plan`.
     """
@@ -154,7 +154,7 @@ class NativePlan:
     hidden_inputs: frozenset[str] = frozenset()
 
     def loading(self) -> AbstractContextManager[None]:
-        """Has ONNX Runtime find the external data of a model that was changed."""
+        """Lets ONNX Runtime find the external data of a changed model."""
         if self.external_folder is None or self.options is None:
             return nullcontext()
         return _session_config.external_folder(self.options, self.external_folder)

@@ -1,4 +1,4 @@
-"""The nodes of the domain in a model: found in all its graphs, and checked when it is loaded."""
+"""Finds the nodes of the domain in all graphs of a model, and checks them at load."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from onnx_philox.onnxruntime._source import Source
 
 @dataclass(frozen=True)
 class CheckedNode:
-    """A node that breaks no rule, as far as can be known before a run."""
+    """A node that breaks no rule, as far as is known before a run."""
 
     operator: Operator
     inputs: dict[str, ir.Value | None]
@@ -26,13 +26,13 @@ class CheckedNode:
     """Defaults filled in."""
 
     def types(self) -> dict[str, ElementType | None]:
-        """The types of the inputs, None where one is left out or its type not known."""
+        """The types of the inputs; None for an input that is absent or of unknown type."""
         given = {name: known.type for name, known in self.known.items() if known is not None}
-        # The check has passed: what is known is a type of ours.
+        # The check has passed, so a known type is one of ours.
         return {i.name: cast("ElementType | None", given.get(i.name)) for i in self.operator.inputs}
 
     def dimensions(self) -> list[int] | None:
-        """The first output's dimensions; None where they are not known yet."""
+        """The first output's dimensions; None if they are not known yet."""
         for declared in self.operator.inputs:
             known = self.known[declared.name] or checks.UNKNOWN
             if declared.role is Role.SHAPE and known.value is not None:
@@ -43,17 +43,17 @@ class CheckedNode:
 
 
 def of_domain(model: ir.Model) -> list[ir.Node]:
-    """The nodes of the domain, those in branches and loops too."""
+    """The nodes of the domain, also those in branches and loops."""
     nodes = ir.traversal.RecursiveGraphIterator(model.graph)
     return [node for node in nodes if node.domain == DOMAIN]
 
 
 def check(node: ir.Node, source: Source) -> CheckedNode:
-    """Checks a node with all that the model says of it.
+    """Checks a node with all that the model says about it.
 
     Args:
         node: The node.
-        source: What its model was read from.
+        source: What the model was read from.
 
     Raises:
         TypeError: An input or attribute of a wrong type.
@@ -67,7 +67,7 @@ def check(node: ir.Node, source: Source) -> CheckedNode:
 
 
 def drop_empty_end(node: ir.Node) -> bool:
-    """Removes a node's last inputs as far as they are left out; whether there were any."""
+    """Removes a node's absent inputs at the end; returns whether there were any."""
     count = len(node.inputs)
     while count and node.inputs[count - 1] is None:
         count -= 1
@@ -77,7 +77,7 @@ def drop_empty_end(node: ir.Node) -> bool:
 
 
 def declare_output_types(node: ir.Node) -> None:
-    """Notes the types of a node's outputs where the model does not say them.
+    """Sets the types of a node's outputs if the model does not declare them.
 
     Raises:
         TypeError: An attribute of a wrong type.
@@ -112,9 +112,9 @@ def _attributes(node: ir.Node) -> dict[str, Any]:
 def _known(value: ir.Value | None, source: Source) -> Known | None:
     if value is None:
         return None
-    # The default of a graph input is no constant: a run may override it.
+    # The default of a graph input is not a constant: a run may override it.
     tensor = None if value.is_graph_input() else ir.convenience.get_const_tensor(value)
-    # More dimensions are refused whatever the value is, and NumPy cannot hold many more.
+    # More dimensions are refused whatever their values, and NumPy cannot hold many more.
     if tensor is not None and len(tensor.shape) <= MAX_RANK:
         return Known.array(source.array(tensor))
     shape = None

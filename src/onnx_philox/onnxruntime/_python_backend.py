@@ -17,7 +17,7 @@ NO_EXTENSIONS_FROM = (3, 14)
 
 
 def unavailable() -> str | None:
-    """Why this backend cannot be used here and what to do; None where it can."""
+    """Why this backend cannot be used here, and what to do; None if it can."""
     if importlib.util.find_spec("onnxruntime_extensions") is not None:
         return None
     needs = "onnx_philox.onnxruntime: backend 'python' needs onnxruntime-extensions"
@@ -32,7 +32,7 @@ def unavailable() -> str | None:
 
 def plan(model: Any, options: ort.SessionOptions | None) -> PythonPlan:
     """Makes a copy of the model that PyOps can run, and options that hold them."""
-    # Only here, because it needs onnxruntime-extensions.
+    # Imported here, because it needs onnxruntime-extensions.
     from onnx_philox.onnxruntime import _python_plan
 
     return _python_plan.plan(model, options)

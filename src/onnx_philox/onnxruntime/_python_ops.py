@@ -1,9 +1,9 @@
-"""The Python ops: one for each operator and choice of types, in a domain of their own.
+"""The Python ops: one for each operator and choice of types, in their own domain.
 
 A PyOp has one fixed type list and requires every input, output and attribute, so each operator
-becomes several; `_legalise` writes the nodes for them. Importing this module declares them to
-onnxruntime-extensions, all at once: it keeps pointers into its list of a domain's operators, which
-a later addition would move.
+becomes several; `_legalise` writes the nodes for them. Importing this module declares all of them
+to onnxruntime-extensions at once: it keeps pointers into its list of a domain's operators, and a
+later addition would move that list.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def can_carry(values: ElementType) -> bool:
 
 
 def types_of(declared: Input, values: ElementType) -> tuple[ElementType, ...]:
-    """The types that Python ops take at an input, for values of this type.
+    """The types that a Python op's input takes, for values of this type.
 
-    The first of them holds every number of the others that a node may have there.
+    The first type can hold every number that a node may have there in the other types.
     """
     if declared.role is Role.SHAPE:
         return (I64,)
@@ -52,7 +52,7 @@ def types_of(declared: Input, values: ElementType) -> tuple[ElementType, ...]:
 
 @dataclass(frozen=True)
 class PythonOp:
-    """An operator with one type for each input and output: what a PyOp can be."""
+    """An operator with one type for each input and output, as a PyOp requires."""
 
     operator: Operator
     values: ElementType
@@ -61,7 +61,7 @@ class PythonOp:
 
     @property
     def name(self) -> str:
-        """The operator, and the types that were chosen."""
+        """The operator's name with the chosen types."""
         declared = self.operator.inputs
         chosen = [
             given.name
@@ -90,7 +90,7 @@ def _python_ops(op: Operator) -> Iterator[PythonOp]:
 
 
 class Refusals:
-    """What the operators have refused, by the number of the run; one for the process."""
+    """What the operators refused, by the number of the run; one object for the process."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count()
@@ -99,7 +99,7 @@ class Refusals:
         self._lock = threading.Lock()
 
     def open(self, stop: Callable[[], None]) -> int:
-        """A new run's number; `stop` is called when an operator refuses."""
+        """Returns a new run's number; calls `stop` when an operator refuses."""
         number = next(self._numbers)
         self._stops[number] = stop
         return number
@@ -111,7 +111,7 @@ class Refusals:
         self._stops[number]()
 
     def close(self, number: int) -> BaseException | None:
-        """Ends a run, and tells its first error; None where there was none."""
+        """Ends a run and returns its first error; None if there was none."""
         del self._stops[number]
         return self._errors.pop(number, None)
 
@@ -126,8 +126,8 @@ REFUSALS = Refusals()
 class _HandedOver(np.ndarray[Any, np.dtype[Any]]):
     """An array that onnxruntime-extensions copies once.
 
-    It calls `flatten().tolist()` on every result; with lists a million uint32 take over a
-    hundred times as long.
+    onnxruntime-extensions calls `flatten().tolist()` on every result. With lists, a million uint32
+    take over a hundred times as long.
     """
 
     def flatten(self, order: Any = "C") -> Any:  # noqa: ARG002
@@ -171,7 +171,7 @@ def _body(python: PythonOp) -> Callable[..., tuple[_HandedOver, ...]]:
 
 def _nothing(python: PythonOp, inputs: dict[str, Any]) -> tuple[np.ndarray[Any, Any], ...]:
     """Outputs of a refused call: no values, and the state not advanced."""
-    # Of the rank that was asked for: ONNX Runtime logs a warning for any other.
+    # Of the requested rank: ONNX Runtime logs a warning for any other.
     rank = min(inputs["shape"].size, MAX_RANK) if python.operator.has_shape else 2
     state = inputs["state"]
     if state.size != STATE_WORDS:

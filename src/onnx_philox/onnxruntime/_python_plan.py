@@ -1,10 +1,10 @@
 """How a session runs a model with Python ops.
 
-What a PyOp cannot do shapes this package's modules: `_legalise` rewrites a copy of the model to
-operators that PyOps can be, `_python_ops` are these operators, `_extension_options` brings them
-into SessionOptions, and this module ties them to a session. A Python exception in a PyOp would
-end the process, so every run carries a number as a hidden graph input; the operators record under
-it what they refuse, and the session raises it when the run has ended.
+The limits of PyOps shape this package's modules: `_legalise` rewrites a copy of the model to
+operators that PyOps can implement, `_python_ops` implements them, `_extension_options` registers
+them on SessionOptions, and this module connects them to a session. A Python exception in a PyOp
+would end the process, so every run carries a number as a hidden graph input; the operators record
+their refusals under it, and the session raises them after the run.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class PythonPlan:
         options = options or ort.RunOptions()
 
         def stop() -> None:
-            # A loop that waits for the values of a refused operator would never end. Options of
-            # the user's may serve other runs at the same time.
+            # A loop that waits for the values of a refused operator would never end. The user's
+            # options may serve other runs at the same time.
             if own:
                 options.terminate = True
 
@@ -76,7 +76,7 @@ class PythonRun:
     number: int | None
 
     def guard(self) -> AbstractContextManager[None]:
-        """Holds Ctrl-C back, which ends the run and is raised after it."""
+        """Holds Ctrl-C back: it ends the run, and is raised afterwards."""
         if self.number is None or self.options is None:
             return nullcontext()
         return _interrupts.held_back(self._terminate)

@@ -33,21 +33,21 @@ class Run(Protocol):
 
     @property
     def hidden_feed(self) -> dict[str, Any]:
-        """Inputs, int64 scalars, that the backend adds to the ones the user knows."""
+        """The inputs, int64 scalars, that the backend adds to the user's."""
 
     @property
     def options(self) -> ort.RunOptions | None:
-        """The options to run with: the user's, or the backend's own where there are none."""
+        """The options to run with: the user's, or the backend's own if there are none."""
 
     def guard(self) -> AbstractContextManager[None]:
-        """Holds while operators may run in the thread that asked for the run."""
+        """A context that lasts while operators may run in the thread that started the run."""
 
     def check(self) -> None:
-        """Raises what the operators have refused in this run; called when it has ended."""
+        """Raises what the operators refused in this run; called after it."""
 
 
 class Plan(Protocol):
-    """What a backend makes of a model and the options: what to load, and how to run it."""
+    """A backend's plan for a model and options: what to load, and how to run it."""
 
     @property
     def model(self) -> str | bytes:
@@ -62,7 +62,7 @@ class Plan(Protocol):
         """The graph inputs that the user's model does not have."""
 
     def loading(self) -> AbstractContextManager[None]:
-        """Holds while ONNX Runtime loads the model."""
+        """A context that lasts while ONNX Runtime loads the model."""
 
     def start_run(self, options: ort.RunOptions | None) -> Run:
         """Begins a run."""
@@ -72,7 +72,7 @@ class SessionBackend(_backends.Backend, Protocol):
     """A backend of ONNX Runtime."""
 
     def plan(self, model: Model | None, options: ort.SessionOptions | None) -> Plan:
-        """Prepares a model; refuses what breaks the contract with InvalidArgument."""
+        """Prepares a model; raises InvalidArgument for what breaks the contract."""
 
 
 BACKENDS: dict[str, SessionBackend] = {"native": _native_backend, "python": _python_backend}
@@ -80,7 +80,7 @@ BACKENDS: dict[str, SessionBackend] = {"native": _native_backend, "python": _pyt
 
 
 class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
-    """ONNX Runtime's InferenceSession for models with operators of this package.
+    """ONNX Runtime's InferenceSession for models with this package's operators.
 
     Everything that ONNX Runtime's session does works the same here, also for models without such
     operators. In addition `run` returns bfloat16 outputs as `ml_dtypes.bfloat16` arrays, and takes
@@ -88,12 +88,12 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
 
     Args:
         model: A path, the bytes of a model, or an `onnx.ModelProto`.
-        sess_options: As for ONNX Runtime. What the backend needs, the native library or
-            onnxruntime-extensions, is registered on it, once, unless it holds that.
+        sess_options: As for ONNX Runtime. The session registers what the backend needs, the native
+            library or onnxruntime-extensions, on it once, unless it already holds that.
         providers: As for ONNX Runtime.
         provider_options: As for ONNX Runtime.
         backend: "native", the compiled library; "python", the operators as Python ops through
-            onnxruntime-extensions; or "auto", native where it is there.
+            onnxruntime-extensions; or "auto", native if available.
         path_or_bytes: ONNX Runtime's own name for `model`.
         **kwargs: As for ONNX Runtime.
 
@@ -102,7 +102,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
             model or an input breaks a rule of the operators.
         NotImplemented: (likewise) the backend cannot carry a type of the model.
         ValueError: `backend` is none of the above.
-        ImportError: The backend lacks something that must be installed.
+        ImportError: The backend lacks something that you must install.
     """
 
     def __init__(
@@ -128,8 +128,9 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
     def set_providers(
         self, providers: Sequence[Any] | None = None, provider_options: Any = None
     ) -> None:
-        """As ONNX Runtime's, which loads the model again."""
-        # ONNX Runtime loads what its attribute names, and users read there what they gave.
+        """As ONNX Runtime's; it loads the model again."""
+        # ONNX Runtime loads what its attribute names, and users expect to read there what they
+        # gave.
         given, self._model_path = self._model_path, _path_of(self._plan.model)
         try:
             with self._plan.loading():
@@ -138,7 +139,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
             self._model_path = given
 
     def get_inputs(self) -> list[Any]:
-        """As ONNX Runtime's: the inputs of the model as the user knows it."""
+        """As ONNX Runtime's: the inputs of the user's model."""
         return [i for i, seen in self._seen(super().get_inputs()) if seen]
 
     def get_input_memory_infos(self) -> list[Any]:
@@ -245,16 +246,16 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
 
     @contextmanager
     def _checked(self, options: ort.RunOptions | None) -> Iterator[Run]:
-        """A run as a block, which raises at its end what an operator refused.
+        """A block around a run, which raises at its end what an operator refused.
 
-        The refusal goes before an error of ONNX Runtime's own, which can only be its consequence.
+        The refusal comes before any error of ONNX Runtime's own, which can only be its consequence.
         """
         run = self._plan.start_run(options)
         try:
             with run.guard():
                 yield run
         except RuntimeError as error:
-            # What ONNX Runtime makes of an operator's invalid argument when memory is bound.
+            # ONNX Runtime turns an operator's invalid argument into this when memory is bound.
             refusal = _runtime_errors.refusal_in_onnxruntime(error)
             if refusal is not None:
                 raise ort_state.InvalidArgument(refusal) from error
@@ -263,7 +264,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
             run.check()
 
     def _check_feed(self, feed: Feed) -> None:
-        """ONNX Runtime's own check, in its words, but of the inputs that the user knows."""
+        """ONNX Runtime's own check, in its words, applied to the inputs of the user's model."""
         if not self._plan.hidden_inputs:
             return
         missing = [
@@ -284,12 +285,12 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
 
 
 def _path_of(model: Any) -> str | None:
-    """What ONNX Runtime's session keeps as `_model_path`; None for a model that is no file."""
+    """What ONNX Runtime's session keeps as `_model_path`; None for a model that is not a file."""
     return os.fspath(model) if isinstance(model, (str, os.PathLike)) else None
 
 
 def _with_arrays(feed: Feed) -> Feed:
-    """ONNX Runtime takes arrays, and nothing else that could become one."""
+    """ONNX Runtime takes arrays, but nothing else that could become one."""
     return {
         name: value.to_array() if isinstance(value, PhiloxState) else value
         for name, value in feed.items()
@@ -321,5 +322,5 @@ def _from_ort_value(value: ort.OrtValue) -> Any:
     if count == 0:
         return np.empty(shape, _BFLOAT16)
     memory = (ctypes.c_uint16 * count).from_address(value.data_ptr())
-    # A copy: the memory goes with the OrtValue.
+    # A copy: the memory disappears with the OrtValue.
     return np.array(memory, np.uint16).view(_BFLOAT16).reshape(shape)

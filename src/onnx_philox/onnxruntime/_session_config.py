@@ -16,8 +16,8 @@ _EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 def external_folder(options: ort.SessionOptions, path: str) -> Iterator[None]:
     """Lets a model that is loaded from bytes find its external data in a folder.
 
-    The options are then as they were, but for an empty entry where there was none: ONNX Runtime
-    has no way to remove one.
+    Afterwards the options are as before, except for an empty entry if there was none: ONNX Runtime
+    cannot remove an entry.
     """
     with _trial.LOCK:
         before = _entry(options, _EXTERNAL_FOLDER)
@@ -32,5 +32,5 @@ def _entry(options: ort.SessionOptions, key: str) -> str:
     try:
         return str(options.get_session_config_entry(key))
     except Exception:
-        # ONNX Runtime's way to say that there is no such entry.
+        # ONNX Runtime says this way that there is no such entry.
         return ""

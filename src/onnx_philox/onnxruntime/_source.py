@@ -1,8 +1,8 @@
-"""What a session is made of: a path, bytes or an `onnx.ModelProto`.
+"""The source of a session's model: a path, bytes or an `onnx.ModelProto`.
 
-A session needs the graph to check the operators, not the weights: only ONNX Runtime reads those.
-So a model is read without its large tensors, and one that need not change reaches ONNX Runtime as
-it was given.
+A session needs the graph to check the operators. It does not need the weights, which only ONNX
+Runtime reads. So this module reads a model without its large tensors, and a model that need not
+change reaches ONNX Runtime as it was given.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Source:
 
     @property
     def is_ours_in_functions(self) -> bool:
-        """Whether functions of the model's own use the domain."""
+        """Whether the model's own functions use the domain."""
         functions = [] if self.proto is None else self.proto.functions
         return any(node.domain == DOMAIN for f in functions for node in f.node)
 
@@ -56,7 +56,7 @@ class Source:
         return [o.version for opsets in imports for o in opsets if o.domain == DOMAIN]
 
     def array(self, tensor: ir.TensorProtocol) -> NDArray[Any]:
-        """What a tensor of the model holds, read only now if it is large."""
+        """The content of a tensor of the model; a large one is read only now."""
         stretch = None
         if isinstance(tensor, ir.ExternalTensor):
             stretch = without_weights.stretch_at(os.fspath(tensor.location))
@@ -66,7 +66,7 @@ class Source:
         return ir.serde.deserialize_tensor(proto, self.folder or "").numpy()
 
     def whole(self, model: ir.Model) -> bytes:
-        """The bytes of a model that was made of this one, its large tensors put back."""
+        """The bytes of a model made from this one, with its large tensors put back."""
         pieces = without_weights.expand(ir.to_proto(model))
         return b"".join(p if isinstance(p, bytes) else self._read(p) for p in pieces)
 
@@ -81,8 +81,8 @@ class Source:
 def load(source: Any) -> Source:
     """Reads a model without its weights, and refuses one that a newer version of the domain saved.
 
-    A file that ONNX cannot read, of ONNX Runtime's own format for example, is left to ONNX
-    Runtime, which says what it is.
+    It leaves a file that ONNX cannot read, such as one in ONNX Runtime's own format, to ONNX
+    Runtime, which reports what it is.
 
     Raises:
         TypeError: The source is none of the three.
@@ -107,7 +107,7 @@ def load(source: Any) -> Source:
 
 
 def read_ir(source: Source) -> ir.Model:
-    """The model for surgery, its functions inlined and its weights left where they are."""
+    """The model for surgery, with its functions inlined and its weights left in place."""
     assert source.proto is not None
     model = ir.from_proto(source.proto)
     if source.folder is not None:
@@ -132,10 +132,10 @@ def _parse_file(path: str) -> onnx.ModelProto | None:
     try:
         with (
             open(path, "rb") as file,
-            # The pages of the weights are never touched, so mapping costs no memory.
+            # Nothing touches the pages of the weights, so mapping costs no memory.
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as buffer,
         ):
             return _parse(buffer)
     except (OSError, ValueError):
-        # Not there, or empty.
+        # The file is missing or empty.
         return None

@@ -14,7 +14,7 @@ from onnx import helper
 LOCK = threading.RLock()
 """Held while options of the user's are changed, if only for a moment."""
 
-# ONNX Runtime's own class, also while a user has ours stand in for it.
+# ONNX Runtime's own class, even while a user replaces it with ours.
 _Session = ort.InferenceSession
 
 
@@ -26,11 +26,11 @@ def try_node(
     outputs: list[tuple[str, str]],
     **attributes: Any,
 ) -> ort.SessionOptions | None:
-    """Makes a session of one node, whose inputs and outputs are pairs of a name and an ONNX type.
+    """Makes a session of one node; its inputs and outputs are pairs of a name and an ONNX type.
 
     Returns:
-        A copy of the options' settings, without the operators they hold, if a session can be
-        made; None if not.
+        A copy of the options' settings, without their operators, if a session can be made; None if
+        not.
     """
     model = _model(domain, op_type, inputs, outputs, attributes)
     with LOCK, _without_traces(options):
@@ -39,8 +39,8 @@ def try_node(
                 model, options, providers=["CPUExecutionProvider"], enable_fallback=0
             )
         except Exception:
-            # An unknown operator is ONNX Runtime's Fail; the session that is asked for will
-            # meet any other trouble again, and report it.
+            # An unknown operator is ONNX Runtime's Fail. The session that the user wants will meet
+            # any other error again, and report it.
             return None
     return session.get_session_options()
 

@@ -1,4 +1,4 @@
-"""The operators in OpenVINO: an extension, and factories of its nodes.
+"""The operators in OpenVINO: an extension, and factories for its nodes.
 
 >>> import numpy as np, openvino as ov, onnx_philox
 >>> core = onnx_philox.openvino.register(ov.Core())
@@ -21,7 +21,7 @@ from typing import Protocol
 
 from onnx_philox import _backends, _versions
 
-# Before what follows, which an old OpenVINO may not import at all.
+# Checked before the imports below, which may fail with an old OpenVINO.
 _versions.check("openvino", getattr(_runtime, "__version__", ""))
 
 # ruff: noqa: E402
@@ -46,16 +46,16 @@ def register(core: _runtime.Core, *, backend: str = _backends.AUTO) -> _runtime.
     """Adds the operators to a core, which then reads them from ONNX models and from IR.
 
     Args:
-        core: The core. Registering it twice is fine.
+        core: The core. You may register it twice.
         backend: "native", the compiled extension; "python", the operators written in Python; or
-            "auto", native where it is there and was built for this OpenVINO.
+            "auto", native if it is available and was built for this OpenVINO.
 
     Returns:
         The core.
 
     Raises:
         ValueError: `backend` is none of the above.
-        ImportError: The backend lacks something that must be installed.
+        ImportError: The backend lacks something that you must install.
     """
     _backends.choose("openvino", BACKENDS, backend).register(core)
     return core

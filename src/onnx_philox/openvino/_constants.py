@@ -1,8 +1,8 @@
-"""Exact values of constant inputs, before the CPU plugin changes them.
+"""Keeps the exact values of constant inputs, before the CPU plugin changes them.
 
 The plugin hands f64 to a custom operator as f32, i64 as i32, and uint32 constants clamped to
-2^31-1. An operator therefore keeps the value of a constant input as text in an attribute of its
-own, taken while the constant still has its declared type, and written to IR with the operator.
+2^31-1. So an operator reads the value of a constant input while the constant still has its declared
+type. It keeps the value as text in an attribute, which IR stores with the operator.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _NUMPY_RANK = 32
 
 _INT32 = np.iinfo(np.int32)
 
-# These give something else each time, or hold graphs of their own.
+# These return something else each time, or contain graphs.
 _NEVER_CONSTANT = {"ReadValue", "RandomUniform", "Multinomial", "If", "Loop", "TensorIterator"}
 
 
 def to_text(array: NDArray[Any], types: Sequence[ElementType]) -> str:
     """The elements, exactly: integers in decimal, floats in hexadecimal.
 
-    Where the input has one of several types, that comes first: "f64: 0x1.8p-1".
+    If the input may have several types, the type comes first: "f64: 0x1.8p-1".
     """
     elements = array.reshape(-1)
     if np.issubdtype(array.dtype, np.integer):
@@ -45,7 +45,7 @@ def to_text(array: NDArray[Any], types: Sequence[ElementType]) -> str:
 
 
 def from_text(text: str, types: Sequence[ElementType]) -> NDArray[Any]:
-    """What `to_text` wrote, of rank 1."""
+    """The elements that `to_text` wrote, of rank 1."""
     name, _, numbers = text.rpartition(": ")
     type_ = BY_NAME[name] if name else types[0]
     parse = float.fromhex if type_.is_float else int
@@ -53,11 +53,11 @@ def from_text(text: str, types: Sequence[ElementType]) -> NDArray[Any]:
 
 
 class Upstream:
-    """What is known of the nodes that lead to a node, each looked at once.
+    """What is known of the nodes upstream of a node; it looks at each node once.
 
-    OpenVINO folds the same nodes when it compiles a model, before its plugin narrows types. An
-    object serves for one validation only, since a model may change between two. A network may be
-    deep: no walk recurses.
+    OpenVINO folds the same nodes when it compiles a model, before its plugin narrows types. Use an
+    object for one validation only, since a model may change between two. A network may be deep, so
+    no walk recurses.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Upstream:
         self._values: dict[str, NDArray[Any] | None] = {}
 
     def is_constant(self, node: ov.Node) -> bool:
-        """Whether a node depends on constants only, of whatever type and size."""
+        """Whether a node depends on constants only, of any type and size."""
         known = self._is_constant
         start = node.get_name()
         if start in known:
@@ -76,7 +76,7 @@ class Upstream:
             source = None if inputs is None else next(inputs, None)
             source_name = "" if source is None else source.get_name()
             if inputs is None or known.get(source_name) is False:
-                # With one input that varies, all that it leads to varies.
+                # If one input varies, everything downstream varies.
                 known.update((passed, False) for passed, _ in way)
                 break
             if source is None:
@@ -87,8 +87,8 @@ class Upstream:
         return known[start]
 
     def value_of(self, node: ov.Node) -> NDArray[Any] | None:
-        """The value of a node's only output; None where it cannot be known or is large."""
-        # What is known to vary needs no look at its shape, which takes the longest.
+        """The value of a node's only output; None if it is unknown or large."""
+        # If a node is known to vary, skip the look at its shape, which takes longest.
         if self._is_constant.get(node.get_name()) is False:
             return None
         if not _is_small(node) or not self.is_constant(node):
@@ -111,7 +111,7 @@ class Upstream:
         return self._values[node.get_name()]
 
     def _compute(self, node: ov.Node) -> NDArray[Any] | None:
-        """The value of a computable node all of whose inputs are known."""
+        """The value of a computable node whose inputs are all known."""
         if node.get_type_name() == "Constant":
             return arrays.memory(node).copy()
         tensors = []
@@ -143,11 +143,11 @@ def _inputs_if_small(node: ov.Node) -> Iterator[ov.Node] | None:
 
 
 def _is_small(node: ov.Node) -> bool:
-    """Whether a node has one output, of known type and shape and few plain numbers."""
+    """Whether a node has one output, with a known type and shape and few plain numbers."""
     if node.get_output_size() != 1:
         return False
     shape = node.get_output_partial_shape(0)
-    # Neither text nor numbers that share a byte.
+    # No text, and no numbers that share a byte.
     if not shape.is_static or not 8 <= node.get_output_element_type(0).bitwidth <= 64:
         return False
     is_few = math.prod(shape.to_shape()) <= MAX_ELEMENTS
@@ -155,7 +155,7 @@ def _is_small(node: ov.Node) -> bool:
 
 
 def _may_vary(node: ov.Node) -> bool:
-    """Whether a node is a source of data that is no constant."""
+    """Whether a node is a source of data but not a constant."""
     return (
         node.get_input_size() == 0
         or node.get_type_name() in _NEVER_CONSTANT
@@ -164,7 +164,7 @@ def _may_vary(node: ov.Node) -> bool:
 
 
 def agree(kept: NDArray[Any], arrived: NDArray[Any]) -> bool:
-    """Whether `arrived` is what the plugin, or saving in f16, may have made of a constant."""
+    """Whether the plugin, or saving in f16, may have turned a constant into `arrived`."""
     if kept.size != arrived.size:
         return False
     arrived = arrived.reshape(-1)
@@ -172,8 +172,8 @@ def agree(kept: NDArray[Any], arrived: NDArray[Any]) -> bool:
         clamped = np.clip(kept, _INT32.min, _INT32.max) if kept.size else kept
         same = (arrived == clamped) | (arrived == kept.astype(np.int32))
         return bool((same | (arrived == kept)).all())
-    # Wide numbers end at the largest of a narrow type. bf16 has the fewest bits, f16 the fewest
-    # exponents.
+    # A conversion clamps wide numbers to a narrow type's largest. bf16 has the fewest bits, f16 the
+    # fewest exponents.
     largest = float(ml_dtypes.finfo(arrived.dtype).max)  # type: ignore[no-untyped-call]
     a, b = (np.clip(x.astype(np.float64), -largest, largest) for x in (arrived, kept))
     return bool(np.allclose(a, b, rtol=2**-7, atol=2**-24))

@@ -18,11 +18,11 @@ from onnx_philox import _openvino_arrays as arrays
 from onnx_philox.openvino._constants import Upstream
 
 _INT32 = np.iinfo(np.int32)
-# Up to here f32 holds every integer.
+# f32 holds every integer up to this one.
 _F32_INTEGERS = 2**24
 
 _WORDS = ("i32", "i64", "u32", "u64")
-# These arrive widened and can be moved and converted. Computed with, they saturate.
+# These arrive widened. They can be moved and converted, but saturate in arithmetic.
 _INTEGERS = (*_WORDS, "boolean", "i8", "i16", "u8", "u16")
 
 
@@ -31,9 +31,9 @@ class _Exact:
     """When a node is exact.
 
     Attributes:
-        inputs: A letter for each, the last one for all that follow: `d` data, which must be exact;
-            `p` a place (index, axis, shape, padding), which must be exact or constant; `v` what the
-            plugin reads as an f32 constant.
+        inputs: A letter for each, the last one also for all further inputs: `d` data, which must be
+            exact; `p` a place (index, axis, shape, padding), which must be exact or constant; `v` a
+            value that the plugin reads as an f32 constant.
         types: The types of its output.
     """
 
@@ -54,7 +54,7 @@ _EXACT = {
     "BitwiseXor": _Exact("d", _WORDS),
     "Multiply": _Exact("d", _WORDS),
     "Subtract": _Exact("d", _WORDS),
-    # Conditions. Comparisons are none of them: the plugin fuses them with a Select, in f32.
+    # Conditions. Comparisons are not exact: the plugin fuses them with a Select, in f32.
     "LogicalAnd": _Exact("d", ("boolean",)),
     "LogicalNot": _Exact("d", ("boolean",)),
     "LogicalOr": _Exact("d", ("boolean",)),
@@ -81,12 +81,13 @@ _EXACT = {
     "Transpose": _Exact("dp", _INTEGERS),
     "Unsqueeze": _Exact("dp", _INTEGERS),
     "VariadicSplit": _Exact("dp", _INTEGERS),
-    # Of integers. To 8 and 16 bits the plugin does not, or not always, cut words off.
+    # From integers. To 8 and 16 bits, the plugin does not always truncate words.
     "Convert": _Exact("d", _WORDS),
 }
-# OpenVINO makes one constant of those on a way through these.
+# OpenVINO merges the constants on a path through these into one.
 _MERGED = ("Add", "Multiply", "Subtract")
-# What these give is not computed here: dimensions, or what another graph or operator answers for.
+# This module does not compute these: they give dimensions, or another graph or operator checks
+# them.
 _ENDS = ("If", "Loop", "Parameter", "ShapeOf", "TensorIterator")
 
 MOVING = frozenset(name for name, exact in _EXACT.items() if exact.types is _INTEGERS)
@@ -105,14 +106,14 @@ _ALLOWED_PADDING = "a constant within 2^24 there, since OpenVINO's CPU plugin re
 
 
 def altered_part(output: ov.Output, upstream: Upstream) -> tuple[str, str] | None:
-    """What the CPU plugin would compute otherwise on the way to a uint32 output.
+    """What the CPU plugin would compute differently on the way to a uint32 output.
 
     Args:
         output: The output.
-        upstream: What is known of the nodes that lead there.
+        upstream: What is known of the nodes upstream.
 
     Returns:
-        What it is, and what is allowed in its place; None if all is exact.
+        What is inexact, and what is allowed in its place; None if all is exact.
     """
     # A stack, not recursion: a state may come out of a deep network.
     stack = [output.get_node()]
@@ -146,13 +147,13 @@ def _followed(node: ov.Node, upstream: Upstream) -> Iterator[tuple[ov.Node, str]
     for index in range(node.get_input_size()):
         source = node.input_value(index).get_node()
         role = exact.role(index)
-        # A constant place may be clamped, like the end of a Slice: it is as far beyond the end.
+        # A constant place may be clamped, like the end of a Slice: it still lies beyond the end.
         if role == "d" or (role == "p" and upstream.value_of(source) is None):
             yield source, role
 
 
 def _constant(node: ov.Node, upstream: Upstream) -> NDArray[Any] | None:
-    """The value of a constant of any size, and of what small ones give."""
+    """The value of a constant of any size, or of a node computed from small constants."""
     return arrays.memory(node) if node.get_type_name() == "Constant" else upstream.value_of(node)
 
 
@@ -166,7 +167,7 @@ def _clamped(node: ov.Node, value: NDArray[Any]) -> tuple[str, str] | None:
 
 
 def _inexact(node: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
-    """What is wrong with a node itself, whatever its inputs are computed from."""
+    """What is inexact in a node itself, whatever its inputs."""
     name = node.get_type_name()
     given = f"computed by {name}"
     exact = _EXACT.get(name)
@@ -203,10 +204,10 @@ def _magnitude(node: ov.Node, upstream: Upstream) -> int | None:
 
 @dataclass(frozen=True)
 class _Merged:
-    """What may become of the constants on a way to a node once they are merged.
+    """What the constants on a path to a node may become when OpenVINO merges them.
 
     Attributes:
-        bound: More than any of their sums and products, at most 2^31.
+        bound: A bound above all their sums and products, at most 2^31.
         count: How many they are.
     """
 
@@ -218,7 +219,7 @@ class _Merged:
 
 
 def _merged_beyond(node: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
-    """The constants on one way to a node that are clamped once OpenVINO has merged them."""
+    """The constants on one path to a node that are clamped after OpenVINO merges them."""
     known: dict[str, _Merged] = {}
     stack = [node]
     while stack:
@@ -230,7 +231,7 @@ def _merged_beyond(node: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
             stack += unknown
             continue
         stack.pop()
-        # No constant of an index is merged with one of the data.
+        # OpenVINO does not merge a constant in an index with one in the data.
         ways = [known[source.get_name()] for source, role in followed if role == "d"]
         merged = max(ways, key=lambda way: (way.bound, way.count), default=_Merged())
         if is_way and node.get_type_name() in _MERGED:

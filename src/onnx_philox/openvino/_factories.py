@@ -1,4 +1,4 @@
-"""Factories of the operators' nodes, in the manner of `openvino.opset8`."""
+"""Factories for the operators' nodes, which work like the functions of `openvino.opset8`."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def _number(op: Operator, name: str, given: Any, values: ElementType) -> ov.Outp
 
 
 def _output(value: Any) -> ov.Output | None:
-    """A node's output; None for what is neither a node nor an output."""
+    """The output of a node, or the output itself; None for anything else."""
     if isinstance(value, ov.Node):
         return value.output(0)
     return value if isinstance(value, ov.Output) else None
@@ -268,7 +268,7 @@ def _output(value: Any) -> ov.Output | None:
 def _make(
     op: Operator, inputs: list[ov.Output], attributes: dict[str, Any], name: str | None
 ) -> ov.Node:
-    """A node of the native extension where it can be used, else of the Python one."""
+    """A node of the native extension if it can be used, otherwise of the Python one."""
     inputs = with_wide_shape(op, inputs)
     if _native_backend.unavailable() is None:
         try:

@@ -1,6 +1,6 @@
-"""Draws that OpenVINO makes when it compiles a model: it computes a Loop of constants there.
+"""Draws that OpenVINO makes at compile time, when it computes a Loop of constants.
 
-The CPU plugin rounds the f64 numbers of the constants that come of it to f32, and clamps integers.
+The CPU plugin rounds f64 numbers in the resulting constants to f32, and clamps integers.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from numpy.typing import NDArray
 from onnx_philox.openvino import _exact_words
 
 _INT32 = np.iinfo(np.int32)
-# OpenVINO puts the first mark on every node, bodies included, before it transforms a model, and the
-# second one where it folds constants. Into the body of a Loop that only goes when the Loop stays.
+# Before OpenVINO transforms a model, it puts the first mark on every node, also in bodies. It puts
+# the second one where it folds constants, and into the body of a Loop only when the Loop stays.
 _TRANSFORMED = "fused_names_0"
 _STAYS = "can_be_folded"
 # The plugin's own runs never see these.
 _UNNARROWED = (ov.Type.f64, ov.Type.i64)
-# What the plugin would alter in a constant.
+# The types that the plugin would alter in a constant.
 _WIDE = (ov.Type.f64, ov.Type.i64, ov.Type.u32, ov.Type.u64)
 
-# The nodes that hand numbers on as they are; a Convert of integers does.
+# The nodes that pass numbers on unchanged; a Convert of integers does.
 _MOVING = {*_exact_words.MOVING, "Convert", "ReverseSequence"}
 
 
 def is_transformed(node: ov.Node) -> bool:
-    """Whether OpenVINO has begun to transform the model, or had before it saved it."""
+    """Whether OpenVINO has begun to transform the model, now or before saving it."""
     return _TRANSFORMED in node.get_rt_info()
 
 
@@ -39,17 +39,18 @@ def is_folded(
 
     Args:
         node: The node.
-        inputs: What it is evaluated for.
+        inputs: The inputs of this evaluation.
         is_clone: Whether it is a copy.
-        was_transformed: Whether its mark may come from a file: a cached model keeps only the first.
+        was_transformed: Whether its mark may come from a file: a cached model keeps only the first
+            mark.
 
     Returns:
-        Whether it is. Never of what `Model.evaluate` alone evaluates.
+        Whether it is; never true if `Model.evaluate` alone evaluates the node.
     """
     marks = node.get_rt_info()
     if _TRANSFORMED not in marks:
         return False
-    # A Loop may also become one of constants late.
+    # A Loop's inputs may also become constants late.
     is_late = is_clone and any(t.get_element_type() in _UNNARROWED for t in inputs)
     return is_late or (_STAYS not in marks and not was_transformed)
 
@@ -57,15 +58,15 @@ def is_folded(
 def altered(
     output: ov.Output, drawn: NDArray[Any], *, has_left: bool
 ) -> tuple[str, str, str] | None:
-    """What the plugin would make otherwise of numbers that leave their graph.
+    """What the plugin would alter in numbers that leave their graph.
 
     Args:
-        output: Of the node that drew them.
+        output: The output of the node that drew them.
         drawn: The numbers.
-        has_left: Whether they left it before the plugin narrowed the nodes behind.
+        has_left: Whether they left it before the plugin narrowed the nodes downstream.
 
     Returns:
-        What it is, what is allowed, and what to do; None if nothing.
+        What is altered, what is allowed, and what to do; None if nothing is.
     """
     where = "in a Loop that OpenVINO computes when it compiles the model"
     if drawn.dtype == np.float64:
@@ -87,7 +88,7 @@ def altered(
 def leaves(output: ov.Output) -> bool:
     """Whether an output may reach a result of its graph in a type that the plugin alters.
 
-    A conversion to a float, an integer or a narrower type ends the way, and so does arithmetic.
+    A conversion to a float, an integer or a narrower type ends the path, and so does arithmetic.
     """
     stack = [output]
     seen: set[str] = set()
@@ -104,7 +105,7 @@ def leaves(output: ov.Output) -> bool:
 
 
 def _hands_on(drawn: ov.Output, made: ov.Output) -> bool:
-    """Whether a node hands a draw on in one of its outputs."""
+    """Whether a node passes a draw on in one of its outputs."""
     if made.get_node().get_type_name() not in _MOVING:
         return False
     type_ = made.get_element_type()

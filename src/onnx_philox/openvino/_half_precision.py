@@ -1,8 +1,8 @@
 """What the CPU plugin does to f32 at the precision f16, and what a node can do against it.
 
-On its clone of a model the plugin puts a Convert to f16 behind every f32 parameter, retypes the
-parameters of bodies, makes f16 of constants that no mark keeps and of what a Convert makes, and
-then validates the nodes again. f16 is the default on ARM.
+In its clone of a model, the plugin puts a Convert to f16 after every f32 parameter, and retypes the
+parameters of bodies. It turns constants without a protecting mark, and the results of a Convert,
+into f16. Then it validates the nodes again. f16 is the default on ARM.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from onnx_philox.openvino._constants import Upstream
 
 
 def take_before_rounding(input_: ov.Input) -> None:
-    """Gives an input that arrived in f16 the value that was rounded right before it, in f32.
+    """Gives an input that arrived in f16 the f32 value that was rounded right before it.
 
     What the plugin computed in f16 stays as it is.
     """
@@ -30,10 +30,10 @@ def take_before_rounding(input_: ov.Input) -> None:
 
 
 def add_witness(input_: ov.Input, upstream: Upstream) -> None:
-    """Puts a Convert from f32 to f32 behind what depends on constants only.
+    """Puts a Convert from f32 to f32 after an input that depends on constants only.
 
-    The mark that keeps these from f16 would keep them from telling of f16 as well; the Convert has
-    no mark, and so it becomes one to f16.
+    The mark that protects the constants from f16 would also hide that the precision is f16. The
+    Convert has no mark, so it becomes one to f16 and shows it.
     """
     source = input_.get_source_output()
     if source.get_element_type() != ov.Type.f32 or upstream.value_of(source.get_node()) is None:
@@ -43,13 +43,13 @@ def add_witness(input_: ov.Input, upstream: Upstream) -> None:
 
 
 def marked_input(input_: ov.Input, upstream: Upstream) -> ov.Input:
-    """The input that the mark belongs to: this one, or that of its witness."""
+    """The input that gets the mark: this one, or that of its witness."""
     witness = _witness(input_, upstream)
     return input_ if witness is None else witness.input(0)
 
 
 def _witness(input_: ov.Input, upstream: Upstream) -> ov.Node | None:
-    """The witness behind an input: a Convert of f32 constants."""
+    """The witness of an input: a Convert of f32 constants."""
     convert = input_.get_source_output().get_node()
     if convert.get_type_name() != "Convert":
         return None

@@ -1,6 +1,6 @@
-"""What the CPU plugin does to the types of inputs and outputs, and what a node says and does then.
+"""What the CPU plugin does to the types of inputs and outputs, and how a node responds.
 
-It hands f64 and bf16 over as f32, i64 and uint32 as i32, and computes in those types.
+It passes f64 and bf16 as f32, and i64 and uint32 as i32, and computes in those types.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ ARRIVES_AS: dict[ElementType, tuple[ElementType, ...]] = {
 NARROWER = {F64: F32, I64: I32}
 """The types in which it computes with what would lose bits in them."""
 
-# The nodes that hand their first input on as it is, in any type.
+# The nodes that pass their first input on unchanged, in any type.
 _ONLY_MOVE = ("Reshape", "Squeeze", "Unsqueeze", "Transpose", "Identity")
 
 
 def with_wide_shape(op: Operator, inputs: list[ov.Output]) -> list[ov.Output]:
     """The inputs of a new node, whose `shape` is i64 if its values are bool.
 
-    The plugin makes i64 i32 and boolean u8, but the latter only in operators that it knows: after
-    that, LogicalNot and Select would refuse our booleans. So our operator says u8 as soon as it
-    sees an i64 that has become i32.
+    The plugin turns i64 into i32 everywhere, but boolean into u8 only in operators that it knows.
+    After that, LogicalNot and Select would refuse our booleans. So our operator declares u8 as soon
+    as it sees an i64 that became i32.
     """
     wide = list(inputs)
     for index, (declared, source) in enumerate(zip(op.inputs, inputs, strict=False)):
@@ -59,12 +59,12 @@ def with_wide_shape(op: Operator, inputs: list[ov.Output]) -> list[ov.Output]:
 
 
 def types_of(declared: Input, values: ElementType) -> tuple[ElementType, ...]:
-    """The types that an input can be declared with."""
+    """The types that a model may declare for an input."""
     return declared.types or (values,)
 
 
 def narrowings(type_: ElementType) -> tuple[ElementType, ...]:
-    """The types that the plugin may have made of a declared one, with or without loss."""
+    """The types that a declared type may become in the plugin, with or without loss."""
     return (F16, BF16, F32, F64) if type_.is_float else (I32,)
 
 
@@ -73,7 +73,7 @@ def computed_type(
 ) -> ElementType | np.dtype[Any] | None:
     """The type in which the plugin computes with values of a declared type.
 
-    It is that of bounds, mean and scale by now.
+    By now, bounds, mean and scale have that type.
     """
     for declared in op.inputs:
         if declared.role in (Role.BOUND, Role.MOMENT) and declared.name in sources:
@@ -82,11 +82,11 @@ def computed_type(
 
 
 def convert_for_consumers(output: ov.Output, type_: ElementType) -> None:
-    """Hands an output over in a narrower type to the nodes that compute.
+    """Passes an output in a narrower type to the nodes that compute with it.
 
-    A result of the model gets it as it is.
+    A result of the model gets it unchanged.
     """
-    # A stack, not recursion: many nodes may move it on.
+    # A stack, not recursion: many nodes may pass it on.
     stack = [output]
     while stack:
         moved = stack.pop()

@@ -10,7 +10,7 @@ _RUNTIME = "openvino"
 
 
 def unavailable() -> str | None:
-    """Why this backend cannot be used here and what to do; None where it can."""
+    """Why this backend cannot be used here, and what to do; None if it can."""
     path = _native_library.find(_RUNTIME)
     if path is None:
         return _native_library.missing(_RUNTIME)

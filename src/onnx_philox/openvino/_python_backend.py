@@ -15,7 +15,7 @@ from onnx_philox.openvino._python_ops import OPS, RandomOp
 
 
 def unavailable() -> str | None:
-    """Why this backend cannot be used here: it always can."""
+    """Why this backend cannot be used here; None, since it always can."""
     return None
 
 
@@ -44,7 +44,7 @@ def _attributes(op: Operator, node: NodeContext) -> dict[str, Any]:
     given = {}
     for a in op.attributes:
         if node.has_attribute(a.name):
-            # Asked for a type, the front end makes that of any other: what is wrong is to be seen.
+            # If asked for a type, the front end converts any other to it, which would hide errors.
             given[a.name] = node.get_attribute(a.name)
     # The front end does not list the others.
     unknown = next(filter(node.has_attribute, attribute_names.mistakes(op.name)), None)

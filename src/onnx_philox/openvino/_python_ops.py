@@ -1,8 +1,8 @@
 """The operators as `openvino.Op` subclasses.
 
-Inputs and attributes are those of the declaration; every operator has all its outputs. What a
-constant input other than `shape` holds is captured in an attribute, `const_state` for `state`
-(see `_constants`); it is empty for other inputs.
+The declaration defines the inputs and attributes; every operator has all its outputs. An attribute
+captures the value of each constant input other than `shape`, `const_state` for `state` (see
+`_constants`). It is empty for other inputs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from onnx_philox.openvino._narrowing import (
     types_of,
 )
 
-# The types that it narrows: only constants, which are captured, come through exactly.
+# The types that it narrows: only constants arrive exactly, since they are captured.
 _CONSTANT_ONLY = (I64, F64)
 _SMALL_CONSTANT = f"a constant of at most {_constants.MAX_ELEMENTS} elements"
 _NARROWED = "narrowed"
@@ -66,7 +66,7 @@ _MAX_DIMENSION = 2**31 - 1
 
 
 class RandomOp(ov.Op):  # type: ignore[misc]
-    """What all operators share; a subclass says which one it is."""
+    """What all operators share; each subclass is one operator."""
 
     operator: Operator
 
@@ -81,21 +81,22 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 for a in self.operator.attributes
             },
             **{_captured(i): "" for i in self.operator.inputs if i.role is not Role.SHAPE},
-            # In a model that the plugin has exported or cached, the inputs are as it changed them.
+            # In a model that the plugin exported or cached, the inputs are as the plugin changed
+            # them.
             _NARROWED: "",
             **attributes,
         }
-        # Attributes that the operator does not have, which are refused.
+        # Attributes that the operator does not have, to be refused.
         known = {a.name for a in self.operator.attributes}
         self._unknown = {
             name: value
             for name, value in attributes.items()
             if name not in known and name != _NARROWED and not name.startswith(_CAPTURED)
         }
-        # Inputs have been seen in their declared types: from now on the plugin may change them.
+        # The operator has seen its inputs in their declared types: from now on the plugin may
+        # change them.
         self._is_validated = False
-        # It changes clones only. In any other node the type of an input is the one it is declared
-        # with.
+        # The plugin changes only clones. In any other node, an input has its declared type.
         self._is_clone = False
         self._declared: dict[str, ElementType] = {}
         # A constant of the declared type may have been rounded on the way: a number declared f32
@@ -105,14 +106,14 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         self._was_transformed = False
         # Values left their graph before the plugin narrowed what reads them.
         self._has_left = False
-        # For one validation: a model may change between two.
+        # Valid for one validation: a model may change between two.
         self._upstream = Upstream()
         if inputs is not None:
             self.set_arguments(inputs)
             self.constructor_validate_and_infer_types()
 
     def clone_with_new_inputs(self, new_inputs: list[ov.Output]) -> RandomOp:
-        """A copy, which knows what this one has captured."""
+        """Returns a copy, which knows what this node captured."""
         clone = type(self)(None, **self._attributes)
         clone._is_validated = self._is_validated
         clone._is_clone = True
@@ -140,7 +141,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
 
     @float_environment.kept()
     def validate_and_infer_types(self) -> None:
-        """Checks all that is known, captures constants, sets the outputs' types and shapes."""
+        """Checks all that is known, captures constants, and sets the outputs' types and shapes."""
         op = self.operator
         self._upstream = Upstream()
         sources = self._sources()
@@ -159,7 +160,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         self._attributes[_NARROWED] = self._narrowed_text(values, sources)
         self._set_outputs(op, values, sources)
         if is_half_new and values is F32:
-            # Once only: the plugin merges these into the nodes behind them.
+            # Once only: the plugin merges these into the nodes after them.
             convert_for_consumers(self.output(0), F16)
         self._is_validated = True
         self._upstream = Upstream()
@@ -202,7 +203,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         return {i.name: output for i, output in zip(op.inputs, outputs, strict=False)}
 
     def _known(self, declared: Input, source: ov.Output) -> Known:
-        """What is known of an input, in its declared type even where the plugin changed it."""
+        """What is known of an input, in its declared type even if the plugin changed it."""
         values = checks.output_type(
             self.operator, checks.check_attributes(self.operator, self._own_attributes())
         )
@@ -232,7 +233,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         return self._is_validated or bool(self._attributes[_NARROWED])
 
     def _note_declared(self, values: ElementType, sources: dict[str, ov.Output]) -> None:
-        """Keeps the types of numbers as long as nobody but the user can have chosen them."""
+        """Records the types of numbers as long as only the user can have chosen them."""
         if self._attributes[_NARROWED]:
             self._is_clone = self._distrusts_constants = True
         if self._attributes[_NARROWED] == F16.name:
@@ -253,13 +254,13 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 _half_precision.add_witness(self._input(declared), self._upstream)
 
     def _meet_half(self, sources: dict[str, ov.Output]) -> bool:
-        """Meets the precision f16 for the first time.
+        """Reacts to the precision f16 when the node first meets it.
 
-        Takes what the plugin rounded last, right before this node, as it was. What has been
-        computed in f16 is taken as it is.
+        It takes the exact value of what the plugin rounded last, right before this node. It takes
+        what the plugin computed in f16 as it is.
 
         Returns:
-            Whether that precision is met.
+            Whether the node meets that precision.
         """
         if not self._is_clone:
             return False
@@ -286,7 +287,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         return self.input(self.operator.inputs.index(declared))
 
     def _narrowed_text(self, values: ElementType, sources: dict[str, ov.Output]) -> str:
-        """What IR says of a node whose inputs the plugin has changed; empty for others."""
+        """What IR says about a node whose inputs the plugin changed; empty for others."""
         were_half = self._may_be_narrowed and self._declared.get("logits") is F16
         if were_half and sources["logits"].get_element_type() == ov.Type.f32:
             return F16.name
@@ -298,7 +299,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         return "true" * self._has_narrowed_shape(values, sources)
 
     def _has_narrowed_shape(self, values: ElementType, sources: dict[str, ov.Output]) -> bool:
-        """Whether the plugin has made i32 of the i64 `shape` of booleans, and so u8 of them.
+        """Whether the plugin turned the i64 `shape` of booleans into i32, and so them into u8.
 
         See `with_wide_shape`.
         """
@@ -322,9 +323,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             is_constant = source.get_node().get_type_name() == "Constant"
             is_direct = is_constant and not self._distrusts_constants
             is_declared = arrived is BY_DTYPE[kept.dtype]
-            # A constant of the declared type is right as it is; any other may be what the plugin
-            # or saving in f16 has made of the one that was captured, and at the precision f16
-            # even that.
+            # A constant of the declared type is right. Any other may be the captured one as changed
+            # by the plugin or by saving in f16; at the precision f16, even one of the declared type
+            # may.
             if not (is_direct and is_declared) and _constants.agree(kept, value):
                 return kept.reshape(value.shape)
         if arrived not in types:
@@ -334,23 +335,23 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         return value
 
     def _keep_in_files(self, declared: Input, source: ov.Output, *, is_constant: bool) -> None:
-        """Keeps constants, and those that an input is computed from, from being saved in f16.
+        """Protects constants, also those upstream of an input, from being saved in f16.
 
-        The plugin reads those as constants of the declared type, which nothing tells from ones
-        that replaced them.
+        The plugin reads saved f16 constants back in the declared type, and nothing distinguishes
+        them from constants that replaced them.
         """
         own = self._input(declared)
         marked = _half_precision.marked_input(own, self._upstream)
         info = marked.get_rt_info()
         if marked.get_node().get_name() != own.get_node().get_name():
-            # The witness has it instead.
+            # The witness has the mark instead.
             own_info = own.get_rt_info()
             if _PRECISION_SENSITIVE in own_info:
                 del own_info[_PRECISION_SENSITIVE]
         if is_constant or self._upstream.is_constant(source.get_node()):
             info[_PRECISION_SENSITIVE] = ""
         elif _PRECISION_SENSITIVE in info:
-            # Of anything else the mark would reach the weights of all that comes before it.
+            # On anything else, the mark would reach the weights of all nodes upstream.
             del info[_PRECISION_SENSITIVE]
 
     def _check_arrival(
@@ -372,7 +373,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 f"{allowed} in OpenVINO, whose CPU plugin rounds such inputs to 32 bits",
                 remedy.format(declared.name),
             )
-        # From there on the plugin has changed the nodes as well.
+        # From there on the plugin has also changed the nodes.
         is_whole_state = declared.role is Role.STATE and arrived is U32
         altered = _exact_words.altered_part(source, self._upstream) if is_whole_state else None
         if altered is not None:
@@ -393,10 +394,10 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 shape = self._values_shape(op, values, sources)
             type_ = arrays.openvino_type(U32 if output.is_state else values)
             if type_ == ov.Type.boolean and self._has_narrowed_shape(values, sources):
-                # As the plugin's own operators say it from there on.
+                # The plugin's own operators declare it this way from there on.
                 type_ = ov.Type.u8
             if not output.is_state and values in (F16, BF16) and computed is F32:
-                # The plugin gives a result of the model its own type back.
+                # The plugin restores the type of a result of the model.
                 type_ = ov.Type.f32
             self.set_output_type(index, type_, shape)
         narrower = NARROWER.get(values)
@@ -442,7 +443,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         type_ = self._declared.get(declared.name)
         if type_ is None:
             type_ = next((t for t in types if arrived in ARRIVES_AS[t]), types[0])
-        # Only what the plugin computed in f16: it has said so.
+        # Only for what the plugin computed in f16, where it declares f16.
         source = self._sources()[declared.name].get_element_type()
         is_half = type_ is F32 and arrived is F16 and source == ov.Type.f16
         if not is_half and arrived not in ARRIVES_AS[type_]:
@@ -466,7 +467,7 @@ OPS: dict[str, type[RandomOp]] = {
 
 
 def _numbers(op: Operator, sources: dict[str, ov.Output]) -> list[tuple[Input, ov.Output]]:
-    """The inputs that are there and hold parameters of the distribution."""
+    """The given inputs that hold parameters of the distribution."""
     return [
         (declared, sources[declared.name])
         for declared in op.inputs
@@ -475,7 +476,7 @@ def _numbers(op: Operator, sources: dict[str, ov.Output]) -> list[tuple[Input, o
 
 
 def _captured(declared: Input) -> str:
-    """The attribute that keeps the value of a constant input."""
+    """The attribute that holds the value of a constant input."""
     return _CAPTURED + declared.name
 
 

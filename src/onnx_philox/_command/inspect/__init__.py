@@ -1,8 +1,8 @@
 """`onnx-philox inspect`: the random nodes of a model, and what the runtimes do with them today.
 
 `search` finds them and what they would become, `probes` makes a small model of each, `trials` tries
-it in the runtimes that are installed, each in processes of its own (`worker`), `report` prints.
-`inspect` puts them together.
+it in the installed runtimes, each in its own processes (`worker`), and `report` prints. `inspect`
+puts them together.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ __all__ = ["Report", "inspect"]
 
 
 def inspect(path: Path, *, progress: Progress | None = None) -> Report:
-    """Finds the random nodes of a model and tries each in the runtimes that are installed.
+    """Finds the random nodes of a model, and tries each in the installed runtimes.
 
-    Large weights are not read.
+    It does not read large weights.
 
     Args:
         path: An ONNX file.
-        progress: Called as the trials go on, with how many are done, how many there are, and what
+        progress: Called during the trials with how many are done, how many there are, and what
             comes next.
 
     Raises:
-        ValueError: There is no such file, or it is no ONNX model.
+        ValueError: The file does not exist, or is not an ONNX model.
         OSError: The file cannot be read.
     """
     tell = progress or ignore

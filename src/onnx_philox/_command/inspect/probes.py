@@ -1,4 +1,4 @@
-"""Models of one random node, which are tried in the runtimes to see what they do with it.
+"""Models of one random node, to try in the runtimes and see what they do with it.
 
 A probe has the operator, opset, attributes and types of a node, but little to compute: 64 elements
 or, for a Bernoulli, 1024, so that two draws are never equal by chance.
@@ -22,17 +22,18 @@ from onnx_philox._rewriting.nodes.reading import TypeOf
 from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS
 
 _COUNT = 64
-# A constant of so many elements is an argument, such as Dropout's ratio; a larger one is data.
+# A constant of up to so many elements is an argument, such as Dropout's ratio; a larger one is
+# data.
 _LARGEST_ARGUMENT = 1
 _HALF = 0.5
-# Of a Bernoulli: few ones, and enough elements to tell this from many.
+# For a Bernoulli: few ones, and enough elements to tell few from many.
 _RARE = 0.1
 _RARE_COUNT = 1024
 
 
 @dataclass(frozen=True)
 class Probe:
-    """A model of one node, and what to feed it, as a worker reads them: a line of JSON."""
+    """A model of one node and its feeds, which a worker reads as a line of JSON."""
 
     line: str
     has_seed: bool
@@ -43,7 +44,7 @@ class Probe:
 
     @property
     def key(self) -> str:
-        """The same for equal probes."""
+        """A key, the same for equal probes."""
         return hashlib.sha256(self.line.encode()).hexdigest()
 
 
@@ -53,7 +54,7 @@ def build(node: ir.Node, model: ir.Model, type_of: TypeOf) -> Probe:
     Args:
         node: The node.
         model: Its model, whose functions that hold random nodes are inlined.
-        type_of: The element type of a value; f32 is tried where it is not known.
+        type_of: The element type of a value; the probe uses f32 if it is not known.
     """
     inputs, feeds = _inputs(node, type_of)
     attributes = _attributes(node)
@@ -90,7 +91,7 @@ def _model(
     ]
     values = [_copy(value) for value in inputs]
     given = [value for value in values if value is not None]
-    # An optimizer may leave alone what is next to an input or output of the graph: ONNX Runtime
+    # An optimizer may not touch a node next to an input or output of the graph: ONNX Runtime
     # removes every Dropout that stands between two nodes. Flatten exists at all opsets and types.
     nodes = []
     first = node.inputs[0] if node.inputs else None
@@ -124,7 +125,7 @@ def _is_bernoulli(node: ir.Node) -> bool:
 
 
 def _is_given(output: ir.Value) -> bool:
-    """Whether anything depends on an output; on the first one, in any case."""
+    """Whether anything depends on an output; always true of the first one."""
     return output.index() == 0 or is_wanted(output)
 
 
@@ -137,7 +138,7 @@ def _copy(value: ir.Value | None) -> ir.Value | None:
 
 
 def _inputs(node: ir.Node, type_of: TypeOf) -> tuple[list[ir.Value | None], list[NDArray[Any]]]:
-    """The inputs of the copy, what to feed those that are no constants."""
+    """The inputs of the copy, and the feeds of those that are not constants."""
     inputs: list[ir.Value | None] = []
     feeds: list[NDArray[Any]] = []
     for i, value in enumerate(node.inputs):
@@ -176,23 +177,23 @@ def _is_argument(value: ir.Value) -> bool:
 
 
 def _array(node: ir.Node, value: ir.Value, index: int, type_: ir.DataType | None) -> NDArray[Any]:
-    """What the copy gets for an input."""
+    """The array that the copy gets for an input."""
     if index == 2:
         return np.array(True)
     dtype = np.dtype(np.float32) if type_ is None else type_.numpy()
     if node.op_type == "Multinomial":
-        # As many rows, each of which draws from some equally likely classes.
+        # The same number of rows, each with a few equally likely classes.
         return np.zeros((_COUNT, 8), dtype)
     rank = 0 if index else 1 if value.shape is None else max(1, value.shape.rank())
     shape = (*[1] * (rank - 1), _COUNT) if rank else ()
     if _is_bernoulli(node):
         return np.full((*shape[:-1], _RARE_COUNT), _RARE).astype(dtype)
-    # As good as any other data.
+    # Any data would do.
     return np.full(shape, _HALF).astype(dtype)
 
 
 def _attributes(node: ir.Node) -> dict[str, ir.Attr]:
-    """The node's, with less to compute."""
+    """The node's attributes, with less to compute."""
     attributes = {a.name: a for a in node.attributes.values() if not a.is_ref()}
     shape = attributes.get("shape")
     if shape is not None:

@@ -1,4 +1,4 @@
-"""What `onnx-philox inspect` says: a table for people, a JSON document for machines."""
+"""What `onnx-philox inspect` prints: a table for people, a JSON document for machines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from onnx_philox._command.refusals import KEEP_UNKNOWN
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
 from onnx_philox.rewriting import RandomNode
 
-# A table of fewer columns would break its words; then there is a block for each operator.
+# In fewer columns a table would break words; then each operator gets a block.
 _TABLE_WIDTH = 110
 
 _WHAT_MAY_HAVE_HAPPENED = (
@@ -49,7 +49,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Report:
-    """All that was found in a model."""
+    """Everything found in a model."""
 
     model: Path
     opset: int | None
@@ -65,7 +65,7 @@ class Report:
     """How many nodes of Dropout are off."""
 
     def to_json(self) -> str:
-        """One JSON document; its keys stay."""
+        """Returns one JSON document; its keys never change."""
         return json.dumps(
             {
                 "model": str(self.model),
@@ -99,7 +99,7 @@ class Report:
         console.print()
         console.print(Text(meaning))
         if command:
-            # Not wrapped, to be copied.
+            # Not wrapped, so that it can be copied.
             console.print(Text(f"  {command}", "bold"), soft_wrap=True)
 
     def _heading(self) -> Text:
@@ -147,11 +147,11 @@ class Report:
 
     @property
     def _has_places(self) -> bool:
-        """Whether a node is elsewhere than in the main graph."""
+        """Whether a node lies outside the main graph."""
         return any(found.node.path or found.node.function for found in self.found)
 
     def _reasons(self) -> Table:
-        """For each runtime each reason once, with the operators that it is about."""
+        """Each reason of each runtime once, with the operators that it concerns."""
         lines = Table.grid(padding=(0, 2))
         lines.add_column(no_wrap=True)
         lines.add_column(no_wrap=True)
@@ -171,7 +171,7 @@ class Report:
         return lines
 
     def _blocks(self) -> Iterable[RenderableType]:
-        """For each operator what the runtimes do with it, then its nodes."""
+        """For each operator, what the runtimes do with it, then its nodes."""
         groups: dict[Any, list[Found]] = {}
         for found in self.found:
             does = (self._trial(runtime, found).sentence for runtime in self.runtimes)
@@ -202,7 +202,7 @@ class Report:
         return runtime.trials[found.probe]
 
     def _meaning(self) -> tuple[str, str]:
-        """What a rewrite would do, and its command."""
+        """What a rewrite would do, and the command for it."""
         source = shlex.quote(str(self.model))
         command = f"onnx-philox rewrite {source} -o {shlex.quote(self._target)}"
         stuck = [found for found in self.found if found.problem is not None]
@@ -262,7 +262,7 @@ def _operator(node: RandomNode) -> str:
 def _becomes(node: RandomNode) -> Text:
     if node.problem is not None:
         return Text("cannot be rewritten", "bold red")
-    # A Bernoulli draws booleans, whatever is made of them then.
+    # A Bernoulli draws booleans, whatever type they are cast to.
     type_ = None if node.replacement == RANDOM_BERNOULLI.name else node.output_type
     return Text(" ".join(filter(None, (node.replacement, type_))))
 

@@ -1,4 +1,4 @@
-"""The random nodes of a model, what they would become, and the nodes that a rewrite has made."""
+"""Finds the random nodes of a model, what they would become, and the nodes that a rewrite made."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Unrewritten:
 
     @property
     def error(self) -> ValueError | TypeError | None:
-        """Why it cannot be replaced; None where it can."""
+        """Why it cannot be replaced; None if it can."""
         return self.found.error if isinstance(self.found, Irreplaceable) else None
 
     @property
     def may_stay(self) -> bool:
-        """Whether `keep_unknown` lets it stay as it is, since it cannot be replaced."""
+        """Whether `keep_unknown` would leave it as it is, since it cannot be replaced."""
         return isinstance(self.error, MayStayError)
 
 
@@ -66,12 +66,12 @@ class Rewritten:
 
 @dataclass(frozen=True)
 class Nodes:
-    """What a search has found."""
+    """What a search found."""
 
     unrewritten: list[Unrewritten]
     rewritten: list[Rewritten]
     state: str
-    """Where the nodes of an earlier rewrite have their state from, in words; empty for others."""
+    """Where the nodes of an earlier rewrite get their state, in words; empty for others."""
     obstacle: str | None
     """Why the model, whatever its nodes, cannot be rewritten; None where it can."""
     type_of: Types
@@ -83,7 +83,7 @@ def load(path: Path) -> ir.Model:
     """Reads a model, but not its weights.
 
     Raises:
-        ValueError: There is no such file, or it is no ONNX model.
+        ValueError: The file does not exist, or is not an ONNX model.
         OSError: The file cannot be read.
     """
     if not path.is_file():
@@ -97,7 +97,7 @@ def load(path: Path) -> ir.Model:
 
 
 def search(model: ir.Model) -> Nodes:
-    """Searches a model; functions that hold random nodes are inlined, as a rewrite does."""
+    """Searches a model, after inlining functions that hold random nodes, as a rewrite does."""
     InlineRandomFunctions()(model)
     found = find_nodes(model)
     state, obstacle = "", None

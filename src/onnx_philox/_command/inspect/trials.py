@@ -1,4 +1,4 @@
-"""What the runtimes that are installed do with probes, each found out in processes of its own."""
+"""Tries probes in the installed runtimes, each in its own processes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Trial:
 
     @property
     def sentence(self) -> str:
-        """All that is known of it."""
+        """Everything known about it, in a sentence."""
         separator = "," if self.reason.startswith("and ") else ":"
         return f"{self.behaviour.value}{separator} {self.reason}"
 
@@ -104,8 +104,8 @@ def _try(runtime: Runtime, probes: list[Probe], tell: Tell) -> Trials:
         how = f"pip install 'onnx-philox[{name}]'"
         absent = Trial(Behaviour.NOT_INSTALLED, how)
         return Trials(name, None, {probe.key: absent for probe in probes})
-    # Two processes, since a runtime may choose its first seed once for a process; at two times,
-    # since it may take the second of the day for it, as OpenVINO does for Multinomial.
+    # Two processes, since a runtime may choose its first seed once for each process; at two times,
+    # since the seed may be the current second, as in OpenVINO's Multinomial.
     with _Worker(runtime) as first, _Worker(runtime) as second:
         here = _answers(first, probes, tell)
         time.sleep(_APART_SECONDS)
@@ -133,7 +133,7 @@ def _version(name: str) -> str:
 
 
 def _answers(worker: _Worker, probes: list[Probe], tell: Tell) -> list[dict[str, str]]:
-    """The answer to each probe, from a new process after each that ended one."""
+    """The answer to each probe; after a probe that ended its process, a new process goes on."""
     answers = []
     with contextlib.ExitStack() as others:
         for probe in probes:
@@ -145,7 +145,7 @@ def _answers(worker: _Worker, probes: list[Probe], tell: Tell) -> list[dict[str,
 
 
 class _Worker:
-    """A process that answers one probe after the other."""
+    """A process that answers probes one after the other."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
@@ -158,8 +158,8 @@ class _Worker:
         )
         self._seconds = _START_SECONDS
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
-        # A thread reads, as a read cannot be given up: where the runtime has forked, the pipe
-        # stays open when the process has ended.
+        # A thread reads, since a read cannot be abandoned: if the runtime forked, the pipe stays
+        # open after the process has ended.
         threading.Thread(target=self._read, daemon=True).start()
         self.is_alive = True
 
@@ -174,7 +174,7 @@ class _Worker:
         self._process.wait()
 
     def ask(self, probe: Probe) -> dict[str, str]:
-        """What came of a probe; the process may have ended of it."""
+        """The answer to a probe, which may have ended the process."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.write(probe.line + "\n")
@@ -231,7 +231,7 @@ def _trial(probe: Probe, here: dict[str, str], there: dict[str, str]) -> Trial:
 
 
 def _inverted(ones: float, p: float) -> str:
-    """What a Bernoulli is said of that draws the ones of 1 - p; empty for others."""
+    """What to say of a Bernoulli that draws the ones of 1 - p; empty for others."""
     if abs(ones - p) < abs(ones - (1 - p)):
         return ""
     return f"; and it is inverted: where p is {p}, {ones:.1%} are 1"
@@ -240,7 +240,7 @@ def _inverted(ones: float, p: float) -> str:
 def _behaviour(
     *, runs: bool, sessions: bool, processes: bool, seeds: bool, has_seed: bool
 ) -> tuple[Behaviour, str]:
-    """The behaviour, from what had the same numbers."""
+    """The behaviour, judged by which draws had the same numbers."""
     if has_seed and not processes:
         return Behaviour.IGNORES_SEED, "a new process draws other numbers for the same seed"
     if seeds:

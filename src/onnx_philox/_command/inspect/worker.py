@@ -1,8 +1,8 @@
 """Tries probes in one runtime: a program of its own, `python worker.py RUNTIME FILE`.
 
-A runtime may end its process, and prints to where it likes; so this one reads probes as lines of
-JSON from stdin, and writes a line for each to stdout. It imports nothing of this package, to begin
-at once: the file, which knows the runtime, is run by its path.
+A runtime may end its process, and may print anywhere. So this program reads probes as lines of JSON
+from stdin, and writes one line for each to stdout. To begin at once, it imports nothing of this
+package, and runs the file that knows the runtime by its path.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main(runtime: str, file: str) -> None:
         file: A `bare_` module of `onnx_philox._command.runtimes`.
     """
     answers = os.fdopen(os.dup(1), "w")
-    # What the runtime prints goes nowhere.
+    # Discards what the runtime prints.
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
@@ -54,9 +54,9 @@ def _loader(runtime: str, file: str) -> Load:
 
 
 def _try(load: Load, probe: dict[str, Any]) -> dict[str, str]:
-    """The numbers that two runs, another session and another seed draw, as hashes.
+    """Hashes of the numbers that two runs, another session and another seed draw.
 
-    With a count, also the share of ones in the first.
+    With a count, it also returns the share of ones in the first run.
     """
     stage = "load"
     try:
@@ -76,7 +76,7 @@ def _try(load: Load, probe: dict[str, Any]) -> dict[str, str]:
 
 
 def _ones(drawn: bytes, count: int) -> float:
-    """Of so many elements, whatever their type, the share of those that are not 0."""
+    """The share of so many elements, of whatever type, that are not 0."""
     elements = np.frombuffer(drawn, np.uint8).reshape(count, -1)
     return float(elements.any(axis=1).mean())
 

@@ -1,8 +1,8 @@
-"""`onnx-philox run`: runs a model several times, saves what comes and says its hashes.
+"""`onnx-philox run`: runs a model several times, saves the outputs and prints their hashes.
 
-`loading` loads a model in a runtime of the registry (`runtimes`), `ports` reads what it is given
-and checks it, `states` is what goes from run to run, `results` hashes and saves, `report`
-prints. `run` puts them together.
+`loading` loads a model in a runtime of the registry (`runtimes`), `ports` reads and checks the
+inputs, `states` carries the state from run to run, `results` hashes and saves, and `report` prints.
+`run` puts them together.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ def run(
     is_saved: bool = True,
     progress: Progress | None = None,
 ) -> Report:
-    """Runs a model, each run from the state that the run before has left.
+    """Runs a model, each run from the state that the run before it returned.
 
     Args:
         model: An ONNX file, or for OpenVINO an IR (`.xml`).
-        runtime: The name of one of `RUNTIMES`; None for the first of them that takes the file and
-            is installed.
-        settings: How the model is loaded.
+        runtime: The name of one of `RUNTIMES`; None for the first installed one that takes the
+            file.
+        settings: How to load the model.
         seed: The first state is `PhiloxState.for_run(seed, first_run)`, unless `inputs` has it.
-        first_run: The number of the first run; 0 where the model's state counts none.
-        runs: How many.
+        first_run: The number of the first run; 0 if the model's state counts no runs.
+        runs: How many runs.
         inputs: The other inputs, as `ports.read` takes them.
-        output: A folder, or what the names of the files begin with; None for the model's name, in
-            the current folder.
-        is_saved: Whether files are written.
+        output: A folder, or the beginning of the files' names; None for the model's name, in the
+            current folder.
+        is_saved: Whether to write files.
         progress: Called before each run with how many are done, how many there are, and what
             comes next.
 
     Raises:
         ArgumentError: An argument is wrong, or does not suit the model.
-        RunError: The runtime does not load the model, or a run of it failed.
+        RunError: The runtime does not load the model, or a run fails.
     """
     if not model.is_file():
         allowed = "a file that exists, and no folder"
@@ -84,7 +84,7 @@ def run(
     report = Report(model, loaded, settings, seed, state)
     with NewFiles() as files:
         if prefix is not None:
-            # Before a long run finds that it cannot be made.
+            # Now, not after a long run.
             files.make_folder(Path(prefix).parent)
         for number in numbers:
             tell(number - first_run, runs, f"run {number}")

@@ -1,4 +1,4 @@
-"""The choice among the runtimes, and loading a model in the one that is chosen."""
+"""Chooses a runtime, and loads a model in it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def load(path: Path, runtime: str | None, settings: Settings) -> LoadedModel:
 
     Args:
         path: An ONNX file or an IR.
-        runtime: The name of one of `RUNTIMES`; None for the first that takes the file and is
-            installed.
-        settings: How.
+        runtime: The name of one of `RUNTIMES`; None for the first installed one that takes the
+            file.
+        settings: How to load it.
 
     Raises:
         ArgumentError: The runtime is unknown or not installed, or does not take such files.

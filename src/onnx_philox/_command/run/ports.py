@@ -1,4 +1,4 @@
-"""The arrays that a user gives for the inputs of a model."""
+"""Reads the arrays that a user gives for the inputs of a model."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def read(given: Sequence[str], ports: Sequence[Port]) -> Arrays:
 
 
 def check_all_given(ports: Sequence[Port], feeds: Mapping[str, Any]) -> None:
-    """Refuses feeds in which a required input is missing.
+    """Refuses feeds that lack a required input.
 
     Raises:
-        ArgumentError: One is; the text lists all inputs of the model.
+        ArgumentError: One is missing; the text lists all inputs of the model.
     """
     missing = [port for port in ports if port.is_required and port.name not in feeds]
     if missing:
@@ -104,7 +104,7 @@ def _read(path: str, load: Callable[[], Any]) -> Any:
     except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         if "array is too big" in str(error):
             raise ArgumentError(_too_large(path)) from error
-        # What follows is for those who call NumPy.
+        # The rest of the text is for those who call NumPy.
         (why, *_) = str(error).splitlines() or [type(error).__name__]
         raise ArgumentError(
             f"{_shown_path(path)} cannot be read: {why.rstrip('.')}. Write a plain array of "
@@ -121,12 +121,12 @@ def _too_large(path: str) -> str:
 
 
 def _shown(text: str) -> str:
-    """The beginning of a text that may be long."""
+    """The beginning of a text, which may be long."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _shown_path(path: str) -> str:
-    """A path as it is, but for the middle of one that no system takes."""
+    """A path unchanged, but without the middle of one that is too long for any system."""
     return path if len(path) <= _LONG_PATH else f"{path[:_SHOWN]}...{path[-_SHOWN:]}"
 
 
@@ -135,8 +135,8 @@ def _numbers(name: str, text: str, port: Port) -> NDArray[Any]:
         value = json.loads(text)
         array = np.array(value)
         exact = array.astype(port.dtype)
-        # A number that the type rounds, 0.1 for example, is what the user means; one that turns
-        # into another number is not.
+        # The user accepts a number that the type rounds, such as 0.1, but not one that becomes
+        # another number.
         if array.dtype.kind not in "biuf" or (exact.dtype.kind in "biu" and (exact != array).any()):
             raise ValueError
     except (ValueError, TypeError, OverflowError, RecursionError, MemoryError):
@@ -155,7 +155,7 @@ def _known(name: str, by_name: Mapping[str, Port]) -> str:
 
 
 def _suited(port: Port, array: NDArray[Any]) -> NDArray[Any]:
-    """The array in the port's type, if it is of it and its shape fits."""
+    """The array in the port's type, if its type and shape fit."""
     if port.dtype is None:
         raise ArgumentError(f"input {port.name} is no tensor, which this command cannot pass.")
     suited = array
@@ -177,7 +177,7 @@ def _suited(port: Port, array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _as_bfloat16(array: NDArray[Any]) -> NDArray[Any]:
-    """A bfloat16 array as files hold it: its bytes, or its values as float32."""
+    """A bfloat16 array from a file, which holds its bytes or its values as float32."""
     if array.dtype == _BFLOAT16_IN_FILES:
         return array.view(_BFLOAT16)
     if array.dtype == np.float32:

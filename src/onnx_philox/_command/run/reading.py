@@ -1,4 +1,4 @@
-"""The files that a run reads, which it must not write."""
+"""Lists the files that a run reads, and so must not overwrite."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from onnx_philox._files.model_file import opened
 
 
 def files(model: Path, inputs: Sequence[str]) -> dict[Path, str]:
-    """The files that a run reads, and what each is.
+    """Lists the files that a run reads, and what each is.
 
     Args:
         model: An ONNX file or an IR.
-        inputs: As `ports.read` takes them; names may hold a "=", so what comes after each is looked
-            at.
+        inputs: As `ports.read` takes them. A name may contain a "=", so each "=" is tried as the
+            end of the name.
     """
     read = {model: f"the model {str(model)!r}"}
     if model.suffix == ".xml":
@@ -25,7 +25,7 @@ def files(model: Path, inputs: Sequence[str]) -> dict[Path, str]:
             with opened(model, "run") as file:
                 read |= file.reads
         except (OSError, ValueError):
-            # No file that runtimes load with external data; they say what is wrong with it.
+            # Not a file that runtimes load with external data; they report what is wrong with it.
             pass
     for argument in inputs:
         words = argument.split("=")

@@ -1,4 +1,4 @@
-"""What `onnx-philox run` says: a table for people, a JSON document for machines."""
+"""What `onnx-philox run` prints: a table for people, a JSON document for machines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from onnx_philox._command.runtimes.models import LoadedModel, Settings
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_CATEGORICAL
 from onnx_philox._contract.state import RUNS, PhiloxState
 
-# So much of a hash is shown: 48 bits, enough to compare by eye.
+# The table shows so much of a hash: 48 bits, enough to compare by eye.
 _SHOWN = 12
 # Beyond so many lines a run is one line.
 _MOST_LINES = 60
@@ -49,7 +49,7 @@ class Run:
         return of_all(sorted(f"{o.name} {o.sha256}" for o in self.outputs if o.is_drawn))
 
     def numbers(self, next_state: str | None) -> list[str]:
-        """The hashes of what was drawn; the next state, which always differs, is not."""
+        """The hashes of the draws, without the next state, which always differs."""
         return [o.sha256 for o in self.outputs if o.name != next_state]
 
 
@@ -72,11 +72,11 @@ class Report:
 
     @property
     def drawn_sha256(self) -> str | None:
-        """One hash of all that was drawn; None where that is not seen."""
+        """One hash of all draws; None if they are not outputs."""
         return of_all(run.drawn_sha256 for run in self.runs) if self.loaded.drawn else None
 
     def to_json(self) -> str:
-        """One JSON document; its keys stay."""
+        """Returns one JSON document; its keys never change."""
         loaded = self.loaded
         return json.dumps(
             {

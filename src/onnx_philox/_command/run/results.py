@@ -1,4 +1,4 @@
-"""What a run gave: its hashes, and the file it is saved in."""
+"""The results of a run: their hashes, and the file that holds them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 @dataclass(frozen=True)
 class Hash:
-    """An output, told by its hash."""
+    """An output, identified by its hash."""
 
     name: str
     type: str
@@ -60,7 +60,7 @@ def _sha256(array: NDArray[Any]) -> str:
 
 
 def prefix(output: str | None, model: Path) -> str:
-    """What the names of the files begin with."""
+    """The beginning of the files' names."""
     if output is None:
         return model.stem
     path = Path(output)
@@ -70,7 +70,7 @@ def prefix(output: str | None, model: Path) -> str:
 
 
 def existing(prefix: str, runs: range) -> list[Path]:
-    """The files of these runs that are there already."""
+    """The files of these runs that already exist."""
     folder = Path(prefix).parent
     names = re.compile(re.escape(Path(prefix).name) + r"\.run(0|[1-9]\d*)\.npz")
     found = [names.fullmatch(path.name) for path in folder.iterdir()] if folder.is_dir() else []
@@ -100,5 +100,5 @@ def _path(prefix: str, run: int) -> Path:
 
 
 def _storable(array: NDArray[Any]) -> NDArray[Any]:
-    """The array in a type of NumPy's own: bfloat16 as float32, which holds all its values."""
+    """The array in one of NumPy's own types: bfloat16 as float32, which can hold all its values."""
     return array.astype(np.float32) if array.dtype == _BFLOAT16 else array

@@ -14,7 +14,7 @@ from onnx_philox._contract.operators import STATE_WORDS
 
 @dataclass(frozen=True)
 class State:
-    """The input and the output of a model that are its state."""
+    """The input and the output of a model that hold its state."""
 
     port: Port
     next: str | None

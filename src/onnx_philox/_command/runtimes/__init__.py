@@ -1,4 +1,4 @@
-"""The registry of the runtimes: what the commands know of each comes from here.
+"""The registry of the runtimes: all that the commands know about each comes from here.
 
 To add a runtime, add a line to `RUNTIMES` and a module `in_` of its name, whose class `Model` is a
 `models.LoadedModel`. A module `bare_` of its name, with a function `prepare`, makes
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    # The help of the command needs no more than the names.
+    # The command's help needs only the names.
     from onnx_philox._command.runtimes.models import LoadedModel
 
 
@@ -34,10 +34,10 @@ class Runtime:
     """What to know before choosing it."""
 
     def models(self) -> type[LoadedModel]:
-        """What loads a model in it and runs it.
+        """The class that loads a model in it and runs it.
 
         Raises:
-            ImportError: It is not installed, or is too old; the text says what to do.
+            ImportError: It is not installed, or too old; the text says what to do.
         """
         if self.package is not None:
             importlib.import_module(self.package)
@@ -46,7 +46,7 @@ class Runtime:
 
     @property
     def label(self) -> str:
-        """The name, and what to know before choosing it."""
+        """The name, and what to know before you choose it."""
         return f"{self.name} ({self.note})" if self.note else self.name
 
     @property
@@ -68,11 +68,11 @@ RUNTIMES = {
 
 
 def standard_first() -> list[str]:
-    """The names, first those of what is always here: it says what is right."""
+    """The names, beginning with what is always installed: it defines the right numbers."""
     return sorted(RUNTIMES, key=lambda name: RUNTIMES[name].package is not None)
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names to choose from, in words."""
+    """Names to choose from, as a phrase."""
     *most, last = names
     return f"{', '.join(most)} or {last}" if most else last

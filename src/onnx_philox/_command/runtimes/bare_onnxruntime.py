@@ -10,7 +10,7 @@ import numpy as np
 
 
 def prepare() -> Callable[[bytes], Callable[[list[dict[str, Any]]], bytes]]:
-    """Imports the runtime; the result loads a model, and what that gives runs it on feeds."""
+    """Imports the runtime; returns a function that loads a model and returns one that runs it."""
     import onnxruntime as ort
 
     options = ort.SessionOptions()

@@ -11,9 +11,9 @@ import numpy as np
 
 
 def prepare() -> Callable[[bytes], Callable[[list[dict[str, Any]]], bytes]]:
-    """Imports the runtime; the result loads a model, and what that gives runs it on feeds."""
-    # Its telemetry forks a process at every import, which may hang when this one is killed, and
-    # would then hold its pipes open. Where it cannot be imported, OpenVINO goes without.
+    """Imports the runtime; returns a function that loads a model and returns one that runs it."""
+    # At every import, its telemetry forks a process, which may hang when this one is killed and
+    # then keep its pipes open. If OpenVINO cannot import the telemetry, it works without.
     sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
     import openvino as ov
 

@@ -32,7 +32,7 @@ class Model(LoadedModel):
         self.backend = models.choose_backend(type(self), settings.backend)
         self.drawn = {}
         options = ort.SessionOptions()
-        # Its errors come as exceptions.
+        # ONNX Runtime also raises its errors as exceptions.
         options.log_severity_level = 4
         if settings.shows_drawn:
             if isinstance(model, Path):

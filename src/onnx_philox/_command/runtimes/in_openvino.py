@@ -72,14 +72,14 @@ def _core(backend: str) -> ov.Core:
 
 
 def _check_fields(path: Path) -> None:
-    """Refuses numbers in fields of an ONNX file that OpenVINO reads as other numbers."""
+    """Refuses an ONNX file with numbers in fields that OpenVINO misreads."""
     if path.suffix == ".xml":
         return
     try:
         with opened(path, "run") as file:
             misread = next(misread_by_openvino(file.proto), None)
     except (OSError, ValueError):
-        # OpenVINO says itself what is wrong with a file that it cannot read.
+        # OpenVINO itself reports what is wrong with a file that it cannot read.
         return
     if misread is not None:
         field = "uint64_data" if misread.uint64_data else "int32_data"

@@ -1,4 +1,4 @@
-"""A model in `onnx.reference`: slow, and the executable meaning."""
+"""A model in `onnx.reference`: slow, but it defines the right numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from onnx_philox.onnx_reference import OPS
 
 
 class _Evaluator:
-    """The one backend, which is always here."""
+    """The only backend, which is always installed."""
 
     def unavailable(self) -> None:
         """Nothing."""

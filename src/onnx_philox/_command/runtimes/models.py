@@ -1,4 +1,4 @@
-"""A model that is loaded in a runtime: what it takes and gives, and a way to run it."""
+"""A model loaded in a runtime: its inputs and outputs, and a way to run it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from onnx_philox._contract.types import ElementType
 
 
 class RunError(Exception):
-    """A runtime does not load a model or does not run it; the text is the runtime's."""
+    """A runtime does not load or run a model; the text is the runtime's."""
 
     @classmethod
     def of(cls, runtime: str, what: str, error: Exception) -> RunError:
@@ -30,7 +30,7 @@ class RunError(Exception):
 
 @dataclass(frozen=True)
 class Settings:
-    """How a model is loaded."""
+    """How to load a model."""
 
     backend: str = _backends.AUTO
     precision: str | None = None
@@ -44,7 +44,7 @@ class LoadedModel(ABC):
 
     Args:
         model: A file, or an ONNX model in memory.
-        settings: How it is loaded.
+        settings: How to load it.
 
     Raises:
         ArgumentError: The settings, or the file, do not suit the runtime.
@@ -79,10 +79,10 @@ class LoadedModel(ABC):
     def __init__(self, model: Path | onnx.ModelProto, settings: Settings) -> None: ...
 
     def run(self, feeds: Arrays) -> Arrays:
-        """Runs it once; the arrays that come back are the caller's own.
+        """Runs it once; the caller owns the arrays that it returns.
 
         Raises:
-            RunError: The runtime refused an input, or failed.
+            RunError: The runtime refuses an input, or fails.
         """
         try:
             return self.outputs_of(feeds)
@@ -98,7 +98,7 @@ def choose_backend(model: type[LoadedModel], requested: str) -> str:
     """The name of the backend that "auto" or a name means.
 
     Raises:
-        ArgumentError: There is none of that name, or it cannot be used here.
+        ArgumentError: There is no such backend, or it cannot be used here.
     """
     runtime, backends = model.runtime, model.backends
     try:
@@ -134,7 +134,7 @@ def show_drawn(model: onnx.ModelProto) -> dict[str, str]:
 
 
 def by_name(names: list[str], values: list[Any]) -> Arrays:
-    """Outputs by name, the members of a sequence as outputs of their own.
+    """Outputs by name; each member of a sequence counts as an output.
 
     Raises:
         ValueError: A member of a sequence has the name of another output.

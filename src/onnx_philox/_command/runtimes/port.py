@@ -1,4 +1,4 @@
-"""The inputs of a model, in whatever runtime."""
+"""The inputs of a model, in any runtime."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Port:
 
     @property
     def note(self) -> str:
-        """What a list of inputs says of it."""
+        """What a list of inputs says about it."""
         if self.name in STATES and self.is_state:
             return "made of --seed"
         return "" if self.is_required else "optional"
@@ -69,7 +69,7 @@ class Port:
 
 
 def shape_name(shape: Iterable[int | str | None] | None) -> str:
-    """A shape in words; what is not known is `?`."""
+    """A shape in words, with `?` for unknown dimensions."""
     if shape is None:
         return "any"
     return f"[{', '.join('?' if d is None else str(d) for d in shape)}]"

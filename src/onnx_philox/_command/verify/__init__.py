@@ -30,13 +30,13 @@ def run(
     Args:
         runtimes: Names of `RUNTIMES`; none means all that are installed.
         backends: Names of backends, or "auto"; none means all, and OpenVINO's own operator
-            beside them.
-        expected: The cases; None for those of the package.
+            as well.
+        expected: The cases; None for the package's own.
         progress: Called before each case with how many are done, how many there are, and what
             comes next.
 
     Raises:
-        SelectionError: A runtime or backend is unknown, or was asked for and cannot be had.
+        SelectionError: A runtime or backend is unknown, or was requested and is not available.
     """
     found = runners.select(runtimes, backends)
     all_cases = cases.load() if expected is None else expected
@@ -76,7 +76,7 @@ def _verify(runner: Runner, case: Case) -> Result:
             verdict, reason = Verdict.NOT_CARRIED, str(error)
             break
         except Exception as error:
-            # Whatever a runtime raises is a result: the table goes on, and the command fails.
+            # Any error of a runtime is a result: the table goes on, and the command fails.
             verdict, reason = Verdict.ERROR, f"{type(error).__name__}: {error}"
             draw = str(vector.example)
             break

@@ -67,18 +67,18 @@ class Seeds(TypedDict):
 
 @dataclass(frozen=True)
 class Example:
-    """One draw of one node: all that its model and feeds are made of.
+    """One draw of one node: everything needed to make its model and feeds.
 
     Args:
         shape: The output's dimensions.
         type: The output's element type.
-        operator: Who draws.
+        operator: The operator that draws.
         arguments: What the operator's builder takes besides shape, types and seeds: bounds, mean
             and scale, p, or logits and sample_size. They are constants of the model.
         global_seed: A seed of the node.
         op_seed: Likewise.
-        run: The number of this draw where a stateful operator with these seeds draws again and
-            again. Ours is no such operator: it gets the state at which that draw starts.
+        run: The number of this draw, for a stateful operator with these seeds that draws
+            repeatedly. Our operator is not one: it gets the state at which that draw starts.
         state: Where to draw; None for a node with seeds alone.
         is_shape_fed: Whether the shape is an input of the model rather than a constant.
     """
@@ -104,7 +104,7 @@ class Example:
 
     @property
     def node_seeds(self) -> Seeds:
-        """The seeds that the node is given; a run's are in its state."""
+        """The seeds that the node is given; the state includes those of a run."""
         if self.run is not None:
             return Seeds(global_seed=0, op_seed=0)
         return Seeds(global_seed=self.global_seed, op_seed=self.op_seed)
@@ -120,7 +120,7 @@ class Example:
         return build(**arguments)
 
     def feeds(self) -> Arrays:
-        """What the inputs of that model get."""
+        """The feeds of that model's inputs."""
         feeds: Arrays = {}
         if self.node_state is not None:
             feeds["state"] = self.node_state.to_array()
@@ -139,7 +139,7 @@ class Example:
     def next_state(self) -> NDArray[np.uint32]:
         """The state after this draw."""
         assert self.node_state is not None, "a draw of seeds alone has no next state"
-        # Not by `advance` and the rules of the distributions, which are what is verified.
+        # Not by `advance` and the rules of the distributions, since those are what we verify.
         counter = (self.node_state.counter + -(-self._words() // 4)) % 2**128
         return PhiloxState(counter, self.node_state.key).to_array()
 
@@ -156,7 +156,7 @@ class Example:
                 return elements * max(1, self.type.dtype.itemsize // 4)
 
     def _arguments(self) -> dict[str, Any]:
-        """What a builder and a function of the reference take alike."""
+        """The arguments that a builder and a function of the reference share."""
         arguments = {**self.arguments, **self.node_seeds}
         if self.operator.has_shape:
             arguments["shape"] = self.shape
@@ -178,7 +178,7 @@ class Example:
 
 
 def _shown(argument: Any) -> str:
-    """A number as it is, an array as its type and shape."""
+    """A number unchanged, an array as its type and shape."""
     if np.ndim(argument) == 0:
         return str(argument)
     return f"{BY_DTYPE[argument.dtype].name}{list(argument.shape)}"
@@ -186,7 +186,7 @@ def _shown(argument: Any) -> str:
 
 @dataclass(frozen=True)
 class Peer:
-    """What another program drew, and how far from it each value may be."""
+    """What another program drew, and how far each value may differ from it."""
 
     values: NDArray[Any]
     tolerance: float
@@ -194,7 +194,7 @@ class Peer:
 
 @dataclass(frozen=True)
 class Vector:
-    """A draw and what it must give: every output bit for bit, and what a page prints of it."""
+    """A draw and its expected outputs: every bit of each, and what a page prints of them."""
 
     example: Example
     expected: Arrays
@@ -205,7 +205,7 @@ class Vector:
 
 @dataclass(frozen=True)
 class Case:
-    """Vectors that have one verdict together."""
+    """Vectors that share one verdict."""
 
     family: str
     vectors: tuple[Vector, ...]
@@ -234,7 +234,7 @@ def load(vectors: Traversable | None = None) -> list[Case]:
         vectors: The folder of the JSON files; None for the package's own.
     """
     folder = VECTORS if vectors is None else vectors
-    # Decimal keeps the digits that a page prints.
+    # Decimal keeps all digits that a page prints.
     known = json.loads((folder / "known.json").read_text("utf-8"), parse_float=Decimal)
     tensorflow = json.loads((folder / "tensorflow.json").read_text("utf-8"))
     distributions = json.loads((folder / "distributions.json").read_text("utf-8"))
@@ -316,7 +316,7 @@ def _uniform_example(row: Mapping[str, Any], shape: Sequence[int], **where: Any)
 
 
 def _runs(row: Mapping[str, Any]) -> list[Vector]:
-    """TensorFlow's stateful operator, run again and again; floats are in [0, 1)."""
+    """TensorFlow's stateful operator, run repeatedly; floats are in [0, 1)."""
     return [
         _values_vector(
             Example(
@@ -361,7 +361,7 @@ def _normal(row: Mapping[str, Any]) -> Vector:
 
 
 def _distributions(rows: Iterable[Mapping[str, Any]]) -> list[Case]:
-    """What this package drew when its distributions were new, and promises to draw."""
+    """What this package drew when its distributions were new, and promises to draw forever."""
     found: dict[tuple[str, str, str], list[Vector]] = {}
     for row in rows:
         arguments = {name: _argument(value) for name, value in row["arguments"].items()}
@@ -404,7 +404,7 @@ _RANGES: tuple[tuple[tuple[ElementType, ...], str, tuple[Any, Any]], ...] = (
 
 
 def _seeded_draws() -> list[Case]:
-    """Draws from seeds alone, as OpenVINO's own operator can draw too; NumPy says what is right."""
+    """Draws from seeds alone, which OpenVINO's own operator can make too; NumPy sets the values."""
     cases = []
     for types, part, bounds in _RANGES:
         for type_ in types:

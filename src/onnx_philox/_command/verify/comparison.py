@@ -1,4 +1,4 @@
-"""Compares what a runner gave with what a vector expects, bit for bit."""
+"""Compares a runner's outputs with a vector's, bit for bit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from onnx_philox._contract.types import F64
 
 @dataclass(frozen=True)
 class Difference:
-    """The first element that differs: where it is, what was expected and what came."""
+    """The first element that differs: its place, the expected value and the actual one."""
 
     parameters: str
     output: str
@@ -33,7 +33,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How many elements have the bits they should have, and the first that has not."""
+    """How many elements have the expected bits, and the first one that has not."""
 
     equal: int
     total: int
@@ -88,10 +88,10 @@ def _compare_output(
 
 
 def _compare_printed(vector: Vector, got: NDArray[Any]) -> Difference | None:
-    """Compares with a page, as far as the page goes.
+    """Compares with a page, as precisely as the page prints.
 
-    It prints f64 rounded to some digits; of f32 it prints the shortest decimal whose nearest
-    float is the value, so that says every bit; integers are whole.
+    It prints f64 rounded to some digits. It prints f32 as the shortest decimal whose nearest float
+    is the value, which determines every bit. It prints integers in full.
     """
     printed = np.array(vector.printed, dtype=object).reshape(-1)
     for element, (decimal, value) in enumerate(zip(printed, got.flat, strict=True)):

@@ -1,4 +1,4 @@
-"""The peers: OpenVINO's own RandomUniform, which shows beside ours what it gets right."""
+"""The peers: OpenVINO's own RandomUniform, to show which numbers it gets right."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class OpenvinoOwnRunner(Runner):
         return f"openvino {self.version}, its own RandomUniform on CPU (built-in), to compare"
 
     def takes(self, case: Case) -> bool:
-        """What can be said with seeds alone."""
+        """Whether seeds alone can express the case."""
         return case.has_seeds_alone
 
     def prepare(self, example: Example) -> Prepared:
@@ -86,9 +86,9 @@ class OpenvinoEvaluateRunner(OpenvinoOwnRunner):
 def _own_model(example: Example) -> Any:
     """A model of OpenVINO's own RandomUniform.
 
-    Its shape is a model input: of constants alone, OpenVINO would compute it when it compiles the
-    model, by its reference code. Its bounds are constants: as inputs, f64 and i64 would arrive
-    rounded.
+    Its shape is a model input: if all inputs were constants, OpenVINO would compute it when it
+    compiles the model, with its reference code. Its bounds are constants: as inputs, f64 and i64
+    would arrive rounded.
     """
     import openvino as ov
     from openvino import opset8
@@ -117,7 +117,7 @@ def _shape_array(example: Example) -> Any:
 
 
 def _runs_after(example: Example, run: Prepared) -> Prepared:
-    """Lets a stateful operator draw as often as comes before the draw that counts."""
+    """Lets a stateful operator make all draws that come before the one that counts."""
     for _ in range(example.run or 0):
         run()
     return run

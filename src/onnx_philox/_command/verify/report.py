@@ -1,4 +1,4 @@
-"""What `onnx-philox verify` says: a table for people, a JSON document for machines."""
+"""What `onnx-philox verify` prints: a table for people, a JSON document for machines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from onnx_philox._command.verify.comparison import NOTHING, Comparison
 
 
 class Verdict(Enum):
-    """What came of a case."""
+    """The outcome of a case."""
 
     SAME = "same bits"
     MISMATCH = "mismatch"
@@ -48,7 +48,7 @@ _PACKAGES = ("onnx-philox", "numpy", "onnx", "onnxruntime", "onnxruntime-extensi
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """A case in a backend, or a runtime or backend that is not here (which has no case)."""
+    """A case in a backend, or a missing runtime or backend (which has no case)."""
 
     runtime: str
     version: str = ""
@@ -65,7 +65,7 @@ class Result:
 
     @property
     def how_to_install(self) -> str | None:
-        """The command, where that is all there is to say."""
+        """The command, if there is nothing else to say."""
         command = re.search(r"pip install \S+$", self.reason or "")
         return command[0] if command else None
 
@@ -76,23 +76,23 @@ class Result:
 
     @property
     def vectors(self) -> int:
-        """How many vectors the verdict is about."""
+        """How many vectors the verdict covers."""
         return len(self.case.vectors) if self.case else 0
 
 
 @dataclass(frozen=True)
 class Report:
-    """All results, in the order in which they are shown."""
+    """All results, in the order in which they appear."""
 
     results: list[Result]
 
     @property
     def is_ok(self) -> bool:
-        """Whether nothing of ours failed."""
+        """Whether none of our own operators failed."""
         return not any(result.is_failure for result in self.results)
 
     def to_json(self) -> str:
-        """One JSON document; its keys stay."""
+        """Returns one JSON document; its keys never change."""
         return json.dumps(
             {
                 "ok": self.is_ok,
@@ -164,7 +164,7 @@ class _Row:
 
     @property
     def what(self) -> str:
-        """The types and the part of the family; nothing for all of it."""
+        """The types and the part of the family; empty for all of it."""
         types = dict.fromkeys(r.case.type.name for r in self.results if r.case)
         return "" if self.is_whole_family else " ".join(filter(None, (*types, self.part)))
 
@@ -211,7 +211,7 @@ def _groups(results: Iterable[Result]) -> list[list[Result]]:
 
 
 def _rows(results: list[Result]) -> list[_Row]:
-    """The lines of one runner: as few as say everything."""
+    """The lines of one runner, as few as possible."""
     families: dict[str, list[Result]] = {}
     for result in results:
         families.setdefault(result.case.family if result.case else "", []).append(result)
@@ -240,7 +240,7 @@ def _family_rows(family: list[Result]) -> list[_Row]:
 
 
 def _table(results: list[Result], width: int) -> RenderableType:
-    """Five columns where they fit; else three of them become headings."""
+    """Five columns if they fit; otherwise three of them become headings."""
     groups = [(group[0], _rows(group)) for group in _groups(results)]
     table = _new_table("runtime", "version", "backend", "case", "verdict")
     for first, rows in groups:
@@ -248,13 +248,13 @@ def _table(results: list[Result], width: int) -> RenderableType:
         for row in rows:
             table.add_row(*who, row.label, row.outcome, end_section=row is rows[-1])
             who = ("", "", "")
-    # rich cuts where there is no room; so it must not come to that.
+    # rich cuts text that does not fit, so there must always be room.
     if Measurement.get(_UNLIMITED, _UNLIMITED.options, table).maximum <= width:
         return table
     all_rows = [row for _, rows in groups for row in rows]
     widest = max(len(row.label) for row in all_rows)
     fits = widest + 2 + max(len(row.outcome) for row in all_rows) <= width
-    # Where not all blocks can be aligned, each has its own width.
+    # If not all blocks can be aligned, each has its own width.
     labels = widest if fits else None
     blocks: list[RenderableType] = []
     for first, rows in groups:
@@ -333,7 +333,7 @@ _PEERS = {"built-in": "on CPU", "evaluate": "in Model.evaluate"}
 
 
 def _right(results: list[Result]) -> str:
-    """The seeded draws in which a peer has the right bits."""
+    """The seeded draws that a peer gets right."""
     family = [r for r in results if r.case and r.case.family == SEEDED_DRAWS]
     rows = [row for row in _family_rows(family) if row.verdict is Verdict.SAME]
     if not rows:
@@ -342,7 +342,7 @@ def _right(results: list[Result]) -> str:
 
 
 def _summary(results: list[Result]) -> str:
-    """The counts in one sentence a party."""
+    """The counts, in one sentence for each party."""
     lines = []
     for name, chosen in (("Ours", False), ("OpenVINO's own", True)):
         counts = _counts(r for r in results if r.case and r.is_peer is chosen)
@@ -351,7 +351,7 @@ def _summary(results: list[Result]) -> str:
         verdicts = ", ".join(
             f"{count} {_PLURALS.get(verdict, verdict) if count != 1 else verdict}"
             for verdict, count in counts["verdicts"].items()
-            # A mismatch is what one looks for, so none of them is said too.
+            # Readers look for mismatches, so it also says that there are none.
             if count or (verdict == Verdict.MISMATCH.value and not chosen)
         )
         lines.append(f"{name}: {counts['cases']} cases, {counts['vectors']} vectors; {verdicts}.")

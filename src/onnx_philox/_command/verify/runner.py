@@ -1,4 +1,4 @@
-"""What draws for `onnx-philox verify`."""
+"""The interface of what draws for `onnx-philox verify`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Prepared = Callable[[], Arrays]
 
 
 class NotCarriedError(Exception):
-    """A backend says that it does not carry the type of an example, as its documentation says."""
+    """A backend does not carry the type of an example, as documented."""
 
 
 class Runner(ABC):
@@ -31,7 +31,7 @@ class Runner(ABC):
         return f"{self.runtime} {self.version}, backend {self.backend}"
 
     def takes(self, case: Case) -> bool:  # noqa: ARG002
-        """Whether the case says anything about this runner."""
+        """Whether the case applies to this runner."""
         return True
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Who draws for `onnx-philox verify`: a runner for each backend of each runtime that is here.
+"""What draws for `onnx-philox verify`: a runner for each backend of each installed runtime.
 
 A runner prepares an example (builds and loads the model) and gives a function that runs it and
 returns the outputs by name. New runtimes and backends appear by themselves, from the registry.
@@ -19,7 +19,7 @@ from onnx_philox._command.verify.runner import NotCarriedError, Prepared, Runner
 
 
 class SelectionError(ValueError):
-    """A runtime or backend was asked for that cannot be had here."""
+    """A requested runtime or backend is not available here."""
 
 
 class Absent:
@@ -40,7 +40,7 @@ class NumpyRunner(Runner):
         super().__init__(np.__version__, "numpy")
 
     def takes(self, case: Case) -> bool:
-        """All but what is compared with NumPy itself."""
+        """All cases but those compared with NumPy itself."""
         return not case.is_numpy_the_standard
 
     def prepare(self, example: Example) -> Prepared:
@@ -49,7 +49,7 @@ class NumpyRunner(Runner):
 
 
 class ModelRunner(Runner):
-    """A backend of a runtime, which loads models as `onnx-philox run` does."""
+    """A backend of a runtime; it loads models as `onnx-philox run` does."""
 
     def __init__(self, models: type[LoadedModel], backend: str) -> None:
         super().__init__(models.version, backend)
@@ -81,13 +81,13 @@ def select(runtimes: Sequence[str] = (), backends: Sequence[str] = ()) -> list[R
     Args:
         runtimes: Names of `RUNTIMES`; none means all that are installed.
         backends: Names of backends, "auto" for the best that a runtime has; none means all, and
-            OpenVINO's own operator beside them.
+            OpenVINO's own operator as well.
 
     Returns:
-        Runners, and in the place of each one that cannot be had, why.
+        Runners, and in the place of each unavailable one, the reason.
 
     Raises:
-        SelectionError: There is no such name, or what was asked for cannot be had here.
+        SelectionError: A name is unknown, or something requested is not available here.
     """
     for name in runtimes:
         if name not in RUNTIMES:
