@@ -53,7 +53,9 @@ class Row:
             return ""
         if self._meets(self.measured):
             return "met"
-        return "met in the best pair" if self.best is not None and self._meets(self.best) else "below"
+        return (
+            "met in the best pair" if self.best is not None and self._meets(self.best) else "below"
+        )
 
     def _meets(self, value: float) -> bool:
         assert self.target is not None
