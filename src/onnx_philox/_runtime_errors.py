@@ -64,3 +64,9 @@ def refusal_in_openvino(error: RuntimeError) -> str:
 def one_line(error: Exception) -> str:
     """The text of another library's error, on one line."""
     return " ".join(str(error).split())
+
+
+def first_line(error: Exception) -> str:
+    """The first line of another library's error, without its full stop; the name of an empty one."""
+    first, *_ = str(error).splitlines() or [type(error).__name__]
+    return first.rstrip(".")

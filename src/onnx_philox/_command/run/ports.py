@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox import _runtime_errors
 from onnx_philox._command.runtimes.port import ArgumentError, Arrays, Port, shape_name
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -105,10 +106,10 @@ def _read(path: str, load: Callable[[], Any]) -> Any:
         if "array is too big" in str(error):
             raise ArgumentError(_too_large(path)) from error
         # The rest of the text is for those who call NumPy.
-        (why, *_) = str(error).splitlines() or [type(error).__name__]
+        why = _runtime_errors.first_line(error)
         raise ArgumentError(
-            f"{_shown_path(path)} cannot be read: {why.rstrip('.')}. Write a plain array of "
-            "numbers with numpy.save or numpy.savez."
+            f"{_shown_path(path)} cannot be read: {why}. Write a plain array of numbers with "
+            "numpy.save or numpy.savez."
         ) from error
 
 
