@@ -67,6 +67,6 @@ def one_line(error: Exception) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """The first line of another library's error, without its full stop; of an empty one the name."""
+    """The first line of another library's error, or the name of an empty one; no full stop."""
     first, *_ = str(error).splitlines() or [type(error).__name__]
     return first.rstrip(".")
