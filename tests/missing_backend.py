@@ -23,6 +23,11 @@ REASON = (
 MODULES = {"_extension_options.py", "_legalise.py", "_python_ops.py", "_python_plan.py"}
 
 
+def is_missing(runtime: str, backend: str) -> bool:
+    """Whether a backend is the one that this Python lacks, for a test of all of them at once."""
+    return REASON is not None and (runtime, backend) == ("onnxruntime", "python")
+
+
 @contextmanager
 def _skips() -> Iterator[None]:
     """Skips a test that has asked for the backend, by what it is told then."""

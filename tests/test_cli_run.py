@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
+from missing_backend import is_missing
 from onnx import parser
 from typer.testing import CliRunner
 
@@ -106,7 +107,8 @@ def test_each_run_draws_from_its_own_state(noisy, runtime, backend):
 
 def test_what_is_drawn_has_one_hash_in_every_runtime_and_precision(noisy):
     common = ("--seed", SEED, "--input", INPUT, "--runs", 2, "--drawn", "--hashes-only")
-    runtimes = [("--runtime", r, "--backend", b) for r, b in RUNTIMES]
+    there = [(r, b) for r, b in RUNTIMES if not is_missing(r, b)]
+    runtimes = [("--runtime", r, "--backend", b) for r, b in there]
     hints = [("--runtime", "openvino", "--precision", p) for p in ("f32", "bf16", "f16")]
     drawn = {document(noisy, *common, *how)["drawn_sha256"] for how in (*runtimes, *hints)}
     assert len(drawn) == 1
