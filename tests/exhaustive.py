@@ -20,14 +20,6 @@ Case = tuple[object, ...]
 """A value for each list of values that the test has."""
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers",
-        "exhaustive: another combination of parameters whose values are all tested already, or a "
-        "long run of what a shorter one tests; CI runs them with `pytest -m exhaustive`",
-    )
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     functions: dict[str, list[pytest.Item]] = {}
