@@ -47,17 +47,22 @@ void AddSlips(const std::string& name, const Mistake& kind, std::map<std::string
     if (vowels.find(letter) == std::string::npos) continue;
     for (const char vowel : vowels) add(before + vowel + after);
   }
-  std::string camel, dashed = name;
+  std::string camel, dashed = name, upper = name, title = name;
   for (std::size_t i = 0; i < name.size(); ++i) {
+    const char capital = name[i] >= 'a' && name[i] <= 'z' ? static_cast<char>(name[i] - 'a' + 'A') : name[i];
+    upper[i] = capital;
+    if (i == 0 || name[i - 1] == '_') title[i] = capital;
     if (name[i] == '_') {
       dashed[i] = '-';
     } else {
       const bool begins = i > 0 && name[i - 1] == '_';
-      camel += begins ? static_cast<char>(name[i] - 'a' + 'A') : name[i];
+      camel += begins ? capital : name[i];
     }
   }
   add(camel);
   add(dashed);
+  add(upper);
+  add(title);
 }
 
 std::vector<Mistake> FindMistakes(const Operator& op) {
@@ -104,13 +109,12 @@ std::string NearestAttribute(const Operator& op, const std::string& name) {
 }
 
 const std::vector<Mistake>& Mistakes(const Operator& op) {
-  // Made once for each declaration of the table.
-  static const std::vector<std::vector<Mistake>> all = [] {
-    std::vector<std::vector<Mistake>> made;
-    for (const Operator* each : kAllOperators) made.push_back(FindMistakes(*each));
+  static const std::map<std::string, std::vector<Mistake>> all = [] {
+    std::map<std::string, std::vector<Mistake>> made;
+    for (const Operator* each : kAllOperators) made[each->name] = FindMistakes(*each);
     return made;
   }();
-  return all[static_cast<std::size_t>(std::find(kAllOperators, kAllOperators + kOperators, &op) - kAllOperators)];
+  return all.at(op.name);
 }
 
 }  // namespace onnx_philox

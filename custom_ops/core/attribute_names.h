@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "attributes.h"
 #include "operators.h"
 
 namespace onnx_philox {
@@ -18,14 +19,25 @@ bool HasAttribute(const Operator& op, const std::string& name);
 /// The attribute of `op` that `name` most resembles; empty if it resembles none.
 std::string NearestAttribute(const Operator& op, const std::string& name);
 
-/// The names to ask a runtime for, none of which the operator has: the attributes of the other operators and of ONNX's
-/// random operators, and the names that are one slip away from an attribute: a letter left out or doubled, another vowel,
-/// two letters in the wrong order, or words joined by another rule (opSeed, op-seed). Runtimes take microseconds to
-/// look for a name, so more names would make models load slowly.
+/// A name to ask a runtime for, which the operator does not have: an attribute of another operator or of ONNX's random
+/// operators, or a name that is one slip away from an attribute of the operator: a letter left out or doubled, another
+/// vowel, two letters in the wrong order, or words written by another rule (opSeed, op-seed,
+/// OP_SEED, Op_Seed).
 struct Mistake {
   std::string name;
   bool is_text, is_integer;  ///< what the value may be: that of the attribute that is meant, or either
 };
+
+/// All of them, by name.
 const std::vector<Mistake>& Mistakes(const Operator& op);
+
+/// The first mistake of a node that `has` finds; empty if it finds none.
+template <class Has>
+std::string FindUnknown(const Operator& op, const Has& has) {
+  for (const Mistake& mistake : Mistakes(op)) {
+    if (has(mistake)) return mistake.name;
+  }
+  return std::string();
+}
 
 }  // namespace onnx_philox

@@ -10,8 +10,8 @@
 #include <cstring>
 
 #include "elementary.h"
-#include "engine.h"
 #include "kernels.h"
+#include "rows.h"
 #include "rules.h"
 
 namespace onnx_philox {
@@ -20,11 +20,11 @@ namespace onnx_philox {
 constexpr std::uint64_t kUniformsAtOnce = 1024;
 
 /// Uniforms [begin, end) of a draw, at most kUniformsAtOnce, in [0, 1).
-template <class Isa, class Rule>
+template <class From, class Rule>
 void UniformsOf(const Piece& piece, std::uint64_t begin, std::uint64_t end, void* out) {
   Piece part{piece.draw, begin, end};
   part.draw.out = out;
-  FillPiece<Isa>(part, Rule());
+  From::Fill(part, Rule());
 }
 
 /// How many running sums are kept: one for each class if they suffice, otherwise one for the last of every so many.
@@ -161,7 +161,7 @@ class RunningSums {
   double kept_[kSumsKept];
 };
 
-template <class Isa, class Index>
+template <class Isa, class From, class Index>
 void FillCategoricalAs(const Piece& piece) {
   const Logits& logits = piece.draw.logits;
   alignas(64) double uniforms[kUniformsAtOnce];
@@ -177,7 +177,7 @@ void FillCategoricalAs(const Piece& piece) {
       if (i == drawn) {
         first_drawn = i;
         drawn = piece.end - i > kUniformsAtOnce ? i + kUniformsAtOnce : piece.end;
-        UniformsOf<Isa, F64UnitRule<Isa>>(piece, first_drawn, drawn, uniforms);
+        UniformsOf<From, F64UnitRule<Isa>>(piece, first_drawn, drawn, uniforms);
       }
       const Index index = static_cast<Index>(sums.FirstAbove(uniforms[i - first_drawn] * total));
       std::memcpy(out, &index, sizeof(index));
@@ -187,10 +187,10 @@ void FillCategoricalAs(const Piece& piece) {
 }
 
 /// Classes.
-template <class Isa>
+template <class Isa, class From>
 void FillCategorical(const Piece& piece) {
-  if (piece.draw.type == OutputType::kI32) return FillCategoricalAs<Isa, std::int32_t>(piece);
-  FillCategoricalAs<Isa, std::int64_t>(piece);
+  if (piece.draw.type == OutputType::kI32) return FillCategoricalAs<Isa, From, std::int32_t>(piece);
+  FillCategoricalAs<Isa, From, std::int64_t>(piece);
 }
 
 }  // namespace onnx_philox

@@ -2,6 +2,7 @@
 // the plugins compare the two.
 #include "checks.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -39,9 +40,10 @@ OutputType FloatType(ElementType type) {
   return type == ElementType::kF64 ? OutputType::kF64 : OutputType::kF32;
 }
 
+/// Whether a shape is, or may be, that of one state, or of one for each row.
 bool IsStateShape(const Known& known) {
   if (known.rank < 1 || known.rank > kMaxRank) return false;
-  for (int i = 0; i < known.rank; ++i) {
+  for (int i = known.rank == 2 ? 1 : 0; i < known.rank; ++i) {
     const std::int64_t wanted = i == known.rank - 1 ? kStateWords : 1;
     if (known.dimensions[i] != wanted && known.dimensions[i] != Known::kUnknownDimension) return false;
   }
@@ -69,19 +71,43 @@ bool CanBeEqual(const ShapeSoFar& a, const ShapeSoFar& b) {
   return true;
 }
 
-std::string CheckRows(const Operator& op, const char* name, const Numbers& logits, std::uint64_t rows, std::uint64_t classes) {
-  for (std::uint64_t row = 0; row < rows; ++row) {
-    const std::int64_t wrong = WrongInRow(logits, row * classes, classes);
-    if (wrong == kNothing) continue;
-    const std::string given =
-        wrong == kOnlyNegativeInfinity
-            ? "-inf in all of row " + std::to_string(row)
-            : ShowNumber(logits.type, BitsAt(logits, row * classes + static_cast<std::uint64_t>(wrong))) + " in row " +
-                  std::to_string(row);
-    return Refusal(op.name, InputText(name), given, "finite numbers and -inf, one finite in each row at least",
-                   "Correct what computes the logits.");
-  }
-  return std::string();
+/// As many numbers are checked faster by another thread than by this one.
+constexpr std::uint64_t kNumbersForAThread = std::uint64_t{1} << 16;
+
+/// The first of `count` things that is wrong, or `count`. find(begin, end) is the same of [begin, end). A thing is made of
+/// `numbers` numbers.
+template <class Find>
+std::uint64_t FirstWrong(std::uint64_t count, std::uint64_t numbers, const ForEach& for_each, const Find& find) {
+  constexpr std::uint64_t kMost = 64;
+  const std::uint64_t threads = std::min(kMost, SaturatingProduct(count, numbers) / kNumbersForAThread);
+  const std::uint64_t pieces = std::min(threads, count);
+  if (pieces < 2 || for_each == nullptr) return find(0, count);
+  const std::uint64_t step = count / pieces + (count % pieces != 0 ? 1 : 0);
+  std::uint64_t found[kMost];
+  std::fill(found, found + pieces, count);  // a runtime may fail to run them
+  for_each(pieces, [&](std::uint64_t piece) {
+    const std::uint64_t begin = std::min(piece * step, count), end = std::min(begin + step, count);
+    const std::uint64_t first = find(begin, end);
+    found[piece] = first == end ? count : first;
+  });
+  return *std::min_element(found, found + pieces);
+}
+
+std::string CheckRows(const Operator& op, const char* name, const Numbers& logits, std::uint64_t rows,
+                      std::uint64_t classes, const ForEach& for_each) {
+  const std::uint64_t row = FirstWrong(rows, classes, for_each, [&](std::uint64_t begin, std::uint64_t end) {
+    while (begin < end && WrongInRow(logits, begin * classes, classes) == kNothing) ++begin;
+    return begin;
+  });
+  if (row == rows) return std::string();
+  const std::int64_t wrong = WrongInRow(logits, row * classes, classes);
+  const std::string given =
+      wrong == kOnlyNegativeInfinity
+          ? "-inf in all of row " + std::to_string(row)
+          : ShowNumber(logits.type, BitsAt(logits, row * classes + static_cast<std::uint64_t>(wrong))) + " in row " +
+                std::to_string(row);
+  return Refusal(op.name, InputText(name), given, "finite numbers and -inf, one finite in each row at least",
+                 "Correct what computes the logits.");
 }
 
 /// Writes the dimensions of an output if all are known and not too large; returns an error if they are.
@@ -96,17 +122,21 @@ std::string Complete(const Operator& op, const Attributes& attributes, Arguments
   return error;
 }
 
-/// Writes `state` if the value is known and right.
-std::string CheckState(const Operator& op, const InputDeclaration& input, const Known& known, State* state) {
+/// Writes the state, or where those of the rows are, if the value is known and right.
+std::string CheckState(const Operator& op, const InputDeclaration& input, const Known& known, Arguments* arguments) {
   if (known.rank != Known::kUnknownRank && !IsStateShape(known)) {
     return Refusal(op.name, InputText(input.name), OfShape(known), kStateShapeRule,
                    "Pass PhiloxState(...).to_array(), or reshape it.");
   }
-  if (known.data != nullptr) {
-    std::uint32_t words[kStateWords];
-    std::memcpy(words, known.data, sizeof(words));
-    *state = StateFromWords(words);
+  arguments->states = known.rank == 2 ? known.dimensions[0] : known.rank == Known::kUnknownRank ? Known::kUnknownDimension : 1;
+  if (known.data == nullptr) return std::string();
+  if (arguments->states != 1) {
+    arguments->state_words = static_cast<const std::uint32_t*>(known.data);
+    return std::string();
   }
+  std::uint32_t words[kStateWords];
+  std::memcpy(words, known.data, sizeof(words));
+  arguments->state = StateFromWords(words);
   return std::string();
 }
 
@@ -157,7 +187,7 @@ std::string CheckNumber(const Operator& op, const InputDeclaration& input, const
 /// Checks that `p` has one element or the output's shape, then its values. Writes `*probabilities` if the values are
 /// known.
 std::string CheckProbabilities(const Operator& op, const InputDeclaration& input, const Known& known,
-                               const ShapeSoFar& output, Probabilities* probabilities) {
+                               const ShapeSoFar& output, Probabilities* probabilities, const ForEach& for_each) {
   const char* const name = input.name;
   if (known.rank == Known::kUnknownRank) return std::string();
   std::string error = CheckRank(op, name, known.rank);
@@ -179,7 +209,10 @@ std::string CheckProbabilities(const Operator& op, const InputDeclaration& input
   std::uint64_t count = 1;
   for (int i = 0; i < known.rank; ++i) count *= static_cast<std::uint64_t>(known.dimensions[i]);
   const Numbers numbers{FloatType(known.type), known.data};
-  const std::uint64_t wrong = FirstImprobable(numbers, count);
+  const std::uint64_t wrong = FirstWrong(count, 1, for_each, [&](std::uint64_t begin, std::uint64_t end) {
+    const void* const first = static_cast<const unsigned char*>(numbers.data) + begin * ElementSize(numbers.type);
+    return begin + FirstImprobable(Numbers{numbers.type, first}, end - begin);
+  });
   if (wrong == count) {
     *probabilities = Probabilities{numbers, count != 1};
     return std::string();
@@ -200,7 +233,7 @@ std::string CheckProbabilities(const Operator& op, const InputDeclaration& input
 
 /// Writes `*output`, and `*logits` if the values are known.
 std::string CheckLogits(const Operator& op, const InputDeclaration& input, const Known& known,
-                        const Attributes& attributes, Logits* logits, ShapeSoFar* output) {
+                        const Attributes& attributes, Logits* logits, ShapeSoFar* output, const ForEach& for_each) {
   const char* const name = input.name;
   if (known.rank != Known::kUnknownRank && known.rank != 2) {
     return Refusal(op.name, InputText(name), OfShape(known), "2-D, [batch, classes]", "Reshape it to 2-D.");
@@ -216,7 +249,22 @@ std::string CheckLogits(const Operator& op, const InputDeclaration& input, const
   if (known.data == nullptr) return std::string();
   const Numbers numbers{FloatType(known.type), known.data};
   *logits = Logits{numbers, static_cast<std::uint64_t>(classes), static_cast<std::uint64_t>(attributes.sample_size)};
-  return CheckRows(op, name, numbers, static_cast<std::uint64_t>(batch), static_cast<std::uint64_t>(classes));
+  return CheckRows(op, name, numbers, static_cast<std::uint64_t>(batch), static_cast<std::uint64_t>(classes),
+                   for_each);
+}
+
+/// Refuses another number of states than the output has rows.
+std::string CheckRowsOfStates(const Operator& op, const InputDeclaration& input, std::int64_t states,
+                              const ShapeSoFar& output) {
+  if (states == 1 || states == Known::kUnknownDimension || output.rank == Known::kUnknownRank) return std::string();
+  const std::int64_t rows = output.rank == 0 ? 1 : output.dimension[0];
+  if (output.rank > 0 && (rows == states || rows == Known::kUnknownDimension)) return std::string();
+  const std::int64_t shape[] = {states, kStateWords};
+  const std::string what = output.rank == 0 ? "a scalar" : std::to_string(rows) + (rows == 1 ? " row" : " rows");
+  return Refusal(op.name, InputText(input.name),
+                 "of shape " + ShowDimensions(shape, 2, true) + ", " + std::to_string(states) +
+                     " states, for an output of shape " + ShowDimensions(output.dimension, output.rank, true) + ", " + what,
+                 kStateRowsRule, "Pass as many states as rows, from row_states(...) for instance.");
 }
 
 /// Both bounds, after each has passed CheckNumber.
@@ -255,14 +303,14 @@ std::string CheckLeftOut(const Operator& op, int index, const Attributes& attrib
 }
 
 std::string CheckInput(const Operator& op, int index, const Known& known, const Attributes& attributes,
-                       Arguments* arguments) {
+                       Arguments* arguments, const ForEach& for_each) {
   const InputDeclaration& input = op.input[index];
   const bool is_second = index > 0 && op.input[index - 1].role == input.role;  // maxval, scale
   std::string error = CheckType(op, input, known.type, attributes.output);
   if (!error.empty()) return error;
   switch (input.role) {
     case Role::kState:
-      error = CheckState(op, input, known, &arguments->state);
+      error = CheckState(op, input, known, arguments);
       break;
     case Role::kShape: {
       error = CheckShape(op, input, known, attributes.output, &arguments->dimensions, &arguments->has_dimensions);
@@ -283,14 +331,14 @@ std::string CheckInput(const Operator& op, int index, const Known& known, const 
                           is_second ? &arguments->affine.scale : &arguments->affine.mean);
       break;
     case Role::kProbability:
-      error = CheckProbabilities(op, input, known, arguments->output, &arguments->probabilities);
+      error = CheckProbabilities(op, input, known, arguments->output, &arguments->probabilities, for_each);
       if (error.empty() && known.rank != Known::kUnknownRank) {
         arguments->p.rank = known.rank;
         for (int i = 0; i < known.rank; ++i) arguments->p.dimension[i] = known.dimensions[i];
       }
       break;
     case Role::kLogits:
-      error = CheckLogits(op, input, known, attributes, &arguments->logits, &arguments->output);
+      error = CheckLogits(op, input, known, attributes, &arguments->logits, &arguments->output, for_each);
       if (error.empty()) error = Complete(op, attributes, arguments);
       break;
   }
@@ -300,21 +348,29 @@ std::string CheckInput(const Operator& op, int index, const Known& known, const 
 
 std::string CheckTogether(const Operator& op, const Attributes& attributes, const Arguments& arguments) {
   for (int i = 0; i < op.inputs; ++i) {
-    if (op.input[i].role == Role::kProbability) {
-      return CheckProbabilities(op, op.input[i], Known{ElementType::kUnknown, arguments.p.rank, arguments.p.dimension, nullptr},
-                                arguments.output, nullptr);
+    const InputDeclaration& input = op.input[i];
+    std::string error;
+    if (input.role == Role::kProbability) {
+      const Known p{ElementType::kUnknown, arguments.p.rank, arguments.p.dimension, nullptr};
+      error = CheckProbabilities(op, input, p, arguments.output, nullptr, nullptr);
     }
-    const bool is_range = op.input[i].role == Role::kBound && i > 0 && op.input[i - 1].role == Role::kBound;
+    const bool is_range = input.role == Role::kBound && i > 0 && op.input[i - 1].role == Role::kBound;
     if (is_range && arguments.has_value[i - 1] && arguments.has_value[i]) {
-      return CheckRange(op, attributes.output, arguments.bounds);
+      error = CheckRange(op, attributes.output, arguments.bounds);
     }
+    if (!error.empty()) return error;
   }
-  return std::string();
+  const int state = IndexOf(op, Role::kState);
+  return CheckRowsOfStates(op, op.input[state], arguments.states, arguments.output);
 }
 
 Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& arguments, void* out) {
   Draw draw{};
   draw.state = Derive(arguments.state, attributes.global_seed, attributes.op_seed);
+  if (arguments.states > 1) {
+    const std::uint64_t elements = static_cast<std::uint64_t>(arguments.dimensions.elements);
+    draw.rows = Rows{arguments.state_words, elements / static_cast<std::uint64_t>(arguments.states)};
+  }
   draw.distribution = op.distribution;
   draw.type = attributes.output;
   // What the operator has no inputs for stays zeros, and no kernel of its distribution reads it.
@@ -324,6 +380,14 @@ Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& a
   draw.logits = arguments.logits;
   draw.out = out;
   return draw;
+}
+
+void WriteNextState(const Draw& draw, const Arguments& arguments, std::uint32_t* words) {
+  if (arguments.states == 1) {
+    StateToWords(NextState(draw, arguments.state, static_cast<std::uint64_t>(arguments.dimensions.elements)), words);
+  } else {
+    NextStates(draw, static_cast<std::uint64_t>(arguments.states), words);
+  }
 }
 
 std::string CheckDimensions(const Operator& op, const std::int64_t* dimensions, int rank, OutputType output,

@@ -12,12 +12,13 @@
 //   error = CheckTogether(op, attributes, arguments);                                             // likewise
 //   error = CheckMemory(op, arguments.dimensions, attributes.output, MemoryFor(bytes));           // at run
 //   Draw draw = DrawOf(op, attributes, arguments, values);
-//   SplitDraw, Fill, Advance(arguments.state, WordsPerElement(draw), elements): see kernels.h
+//   SplitDraw, Fill, WriteNextState: see kernels.h
 //
 // The Python package checks the inputs in the operator's order, then the range, then the memory.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "attributes.h"
@@ -28,9 +29,12 @@
 
 namespace onnx_philox {
 
-/// What the inputs of a node say, as far as known. `probabilities` and `logits` point into the node's inputs.
+/// What the inputs of a node say, as far as known. Rows of states, `probabilities` and `logits` point into the node's
+/// inputs.
 struct Arguments {
-  State state{};  ///< zeros where there is none
+  State state{};  ///< zeros where there is none, or one for each row
+  std::int64_t states = 1;  ///< how many: any other number than 1 is one for each row; kUnknownDimension
+  const std::uint32_t* state_words = nullptr;  ///< of the states, if they are known and not one
   Bounds bounds{};
   Affine affine{};
   Probabilities probabilities{};
@@ -46,16 +50,23 @@ struct Arguments {
 /// if input `index` may be left out.
 std::string CheckLeftOut(const Operator& op, int index, const Attributes& attributes);
 
-/// Checks input `index` alone, by its type and role. Writes its value into `arguments` if that is known.
-std::string CheckInput(const Operator& op, int index, const Known& known, const Attributes& attributes,
-                       Arguments* arguments);
+/// Calls task(0) to task(count - 1) and waits for them, on several threads if it can.
+using ForEach = std::function<void(std::uint64_t count, const std::function<void(std::uint64_t)>& task)>;
 
-/// Checks what relates inputs to each other, as far as known: minval to maxval, `p` to `shape`. Call it after
-/// CheckInput has passed each of them.
+/// Checks input `index` alone, by its type and role. Writes its value into `arguments` if that is known. Shares its work
+/// by `for_each` if that is given, and there is much to check.
+std::string CheckInput(const Operator& op, int index, const Known& known, const Attributes& attributes,
+                       Arguments* arguments, const ForEach& for_each = nullptr);
+
+/// Checks what relates inputs to each other, as far as known: minval to maxval, `p` to `shape`, rows of states to those
+/// of the output. Call it after CheckInput has passed each of them.
 std::string CheckTogether(const Operator& op, const Attributes& attributes, const Arguments& arguments);
 
 /// The draw of a node, after everything is known; its first element goes to `out`.
 Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& arguments, void* out);
+
+/// Writes the next state, or that of each row, to memory for as many words as the state has.
+void WriteNextState(const Draw& draw, const Arguments& arguments, std::uint32_t* words);
 
 /// The dimensions of an output given as numbers, without the type and rank of an input `shape`.
 std::string CheckDimensions(const Operator& op, const std::int64_t* dimensions, int rank, OutputType output,

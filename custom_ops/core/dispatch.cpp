@@ -189,6 +189,18 @@ unsigned WordsPerElement(const Draw& draw) {
   }
 }
 
+State NextState(const Draw& draw, const State& state, std::uint64_t elements) {
+  return Advance(state, WordsPerElement(draw), elements);
+}
+
+void NextStates(const Draw& draw, std::uint64_t count, std::uint32_t* words) {
+  const std::uint64_t blocks = BlocksUsed(WordsPerElement(draw), draw.rows.elements);
+  for (std::uint64_t row = 0; row < count; ++row) {
+    const State state = StateFromWords(draw.rows.words + row * kStateWords);
+    StateToWords(State{Add(state.counter, blocks), state.key}, words + row * kStateWords);
+  }
+}
+
 void Fill(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end) {
   FillTo(kernels, draw, begin, end, static_cast<unsigned char*>(draw.out) + begin * ElementSize(draw.type));
 }
@@ -203,7 +215,12 @@ void FillTo(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::
 
 Split SplitDraw(const Draw& draw, std::uint64_t elements, std::uint64_t max_pieces) {
   if (draw.distribution == Distribution::kCategorical) return SplitCategorical(draw.logits, elements, max_pieces);
-  const std::uint64_t least = kLeastWords / WordsPerElement(draw);
+  std::uint64_t least = kLeastWords / WordsPerElement(draw);
+  if (draw.rows.words != nullptr && draw.rows.elements > 0) {
+    // Short rows waste words of their last blocks.
+    const std::uint64_t row_words = BlocksUsed(WordsPerElement(draw), draw.rows.elements) * kWordsPerBlock;
+    if (row_words <= kLeastWords) least = (kLeastWords / row_words) * draw.rows.elements;
+  }
   std::uint64_t pieces = elements / least;
   if (pieces > max_pieces) pieces = max_pieces;
   if (pieces <= 1) return Split{1, elements};

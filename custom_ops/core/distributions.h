@@ -7,52 +7,52 @@
 #include <cstring>
 
 #include "categorical.h"
-#include "engine.h"
 #include "kernels.h"
+#include "rows.h"
 #include "rules.h"
 
 namespace onnx_philox {
 
 /// Random bits, or numbers in a range, by the rule that the bounds allow.
-template <class Isa>
+template <class Isa, class From>
 void FillUniform(const Piece& piece) {
   const std::uint64_t low = piece.draw.bounds.minval, high = piece.draw.bounds.maxval;
   switch (piece.draw.type) {
     case OutputType::kBits:
-      return FillPiece<Isa>(piece, BitsRule<Isa>());
+      return From::Fill(piece, BitsRule<Isa>());
     case OutputType::kF32: {
       const float minval = F32FromBits(low), width = WidthF32(low, high);
-      if (width == 1.0f && minval == 0.0f) return FillPiece<Isa>(piece, F32UnitRule<Isa>());
-      return FillPiece<Isa>(piece, F32Rule<Isa>(width, minval));
+      if (width == 1.0f && minval == 0.0f) return From::Fill(piece, F32UnitRule<Isa>());
+      return From::Fill(piece, F32Rule<Isa>(width, minval));
     }
     case OutputType::kF16: {
       const float minval = F32FromF16(low), width = WidthF16(low, high);
-      if (width == 1.0f && minval == 0.0f) return FillPiece<Isa>(piece, F16UnitRule<Isa>());
-      return FillPiece<Isa>(piece, F16Rule<Isa>(width, minval));
+      if (width == 1.0f && minval == 0.0f) return From::Fill(piece, F16UnitRule<Isa>());
+      return From::Fill(piece, F16Rule<Isa>(width, minval));
     }
     case OutputType::kBF16: {
       const float minval = F32FromBF16(low), width = WidthBF16(low, high);
-      if (width == 1.0f && minval == 0.0f) return FillPiece<Isa>(piece, BF16UnitRule<Isa>());
-      return FillPiece<Isa>(piece, typename Isa::BF16(width, minval));
+      if (width == 1.0f && minval == 0.0f) return From::Fill(piece, BF16UnitRule<Isa>());
+      return From::Fill(piece, typename Isa::BF16(width, minval));
     }
     case OutputType::kF64: {
       const double minval = F64FromBits(low), width = WidthF64(low, high);
-      if (width == 1.0 && minval == 0.0) return FillPiece<Isa>(piece, F64UnitRule<Isa>());
-      return FillPiece<Isa>(piece, F64Rule<Isa>(width, minval));
+      if (width == 1.0 && minval == 0.0) return From::Fill(piece, F64UnitRule<Isa>());
+      return From::Fill(piece, F64Rule<Isa>(width, minval));
     }
     case OutputType::kI32: {
       const std::uint32_t minval = static_cast<std::uint32_t>(low);
       const std::uint32_t width = static_cast<std::uint32_t>(high) - minval;
-      if (width > std::uint32_t{1} << 31) return FillPiece<Isa>(piece, I32WideRule<Isa>(width, minval));
-      return FillPiece<Isa>(piece, I32Rule<Isa>(width, minval));
+      if (width > std::uint32_t{1} << 31) return From::Fill(piece, I32WideRule<Isa>(width, minval));
+      return From::Fill(piece, I32Rule<Isa>(width, minval));
     }
     case OutputType::kI64: {
       const std::uint64_t width = high - low;
-      if (width > std::uint64_t{1} << 63) return FillPiece<Isa>(piece, I64WideRule<Isa>(width, low));
+      if (width > std::uint64_t{1} << 63) return From::Fill(piece, I64WideRule<Isa>(width, low));
       if (width > std::uint64_t{1} << 16) {
-        return FillPiece<Isa>(piece, I64Rule<Isa, typename Isa::Remainder64>(width, low));
+        return From::Fill(piece, I64Rule<Isa, typename Isa::Remainder64>(width, low));
       }
-      return FillPiece<Isa>(piece, I64Rule<Isa, typename Isa::SmallRemainder64>(width, low));
+      return From::Fill(piece, I64Rule<Isa, typename Isa::SmallRemainder64>(width, low));
     }
     case OutputType::kBool:
       return;
@@ -60,18 +60,18 @@ void FillUniform(const Piece& piece) {
 }
 
 /// Normal values.
-template <class Isa>
+template <class Isa, class From>
 void FillNormal(const Piece& piece) {
   const std::uint64_t scale = piece.draw.affine.scale, mean = piece.draw.affine.mean;
   switch (piece.draw.type) {
     case OutputType::kF32:
-      return FillPiece<Isa>(piece, NormalF32Rule<Isa>(F32FromBits(scale), F32FromBits(mean)));
+      return From::Fill(piece, NormalF32Rule<Isa>(F32FromBits(scale), F32FromBits(mean)));
     case OutputType::kF16:
-      return FillPiece<Isa>(piece, NormalF16Rule<Isa>(F32FromF16(scale), F32FromF16(mean)));
+      return From::Fill(piece, NormalF16Rule<Isa>(F32FromF16(scale), F32FromF16(mean)));
     case OutputType::kBF16:
-      return FillPiece<Isa>(piece, NormalBF16Rule<Isa>(F32FromBF16(scale), F32FromBF16(mean)));
+      return From::Fill(piece, NormalBF16Rule<Isa>(F32FromBF16(scale), F32FromBF16(mean)));
     case OutputType::kF64:
-      return FillPiece<Isa>(piece, NormalF64Rule<Isa>(F64FromBits(scale), F64FromBits(mean)));
+      return From::Fill(piece, NormalF64Rule<Isa>(F64FromBits(scale), F64FromBits(mean)));
     default:
       return;
   }
@@ -79,14 +79,14 @@ void FillNormal(const Piece& piece) {
 
 /// Bytes 0 and 1 by a probability for each element. Uniforms are never negative, so their order is that of their bits as
 /// signed integers, in which -0 is below them too.
-template <class Isa, class Rule, class Bits>
+template <class Isa, class From, class Rule, class Bits>
 void FillBernoulliEach(const Piece& piece) {
   alignas(64) Bits uniforms[kUniformsAtOnce];
   const unsigned char* p = static_cast<const unsigned char*>(piece.draw.probabilities.p.data) + piece.begin * sizeof(Bits);
   unsigned char* out = static_cast<unsigned char*>(piece.draw.out);
   for (std::uint64_t begin = piece.begin; begin < piece.end;) {
     const std::uint64_t end = piece.end - begin > kUniformsAtOnce ? begin + kUniformsAtOnce : piece.end;
-    UniformsOf<Isa, Rule>(piece, begin, end, uniforms);
+    UniformsOf<From, Rule>(piece, begin, end, uniforms);
     const std::size_t count = static_cast<std::size_t>(end - begin);
     for (std::size_t i = 0; i < count; ++i) {
       Bits probability;
@@ -106,38 +106,44 @@ static inline std::uint64_t RoundUp(double x) {
 }
 
 /// Bytes 0 and 1.
-template <class Isa>
+template <class Isa, class From>
 void FillBernoulli(const Piece& piece) {
   const Probabilities& probabilities = piece.draw.probabilities;
   const bool is_f32 = probabilities.p.type == OutputType::kF32;
   if (probabilities.each) {
-    return is_f32 ? FillBernoulliEach<Isa, F32UnitRule<Isa>, std::int32_t>(piece)
-                  : FillBernoulliEach<Isa, F64UnitRule<Isa>, std::int64_t>(piece);
+    return is_f32 ? FillBernoulliEach<Isa, From, F32UnitRule<Isa>, std::int32_t>(piece)
+                  : FillBernoulliEach<Isa, From, F64UnitRule<Isa>, std::int64_t>(piece);
   }
   if (is_f32) {
     std::uint32_t bits;
     std::memcpy(&bits, probabilities.p.data, sizeof(bits));
     const double p = static_cast<double>(F32FromBits(bits));
-    return FillPiece<Isa>(piece, BernoulliF32Rule<Isa>(static_cast<std::uint32_t>(RoundUp(p * 0x1p23))));
+    return From::Fill(piece, BernoulliF32Rule<Isa>(static_cast<std::uint32_t>(RoundUp(p * 0x1p23))));
   }
   double p;
   std::memcpy(&p, probabilities.p.data, sizeof(p));
-  FillPiece<Isa>(piece, BernoulliF64Rule<Isa>(RoundUp(p * 0x1p52)));
+  From::Fill(piece, BernoulliF64Rule<Isa>(RoundUp(p * 0x1p52)));
+}
+
+template <class Isa, class From>
+void FillFrom(const Piece& piece) {
+  switch (piece.draw.distribution) {
+    case Distribution::kUniform:
+      return FillUniform<Isa, From>(piece);
+    case Distribution::kNormal:
+      return FillNormal<Isa, From>(piece);
+    case Distribution::kBernoulli:
+      return FillBernoulli<Isa, From>(piece);
+    case Distribution::kCategorical:
+      return FillCategorical<Isa, From>(piece);
+  }
 }
 
 /// Any draw. Call it through a pointer, in the environment of float_environment.h.
 template <class Isa>
 void FillAny(const Piece& piece) {
-  switch (piece.draw.distribution) {
-    case Distribution::kUniform:
-      return FillUniform<Isa>(piece);
-    case Distribution::kNormal:
-      return FillNormal<Isa>(piece);
-    case Distribution::kBernoulli:
-      return FillBernoulli<Isa>(piece);
-    case Distribution::kCategorical:
-      return FillCategorical<Isa>(piece);
-  }
+  if (piece.draw.rows.words == nullptr) return FillFrom<Isa, FromOneState<Isa>>(piece);
+  FillFrom<Isa, FromRows<Isa>>(piece);
 }
 
 }  // namespace onnx_philox

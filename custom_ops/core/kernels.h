@@ -21,10 +21,18 @@
 
 namespace onnx_philox {
 
+/// The states of a draw by rows. Row b is what a draw of `elements` elements from state b would be: no row depends on
+/// another.
+struct Rows {
+  const std::uint32_t* words;  ///< a state tensor [rows, 6], which nobody may write to meanwhile; null: there are no rows
+  std::uint64_t elements;      ///< of one row; 1 or more where anything is drawn
+};
+
 /// One draw. Its elements are a function of everything here but `out`; element i is written at
 /// `out` + i * ElementSize(type). `out` may have any alignment; 64 is the fastest, 16 nearly as fast.
 struct Draw {
-  State state;  ///< where to draw: what Derive returns
+  State state;  ///< where to draw: what Derive returns. Of a draw by rows, what is added to each row's state: the seeds
+  Rows rows;
   Distribution distribution;
   OutputType type;
   Bounds bounds;                ///< of kUniform
@@ -52,6 +60,12 @@ Draw CategoricalDraw(const State& state, OutputType type, const Logits& logits, 
 
 /// Generator words that one element uses: 1 or 2.
 unsigned WordsPerElement(const Draw& draw);
+
+/// The state after a draw of `elements` elements from `state`, which does not contain the seeds.
+State NextState(const Draw& draw, const State& state, std::uint64_t elements);
+
+/// The states after a draw by rows, one for each of `count` rows: a tensor [count, 6], which may be that of the draw.
+void NextStates(const Draw& draw, std::uint64_t count, std::uint32_t* words);
 
 /// The part of a draw that a kernel fills.
 struct Piece {

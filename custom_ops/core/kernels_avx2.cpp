@@ -21,6 +21,11 @@ struct Avx2 {
   static Product SplatProduct(std::uint64_t x) { return _mm256_set1_epi64x(static_cast<long long>(x)); }
   /// Blocks n to n + 3 in the order in which Finish, interleaving two registers, gives them back in sequence.
   static Lane CountLanes(std::uint32_t n) { return _mm256_add_epi32(SplatLane(n), _mm256_setr_epi64x(0, 2, 1, 3)); }
+  static Lane LoadLanes(const std::uint32_t* words) {
+    const __m256i four = _mm256_castsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(words)));
+    return _mm256_permutevar8x32_epi32(four, _mm256_setr_epi32(0, 0, 2, 2, 1, 1, 3, 3));
+  }
+  static Lane AddLanes(Lane a, Lane b) { return _mm256_add_epi32(a, b); }
   static Product Multiply(Lane a, Lane b) { return _mm256_mul_epu32(a, b); }
   static Product AddProduct(Product a, Product b) { return _mm256_add_epi64(a, b); }
   static Lane High(Product p) { return _mm256_srli_epi64(p, 32); }

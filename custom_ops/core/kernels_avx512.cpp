@@ -24,6 +24,12 @@ struct Avx512 {
   static Lane CountLanes(std::uint32_t n) {
     return _mm512_add_epi32(SplatLane(n), _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7));
   }
+  /// Both halves of a lane get the word.
+  static Lane LoadLanes(const std::uint32_t* words) {
+    const __m512i eight = _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(words)));
+    return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 0, 4, 4, 1, 1, 5, 5, 2, 2, 6, 6, 3, 3, 7, 7), eight);
+  }
+  static Lane AddLanes(Lane a, Lane b) { return _mm512_add_epi32(a, b); }
   static Product Multiply(Lane a, Lane b) { return _mm512_mul_epu32(a, b); }
   static Product AddProduct(Product a, Product b) { return _mm512_add_epi64(a, b); }
   static Lane High(Product p) { return _mm512_srli_epi64(p, 32); }

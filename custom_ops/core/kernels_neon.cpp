@@ -25,6 +25,8 @@ struct Neon {
     const std::uint32_t lanes[4] = {0, 1, 2, 3};
     return vaddq_u32(vdupq_n_u32(n), vld1q_u32(lanes));
   }
+  static Lane LoadLanes(const std::uint32_t* words) { return vld1q_u32(words); }
+  static Lane AddLanes(Lane a, Lane b) { return vaddq_u32(a, b); }
   static Product Multiply(Lane a, Lane b) {
     return Product{vmull_u32(vget_low_u32(a), vget_low_u32(b)), vmull_high_u32(a, b)};
   }

@@ -48,6 +48,8 @@ struct Scalar {
   static Lane SplatLane(std::uint32_t x) { return x; }
   static Product SplatProduct(std::uint64_t x) { return x; }
   static Lane CountLanes(std::uint32_t n) { return n; }
+  static Lane LoadLanes(const std::uint32_t* words) { return words[0]; }
+  static Lane AddLanes(Lane a, Lane b) { return a + b; }
   static Product Multiply(Lane a, Lane b) { return MultiplyWide(a, b); }
   static Product AddProduct(Product a, Product b) { return a + b; }
   static Lane High(Product p) { return High32(p); }

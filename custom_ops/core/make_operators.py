@@ -43,7 +43,8 @@ def table() -> str:
         f'static_assert(kStateWords == {operators.STATE_WORDS}, "as the declaration says");',
         "",
         "// What refusals say is allowed.",
-        f'inline constexpr char kStateShapeRule[] = "{operators.STATE_SHAPE_RULE}";',
+        *_text("kStateShapeRule", operators.STATE_SHAPE_RULE),
+        f'inline constexpr char kStateRowsRule[] = "{operators.STATE_ROWS_RULE}";',
         f'inline constexpr char kRankRule[] = "{operators.RANK_RULE.format(operators.MAX_RANK)}";',
         f'inline constexpr char kProbabilityRule[] = "{operators.PROBABILITY_RULE}";',
         "",
@@ -65,6 +66,11 @@ def table() -> str:
         "",
     ]
     return "\n".join(parts)
+
+
+def _text(name: str, text: str) -> list[str]:
+    """A long text, on a line of its own."""
+    return [f"inline constexpr char {name}[] =", f'    "{text}";']
 
 
 def _type_lists(declared: list[Operator]) -> list[str]:

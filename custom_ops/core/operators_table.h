@@ -16,7 +16,9 @@ inline constexpr unsigned kUlpAboveOne = 4;
 static_assert(kStateWords == 6, "as the declaration says");
 
 // What refusals say is allowed.
-inline constexpr char kStateShapeRule[] = "last dimension 6, all others 1, rank 1 to 8";
+inline constexpr char kStateShapeRule[] =
+    "last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row of the output";
+inline constexpr char kStateRowsRule[] = "one state for all of the output, or one for each of its rows";
 inline constexpr char kRankRule[] = "0 to 8 dimensions";
 inline constexpr char kProbabilityRule[] = "0 to 1, or at most 4 ulp above 1";
 

@@ -28,6 +28,8 @@ struct Counter {
   std::uint64_t high;
 };
 
+constexpr int kStateWords = 6;
+
 /// Where to draw (counter) and which function to draw from (key; key word 0 is its low half).
 struct State {
   Counter counter;
@@ -47,6 +49,9 @@ static inline Counter Add(Counter counter, std::uint64_t blocks) {
 
 static inline std::uint32_t Low32(std::uint64_t x) { return static_cast<std::uint32_t>(x); }
 static inline std::uint32_t High32(std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); }
+static inline std::uint64_t Join(std::uint32_t low, std::uint32_t high) {
+  return static_cast<std::uint64_t>(high) << 32 | low;
+}
 
 /// 32 x 32 -> 64 bits.
 static inline std::uint64_t MultiplyWide(std::uint32_t a, std::uint32_t b) {

@@ -3,12 +3,6 @@
 
 namespace onnx_philox {
 
-namespace {
-
-std::uint64_t Join(std::uint32_t low, std::uint32_t high) { return static_cast<std::uint64_t>(high) << 32 | low; }
-
-}  // namespace
-
 State StateFromWords(const std::uint32_t words[kStateWords]) {
   return State{Counter{Join(words[0], words[1]), Join(words[2], words[3])}, Join(words[4], words[5])};
 }

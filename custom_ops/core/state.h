@@ -7,8 +7,6 @@
 
 namespace onnx_philox {
 
-constexpr int kStateWords = 6;
-
 /// `words` is [c0, c1, c2, c3, k0, k1], least significant word first in both numbers.
 State StateFromWords(const std::uint32_t words[kStateWords]);
 void StateToWords(const State& state, std::uint32_t words[kStateWords]);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -72,20 +73,16 @@ GivenAttribute ReadAttribute(const OrtApi& api, const OrtKernelInfo* info, const
   return is_list ? GivenAttribute::Other("[" + shown + "]") : GivenAttribute();
 }
 
-/// The name of an attribute that the node has but its operator does not, if it can be found: ONNX Runtime does not list
-/// names.
-std::string FindUnknown(const OrtApi& api, const OrtKernelInfo* info, const Operator& op) {
-  for (const Mistake& mistake : Mistakes(op)) {
-    const char* const name = mistake.name.c_str();
-    std::int64_t integer = 0;
-    std::size_t bytes = 0;
-    float number = 0;
-    if (mistake.is_integer && Succeeded(api, api.KernelInfoGetAttribute_int64(info, name, &integer))) return name;
-    if (mistake.is_text && Succeeded(api, api.KernelInfoGetAttribute_string(info, name, nullptr, &bytes))) return name;
-    const bool is_any = mistake.is_text && mistake.is_integer;
-    if (is_any && Succeeded(api, api.KernelInfoGetAttribute_float(info, name, &number))) return name;
-  }
-  return std::string();
+/// Whether the node has an attribute that its operator does not. ONNX Runtime does not list names.
+bool HasMistake(const OrtApi& api, const OrtKernelInfo* info, const Mistake& mistake) {
+  const char* const name = mistake.name.c_str();
+  std::int64_t integer = 0;
+  std::size_t bytes = 0;
+  float number = 0;
+  if (mistake.is_integer && Succeeded(api, api.KernelInfoGetAttribute_int64(info, name, &integer))) return true;
+  if (mistake.is_text && Succeeded(api, api.KernelInfoGetAttribute_string(info, name, nullptr, &bytes))) return true;
+  const bool is_any = mistake.is_text && mistake.is_integer;
+  return is_any && Succeeded(api, api.KernelInfoGetAttribute_float(info, name, &number));
 }
 
 /// The name of input or output `index`; empty if it is left out.
@@ -152,6 +149,10 @@ struct Task {
   std::uint64_t step, elements;
 };
 
+void RunTask(void* data, std::size_t index) {
+  (*static_cast<const std::function<void(std::uint64_t)>*>(data))(index);
+}
+
 void FillPiece(void* data, std::size_t index) {
   const Task& task = *static_cast<const Task*>(data);
   const std::uint64_t begin = index * task.step;
@@ -169,7 +170,7 @@ OrtStatus* Kernel::Load(const OrtKernelInfo* info) {
   for (int i = 0; i < op_.attributes; ++i) {
     given[op_.attribute[i].role] = ReadAttribute(api_, info, op_.attribute[i].name);
   }
-  given.unknown = FindUnknown(api_, info, op_);
+  given.unknown = FindUnknown(op_, [&](const Mistake& mistake) { return HasMistake(api_, info, mistake); });
   std::string error = CheckAttributes(op_, given, &attributes_);
 
   has_values_ = !OutputName(api_, info, 0).empty();
@@ -243,8 +244,26 @@ bool Kernel::IsWidenedNumber(int index, ElementType type) const {
   return is_widened_ && op_.input[index].has_output_type() && type == ElementType::kF32;
 }
 
-std::string Kernel::Check(int index, const Known& known, Call* call) const {
-  std::string error = CheckInput(op_, index, known, attributes_, &call->arguments);
+std::string Kernel::Check(int index, const Known& known, Call* call, OrtKernelContext* context) const {
+  // One pointer to all that it needs fits into a std::function, which else allocates memory in each call.
+  struct {
+    const OrtApi& api;
+    OrtKernelContext* context;
+    OrtStatus* status;
+  } run{api_, context, nullptr};
+  ForEach for_each;
+  const Role role = op_.input[index].role;
+  if (context != nullptr && (role == Role::kProbability || role == Role::kLogits)) {
+    for_each = [&run](std::uint64_t count, const std::function<void(std::uint64_t)>& task) {
+      void* const data = const_cast<std::function<void(std::uint64_t)>*>(&task);
+      run.status = run.api.KernelContext_ParallelFor(run.context, RunTask, count, 0, data);
+    };
+  }
+  std::string error = CheckInput(op_, index, known, attributes_, &call->arguments, for_each);
+  if (run.status != nullptr) {
+    error = op_.name + (": " + std::string(api_.GetErrorMessage(run.status)));
+    api_.ReleaseStatus(run.status);
+  }
   if (error.empty() && op_.input[index].role == Role::kState && known.rank > 0) {
     call->state_rank = static_cast<std::size_t>(known.rank);
     std::copy(known.dimensions, known.dimensions + known.rank, call->state_dimension);
@@ -252,7 +271,8 @@ std::string Kernel::Check(int index, const Known& known, Call* call) const {
   return error;
 }
 
-OrtStatus* Kernel::ReadValue(const OrtValue* value, int index, Call* call, std::string* error) const {
+OrtStatus* Kernel::ReadValue(const OrtValue* value, int index, Call* call, std::string* error,
+                             OrtKernelContext* context) const {
   OrtTensorTypeAndShapeInfo* info = nullptr;
   if (OrtStatus* status = api_.GetTensorTypeAndShape(value, &info)) return status;
   OrtElementType element = ORT_TYPE_UNDEFINED;
@@ -283,7 +303,7 @@ OrtStatus* Kernel::ReadValue(const OrtValue* value, int index, Call* call, std::
       known.data = &half;
     }
   }
-  *error = Check(index, known, call);
+  *error = Check(index, known, call, context);
   return nullptr;
 }
 
@@ -296,13 +316,13 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
     if (OrtStatus* status = api_.KernelContext_GetInput(context, static_cast<std::size_t>(i), &value)) return status;
     if (value == nullptr) {
       error = CheckLeftOut(op_, i, attributes_);
-    } else if (OrtStatus* status = ReadValue(value, i, &call, &error)) {
+    } else if (OrtStatus* status = ReadValue(value, i, &call, &error, context)) {
       return status;
     }
     if (!error.empty()) return Refuse(error);
   }
   const Dimensions& dimensions = call.arguments.dimensions;
-  if (!is_checked_together_) error = CheckTogether(op_, attributes_, call.arguments);
+  if (!is_checked_together_ || call.arguments.states != 1) error = CheckTogether(op_, attributes_, call.arguments);
   if (!error.empty()) return Refuse(error);
   Dimensions written = dimensions;
   if (is_widened_) written.bytes = 4 * dimensions.elements;
@@ -350,9 +370,7 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
     }
   }
   if (next_state_data != nullptr) {
-    std::uint32_t words[kStateWords];
-    StateToWords(Advance(call.arguments.state, WordsPerElement(draw), elements), words);
-    std::copy(words, words + kStateWords, static_cast<std::uint32_t*>(next_state_data));
+    WriteNextState(draw, call.arguments, static_cast<std::uint32_t*>(next_state_data));
   }
   return nullptr;
 }

@@ -41,10 +41,12 @@ class Kernel {
   /// Finds out whether ONNX Runtime runs this node of float16 in float32, see widened_f16.h.
   OrtStatus* FindWidening(const OrtKernelInfo* info);
   OrtStatus* LoadInput(const OrtKernelInfo* info, int index, std::string* error);
-  /// Reads a value and checks it. Puts an error of ours into `error`, and returns one of ONNX Runtime's.
-  OrtStatus* ReadValue(const OrtValue* value, int index, Call* call, std::string* error) const;
+  /// Reads a value and checks it, in a run on that run's threads. Puts an error of ours into `error`, and returns one of
+  /// ONNX Runtime's.
+  OrtStatus* ReadValue(const OrtValue* value, int index, Call* call, std::string* error,
+                       OrtKernelContext* context = nullptr) const;
   /// Checks what is known of input `index`, and puts it into `call`.
-  std::string Check(int index, const Known& known, Call* call) const;
+  std::string Check(int index, const Known& known, Call* call, OrtKernelContext* context = nullptr) const;
   /// Whether an input comes as float32 instead of float16.
   bool IsWidenedNumber(int index, ElementType type) const;
   OrtStatus* Refuse(const std::string& error) const;
@@ -54,7 +56,7 @@ class Kernel {
   const Kernels& kernels_;
   Attributes attributes_;
   Source source_[kMaxInputs] = {};
-  bool is_checked_together_ = false;  ///< at load: all of the inputs but the state are constants
+  bool is_checked_together_ = false;  ///< at load, but for rows of states: all other inputs are constants
   bool has_values_ = true;
   bool has_next_state_ = false;
   bool is_widened_ = false;

@@ -1,6 +1,7 @@
 // A run of a node: see node.h.
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <optional>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "kernels.h"
 #include "known_shape.h"
 #include "node.h"
+#include "openvino/core/parallel.hpp"
 #include "openvino_types.h"
 #include "refuse.h"
 
@@ -40,6 +42,10 @@ class Elements {
 [[noreturn]] void RefuseArrival(const Operator& op, const char* name, ElementType arrived, const std::string& declared) {
   Refuse(op, InputText(name), std::string("handed over as ") + ElementTypeName(arrived) + " by the device",
          declared + ", unchanged", "Make it a constant, or compile with the inference precision f32.");
+}
+
+void ForEachThread(std::uint64_t count, const std::function<void(std::uint64_t)>& task) {
+  ov::parallel_for(count, [&](std::uint64_t i) { task(i); });
 }
 
 void SetShape(const Operator& op, const Dimensions& dimensions, OutputType type, ov::Tensor& tensor) {
@@ -130,9 +136,9 @@ bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& input
     const bool is_apart = RoleOf(i) == Role::kState ||
                           (RoleOf(i) == Role::kShape && IndexOf(op_, Role::kProbability) < 0);
     is_together_checked = is_together_checked && is_apart;
-    ThrowIf(CheckInput(op_, i, Read(i, &readings[i].emplace(tensor)), attributes_, &arguments));
+    ThrowIf(CheckInput(op_, i, Read(i, &readings[i].emplace(tensor)), attributes_, &arguments, ForEachThread));
   }
-  if (!is_together_checked) ThrowIf(CheckTogether(op_, attributes_, arguments));
+  if (!is_together_checked || arguments.states != 1) ThrowIf(CheckTogether(op_, attributes_, arguments));
   const std::uint64_t elements = static_cast<std::uint64_t>(arguments.dimensions.elements);
 
   SetShape(op_, arguments.dimensions, type, outputs[0]);
@@ -152,12 +158,12 @@ bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& input
   static const ov::Shape kSixWords{kStateWords};
   const ov::Shape& next_shape = state != nullptr ? state->get_shape() : kSixWords;
   if (next.get_shape() != next_shape) next.set_shape(next_shape);
-  std::uint32_t words[kStateWords];
-  StateToWords(Advance(arguments.state, WordsPerElement(draw), elements), words);
   if (IsContiguous(next)) {
-    std::memcpy(next.data(), words, sizeof(words));
+    WriteNextState(draw, arguments, static_cast<std::uint32_t*>(next.data()));
   } else {
-    ov::Tensor(next.get_element_type(), next_shape, words).copy_to(next);
+    ov::Tensor whole(next.get_element_type(), next_shape);
+    WriteNextState(draw, arguments, static_cast<std::uint32_t*>(whole.data()));
+    whole.copy_to(next);
   }
   if (is_folded) RefuseAlteredResult(1, next);
   return true;

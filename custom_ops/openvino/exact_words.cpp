@@ -25,6 +25,7 @@ enum class Types {
   kWords,     ///< i32, i64, u32, u64
   kIntegers,  ///< and boolean, i8, i16, u8, u16, which arrive widened. Computed with, they saturate.
   kBoolean,
+  kSigned,  ///< i32
 };
 
 bool IsWord(const ov::element::Type& type) {
@@ -33,6 +34,7 @@ bool IsWord(const ov::element::Type& type) {
 
 bool IsOneOf(Types types, const ov::element::Type& type) {
   if (types == Types::kBoolean) return type == ov::element::boolean;
+  if (types == Types::kSigned) return type == ov::element::i32;
   if (IsWord(type)) return true;
   return types == Types::kIntegers &&
          (type == ov::element::boolean || type == ov::element::i8 || type == ov::element::i16 ||
@@ -71,6 +73,7 @@ constexpr Exact kExact[] = {
     {"LogicalXor", "d", Types::kBoolean},
     {"Multiply", "d", Types::kWords},
     {"Pad", "dppv", Types::kIntegers},
+    {"ReadValue", "d", Types::kSigned},  // the plugin has no other variables of integers
     {"Reshape", "dp", Types::kIntegers},
     {"Roll", "dp", Types::kIntegers},
     {"ScatterElementsUpdate", "dpdp", Types::kIntegers},

@@ -21,6 +21,9 @@ ElementType RandomOp::ArrivedType(int input) const {
   return ElementTypeOf(get_input_element_type(static_cast<std::size_t>(input)));
 }
 
+/// The type that the model declares for the state and the next state.
+ElementType RandomOp::StateType() const { return has_signed_state_ ? ElementType::kI32 : ElementType::kU32; }
+
 /// The declared type of a number, as far as it is known.
 ElementType RandomOp::DeclaredType(int input, ElementType arrived) const {
   if (declared_[input] != ElementType::kUnknown) return declared_[input];
@@ -32,6 +35,7 @@ ElementType RandomOp::DeclaredType(int input, ElementType arrived) const {
 bool RandomOp::HasNarrowedInput() const {
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     const ElementType type = ArrivedType(i);
+    if (RoleOf(i) == Role::kState && type == StateType()) continue;
     if (type != ElementType::kUnknown && !TypesAt(i).Has(type)) return true;
   }
   return HasNarrowedShape();
@@ -49,16 +53,19 @@ bool RandomOp::HasNarrowedShape() const {
 /// What IR says about a node whose inputs the plugin changed; empty for others.
 std::string RandomOp::NarrowedText() const {
   if (!is_validated_) return "";
+  const std::string state = has_signed_state_ ? " i32" : "";
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     const bool is_half = RoleOf(i) == Role::kLogits && declared_[i] == ElementType::kF16;
-    if (is_half && ArrivedType(i) == ElementType::kF32) return "f16";
+    if (is_half && ArrivedType(i) == ElementType::kF32) return "f16" + state;
   }
-  return HasNarrowedInput() ? "true" : "";
+  return HasNarrowedInput() ? "true" + state : "";
 }
 
 void RandomOp::ReadNarrowed(const std::string& text) {
-  is_validated_ = is_clone_ = distrusts_constants_ = text == "true" || text == "f16";
-  for (int i = 0; text == "f16" && i < op_.inputs; ++i) {
+  const std::string first = text.substr(0, text.find(' '));
+  is_validated_ = is_clone_ = distrusts_constants_ = first == "true" || first == "f16";
+  has_signed_state_ = is_validated_ && text == first + " i32";
+  for (int i = 0; first == "f16" && i < op_.inputs; ++i) {
     if (RoleOf(i) == Role::kLogits) declared_[i] = ElementType::kF16;
   }
 }
@@ -66,6 +73,7 @@ void RandomOp::ReadNarrowed(const std::string& text) {
 /// Records the types of numbers as long as only the user can have chosen them.
 void RandomOp::NoteDeclared() {
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
+    if (RoleOf(i) == Role::kState && !is_clone_) has_signed_state_ = ArrivedType(i) == ElementType::kI32;
     if (!IsNumber(i) || (is_clone_ && declared_[i] != ElementType::kUnknown)) continue;
     const ElementType type = ArrivedType(i);
     const ElementTypes types = TypesAt(i);

@@ -135,6 +135,7 @@ std::shared_ptr<ov::Node> RandomOp::CloneInto(std::shared_ptr<RandomOp> clone, c
   std::copy(std::begin(declared_), std::end(declared_), clone->declared_);
   clone->distrusts_constants_ = distrusts_constants_;
   clone->was_transformed_ = was_transformed_ && IsTransformed(*this);
+  clone->has_signed_state_ = has_signed_state_;
   clone->has_left_ = has_left_;
   clone->set_arguments(inputs);
   clone->constructor_validate_and_infer_types();
@@ -177,7 +178,8 @@ void RandomOp::validate_and_infer_types() {
     if (RoleOf(i) == Role::kShape || captured_[i].known()) continue;
     RefuseNarrowed(i);
     // From i32 on, the plugin has also changed the nodes.
-    if (RoleOf(i) == Role::kState && ArrivedType(i) == ElementType::kU32) RefuseAltered(i);
+    const bool is_before = has_signed_state_ ? !is_clone_ : ArrivedType(i) == ElementType::kU32;
+    if (RoleOf(i) == Role::kState && is_before) RefuseAltered(i);
   }
   SetOutputs();
   // Once only: the plugin merges these into the nodes after them.
@@ -217,7 +219,9 @@ void RandomOp::SetOutputs() {
   ov::PartialShape values = ov::PartialShape::dynamic();
   if (arguments_.output.rank != Known::kUnknownRank) {
     const std::int64_t* const d = arguments_.output.dimension;  // unknown ones are -1 there as here
-    values = ov::PartialShape(std::vector<ov::Dimension>(d, d + arguments_.output.rank));
+    std::vector<ov::Dimension> dimensions(d, d + arguments_.output.rank);
+    if (!dimensions.empty() && arguments_.states != 1 && dimensions[0].is_dynamic()) dimensions[0] = arguments_.states;
+    values = ov::PartialShape(dimensions);
   }
   ov::element::Type type = OpenVinoType(attributes_.output);
   // The plugin's own operators declare it this way from there on.
@@ -234,7 +238,7 @@ void RandomOp::SetOutputs() {
   }
   set_output_size(2);
   set_output_type(0, type, values);
-  set_output_type(1, ov::element::u32, state);
+  set_output_type(1, has_signed_state_ ? ov::element::i32 : ov::element::u32, state);
   // A result keeps all bits.
   if (is_narrower) {
     has_left_ = has_left_ || Leaves(output(0));

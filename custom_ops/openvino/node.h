@@ -6,7 +6,7 @@
 //
 // A cached compiled model (CACHE_DIR) is IR as well, saved when the plugin has already changed the types of inputs.
 // Only there, a node has one more attribute, narrowed="true", and does not ask for the declared types again;
-// narrowed="f16" says that the logits were declared f16.
+// narrowed="f16" says that the logits were declared f16. "true i32" and "f16 i32" say that the state was declared i32.
 #pragma once
 
 #include <cstdint>
@@ -48,6 +48,7 @@ class RandomOp : public ov::op::Op {
   Role RoleOf(int input) const { return op_.input[input].role; }
   ElementTypes TypesAt(int input) const { return TypesOf(op_.input[input], attributes_.output); }
   ElementType ArrivedType(int input) const;
+  ElementType StateType() const;
   ElementType DeclaredType(int input, ElementType arrived) const;
   bool IsNumber(int input) const { return RoleOf(input) != Role::kShape && RoleOf(input) != Role::kState; }
   bool HasNarrowedInput() const;
@@ -88,6 +89,8 @@ class RandomOp : public ov::op::Op {
   bool distrusts_constants_ = false;
   // The model comes from a file, and may have been transformed before it was saved.
   bool was_transformed_ = false;
+  // The state is declared int32, in which the plugin keeps variables: the same bits.
+  bool has_signed_state_ = false;
   // Values left their graph before the plugin narrowed what reads them.
   bool has_left_ = false;
   // Valid for one validation: a model may change between two.

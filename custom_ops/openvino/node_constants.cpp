@@ -19,9 +19,9 @@ void RandomOp::ReadTexts() {
     const bool is_array = RoleOf(i) == Role::kProbability || RoleOf(i) == Role::kLogits;
     Captured read;
     const bool is_right = FromText(captured.text, types, &read) &&
-                          (is_array || read.elements() == (is_state ? std::uint64_t{kStateWords} : 1));
+                          (is_array || (is_state ? read.elements() % kStateWords == 0 : read.elements() == 1));
     if (!is_right) {
-      const std::string count = is_state ? "six words of " : is_array ? "numbers of " : "one number of ";
+      const std::string count = is_state ? "six words a state of " : is_array ? "numbers of " : "one number of ";
       constexpr std::size_t kShown = 200;  // of thousands of numbers
       const std::string more = captured.text.size() > kShown ? "..." : "";
       Refuse(op_, AttributeText(std::string("const_") + op_.input[i].name),
@@ -42,6 +42,7 @@ void RandomOp::ValidateCaptured(int input) {
   const ConstantValue value = upstream_.ValueOf(source);
   const bool was_captured = captured->known();
   const bool is_state = RoleOf(input) == Role::kState;
+  if (is_state && type == StateType()) type = ElementType::kU32;
 
   const bool is_as_declared = type == captured->type && !IsDecompressed(source) && !distrusts_constants_;
   const bool is_as_long = was_captured && elements == static_cast<std::int64_t>(captured->elements());

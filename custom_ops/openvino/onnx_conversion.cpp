@@ -43,10 +43,7 @@ GivenAttributes OnnxAttributes(const Operator& op, const ov::frontend::NodeConte
   GivenAttributes given;
   for (int i = 0; i < op.attributes; ++i) given[op.attribute[i].role] = Given(node, op.attribute[i].name);
   // The front end does not list the others.
-  for (const Mistake& mistake : Mistakes(op)) {
-    if (node.has_attribute(mistake.name)) given.unknown = mistake.name;
-    if (!given.unknown.empty()) break;
-  }
+  given.unknown = FindUnknown(op, [&](const Mistake& mistake) { return node.has_attribute(mistake.name); });
   return given;
 }
 

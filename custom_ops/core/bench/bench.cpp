@@ -1,7 +1,8 @@
 // How fast each instruction set fills memory, in GB/s and values a second, with memset beside it in the same run.
 //
-//   onnx_philox_bench [--isa NAME] [--type PREFIX] [--log2 N] [--threads N] [--offset BYTES] [--seconds S]
+//   onnx_philox_bench [--isa NAME] [--type PREFIX] [--log2 N] [--threads N] [--offset BYTES] [--seconds S] [--rows N]
 //
+// --rows N puts the same draw by rows of N elements beside each, from a state a row.
 // Rounds alternate between all the contenders, so that a busy machine slows them alike; the median round is printed.
 // Ratios of one run mean something, figures of two runs do not.
 #include <algorithm>
@@ -166,6 +167,7 @@ int main(int argc, char** argv) {
   std::string only_isa, only_type;
   int only_log2 = -1, only_threads = 0;
   std::size_t offset = 0;
+  std::size_t row_elements = 0;
   double budget = 0.25;  // seconds per contender
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string flag = argv[i];
@@ -174,6 +176,7 @@ int main(int argc, char** argv) {
     if (flag == "--log2") only_log2 = std::atoi(argv[i + 1]);
     if (flag == "--threads") only_threads = std::atoi(argv[i + 1]);
     if (flag == "--offset") offset = static_cast<std::size_t>(std::atoi(argv[i + 1]));
+    if (flag == "--rows") row_elements = static_cast<std::size_t>(std::atoi(argv[i + 1]));
     if (flag == "--seconds") budget = std::atof(argv[i + 1]);
   }
 
@@ -185,6 +188,8 @@ int main(int argc, char** argv) {
     unsigned char* const out = aligned + offset;
     std::memset(aligned, 1, bytes + 128);
     const std::vector<Case> cases = MakeCases(bytes);
+    std::vector<std::uint32_t> states(row_elements == 0 ? 0 : (bytes / row_elements + 1) * kStateWords);
+    for (std::size_t i = 0; i < states.size(); ++i) states[i] = static_cast<std::uint32_t>(i * 2654435761u);
 
     for (const int threads : {1, 2}) {
       if (only_threads != 0 && threads != only_threads) continue;
@@ -201,12 +206,18 @@ int main(int argc, char** argv) {
           const unsigned size = ElementSize(c.draw.type);
           Draw draw = c.draw;
           draw.out = out;
-          contenders.push_back({std::string(kernels->name) + " " + c.name,
-                                1.0 / size,
-                                [=](std::size_t begin, std::size_t end) {
-                                  Fill(*kernels, draw, begin / size, end / size);
-                                },
-                                {}});
+          const auto add = [&](const Draw& added, const std::string& name) {
+            contenders.push_back({std::string(kernels->name) + " " + name,
+                                  1.0 / size,
+                                  [=](std::size_t begin, std::size_t end) {
+                                    Fill(*kernels, added, begin / size, end / size);
+                                  },
+                                  {}});
+          };
+          add(draw, c.name);
+          if (row_elements == 0 || c.draw.distribution == Distribution::kCategorical) continue;
+          draw.rows = Rows{states.data(), row_elements};
+          add(draw, c.name + " rows-" + std::to_string(row_elements));
         }
       }
 

@@ -1,5 +1,5 @@
-// The contract, element by element in the plainest code: no shared line with the kernels but Philox itself, which
-// test_vectors holds against published answers, and the coefficients. Needs the default floating-point environment, and
+// The contract, element by element in the plainest code. It shares nothing with the kernels but the coefficients and
+// Philox itself, which test_vectors compares with published answers. Needs the default floating-point environment, and
 // no contraction (tests/CMakeLists.txt).
 #pragma once
 

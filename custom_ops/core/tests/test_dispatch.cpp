@@ -1,6 +1,6 @@
 // The choice of kernels, states, bounds and splits.
 //
-//   test_dispatch [NAME]   with ONNX_PHILOX_ISA=NAME in the environment: NAME must be what runs, or the error say why not
+//   test_dispatch [NAME]   with ONNX_PHILOX_ISA=NAME in the environment: either NAME runs, or the error says why not
 #include <cinttypes>
 #include <cstdlib>
 #include <cstring>
@@ -51,7 +51,7 @@ void TestSelection() {
   }
 }
 
-/// What ONNX_PHILOX_ISA=name must lead to.
+/// Checks what ONNX_PHILOX_ISA=name chooses.
 void TestForced(const char* name) {
   const char* const variable = std::getenv("ONNX_PHILOX_ISA");
   check::That(variable != nullptr && std::strcmp(variable, name) == 0, "run this with ONNX_PHILOX_ISA=%s", name);

@@ -120,7 +120,7 @@ class Choices {
   std::uint64_t state_ = 1;
 };
 
-/// Parameters that are arrays, at an odd address, with an end that a sanitizer watches.
+/// Array parameters at an odd address; a sanitizer watches the end.
 template <class Bits>
 class Array {
  public:
@@ -396,6 +396,82 @@ void TestFarIntoADraw(const Kernels& kernels) {
   }
 }
 
+/// The elements of a draw by rows: row b by the model, from state b, with the parameters of row b.
+std::vector<unsigned char> ElementsOfRows(const Draw& draw, std::uint64_t rows) {
+  const std::uint64_t elements = draw.rows.elements;
+  std::vector<unsigned char> all;
+  for (std::uint64_t b = 0; b < rows; ++b) {
+    Draw row = draw;
+    const State own = StateFromWords(draw.rows.words + b * kStateWords);
+    row.state.counter = Counter{own.counter.low, own.counter.high + draw.state.counter.high};
+    row.state.key = own.key + draw.state.key;
+    const auto move = [&](Numbers* numbers, std::uint64_t count) {
+      numbers->data = static_cast<const unsigned char*>(numbers->data) + count * ElementSize(numbers->type);
+    };
+    if (draw.distribution == Distribution::kBernoulli && draw.probabilities.each) move(&row.probabilities.p, b * elements);
+    if (draw.distribution == Distribution::kCategorical) move(&row.logits.logits, b * draw.logits.classes);
+    const std::vector<unsigned char> bytes = model::Elements(row, 0, elements);
+    all.insert(all.end(), bytes.begin(), bytes.end());
+  }
+  return all;
+}
+
+/// Rows of every length around vectors and blocks, in any pieces, from states whose counters carry in them.
+void TestRows(const Kernels& kernels) {
+  const GuardedMemory memory(32);
+  if (!check::That(memory.Mapped(), "mmap gave no memory")) return;
+  Choices choices;
+  for (const Case& c : AllCases()) {
+    const bool is_categorical = c.draw.distribution == Distribution::kCategorical;
+    for (std::uint64_t elements : {1u, 2u, 3u, 4u, 5u, 7u, 8u, 12u, 31u, 33u, 64u, 127u, 128u, 129u, 255u, 257u, 1021u}) {
+      if (is_categorical) elements = c.draw.logits.samples;
+      if (elements > kMost) break;
+      const std::uint64_t rows = std::min<std::uint64_t>(70, kMost / elements);
+      std::vector<std::uint32_t> words(rows * kStateWords);
+      for (std::uint64_t b = 0; b < rows; ++b) {
+        State state = kStates[choices.Below(6)];
+        state.counter.low += choices.Below(3) == 0 ? 0x1FF - choices.Below(40) : 0;
+        state.key ^= choices.Below(~std::uint64_t{0});
+        StateToWords(state, &words[b * kStateWords]);
+      }
+      Draw draw = DrawOf(c, Derive(State{}, 0x7766554433221100, 0x0FFFFFFFFFFFFFFF), nullptr);
+      draw.rows = Rows{words.data(), elements};
+      const std::vector<unsigned char> expected = ElementsOfRows(draw, rows);
+      const unsigned size = ElementSize(c.draw.type);
+      const std::uint64_t all = rows * elements;
+      for (const bool is_at_end : {false, true}) {
+        unsigned char* const place = is_at_end ? memory.end() - all * size : memory.begin();
+        draw.out = place;
+        std::memset(memory.begin(), kPoison, static_cast<std::size_t>(memory.end() - memory.begin()));
+        Fill(kernels, draw, 0, all);
+        check::That(std::memcmp(place, expected.data(), expected.size()) == 0, "%s: %s in rows of %" PRIu64, kernels.name,
+                    c.name.c_str(), elements);
+        check::That(AllPoison(memory.begin(), place) && AllPoison(place + all * size, memory.end()),
+                    "%s: %s in rows of %" PRIu64 ": wrote outside the range", kernels.name, c.name.c_str(), elements);
+      }
+      std::memset(draw.out, kPoison, expected.size());
+      // Backwards, so that a piece which writes beyond its end is seen.
+      for (std::uint64_t end = all; end > 0;) {
+        const std::uint64_t begin = end - std::min(end, 1 + choices.Below(choices.Below(4) == 0 ? 2000 : 50));
+        Fill(kernels, draw, begin, end);
+        end = begin;
+      }
+      check::That(std::memcmp(draw.out, expected.data(), expected.size()) == 0, "%s: %s in pieces of rows of %" PRIu64,
+                  kernels.name, c.name.c_str(), elements);
+      std::vector<std::uint32_t> next = words;
+      NextStates(draw, rows, next.data());
+      for (std::uint64_t b = 0; b < rows; ++b) {
+        const State after = NextState(draw, StateFromWords(&words[b * kStateWords]), elements);
+        std::uint32_t wanted[kStateWords];
+        StateToWords(after, wanted);
+        check::That(std::equal(wanted, wanted + kStateWords, &next[b * kStateWords]), "%s: the next state of row %" PRIu64,
+                    c.name.c_str(), b);
+      }
+      if (is_categorical) break;
+    }
+  }
+}
+
 /// Integer ranges by the hundred: the reductions must be exact for every width.
 void TestIntegerWidths(const Kernels& kernels) {
   Choices choices;
@@ -427,7 +503,7 @@ void TestIntegerWidths(const Kernels& kernels) {
   }
 }
 
-/// The state whose block is these words: the generator is a bijection, run here backwards.
+/// The state whose block is these words: runs the generator, a bijection, backwards.
 State StateBefore(const std::uint32_t (&words)[4], std::uint64_t key) {
   std::uint32_t w0 = words[0], w1 = words[1], w2 = words[2], w3 = words[3];
   const auto inverse = [](std::uint32_t odd) {
@@ -447,7 +523,7 @@ State StateBefore(const std::uint32_t (&words)[4], std::uint64_t key) {
   return State{{std::uint64_t{w1} << 32 | w0, std::uint64_t{w3} << 32 | w2}, key};
 }
 
-/// Normals from words where the functions change their ways: the ends of u and v, binades of u and sqrt(1/2) in them,
+/// Normals from words at which the functions change branch: the ends of u and v, binades of u and sqrt(1/2) in each,
 /// eighths of v.
 void TestEdgesOfNormals(const Kernels& kernels) {
   const auto edges = [](int bits, bool is_u) {
@@ -583,6 +659,7 @@ int main() {
     TestPiecesMakeTheWhole(*kernels, draws);
     TestThreadsMakeTheWhole(*kernels);
     TestFarIntoADraw(*kernels);
+    TestRows(*kernels);
     TestIntegerWidths(*kernels);
     TestEdgesOfNormals(*kernels);
     TestEdgesOfClasses(*kernels);

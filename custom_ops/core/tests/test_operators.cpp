@@ -92,19 +92,45 @@ void TestUnknownAttributes() {
       check::That(mistake.is_text || mistake.is_integer, "%s is of no kind", mistake.name.c_str());
     }
   }
+  const auto found = [](const std::string& name) {
+    return FindUnknown(kRandomUniform, [&](const Mistake& mistake) { return mistake.name == name; });
+  };
+  for (const char* name : {"globel_seed", "opseed", "opSeed", "OP_SEED", "Global_Seed", "seed"}) {
+    check::That(found(name) == name, "%s is not asked for", name);
+  }
 }
 
 void TestStates() {
   const std::uint32_t words[] = {1, 2, 3, 4, 5, 6};
   Arguments arguments;
   const auto error = [&](const Known& known) { return CheckInput(kRandomGenerator, 0, known, Attributes(), &arguments); };
-  const std::int64_t good[] = {1, Known::kUnknownDimension, 6}, bad[] = {2, 6};
+  const std::int64_t good[] = {1, Known::kUnknownDimension, 6}, bad[] = {1, 2, 6};
   Is(error(Known{ElementType::kU32, 3, good, words}), "");
   check::That(arguments.state.key == (std::uint64_t{6} << 32 | 5), "the state's key is wrong");
   Is(error(Known()), "");
-  Says(error(Known{ElementType::kU32, 2, bad, words}), "of shape [2, 6]; allowed: last");
+  Says(error(Known{ElementType::kU32, 3, bad, words}), "of shape [1, 2, 6]; allowed: last");
   Says(error(Known{ElementType::kU32, 0, nullptr, words}), "of shape []");
   Says(error(Known{ElementType::kI64, 3, good, words}), "is i64; allowed: u32. Cast");
+}
+
+void TestRowsOfStates() {
+  const std::uint32_t words[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  const std::int64_t states[] = {2, 6}, length = 2, unknown = Known::kUnknownDimension;
+  const auto together = [&](std::int64_t rows, bool is_scalar = false) {
+    Arguments arguments;
+    const std::int64_t shape[] = {rows, 5}, entries = is_scalar ? 0 : length;
+    Is(CheckInput(kRandomGenerator, 0, Known{ElementType::kU32, 2, states, words}, Attributes(), &arguments), "");
+    check::That(arguments.states == 2 && arguments.state_words == words, "the states of rows are wrong");
+    const void* const data = rows == unknown ? nullptr : static_cast<const void*>(shape);
+    Is(CheckInput(kRandomGenerator, 1, Known{ElementType::kI64, 1, &entries, data}, Attributes(), &arguments), "");
+    return CheckTogether(kRandomGenerator, Attributes(), arguments);
+  };
+  Is(together(2), "");
+  Is(together(unknown), "");
+  Says(together(3), "of shape [2, 6], 2 states, for an output of shape [3, 5], 3 rows; allowed: one state");
+  Says(together(1), "for an output of shape [1, 5], 1 row; allowed:");
+  Says(together(0), "for an output of shape [0, 5], 0 rows; allowed:");
+  Says(together(2, true), "for an output of shape [], a scalar; allowed:");
 }
 
 std::string ShapeError(std::initializer_list<std::int64_t> dimensions, OutputType output, Dimensions* checked) {
@@ -313,6 +339,7 @@ int main() {
   TestAttributes();
   TestUnknownAttributes();
   TestStates();
+  TestRowsOfStates();
   TestShapes();
   TestBounds();
   TestAttributesOfDistributions();

@@ -757,7 +757,7 @@ BAD_CALLS: dict[str, list[dict[str, Any]]] = {
         {"state": WORDS.astype(np.uint16)},
         {"state": WORDS[:5]},
         {"state": WORDS[:0]},
-        {"state": np.stack([WORDS] * 2)},
+        {"state": np.stack([WORDS] * 3)},  # shape [2, 3] has two rows
         {"state": np.ones((), np.uint32)},
         {"state": WORDS.reshape((1,) * 8 + (6,))},
         {"state": np.ones((6, 1), np.uint32)},

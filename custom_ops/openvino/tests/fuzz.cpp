@@ -162,6 +162,7 @@ class Fuzzer {
           break;
       }
     }
+    if (Chance(4)) GiveRowsStates();
     if (Wrong(30)) inputs_.pop_back();
     if (Wrong(40)) inputs_.push_back(RandomState());
 
@@ -375,6 +376,19 @@ class Fuzzer {
     return std::make_shared<ov::op::v0::Concat>(parts, 0);
   }
 
+  /// Puts a state for each row in place of the one that is there.
+  void GiveRowsStates() {
+    const int state = Find(Role::kState);
+    const ov::Tensor* const logits = TensorOf(Role::kLogits);
+    const ov::Tensor* const of_shape = TensorOf(Role::kShape);
+    ov::Shape shape;
+    if (logits != nullptr) shape = logits->get_shape();
+    if (of_shape != nullptr && IsShape(*of_shape)) shape = ShapeIn(*of_shape);
+    if (state == kNone || shape.empty() || shape[0] > 600) return;  // longer constants are not captured
+    const std::size_t rows = Wrong(8) ? Below(9) : shape[0];
+    inputs_[static_cast<std::size_t>(state)] = SignedAtTimes(MakeInput(ov::element::u32, {rows, 6}, nullptr, false));
+  }
+
   Given RandomState() {
     ov::Shape shape(1 + Below(Chance(8) ? 8 : 2), 1);
     shape.back() = 6;
@@ -382,8 +396,11 @@ class Fuzzer {
     if (Wrong(30)) shape.clear();
     if (Wrong(30)) shape.assign(9 + Below(kMostDimensions - 8), 1);
     const ov::element::Type type = RandomType(ov::element::u32);
-    Given given = MakeInput(type, shape, nullptr, false);
-    // The plugin hands over uint32 as int32.
+    return SignedAtTimes(MakeInput(type, shape, nullptr, false));
+  }
+
+  /// The plugin hands over uint32 as int32.
+  Given SignedAtTimes(Given given) {
     if (!given.is_constant && given.tensor.get_element_type() == ov::element::u32 && Chance(3)) {
       given.tensor = ov::Tensor(ov::element::i32, given.tensor.get_shape(), given.tensor.data());
     }
@@ -650,27 +667,35 @@ class Fuzzer {
     Expect(shape.size() <= 8, "too many dimensions");
     Expect(outputs[0].get_shape() == shape, "an output of another shape");
 
-    std::uint32_t words[kStateWords] = {};
+    std::vector<std::uint32_t> words(kStateWords);
+    std::size_t rows = 1;
     ov::Shape state_shape{6};
     if (const ov::Tensor* const tensor = TensorOf(Role::kState)) {
-      Expect(tensor->get_byte_size() == sizeof words, "a state that is not six words");
-      std::memcpy(words, tensor->data(), sizeof words);
       state_shape = tensor->get_shape();
+      rows = state_shape.size() == 2 ? state_shape[0] : 1;
+      words.resize(rows * kStateWords);
+      Expect(rows == 1 || (!shape.empty() && shape[0] == rows), "states for other rows");
+      Expect(tensor->get_byte_size() == words.size() * sizeof words[0], "a state that is not six words");
+      if (rows > 0) std::memcpy(words.data(), tensor->data(), tensor->get_byte_size());
       Expect(!state_shape.empty() && state_shape.back() == 6 && state_shape.size() <= 8, "a state of another shape");
     }
     Expect(given[AttributeRole::kGlobalSeed].integer >= 0 && given[AttributeRole::kOpSeed].integer >= 0, "a negative seed");
     const std::size_t elements = ov::shape_size(shape);
     std::vector<std::uint64_t> expected((elements * ElementSize(type_) + 7) / 8 + 1);
-    const State state = StateFromWords(words);
+    const State state = rows == 1 ? StateFromWords(words.data()) : State{};
     Draw draw = DrawThatIsRight(shape, sample_size);
+    if (rows > 1) draw.rows = Rows{words.data(), elements / rows};
     draw.state = Derive(state, given[AttributeRole::kGlobalSeed].integer, given[AttributeRole::kOpSeed].integer);
     draw.out = expected.data();
     if (elements > 0) Fill(*SelectKernels("scalar").kernels, draw, 0, elements);
     if (!IsSame(expected.data(), outputs[0], elements)) Fail("wrong values", outputs[0].get_element_type().to_string());
     if (outputs.size() < 2) return;
-    std::uint32_t next[kStateWords];
-    StateToWords(Advance(state, WordsPerElement(draw), elements), next);
-    const bool same = outputs[1].get_shape() == state_shape && std::memcmp(outputs[1].data(), next, sizeof next) == 0;
+    for (std::size_t row = 0; row < rows; ++row) {
+      const State next = NextState(draw, StateFromWords(&words[row * kStateWords]), elements / rows);
+      StateToWords(next, &words[row * kStateWords]);
+    }
+    const std::size_t bytes = words.size() * sizeof words[0];
+    const bool same = outputs[1].get_shape() == state_shape && (rows == 0 || std::memcmp(outputs[1].data(), words.data(), bytes) == 0);
     if (!same) Fail("a wrong next state", "");
   }
 
@@ -719,7 +744,9 @@ class Fuzzer {
 
   Numbers NumbersOf(const ov::Tensor& tensor) {
     const ov::element::Type type = tensor.get_element_type();
-    Expect(type == ov::element::f16 || type == ov::element::f32 || type == ov::element::f64, "numbers of another type");
+    const bool is_float = type == ov::element::f16 || type == ov::element::f32 || type == ov::element::f64;
+    // A tensor without elements may arrive in any type.
+    Expect(is_float || tensor.get_size() == 0, "numbers of another type");
     const OutputType known = type == ov::element::f16   ? OutputType::kF16
                              : type == ov::element::f64 ? OutputType::kF64
                                                         : OutputType::kF32;

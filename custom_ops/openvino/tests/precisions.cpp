@@ -233,7 +233,7 @@ void DrawsMeetTensors(ov::Core& core, const std::string& hint) {
   }
 }
 
-/// A draw that is another node's parameter is no rounded one either.
+/// A draw that is another node's parameter is not rounded either.
 void DrawsAreParameters(ov::Core& core, const std::string& hint) {
   const auto x = Floats();
   const NodePtr p = Make<NodeOf<kRandomUniform>>("f32", 5, {Shape(), Number(0), Number(1)});
@@ -294,7 +294,7 @@ bool ComputedParameters(ov::Core& core, const std::string& hint) {
   return is_rounded;
 }
 
-/// An f32 that crosses the border of a body, to be p there.
+/// An f32 that crosses into a body and is p there.
 std::shared_ptr<ov::Node> Branch(const NodePtr& yes, const ov::Output<ov::Node>& p, bool is_wide) {
   const auto inside = std::make_shared<Parameter>(is_wide ? ov::element::f64 : ov::element::f32, ov::Shape{kCount});
   ov::Output<ov::Node> narrow = inside->output(0);
@@ -424,7 +424,7 @@ void ThroughFiles(const std::string& library, const std::string& hint) {
   std::filesystem::remove_all(folder);
 }
 
-/// The precision that the plugin takes for a hint: another one where the processor does not have it.
+/// The precision that the plugin uses for a hint: another one if the processor lacks it.
 ov::element::Type PrecisionOf(ov::Core& core, const std::string& hint) {
   const auto x = Floats();
   const auto model = std::make_shared<ov::Model>(ov::OutputVector{std::make_shared<ov::op::v1::Add>(x, x)},

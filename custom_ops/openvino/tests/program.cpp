@@ -1,13 +1,13 @@
 // Evaluates the operators from C++: by ov::Model::evaluate and compiled, of constants and of inputs, in every type, from
-// many threads, through IR and through CACHE_DIR; and meets bad input. What the numbers must be is the Python tests'
-// business, here one way of running is compared with another. Built for the sanitizers.
+// many threads, through IR and through CACHE_DIR; and meets bad input. The Python tests check the
+// numbers; this program compares one way of running with another. Built for the sanitizers.
 //
 //   onnx_philox_openvino_program LIBRARY    all but the random nodes; ends with the precisions that were real
 //   onnx_philox_openvino_program --node    only what needs no plugin: all that ThreadSanitizer can judge
 //   onnx_philox_openvino_program --fuzz SECONDS [SEED]    random nodes (see fuzz.h), without a plugin
 //
 // AddressSanitizer needs TBB_ENABLE_SANITIZERS=1 in the environment. ThreadSanitizer does not see how OpenVINO's own
-// binaries synchronise and takes every handing over for a race.
+// binaries synchronise, and reports every hand-over as a race.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
