@@ -22,7 +22,7 @@ namespace {
 using namespace onnx_philox;
 using RegisterFunction = OrtStatus*(OrtSessionOptions*, const OrtApiBase*);
 
-/// A status's text, and the status released; empty for none.
+/// The text of a status, which it releases; empty if there is no status.
 std::string Take(OrtStatus* status) {
   if (status == nullptr) return std::string();
   const std::string text = host::Api()->GetErrorMessage(status);
@@ -245,18 +245,19 @@ Node Half(const OrtCustomOp* op, const std::vector<std::int64_t>& shape, OrtElem
   return node;
 }
 
-/// Beside casts that ONNX Runtime inserts, the float16 values in float32; in a model's float32, a refusal.
-void TestLowering(const OrtCustomOp* op) {
+/// Between casts that ONNX Runtime inserted, a float16 node draws the float16 values in float32. A float32 that the model
+/// itself declares is refused.
+void TestWidening(const OrtCustomOp* op) {
   for (const std::int64_t elements : {0, 1, 2047, 2049, 300001}) {
     Node half = Half(op, {elements}, ORT_TYPE_FLOAT16);
     OrtKernelContext expected = half.Context(1);
     check::That(Run(half, &expected).empty(), "float16 is refused");
     for (const int named : {0, 1, 2}) {
-      Node lowered = Half(op, {elements}, ORT_TYPE_FLOAT, elements % 2 == 0);
-      if (named == 1) lowered.input_name = "InsertedPrecisionFreeCast_mean";
-      if (named == 2) lowered.outputs[0] = "InsertedPrecisionFreeCast_values";
-      OrtKernelContext context = lowered.Context(3);
-      const std::string error = Run(lowered, &context);
+      Node widened = Half(op, {elements}, ORT_TYPE_FLOAT, elements % 2 == 0);
+      if (named == 1) widened.input_name = "InsertedPrecisionFreeCast_mean";
+      if (named == 2) widened.outputs[0] = "InsertedPrecisionFreeCast_values";
+      OrtKernelContext context = widened.Context(3);
+      const std::string error = Run(widened, &context);
       if (named == 0) {
         check::That(error.find(" is f32; allowed: f16, as output_type says.") != std::string::npos, "%s", error.c_str());
         continue;
@@ -272,18 +273,18 @@ void TestLowering(const OrtCustomOp* op) {
       check::That(std::memcmp(context.outputs[1].data(), expected.outputs[1].data(), 24) == 0, "the next state");
     }
   }
-  Node lowered = Half(op, {4}, ORT_TYPE_FLOAT);
-  lowered.input_name = "InsertedPrecisionFreeCast_mean";
+  Node widened = Half(op, {4}, ORT_TYPE_FLOAT);
+  widened.input_name = "InsertedPrecisionFreeCast_mean";
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  lowered.values[2] = Value(ORT_TYPE_FLOAT, {1}, &nan, sizeof(nan));
-  OrtKernelContext context = lowered.Context(1);
-  check::That(Run(lowered, &context).find(" is nan; allowed: a finite number.") != std::string::npos, "nan");
-  lowered.values[2] = Value(ORT_TYPE_FLOAT, {0}, &nan, 0);
-  check::That(Run(lowered, &context).find("; allowed: a scalar, or 1-D of one element.") != std::string::npos, "empty");
+  widened.values[2] = Value(ORT_TYPE_FLOAT, {1}, &nan, sizeof(nan));
+  OrtKernelContext context = widened.Context(1);
+  check::That(Run(widened, &context).find(" is nan; allowed: a finite number.") != std::string::npos, "nan");
+  widened.values[2] = Value(ORT_TYPE_FLOAT, {0}, &nan, 0);
+  check::That(Run(widened, &context).find("; allowed: a scalar, or 1-D of one element.") != std::string::npos, "empty");
 }
 
-/// Every call into the table fails once, in inferring, loading and running: the failure comes back, and nothing is left
-/// over.
+/// Lets every call into the table fail once, in inferring, loading and running: the failure is returned, and nothing
+/// leaks.
 void TestEveryCallMayFail(const Ops& ops) {
   for (int which = 0; which < 5; ++which) {
     for (long n = 0;; ++n) {
@@ -342,7 +343,7 @@ void TestEightThreadsRunOneKernel(const OrtCustomOp* generator) {
   check::That(wrong == 0, "%d wrong answers", wrong.load());
 }
 
-/// Nodes of random attributes, types, ranks, dimensions and values, right ones and wrong ones.
+/// Makes nodes with random attributes, types, ranks, dimensions and values, valid and invalid.
 class Fuzzer {
  public:
   Fuzzer(const Ops& ops, std::uint64_t seed) : ops_(ops), random_(seed) {}
@@ -355,7 +356,9 @@ class Fuzzer {
     const std::vector<std::int64_t> entries = RandomEntries();
     for (int i = 0; i < op.inputs; ++i) {
       if (op.input[i].optional && Chance(3)) break;
-      node.Add(RandomInput(op.input[i].role, type, entries), Chance(2), Chance(2));
+      const bool is_batch = op.input[0].role == Role::kLogits && i > 0;
+      const std::vector<std::int64_t>& shape = is_batch ? node.values[0].info.dimensions : entries;
+      node.Add(RandomInput(op.input[i].role, type, shape), Chance(2), Chance(2));
     }
     if (Chance(20)) node.left_out[Below(node.left_out.size())] = true;
     if (Chance(40)) node.values.pop_back(), node.left_out.pop_back();
@@ -416,7 +419,7 @@ class Fuzzer {
           break;
         case AttributeRole::kSampleSize:
           if (Chance(2)) node->attributes[name] = Integer(static_cast<std::int64_t>(Below(20)));
-          if (Chance(40)) node->attributes[name] = RandomSeed();
+          if (Chance(40)) node->attributes[name] = FewOrFarTooMany(RandomSeed());
           break;
         case AttributeRole::kGlobalSeed:
         case AttributeRole::kOpSeed:
@@ -432,7 +435,7 @@ class Fuzzer {
   OrtValue RandomInput(Role role, OrtElementType output, const std::vector<std::int64_t>& entries) {
     switch (role) {
       case Role::kState:
-        return RandomState();
+        return RandomState(entries);
       case Role::kShape:
         return RandomShape(entries);
       case Role::kBound:
@@ -474,11 +477,23 @@ class Fuzzer {
     }
   }
 
+  /// Samples that any machine has memory for, or none: what is not refused is really there, and twice.
+  static Attribute FewOrFarTooMany(Attribute size) {
+    if (size.integer < std::int64_t{1} << 50) size.integer %= 1 << 12;
+    return size;
+  }
+
   OrtElementType RandomType(OrtElementType usual) {
     return Chance(25) ? static_cast<OrtElementType>(1 + Below(21)) : usual;
   }
 
-  OrtValue RandomState() {
+  /// One state, or one for each row of an output of this shape.
+  OrtValue RandomState(const std::vector<std::int64_t>& output) {
+    if (Chance(4)) {
+      const bool is_right = !output.empty() && output[0] >= 0 && output[0] <= 2000 && !Chance(8);
+      const std::int64_t rows = is_right ? output[0] : static_cast<std::int64_t>(Below(9));
+      return Filled(RandomType(ORT_TYPE_UINT32), {rows, kStateWords});
+    }
     std::vector<std::int64_t> dimensions(1 + Below(Chance(10) ? kMostDimensions : 4), 1);
     dimensions.back() = 6;
     if (Chance(15)) dimensions[Below(dimensions.size())] = static_cast<std::int64_t>(Below(9));
@@ -488,10 +503,12 @@ class Fuzzer {
 
   std::vector<std::int64_t> RandomEntries() {
     std::vector<std::int64_t> entries(Below(Chance(10) ? kMostDimensions + 1 : 4));
+    std::uint64_t room = std::uint64_t{1} << 22;  // elements: what is not refused is really there, and twice
     for (std::int64_t& entry : entries) {
-      entry = static_cast<std::int64_t>(Below(40));
+      const std::uint64_t below = std::min<std::uint64_t>(Chance(12) ? 40000 : entries.size() > 2 ? 6 : 40, room);
+      entry = static_cast<std::int64_t>(Below(below));
+      room /= static_cast<std::uint64_t>(std::max<std::int64_t>(entry, 1));
       if (Chance(12)) entry = static_cast<std::int64_t>(random_());
-      if (Chance(12)) entry = static_cast<std::int64_t>(Below(40000));
       if (Chance(20)) entry = -1;
       if (Chance(20)) entry = 0;
     }
@@ -499,13 +516,18 @@ class Fuzzer {
   }
 
   OrtValue RandomShape(const std::vector<std::int64_t>& entries) {
-    const bool is_narrow = Chance(3);
-    const OrtElementType usual = is_narrow ? ORT_TYPE_INT32 : ORT_TYPE_INT64;
-    const OrtElementType type = RandomType(usual);
-    if (type != usual) return Filled(type, {static_cast<std::int64_t>(entries.size())});
+    const OrtElementType type = RandomType(Chance(3) ? ORT_TYPE_INT32 : ORT_TYPE_INT64);
+    if (type != ORT_TYPE_INT32 && type != ORT_TYPE_INT64) {
+      return Filled(type, {static_cast<std::int64_t>(entries.size())});
+    }
     OrtValue value;
-    if (is_narrow) {
-      value = Vector(type, std::vector<std::int32_t>(entries.begin(), entries.end()));
+    if (type == ORT_TYPE_INT32) {
+      std::vector<std::int32_t> narrow;
+      for (const std::int64_t entry : entries) {
+        const bool fits = entry == static_cast<std::int32_t>(entry);
+        narrow.push_back(fits ? static_cast<std::int32_t>(entry) : std::numeric_limits<std::int32_t>::min());
+      }
+      value = Vector(type, narrow);
     } else {
       value = Vector(type, entries);
     }
@@ -545,7 +567,7 @@ class Fuzzer {
     const OrtElementType types[] = {ORT_TYPE_FLOAT16, ORT_TYPE_FLOAT, ORT_TYPE_DOUBLE};
     std::vector<std::int64_t> dimensions = {static_cast<std::int64_t>(Below(Chance(8) ? 2000 : 8)),
                                             static_cast<std::int64_t>(Below(Chance(8) ? 300 : 6))};
-    if (Chance(25)) dimensions.resize(Below(Chance(3) ? kMostDimensions + 1 : 4), 2);
+    if (Chance(25)) dimensions.assign(Below(Chance(3) ? kMostDimensions + 1 : 4), 2);
     OrtValue value = Filled(RandomType(types[Below(3)]), std::move(dimensions));
     SetFloats(&value, 10000, [&] {
       return Chance(9) ? -std::numeric_limits<double>::infinity() : static_cast<double>(random_()) * 0x1p-60 - 8;
@@ -616,10 +638,11 @@ class Fuzzer {
                   "wrong values of %s", op.name);
     }
     if (node.outputs.size() > 1) {
-      std::uint32_t next[kStateWords];
-      StateToWords(Advance(arguments.state, WordsPerElement(draw), elements), next);
-      check::That(std::memcmp(context->outputs[1].data(), next, sizeof(next)) == 0, "a wrong next state of %s", op.name);
-      check::That(context->outputs[1].info.dimensions == state_dimensions, "a next state of another shape");
+      if (!check::That(context->outputs[1].info.dimensions == state_dimensions, "a next state of another shape")) return;
+      std::vector<std::uint32_t> next(static_cast<std::size_t>(arguments.states * kStateWords) + 1);
+      WriteNextState(draw, arguments, next.data());
+      check::That(std::memcmp(context->outputs[1].data(), next.data(), (next.size() - 1) * 4) == 0,
+                  "a wrong next state of %s", op.name);
     }
   }
 
@@ -690,8 +713,8 @@ int main(int argc, char** argv) {
   TestDeclarations(ops);
   TestKnownAnswers(OpOf(ops, kRandomGenerator), OpOf(ops, kRandomUniform));
   TestInference(OpOf(ops, kRandomCategorical));
-  TestLowering(OpOf(ops, kRandomUniform));
-  TestLowering(OpOf(ops, kRandomNormal));
+  TestWidening(OpOf(ops, kRandomUniform));
+  TestWidening(OpOf(ops, kRandomNormal));
   TestEveryCallMayFail(ops);
   TestEightThreadsRunOneKernel(OpOf(ops, kRandomGenerator));
 
