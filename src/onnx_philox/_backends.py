@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from functools import cache
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from onnx_philox._contract.refusal import refuse
 
@@ -17,10 +17,32 @@ AUTO = "auto"
 _log = logging.getLogger("onnx_philox")
 
 
+class NotInstalledError(ImportError):
+    """A package that one of our extras brings is not installed.
+
+    Args:
+        who: The module or backend that needs it.
+        package: What it needs, by the name that people know.
+        extra: The extra that brings it.
+
+    Attributes:
+        command: What to run in a shell.
+    """
+
+    def __init__(self, who: str, package: str, extra: str) -> None:
+        self.command = f"pip install 'onnx-philox[{extra}]'"
+        self._parts = (who, package, extra)
+        super().__init__(f"{who} needs {package}: {self.command}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copying and pickling call the class with its parts, not with the text in `args`.
+        return type(self), self._parts, self.__dict__
+
+
 class Backend(Protocol):
     """What every backend module provides; each runtime adds what else it needs."""
 
-    def unavailable(self) -> str | None:
+    def unavailable(self) -> ImportError | None:
         """Why this backend cannot be used here, and what to do; None if it can."""
 
 
@@ -36,7 +58,7 @@ def choose(runtime: str, backends: Mapping[str, B], requested: str) -> B:
     """
     if requested == AUTO:
         reasons = {name: backend.unavailable() for name, backend in backends.items()}
-        missing = " ".join(filter(None, reasons.values()))
+        missing = " ".join(str(reason) for reason in reasons.values() if reason)
         for position, (name, reason) in enumerate(reasons.items()):
             if reason is None:
                 _say_once(runtime, name, missing, best=position == 0)
@@ -53,7 +75,7 @@ def choose(runtime: str, backends: Mapping[str, B], requested: str) -> B:
         )
     reason = backends[requested].unavailable()
     if reason is not None:
-        raise ImportError(reason)
+        raise reason
     return backends[requested]
 
 

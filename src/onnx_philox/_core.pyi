@@ -1,4 +1,7 @@
-"""The native core: kernels that fill memory with a draw (custom_ops/python/module.cpp)."""
+"""The native core: kernels that fill memory with a draw (custom_ops/python/module.cpp).
+
+With `states`, the bytes of an array [rows, 6], counter and key are what is added to each of them.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +14,7 @@ def fill_uniform(
     key: int,
     minval: int = 0,
     maxval: int = 0,
+    states: NDArray[np.uint8] | None = None,
 ) -> None:
     """Fills bytes with random bits, or numbers in a range; bounds are bit patterns of the type."""
 
@@ -23,6 +27,7 @@ def fill_affine(
     key: int,
     mean: int,
     scale: int,
+    states: NDArray[np.uint8] | None = None,
 ) -> None:
     """Fills bytes with what an operator of two moments draws, given as bit patterns of the type."""
 
@@ -34,6 +39,7 @@ def fill_bernoulli(
     p: NDArray[np.uint8],
     p_type: str,
     each: bool,
+    states: NDArray[np.uint8] | None = None,
 ) -> None:
     """Fills bytes with 0 and 1, by one probability or one for each."""
 
@@ -47,6 +53,7 @@ def fill_categorical(
     logits_type: str,
     classes: int,
     samples: int,
+    states: NDArray[np.uint8] | None = None,
 ) -> None:
     """Fills bytes with classes, so many samples of each row of logits."""
 

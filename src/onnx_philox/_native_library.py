@@ -19,10 +19,10 @@ def find(runtime: str) -> Path | None:
     return next((f for f in files if f.suffix in _SUFFIXES), None)
 
 
-def missing(runtime: str) -> str:
-    """Says that there is none, and what to do."""
-    return (
-        f"onnx_philox.{runtime}: backend 'native' needs the native library, and this package was "
-        "installed where it did not compile. Install it again where a C++17 compiler is found "
-        "('pip install -v .' shows what is wrong), or use backend='python'."
+def missing(runtime: str) -> ImportError:
+    """The error that says that there is none, and what to do."""
+    return ImportError(
+        f"onnx_philox.{runtime}: backend 'native' needs the native library, which is not here: the "
+        "wheel for this system has none, or it did not compile. Install from the sources where a "
+        "C++17 compiler is found ('pip install -v .' shows what is wrong), or use backend='python'."
     )

@@ -51,3 +51,23 @@ def constant(array: NDArray[Any]) -> ov.op.Constant:
     tensor = ov.Tensor(ov.Type.bf16, ov.Shape(array.shape))
     memory(tensor)[...] = array
     return ov.op.Constant(tensor)
+
+
+def tensor(array: NDArray[Any]) -> ov.Tensor:
+    """A tensor of the array's memory, or of a copy where that has gaps or is bfloat16."""
+    if array.dtype != BF16.dtype:
+        return ov.Tensor(np.ascontiguousarray(array).reshape(array.shape))
+    made = ov.Tensor(ov.Type.bf16, ov.Shape(array.shape))
+    memory(made)[...] = array
+    return made
+
+
+def store(output: ov.Tensor, result: NDArray[Any]) -> None:
+    """Copies an array into an output of an operator, and gives the output its shape."""
+    if tuple(output.get_shape()) != result.shape:
+        output.set_shape(ov.Shape(result.shape))
+    held = memory(output)
+    if result.dtype == np.uint32:
+        # The same bits where the plugin holds them as int32.
+        held = held.view(np.uint32)
+    held[...] = result

@@ -29,7 +29,7 @@ def sentence(text: str) -> str:
     ONNX Runtime puts its codes and the node around it. OpenVINO adds the files and checks on the
     way to it, a summary, and for an operator written in Python the frames.
 
-    Example:
+    Examples:
         >>> sentence("[ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : Could not find an implementation "
         ...          "for RandomUniform(22) node with name 'noise'")
         'Could not find an implementation for RandomUniform(22)'

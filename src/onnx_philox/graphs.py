@@ -2,11 +2,22 @@
 
 Each returns a checked `onnx.ModelProto` of one node, ready to save, to run or to merge into a
 larger model with `onnx.compose`.
+
+With `per_row`, the graph input "state" is [batch, 6], a state for each row of the output, and
+"batch" is the output's first dimension. `shape` is still that of the whole output: its first entry
+is the number of rows, or None for as many as there are states.
+
+Examples:
+    >>> from onnx_philox import graphs
+    >>> model = graphs.random_uniform([None, 3], 0, 1, "f32", per_row=True)
+    >>> [dim.dim_param or dim.dim_value for dim in model.graph.input[0].type.tensor_type.shape.dim]
+    ['batch', 6]
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -31,9 +42,32 @@ __all__ = [
 # The oldest version that has all that the models need; every supported runtime reads it.
 STANDARD_OPSET = 17
 IR_VERSION = 8
+# The first dimension of the state of each row, and of the output.
+BATCH = "batch"
 
-Shape = Sequence[SupportsIndex] | None
-Tensor = onnx.TensorProto | onnx.ValueInfoProto | None
+Shape = Sequence[SupportsIndex | None] | None
+
+
+@dataclass(frozen=True)
+class _RowsOf:
+    """An input `shape` that a model computes: as many rows as there are states, of this shape."""
+
+    row: NDArray[np.int64]
+
+    def nodes(self) -> list[onnx.NodeProto]:
+        """From the graph input "state" to "shape"."""
+        rows = "shape" if not self.row.size else "rows"
+        nodes = [helper.make_node("Shape", ["state"], [rows], name=rows, start=0, end=1)]
+        if self.row.size:
+            nodes.append(helper.make_node("Concat", [rows, "row"], ["shape"], name="shape", axis=0))
+        return nodes
+
+    def initializers(self) -> list[onnx.TensorProto]:
+        """What the nodes need."""
+        return [_initializer("row", self.row)] if self.row.size else []
+
+
+Tensor = onnx.TensorProto | onnx.ValueInfoProto | _RowsOf | None
 
 
 def random_generator(
@@ -42,6 +76,7 @@ def random_generator(
     global_seed: int = 0,
     op_seed: int = 0,
     rank: int | None = None,
+    per_row: bool = False,
 ) -> onnx.ModelProto:
     """Builds a model that draws random bits from a state.
 
@@ -51,6 +86,9 @@ def random_generator(
         global_seed: 0 to 2^63-1, added to the state's key.
         op_seed: 0 to 2^63-1, added to the upper 64 bits of the state's counter.
         rank: How many dimensions, where `shape` is None.
+        per_row: Whether each row of the output has a state of its own: the graph input "state" is
+            uint32[batch, 6], and so is "next_state". The first entry of `shape` is the number of
+            rows; None there, or `shape` None, leaves it to the run.
 
     Returns:
         A model with the graph input "state" (uint32[6]), and "shape" where it is None; its
@@ -61,13 +99,14 @@ def random_generator(
         ValueError: An argument out of its range.
     """
     op = operators.RANDOM_GENERATOR
-    dimensions = _dimensions(op, shape, rank)
+    dimensions = _dimensions(op, shape, rank, per_row=per_row)
+    rows = _rows(dimensions, per_row=per_row)
     return _build(
         op,
-        {"state": _state(True), "shape": _shape(dimensions, shape)},
+        {"state": _state(True, rows), "shape": _shape(dimensions, shape)},
         {"global_seed": global_seed, "op_seed": op_seed},
         dimensions,
-        stateful=True,
+        rows,
     )
 
 
@@ -81,6 +120,7 @@ def random_uniform(
     op_seed: int = 0,
     stateful: bool = False,
     rank: int | None = None,
+    per_row: bool = False,
 ) -> onnx.ModelProto:
     """Builds a model that draws uniform values in [minval, maxval).
 
@@ -96,9 +136,12 @@ def random_uniform(
         stateful: Whether the model has the graph input "state" (uint32[6]) and the output
             "next_state". Without it one of the seeds must not be 0.
         rank: How many dimensions, where `shape` is None.
+        per_row: Whether each row of the output has a state of its own: the graph input "state" is
+            uint32[batch, 6], and so is "next_state". The first entry of `shape` is the number of
+            rows; None there, or `shape` None, leaves it to the run.
 
     Returns:
-        A model with the output "values", and "next_state" if stateful.
+        A model with the output "values", and "next_state" if stateful or by rows.
 
     Raises:
         TypeError: An argument of a wrong type.
@@ -107,18 +150,19 @@ def random_uniform(
     op = operators.RANDOM_UNIFORM
     attributes = {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed}
     values = checks.output_type(op, checks.check_attributes(op, attributes))
-    dimensions = _dimensions(op, shape, rank)
+    dimensions = _dimensions(op, shape, rank, per_row=per_row)
+    rows = _rows(dimensions, per_row=per_row)
     return _build(
         op,
         {
             "shape": _shape(dimensions, shape),
             "minval": _number(op, "minval", minval, values),
             "maxval": _number(op, "maxval", maxval, values),
-            "state": _state(stateful),
+            "state": _state(stateful, rows),
         },
         attributes,
         dimensions,
-        stateful=stateful,
+        rows,
     )
 
 
@@ -132,6 +176,7 @@ def random_normal(
     op_seed: int = 0,
     stateful: bool = False,
     rank: int | None = None,
+    per_row: bool = False,
 ) -> onnx.ModelProto:
     """Builds a model that draws normal values.
 
@@ -147,9 +192,12 @@ def random_normal(
         stateful: Whether the model has the graph input "state" (uint32[6]) and the output
             "next_state". Without it one of the seeds must not be 0.
         rank: How many dimensions, where `shape` is None.
+        per_row: Whether each row of the output has a state of its own: the graph input "state" is
+            uint32[batch, 6], and so is "next_state". The first entry of `shape` is the number of
+            rows; None there, or `shape` None, leaves it to the run.
 
     Returns:
-        A model with the output "values", and "next_state" if stateful.
+        A model with the output "values", and "next_state" if stateful or by rows.
 
     Raises:
         TypeError: An argument of a wrong type.
@@ -158,18 +206,19 @@ def random_normal(
     op = operators.RANDOM_NORMAL
     attributes = {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed}
     values = checks.output_type(op, checks.check_attributes(op, attributes))
-    dimensions = _dimensions(op, shape, rank)
+    dimensions = _dimensions(op, shape, rank, per_row=per_row)
+    rows = _rows(dimensions, per_row=per_row)
     return _build(
         op,
         {
             "shape": _shape(dimensions, shape),
             "mean": _number(op, "mean", mean, values),
             "scale": _number(op, "scale", scale, values),
-            "state": _state(stateful),
+            "state": _state(stateful, rows),
         },
         attributes,
         dimensions,
-        stateful=stateful,
+        rows,
     )
 
 
@@ -183,6 +232,7 @@ def random_bernoulli(
     op_seed: int = 0,
     stateful: bool = False,
     rank: int | None = None,
+    per_row: bool = False,
 ) -> onnx.ModelProto:
     """Builds a model that draws booleans, true with probability p.
 
@@ -200,19 +250,23 @@ def random_bernoulli(
         stateful: Whether the model has the graph input "state" (uint32[6]) and the output
             "next_state". Without it one of the seeds must not be 0.
         rank: How many dimensions, where `shape` is None.
+        per_row: Whether each row of the output has a state of its own: the graph input "state" is
+            uint32[batch, 6], and so is "next_state". The first entry of `shape` is the number of
+            rows; None there, or `shape` None, leaves it to the run.
 
     Returns:
-        A model with the output "values" (bool), and "next_state" if stateful.
+        A model with the output "values" (bool), and "next_state" if stateful or by rows.
 
     Raises:
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
     op = operators.RANDOM_BERNOULLI
-    dimensions = _dimensions(op, shape, rank)
+    dimensions = _dimensions(op, shape, rank, per_row=per_row)
+    rows = _rows(dimensions, per_row=per_row)
     if p is None:
         element_type = _input_type(op, "p", p_type)
-        of_input = [_symbol("p", i, d) for i, d in enumerate(dimensions)] if per_element else []
+        of_input = _symbols("p", dimensions, rows) if per_element else []
         probabilities: Tensor = _input("p", element_type, of_input)
     else:
         probabilities = _initializer("p", probability_array(op, p))
@@ -221,11 +275,11 @@ def random_bernoulli(
         {
             "shape": _shape(dimensions, shape),
             "p": probabilities,
-            "state": _state(stateful),
+            "state": _state(stateful, rows),
         },
         {"global_seed": global_seed, "op_seed": op_seed},
         dimensions,
-        stateful=stateful,
+        rows,
     )
 
 
@@ -238,6 +292,7 @@ def random_categorical(
     global_seed: int = 0,
     op_seed: int = 0,
     stateful: bool = False,
+    per_row: bool = False,
 ) -> onnx.ModelProto:
     """Builds a model that draws indices of classes, by unnormalised log-probabilities.
 
@@ -251,9 +306,12 @@ def random_categorical(
         op_seed: 0 to 2^63-1.
         stateful: Whether the model has the graph input "state" (uint32[6]) and the output
             "next_state". Without it one of the seeds must not be 0.
+        per_row: Whether each row has a state of its own: "state" and "next_state" are
+            uint32[batch, 6].
 
     Returns:
-        A model with the output "values" [batch, sample_size], and "next_state" if stateful.
+        A model with the output "values" [batch, sample_size], and "next_state" if stateful or by
+        rows.
 
     Raises:
         TypeError: An argument of a wrong type.
@@ -274,27 +332,41 @@ def random_categorical(
     else:
         tensor = _initializer("logits", np.asarray(logits))
         batch = next(iter(tensor.dims), None)
+    rows = _rows([batch], per_row=per_row)
     return _build(
         op,
-        {"logits": tensor, "state": _state(stateful)},
+        {"logits": tensor, "state": _state(stateful, rows)},
         attributes,
         [batch, samples],
-        stateful=stateful,
+        rows,
     )
 
 
-def _dimensions(op: Operator, shape: Shape, rank: int | None) -> list[int] | list[None]:
+def _dimensions(op: Operator, shape: Shape, rank: int | None, *, per_row: bool) -> list[int | None]:
     """The output's dimensions; None for each that is known only at run."""
-    if shape is not None:
-        dimensions: list[int] = shape_array(op, shape).tolist()
+    dimensions: list[int | None]
+    if shape is None:
+        if not isinstance(rank, int) or not 0 <= rank <= MAX_RANK:
+            allowed = f"0 to {MAX_RANK} where shape is None"
+            checks.refuse(op, "rank", rank, allowed, "Say how many dimensions a run will ask for.")
+        dimensions = [None] * rank
+    else:
+        is_open = per_row and isinstance(shape, Sequence) and bool(shape) and shape[0] is None
+        dimensions = [None] * is_open + shape_array(op, shape[1:] if is_open else shape).tolist()
         if rank is not None and rank != len(dimensions):
             allowed = f"None or {len(dimensions)}, the length of shape"
             checks.refuse(op, "rank", rank, allowed, "Leave it out.")
-        return dimensions
-    if not isinstance(rank, int) or not 0 <= rank <= MAX_RANK:
-        allowed = f"0 to {MAX_RANK} where shape is None"
-        checks.refuse(op, "rank", rank, allowed, "Say how many dimensions a run will ask for.")
-    return [None] * rank
+    if per_row and not dimensions:
+        allowed = "1 dimension or more, the first for the rows, with per_row"
+        checks.refuse(op, "the output", "a scalar", allowed, "Leave per_row out.")
+    return dimensions
+
+
+def _rows(dimensions: Sequence[int | None], *, per_row: bool) -> int | str | None:
+    """How many rows have a state of their own; None if there is one state for all."""
+    if not per_row:
+        return None
+    return BATCH if dimensions[0] is None else dimensions[0]
 
 
 def _input_type(op: Operator, name: str, type_name: str) -> ElementType:
@@ -306,8 +378,12 @@ def _input_type(op: Operator, name: str, type_name: str) -> ElementType:
     return BY_NAME[type_name]
 
 
-def _state(stateful: bool) -> Tensor:
-    return _input("state", U32, [STATE_WORDS]) if stateful else None
+def _state(stateful: bool, rows: int | str | None) -> Tensor:
+    return _input("state", U32, _state_shape(rows)) if stateful or rows is not None else None
+
+
+def _state_shape(rows: int | str | None) -> list[int | str]:
+    return [STATE_WORDS] if rows is None else [rows, STATE_WORDS]
 
 
 def _input(name: str, element_type: ElementType, shape: Sequence[int | str]) -> onnx.ValueInfoProto:
@@ -322,6 +398,8 @@ def _initializer(name: str, array: NDArray[Any]) -> onnx.TensorProto:
 def _shape(dimensions: Sequence[int | None], shape: Shape) -> Tensor:
     if shape is None:
         return _input("shape", I64, [len(dimensions)])
+    if None in dimensions:
+        return _RowsOf(np.array(dimensions[1:], np.int64))
     return _initializer("shape", np.array(dimensions, np.int64))
 
 
@@ -336,20 +414,19 @@ def _build(
     inputs: dict[str, Tensor],
     given: dict[str, Any],
     dimensions: Sequence[int | None],
-    *,
-    stateful: bool,
+    rows: int | str | None,
 ) -> onnx.ModelProto:
     known = {name: _known(tensor) for name, tensor in inputs.items()}
     attributes = checks.check_node(op, known, given)
     values_type = checks.output_type(op, attributes)
     values = op.outputs[0].name
-    outputs = [
-        helper.make_tensor_value_info(
-            values, values_type.onnx, [_symbol(values, i, d) for i, d in enumerate(dimensions)]
-        )
-    ]
-    if stateful:
-        outputs.append(_input("next_state", U32, [STATE_WORDS]))
+    outputs = [_input(values, values_type, _symbols(values, dimensions, rows))]
+    if inputs["state"] is not None:
+        outputs.append(_input("next_state", U32, _state_shape(rows)))
+    shape = inputs.get("shape")
+    computed = [shape] if isinstance(shape, _RowsOf) else []
+    for rows_of in computed:
+        checks.check_dimensions(op, "input 'shape'", rows_of.row.tolist(), values_type)
     names = [name if tensor is not None else "" for name, tensor in inputs.items()]
     while names and not names[-1]:
         names.pop()
@@ -358,11 +435,14 @@ def _build(
     )
     tensors = inputs.values()
     graph = helper.make_graph(
-        [node],
+        [*(n for rows_of in computed for n in rows_of.nodes()), node],
         op.function,
         [t for t in tensors if isinstance(t, onnx.ValueInfoProto)],
         outputs,
-        initializer=[t for t in tensors if isinstance(t, onnx.TensorProto)],
+        initializer=[
+            *(t for rows_of in computed for t in rows_of.initializers()),
+            *(t for t in tensors if isinstance(t, onnx.TensorProto)),
+        ],
     )
     return helper.make_model(
         graph,
@@ -381,6 +461,8 @@ def _known(tensor: Tensor) -> Known | None:
             return None
         case onnx.TensorProto():
             return Known.array(numpy_helper.to_array(tensor))
+        case _RowsOf(row):
+            return Known(I64, (1 + row.size,))
         case _:
             type_ = tensor.type.tensor_type
             dimensions = tuple(
@@ -389,5 +471,11 @@ def _known(tensor: Tensor) -> Known | None:
             return Known(BY_ONNX[type_.elem_type], dimensions)
 
 
-def _symbol(output: str, index: int, dimension: int | None) -> int | str:
-    return f"{output}_{index}" if dimension is None else dimension
+def _symbols(
+    tensor: str, dimensions: Sequence[int | None], rows: int | str | None
+) -> list[int | str]:
+    """The dimensions of a tensor, named where they are known only at run; `rows` is the first."""
+    symbols: list[int | str] = [
+        f"{tensor}_{i}" if d is None else d for i, d in enumerate(dimensions)
+    ]
+    return symbols if rows is None else [rows, *symbols[1:]]

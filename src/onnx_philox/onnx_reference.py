@@ -1,11 +1,14 @@
 """The operators for `onnx.reference.ReferenceEvaluator`.
 
->>> from onnx.reference import ReferenceEvaluator
->>> import onnx_philox
->>> model = onnx_philox.graphs.random_uniform([2, 3], 50, 100, "i32", global_seed=80, op_seed=100)
->>> ReferenceEvaluator(model, new_ops=onnx_philox.onnx_reference.OPS).run(None, {})[0]
-array([[65, 70, 56],
-       [59, 82, 92]], dtype=int32)
+Examples:
+    >>> from onnx.reference import ReferenceEvaluator
+    >>> import onnx_philox
+    >>> model = onnx_philox.graphs.random_uniform(
+    ...     [2, 3], 50, 100, "i32", global_seed=80, op_seed=100
+    ... )
+    >>> ReferenceEvaluator(model, new_ops=onnx_philox.onnx_reference.OPS).run(None, {})[0]
+    array([[65, 70, 56],
+           [59, 82, 92]], dtype=int32)
 """
 
 from __future__ import annotations

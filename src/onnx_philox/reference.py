@@ -2,8 +2,10 @@
 
 Each function takes arrays and numbers, and returns the output and the next state. The rules are
 those of the contract: Philox4x32-10 with a 128-bit counter and a 64-bit key, drawn in order, the
-seeds added to the state before drawing.
+seeds added to the state before drawing. A state [B, 6], for any B but 1, is one for each row: row b
+is what state[b] alone draws for the shape [1, d1, d2, ...].
 
+Examples:
     >>> from onnx_philox import PhiloxState, reference
     >>> bits, state = reference.random_generator(PhiloxState(0, 0).to_array(), [4])
     >>> [hex(word) for word in bits.tolist()]
@@ -12,6 +14,11 @@ seeds added to the state before drawing.
     >>> values
     array([[65, 70, 56],
            [59, 82, 92]], dtype=int32)
+    >>> states = np.array([[0, 0, 0, 0, 8, 0], [0, 0, 0, 0, 9, 0]], np.uint32)
+    >>> rows, _ = reference.random_uniform([2, 3], 50, 100, "i32", state=states)
+    >>> alone, _ = reference.random_uniform([1, 3], 50, 100, "i32", state=states[1])
+    >>> bool((rows[1] == alone[0]).all())
+    True
 """
 
 from __future__ import annotations
@@ -49,7 +56,8 @@ def random_generator(
     """Draws random bits, as DirectML's DML_RANDOM_GENERATOR_OPERATOR_DESC does.
 
     Args:
-        state: uint32, last dimension 6, all others 1, rank 1 to 8.
+        state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
+            of an output whose first dimension is B.
         shape: The dimensions of the output, 0 to 8 of them; none mean a scalar.
         type: The generator; philox4x32_10 is the only one.
         global_seed: 0 to 2^63-1, added to the key.
@@ -89,7 +97,8 @@ def random_uniform(
         output_type: One of i32, i64, f16, bf16, f32, f64.
         global_seed: 0 to 2^63-1, added to the key.
         op_seed: 0 to 2^63-1, added to the counter's upper 64 bits.
-        state: uint32, last dimension 6, all others 1, rank 1 to 8; None is a state of zeros.
+        state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
+            of an output whose first dimension is B. None is a state of zeros.
 
     Returns:
         The values (bf16 as `ml_dtypes.bfloat16`), and the next state, of the state's shape.
@@ -126,7 +135,8 @@ def random_normal(
         output_type: One of f16, bf16, f32, f64.
         global_seed: 0 to 2^63-1, added to the key.
         op_seed: 0 to 2^63-1, added to the counter's upper 64 bits.
-        state: uint32, last dimension 6, all others 1, rank 1 to 8; None is a state of zeros.
+        state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
+            of an output whose first dimension is B. None is a state of zeros.
 
     Returns:
         The values (bf16 as `ml_dtypes.bfloat16`), and the next state, of the state's shape.
@@ -136,7 +146,7 @@ def random_normal(
         ValueError: A wrong shape or value, no state with both seeds 0, or an output that memory
             cannot hold.
 
-    Example:
+    Examples:
         >>> random_normal([4], 0, 1, "f32", global_seed=42)[0]
         array([-0.3010158 ,  0.5185915 , -0.15693986, -1.1760874 ], dtype=float32)
     """
@@ -165,7 +175,8 @@ def random_bernoulli(
             that shape.
         global_seed: 0 to 2^63-1, added to the key.
         op_seed: 0 to 2^63-1, added to the counter's upper 64 bits.
-        state: uint32, last dimension 6, all others 1, rank 1 to 8; None is a state of zeros.
+        state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
+            of an output whose first dimension is B. None is a state of zeros.
 
     Returns:
         The values, bool, and the next state, of the state's shape.
@@ -175,7 +186,7 @@ def random_bernoulli(
         ValueError: A wrong shape or value, no state with both seeds 0, or an output that memory
             cannot hold.
 
-    Example:
+    Examples:
         >>> random_bernoulli([4], 0.75, global_seed=42)[0]
         array([False, False,  True,  True])
     """
@@ -205,7 +216,8 @@ def random_categorical(
         output_type: i32 or i64.
         global_seed: 0 to 2^63-1, added to the key.
         op_seed: 0 to 2^63-1, added to the counter's upper 64 bits.
-        state: uint32, last dimension 6, all others 1, rank 1 to 8; None is a state of zeros.
+        state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
+            of an output whose first dimension is B. None is a state of zeros.
 
     Returns:
         The indices, of shape [batch, sample_size], and the next state, of the state's shape.
@@ -215,7 +227,7 @@ def random_categorical(
         ValueError: A wrong shape or value, a row with NaN, +inf or -inf alone, no state with both
             seeds 0, or an output that memory cannot hold.
 
-    Example:
+    Examples:
         >>> logits = np.log(np.array([[1, 2, 1], [0.5, 0.25, 0.25]]))
         >>> random_categorical(logits, 6, global_seed=42)[0]
         array([[1, 2, 1, 2, 2, 2],

@@ -22,24 +22,17 @@ def nearest(op: Operator, name: str) -> str | None:
 
 
 @cache
-def mistakes(op_name: str) -> tuple[str, ...]:
-    """The names to ask a runtime for, none of which the operator has.
+def mistakes(op: Operator) -> tuple[str, ...]:
+    """The names to ask a runtime for, none of which the operator has, sorted.
 
     They are the attributes of the other operators and of ONNX's random operators, and the names
     that are one slip away from an attribute: a letter left out or doubled, another vowel, two
-    letters in the wrong order, or words joined by another rule (opSeed, op-seed). Runtimes take
-    microseconds to look for a name, so more names would make models load slowly.
-
-    Args:
-        op_name: The operator's name.
-
-    Returns:
-        The names, sorted.
+    letters in the wrong order, or words written by another rule (opSeed, op-seed, OP_SEED).
     """
-    own = {a.name for a in OPERATORS[op_name].attributes}
-    others = {a.name for op in OPERATORS.values() for a in op.attributes}
+    own = [a.name for a in op.attributes]
+    others = {a.name for other in OPERATORS.values() for a in other.attributes}
     names = others.union(FOREIGN_ATTRIBUTES, *(_one_slip_away(name) for name in own))
-    return tuple(sorted(names - own))
+    return tuple(sorted(names.difference(own)))
 
 
 def _one_slip_away(name: str) -> set[str]:
@@ -52,4 +45,6 @@ def _one_slip_away(name: str) -> set[str]:
         *(a + vowel + b for a, letter, b in cuts if letter in _VOWELS for vowel in _VOWELS),
         first + "".join(word.capitalize() for word in others),
         name.replace("_", "-"),
+        name.upper(),
+        "_".join(word.capitalize() for word in name.split("_")),
     }

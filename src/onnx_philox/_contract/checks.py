@@ -28,6 +28,7 @@ from onnx_philox._contract.operators import (
     PROBABILITY_TYPES,
     RANK_RULE,
     SEEDS,
+    STATE_ROWS_RULE,
     STATE_SHAPE_RULE,
     ULP_ABOVE_ONE,
     Attribute,
@@ -36,7 +37,7 @@ from onnx_philox._contract.operators import (
     Role,
     type_names,
 )
-from onnx_philox._contract.state import is_state_shape
+from onnx_philox._contract.state import is_state_shape, rows_of_states
 from onnx_philox._contract.types import BY_DTYPE, BY_NAME, ElementType
 
 
@@ -105,6 +106,9 @@ def check_node(
         elif declared.role is Role.STATE:
             _check_seeded(op, complete)
     _check_range(op, inputs.get("minval"), inputs.get("maxval"))
+    state = (inputs.get("state") or UNKNOWN).shape
+    output = output_dimensions(op, inputs, complete)
+    check_rows_of_states(op, "input 'state'", state, output)
     return complete
 
 
@@ -261,6 +265,35 @@ def _check_state(op: Operator, what: str, known: Known) -> None:
         refuse(op, what, f"of shape {_dims(known.shape)}", STATE_SHAPE_RULE, remedy)
 
 
+def check_rows_of_states(
+    op: Operator | str,
+    what: str,
+    state: tuple[int | None, ...] | None,
+    output: tuple[int | None, ...] | None,
+) -> None:
+    """Refuses more or fewer states than the output has rows, by what is known of both shapes."""
+    states = None if state is None else rows_of_states(state)
+    if states is None or output is None or (output and output[0] in (None, states)):
+        return
+    assert state is not None
+    rows = f"{output[0]} row{'s' * (output[0] != 1)}" if output else "a scalar"
+    given = (
+        f"of shape {_dims(state)}, {states} states, for an output of shape {_dims(output)}, {rows}"
+    )
+    remedy = "Pass as many states as rows, from row_states(...) for instance."
+    refuse(op, what, given, STATE_ROWS_RULE, remedy)
+
+
+def output_dimensions(
+    op: Operator, inputs: Mapping[str, Known | None], attributes: Mapping[str, Any]
+) -> tuple[int | None, ...] | None:
+    """The first output's dimensions, as far as they are known, from complete attributes."""
+    if op.has_shape:
+        return _dimensions(inputs.get("shape") or UNKNOWN)
+    logits = inputs.get("logits") or UNKNOWN
+    return None if logits.shape is None else (logits.shape[0], attributes["sample_size"])
+
+
 def _check_shape(op: Operator, what: str, known: Known, values: ElementType) -> None:
     if known.shape is not None and len(known.shape) != 1:
         given = f"of shape {_dims(known.shape)}"
@@ -303,8 +336,7 @@ def check_memory(
     size = math.prod(dimensions) * values.dtype.itemsize
     if size * copies < memory.ALWAYS_THERE:
         return
-    here = memory.find()
-    reach = min(here.free, here.address)
+    reach = memory.find().reach
     if size * copies > reach:
         given = _output(dimensions, values) + f" ({copies} times)" * (copies > 1)
         allowed = f"what the {reach:,} bytes of memory that are free here can hold"

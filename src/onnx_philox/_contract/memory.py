@@ -34,6 +34,11 @@ class Memory:
     held: int = 0
     """What the process has written to already."""
 
+    @property
+    def reach(self) -> int:
+        """What can be allocated anew and written to."""
+        return min(self.free, self.address)
+
 
 @dataclass(frozen=True)
 class _GroupFiles:

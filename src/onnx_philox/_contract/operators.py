@@ -34,7 +34,9 @@ STATE_WORDS = 6
 ULP_ABOVE_ONE = 4
 """How far above 1 a probability may be, which the sum of a softmax can reach: as true as 1."""
 
-STATE_SHAPE_RULE = f"last dimension {STATE_WORDS}, all others 1, rank 1 to {MAX_RANK}"
+ONE_STATE_RULE = f"last dimension {STATE_WORDS}, all others 1, rank 1 to {MAX_RANK}"
+STATE_SHAPE_RULE = f"{ONE_STATE_RULE}; or [B, {STATE_WORDS}], a state for each row of the output"
+STATE_ROWS_RULE = "one state for all of the output, or one for each of its rows"
 RANK_RULE = "0 to {} dimensions"
 PROBABILITY_RULE = f"0 to 1, or at most {ULP_ABOVE_ONE} ulp above 1"
 
@@ -165,7 +167,9 @@ class Operator:
 def _state(*, optional: bool) -> Input:
     doc = (
         "Where in the stream to draw: counter words c0 to c3 and key words k0 and k1, least "
-        "significant word first. Last dimension 6, all others 1, rank 1 to 8."
+        "significant word first. Last dimension 6, all others 1, rank 1 to 8: one state for all of "
+        "the output. Or [B, 6], for any B but 1: a state for each row of an output whose first "
+        "dimension is B. Row b is what state[b] alone draws for the shape [1, d1, d2, ...]."
     )
     if optional:
         doc += " Left out, it is a state of zeros, and one of the seeds must not be 0."
@@ -189,7 +193,8 @@ _SHAPE = Input(
 _NEXT_STATE = Output(
     "next_state",
     "The state advanced by what this call used, in the state's shape; the seeds are not "
-    "folded in. Without a state: six words, zeros advanced.",
+    "folded in. A state for each row: each advanced by what its row used. Without a state: six "
+    "words, zeros advanced.",
     type=U32,
     is_state=True,
     optional=True,

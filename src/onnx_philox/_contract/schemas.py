@@ -19,10 +19,12 @@ from onnx_philox._contract.operators import (
     Operator,
     Role,
 )
+from onnx_philox._contract.state import rows_of_states
 from onnx_philox._contract.types import BY_ONNX
 
 _OPTION = defs.OpSchema.FormalParameterOption
 _TYPES = "T"
+Shape = tuple[int | str | None, ...] | None
 
 
 def register_schemas() -> None:
@@ -117,25 +119,29 @@ def _infer(op: Operator, context: Any) -> None:
         attributes = checks.check_node(op, inputs, given)
     except (TypeError, ValueError) as error:
         raise onnx.shape_inference.InferenceError(str(error)) from error
+    shape: Shape
     for index, output in enumerate(op.outputs):
         if index >= context.get_num_outputs() or not context.has_output(index):
             continue
         if output.is_state:
-            state = inputs.get("state")
-            shape: tuple[int | str | None, ...] | None
-            shape = (STATE_WORDS,) if state is None else state.shape
+            shape = _shape_of(op, Role.STATE, context) if "state" in inputs else (STATE_WORDS,)
             element_type = output.type or checks.output_type(op, attributes)
         else:
             shape = _values_shape(op, context, inputs, attributes)
+            state = inputs.get("state")
+            if shape and shape[0] is None and state is not None and state.shape is not None:
+                # One state, or as yet unknown, says nothing of the rows.
+                shape = (rows_of_states(state.shape), *shape[1:])
             element_type = checks.output_type(op, attributes)
         context.set_output_type(index, helper.make_tensor_type_proto(element_type.onnx, shape))
 
 
 def _values_shape(
     op: Operator, context: Any, inputs: dict[str, Known], attributes: dict[str, Any]
-) -> tuple[int | str | None, ...] | None:
+) -> Shape:
     if not op.has_shape:
-        return (_batch(op, context), attributes["sample_size"])
+        logits = _shape_of(op, Role.LOGITS, context)
+        return (None if logits is None else logits[0], attributes["sample_size"])
     index = _index_of(op, Role.SHAPE)
     known = inputs[op.inputs[index].name]
     if known.value is not None:
@@ -149,12 +155,12 @@ def _values_shape(
     return None
 
 
-def _batch(op: Operator, context: Any) -> int | str | None:
-    """The first dimension of the logits."""
-    proto = context.get_input_type(_index_of(op, Role.LOGITS))
+def _shape_of(op: Operator, role: Role, context: Any) -> Shape:
+    """An input's shape, with its symbols."""
+    proto = context.get_input_type(_index_of(op, role))
     if proto is None or not proto.tensor_type.HasField("shape"):
         return None
-    return _dimension(proto.tensor_type.shape.dim[0])
+    return tuple(_dimension(d) for d in proto.tensor_type.shape.dim)
 
 
 def _index_of(op: Operator, role: Role) -> int:

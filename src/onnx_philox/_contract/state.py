@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import operator
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from onnx_philox import _philox
+from onnx_philox._contract import memory
 from onnx_philox._contract.operators import (
     INT64_MAX,
     MAX_RANK,
-    STATE_SHAPE_RULE,
+    ONE_STATE_RULE,
     STATE_WORDS,
 )
 from onnx_philox._contract.refusal import refuse
@@ -25,9 +28,11 @@ RUNS = 2**_RUN_BITS
 """How many runs of a whole model there are under a key."""
 # OpenVINO and TensorFlow set this many blocks aside for each element of a run.
 _RUN_BLOCKS_PER_ELEMENT = 256
+_BYTES_OF_A_CHILD = 168
+"""What a `PhiloxState` in a list takes: itself, two large integers and the list's pointer."""
 
 
-def _integer(owner: str, name: str, given: Any, limit: int, limit_name: str) -> int:
+def integer(owner: str, name: str, given: Any, limit: int, limit_name: str) -> int:
     """Returns `given` as an int in [0, limit), or raises an error that names the wrong number."""
     allowed, remedy = f"an integer from 0 to {limit_name}", "Pass an int in that range."
     try:
@@ -42,7 +47,7 @@ def _integer(owner: str, name: str, given: Any, limit: int, limit_name: str) -> 
 
 
 def _seed(owner: str, name: str, given: Any) -> int:
-    return _integer(owner, name, given, INT64_MAX + 1, "2^63-1")
+    return integer(owner, name, given, INT64_MAX + 1, "2^63-1")
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,7 @@ class PhiloxState:
         TypeError: `counter` or `key` is not an integer.
         ValueError: `counter` or `key` is out of its range.
 
-    Example:
+    Examples:
         >>> state = PhiloxState(counter=2**32, key=42)
         >>> state.to_array()
         array([ 0,  1,  0,  0, 42,  0], dtype=uint32)
@@ -74,13 +79,13 @@ class PhiloxState:
     def __post_init__(self) -> None:
         for name, bits in (("counter", _COUNTER_BITS), ("key", _KEY_BITS)):
             given = getattr(self, name)
-            value = _integer("PhiloxState", name, given, 2**bits, f"2^{bits}-1")
+            value = integer("PhiloxState", name, given, 2**bits, f"2^{bits}-1")
             object.__setattr__(self, name, value)
 
     @classmethod
     def from_seed(cls, seed: int) -> PhiloxState:
         """The start of the stream of a seed: counter 0, the seed (0 to 2^64-1) as the key."""
-        return cls(0, _integer("PhiloxState.from_seed", "seed", seed, 2**_KEY_BITS, "2^64-1"))
+        return cls(0, integer("PhiloxState.from_seed", "seed", seed, 2**_KEY_BITS, "2^64-1"))
 
     @classmethod
     def from_entropy(cls) -> PhiloxState:
@@ -107,14 +112,11 @@ class PhiloxState:
             TypeError: An argument is no integer.
             ValueError: An argument is out of its range.
 
-        Example:
+        Examples:
             >>> PhiloxState.for_run(42, run=3).to_array()
             array([ 0,  0,  0,  3, 42,  0], dtype=uint32)
         """
-        owner = "PhiloxState.for_run"
-        seed = _integer(owner, "seed", seed, 2**_KEY_BITS, f"2^{_KEY_BITS}-1")
-        run = _integer(owner, "run", run, RUNS, f"2^{_RUN_BITS}-1")
-        return cls(run << (_COUNTER_BITS - _RUN_BITS), seed)
+        return cls.from_array(run_words("PhiloxState.for_run", seed, run))
 
     @classmethod
     def openvino_run(
@@ -137,7 +139,7 @@ class PhiloxState:
             ValueError: An argument is out of its range.
         """
         owner = "PhiloxState.openvino_run"
-        run = _integer(owner, "run", run, 2**64, "2^64-1")
+        run = integer(owner, "run", run, 2**64, "2^64-1")
         elements = _seed(owner, "elements", elements)
         start = cls.from_seeds(global_seed, op_seed)
         skipped = run * elements * _RUN_BLOCKS_PER_ELEMENT % 2**64
@@ -155,17 +157,12 @@ class PhiloxState:
             TypeError: The array is not uint32.
             ValueError: The array has another shape.
 
-        Example:
+        Examples:
             >>> PhiloxState.from_array(np.array([1, 0, 0, 0, 7, 0], np.uint32))
             PhiloxState(counter=1, key=7)
         """
-        array = np.asarray(array)
-        remedy = "Pass PhiloxState(...).to_array()."
         owner = "PhiloxState.from_array"
-        if array.dtype != np.uint32:
-            refuse(owner, "the array", array.dtype, "uint32", remedy, TypeError)
-        if not is_state_shape(array.shape):
-            refuse(owner, "the array's shape", list(array.shape), STATE_SHAPE_RULE, remedy)
+        array = states_array(owner, "the array", array, is_one_state, ONE_STATE_RULE)
         words = array.reshape(STATE_WORDS).tolist()
         counter = sum(word << (32 * i) for i, word in enumerate(words[:4]))
         return cls(counter, words[4] | words[5] << 32)
@@ -197,7 +194,7 @@ class PhiloxState:
             TypeError: `words` is not an integer.
             ValueError: `words` is negative.
         """
-        words = _integer("PhiloxState.advance", "words", words, 2**130, "2^130-1")
+        words = integer("PhiloxState.advance", "words", words, 2**130, "2^130-1")
         counter = (self.counter + (words + 3) // 4) % 2**_COUNTER_BITS
         return PhiloxState(counter, self.key)
 
@@ -213,12 +210,98 @@ class PhiloxState:
             (self.key + global_seed) % 2**_KEY_BITS,
         )
 
+    def split(self, n: int) -> list[PhiloxState]:
+        """The children 0 to n-1 of a state: states of streams of their own.
+
+        Child i is made of block i of the state: words 0 and 1 are its key, words 2 and 3 the lower
+        half of its counter, and the upper half is 0. torch's stateless generators split their keys
+        by the same rule. Do not draw from a state that has been split: its words are what the
+        children are made of. `onnx_philox.split_states` makes an array of millions of them.
+
+        Args:
+            n: How many, 0 or more.
+
+        Raises:
+            TypeError: `n` is not an integer.
+            ValueError: `n` is negative, or more than memory can hold.
+
+        Examples:
+            >>> first, second = PhiloxState(0, key=42).split(2)
+            >>> second
+            PhiloxState(counter=8380643633896839790, key=6033254488940945703)
+        """
+        n = integer("PhiloxState.split", "n", n, 2**63, "2^63-1")
+        size = n * _BYTES_OF_A_CHILD
+        if size >= memory.ALWAYS_THERE and size > memory.find().reach:
+            remedy = "Make an array of them with split_states(...), or one with fold_in(i)."
+            refuse("PhiloxState.split", "n", n, "as many as free memory holds", remedy)
+        return self._children(n)
+
+    def fold_in(self, i: int) -> PhiloxState:
+        """The child `i` of a state, as `split` makes it.
+
+        Args:
+            i: 0 to 2^64-1.
+
+        Raises:
+            TypeError: `i` is not an integer.
+            ValueError: `i` is out of its range.
+
+        Examples:
+            >>> PhiloxState(0, key=42).fold_in(1) == PhiloxState(0, key=42).split(2)[1]
+            True
+        """
+        i = integer("PhiloxState.fold_in", "i", i, 2**64, "2^64-1")
+        (child,) = self.advance(_philox.WORDS_PER_BLOCK * i)._children(1)
+        return child
+
+    def _children(self, n: int) -> list[PhiloxState]:
+        words = _philox.word_chunks(self.counter, self.key, _philox.WORDS_PER_BLOCK * n)
+        blocks = (chunk.reshape(-1, _philox.WORDS_PER_BLOCK).tolist() for chunk in words)
+        return [
+            PhiloxState(w[2] | w[3] << 32, w[0] | w[1] << 32) for chunk in blocks for w in chunk
+        ]
+
 
 # Pickles name the public place, whatever module the class is in.
 PhiloxState.__module__ = "onnx_philox"
 
 
+def states_array(
+    owner: str, what: str, given: Any, is_allowed: Callable[[tuple[int, ...]], bool], allowed: str
+) -> NDArray[np.uint32]:
+    """Returns a state or states as an array, or raises an error that says what is wrong."""
+    array = np.asarray(given)
+    remedy = "Pass PhiloxState(...).to_array()."
+    if array.dtype != np.uint32:
+        refuse(owner, what, array.dtype, "uint32", remedy, TypeError)
+    if not is_allowed(array.shape):
+        refuse(owner, f"{what}'s shape", list(array.shape), allowed, remedy)
+    return array
+
+
 def is_state_shape(shape: tuple[int | None, ...]) -> bool:
-    """Whether a shape can be a state's; None means a dimension not known yet."""
+    """Whether a shape can be a state's, or that of a state for each row.
+
+    None means a dimension not known yet.
+    """
+    is_rows = len(shape) == 2 and shape[1] in (STATE_WORDS, None)
+    return is_rows or is_one_state(shape)
+
+
+def is_one_state(shape: tuple[int | None, ...]) -> bool:
+    """Whether a shape can be that of one state."""
     known = tuple(1 if d is None else d for d in shape[:-1])
     return 1 <= len(shape) <= MAX_RANK and shape[-1] in (STATE_WORDS, None) and set(known) <= {1}
+
+
+def rows_of_states(shape: tuple[int | None, ...]) -> int | None:
+    """How many rows the states of that shape are for; None for one state, or as yet unknown."""
+    return shape[0] if len(shape) == 2 and shape[0] != 1 else None
+
+
+def run_words(owner: str, seed: int, run: int = 0) -> NDArray[np.uint32]:
+    """The words of `PhiloxState.for_run`, without the object."""
+    seed = integer(owner, "seed", seed, 2**_KEY_BITS, f"2^{_KEY_BITS}-1")
+    run = integer(owner, "run", run, RUNS, f"2^{_RUN_BITS}-1")
+    return np.array([0, 0, 0, run, seed & 0xFFFFFFFF, seed >> 32], np.uint32)

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from onnx_philox._contract import checks, float_environment
 from onnx_philox._contract.arguments import number_array, probability_array, shape_array
 from onnx_philox._contract.checks import Known
-from onnx_philox._contract.operators import Input, Operator, Role
-from onnx_philox._contract.state import PhiloxState
+from onnx_philox._contract.operators import STATE_WORDS, Input, Operator, Role
+from onnx_philox._contract.state import PhiloxState, rows_of_states
 from onnx_philox._contract.types import U32, ElementType
-from onnx_philox._numbers.draw import Draw, distribution_of
+from onnx_philox._numbers import rows
+from onnx_philox._numbers.draw import Distribution, Draw, distribution_of
 
 Fill = Callable[[Draw, NDArray[Any]], None]
 """Fills a contiguous array of rank 1 with a draw."""
@@ -123,12 +124,39 @@ def _draw(
     except MemoryError:
         checks.refuse_out_of_memory(op, shape, values)
     state = arrays["state"]
-    before = PhiloxState() if state is None else PhiloxState.from_array(state)
-    draw = Draw(
-        values,
-        before.with_seeds(attributes["global_seed"], attributes["op_seed"]),
-        distribution,
+    before = np.zeros(STATE_WORDS, np.uint32) if state is None else state
+    seeds = attributes["global_seed"], attributes["op_seed"]
+    return output, fill_from(before, seeds, values, distribution, fill, output.reshape(-1))
+
+
+def fill_from(
+    state: NDArray[np.uint32],
+    seeds: tuple[int, int],
+    values: ElementType,
+    distribution: Distribution,
+    fill: Fill,
+    out: NDArray[Any],
+) -> NDArray[np.uint32]:
+    """Fills an array of rank 1 from a state, or from a state for each row.
+
+    Args:
+        state: The state or states, without the seeds.
+        seeds: `global_seed` and `op_seed`, which are added to each of them.
+        values: The type of the elements.
+        distribution: What to draw.
+        fill: What fills the array.
+        out: The array; if each row has a state, all rows one after the other.
+
+    Returns:
+        The next state or states, of the shape of `state`.
+    """
+    if rows_of_states(state.shape) is None:
+        before = PhiloxState.from_array(state)
+        draw = Draw(values, before.with_seeds(*seeds), distribution)
+        fill(draw, out)
+        return before.advance(draw.words(out.size)).to_array().reshape(state.shape)
+    by_rows = Draw(
+        values, PhiloxState.from_seeds(*seeds), distribution, np.ascontiguousarray(state)
     )
-    fill(draw, output.reshape(-1))
-    after = before.advance(draw.words(output.size)).to_array()
-    return output, after if state is None else after.reshape(state.shape)
+    fill(by_rows, out)
+    return rows.advance(state, by_rows.words(by_rows.row_elements(out.size)))

@@ -12,6 +12,9 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from onnx_philox._contract import operators
 from onnx_philox._contract.operators import Operator
 from onnx_philox._contract.state import PhiloxState
@@ -36,8 +39,18 @@ class Draw:
     values: ElementType
     """The type of the elements."""
     state: PhiloxState
-    """Where to draw: the seeds are in it."""
+    """Where to draw: the seeds are in it. In a draw by rows it is the seeds, which are added to the
+    state of each row."""
     distribution: Distribution
+    rows: NDArray[np.uint32] | None = None
+    """The states of the rows, [B, 6], where each row has one of its own. Row b is what a draw from
+    states[b] would be: no row depends on another."""
+
+    def row_elements(self, elements: int) -> int:
+        """How many of these elements are drawn from one state."""
+        if self.rows is None:
+            return elements
+        return elements // len(self.rows) if len(self.rows) else 0
 
     def words(self, elements: int) -> int:
         """How many words of the generator these elements take."""

@@ -37,22 +37,32 @@ def fill(draw: Draw, out: NDArray[Any]) -> None:
     Raises:
         RuntimeError: ONNX_PHILOX_ISA names kernels that do not exist or cannot run here.
     """
+    if out.size == 0:
+        return
     counter = draw.state.counter
     state = counter & _MASK64, counter >> 64, draw.state.key
     memory, name = out.view(np.uint8), draw.values.name
+    states = None if draw.rows is None else _aligned(draw.rows)
     match draw.distribution:
         case Bits():
-            _core.fill_uniform(memory, name, *state)
+            _core.fill_uniform(memory, name, *state, states=states)
         case Uniform(minval, maxval):
-            _core.fill_uniform(memory, name, *state, _bits(minval), _bits(maxval))
+            bounds = _bits(minval), _bits(maxval)
+            _core.fill_uniform(memory, name, *state, *bounds, states)
         case Affine(mean, scale) as affine:
             numbers = _bits(mean), _bits(scale)
-            _core.fill_affine(memory, affine.operator.name, name, *state, *numbers)
+            _core.fill_affine(memory, affine.operator.name, name, *state, *numbers, states)
         case Bernoulli(p):
-            _core.fill_bernoulli(memory, *state, *_numbers(p), p.ndim > 0)
+            _core.fill_bernoulli(memory, *state, *_numbers(p), p.ndim > 0, states)
         case Categorical(logits, samples):
             classes = logits.shape[1]
-            _core.fill_categorical(memory, name, *state, *_numbers(logits), classes, samples)
+            sizes = classes, samples
+            _core.fill_categorical(memory, name, *state, *_numbers(logits), *sizes, states)
+
+
+def _aligned(states: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """The bytes of the states, which the core reads as words."""
+    return np.require(states, requirements=["C", "A"]).reshape(-1).view(np.uint8)
 
 
 def _bits(number: NDArray[Any]) -> int:

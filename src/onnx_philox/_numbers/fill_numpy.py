@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._numbers import philox
+from onnx_philox import _philox
+from onnx_philox._numbers import rows
 from onnx_philox._numbers.draw import Draw
 
 
 def fill(draw: Draw, out: NDArray[Any]) -> None:
     """Fills an array of rank 1 chunk by chunk, so that working memory does not grow with it."""
+    if out.size == 0:
+        return
     convert = draw.distribution.converter(draw.values)
+    each = draw.row_elements(out.size)
     position = 0
     # Overflow and underflow follow IEEE 754, whatever NumPy's error settings are.
     with np.errstate(all="ignore"):
-        for words in philox.word_chunks(draw.state.counter, draw.state.key, draw.words(out.size)):
-            # The last pair may have one value too many.
-            values = convert(position, words)[: out.size - position]
-            out[position : position + values.size] = values
+        for words in _chunks(draw, draw.words(each)):
+            values = convert(position, words.reshape(-1)).reshape(len(words), -1)
+            # The last pair of a row may have one value too many.
+            values = values[:, : each - position % each]
+            out[position : position + values.size] = values.reshape(-1)
             position += values.size
+
+
+def _chunks(draw: Draw, count: int) -> Iterator[NDArray[np.uint32]]:
+    """The words of a draw, `count` for each row: several whole rows, or a part of one."""
+    if draw.rows is not None:
+        return _philox.row_chunks(*rows.with_seeds(rows.read(draw.rows), draw.state), count)
+    words = _philox.word_chunks(draw.state.counter, draw.state.key, count)
+    return (chunk[np.newaxis] for chunk in words)

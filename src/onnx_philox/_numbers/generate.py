@@ -2,22 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onnx_philox._contract import checks, float_environment
 from onnx_philox._contract.arguments import number_array, probability_array
-from onnx_philox._contract.state import PhiloxState
+from onnx_philox._contract.operators import STATE_SHAPE_RULE
+from onnx_philox._contract.state import PhiloxState, is_state_shape, states_array
 from onnx_philox._contract.types import BOOL, BY_DTYPE, U32, ElementType
 from onnx_philox._numbers.bernoulli import Bernoulli
-from onnx_philox._numbers.draw import Distribution, Draw
+from onnx_philox._numbers.call import fill_from
+from onnx_philox._numbers.draw import Distribution
 from onnx_philox._numbers.fill_native import fastest_fill
 from onnx_philox._numbers.normal import Normal
 from onnx_philox._numbers.uniform import Bits, Uniform
 
 _NAME = "generate"
+
+
+@overload
+def generate(
+    state: PhiloxState,
+    *,
+    out: NDArray[Any],
+    minval: ArrayLike | None = ...,
+    maxval: ArrayLike | None = ...,
+    mean: ArrayLike | None = ...,
+    scale: ArrayLike | None = ...,
+    p: ArrayLike | None = ...,
+) -> PhiloxState: ...
+
+
+@overload
+def generate(
+    state: NDArray[np.uint32],
+    *,
+    out: NDArray[Any],
+    minval: ArrayLike | None = ...,
+    maxval: ArrayLike | None = ...,
+    mean: ArrayLike | None = ...,
+    scale: ArrayLike | None = ...,
+    p: ArrayLike | None = ...,
+) -> PhiloxState | NDArray[np.uint32]: ...
 
 
 @float_environment.kept()
@@ -30,7 +58,7 @@ def generate(
     mean: ArrayLike | None = None,
     scale: ArrayLike | None = None,
     p: ArrayLike | None = None,
-) -> PhiloxState:
+) -> PhiloxState | NDArray[np.uint32]:
     """Fills an array with what the operators would draw from a state; returns the next state.
 
     It uses one thread, and the native core if the package has it. Other threads can run meanwhile:
@@ -38,7 +66,9 @@ def generate(
     parts at the same time.
 
     Args:
-        state: A state, or its six words.
+        state: A state, or its six words. Or an array [B, 6], a state for each row of `out`, whose
+            first dimension is B: row b becomes what state[b] alone draws for a shape of one row.
+            B = 1 is one state for all of `out`.
         out: A C-contiguous, writable array of any shape. Its type says what is drawn: uint32 the
             bits of RandomGenerator; float16, `ml_dtypes.bfloat16`, float32, float64, int32 and
             int64 the values of RandomUniform; bool those of RandomBernoulli. With a mean or a
@@ -49,11 +79,14 @@ def generate(
         scale: Their standard deviation; 1 if only `mean` is given.
         p: The probability of true, for bool: a number, or an array as RandomBernoulli takes it.
 
+    Returns:
+        The next state; for an array of rank 2, the next states in an array of its shape.
+
     Raises:
         TypeError: An argument has a wrong type.
         ValueError: The memory cannot be filled, or a number is wrong.
 
-    Example:
+    Examples:
         >>> values = np.empty(4, np.float32)
         >>> generate(PhiloxState(0, key=42), out=values)
         PhiloxState(counter=1, key=42)
@@ -64,8 +97,7 @@ def generate(
         >>> values
         array([-0.3010158 ,  0.5185915 , -0.15693986, -1.1760874 ], dtype=float32)
     """
-    if not isinstance(state, PhiloxState):
-        state = PhiloxState.from_array(state)
+    before = states_array(_NAME, "state", state, is_state_shape, STATE_SHAPE_RULE)
     values = BY_DTYPE.get(getattr(out, "dtype", None))  # type: ignore[arg-type]
     if not isinstance(out, np.ndarray) or values is None:
         allowed = "an array of " + ", ".join(str(dtype) for dtype in BY_DTYPE)
@@ -75,12 +107,16 @@ def generate(
         given = "not contiguous" if out.flags.writeable else "read-only"
         remedy = "Fill a copy, then assign it."
         checks.refuse(_NAME, "out", given, "C-contiguous and writable memory", remedy)
+    if np.may_share_memory(before, out):
+        # The next state is made of it once `out` has been filled.
+        before = before.copy()
     flat = np.asarray(out).reshape(-1)
     named = {"minval": minval, "maxval": maxval, "mean": mean, "scale": scale, "p": p}
     arguments = {name: argument for name, argument in named.items() if argument is not None}
-    draw = Draw(values, state, _distribution(values, out.shape, arguments))
-    fastest_fill(draw, flat)
-    return state.advance(draw.words(flat.size))
+    checks.check_rows_of_states(_NAME, "state", before.shape, out.shape)
+    distribution = _distribution(values, out.shape, arguments)
+    after = fill_from(before, (0, 0), values, distribution, fastest_fill, flat)
+    return after if before.ndim == 2 else PhiloxState.from_array(after)
 
 
 def _distribution(

@@ -6,7 +6,7 @@ over blocks. It knows nothing of types, shapes, seeds or runtimes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,8 @@ ROUNDS = 10
 WORDS_PER_BLOCK = 4
 
 # Row 0 works on counter word 0 and key word 0, row 1 on counter word 2 and key word 1.
-_MULTIPLIERS = np.array([[0xD2511F53], [0xCD9E8D57]], np.uint64)
-_WEYL = (0x9E3779B9, 0xBB67AE85)
+MULTIPLIERS = np.array([[0xD2511F53], [0xCD9E8D57]], np.uint64)
+WEYL = np.array([[0x9E3779B9], [0xBB67AE85]], np.uint64)
 _LOW = np.uint64(0xFFFFFFFF)
 _HIGH_SHIFT = np.uint64(32)
 
@@ -46,7 +46,7 @@ def word_chunks(counter: int, key: int, count: int) -> Iterator[NDArray[np.uint3
     position = np.arange(size, dtype=np.uint64)
     work = np.empty((3, 2, size), np.uint64)
     words = np.empty((size, WORDS_PER_BLOCK), np.uint32)
-    keys = _round_keys(key)
+    keys = list(_round_keys(np.array([[key & _MASK32], [key >> 32]], np.uint64)))
     start = 0
     while start < blocks:
         counter_low, counter_high = counter & _MASK64, counter >> 64
@@ -63,23 +63,62 @@ def word_chunks(counter: int, key: int, count: int) -> Iterator[NDArray[np.uint3
         counter = (counter + n) & _MASK128
 
 
-def _round_keys(key: int) -> NDArray[np.uint64]:
-    """The key words of each round, `[round, word, 1]`."""
-    low, high = key & _MASK32, key >> 32
-    return np.array(
-        [
-            [[(low + r * _WEYL[0]) & _MASK32], [(high + r * _WEYL[1]) & _MASK32]]
-            for r in range(ROUNDS)
-        ],
-        np.uint64,
-    )
+def row_chunks(
+    low: NDArray[np.uint64], high: NDArray[np.uint64], keys: NDArray[np.uint64], count: int
+) -> Iterator[NDArray[np.uint32]]:
+    """Draws `count` words for each of several rows, in order.
+
+    Args:
+        low: The low halves of the counters of the rows' first blocks, `[rows]`.
+        high: Their high halves.
+        keys: The rows' 64-bit keys.
+        count: How many words a row, 1 or more.
+
+    Yields:
+        The words of the next rows, `[rows, count]`; or, of a long row, the next words of one, whole
+        blocks of them but at the end, `[1, words]`. The array is overwritten by the next one.
+    """
+    blocks = -(-count // WORDS_PER_BLOCK)
+    at_once = min(_CHUNK_BLOCKS // blocks, len(keys))
+    if at_once <= 1:
+        for row in zip(low.tolist(), high.tolist(), keys.tolist(), strict=True):
+            for words in word_chunks(row[0] | row[1] << 64, row[2], count):
+                yield words[np.newaxis]
+        return
+    positions = np.arange(blocks, dtype=np.uint64)
+    work = np.empty((3, 2, at_once * blocks), np.uint64)
+    words = np.empty((at_once * blocks, WORDS_PER_BLOCK), np.uint32)
+    for start in range(0, len(keys), at_once):
+        part = slice(start, start + at_once)
+        n = len(keys[part])
+        even, odd, product = work[:, :, : n * blocks]
+        counters_low = np.add.outer(low[part], positions)
+        carries = counters_low < low[part, np.newaxis]
+        counters = counters_low, np.add(high[part, np.newaxis], carries)
+        for half, counter in enumerate(counters):
+            np.bitwise_and(counter.reshape(-1), _LOW, out=even[half])
+            np.right_shift(counter.reshape(-1), _HIGH_SHIFT, out=odd[half])
+        key_words = np.stack([keys[part] & _LOW, keys[part] >> _HIGH_SHIFT])
+        drawn = words[: n * blocks]
+        _rounds(even, odd, product, _round_keys(np.repeat(key_words, blocks, axis=1)), drawn)
+        yield drawn.reshape(n, -1)[:, :count]
+
+
+def _round_keys(key_words: NDArray[np.uint64]) -> Iterator[NDArray[np.uint64]]:
+    """The key words of each round, from those of the first: of one key, or of one for each block.
+
+    Their shape is `[2, 1]` or `[2, blocks]`.
+    """
+    for _ in range(ROUNDS):
+        yield key_words
+        key_words = (key_words + WEYL) & _LOW
 
 
 def _rounds(
     even: NDArray[np.uint64],
     odd: NDArray[np.uint64],
     product: NDArray[np.uint64],
-    keys: NDArray[np.uint64],
+    keys: Iterable[NDArray[np.uint64]],
     words: NDArray[np.uint32],
 ) -> None:
     """Ten rounds over counter words 0 and 2 (`even`) and 1 and 3 (`odd`), `[2, blocks]` each.
@@ -89,7 +128,7 @@ def _rounds(
     they would count, before a multiplication and in the last store.
     """
     for round_key in keys:
-        np.multiply(even, _MULTIPLIERS, out=product)
+        np.multiply(even, MULTIPLIERS, out=product)
         crossed = product[::-1]
         np.right_shift(crossed, _HIGH_SHIFT, out=even)
         np.bitwise_xor(even, odd, out=even)

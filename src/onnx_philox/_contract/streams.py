@@ -1,0 +1,78 @@
+"""What a model says of its random nodes: the state they share, and the stream of each."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+
+METADATA_KEY = "onnx_philox.streams"
+"""The key of a model's metadata under which a rewrite writes them."""
+
+NEXT_PREFIX = "next_"
+"""An output with the name of an input after this is the next state of the state in that input."""
+
+AWAITS_STATE = "onnx_philox.awaits_state"
+"""The key of a node's metadata that says: a rewrite is to give this node of ours a state."""
+
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A random node: what it draws, and where.
+
+    Attributes:
+        op_type: The operator.
+        output_type: The element type of its values; empty for an operator of one type.
+        global_seed: Its attribute.
+        op_seed: Its attribute: in a rewritten model, the number of its stream.
+    """
+
+    op_type: str
+    output_type: str
+    global_seed: int
+    op_seed: int
+
+
+@dataclass(frozen=True)
+class Streams:
+    """The random nodes of a model that takes a state and gives the next.
+
+    Attributes:
+        state: The name of the input with the state.
+        next_state: The name of the output with the next state.
+        batch: The input whose first dimension is the number of rows, if each row has a state of its
+            own; None if there is one state.
+        nodes: The random nodes, in the order of their streams.
+    """
+
+    state: str
+    next_state: str
+    batch: str | None
+    nodes: tuple[Stream, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells this model's draws from another's: 16 hexadecimal digits."""
+        drawn = [list(asdict(node).values()) for node in self.nodes]
+        text = json.dumps([self.batch is not None, drawn], separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def to_json(self) -> str:
+        """The text of the metadata."""
+        nodes = [list(asdict(node).values()) for node in self.nodes]
+        content = {"version": _VERSION, **asdict(self), "nodes": nodes}
+        return json.dumps(content, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Streams | None:
+        """Reads the metadata; None if it is anything that this version did not write."""
+        try:
+            content = json.loads(text)
+            if content.pop("version") != _VERSION:
+                return None
+            nodes = tuple(Stream(*node) for node in content.pop("nodes"))
+            return cls(**content, nodes=nodes)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return None

@@ -1,0 +1,58 @@
+"""Normals, one tensor after another, for what draws outside of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._contract import arguments
+from onnx_philox._contract.operators import RANDOM_NORMAL
+from onnx_philox._contract.refusal import refuse
+from onnx_philox._contract.state import PhiloxState
+from onnx_philox._numbers.generate import generate
+from onnx_philox._numbers.states import Integers, row_states
+
+
+class Noise:
+    """Draws normals of mean 0 and scale 1, as `RandomNormal` draws them from its state.
+
+    Args:
+        seed: 0 to 2^64-1, for all rows of a tensor; or a sequence of seeds, one for each row.
+
+    Attributes:
+        state: Where the next tensor begins: uint32 [6], or [B, 6] with a seed for each row.
+
+    Raises:
+        TypeError: A seed is no integer.
+        ValueError: A seed is out of its range.
+    """
+
+    def __init__(self, seed: Integers) -> None:
+        if isinstance(seed, Sequence | np.ndarray):
+            self.state = row_states(seed)
+        else:
+            self.state = PhiloxState.for_run(seed).to_array()  # type: ignore[arg-type]
+
+    def randn(self, *shape: int) -> NDArray[np.float32]:
+        """Normals of mean 0 and scale 1, as `RandomNormal` draws them from the state.
+
+        Args:
+            shape: The dimensions; with a seed for each row, the first is the number of seeds.
+
+        Returns:
+            float32 of that shape.
+
+        Raises:
+            ValueError: The shape has another number of rows than there are seeds.
+        """
+        dimensions = arguments.shape_array(RANDOM_NORMAL, shape).tolist()
+        if self.state.ndim > 1 and dimensions[:1] != [len(self.state)]:
+            allowed = f"one whose first dimension is {len(self.state)}, a row for each seed"
+            remedy = "Pass as many seeds as images."
+            refuse("a generator with a seed for each row", "the shape", dimensions, allowed, remedy)
+        values = np.empty(dimensions, np.float32)
+        after = generate(self.state, out=values, mean=0.0, scale=1.0)
+        self.state = np.asarray(after, np.uint32).reshape(self.state.shape)
+        return values

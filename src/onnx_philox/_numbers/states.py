@@ -1,0 +1,169 @@
+"""Arrays of states: `row_states` for rows of a batch, `split_states` for children of a state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._contract import checks
+from onnx_philox._contract.operators import ONE_STATE_RULE, STATE_WORDS
+from onnx_philox._contract.refusal import RefusalError, refuse
+from onnx_philox._contract.state import PhiloxState, integer, is_one_state, states_array
+from onnx_philox._contract.types import U32
+from onnx_philox._numbers.draw import Draw
+from onnx_philox._numbers.fill_native import fastest_fill
+from onnx_philox._numbers.uniform import Bits
+
+Integers = SupportsIndex | Sequence[SupportsIndex] | NDArray[np.integer[Any]]
+
+# As many children as fit in a processor's cache.
+_CHILDREN_AT_ONCE = 2**16
+
+
+def row_states(seeds: Integers, rows: Integers = 0, run: Integers = 0) -> NDArray[np.uint32]:
+    """The states of the rows of a batch, each by its own seed, row number and run.
+
+    What a row draws depends on these three numbers alone, not on its place in a batch or on the
+    other rows. The key is the seed; counter word 1 is the row, word 3 the run. Word 2 is left to
+    the nodes of a model (their `op_seed`), and word 0 counts blocks: rows, runs and nodes never
+    overlap as long as a row draws at most 2^34 words in a node.
+
+    Args:
+        seeds: 0 to 2^64-1, an integer or a sequence or array of them, one for each row.
+        rows: 0 to 2^32-1, likewise.
+        run: 0 to 2^32-1, likewise.
+
+    Returns:
+        uint32 of shape [B, 6], where B is the length of the arguments, or 1. One number counts for
+        all rows. For row 0 it is `PhiloxState.for_run(seed, run)`.
+
+    Raises:
+        TypeError: An argument is not made of integers.
+        ValueError: A number is out of its range, or the lengths differ.
+
+    Examples:
+        A seed for each request, and rows 1000 to 1002 of a data set:
+
+        >>> row_states([17, 4, 99])
+        array([[ 0,  0,  0,  0, 17,  0],
+               [ 0,  0,  0,  0,  4,  0],
+               [ 0,  0,  0,  0, 99,  0]], dtype=uint32)
+        >>> row_states(42, rows=range(1000, 1003))
+        array([[   0, 1000,    0,    0,   42,    0],
+               [   0, 1001,    0,    0,   42,    0],
+               [   0, 1002,    0,    0,   42,    0]], dtype=uint32)
+    """
+    numbers = [
+        _numbers("seeds", seeds, 64),
+        _numbers("rows", rows, 32),
+        _numbers("run", run, 32),
+    ]
+    lengths = [array.size for array in numbers]
+    try:
+        shape = np.broadcast_shapes((1,), *(array.shape for array in numbers))
+    except ValueError:
+        refuse(
+            "row_states",
+            "the length of seeds, rows and run",
+            "{}, {} and {}".format(*lengths),
+            "one length, or 1",
+            "Pass one number for all rows, or one for each.",
+        )
+    states = np.zeros((*shape, STATE_WORDS), np.uint32)
+    keys, row_numbers, runs = numbers
+    # Words that stay 0 cost nothing; astype keeps the low 32 bits.
+    for word, numbers_of_word in ((1, row_numbers), (3, runs), (4, keys), (5, _upper(keys))):
+        if numbers_of_word.any():
+            states[:, word] = numbers_of_word.astype(np.uint32, copy=False)
+    return states
+
+
+def _upper(keys: NDArray[Any]) -> NDArray[Any]:
+    """The upper 32 bits of non-negative integers."""
+    if keys.dtype.itemsize < 8:
+        return np.zeros((), np.uint32)
+    # Both of one type: NumPy 1 has no shift of uint64 by a signed integer.
+    return keys.astype(np.uint64, copy=False) >> np.uint64(32)
+
+
+def split_states(state: PhiloxState | NDArray[np.uint32], n: int) -> NDArray[np.uint32]:
+    """The children 0 to n-1 of a state, as `PhiloxState.split` makes them.
+
+    Args:
+        state: A state, or its six words. Do not draw from it as well: its words are what the
+            children are made of.
+        n: How many, 0 or more.
+
+    Returns:
+        uint32 of shape [n, 6], a state for each row of a batch.
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: A wrong shape, a negative number, or more than memory can hold.
+
+    Examples:
+        >>> split_states(PhiloxState(0, key=42), 2)
+        array([[ 314527917, 1463989207,          0,          0, 2632642643,
+                2012563771],
+               [2207210094, 1951270651,          0,          0, 4242219303,
+                1404726525]], dtype=uint32)
+    """
+    array = states_array("split_states", "state", state, is_one_state, ONE_STATE_RULE)
+    parent = PhiloxState.from_array(array)
+    # More would be over 2^63-1 bytes.
+    n = integer("split_states", "n", n, 2**58, "2^58-1")
+    try:
+        checks.check_memory("split_states", [n, STATE_WORDS], U32)
+        children = np.zeros((n, STATE_WORDS), np.uint32)
+    except (MemoryError, RefusalError):
+        remedy = "Split it in parts: child i of state.advance(4 * k) is child i + k of the state."
+        refuse("split_states", "n", n, "as many as free memory holds", remedy)
+    # Pairs of words: the block's first half is the key, its second the counter's lower half.
+    pairs = children.view(np.uint64)
+    words = np.empty(min(n, _CHILDREN_AT_ONCE) * 4, np.uint32)
+    for start in range(0, n, _CHILDREN_AT_ONCE):
+        part = pairs[start : start + _CHILDREN_AT_ONCE]
+        drawn = words[: 4 * len(part)]
+        fastest_fill(Draw(U32, parent.advance(4 * start), Bits()), drawn)
+        blocks = drawn.view(np.uint64).reshape(-1, 2)
+        part[:, 0], part[:, 2] = blocks[:, 1], blocks[:, 0]
+    return children
+
+
+def _numbers(name: str, given: Any, bits: int) -> NDArray[Any]:
+    """Integers of so many bits, of rank 0 or 1, or an error that names the wrong one."""
+    owner, limit, limit_name = "row_states", 2**bits, f"2^{bits}-1"
+    array = _integer_array(given)
+    if array is None:
+        # NumPy would make floats of some of Python's integers.
+        is_list = isinstance(given, Sequence) and not isinstance(given, str | bytes)
+        if not is_list and not (isinstance(given, np.ndarray) and given.ndim == 1):
+            return np.array(integer(owner, name, given, limit, limit_name), np.uint64)
+        numbers = [
+            integer(owner, f"{name}[{i}]", x, limit, limit_name) for i, x in enumerate(given)
+        ]
+        return np.array(numbers, np.uint64)
+    if array.ndim > 1:
+        allowed = "an integer, or one dimension of them"
+        refuse(owner, name, f"of shape {list(array.shape)}", allowed, "Flatten it.")
+    if array.size and not 0 <= int(array.min()) <= int(array.max()) < limit:
+        wrong = next(i for i, x in enumerate(array.flat) if not 0 <= int(x) < limit)
+        what = f"{name}[{wrong}]" if array.ndim else name
+        integer(owner, what, int(array.flat[wrong]), limit, limit_name)
+    return array
+
+
+def _integer_array(given: Any) -> NDArray[Any] | None:
+    """Integers as an array of them; None for what NumPy does not take for integers."""
+    if isinstance(given, PhiloxState | str | bytes):
+        return None
+    if isinstance(given, range) and given and -(2**62) < given[0] < 2**62 > given[-1] > -(2**62):
+        return np.arange(given.start, given.stop, given.step)  # at once, not one by one
+    try:
+        array = np.asarray(given)
+    except ValueError:  # nested, with different lengths
+        return None
+    return array if array.dtype.kind in "iu" else None
