@@ -14,6 +14,7 @@ from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.nodes.earlier_rewrite import OWNER
 from onnx_philox._rewriting.passes import order
+from onnx_philox._rewriting.passes.order import PerRow
 from onnx_philox._rewriting.report import RandomNode, Report
 from onnx_philox._rewriting.untouched import Originals
 
@@ -28,7 +29,11 @@ Model = onnx.ModelProto | ir.Model | Path
 
 
 def make_reproducible(
-    model: Model, *, seed: int | None = None, keep_unknown: bool = False
+    model: Model,
+    *,
+    seed: int | None = None,
+    keep_unknown: bool = False,
+    per_row: PerRow = False,
 ) -> onnx.ModelProto:
     """Replaces every random node of a model, so that it draws the same numbers in every runtime.
 
@@ -42,6 +47,11 @@ def make_reproducible(
             draws from `PhiloxState.for_run(seed)`.
         keep_unknown: Whether random nodes that cannot be replaced, such as those of other
             domains, stay as they are, with a warning; otherwise they are an error.
+        per_row: True gives each row of the batch a state of its own, so that its numbers depend on
+            no other row: "random_state" is uint32[batch, 6] (see `row_states`), and so is
+            "next_random_state". Every random node must draw rows of the batch, which shows in the
+            shapes of the model; the names of nodes (or of their outputs, where they have none) say
+            that those do all the same.
 
     Returns:
         The new model. A model without random nodes comes back as it is: a ModelProto as the very
@@ -49,10 +59,11 @@ def make_reproducible(
 
     Raises:
         TypeError: `model`, `seed` or a random node is of a wrong type.
-        ValueError: A random node breaks its rules or cannot be replaced, or `seed` contradicts an
-            earlier rewrite of the model.
+        ValueError: A random node breaks its rules or cannot be replaced, or `seed` or `per_row`
+            contradicts an earlier rewrite of the model; with `per_row`, a node is not proved to
+            draw rows of the batch, or there is a seed.
 
-    Example:
+    Examples:
         >>> from onnx.parser import parse_model
         >>> from onnx.reference import ReferenceEvaluator
         >>> import onnx_philox
@@ -67,16 +78,17 @@ def make_reproducible(
         [-0.3010158   0.5185915  -0.15693986]
         [ 0.4260085  1.0465169 -0.4888052]
     """
+    options: dict[str, Any] = {"seed": seed, "keep_unknown": keep_unknown, "per_row": per_row}
     if _is_path(model):
         with opened(model, OWNER) as file:
             originals = Originals(file.proto, file.path.parent)
-            report = order.rewrite(originals.model, seed=seed, keep_unknown=keep_unknown)
+            report = order.rewrite(originals.model, **options)
             result = originals.to_proto() if report.is_changed else file.proto
             file.load_weights(result)
             return result
     proto = _to_proto(model)
     originals = Originals(proto)
-    report = order.rewrite(originals.model, seed=seed, keep_unknown=keep_unknown)
+    report = order.rewrite(originals.model, **options)
     return originals.to_proto() if report.is_changed else proto
 
 
@@ -104,6 +116,7 @@ def rewrite_file(
     *,
     seed: int | None = None,
     keep_unknown: bool = False,
+    per_row: PerRow = False,
     progress: Progress | None = None,
 ) -> Report:
     """Rewrites a model file into another, without holding its weights in memory.
@@ -116,6 +129,7 @@ def rewrite_file(
             stored as raw data.
         seed: As in `make_reproducible`.
         keep_unknown: As in `make_reproducible`.
+        per_row: As in `make_reproducible`.
         progress: Called with the bytes written so far, the bytes in all, and the name of the
             file being written.
 
@@ -129,9 +143,10 @@ def rewrite_file(
             beside the target.
         OSError: A file cannot be read or written.
     """
+    options: dict[str, Any] = {"seed": seed, "keep_unknown": keep_unknown, "per_row": per_row}
     with opened(source, _REWRITE_FILE) as file:
         originals = Originals(file.proto, file.path.parent)
-        report = order.rewrite(originals.model, seed=seed, keep_unknown=keep_unknown)
+        report = order.rewrite(originals.model, **options)
         is_kept = not report.is_changed and not any(misread_by_openvino(file.proto))
         model = None if is_kept else originals.to_proto()
         file.save(model, target, progress or ignore)

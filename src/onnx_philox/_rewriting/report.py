@@ -56,12 +56,14 @@ class Report:
         kept: The nodes that `keep_unknown` left as they are.
         recorded: How many random nodes an earlier rewrite had replaced.
         seed: The seed that is a constant inside the model; None where the state is an input.
+        is_per_row: Whether each row of the batch has a state of its own.
     """
 
     replaced: tuple[RandomNode, ...] = ()
     kept: tuple[RandomNode, ...] = ()
     recorded: int = 0
     seed: int | None = None
+    is_per_row: bool = False
 
     @property
     def is_changed(self) -> bool:

@@ -33,19 +33,22 @@ class Originals:
     Args:
         proto: The model.
         folder: Where its external data lies.
+        owner: Who refuses a model that cannot be read.
 
     Attributes:
         model: The model for surgery. It shares the tensors of the protobuf model.
     """
 
-    def __init__(self, proto: onnx.ModelProto, folder: Path | None = None) -> None:
+    def __init__(
+        self, proto: onnx.ModelProto, folder: Path | None = None, *, owner: str = OWNER
+    ) -> None:
         self._proto = proto
         try:
             self.model = ir.from_proto(_for_surgery(proto))
         except ir.serde.SerdeError as error:
             cause = error.__cause__ or error
             checks.refuse(
-                OWNER,
+                owner,
                 "the model",
                 f"one that onnx-ir cannot read ({cause})",
                 "a valid ONNX model",
@@ -67,7 +70,9 @@ class Originals:
         result = onnx.ModelProto()
         _copy_all_but(self._proto, result, {"graph", "functions", "opset_import"})
         known = {entry.domain for entry in self._proto.opset_import}
-        result.opset_import.extend(self._proto.opset_import)
+        result.opset_import.extend(
+            entry for entry in self._proto.opset_import if entry.domain in self.model.opset_imports
+        )
         for entry in result.opset_import:
             entry.version = self.model.opset_imports.get(entry.domain, entry.version)
         for domain, version in self.model.opset_imports.items():
@@ -77,6 +82,18 @@ class Originals:
             identifier = (function.domain, function.name, function.overload)
             if identifier in self.model.functions:
                 result.functions.append(function)
+        entries = {entry.key: entry for entry in result.metadata_props}
+        for key, value in self.model.metadata_props.items():
+            if key not in entries:
+                result.metadata_props.add(key=key, value=value)
+            elif entries[key].value != value:
+                entries[key].value = value
+        given = {(f.domain, f.name, f.overload) for f in self._proto.functions}
+        result.functions.extend(
+            ir.to_proto(function)
+            for identifier, function in self.model.functions.items()
+            if identifier not in given
+        )
         self._write_graph(self.model.graph, result.graph)
         tensors.store_raw(result)
         return result

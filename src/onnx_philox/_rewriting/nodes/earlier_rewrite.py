@@ -10,6 +10,7 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, STATE_WORDS
 from onnx_philox._rewriting.nodes import graphs
 from onnx_philox._rewriting.nodes.attributes import seed_of
+from onnx_philox._rewriting.nodes.awaiting import awaits_state
 from onnx_philox._rewriting.nodes.constants import constant
 
 OWNER = "onnx_philox.make_reproducible"
@@ -34,9 +35,14 @@ class Recorded:
     seed: int | None = None
     """The seed inside the model; None where the state is an input."""
     streams: frozenset[int] = frozenset()
-    """The `op_seed` of every node of this package, whoever put it there."""
+    """The `op_seed` of every node of this package that waits for none, whoever put it there."""
     nodes: int = 0
     """How many nodes of this package take a state, in a model that was rewritten."""
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the state is one for each row of the batch."""
+        return self.state is not None and self.state.shape is not None and len(self.state.shape) > 1
 
     @property
     def next_stream(self) -> int:
@@ -55,7 +61,9 @@ def read(model: ir.Model, seed: int | None) -> Recorded:
     """
     for imports in (model.opset_imports, *(f.opset_imports for f in model.functions.values())):
         checks.check_opset(imports.get(DOMAIN, 1), OWNER)
-    ours = [node for node in model.graph.all_nodes() if node.domain == DOMAIN]
+    ours = [
+        node for node in model.graph.all_nodes() if node.domain == DOMAIN and not awaits_state(node)
+    ]
     streams = frozenset(seed_of(node, "op_seed") for node in ours)
     for node in ours:
         seed_of(node, "global_seed")
@@ -107,7 +115,8 @@ def _state(model: ir.Model) -> ir.Value | None:
             OWNER,
             "the model",
             f"one with a tensor {name!r} that is no state",
-            f"a graph input, or a constant, {STATE!r} of uint32[{STATE_WORDS}]",
+            f"a graph input, or a constant, {STATE!r} of uint32[{STATE_WORDS}], or an input of "
+            f"uint32[batch, {STATE_WORDS}]",
             "Rename that tensor.",
         )
     return None
@@ -137,5 +146,8 @@ def _is_state(value: ir.Value) -> bool:
     array = constant(value)
     if array is not None:
         return array.dtype == "uint32" and array.shape == (STATE_WORDS,)
-    is_uint32 = value.dtype is ir.DataType.UINT32
-    return value.is_graph_input() and is_uint32 and value.shape == (STATE_WORDS,)
+    if not value.is_graph_input() or value.dtype is not ir.DataType.UINT32 or value.shape is None:
+        return False
+    *rows, words = value.shape if len(value.shape) else (0,)
+    is_plain_or_rows = not rows or (len(rows) == 1 and not isinstance(rows[0], int))
+    return words == STATE_WORDS and is_plain_or_rows

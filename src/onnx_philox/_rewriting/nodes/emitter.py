@@ -46,17 +46,17 @@ class Emitter:
 
     def __init__(self, names: Names, opset: int, prefix: str) -> None:
         self._names = names
-        self._opset = opset
+        self.opset = opset
         self._prefix = prefix
         self.nodes: list[ir.Node] = []
 
     def again(self) -> Emitter:
         """An emitter with the same names, and no nodes yet."""
-        return Emitter(self._names, self._opset, self._prefix)
+        return Emitter(self._names, self.opset, self._prefix)
 
     def constant(self, what: str, array: NDArray[Any]) -> ir.Value:
         """A constant tensor, as a node: valid in every graph of every IR version."""
-        is_cast = array.dtype.kind != "f" and self._opset < CONSTANTS_OF_ANY_TYPE
+        is_cast = array.dtype.kind != "f" and self.opset < CONSTANTS_OF_ANY_TYPE
         tensor = ir.Tensor(array.astype(np.float64) if is_cast else array)
         name = f"{what}_f64" if is_cast else what
         value = self.emit("Constant", name, [], tensor.dtype, array.shape, {"value": tensor})

@@ -28,7 +28,7 @@ from onnx_philox._contract.operators import (
 from onnx_philox._contract.types import BF16, F16, F32, F64, I32, I64, ElementType
 from onnx_philox._rewriting.nodes.constants import constant
 from onnx_philox._rewriting.nodes.emitter import Emitter
-from onnx_philox._rewriting.nodes.foreign import TENSORFLOW_DOMAINS
+from onnx_philox._rewriting.nodes.foreign import TENSORFLOW_DOMAINS, has_inputs_of_tensorflow
 from onnx_philox._rewriting.nodes.graphs import input_of
 from onnx_philox._rewriting.nodes.reading import TypeOf, allowed_type, required_input
 from onnx_philox._rewriting.nodes.replacements import (
@@ -38,7 +38,7 @@ from onnx_philox._rewriting.nodes.replacements import (
     TypedReplacement,
 )
 from onnx_philox._rewriting.nodes.site import Site
-from onnx_philox._rewriting.nodes.standard import RandomWhen, Version
+from onnx_philox._rewriting.nodes.standard import STANDARD_OPERATORS, RandomWhen, Version
 
 _FLOATS = (F16, BF16, F32, F64)
 _INTEGERS = (I32, I64)
@@ -240,6 +240,12 @@ def declared_type(node: ir.Node) -> ir.DataType | None:
         return None
     given = (node.attributes.get(name) for name in ("dtype", "output_dtype"))
     return next((_element_type(attribute) for attribute in given if attribute is not None), None)
+
+
+def is_known(node: ir.Node) -> bool:
+    """Whether a node is one of these, and not ONNX's own of the same name."""
+    is_standard = node.op_type in STANDARD_OPERATORS and not has_inputs_of_tensorflow(node)
+    return node.domain in TENSORFLOW_DOMAINS and node.op_type in REPLACEMENT_OF and not is_standard
 
 
 def _standard_normal(values: ElementType) -> tuple[ElementType, dict[str, NDArray[Any]]]:

@@ -42,23 +42,33 @@ class Types:
         return self._inferred.get(value, (None, None))
 
     def _infer(self) -> Inferred:
-        # The clone shares the tensors, and the inference sees none of the large ones.
-        try:
-            clone = self._model.clone()
-        except RuntimeError:
-            # A node reads a value whose source onnx-ir does not know, such as a sparse initializer.
+        cloned = clone_of(self._model)
+        if cloned is None:
             return {}
-        values = {
-            ours: theirs
-            for graph, copy in zip(self._model.graphs(), clone.graphs(), strict=True)
-            for ours, theirs in zip(_values(graph), _values(copy), strict=True)
-        }
+        clone, values = cloned
         stand_ins = _stand_in(clone)
         ShapeInferencePass(check_type=False, strict_mode=False, data_prop=False)(clone)
         return {
             ours: (stand_ins.get(theirs, theirs).dtype, theirs.shape)
             for ours, theirs in values.items()
         }
+
+
+def clone_of(model: ir.Model) -> tuple[ir.Model, dict[ir.Value, ir.Value]] | None:
+    """A clone to infer in, and what each value is there; None for a model that has no clone.
+
+    The clone shares the tensors, and ONNX's inference sees none of the large ones.
+    """
+    try:
+        clone = model.clone()
+    except RuntimeError:
+        # A node reads a value whose source onnx-ir does not know, such as a sparse initializer.
+        return None
+    return clone, {
+        ours: theirs
+        for graph, copy in zip(model.graphs(), clone.graphs(), strict=True)
+        for ours, theirs in zip(_values(graph), _values(copy), strict=True)
+    }
 
 
 def _values(graph: ir.Graph) -> itertools.chain[ir.Value]:

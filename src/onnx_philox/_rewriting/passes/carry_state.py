@@ -1,12 +1,13 @@
 """The pass that carries a state to every random node, through If, Loop and Scan.
 
 Everything that reads the state reads it through one Add, which gives the states of this run and of
-the next one. So both may be bound to the same memory, in whatever order a runtime computes. In the
-main graph a node takes the state as it is. Inside a Loop or Scan each iteration has to draw on:
-there every node has a state of its own, which goes round with the loop as one more loop-carried
-value. An If inside a loop gives the next state as one more output, whichever branch it takes. A
-state crosses the borders of subgraphs as int64, since OpenVINO's CPU plugin lets no uint32 cross
-them. Casts beside the node convert it both ways.
+the next one. (A state for each row is checked before it: its rows must be as many as the batch's.)
+So both may be bound to the same memory, in whatever order a runtime computes. In the main graph a
+node takes the state as it is. Inside a Loop or Scan each iteration has to draw on: there every node
+has a state of its own, which goes round with the loop as one more loop-carried value. An If inside
+a loop gives the next state as one more output, whichever branch it takes. A state crosses the
+borders of subgraphs as int64, since OpenVINO's CPU plugin lets no uint32 cross them. Casts beside
+the node convert it both ways.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._contract.operators import STATE_WORDS
+from onnx_philox._rewriting.nodes.batch import Batch
 from onnx_philox._rewriting.nodes.earlier_rewrite import NEXT_STATE, STATE, THIS_RUN, Recorded
 from onnx_philox._rewriting.nodes.emitter import CONSTANTS_OF_ANY_TYPE, Emitter, Names
 from onnx_philox._rewriting.nodes.graphs import Owner, subgraphs
@@ -43,6 +45,7 @@ def carry_states(
     recorded: Recorded,
     names: Names,
     seed: int | None,
+    batch: Batch | None = None,
 ) -> list[Carried]:
     """Makes the state of the model, and carries one to every node.
 
@@ -54,17 +57,20 @@ def carry_states(
         recorded: What an earlier rewrite left.
         names: The model's names.
         seed: The seed of a constant state; None for a state that is an input.
+        batch: The batch, for a state for each row; None for one state.
 
     Returns:
         The nodes with their states, in the same order.
     """
-    state = _state_of(model, recorded, names, seed)
+    state = _state_of(model, recorded, names, seed, batch)
     carried = []
     for node in nodes:
         random, stream = node.random, node.stream
         if random.site.owners:
             emitter = _emitter(model, names, f"{stream}.")
-            ends = _Carrier(random, emitter).carry(state.of_type(_INT64))
+            words = state.of_type(_INT64)
+            assert words.shape is not None
+            ends = _Carrier(random, emitter, words.shape).carry(words)
         else:
             ends = state.of_type(_UINT32), None
         carried.append(Carried(random, stream, *ends))
@@ -104,7 +110,9 @@ class _State:
         return self._by_type[type]
 
 
-def _state_of(model: ir.Model, recorded: Recorded, names: Names, seed: int | None) -> _State:
+def _state_of(
+    model: ir.Model, recorded: Recorded, names: Names, seed: int | None, batch: Batch | None
+) -> _State:
     """The state of an earlier rewrite, or a new one."""
     if recorded.this_run is not None:
         # A node that was added since may come before it.
@@ -113,7 +121,7 @@ def _state_of(model: ir.Model, recorded: Recorded, names: Names, seed: int | Non
     if recorded.state is not None:
         return _State(model, names, recorded.state, _UINT32)
     if seed is None:
-        return _State(model, names, _new_input(model, names), _INT64)
+        return _State(model, names, _new_input(model, names, batch), _INT64)
     return _State(model, names, _new_constant(model, names), _UINT32)
 
 
@@ -121,21 +129,28 @@ def _emitter(model: ir.Model, names: Names, prefix: str = "") -> Emitter:
     return Emitter(names, onnx_opset_of(model.opset_imports), prefix)
 
 
-def _new_input(model: ir.Model, names: Names) -> ir.Value:
+def _new_input(model: ir.Model, names: Names, batch: Batch | None) -> ir.Value:
     """Adds the state as an input and the next run's as an output; returns this run's, as int64."""
-    state = ir.val(STATE, dtype=_UINT32, shape=_SHAPE)
+    shape = ir.Shape(_SHAPE) if batch is None else batch.state_shape
+    state = ir.val(STATE, dtype=_UINT32, shape=shape)
     model.graph.inputs.append(state)
     emitter = _emitter(model, names)
     words = emitter.cast("words", state, _INT64)
-    steps = _integers(model, emitter, "steps", _RUNS)
-    runs = emitter.elementwise("Add", "runs", steps, words, _INT64)
+    steps = _RUNS
+    if batch is not None:
+        what = f"{STATE}_must_have_one_row_for_each_row_of_{batch.input.name}"
+        words = batch.check(emitter, what, words, emitter.shape(batch.input))
+        # Both rows of steps are for all rows of the state.
+        steps = steps[:, np.newaxis]
+    steps_value = _integers(model, emitter, "steps", steps)
+    runs = emitter.emit("Add", "runs", [steps_value, words], _INT64, [len(_RUNS), *shape])
     this_run, next_run = (
         emitter.emit(
             "Gather",
             what,
             [runs, _integers(model, emitter, f"row_of_{what}", np.array(row))],
             _INT64,
-            _SHAPE,
+            shape,
         )
         for row, what in enumerate((THIS_RUN, "next_run"))
     )
@@ -180,6 +195,8 @@ class _Carrier:
 
     random: Replaceable
     emitter: Emitter
+    shape: ir.Shape
+    """Of the state."""
 
     def carry(self, state: ir.Value) -> tuple[ir.Value, ir.Node | None]:
         """The state beside the node, and the Cast that waits for the next one if it must return."""
@@ -220,7 +237,7 @@ class _Carrier:
     def _carry_in(self, owner: Owner, state: ir.Value) -> ir.Value:
         """Adds a loop-carried value after the others; returns it as the body sees it."""
         node, body = owner.node, owner.graph
-        inner = self.emitter.declare(ir.Value(), "carried", _INT64, _SHAPE)
+        inner = self.emitter.declare(ir.Value(), "carried", _INT64, self.shape)
         if node.op_type == "Loop":
             # Trip count and condition come first, and may be left out.
             node.resize_inputs(max(len(node.inputs), 2))
@@ -246,7 +263,7 @@ class _Carrier:
         else:
             index = _scan_states(node) - 1
             body.outputs.insert(index, next_state)
-        return self.emitter.declare(_insert_output(node, index), "final", _INT64, _SHAPE)
+        return self.emitter.declare(_insert_output(node, index), "final", _INT64, self.shape)
 
     def _branch_out(self, owner: Owner, next_state: ir.Value, state: ir.Value) -> ir.Value:
         """Adds an output of an If: the next state, or from the other branch the same state."""
@@ -256,10 +273,10 @@ class _Carrier:
                 branch.outputs.append(next_state)
                 continue
             emitter = self.emitter.again()
-            branch.outputs.append(emitter.emit("Identity", "unused", [state], _INT64, _SHAPE))
+            branch.outputs.append(emitter.emit("Identity", "unused", [state], _INT64, self.shape))
             branch.extend(emitter.nodes)
         output = _insert_output(node, len(node.outputs))
-        return self.emitter.declare(output, "branched", _INT64, _SHAPE)
+        return self.emitter.declare(output, "branched", _INT64, self.shape)
 
 
 def _scan_states(node: ir.Node) -> int:

@@ -12,6 +12,7 @@ from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
 from onnx_philox._rewriting.nodes import patterns, tensorflow
 from onnx_philox._rewriting.nodes.attributes import check_types
+from onnx_philox._rewriting.nodes.awaiting import AwaitingReplacement, awaits_state
 from onnx_philox._rewriting.nodes.constants import constant
 from onnx_philox._rewriting.nodes.emitter import OLDEST_OPSET
 from onnx_philox._rewriting.nodes.foreign import (
@@ -90,7 +91,9 @@ def is_random(node: ir.Node, opset: int | None, model: ir.Model) -> bool:
     version = _version(node, opset)
     if version is not None:
         return _is_random(node, version)
-    if node.domain == DOMAIN or node.op_identifier() in model.functions:
+    if node.domain == DOMAIN:
+        return awaits_state(node)
+    if node.op_identifier() in model.functions:
         return False
     return randomness(node, opset) is not None
 
@@ -111,6 +114,8 @@ def _reader(
     if version is not None:
         read = REPLACEMENT_OF[node.op_type]
         return version, lambda site, type_of: read(site, version, type_of)
+    if awaits_state(node):
+        return None, AwaitingReplacement.read
     if node.domain in TENSORFLOW_DOMAINS:
         return None, tensorflow.REPLACEMENT_OF.get(node.op_type)
     return None, None

@@ -23,35 +23,60 @@ class InlineRandomFunctions(ir.passes.InPlacePass):
     def call(self, model: ir.Model) -> ir.passes.PassResult:
         """Inlines."""
         holding = _functions_with_random_nodes(model)
-        if not holding:
-            return ir.passes.PassResult(model, modified=False)
-        try:
-            inlined_size.check(model, holding)
-            _rename(model, holding)
-            result = InlinePass(criteria=lambda f: f.identifier() in holding)(model)
-        except (ValueError, RuntimeError, ir.passes.InvariantError) as error:
-            names = ", ".join(f"{domain}::{name}" for domain, name, _ in sorted(holding))
-            checks.refuse(
-                OWNER,
-                "the model",
-                f"one whose functions with random nodes ({names}) cannot be inlined: {error}",
-                "functions of the model's own opset, which do not call themselves and do not "
-                "multiply without end",
-                "Export the model without functions.",
-            )
-        return ir.passes.PassResult(model, result.modified)
+        modified = inline(model, holding, OWNER, "functions with random nodes")
+        return ir.passes.PassResult(model, modified)
+
+
+def inline(model: ir.Model, functions: set[ir.OperatorIdentifier], owner: str, what: str) -> bool:
+    """Inlines functions, and those that call them.
+
+    Args:
+        model: The model, changed in place.
+        functions: The functions' identifiers.
+        owner: Who refuses what cannot be inlined.
+        what: What these functions are, in words.
+
+    Returns:
+        Whether there was anything to inline.
+    """
+    holding = _with_callers(model, functions)
+    if not holding:
+        return False
+    try:
+        inlined_size.check(model, holding)
+        _rename(model, holding)
+        result = InlinePass(criteria=lambda f: f.identifier() in holding)(model)
+    except (ValueError, RuntimeError, ir.passes.InvariantError) as error:
+        names = ", ".join(f"{domain}::{name}" for domain, name, _ in sorted(holding))
+        checks.refuse(
+            owner,
+            "the model",
+            f"one whose {what} ({names}) cannot be inlined: {error}",
+            "functions of the model's own opset, which do not call themselves and do not "
+            "multiply without end",
+            "Export the model without functions.",
+        )
+    return result.modified
 
 
 def _functions_with_random_nodes(model: ir.Model) -> set[ir.OperatorIdentifier]:
-    calls: dict[ir.OperatorIdentifier, set[ir.OperatorIdentifier]] = {}
     holding = set()
     for identifier, function in model.functions.items():
-        nodes = list(function.all_nodes())
-        calls[identifier] = {node.op_identifier() for node in nodes} & model.functions.keys()
-        for node in nodes:
+        for node in function.all_nodes():
             if is_random(node, opset_of(function.opset_imports, node.domain), model):
                 holding.add(identifier)
                 node.meta[FUNCTION_OF_ORIGIN] = f"{function.domain}::{function.name}"
+    return holding
+
+
+def _with_callers(
+    model: ir.Model, functions: set[ir.OperatorIdentifier]
+) -> set[ir.OperatorIdentifier]:
+    calls = {
+        identifier: {node.op_identifier() for node in function.all_nodes()}
+        for identifier, function in model.functions.items()
+    }
+    holding = set(functions)
     while True:
         callers = {caller for caller, callees in calls.items() if callees & holding}
         if callers <= holding:

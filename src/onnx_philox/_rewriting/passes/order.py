@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Collection
 
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.operators import INT64_MAX
+from onnx_philox._rewriting import streams
 from onnx_philox._rewriting.nodes import earlier_rewrite
 from onnx_philox._rewriting.nodes.earlier_rewrite import OWNER
 from onnx_philox._rewriting.nodes.emitter import Names
@@ -18,6 +20,7 @@ from onnx_philox._rewriting.passes.carry_state import carry_states
 from onnx_philox._rewriting.passes.find import find_nodes
 from onnx_philox._rewriting.passes.inline import InlineRandomFunctions
 from onnx_philox._rewriting.passes.number import number_nodes
+from onnx_philox._rewriting.passes.prove_rows import prove_rows
 from onnx_philox._rewriting.passes.replace import Replace
 from onnx_philox._rewriting.passes.verify import Verify, shadowed_names
 from onnx_philox._rewriting.report import RandomNode, Report
@@ -25,13 +28,24 @@ from onnx_philox._rewriting.report import RandomNode, Report
 _log = logging.getLogger("onnx_philox")
 
 
-def rewrite(model: ir.Model, *, seed: int | None = None, keep_unknown: bool = False) -> Report:
+PerRow = bool | Collection[str]
+"""Whether a model gets a state for each row; names are of nodes that draw rows without proof."""
+
+
+def rewrite(
+    model: ir.Model,
+    *,
+    seed: int | None = None,
+    keep_unknown: bool = False,
+    per_row: PerRow = False,
+) -> Report:
     """Replaces the random nodes of a model, in place, as `onnx_philox.make_reproducible` does.
 
     Args:
         model: The model. An error leaves it as it was, but for functions that were inlined.
         seed: 0 to 2^63-1 for a constant state; None for one that is an input.
         keep_unknown: Whether random nodes that have no replacement stay, with a warning.
+        per_row: Whether each row of the batch gets a state of its own.
 
     Returns:
         What was done.
@@ -42,29 +56,39 @@ def rewrite(model: ir.Model, *, seed: int | None = None, keep_unknown: bool = Fa
             what the model has.
     """
     check_seed(seed)
+    named = _named(per_row, seed)
     InlineRandomFunctions()(model)
     found = find_nodes(model)
     recorded = earlier_rewrite.read(model, seed)
+    if recorded.state is not None:
+        named = _named_beside(recorded, named)
     nodes, kept = _sort_out(found, keep_unknown=keep_unknown)
-    report = Report(kept=tuple(kept), recorded=recorded.nodes, seed=recorded.seed)
+    report = Report(
+        kept=tuple(kept),
+        recorded=recorded.nodes,
+        seed=recorded.seed,
+        is_per_row=recorded.has_rows,
+    )
     if not nodes:
         _log.info("onnx_philox: no random nodes to replace")
         return report
     if recorded.state is not None:
         seed = recorded.seed
+    batch = None if named is None else prove_rows(model, nodes, named, recorded)
     names = Names(model)
     shadowed = shadowed_names(model.graph)
     numbered = number_nodes(nodes, recorded)
     records = tuple(node.record() for node in numbered)
     inputs = list(model.graph.inputs)
-    carried = carry_states(model, numbered, recorded, names, seed)
-    Replace(carried, names, seed)(model)
+    carried = carry_states(model, numbered, recorded, names, seed, batch)
+    Replace(carried, names, seed, batch)(model)
     Verify(shadowed)(model)
+    streams.record(model)
     for value in inputs:
         if value not in model.graph.inputs:
             reason = "it was a seed, and the model's state now says what is drawn"
             warnings.warn(f"the input {value.name!r} is gone: {reason}", stacklevel=3)
-    return Report(records, report.kept, report.recorded, seed)
+    return Report(records, report.kept, report.recorded, seed, batch is not None)
 
 
 def find_random_nodes(model: ir.Model) -> list[RandomNode]:
@@ -76,6 +100,53 @@ def find_random_nodes(model: ir.Model) -> list[RandomNode]:
         model = model.clone()
         InlineRandomFunctions()(model)
     return [found.record() for found in find_nodes(model)]
+
+
+def _named(per_row: PerRow, seed: int | None) -> frozenset[str] | None:
+    """The nodes that draw rows without proof; None for a model with one state."""
+    allowed = "True, False, or the names of random nodes that draw rows of the batch"
+    if per_row is False:
+        return None
+    if per_row is True:
+        named: frozenset[str] = frozenset()
+    elif isinstance(per_row, str) or not isinstance(per_row, Collection):
+        given = f"{per_row!r}, of type {type(per_row).__name__}"
+        checks.refuse(OWNER, "per_row", given, allowed, "Pass one of these.", TypeError)
+    else:
+        named = frozenset(per_row)
+    if seed is not None:
+        checks.refuse(
+            OWNER,
+            "seed",
+            f"{seed} for a model with a state for each row",
+            "None for such a model, since a constant would have the rows of one batch",
+            "Leave the seed out, and pass onnx_philox.row_states(seed, rows) as the input "
+            f"{earlier_rewrite.STATE!r}.",
+        )
+    return named
+
+
+def _named_beside(
+    recorded: earlier_rewrite.Recorded, named: frozenset[str] | None
+) -> frozenset[str] | None:
+    """As before, beside nodes that an earlier rewrite made: their state decides."""
+    if recorded.has_rows:
+        return named or frozenset()
+    if named is not None:
+        check_rows_beside(recorded)
+    return None
+
+
+def check_rows_beside(recorded: earlier_rewrite.Recorded) -> None:
+    """Refuses rows for a model that an earlier rewrite gave one state for the whole batch."""
+    if recorded.state is not None and not recorded.has_rows:
+        checks.refuse(
+            OWNER,
+            "the model",
+            "one that has one state for the whole batch already",
+            "for a state for each row, a model that has none yet",
+            "Rewrite the model that this one was made from.",
+        )
 
 
 SEED_RULE = "an integer from 0 to 2^63-1"

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import onnx_ir as ir
 
-from onnx_philox._contract.operators import DOMAIN, OPSET_VERSION, STATE_WORDS, Operator
+from onnx_philox._contract.operators import DOMAIN, OPSET_VERSION, Operator
+from onnx_philox._contract.streams import AWAITS_STATE
+from onnx_philox._rewriting.nodes.batch import Batch
 from onnx_philox._rewriting.nodes.emitter import Emitter, Names
 from onnx_philox._rewriting.nodes.foreign import KEY_MAKERS, STATELESS
 from onnx_philox._rewriting.nodes.outcome import Carried
@@ -16,8 +18,11 @@ from onnx_philox._rewriting.nodes.standard import onnx_opset_of
 class Replace(ir.passes.InPlacePass):
     """Replaces nodes; names, types and whoever reads the outputs stay as they are."""
 
-    def __init__(self, nodes: Sequence[Carried], names: Names, seed: int | None) -> None:
+    def __init__(
+        self, nodes: Sequence[Carried], names: Names, seed: int | None, batch: Batch | None = None
+    ) -> None:
         super().__init__()
+        self._batch = batch
         self._nodes = nodes
         self._names = names
         self._seed = seed
@@ -41,7 +46,8 @@ class Replace(ir.passes.InPlacePass):
             attributes: dict[str, int | str],
         ) -> ir.Value:
             seeds = {"global_seed": self._seed or 0, "op_seed": carried.stream}
-            ordered = [{**inputs, "state": carried.state}[declared.name] for declared in op.inputs]
+            state = self._checked(old, carried.state, emitter, inputs)
+            ordered = [{**inputs, "state": state}[declared.name] for declared in op.inputs]
             values = emitter.emit(
                 op.name, "values", ordered, dtype, None, {**attributes, **seeds}, DOMAIN
             )
@@ -51,23 +57,38 @@ class Replace(ir.passes.InPlacePass):
                 node.name = old.name
             node.doc_string = old.doc_string
             node.metadata_props.update(old.metadata_props)
+            node.metadata_props.pop(AWAITS_STATE, None)
             if carried.next_state_cast is not None:
                 node.resize_outputs(2)
-                shape = [STATE_WORDS]
-                emitter.declare(node.outputs[1], "drawn_state", ir.DataType.UINT32, shape)
+                drawn_state = node.outputs[1]
+                emitter.declare(drawn_state, "drawn_state", ir.DataType.UINT32, state.shape)
                 carried.next_state_cast.replace_input_with(0, node.outputs[1])
             return values
 
         new = random.replacement.emit(old, emitter, draw)
         last.prepend(emitter.nodes)
         for ours, theirs in zip(new, last.outputs, strict=False):
-            _take_over(ours, theirs)
+            take_over(ours, theirs)
         seeded = model if old.op_type.startswith(STATELESS) else None
         for gone in (*reversed(random.absorbed), old):
-            _remove(gone, seeded)
+            remove(gone, seeded)
+
+    def _checked(
+        self, old: ir.Node, state: ir.Value, emitter: Emitter, inputs: dict[str, ir.Value]
+    ) -> ir.Value:
+        """The state, checked against the shape of a draw that is not proved to be of the batch."""
+        if self._batch is None or old not in self._batch.unproved:
+            return state
+        shape = inputs.get("shape")
+        if shape is None:
+            shape = emitter.shape(inputs["logits"])
+        what = f"must_draw_one_row_for_each_row_of_{self._batch.input.name}"
+        words = emitter.cast("words", state, ir.DataType.INT64)
+        checked = self._batch.check(emitter, what, words, shape)
+        return emitter.cast("checked_state", checked, ir.DataType.UINT32)
 
 
-def _take_over(ours: ir.Value, theirs: ir.Value) -> None:
+def take_over(ours: ir.Value, theirs: ir.Value) -> None:
     """Puts a value in another's place, with its name and all that the model says of it."""
     name = theirs.name
     theirs.name = None
@@ -80,7 +101,7 @@ def _take_over(ours: ir.Value, theirs: ir.Value) -> None:
     theirs.replace_all_uses_with(ours, replace_graph_outputs=True)
 
 
-def _remove(node: ir.Node, seeded: ir.Model | None) -> None:
+def remove(node: ir.Node, seeded: ir.Model | None = None) -> None:
     """Removes a node, and what only it read; see `_remove_unused`."""
     if node.graph is None:
         return
@@ -110,4 +131,4 @@ def _remove_unused(value: ir.Value, seeded: ir.Model | None) -> None:
         return
     if any(output.uses() or output.is_graph_output() for output in node.outputs):
         return
-    _remove(node, seeded)
+    remove(node, seeded)

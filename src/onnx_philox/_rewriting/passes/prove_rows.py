@@ -1,0 +1,173 @@
+"""The pass that proves that every random node draws rows of the batch; it changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import onnx_ir as ir
+
+from onnx_philox._contract import checks
+from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
+from onnx_philox._rewriting.nodes.batch import OLDEST_OPSET, Batch
+from onnx_philox._rewriting.nodes.depends import BatchDependence
+from onnx_philox._rewriting.nodes.earlier_rewrite import OWNER, STATE, Recorded
+from onnx_philox._rewriting.nodes.not_rows import NotRowsError
+from onnx_philox._rewriting.nodes.outcome import Replaceable
+from onnx_philox._rewriting.nodes.standard import onnx_opset_of
+from onnx_philox._rewriting.nodes.symbolic_shapes import Dimensions, SymbolicShapes
+
+_ONE_STATE = "rewrite the model with one state for the whole batch"
+
+
+class Rows:
+    """The batch of a model, and whether random nodes draw its rows.
+
+    Args:
+        model: The model.
+        nodes: Its random nodes.
+        recorded: What an earlier rewrite left: a state with rows says what the batch is.
+
+    Raises:
+        ValueError: The model has no batch, or an opset that is too old.
+    """
+
+    def __init__(self, model: ir.Model, nodes: Sequence[Replaceable], recorded: Recorded) -> None:
+        opset = onnx_opset_of(model.opset_imports)
+        if opset < OLDEST_OPSET:
+            checks.refuse(
+                OWNER,
+                "the model's opset",
+                opset,
+                f"{OLDEST_OPSET} or newer for a state for each row",
+                f"Export the model again at a newer opset, or {_ONE_STATE}.",
+            )
+        self._shapes = SymbolicShapes(model)
+        self.batch = self._find_batch(model, nodes, recorded)
+        drawing = {node.site.node for node in nodes}
+        self._dependence = BatchDependence(model, self._shapes, self.batch.name, drawing)
+
+    def _find_batch(
+        self, model: ir.Model, nodes: Sequence[Replaceable], recorded: Recorded
+    ) -> Batch:
+        """The first dimension of an input: of the first one that some node draws."""
+        candidates: dict[str, ir.Value] = {}
+        inputs = [
+            value
+            for value in model.graph.inputs
+            if value.name != STATE and value.name not in model.graph.initializers
+        ]
+        for value in inputs:
+            dimensions = self._shapes.of(value)
+            is_named_alike = not recorded.has_rows or _first(value) == _first(recorded.state)
+            if dimensions and isinstance(dimensions[0], str) and is_named_alike:
+                candidates.setdefault(dimensions[0], value)
+        if not candidates:
+            given = [f"{value.name} {_shape(self._shapes.of(value))}" for value in inputs]
+            checks.refuse(
+                OWNER,
+                "the model",
+                f"one with the inputs {', '.join(given)}" if given else "one without inputs",
+                "for a state for each row, one with an input whose first dimension, the batch, is "
+                "no constant",
+                "Export the model with a batch that is dynamic (dynamic_shapes of "
+                f"torch.onnx.export), or {_ONE_STATE}.",
+            )
+        shapes = [self._shapes.of(node.site.node.outputs[0]) for node in nodes]
+        drawn = {shape[0] for shape in shapes if shape}
+        name = next((name for name in candidates if name in drawn), next(iter(candidates)))
+        return Batch(candidates[name], name)
+
+    def obstacle(self, random: Replaceable) -> RefusalError | None:
+        """What stands in the way of a node's drawing rows of the batch; None where nothing does."""
+        site, node = random.site, random.site.node
+        shape = self._shapes.of(node.outputs[0])
+        batch = f"{self.batch.name!r}, the first of the input {self.batch.input.name!r}"
+        if shape == () or (shape and isinstance(shape[0], int)):
+            return ValueRefusalError(
+                site.title,
+                "the shape of what it draws",
+                _shape(shape),
+                f"for a state for each row, one whose first dimension is {batch}",
+                f"Draw a row for each of the batch, or {_ONE_STATE}.",
+            )
+        for index, owner in enumerate(site.owners):
+            loop = next((o for o in site.owners[:index] if o.node.op_type != "If"), None)
+            if loop is not None and self._dependence.of_how_often(owner):
+                return ValueRefusalError(
+                    site.title,
+                    "how often it draws",
+                    f"for {owner.label} inside {loop.label} to say, which may depend on the batch",
+                    "for a state for each row, what is the same for every batch",
+                    "Draw before it, or let it depend on the iteration and on inputs that have no "
+                    f"batch only; or {_ONE_STATE}.",
+                )
+        if shape is None or shape[0] != self.batch.name:
+            return NotRowsError(
+                site.title,
+                "the shape of what it draws",
+                _shape(shape),
+                f"for a state for each row, one whose first dimension is proved to be {batch}",
+                min(_names(node), key=lambda name: name != node.name),
+            )
+        return None
+
+
+def prove_rows(
+    model: ir.Model, nodes: Sequence[Replaceable], named: Collection[str], recorded: Recorded
+) -> Batch:
+    """Proves that random nodes draw rows of the batch.
+
+    Args:
+        model: The model.
+        nodes: Its random nodes.
+        named: The names (or, where there is none, first outputs) of nodes that draw them all the
+            same.
+        recorded: What an earlier rewrite left.
+
+    Returns:
+        The batch.
+
+    Raises:
+        ValueError: The model has no batch; a name is none of a random node; or a node that has not
+            been named is not proved to draw rows of the batch, or cannot.
+    """
+    names = {random.site.node: _names(random.site.node) for random in nodes}
+    known: set[str] = set().union(*names.values())
+    for name in named:
+        if name not in known:
+            checks.refuse(
+                OWNER,
+                "a node that draws rows of the batch",
+                repr(name),
+                f"the names of random nodes to replace: {', '.join(sorted(known))}",
+                "Choose one of these.",
+            )
+    rows = Rows(model, nodes, recorded)
+    unproved = set()
+    for node in nodes:
+        error = rows.obstacle(node)
+        if error is None:
+            continue
+        if not (isinstance(error, NotRowsError) and names[node.site.node] & set(named)):
+            raise error
+        unproved.add(node.site.node)
+    return Batch(rows.batch.input, rows.batch.name, frozenset(unproved))
+
+
+def _first(value: ir.Value | None) -> object:
+    """The first dimension that a value declares: a number, a name, or None."""
+    if value is None or not value.shape:
+        return None
+    first = value.shape[0]
+    return first if isinstance(first, int) else first.value
+
+
+def _names(node: ir.Node) -> set[str]:
+    """What a user may call a node: its name, or that of its first output."""
+    return {name for name in (node.name, node.outputs[0].name) if name}
+
+
+def _shape(shape: Dimensions | None) -> str:
+    if shape is None:
+        return "not known"
+    return f"[{', '.join('?' if d is None else str(d) for d in shape)}]"
