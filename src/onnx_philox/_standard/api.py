@@ -1,0 +1,187 @@
+"""`to_standard_nodes`: a model whose draws no longer need this package."""
+
+from __future__ import annotations
+
+import itertools
+import pathlib
+from collections.abc import Iterator
+from dataclasses import replace
+
+import onnx
+import onnx_ir as ir
+
+from onnx_philox._contract import checks
+from onnx_philox._contract.operators import DOMAIN
+from onnx_philox._files.model_file import opened
+from onnx_philox._files.tensors import misread_by_openvino
+from onnx_philox._progress import Progress, ignore
+from onnx_philox._rewriting.nodes import graphs
+from onnx_philox._rewriting.nodes.emitter import Names
+from onnx_philox._rewriting.nodes.standard import onnx_opset_of
+from onnx_philox._rewriting.passes import order
+from onnx_philox._rewriting.passes.order import PerRow
+from onnx_philox._rewriting.passes.replace import remove, take_over
+from onnx_philox._rewriting.report import Report
+from onnx_philox._rewriting.untouched import Originals
+from onnx_philox._standard import draw as drawing
+from onnx_philox._standard import reading, sharing
+from onnx_philox._standard.builder import FUNCTION_DOMAIN, Builder, Library
+from onnx_philox._standard.reading import FilePath, Model
+from onnx_philox._standard.targets import TARGETS, Draw, Target
+
+OWNER = "onnx_philox.to_standard_nodes"
+METADATA = "onnx_philox.standard_nodes"
+"""The property of a model that says for which runtime its draws were made, and how to run it."""
+
+_INEXACT = ("refuse", "allow")
+
+
+def to_standard_nodes(
+    model: Model, *, target: str = "onnxruntime", inexact: str = "refuse"
+) -> onnx.ModelProto:
+    """Replaces every node of this package by nodes of ONNX's own domain, which draw the same bits.
+
+    The result runs where no plugin can go: in onnxruntime-web and mobile builds for instance. It
+    needs nothing of this package.
+
+    Args:
+        model: An `onnx.ModelProto`, an `onnx_ir.Model` or a path; the model given stays as it is.
+            Its opset must be 18 or newer, or one that can be raised to 18 without a change.
+        target: "onnxruntime" draws in 64-bit integers, in functions that draws share. "openvino"
+            draws in 16-bit limbs and has no functions; compile it with the precision hint f32.
+        inexact: "refuse" refuses what the target would not compute exactly. "allow" makes nodes
+            for it all the same, where there are any.
+
+    Returns:
+        The new model. A model without nodes of this package comes back as it is: a ModelProto as
+        the very same object.
+
+    Raises:
+        TypeError: `model`, or an input of a node, is of a wrong type.
+        ValueError: A node breaks its rules, or what it draws is not exact in the target.
+
+    Examples:
+        >>> from onnx.reference import ReferenceEvaluator
+        >>> import onnx_philox
+        >>> model = onnx_philox.graphs.random_uniform([3], 0, 1, "f32", global_seed=42)
+        >>> session = ReferenceEvaluator(to_standard_nodes(model))
+        >>> session.run(None, {})[0]
+        array([0.8354591 , 0.9162973 , 0.49464953], dtype=float32)
+    """
+    chosen = _target(target)
+    _check_inexact(inexact)
+
+    def convert(proto: onnx.ModelProto, path: pathlib.Path | None) -> onnx.ModelProto:
+        return _converted(proto, chosen, inexact, path)
+
+    return reading.each_form(model, OWNER, convert)
+
+
+def to_standard_file(
+    source: FilePath,
+    target_file: FilePath,
+    *,
+    target: str = "onnxruntime",
+    inexact: str = "refuse",
+    seed: int | None = None,
+    keep_unknown: bool = False,
+    per_row: PerRow = False,
+    progress: Progress | None = None,
+) -> Report:
+    """Rewrites a model file as `rewrite_file` does, then its draws as `to_standard_nodes` does.
+
+    Args:
+        source: The file; see `rewrite_file`.
+        target_file: The file to write.
+        target: As in `to_standard_nodes`.
+        inexact: As in `to_standard_nodes`.
+        seed: As in `make_reproducible`.
+        keep_unknown: As in `make_reproducible`.
+        per_row: As in `make_reproducible`.
+        progress: As in `rewrite_file`.
+
+    Returns:
+        What the rewrite did. Nodes of this package that the model had before are among those that
+        were recorded.
+
+    Raises:
+        TypeError: As in `make_reproducible`.
+        ValueError: As in both, and in `rewrite_file`.
+        OSError: A file cannot be read or written.
+    """
+    chosen = _target(target)
+    _check_inexact(inexact)
+    with opened(source, OWNER) as file:
+        originals = Originals(file.proto, file.path.parent, owner=OWNER)
+        report = order.rewrite(
+            originals.model, seed=seed, keep_unknown=keep_unknown, per_row=per_row
+        )
+        rewritten = originals.to_proto() if report.is_changed else file.proto
+        result = _converted(rewritten, chosen, inexact, file.path)
+        is_kept = result is file.proto and not any(misread_by_openvino(file.proto))
+        file.save(None if is_kept else result, target_file, progress or ignore)
+    return report
+
+
+def _target(name: str) -> Target:
+    if name not in TARGETS:
+        remedy = "Choose one of these; other runtimes read what is made for onnxruntime."
+        checks.refuse(OWNER, "target", repr(name), " or ".join(map(repr, TARGETS)), remedy)
+    return TARGETS[name]
+
+
+def _check_inexact(given: str) -> None:
+    if given not in _INEXACT:
+        allowed = " or ".join(map(repr, _INEXACT))
+        checks.refuse(OWNER, "inexact", repr(given), allowed, "Choose one of these.")
+
+
+def _converted(
+    proto: onnx.ModelProto, target: Target, inexact: str, path: pathlib.Path | None
+) -> onnx.ModelProto:
+    originals = Originals(proto, None if path is None else path.parent, owner=OWNER)
+    model = originals.model
+    draws = reading.draws(model, target, OWNER, is_inexact_allowed=inexact == "allow")
+    if not draws:
+        return proto
+    names = _names(model)
+    library = Library(onnx_opset_of(model.opset_imports)) if target.has_functions else None
+
+    def builder() -> Builder:
+        return Builder(library, names.__next__)
+
+    shared = sharing.words(draws, target, builder) if library is None else {}
+    for node, draw in draws.items():
+        _replace(node, draw, target, builder(), shared.get(node))
+    if library is not None:
+        for function in library.functions.values():
+            model.functions[function.identifier()] = function
+        model.opset_imports[FUNCTION_DOMAIN] = 1
+    model.opset_imports.pop(DOMAIN, None)
+    result = originals.to_proto()
+    onnx.helper.set_model_props(
+        result, {p.key: p.value for p in result.metadata_props} | {METADATA: target.note}
+    )
+    return result
+
+
+def _names(model: ir.Model) -> Iterator[str]:
+    """Names that the model does not have; short ones, since a draw may need hundreds."""
+    taken = Names(model)
+    return (taken.unique(f"p{i:x}") for i in itertools.count())
+
+
+def _replace(
+    node: ir.Node, draw: Draw, target: Target, b: Builder, shared_words: ir.Value | None
+) -> None:
+    # Those of another draw are others since it was replaced.
+    pairs = zip(draw.operator.inputs, node.inputs, strict=False)
+    inputs = {declared.name: value for declared, value in pairs if value is not None}
+    draw = replace(draw, inputs=inputs)
+    needs_state = len(node.outputs) > 1 and graphs.is_wanted(node.outputs[1])
+    made = drawing.emit(b, target, draw, needs_state=needs_state, shared_words=shared_words)
+    for ours, theirs in zip(made, node.outputs, strict=False):
+        if ours is not None:
+            take_over(ours, theirs)
+    node.prepend(b.nodes)
+    remove(node)

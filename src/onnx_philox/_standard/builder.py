@@ -1,0 +1,120 @@
+"""Makes nodes of ONNX's own domain, as functions that draws share or inlined at each draw."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+
+OPSET = 18
+"""The opset of the nodes: the first with integer And, Or and Xor."""
+
+FUNCTION_DOMAIN = "onnx_philox.standard"
+"""The domain of the functions that draws share."""
+
+Values = tuple[ir.Value, ...]
+Body = Callable[..., Values]
+"""Makes the nodes of a function: from a builder and the inputs to the outputs."""
+
+
+class Library:
+    """The functions of one model, each made when it is first called.
+
+    Args:
+        opset: The model's.
+    """
+
+    def __init__(self, opset: int = OPSET) -> None:
+        self._opset = opset
+        self.functions: dict[str, ir.Function] = {}
+
+    def add(self, name: str, body: Body, inputs: int) -> int:
+        """Makes a function unless it is there; returns how many outputs it has."""
+        if name not in self.functions:
+            given = [ir.Value(name=f"x{i}") for i in range(inputs)]
+            inner = Builder(self)
+            graph = inner.graph(given, body(inner, *given), {"": self._opset, FUNCTION_DOMAIN: 1})
+            self.functions[name] = ir.Function(FUNCTION_DOMAIN, name, graph=graph, attributes=[])
+        return len(self.functions[name].outputs)
+
+
+class Builder:
+    """Makes nodes, in order.
+
+    Args:
+        library: Where functions go; None where each call is inlined.
+    """
+
+    def __init__(
+        self,
+        library: Library | None,
+        name: Callable[[], str] | None = None,
+        outer: Builder | None = None,
+    ) -> None:
+        self._library = library
+        self._name = name or map("v{}".format, itertools.count()).__next__
+        self._outer = outer
+        self._constants: dict[tuple[str, tuple[int, ...], bytes], ir.Value] = {}
+        self.nodes: list[ir.Node] = []
+
+    def __call__(self, op_type: str, *inputs: ir.Value, **attributes: Any) -> ir.Value:
+        """A node of one output."""
+        return self.node(op_type, inputs, **attributes)[0]
+
+    def node(
+        self, op_type: str, inputs: tuple[ir.Value, ...], *, outputs: int = 1, **attributes: Any
+    ) -> Values:
+        """A node of several outputs."""
+        return self._append(ir.node(op_type, inputs, attributes, num_outputs=outputs))
+
+    def _append(self, node: ir.Node) -> Values:
+        self.nodes.append(node)
+        for value in node.outputs:
+            value.name = self._name()
+        return tuple(node.outputs)
+
+    def constant(self, numbers: Any, dtype: Any = np.int64) -> ir.Value:
+        """A constant tensor; the same one for the same numbers."""
+        if self._outer is not None:
+            return self._outer.constant(numbers, dtype)
+        array: NDArray[Any] = np.asarray(numbers, dtype)
+        key = (str(array.dtype), array.shape, array.tobytes())
+        if key not in self._constants:
+            self._constants[key] = self("Constant", value=ir.Tensor(array))
+        return self._constants[key]
+
+    def cast(self, value: ir.Value, to: ir.DataType) -> ir.Value:
+        """A tensor in another type."""
+        return self("Cast", value, to=to.value)
+
+    def call(self, name: str, body: Body, *inputs: ir.Value) -> Values:
+        """Calls a function that draws share, or inlines its body."""
+        if self._library is None:
+            return body(self, *inputs)
+        outputs = self._library.add(name, body, len(inputs))
+        return self._append(ir.node(name, inputs, domain=FUNCTION_DOMAIN, num_outputs=outputs))
+
+    def subgraph(self, inputs: Values, body: Body) -> ir.Graph:
+        """A body of a Scan, which sees what this builder has made."""
+        inner = Builder(self._library, self._name, self)
+        return inner.graph(inputs, body(inner, *inputs))
+
+    def graph(
+        self, inputs: Any, outputs: Any, opset_imports: dict[str, int] | None = None
+    ) -> ir.Graph:
+        """A graph of the nodes so far."""
+        graph = ir.Graph(
+            list(inputs),
+            list(outputs),
+            nodes=self.nodes,
+            opset_imports=opset_imports or {},
+            name="body",
+        )
+        for node in self.nodes:
+            # Names of nodes are of no use, and would double the size of a model.
+            node.name = ""
+        return graph

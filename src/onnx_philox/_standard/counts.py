@@ -1,0 +1,135 @@
+"""How many values each state draws: numbers where they are known, nodes where they are not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+
+from onnx_philox._contract.operators import STATE_WORDS
+from onnx_philox._standard.builder import Builder
+
+Count = int | ir.Value
+"""A number of 0 or more, or int64 [1]."""
+
+
+Dimensions = tuple[int | None, ...]
+"""Those of an output; None for each that only a run shows."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How many states an input holds.
+
+    Attributes:
+        number: None where only a run shows it.
+        state: The states themselves.
+    """
+
+    number: int | None
+    state: ir.Value
+
+    @classmethod
+    def of(cls, state: ir.Value, shape: tuple[int | None, ...] | None) -> Rows:
+        """By what is known of a state's shape."""
+        return cls(cls.number_in(shape), state)
+
+    @staticmethod
+    def number_in(shape: tuple[int | None, ...] | None) -> int | None:
+        """How many states an input of this shape holds, if that is known."""
+        if shape is None or (len(shape) == 2 and shape[0] is None):
+            return None
+        # Of one state, any other dimension that is unknown is 1.
+        return math.prod(d or 0 for d in shape) // STATE_WORDS if len(shape) == 2 else 1
+
+    def count(self, b: Builder) -> ir.Value:
+        """The number, int64 [1]."""
+        if self.number is not None:
+            return b.constant([self.number])
+        return b("Shape", b("Reshape", self.state, b.constant([-1, STATE_WORDS])), start=0, end=1)
+
+
+def per_row(
+    b: Builder,
+    rows: Rows,
+    shape: ir.Value,
+    dimensions: Dimensions | None,
+    *,
+    is_by_row: bool,
+) -> Count:
+    """How many elements of an output each state draws.
+
+    Args:
+        b: Where nodes go.
+        rows: The states: one draws all, any other number of them a row each.
+        shape: The output's dimensions.
+        dimensions: They too, as far as they are known.
+        is_by_row: Whether each row of the output has a state, even where there is one.
+    """
+    known = known_per_row(rows.number, dimensions, is_by_row=is_by_row)
+    if known is not None:
+        return known
+    if rows.number == 1:
+        return _product(b, shape)
+    of_row = _product(b, b("Slice", shape, b.constant([1]), b.constant([9])))
+    if rows.number is not None or is_by_row:
+        return of_row
+    return _chosen(b, rows, _product(b, shape), of_row)
+
+
+def known_per_row(
+    rows: int | None, dimensions: Dimensions | None, *, is_by_row: bool
+) -> int | None:
+    """The number that `per_row` makes, if a run does not have to show it."""
+    if dimensions is None:
+        return None
+    all_, row = _known_product(dimensions), _known_product(dimensions[1:])
+    if rows == 1:
+        return all_
+    if rows is not None or is_by_row or all_ == row:
+        return row
+    return None
+
+
+def _known_product(dimensions: Dimensions) -> int | None:
+    numbers = [d for d in dimensions if d is not None]
+    return math.prod(numbers) if len(numbers) == len(dimensions) else None
+
+
+def _chosen(b: Builder, rows: Rows, all_: ir.Value, row: ir.Value) -> ir.Value:
+    return b("Where", b("Equal", rows.count(b), b.constant([1])), all_, row)
+
+
+def _product(b: Builder, numbers: ir.Value) -> ir.Value:
+    # A rank of 0 has one element: the 1 is for runtimes that reduce nothing to nothing.
+    return b("ReduceProd", b("Concat", numbers, b.constant([1]), axis=0))
+
+
+def times(b: Builder, count: Count, factor: int) -> Count:
+    """So many times as many."""
+    if factor == 1:
+        return count
+    return count * factor if isinstance(count, int) else b("Mul", count, b.constant([factor]))
+
+
+def rounded_up_to_even(b: Builder, count: Count) -> Count:
+    """The next even number, or the number itself."""
+    if isinstance(count, int):
+        return count + count % 2
+    return b("Add", count, b("BitwiseAnd", count, b.constant([1])))
+
+
+def value(b: Builder, count: Count) -> ir.Value:
+    """int64 [1]."""
+    return b.constant([count]) if isinstance(count, int) else count
+
+
+def int64(b: Builder, shape: ir.Value, known: NDArray[Any] | None) -> ir.Value:
+    """The dimensions in int64, as constants where they are known."""
+    if known is not None:
+        return b.constant(known, np.int64)
+    return b.cast(shape, ir.DataType.INT64)

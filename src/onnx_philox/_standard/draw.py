@@ -1,0 +1,96 @@
+"""One node of ours, as nodes of ONNX's own domain."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx_ir as ir
+
+from onnx_philox._contract.operators import RANDOM_CATEGORICAL, RANDOM_NORMAL, STATE_WORDS
+from onnx_philox._standard import counts
+from onnx_philox._standard.builder import Builder
+from onnx_philox._standard.counts import Count, Rows
+from onnx_philox._standard.targets import Draw, Out, Target
+
+
+def emit(
+    b: Builder,
+    target: Target,
+    draw: Draw,
+    *,
+    needs_state: bool,
+    shared_words: ir.Value | None = None,
+) -> tuple[ir.Value, ir.Value | None]:
+    """Makes the nodes that draw.
+
+    Args:
+        b: Where they go.
+        target: For which runtime.
+        draw: What to draw.
+        needs_state: Whether the next state is wanted too.
+        shared_words: The words, where they are drawn already.
+
+    Returns:
+        The values, and the next state.
+    """
+    rows = rows_of(b, target, draw)
+    out = _output(b, draw, rows)
+    count = _words(b, draw, out.count)
+    words = shared_words or target.words(b, draw, rows, count)
+    values = target.values(b, draw, words, out)
+    return values, target.next_state(b, rows.state, count) if needs_state else None
+
+
+def rows_of(b: Builder, target: Target, draw: Draw) -> Rows:
+    """The states of a draw."""
+    return Rows.of(_state(b, target, draw), _state_shape(draw))
+
+
+def words_of_state(draw: Draw) -> int | None:
+    """How many words each state draws, if that is known before a run."""
+    rows = Rows.number_in(_state_shape(draw))
+    elements = counts.known_per_row(rows, draw.dimensions, is_by_row=draw.is_by_row)
+    if elements is None:
+        return None
+    words = _words(Builder(None), draw, elements)
+    assert isinstance(words, int), "of a number, which takes no nodes"
+    return words
+
+
+def _state_shape(draw: Draw) -> tuple[int | None, ...] | None:
+    if "state" not in draw.inputs:
+        return (STATE_WORDS,)
+    known = draw.known.get("state")
+    return None if known is None else known.shape
+
+
+def _state(b: Builder, target: Target, draw: Draw) -> ir.Value:
+    if "state" not in draw.inputs:
+        return b.constant(np.zeros(STATE_WORDS), np.uint32)
+    constant = draw.constant("state")
+    return draw.inputs["state"] if constant is None else target.state(b, constant)
+
+
+def _output(b: Builder, draw: Draw, rows: Rows) -> Out:
+    dimensions, is_by_row = draw.dimensions, draw.is_by_row
+    if draw.operator is not RANDOM_CATEGORICAL:
+        shape = counts.int64(b, draw.inputs["shape"], draw.constant("shape"))
+        count = counts.per_row(b, rows, shape, dimensions, is_by_row=is_by_row)
+        return Out(shape, count)
+    samples = draw.attributes["sample_size"]
+    logits = draw.known["logits"]
+    batch = logits.shape[0] if logits is not None and logits.shape is not None else None
+    if batch is not None:
+        shape = b.constant([batch, samples])
+    else:
+        of_batch = b("Shape", draw.inputs["logits"], start=0, end=1)
+        shape = b("Concat", of_batch, b.constant([samples]), axis=0)
+    count = counts.per_row(b, rows, shape, (batch, samples), is_by_row=is_by_row)
+    return Out(shape, count)
+
+
+def _words(b: Builder, draw: Draw, elements: Count) -> Count:
+    """How many words each state draws."""
+    if draw.operator is RANDOM_NORMAL:
+        # Pairs are never split.
+        elements = counts.rounded_up_to_even(b, elements)
+    return counts.times(b, elements, draw.words_per_value)

@@ -1,0 +1,110 @@
+"""ln, sin, cos and exp as nodes: the operations of `_numbers/elementary.py`, one rounding a node.
+
+Where that module reads the bits of a float, these nodes compare and scale by powers of two, which
+is exact too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from onnx_philox._contract.types import F32, F64, ElementType
+from onnx_philox._numbers import coefficients as c
+from onnx_philox._standard.builder import Builder, Values
+
+_LOGARITHM = {F32: c.LOGARITHM_F32, F64: c.LOGARITHM_F64}
+_SINE = {F32: c.SINE_F32, F64: c.SINE_F64}
+_COSINE = {F32: c.COSINE_F32, F64: c.COSINE_F64}
+_SMALLEST_UNIFORM = {F32: c.SMALLEST_UNIFORM_F32, F64: c.SMALLEST_UNIFORM_F64}
+_SQRT_HALF: dict[ElementType, Any] = {F32: c.SQRT_HALF_F32, F64: c.SQRT_HALF_F64}
+_MINUS_TWO_LN2 = {F32: c.MINUS_TWO_LN2_F32, F64: c.MINUS_TWO_LN2_F64}
+
+# They sum to 31, and no uniform is below 2^-24.
+_SHIFTS = (16, 8, 4, 2, 1)
+
+# By the quarter turn, 0 to 4: whether sine and cosine change places, and their signs.
+_IS_ODD = [False, True, False, True, False]
+_SIGN_OF_SINE = [1, 1, -1, -1, 1]
+_SIGN_OF_COSINE = [1, -1, -1, 1, 1]
+
+# exp adds up to 1022 to an exponent: two factors of a table each.
+_FACTORS = 32
+
+
+def normal_pairs(b: Builder, u: ir.Value, v: ir.Value, values: ElementType) -> Values:
+    """R sin(2 pi v) and r cos(2 pi v), for r = sqrt(-2 ln u) and uniforms in [0, 1)."""
+    smallest = b.constant(_SMALLEST_UNIFORM[values], values.dtype)
+    r = b("Sqrt", minus_two_ln(b, b("Max", u, smallest), values))
+    sine, cosine = sin_cos_turns(b, v, values)
+    return b("Mul", r, sine), b("Mul", r, cosine)
+
+
+def minus_two_ln(b: Builder, u: ir.Value, values: ElementType) -> ir.Value:
+    """-2 ln u, for numbers from 2^-31 to 1."""
+    number = _numbers(b, values)
+    top = 2 * float(_SQRT_HALF[values])
+    exponent = None
+    for shift in _SHIFTS:
+        is_small = b("Less", u, number(top / 2**shift))
+        u = b("Mul", u, b("Where", is_small, number(2**shift), number(1)))
+        step = b("Where", is_small, number(-shift), number(0))
+        exponent = step if exponent is None else b("Add", exponent, step)
+    assert exponent is not None
+    f = b("Sub", u, number(1))
+    s = b("Div", f, b("Add", f, number(2)))
+    z = b("Mul", s, s)
+    inner = b("Sub", b("Mul", _polynomial(b, _LOGARITHM[values], z, values), z), number(4))
+    return b("Add", b("Mul", s, inner), b("Mul", exponent, number(_MINUS_TWO_LN2[values])))
+
+
+def sin_cos_turns(b: Builder, v: ir.Value, values: ElementType) -> Values:
+    """sin(2 pi v) and cos(2 pi v), for v in [0, 1)."""
+    number = _numbers(b, values)
+    quarter = b("Round", b("Mul", v, number(4)))
+    t = b("Sub", v, b("Mul", quarter, number(0.25)))
+    z = b("Mul", t, t)
+    sine = b("Mul", t, _polynomial(b, _SINE[values], z, values))
+    cosine = b("Add", b("Mul", _polynomial(b, _COSINE[values], z, values), z), number(1))
+
+    index = b.cast(quarter, ir.DataType.INT32)
+    is_odd = b("Gather", b.constant(_IS_ODD, np.bool_), index)
+    sign_of_sine = b("Gather", b.constant(_SIGN_OF_SINE, values.dtype), index)
+    sign_of_cosine = b("Gather", b.constant(_SIGN_OF_COSINE, values.dtype), index)
+    return (
+        b("Mul", b("Where", is_odd, cosine, sine), sign_of_sine),
+        b("Mul", b("Where", is_odd, sine, cosine), sign_of_cosine),
+    )
+
+
+def exp_nonpositive(b: Builder, x: ir.Value) -> ir.Value:
+    """exp(x), for f64 x <= 0; 0 below -708."""
+    number = _numbers(b, F64)
+    is_zero = b("Less", x, number(c.SMALLEST_EXPONENT))
+    x = b("Where", is_zero, number(0), x)
+    n = b("Round", b("Mul", x, number(c.LOG2_E)))
+    r = b("Sub", x, b("Mul", n, number(c.LN2_HIGH)))
+    r = b("Sub", r, b("Mul", n, number(c.LN2_LOW)))
+    y = b("Add", b("Mul", _polynomial(b, c.EXPONENTIAL_F64, r, F64), r), number(1))
+    index = b.cast(b("Neg", n), ir.DataType.INT64)
+    factors = b.constant(_FACTORS)
+    for place, exponent in ((b("Mod", index, factors), 1), (b("Div", index, factors), _FACTORS)):
+        table = [2.0 ** (-i * exponent) for i in range(_FACTORS)]
+        y = b("Mul", y, b("Gather", b.constant(table, np.float64), place))
+    return b("Where", is_zero, number(0), y)
+
+
+def _numbers(b: Builder, values: ElementType) -> Any:
+    return lambda number: b.constant(number, values.dtype)
+
+
+def _polynomial(b: Builder, coefficients: Any, x: ir.Value, values: ElementType) -> ir.Value:
+    """Horner's rule from the highest power; coefficients are given lowest power first."""
+    number = _numbers(b, values)
+    *rest, highest = coefficients
+    result: ir.Value = number(highest)
+    for coefficient in reversed(rest):
+        result = b("Add", b("Mul", result, x), number(coefficient))
+    return result

@@ -1,0 +1,237 @@
+"""Reads the draws of a model that are to become other nodes."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import Callable
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+from onnx import defs
+
+from onnx_philox._contract import checks
+from onnx_philox._contract.checks import Known
+from onnx_philox._contract.operators import DOMAIN, MAX_RANK, OPERATORS
+from onnx_philox._contract.refusal import RefusalError
+from onnx_philox._contract.types import BY_ONNX
+from onnx_philox._files.model_file import opened
+from onnx_philox._rewriting.nodes import graphs
+from onnx_philox._rewriting.nodes.constants import constant
+from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS, onnx_opset_of
+from onnx_philox._rewriting.nodes.types import Types
+from onnx_philox._rewriting.passes.inline import inline
+from onnx_philox._standard.builder import OPSET
+from onnx_philox._standard.targets import Draw, Target
+
+FilePath = str | os.PathLike[str]
+Model = onnx.ModelProto | ir.Model | FilePath
+
+
+def each_form(
+    model: Model,
+    owner: str,
+    convert: Callable[[onnx.ModelProto, pathlib.Path | None], onnx.ModelProto],
+) -> onnx.ModelProto:
+    """Converts a model in whichever form it is given.
+
+    Args:
+        model: The model; a path's weights are loaded in the end.
+        owner: Who refuses what is none.
+        convert: From the model, and the path that it is from, to the new one.
+
+    Raises:
+        TypeError: `model` is of another type.
+    """
+    if isinstance(model, (str, os.PathLike)):
+        with opened(model, owner) as file:
+            result = convert(file.proto, file.path)
+            file.load_weights(result)
+            return result
+    if isinstance(model, ir.Model):
+        model = ir.to_proto(model)
+    if not isinstance(model, onnx.ModelProto):
+        checks.refuse(
+            owner,
+            "the model",
+            f"of type {type(model).__name__}",
+            "an onnx.ModelProto, an onnx_ir.Model, or a path",
+            "Pass one of these.",
+            TypeError,
+        )
+    return convert(model, None)
+
+
+def draws(
+    model: ir.Model, target: Target, owner: str, *, is_inexact_allowed: bool = False
+) -> dict[ir.Node, Draw]:
+    """The nodes of ours, in order, each checked by all that is known of it.
+
+    Inlines the functions that they are in, and raises the opset to the oldest that will do.
+
+    Args:
+        model: The model, changed in place.
+        target: For which runtime.
+        owner: Who refuses what cannot be read.
+        is_inexact_allowed: Whether the target may draw what it does not compute exactly.
+
+    Raises:
+        TypeError: An input of a node is of a wrong type.
+        ValueError: A node breaks its rules, or the target does not draw it exactly.
+    """
+    for imports in (model.opset_imports, *(f.opset_imports for f in model.functions.values())):
+        checks.check_opset(imports.get(DOMAIN, 1), owner)
+    for identifier in [key for key in model.functions if key[0] == DOMAIN]:
+        # What an operator of ours does, for others: see `functions.py`.
+        del model.functions[identifier]
+    _inline(model, target, owner)
+    found = [node for node, _ in graphs.walk(model.graph) if node.domain == DOMAIN]
+    if not found:
+        return {}
+    _raise_opset(model, owner)
+    types = Types(model)
+    return {node: _read(node, types, target, is_allowed=is_inexact_allowed) for node in found}
+
+
+def _inline(model: ir.Model, target: Target, owner: str) -> None:
+    """Inlines functions with nodes of ours; all functions, where a target reads none."""
+    holding = {
+        identifier
+        for identifier, function in model.functions.items()
+        if not target.has_functions or any(n.domain == DOMAIN for n in function.all_nodes())
+    }
+    inline(model, holding, owner, "functions")
+
+
+def _raise_opset(model: ir.Model, owner: str) -> None:
+    """Raises the model's opset to the oldest with all that is needed, if that changes no node."""
+    given = onnx_opset_of(model.opset_imports)
+    if given >= OPSET:
+        return
+    nodes = [node for node, _ in graphs.walk(model.graph)]
+    nodes += [node for function in model.functions.values() for node in function.all_nodes()]
+    changed = sorted(
+        {
+            node.op_type
+            for node in nodes
+            if node.domain in STANDARD_DOMAINS and _differs(node, given)
+        }
+    )
+    if changed:
+        checks.refuse(
+            owner,
+            "the model's opset",
+            f"{given}, and {', '.join(changed)} changed until {OPSET}",
+            f"{OPSET} or newer",
+            f"Raise it before the draws are put in: onnx.version_converter.convert_version(model, "
+            f"{OPSET}).",
+        )
+    for imports in (model.opset_imports, *(f.opset_imports for f in model.functions.values())):
+        for domain in STANDARD_DOMAINS:
+            if domain in imports:
+                imports[domain] = OPSET
+
+
+def _differs(node: ir.Node, opset: int) -> bool:
+    """Whether an operator of ONNX means something else in the raised opset, or is unknown."""
+    try:
+        before = defs.get_schema(node.op_type, opset).since_version
+        return before != defs.get_schema(node.op_type, OPSET).since_version
+    except defs.SchemaError:
+        return True
+
+
+def _read(node: ir.Node, types: Types, target: Target, *, is_allowed: bool) -> Draw:
+    """A node of ours, checked by all that is known of it."""
+    op = OPERATORS.get(node.op_type)
+    if op is None:
+        remedy = "Upgrade onnx-philox if a newer version made the model."
+        checks.refuse(graphs.label(node), "the operator", "unknown", ", ".join(OPERATORS), remedy)
+    try:
+        checks.check_counts(op, len(node.inputs), len(node.outputs))
+        pairs = zip(op.inputs, node.inputs, strict=False)
+        inputs = {declared.name: value for declared, value in pairs if value is not None}
+        known: dict[str, Known | None] = {
+            name: _known(value, types) for name, value in inputs.items()
+        }
+        dimensions = _dimensions(inputs["shape"], types) if "shape" in inputs else None
+        shape = known.get("shape")
+        is_known = dimensions is not None and all(isinstance(d, int) for d in dimensions)
+        if is_known and shape is not None and shape.value is None:
+            known["shape"] = Known.array(np.array(dimensions, np.int64))
+        given = {name: attribute.value for name, attribute in node.attributes.items()}
+        attributes = checks.check_node(op, known, given)
+        type_ = checks.output_type(op, attributes)
+        is_by_row = _is_by_row(inputs.get("state"), dimensions, types)
+        draw = Draw(op, type_, inputs, known, attributes, _numbers(dimensions), is_by_row)
+        target.check(draw, is_inexact_allowed=is_allowed)
+    except RefusalError as error:
+        if not node.name:
+            raise
+        raise error.within(f"node {node.name!r}") from error
+    return draw
+
+
+Dimensions = tuple[int | str | None, ...]
+"""Those of a shape: numbers, or the names of what only a run shows, or nothing."""
+
+
+def _dimensions(value: ir.Value, types: Types) -> Dimensions | None:
+    """What an input `shape` holds, as far as it is known: it may be computed of other shapes."""
+    array = constant(value)
+    if array is not None:
+        return tuple(array.reshape(-1).tolist())
+    given = types.shape(value)
+    if given is not None and given.dims == (0,):
+        # A scalar's dimensions, which need no run to be known.
+        return ()
+    node = value.producer()
+    if node is None or node.domain not in STANDARD_DOMAINS:
+        return None
+    first = node.inputs[0] if node.inputs else None
+    if node.op_type == "Concat":
+        parts = [_dimensions(v, types) if v is not None else None for v in node.inputs]
+        known = [part for part in parts if part is not None]
+        return sum(known, ()) if len(known) == len(parts) else None
+    if first is None:
+        return None
+    if node.op_type in ("Cast", "Identity"):
+        return _dimensions(first, types)
+    shape = types.shape(first) if node.op_type == "Shape" else None
+    if shape is None:
+        return None
+    start, end = (node.attributes.get(name) for name in ("start", "end"))
+    dimensions = tuple(d if isinstance(d, int) else d.value for d in shape)
+    return dimensions[start.as_int() if start else 0 : end.as_int() if end else None]
+
+
+def _numbers(dimensions: Dimensions | None) -> tuple[int | None, ...] | None:
+    if dimensions is None:
+        return None
+    return tuple(d if isinstance(d, int) else None for d in dimensions)
+
+
+def _is_by_row(state: ir.Value | None, dimensions: Dimensions | None, types: Types) -> bool:
+    """Whether there are as many states as rows, by the name of that number."""
+    shape = None if state is None else types.shape(state)
+    if shape is None or len(shape) != 2 or not dimensions:
+        return False
+    rows = shape[0]
+    return (
+        isinstance(rows, ir.SymbolicDim) and rows.value is not None and rows.value == dimensions[0]
+    )
+
+
+def _known(value: ir.Value, types: Types) -> Known:
+    array = constant(value)
+    if array is not None and array.ndim <= MAX_RANK:
+        return Known.array(array)
+    shape = types.shape(value)
+    dimensions = None
+    if shape is not None:
+        dimensions = tuple(d if isinstance(d, int) else None for d in shape)
+    dtype = types(value)
+    if dtype is None:
+        return Known(None, dimensions)
+    return Known(BY_ONNX.get(dtype.value) or np.dtype(dtype.numpy()), dimensions)

@@ -1,0 +1,282 @@
+"""What each target draws exactly, and how: the one table of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+
+from onnx_philox._contract import checks
+from onnx_philox._contract.checks import Known
+from onnx_philox._contract.operators import (
+    RANDOM_BERNOULLI,
+    RANDOM_CATEGORICAL,
+    RANDOM_GENERATOR,
+    RANDOM_NORMAL,
+    RANDOM_UNIFORM,
+    Operator,
+)
+from onnx_philox._contract.refusal import ValueRefusalError
+from onnx_philox._contract.state import PhiloxState
+from onnx_philox._contract.types import F32, F64, I32, I64, ElementType
+from onnx_philox._standard import (
+    categorical,
+    counts,
+    values,
+    values_limbs,
+    words_limbs,
+    words_u64,
+)
+from onnx_philox._standard.builder import Builder, Values
+from onnx_philox._standard.counts import Count, Rows
+from onnx_philox._standard.values import Number
+
+
+class InexactError(ValueRefusalError):
+    """A refusal of what a target would not compute exactly."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A node of ours that is to become others: it breaks no rule, as far as is known.
+
+    Attributes:
+        operator: The operator.
+        type: The type of its values.
+        inputs: The inputs that it has.
+        known: What is known of them.
+        attributes: All attributes.
+        dimensions: Those of the output, as far as they are known.
+        is_by_row: Whether each row of the output has a state, even where there is one.
+    """
+
+    operator: Operator
+    type: ElementType
+    inputs: Mapping[str, ir.Value]
+    known: Mapping[str, Known | None]
+    attributes: Mapping[str, Any]
+    dimensions: tuple[int | None, ...] | None = None
+    is_by_row: bool = False
+
+    def constant(self, name: str) -> NDArray[Any] | None:
+        """An input's value, if it is a constant."""
+        known = self.known.get(name)
+        return None if known is None else known.value
+
+    def number(self, name: str) -> Number:
+        """A bound, mean or scale; an array if it is a constant."""
+        constant = self.constant(name)
+        return self.inputs[name] if constant is None else constant
+
+    def type_of(self, name: str) -> ElementType:
+        """The type of an input that may have several."""
+        known = self.known[name]
+        if known is None or not isinstance(known.type, ElementType):
+            checks.refuse(
+                self.operator,
+                f"input {name!r}",
+                "of no known type",
+                "a type that the model declares, or that ONNX infers",
+                "Declare it, by onnx.shape_inference for instance.",
+            )
+        return known.type
+
+    @property
+    def words_per_value(self) -> int:
+        """How many words of the generator a value takes."""
+        wide = self.type
+        if self.operator is RANDOM_BERNOULLI:
+            wide = self.type_of("p")
+        if self.operator is RANDOM_CATEGORICAL:
+            wide = F64
+        return 2 if wide in (F64, I64) else 1
+
+
+@dataclass(frozen=True)
+class Out:
+    """The output of a draw: its dimensions, and how many elements each state draws."""
+
+    shape: ir.Value
+    count: Count
+
+    def shaped(self, b: Builder, values: ir.Value, *, is_even: bool = False) -> ir.Value:
+        """Values [B, elements] in the output's shape, without the last one that pairs add."""
+        if is_even and not (isinstance(self.count, int) and self.count % 2 == 0):
+            end = counts.value(b, self.count)
+            values = b("Slice", values, b.constant([0]), end, b.constant([1]))
+        return b("Reshape", values, self.shape, allowzero=1)
+
+
+class Target(ABC):
+    """A runtime, and the nodes that draw in it."""
+
+    name: str
+    has_functions: bool
+    """Whether it reads functions."""
+
+    note: str
+    """How to run what is made for it."""
+
+    @abstractmethod
+    def check(self, draw: Draw, *, is_inexact_allowed: bool) -> None:
+        """Refuses what it would not draw exactly, or not at all."""
+
+    @abstractmethod
+    def state(self, b: Builder, words: NDArray[np.uint32]) -> ir.Value:
+        """A constant state."""
+
+    @abstractmethod
+    def words(self, b: Builder, draw: Draw, rows: Rows, count: Count) -> ir.Value:
+        """The first words of each state, [B, count]."""
+
+    def words_of_several(
+        self, b: Builder, draws: Sequence[Draw], rows: Rows, counts: Sequence[int]
+    ) -> Values:
+        """The words of draws from the same states and with the same `global_seed`."""
+        pairs = zip(draws, counts, strict=True)
+        return tuple(self.words(b, draw, rows, count) for draw, count in pairs)
+
+    @abstractmethod
+    def next_state(self, b: Builder, state: ir.Value, count: Count) -> ir.Value:
+        """The state after so many words."""
+
+    @abstractmethod
+    def values(self, b: Builder, draw: Draw, words: ir.Value, out: Out) -> ir.Value:
+        """The values that words make."""
+
+
+class OnnxRuntime(Target):
+    """ONNX Runtime, everywhere: its CPU provider, WebAssembly and mobile builds."""
+
+    name = "onnxruntime"
+    has_functions = True
+    note = "made for ONNX Runtime"
+
+    def check(self, draw: Draw, *, is_inexact_allowed: bool) -> None:
+        """Its kernels draw all that the operators do."""
+
+    def state(self, b: Builder, words: NDArray[np.uint32]) -> ir.Value:
+        return b.constant(words, np.uint32)
+
+    def seeds(self, b: Builder, draw: Draw) -> ir.Value:
+        """What is added to the halves of the counter and to the key, uint64 [3, 1, 1]."""
+        seeds = [0, draw.attributes["op_seed"], draw.attributes["global_seed"]]
+        return b.constant(np.reshape(np.array(seeds, np.uint64), (3, 1, 1)), np.uint64)
+
+    def words(self, b: Builder, draw: Draw, rows: Rows, count: Count) -> ir.Value:
+        given = self.seeds(b, draw)
+        name, body = "Words", words_u64.words
+        if rows.number == 1:
+            name, body = "WordsOfOne", words_u64.words_of_one
+        return b.call(name, body, rows.state, counts.value(b, count), given)[0]
+
+    def next_state(self, b: Builder, state: ir.Value, count: Count) -> ir.Value:
+        return b.call("NextState", words_u64.next_state, state, counts.value(b, count))[0]
+
+    def values(self, b: Builder, draw: Draw, words: ir.Value, out: Out) -> ir.Value:
+        match draw.operator.name:
+            case RANDOM_GENERATOR.name:
+                return out.shaped(b, words)
+            case RANDOM_UNIFORM.name:
+                make = values.uniform if draw.type.is_float else values.integers
+                bounds = draw.number("minval"), draw.number("maxval")
+                return out.shaped(b, make(b, words, *bounds, draw.type))
+            case RANDOM_NORMAL.name:
+                moments = draw.number("mean"), draw.number("scale")
+                return out.shaped(b, values.normal(b, words, *moments, draw.type), is_even=True)
+            case RANDOM_BERNOULLI.name:
+                u = out.shaped(b, values.unit(b, words, draw.type_of("p")))
+                return b("Less", u, draw.inputs["p"])
+            case RANDOM_CATEGORICAL.name:
+                samples = draw.attributes["sample_size"]
+                indices = categorical.classes(b, words, draw.inputs["logits"], samples)
+                return indices if draw.type is I32 else b.cast(indices, ir.DataType.INT64)
+        raise AssertionError(draw.operator.name)
+
+
+# Times 2^-23 it is a normal number: one product is then all that is rounded.
+_SMALLEST_WIDTH = 2.0**-100
+
+
+class OpenVino(Target):
+    """OpenVINO's CPU plugin, with the precision hint f32."""
+
+    name = "openvino"
+    has_functions = False
+    note = "made for OpenVINO: compile it with INFERENCE_PRECISION_HINT=f32"
+
+    def state(self, b: Builder, words: NDArray[np.uint32]) -> ir.Value:
+        # The plugin clamps uint32 constants.
+        return b.constant(words.view(np.int32), np.int32)
+
+    def check(self, draw: Draw, *, is_inexact_allowed: bool) -> None:
+        op = draw.operator
+        if op is RANDOM_GENERATOR:
+            return
+        if is_inexact_allowed and op in (RANDOM_UNIFORM, RANDOM_NORMAL) and draw.type is F32:
+            return
+        if op is RANDOM_BERNOULLI and draw.type_of("p") is F32:
+            return
+        if op is RANDOM_UNIFORM and draw.type in (F32, I32):
+            bounds = draw.constant("minval"), draw.constant("maxval")
+            if any(bound is None for bound in bounds):
+                self._refuse(op, f"{draw.type.name} with bounds that are no constants")
+            low, high = (bound.item() for bound in bounds if bound is not None)
+            if draw.type is I32 or (low == 0 and high >= _SMALLEST_WIDTH):
+                return
+            self._refuse(op, f"f32 from {low!r} to {high!r}")
+        self._refuse(op, "f64 p" if op is RANDOM_BERNOULLI else draw.type.name)
+
+    def _refuse(self, op: Operator, given: str) -> NoReturn:
+        raise InexactError(
+            op.name,
+            "what it draws",
+            f"{given}, which standard nodes do not compute exactly in OpenVINO",
+            "bits, i32 of constant bounds, f32 from 0 on, booleans of f32 p",
+            "Load the plugin there (onnx_philox.openvino.register), or draw it outside the model; "
+            "inexact='allow' (--inexact) takes f32 uniforms and normals with rounding errors.",
+        )
+
+    def words(self, b: Builder, draw: Draw, rows: Rows, count: Count) -> ir.Value:
+        return words_limbs.words(b, rows.state, count, self._seeds(draw))[0]
+
+    def words_of_several(
+        self, b: Builder, draws: Sequence[Draw], rows: Rows, counts: Sequence[int]
+    ) -> Values:
+        seeds = [self._seeds(draw) for draw in draws]
+        return words_limbs.words_of_several(b, rows.state, counts, seeds)
+
+    def _seeds(self, draw: Draw) -> NDArray[np.int32]:
+        seeds = PhiloxState.from_seeds(draw.attributes["global_seed"], draw.attributes["op_seed"])
+        return seeds.to_array().view(np.int32)
+
+    def next_state(self, b: Builder, state: ir.Value, count: Count) -> ir.Value:
+        return words_limbs.next_state(b, state, count)[0]
+
+    def values(self, b: Builder, draw: Draw, words: ir.Value, out: Out) -> ir.Value:
+        match draw.operator.name:
+            case RANDOM_GENERATOR.name:
+                return b.cast(out.shaped(b, words), ir.DataType.UINT32)
+            case RANDOM_BERNOULLI.name:
+                return b("Less", out.shaped(b, values_limbs.unit(b, words)), draw.inputs["p"])
+        if draw.operator is RANDOM_NORMAL:
+            standard = values.standard_normals(b, values_limbs.unit(b, words), F32)[0]
+            moments = draw.number("mean"), draw.number("scale")
+            return out.shaped(b, values.moved(b, standard, *moments), is_even=True)
+        if draw.type is F32:
+            u = values_limbs.unit(b, words)
+            bounds = draw.number("minval"), draw.number("maxval")
+            return out.shaped(b, values.scaled(b, u, *bounds))
+        low, high = (draw.constant(name) for name in ("minval", "maxval"))
+        assert low is not None, "the check refuses others"
+        assert high is not None, "likewise"
+        return out.shaped(b, values_limbs.integers(b, words, low.item(), high.item()))
+
+
+TARGETS: dict[str, Target] = {target.name: target for target in (OnnxRuntime(), OpenVino())}
+"""Every target, by its name."""

@@ -1,0 +1,207 @@
+"""Words to values in ONNX Runtime: the rules of `_numbers`, as nodes.
+
+Words are uint32 [B, words]; values are [B, values].
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+
+from onnx_philox._contract.types import BF16, F16, F32, F64, I32, ElementType
+from onnx_philox._numbers.uniform import Uniform
+from onnx_philox._standard import elementary
+from onnx_philox._standard.builder import Builder, Values
+
+Number = ir.Value | NDArray[Any]
+"""A bound, mean or scale: an array where it is constant."""
+
+_FRACTION_BITS = {F16: 10, BF16: 7, F32: 23}
+
+
+def unit(b: Builder, words: ir.Value, values: ElementType) -> ir.Value:
+    """f32 or f64 uniforms in [0, 1): an integer, scaled by a power of two, which is exact."""
+    if values is F64:
+        return b.call("UniformF64", _unit_f64, words)[0]
+    return b.call("UniformF32", _unit_f32, words)[0]
+
+
+def _unit_f32(b: Builder, words: ir.Value) -> Values:
+    fraction = b("BitwiseAnd", words, b.constant(2**23 - 1, np.uint32))
+    return (b("Mul", b.cast(fraction, ir.DataType.FLOAT), b.constant(2.0**-23, np.float32)),)
+
+
+def _unit_f64(b: Builder, words: ir.Value) -> Values:
+    first, second = _pairs(b, words)
+    high = b.cast(b("BitwiseAnd", first, b.constant(2**20 - 1, np.uint32)), ir.DataType.UINT64)
+    fraction = _joined(b, high, b.cast(second, ir.DataType.UINT64))
+    return (b("Mul", b.cast(fraction, ir.DataType.DOUBLE), b.constant(2.0**-52, np.float64)),)
+
+
+def _pairs(b: Builder, numbers: ir.Value) -> Values:
+    """Every second number of each row, from the first on and from the second on."""
+    axis, end, step = b.constant([1]), b.constant([2**63 - 1]), b.constant([2])
+    return (
+        b("Slice", numbers, b.constant([0]), end, axis, step),
+        b("Slice", numbers, b.constant([1]), end, axis, step),
+    )
+
+
+def _joined(b: Builder, high: ir.Value, low: ir.Value) -> ir.Value:
+    """uint64 numbers of their halves."""
+    shifted = b("BitShift", high, b.constant(32, np.uint64), direction="LEFT")
+    return b("BitwiseOr", shifted, low)
+
+
+def uniform(
+    b: Builder, words: ir.Value, minval: Number, maxval: Number, values: ElementType
+) -> ir.Value:
+    """Floats in a range."""
+    if values in _TABLES:
+        return _look_up(b, words, minval, maxval, values)
+    return scaled(b, unit(b, words, values), minval, maxval)
+
+
+def scaled(b: Builder, u: ir.Value, minval: Number, maxval: Number) -> ir.Value:
+    """Uniforms in [0, 1), brought into a range."""
+    scaled = _times(b, u, _difference(b, maxval, minval))
+    if isinstance(minval, np.ndarray) and minval == 0:
+        # No product is negative, or -0.
+        return scaled
+    return _plus(b, scaled, minval)
+
+
+_TABLES = (F16, BF16)
+
+
+def _look_up(
+    b: Builder, words: ir.Value, minval: Number, maxval: Number, values: ElementType
+) -> ir.Value:
+    """Floats of so few possible values that each is computed once."""
+    fractions = 2 ** _FRACTION_BITS[values]
+    if isinstance(minval, np.ndarray) and isinstance(maxval, np.ndarray):
+        draw = Uniform(minval.reshape(()), maxval.reshape(())).converter(values)
+        table = b.constant(draw(0, np.arange(fractions, dtype=np.uint32)), values.dtype)
+    else:
+        fraction = b.constant(np.arange(fractions) / fractions, np.float32)
+        width = _rounded(b, "Sub", _f32(b, maxval), _f32(b, minval), values)
+        product = _rounded(b, "Mul", fraction, width, values)
+        table = _type(b, b("Add", product, _f32(b, minval)), values)
+    fraction = b("BitwiseAnd", words, b.constant(fractions - 1, np.uint32))
+    return b("Gather", table, b.cast(fraction, ir.DataType.INT32))
+
+
+def _f32(b: Builder, number: Number) -> ir.Value:
+    if isinstance(number, np.ndarray):
+        return b.constant(number.astype(np.float32), np.float32)
+    return b.cast(number, ir.DataType.FLOAT)
+
+
+def _type(b: Builder, value: ir.Value, values: ElementType) -> ir.Value:
+    return b.cast(value, ir.DataType(values.onnx))
+
+
+def _rounded(b: Builder, op_type: str, x: ir.Value, y: ir.Value, values: ElementType) -> ir.Value:
+    """An operation in f16 or bf16, its result in f32.
+
+    Twice rounded is as good as once: f32 has more than twice as many bits, and two.
+    """
+    return b.cast(_type(b, b(op_type, x, y), values), ir.DataType.FLOAT)
+
+
+def _difference(b: Builder, x: Number, y: Number) -> Number:
+    if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
+        return np.asarray(np.subtract(x.reshape(()), y.reshape(())))
+    return b("Sub", _value(b, x), _value(b, y))
+
+
+def _value(b: Builder, number: Number) -> ir.Value:
+    if not isinstance(number, np.ndarray):
+        return number
+    return b.constant(number.reshape(()), number.dtype)
+
+
+def _times(b: Builder, x: ir.Value, factor: Number) -> ir.Value:
+    if not isinstance(factor, np.ndarray):
+        return b("Mul", x, factor)
+    if factor == 1:
+        return x
+    with np.errstate(over="ignore"):
+        is_one_in_f32 = factor.astype(np.float32) == 1
+    if is_one_in_f32:
+        # ONNX Runtime drops a Mul by an f64 that is 1 in f32. Halving it is exact.
+        half = b("Mul", x, b.constant(factor / 2, factor.dtype))
+        return b("Mul", half, b.constant(2, factor.dtype))
+    return b("Mul", x, _value(b, factor))
+
+
+def _plus(b: Builder, x: ir.Value, number: Number) -> ir.Value:
+    """The sum with a number.
+
+    ONNX Runtime drops an Add of a constant that is 0 in f32, an f64 of 1e-310 too. It keeps a Sum,
+    where -0 + 0 is 0.
+    """
+    return b("Sum", x, _value(b, number))
+
+
+def integers(
+    b: Builder, words: ir.Value, minval: Number, maxval: Number, values: ElementType
+) -> ir.Value:
+    """Integers in a range, by the remainder of words."""
+    unsigned = ir.DataType.UINT32 if values is I32 else ir.DataType.UINT64
+    x = words if values is I32 else b.call("Words64", _words64, words)[0]
+    if isinstance(minval, np.ndarray) and isinstance(maxval, np.ndarray):
+        dtype = unsigned.numpy()
+        low = minval.reshape(1).view(dtype)
+        width = maxval.reshape(1).view(dtype) - low
+        divisor, base = b.constant(width, dtype), b.constant(low, dtype)
+    else:
+        base = b.cast(_value(b, minval), unsigned)
+        divisor = b("Sub", b.cast(_value(b, maxval), unsigned), base)
+        # Bounds in the wrong order must not divide by 0, which would end the process.
+        divisor = b("Max", divisor, b.constant(1, unsigned.numpy()))
+    return _type(b, b("Add", b("Mod", x, divisor), base), values)
+
+
+def _words64(b: Builder, words: ir.Value) -> Values:
+    low, high = (b.cast(x, ir.DataType.UINT64) for x in _pairs(b, words))
+    return (_joined(b, high, low),)
+
+
+def normal(
+    b: Builder, words: ir.Value, mean: Number, scale: Number, values: ElementType
+) -> ir.Value:
+    """Normals; one more than asked for where that is odd."""
+    body = _standard_f64 if values is F64 else _standard_f32
+    standard = b.call("Normal" + ("F64" if values is F64 else "F32"), body, words)[0]
+    if values in (F32, F64):
+        return moved(b, standard, mean, scale)
+    standard = b.cast(_type(b, standard, values), ir.DataType.FLOAT)
+    product = _rounded(b, "Mul", standard, _f32(b, scale), values)
+    mean = mean.astype(np.float32) if isinstance(mean, np.ndarray) else _f32(b, mean)
+    return _type(b, _plus(b, product, mean), values)
+
+
+def moved(b: Builder, standard: ir.Value, mean: Number, scale: Number) -> ir.Value:
+    """Standard normals of f32 or f64, with a mean and a scale."""
+    return _plus(b, _times(b, standard, scale), mean)
+
+
+def _standard_f32(b: Builder, words: ir.Value) -> Values:
+    return standard_normals(b, unit(b, words, F32), F32)
+
+
+def _standard_f64(b: Builder, words: ir.Value) -> Values:
+    return standard_normals(b, unit(b, words, F64), F64)
+
+
+def standard_normals(b: Builder, u: ir.Value, values: ElementType) -> Values:
+    """Standard normals of uniforms [B, an even number]."""
+    last = b.constant([2])
+    first, second = _pairs(b, u)
+    pair = elementary.normal_pairs(b, first, second, values)
+    joined = b("Concat", *(b("Unsqueeze", x, last) for x in pair), axis=2)
+    return (b("Flatten", joined, axis=1),)

@@ -1,0 +1,227 @@
+"""The generator's words in int32 with 16-bit limbs, for OpenVINO.
+
+Its CPU plugin computes uint64 in 32 bits, divides and shifts integers to the right in float32,
+compares uint32 as int32, and clamps uint32 constants. Products, sums, And and Xor of int32 wrap
+exactly, and so does the quotient of a multiple of 2^16 by 2^16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+
+from onnx_philox import _philox
+from onnx_philox._standard import counts
+from onnx_philox._standard.builder import Builder, Values
+from onnx_philox._standard.counts import Count
+
+_LOW = 0xFFFF
+_LIMB = 2**16
+_I32 = ir.DataType.INT32
+
+
+def words(b: Builder, state: ir.Value, count: Count, seeds: NDArray[np.int32]) -> Values:
+    """The first words of each state.
+
+    Args:
+        b: Where the nodes go.
+        state: uint32, one state, or [B, 6]; or its bits as int32.
+        count: How many words of each.
+        seeds: The six words of what is added to the counter and the key.
+
+    Returns:
+        int32 [B, count], the bits of the words.
+    """
+    *counter, k0, k1 = _by_word(b, state)
+    counter[2:] = _with_seed(b, counter[2], counter[3], seeds[2:4])
+    k0, k1 = _with_seed(b, k0, k1, seeds[4:6])
+    blocks = b("Squeeze", _blocks(b, count), b.constant([0]))
+    position = b.cast(b("Range", b.constant(0), blocks, b.constant(1)), _I32)
+    drawn = _drawn(b, counter, k0, k1, position)
+    return (b("Slice", drawn, b.constant([0]), counts.value(b, count), b.constant([1])),)
+
+
+def words_of_several(
+    b: Builder, state: ir.Value, counts: Sequence[int], seeds: Sequence[NDArray[np.int32]]
+) -> Values:
+    """The words of several draws from the same states, by one generator.
+
+    Args:
+        b: Where the nodes go.
+        state: As in `words`.
+        counts: How many words of each state each draw takes; not all of them 0.
+        seeds: As in `words`, those of each draw. Their keys are the same.
+
+    Returns:
+        What `words` returns for each draw.
+    """
+    *counter, k0, k1 = _by_word(b, state)
+    k0, k1 = _with_seed(b, k0, k1, seeds[0][4:6])
+    sizes = [-(-count // 4) for count in counts]
+    zero, one = b.constant(0), b.constant(1)
+    positions = (b("Range", zero, b.constant(size), one) for size in sizes if size)
+    position = b.cast(b("Concat", *positions, axis=0), _I32)
+    op_seeds = np.stack([seed[2:4] for seed in seeds], axis=1)
+    if op_seeds.any():
+        draws = (
+            b("Expand", b.constant(i), b.constant([size])) for i, size in enumerate(sizes) if size
+        )
+        draw = b("Concat", *draws, axis=0)
+        upper = _with_seed(b, counter[2], counter[3], op_seeds)
+        counter[2:] = (b("Gather", word, draw, axis=2) for word in upper)
+    drawn = _drawn(b, counter, k0, k1, position)
+    # The rest of each last block goes to an output that nothing reads.
+    lengths = [n for count, size in zip(counts, sizes, strict=True) for n in (count, -count % 4)]
+    kept = [n for n in lengths if n]
+    parts = iter(b.node("Split", (drawn, b.constant(kept)), outputs=len(kept), axis=1))
+    taken = [next(parts) if n else None for n in lengths][::2]
+    none = b.constant([0])
+    return tuple(x or b("Slice", drawn, none, none, b.constant([1])) for x in taken)
+
+
+def _by_word(b: Builder, state: ir.Value) -> Values:
+    """The words of states, each [1, B, 1]."""
+    by_row = b("Reshape", b.cast(state, _I32), b.constant([-1, 6, 1]))
+    by_word = b("Transpose", by_row, perm=[1, 0, 2])
+    return b.node("Split", (by_word,), outputs=6, axis=0, num_outputs=6)
+
+
+def _drawn(
+    b: Builder, counter: list[ir.Value], k0: ir.Value, k1: ir.Value, position: ir.Value
+) -> ir.Value:
+    """The words of the blocks at these positions, [B, 4 * blocks]."""
+    c0, c1, c2, c3 = _advance(b, counter, position)
+    even, odd = b("Concat", c0, c2, axis=0), b("Concat", c3, c1, axis=0)
+    round_keys = _round_keys(b, k0, k1)
+    for i, keys in enumerate(round_keys):
+        even, odd = _round(b, even, odd, keys, is_odd=i % 2 == 1)
+    # After an even number of rounds: c0 and c2, c3 and c1.
+    odd = b("Gather", odd, b.constant([1, 0]), axis=0)
+    axis = b.constant([1])
+    pair = b("Concat", b("Unsqueeze", even, axis), b("Unsqueeze", odd, axis), axis=1)
+    return b("Flatten", b("Transpose", pair, perm=[2, 3, 0, 1]), axis=1)
+
+
+def next_state(b: Builder, state: ir.Value, count: Count) -> Values:
+    """The state after so many words of it, uint32 of its shape."""
+    by_word = b("Transpose", b("Reshape", b.cast(state, _I32), b.constant([-1, 6])), perm=[1, 0])
+    *counter, k0, k1 = b.node("Split", (by_word,), outputs=6, axis=0, num_outputs=6)
+    moved = _advance(b, counter, b.cast(_blocks(b, count), _I32))
+    by_row = b("Transpose", b("Concat", *moved, k0, k1, axis=0), perm=[1, 0])
+    words = b.cast(by_row, ir.DataType.UINT32)
+    return (b("Reshape", words, b("Shape", state), allowzero=1),)
+
+
+def _with_seed(b: Builder, low: ir.Value, high: ir.Value, seed: NDArray[np.int32]) -> Values:
+    """A number of two words, and a seed or several that are added to it and wrap."""
+    if not seed.any():
+        return low, high
+    low, carry = _add(b, low, b.constant(seed[0], np.int32))
+    if seed[1].any():
+        high = b("Add", high, b.constant(seed[1], np.int32))
+    return low, b("Add", high, carry)
+
+
+def _advance(b: Builder, counter: list[ir.Value], by: ir.Value) -> Values:
+    """The words of a counter, and a number of 0 or more that is added to it."""
+    c0, carry = _add(b, counter[0], by)
+    moved = [c0]
+    for word in counter[1:3]:
+        moved.append(b("Add", word, carry))
+        is_full = b("Equal", word, _int(b, -1))
+        carry = b("Mul", b.cast(is_full, _I32), carry)
+    return (*moved, b("Add", counter[3], carry))
+
+
+def _round_keys(b: Builder, k0: ir.Value, k1: ir.Value) -> Values:
+    """The keys of each round, int32 [2, B, 1], in the order of its words; see `_round`."""
+    bumps = (np.outer(np.arange(_philox.ROUNDS), _philox.WEYL) % 2**32).astype(np.int64)
+    bumps[0::2] = bumps[0::2, ::-1]
+    keys = b("Concat", k1, k0, k0, k1, axis=0)
+    keys = b("Tile", keys, b.constant([_philox.ROUNDS // 2, 1, 1]))
+    low = low16(b, keys)
+    low_sum = b("Add", low, b.constant((bumps & _LOW).reshape(-1, 1, 1), np.int32))
+    high_sum = b("Add", high16(b, keys, low), b.constant((bumps >> 16).reshape(-1, 1, 1), np.int32))
+    high_sum = b("Add", high_sum, high16(b, low_sum))
+    keys = b("Add", b("Mul", high_sum, _int(b, _LIMB)), low16(b, low_sum))
+    return b.node("Split", (keys,), outputs=_philox.ROUNDS, axis=0, num_outputs=_philox.ROUNDS)
+
+
+def _round(b: Builder, even: ir.Value, odd: ir.Value, keys: ir.Value, *, is_odd: bool) -> Values:
+    """A round of the generator.
+
+    Args:
+        b: Where the nodes go.
+        even: Words 0 and 2, [2, B, blocks]; words 2 and 0 before an odd round.
+        odd: Words 3 and 1; words 1 and 3 before an odd round.
+        keys: Key words 1 and 0; key words 0 and 1 of an odd round.
+        is_odd: Which round it is.
+
+    Returns:
+        The new words, in the order of the next round.
+    """
+    multipliers = _philox.MULTIPLIERS.astype(np.int64).reshape(2, 1, 1)
+    if is_odd:
+        multipliers = multipliers[::-1]
+    high_factor = b.constant(multipliers >> 16, np.int32)
+    low_factor = b.constant(multipliers & _LOW, np.int32)
+    low = low16(b, even)
+    high = high16(b, even, low)
+    lowest = b("Mul", low, low_factor)
+    lowest_low = low16(b, lowest)
+    middle = b("Add", b("Mul", low, high_factor), high16(b, lowest, lowest_low))
+    middle_low = low16(b, middle)
+    other = b("Add", b("Mul", high, low_factor), middle_low)
+    upper = b("Add", b("Mul", high, high_factor), high16(b, middle, middle_low))
+    upper = b("Add", upper, high16(b, other))
+    lower = b("Add", b("Mul", other, _int(b, _LIMB)), lowest_low)
+    new_even = b("BitwiseXor", b("BitwiseXor", upper, odd), keys)
+    return new_even, b("Gather", lower, b.constant([1, 0]), axis=0)
+
+
+def _add(b: Builder, x: ir.Value, y: ir.Value) -> Values:
+    """The sum of two words that wraps, and what it carries, 0 or 1."""
+    x_low, y_low = low16(b, x), low16(b, y)
+    low_carry = _carry(b, b("Add", x_low, y_low))
+    high_sum = b("Add", high16(b, x, x_low), high16(b, y, y_low))
+    return b("Add", x, y), _carry(b, b("Add", high_sum, low_carry))
+
+
+def _carry(b: Builder, total: ir.Value) -> ir.Value:
+    """What a sum of two halves and a carry leaves for the next one."""
+    return b("Div", b("Sub", total, low16(b, total)), _int(b, _LIMB))
+
+
+def low16(b: Builder, x: ir.Value) -> ir.Value:
+    """The lower half of a word."""
+    return b("BitwiseAnd", x, _int(b, _LOW))
+
+
+def high16(b: Builder, x: ir.Value, low: ir.Value | None = None) -> ir.Value:
+    """The upper half of a word, of whose lower half may be given."""
+    multiple = b("Sub", x, low16(b, x) if low is None else low)
+    return low16(b, b("Div", multiple, _int(b, _LIMB)))
+
+
+def _blocks(b: Builder, count: Count) -> ir.Value:
+    """How many blocks that many words take.
+
+    The plugin may round the first quotient up, but what it leaves makes up for that; the second is
+    of a small number, which is exact. Bitwise operators would be exact too, but where only shapes
+    are known OpenVINO must fold these nodes, and it folds no bitwise ones.
+    """
+    if isinstance(count, int):
+        return b.constant([-(-count // 4)])
+    limb, limb_blocks = b.constant(_LIMB), b.constant(_LIMB // 4)
+    high = b("Div", count, limb)
+    rest = b("Sub", count, b("Mul", high, limb))
+    rest_blocks = b("Div", b("Add", rest, b.constant(_LIMB + 3)), b.constant(4))
+    blocks = b("Add", b("Mul", high, limb_blocks), rest_blocks)
+    return b("Sub", blocks, limb_blocks)
+
+
+def _int(b: Builder, number: int) -> ir.Value:
+    return b.constant(number, np.int32)
