@@ -19,16 +19,28 @@ from onnx_philox import reference
 from onnx_philox._contract.schemas import register_schemas
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._numbers.generate import generate
+from onnx_philox._numbers.states import row_states, split_states
 
 if TYPE_CHECKING:
-    from onnx_philox import graphs, onnx_reference, onnxruntime, openvino, rewriting
-    from onnx_philox.rewriting import make_reproducible
+    from onnx_philox import (
+        diffusers,
+        graphs,
+        onnx_reference,
+        onnxruntime,
+        openvino,
+        rewriting,
+        torch,
+    )
+    from onnx_philox._pipeline.api import Pipeline
+    from onnx_philox.rewriting import make_reproducible, to_standard_nodes
 
 __version__ = importlib.metadata.version("onnx-philox")
 
 __all__ = [
     "PhiloxState",
+    "Pipeline",
     "__version__",
+    "diffusers",
     "generate",
     "graphs",
     "make_reproducible",
@@ -38,16 +50,33 @@ __all__ = [
     "reference",
     "register_schemas",
     "rewriting",
+    "row_states",
+    "split_states",
+    "to_standard_nodes",
+    "torch",
 ]
 
-_LAZY = ("graphs", "onnx_reference", "onnxruntime", "openvino", "rewriting")
+_LAZY = (
+    "diffusers",
+    "graphs",
+    "onnx_reference",
+    "onnxruntime",
+    "openvino",
+    "rewriting",
+    "torch",
+)
+_PLACES = {
+    "Pipeline": "onnx_philox._pipeline.api",
+    "make_reproducible": "onnx_philox.rewriting",
+    "to_standard_nodes": "onnx_philox.rewriting",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return importlib.import_module(f"onnx_philox.{name}")
-    if name == "make_reproducible":
-        return importlib.import_module("onnx_philox.rewriting").make_reproducible
+    if name in _PLACES:
+        return getattr(importlib.import_module(_PLACES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,21 +1,24 @@
 """The operators in ONNX Runtime: `InferenceSession` runs models that contain them.
 
->>> import onnx_philox
->>> model = onnx_philox.graphs.random_uniform([2, 3], 50, 100, "i32", global_seed=80, op_seed=100)
->>> session = onnx_philox.onnxruntime.InferenceSession(model)
->>> session.run(None, {})[0]
-array([[65, 70, 56],
-       [59, 82, 92]], dtype=int32)
+Examples:
+    >>> import onnx_philox
+    >>> model = onnx_philox.graphs.random_uniform(
+    ...     [2, 3], 50, 100, "i32", global_seed=80, op_seed=100
+    ... )
+    >>> session = onnx_philox.onnxruntime.InferenceSession(model)
+    >>> session.run(None, {})[0]
+    array([[65, 70, 56],
+           [59, 82, 92]], dtype=int32)
 """
 
 from __future__ import annotations
 
+from onnx_philox._backends import NotInstalledError
+
 try:
     import onnxruntime as _runtime
 except ImportError as error:
-    raise ImportError(
-        "onnx_philox.onnxruntime needs ONNX Runtime: pip install 'onnx-philox[onnxruntime]'"
-    ) from error
+    raise NotInstalledError("onnx_philox.onnxruntime", "ONNX Runtime", "onnxruntime") from error
 
 from onnx_philox import _versions
 

@@ -24,7 +24,7 @@ _INSERTED_CAST = "InsertedPrecisionFreeCast_"
 _holders: weakref.WeakSet[ort.SessionOptions] = weakref.WeakSet()
 
 
-def unavailable() -> str | None:
+def unavailable() -> ImportError | None:
     """Why this backend cannot be used here, and what to do; None if it can."""
     return None if _native_library.find(_RUNTIME) else _native_library.missing(_RUNTIME)
 
@@ -37,7 +37,7 @@ def library_path() -> str:
     """
     path = _native_library.find(_RUNTIME)
     if path is None:
-        raise ImportError(_native_library.missing(_RUNTIME))
+        raise _native_library.missing(_RUNTIME)
     return str(path)
 
 
@@ -53,7 +53,7 @@ def register(sess_options: ort.SessionOptions) -> ort.SessionOptions:
     Raises:
         ImportError: The package was installed without the library.
 
-    Example:
+    Examples:
         >>> import onnxruntime, onnx_philox
         >>> options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
         >>> model = onnx_philox.graphs.random_uniform([3], 50, 100, "i32", op_seed=7)

@@ -6,6 +6,8 @@ import importlib.util
 import sys
 from typing import TYPE_CHECKING, Any
 
+from onnx_philox._backends import NotInstalledError
+
 if TYPE_CHECKING:
     import onnxruntime as ort
 
@@ -16,18 +18,18 @@ NO_EXTENSIONS_FROM = (3, 14)
 """The Python from which on onnxruntime-extensions has no wheel; pyproject.toml says the same."""
 
 
-def unavailable() -> str | None:
+def unavailable() -> ImportError | None:
     """Why this backend cannot be used here, and what to do; None if it can."""
     if importlib.util.find_spec("onnxruntime_extensions") is not None:
         return None
-    needs = "onnx_philox.onnxruntime: backend 'python' needs onnxruntime-extensions"
+    who, package = "onnx_philox.onnxruntime: backend 'python'", "onnxruntime-extensions"
     if sys.version_info >= NO_EXTENSIONS_FROM:
         version = ".".join(map(str, NO_EXTENSIONS_FROM))
-        return (
-            f"{needs}, which has no wheel for Python {version} and newer. Use backend='native', "
-            f"or a Python older than {version}."
+        return ImportError(
+            f"{who} needs {package}, which has no wheel for Python {version} and newer. Use "
+            f"backend='native', or a Python older than {version}."
         )
-    return f"{needs}: pip install 'onnx-philox[onnxruntime]'"
+    return NotInstalledError(who, package, "onnxruntime")
 
 
 def plan(model: Any, options: ort.SessionOptions | None) -> PythonPlan:

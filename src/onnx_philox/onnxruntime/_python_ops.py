@@ -18,6 +18,7 @@ import numpy as np
 from onnxruntime_extensions import PyCustomOpDef, onnx_op
 
 from onnx_philox._contract.operators import MAX_RANK, OPERATORS, STATE_WORDS, Input, Operator, Role
+from onnx_philox._contract.state import is_state_shape
 from onnx_philox._contract.types import BOOL, F32, F64, I32, I64, U32, ElementType
 from onnx_philox._numbers import call
 from onnx_philox._numbers.fill_native import fastest_fill
@@ -174,7 +175,7 @@ def _nothing(python: PythonOp, inputs: dict[str, Any]) -> tuple[np.ndarray[Any, 
     # Of the requested rank: ONNX Runtime logs a warning for any other.
     rank = min(inputs["shape"].size, MAX_RANK) if python.operator.has_shape else 2
     state = inputs["state"]
-    if state.size != STATE_WORDS:
+    if not is_state_shape(state.shape):
         state = np.zeros(STATE_WORDS, np.uint32)
     return np.empty((0,) * rank, python.values.dtype), state
 

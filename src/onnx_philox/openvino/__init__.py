@@ -1,25 +1,26 @@
 """The operators in OpenVINO: an extension, and factories for its nodes.
 
->>> import numpy as np, openvino as ov, onnx_philox
->>> core = onnx_philox.openvino.register(ov.Core())
->>> node = onnx_philox.openvino.random_uniform([2, 3], 50, 100, "i32", 80, 100)
->>> core.compile_model(ov.Model([node.output(0)], []), "CPU")()[0]
-array([[65, 70, 56],
-       [59, 82, 92]], dtype=int32)
+Examples:
+    >>> import numpy as np, openvino as ov, onnx_philox
+    >>> core = onnx_philox.openvino.register(ov.Core())
+    >>> node = onnx_philox.openvino.random_uniform([2, 3], 50, 100, "i32", 80, 100)
+    >>> core.compile_model(ov.Model([node.output(0)], []), "CPU")()[0]
+    array([[65, 70, 56],
+           [59, 82, 92]], dtype=int32)
 """
 
 from __future__ import annotations
 
+from onnx_philox import _backends
+
 try:
     import openvino as _runtime
 except ImportError as error:
-    raise ImportError(
-        "onnx_philox.openvino needs OpenVINO: pip install 'onnx-philox[openvino]'"
-    ) from error
+    raise _backends.NotInstalledError("onnx_philox.openvino", "OpenVINO", "openvino") from error
 
 from typing import Protocol
 
-from onnx_philox import _backends, _versions
+from onnx_philox import _versions
 
 # Checked before the imports below, which may fail with an old OpenVINO.
 _versions.check("openvino", getattr(_runtime, "__version__", ""))
@@ -27,9 +28,11 @@ _versions.check("openvino", getattr(_runtime, "__version__", ""))
 # ruff: noqa: E402
 from onnx_philox.openvino import _factories, _native_backend, _python_backend
 from onnx_philox.openvino._factories import *  # noqa: F403
+from onnx_philox.openvino._genai import genai_generator
 from onnx_philox.openvino._native_backend import library_path
+from onnx_philox.openvino._stateful import make_stateful
 
-__all__ = ["library_path", "register"]
+__all__ = ["genai_generator", "library_path", "make_stateful", "register"]
 __all__ += _factories.__all__
 
 

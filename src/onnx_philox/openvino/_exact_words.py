@@ -81,6 +81,8 @@ _EXACT = {
     "Transpose": _Exact("dp", _INTEGERS),
     "Unsqueeze": _Exact("dp", _INTEGERS),
     "VariadicSplit": _Exact("dp", _INTEGERS),
+    # The plugin has no other variables of integers.
+    "ReadValue": _Exact("d", ("i32",)),
     # From integers. To 8 and 16 bits, the plugin does not always truncate words.
     "Convert": _Exact("d", _WORDS),
 }

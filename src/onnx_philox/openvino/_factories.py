@@ -48,7 +48,7 @@ def random_generator(
 
     Args:
         state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others
-            1, rank 1 to 8.
+            1, rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
         shape: A node or output of type i64 or i32, 1-D; or a sequence of ints.
         global_seed: 0 to 2^63-1, added to the key.
         op_seed: 0 to 2^63-1, added to the counter's upper 64 bits.
@@ -89,7 +89,8 @@ def random_uniform(
         global_seed: 0 to 2^63-1.
         op_seed: 0 to 2^63-1.
         state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others
-            1, rank 1 to 8. Without it one of the seeds must not be 0.
+            1, rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
+            Without it one of the seeds must not be 0.
         name: The node's friendly name.
 
     Returns:
@@ -134,7 +135,8 @@ def random_normal(
         global_seed: 0 to 2^63-1.
         op_seed: 0 to 2^63-1.
         state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others
-            1, rank 1 to 8. Without it one of the seeds must not be 0.
+            1, rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
+            Without it one of the seeds must not be 0.
         name: The node's friendly name.
 
     Returns:
@@ -176,7 +178,8 @@ def random_bernoulli(
         global_seed: 0 to 2^63-1.
         op_seed: 0 to 2^63-1.
         state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others
-            1, rank 1 to 8. Without it one of the seeds must not be 0.
+            1, rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
+            Without it one of the seeds must not be 0.
         name: The node's friendly name.
 
     Returns:
@@ -214,7 +217,8 @@ def random_categorical(
         global_seed: 0 to 2^63-1.
         op_seed: 0 to 2^63-1.
         state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others
-            1, rank 1 to 8. Without it one of the seeds must not be 0.
+            1, rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
+            Without it one of the seeds must not be 0.
         name: The node's friendly name.
 
     Returns:

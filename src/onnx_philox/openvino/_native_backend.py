@@ -9,7 +9,7 @@ from onnx_philox import _native_library
 _RUNTIME = "openvino"
 
 
-def unavailable() -> str | None:
+def unavailable() -> ImportError | None:
     """Why this backend cannot be used here, and what to do; None if it can."""
     path = _native_library.find(_RUNTIME)
     if path is None:
@@ -18,7 +18,7 @@ def unavailable() -> str | None:
     built = version.read_text().strip() if version.exists() else "an unknown version"
     here = _version()
     if built != here:
-        return (
+        return ImportError(
             f"onnx_philox.openvino: backend 'native' was built for OpenVINO {built}, and this is "
             f"OpenVINO {here}, whose binary interface differs. Install that version with "
             f"'pip install openvino=={built}.*', install onnx-philox again to build for this one, "
@@ -40,7 +40,7 @@ def library_path() -> str:
     """
     reason = unavailable()
     if reason is not None:
-        raise ImportError(reason)
+        raise reason
     return str(_native_library.find(_RUNTIME))
 
 

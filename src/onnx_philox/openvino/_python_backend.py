@@ -14,7 +14,7 @@ from onnx_philox.openvino._narrowing import with_wide_shape
 from onnx_philox.openvino._python_ops import OPS, RandomOp
 
 
-def unavailable() -> str | None:
+def unavailable() -> ImportError | None:
     """Why this backend cannot be used here; None, since it always can."""
     return None
 
@@ -47,7 +47,7 @@ def _attributes(op: Operator, node: NodeContext) -> dict[str, Any]:
             # If asked for a type, the front end converts any other to it, which would hide errors.
             given[a.name] = node.get_attribute(a.name)
     # The front end does not list the others.
-    unknown = next(filter(node.has_attribute, attribute_names.mistakes(op.name)), None)
+    unknown = next(filter(node.has_attribute, attribute_names.mistakes(op)), None)
     if unknown is not None:
         given[unknown] = node.get_attribute(unknown)
     return given

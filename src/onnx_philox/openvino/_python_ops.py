@@ -31,6 +31,7 @@ from onnx_philox._contract.types import (
     F16,
     F32,
     F64,
+    I32,
     I64,
     U32,
     ElementType,
@@ -47,6 +48,7 @@ from onnx_philox.openvino._narrowing import (
     narrowings,
     types_of,
 )
+from onnx_philox.openvino._shapes import values_shape
 
 # The types that it narrows: only constants arrive exactly, since they are captured.
 _CONSTANT_ONLY = (I64, F64)
@@ -61,8 +63,6 @@ _CONSTANT_ONLY_RULES = {
     Role.PROBABILITY: (_SMALL_CONSTANT, "Cast {} to f32."),
     Role.LOGITS: (_SMALL_CONSTANT, "Cast {} to f32."),
 }
-# A constant shape reaches a Python operator through 32 bits.
-_MAX_DIMENSION = 2**31 - 1
 
 
 class RandomOp(ov.Op):  # type: ignore[misc]
@@ -104,6 +104,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         self._distrusts_constants = False
         # The model comes from a file, and may have been transformed before it was saved.
         self._was_transformed = False
+        # The state is declared int32, in which the plugin keeps variables: the same bits.
+        self._has_signed_state = False
         # Values left their graph before the plugin narrowed what reads them.
         self._has_left = False
         # Valid for one validation: a model may change between two.
@@ -120,6 +122,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         clone._declared = dict(self._declared)
         clone._distrusts_constants = self._distrusts_constants
         clone._was_transformed = self._was_transformed and _folded.is_transformed(self)
+        clone._has_signed_state = self._has_signed_state
         clone._has_left = self._has_left
         clone.set_arguments(new_inputs)
         clone.constructor_validate_and_infer_types()
@@ -129,7 +132,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         """Shows the attributes to IR, in both directions."""
         if not self._is_validated:  # being read
             self._was_transformed = True
-            given = dict.fromkeys(attribute_names.mistakes(self.operator.name), "")
+            given = dict.fromkeys(attribute_names.mistakes(self.operator), "")
             visitor.on_attributes(given)
             self._unknown |= {name: value for name, value in given.items() if value}
         visitor.on_attributes(self._attributes)
@@ -181,7 +184,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         ):
             self._refuse_altered_results(results)
         for output, result in zip(outputs, results, strict=True):
-            _store(output, result)
+            arrays.store(output, result)
         return True
 
     def _refuse_altered_results(self, results: Sequence[NDArray[Any]]) -> None:
@@ -208,7 +211,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             self.operator, checks.check_attributes(self.operator, self._own_attributes())
         )
         types = types_of(declared, values)
-        arrived = arrays.element_type(source.get_element_type())
+        arrived = self._arrived(declared, source)
         partial = source.get_partial_shape()
         shape = None
         if not partial.rank.is_dynamic:
@@ -223,6 +226,12 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             arrived = types[0]
         return Known(arrived, shape)
 
+    def _arrived(self, declared: Input, source: ov.Output) -> ElementType | np.dtype[Any] | None:
+        """The type of an input; that of words for a state that is declared int32."""
+        arrived = arrays.element_type(source.get_element_type())
+        is_signed_state = self._has_signed_state and declared.role is Role.STATE
+        return U32 if is_signed_state and arrived is I32 else arrived
+
     def _shape_value(self, source: ov.Output) -> NDArray[Any] | None:
         value = self._upstream.value_of(source.get_node())
         return None if value is None else _as_dimensions(value)
@@ -234,9 +243,12 @@ class RandomOp(ov.Op):  # type: ignore[misc]
 
     def _note_declared(self, values: ElementType, sources: dict[str, ov.Output]) -> None:
         """Records the types of numbers as long as only the user can have chosen them."""
-        if self._attributes[_NARROWED]:
+        if narrowed := str(self._attributes[_NARROWED]).split():
             self._is_clone = self._distrusts_constants = True
-        if self._attributes[_NARROWED] == F16.name:
+            self._has_signed_state = I32.name in narrowed
+        elif not self._is_clone and "state" in sources:
+            self._has_signed_state = sources["state"].get_element_type() == ov.Type.i32
+        if F16.name in narrowed:
             self._declared.setdefault("logits", F16)
         for declared, source in _numbers(self.operator, sources):
             if self._is_clone and declared.name in self._declared:
@@ -288,15 +300,16 @@ class RandomOp(ov.Op):  # type: ignore[misc]
 
     def _narrowed_text(self, values: ElementType, sources: dict[str, ov.Output]) -> str:
         """What IR says about a node whose inputs the plugin changed; empty for others."""
+        state = f" {I32.name}" * self._has_signed_state
         were_half = self._may_be_narrowed and self._declared.get("logits") is F16
         if were_half and sources["logits"].get_element_type() == ov.Type.f32:
-            return F16.name
+            return F16.name + state
+        is_narrowed = self._has_narrowed_shape(values, sources)
         for declared in self.operator.inputs:
             source = sources.get(declared.name)
-            arrived = None if source is None else arrays.element_type(source.get_element_type())
-            if arrived not in (None, *types_of(declared, values)):
-                return "true"
-        return "true" * self._has_narrowed_shape(values, sources)
+            arrived = None if source is None else self._arrived(declared, source)
+            is_narrowed = is_narrowed or arrived not in (None, *types_of(declared, values))
+        return f"true{state}" * is_narrowed
 
     def _has_narrowed_shape(self, values: ElementType, sources: dict[str, ov.Output]) -> bool:
         """Whether the plugin turned the i64 `shape` of booleans into i32, and so them into u8.
@@ -316,7 +329,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         if value is None:
             self._attributes[name] = ""
             return None
-        arrived = arrays.element_type(source.get_element_type())
+        arrived = self._arrived(declared, source)
+        if arrived is U32:
+            value = value.view(np.uint32)
         text = str(self._attributes[name])
         if text:
             kept = _constants.from_text(text, types)
@@ -361,7 +376,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         if source is None or declared.role is Role.SHAPE or self._attributes[_captured(declared)]:
             return
         what = f"input {declared.name!r}"
-        arrived = arrays.element_type(source.get_element_type())
+        arrived = self._arrived(declared, source)
         types = types_of(declared, values)
         type_ = arrived if arrived in types else types[0]
         if type_ in _CONSTANT_ONLY:
@@ -374,7 +389,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 remedy.format(declared.name),
             )
         # From there on the plugin has also changed the nodes.
-        is_whole_state = declared.role is Role.STATE and arrived is U32
+        is_unchanged = not self._is_clone if self._has_signed_state else arrived is U32
+        is_whole_state = declared.role is Role.STATE and is_unchanged
         altered = _exact_words.altered_part(source, self._upstream) if is_whole_state else None
         if altered is not None:
             remedy = "Make the whole state a model input, or the whole state a constant."
@@ -384,15 +400,17 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         self, op: Operator, values: ElementType, sources: dict[str, ov.Output]
     ) -> None:
         computed = computed_type(op, values, sources)
+        state = sources.get("state")
+        state_shape = ov.PartialShape([STATE_WORDS]) if state is None else state.get_partial_shape()
         for index, output in enumerate(op.outputs):
             if output.is_state:
-                state = sources.get("state")
-                shape = (
-                    ov.PartialShape([STATE_WORDS]) if state is None else state.get_partial_shape()
-                )
+                shape = state_shape
             else:
-                shape = self._values_shape(op, values, sources)
-            type_ = arrays.openvino_type(U32 if output.is_state else values)
+                samples = int(self._attributes.get("sample_size", 1))
+                value = self._shape_value(sources["shape"]) if op.has_shape else None
+                shape = values_shape(op, values, sources, value, samples)
+            state_type = I32 if self._has_signed_state else U32
+            type_ = arrays.openvino_type(state_type if output.is_state else values)
             if type_ == ov.Type.boolean and self._has_narrowed_shape(values, sources):
                 # The plugin's own operators declare it this way from there on.
                 type_ = ov.Type.u8
@@ -405,32 +423,6 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             # A result of the model keeps all bits.
             self._has_left = self._has_left or _folded.leaves(self.output(0))
             convert_for_consumers(self.output(0), narrower)
-
-    def _values_shape(
-        self, op: Operator, values: ElementType, sources: dict[str, ov.Output]
-    ) -> ov.PartialShape:
-        if not op.has_shape:
-            partial = sources["logits"].get_partial_shape()
-            batch = ov.Dimension() if partial.rank.is_dynamic else partial[0]
-            samples = int(self._attributes["sample_size"])
-            if batch.is_static:
-                checks.check_memory(op, [batch.get_length(), samples], values, copies=2)
-            return ov.PartialShape([batch, ov.Dimension(samples)])
-        value = self._shape_value(sources["shape"])
-        if value is not None:
-            dimensions = value.tolist()
-            if max(dimensions, default=0) > _MAX_DIMENSION:
-                allowed = "dimensions of at most 2^31-1 for backend='python' in OpenVINO"
-                remedy = "Draw it in parts, or use backend='native'."
-                checks.refuse(op, "input 'shape'", dimensions, allowed, remedy)
-            # The plugin would allocate it when it compiles the model.
-            checks.check_memory(op, dimensions, values, copies=2)
-            return ov.PartialShape(dimensions)
-        partial = sources["shape"].get_partial_shape()
-        if partial.is_static:
-            # The plugin needs the rank.
-            return ov.PartialShape([-1] * partial.to_shape()[0])
-        return ov.PartialShape.dynamic()
 
     def _input_array(self, declared: Input, tensor: ov.Tensor, values: ElementType) -> NDArray[Any]:
         if declared.role is Role.SHAPE:
@@ -483,13 +475,3 @@ def _captured(declared: Input) -> str:
 def _as_dimensions(array: NDArray[Any]) -> NDArray[Any]:
     """The front end turns an empty `shape` initializer into a rank-0 constant 0: a scalar's."""
     return array.reshape(-1)[:0] if array.shape == () and array == 0 else array
-
-
-def _store(output: ov.Tensor, result: NDArray[Any]) -> None:
-    if tuple(output.get_shape()) != result.shape:
-        output.set_shape(ov.Shape(result.shape))
-    memory = arrays.memory(output)
-    if result.dtype == np.uint32:
-        # The same bits where the plugin holds them as int32.
-        memory = memory.view(np.uint32)
-    memory[...] = result

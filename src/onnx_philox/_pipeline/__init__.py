@@ -1,0 +1,1 @@
+"""Models in an inference pipeline: seeds for requests, and states that are carried."""

@@ -1,0 +1,266 @@
+"""`Pipeline`: a model that is served, with a seed for each request."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._contract.refusal import refuse
+from onnx_philox._contract.state import PhiloxState, run_words
+from onnx_philox._contract.streams import Streams
+from onnx_philox._numbers.states import Integers, row_states
+from onnx_philox._pipeline import checkpoint, opening
+from onnx_philox._pipeline.engine import Engine, Feed, rows_of
+from onnx_philox._pipeline.request import Request, check_rows
+from onnx_philox._pipeline.result import Result, Seed
+
+_NAME = "Pipeline"
+
+_Start = tuple[Seed, NDArray[np.uint32]]
+
+
+class Pipeline:
+    """A model with random nodes, in an inference pipeline: it carries states and takes seeds.
+
+    Any number of threads may call it at once. The same request gives the same numbers, whatever
+    else runs beside it and in whichever runtime.
+
+    Args:
+        model: A path, bytes or an `onnx.ModelProto`: rewritten by `make_reproducible` if it has
+            standard random nodes; for OpenVINO also a path of IR that a rewrite wrote. Or an
+            `onnxruntime.InferenceSession` or an `openvino.CompiledModel` of a rewritten model,
+            which is run as it is, with its options, providers and device.
+        runtime: "onnxruntime" or "openvino", for a model that is not in a runtime yet.
+        per_row: As in `make_reproducible`, if the model is rewritten.
+        source: The model that a session or compiled model was made from, where it does not say
+            itself which random nodes it has: a compiled model of OpenVINO never does.
+        options: For the runtime: what `onnx_philox.onnxruntime.InferenceSession` takes
+            (`sess_options`, `providers`, `backend`), or `device` ("CPU"), `config` and `backend`
+            for OpenVINO.
+
+    Raises:
+        TypeError: `model` is of another type, or an option is unknown or would do nothing.
+        ValueError: The model has no state as an input, or one state where `per_row` asks for more;
+            the runtime is unknown; or `source` is another model.
+        ImportError: The runtime is not installed.
+
+    Examples:
+        >>> import numpy as np, onnx_philox as op
+        >>> pipe = op.Pipeline(op.graphs.random_normal([2], 0.0, 1.0, "f32", stateful=True))
+        >>> pipe({}, seed=42)["values"]
+        array([-0.3010158,  0.5185915], dtype=float32)
+        >>> request = pipe.request(seed=42)
+        >>> first, second = request({}), request({})
+        >>> again = pipe.request(resume=request.checkpoint())
+        >>> bool((again({})["values"] == request({})["values"]).all())
+        True
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        runtime: str = "onnxruntime",
+        per_row: Any = False,
+        source: Any = None,
+        **options: Any,
+    ) -> None:
+        self._engine: Engine = opening.engine_of(
+            model, runtime=runtime, per_row=per_row, source=source, options=options
+        )
+
+    @property
+    def streams(self) -> Streams:
+        """The model's random nodes, and the names of its state."""
+        return self._engine.streams
+
+    @property
+    def is_per_row(self) -> bool:
+        """Whether each row of a batch has a state of its own."""
+        return self.streams.batch is not None
+
+    def __call__(
+        self,
+        feed: Feed,
+        *,
+        seed: int | None = None,
+        seeds: Integers | None = None,
+        state: Any = None,
+    ) -> Result:
+        """Runs the model once, with the numbers of run 0 of a seed.
+
+        Args:
+            feed: The inputs by name, without the state; or, in ONNX Runtime, an
+                `onnxruntime.IOBinding` of all other inputs and outputs.
+            seed: 0 to 2^64-1. For a model with a state for each row, rows 0, 1, 2 ... of this seed.
+                None is one from the operating system; the result says which.
+            seeds: For such a model, a seed for each row: row i is as if served alone with
+                `seeds[i]`.
+            state: Instead of seeds: the `state` of an earlier result, or its list of words, which
+                gives that result again, also one of a request or of `map`.
+
+        Returns:
+            The outputs by name, with the attributes `seed` and `state`.
+
+        Raises:
+            TypeError: A seed is no integer.
+            ValueError: A seed is out of its range, there are not as many as rows, or `state` is no
+                state. Of wrong inputs the runtime says what it finds.
+        """
+        if state is None:
+            begun, words = self._begin(feed, seed, seeds)
+        else:
+            begun, words = None, self._words(state, is_alone=seed is None and seeds is None)
+        check_rows(self.streams, feed, words)
+        outputs, _ = self._engine.run(feed, words)
+        return Result(outputs, begun, words)
+
+    async def acall(
+        self,
+        feed: Feed,
+        *,
+        seed: int | None = None,
+        seeds: Integers | None = None,
+        state: Any = None,
+    ) -> Result:
+        """The same, while the event loop goes on with other work."""
+        return await asyncio.to_thread(self, feed, seed=seed, seeds=seeds, state=state)
+
+    def request(
+        self,
+        *,
+        seed: int | None = None,
+        seeds: Integers | None = None,
+        rows: int | None = None,
+        resume: Any = None,
+    ) -> Request:
+        """Begins a request of several runs.
+
+        Args:
+            seed: As in a call. For a model with a state for each row, it needs `rows`.
+            seeds: As in a call: one for each row, which fixes the number of rows.
+            rows: The number of rows, for `seed`.
+            resume: A checkpoint to go on from, or its JSON; nothing else is given then.
+
+        Returns:
+            The request: call it with a feed.
+
+        Raises:
+            TypeError: A seed is no integer.
+            ValueError: A seed is out of its range, or the checkpoint is another model's.
+        """
+        if resume is None:
+            start, state = self._start(seed, seeds, rows)
+            return Request(self._engine, state, start)
+        if not (seed is None and seeds is None and rows is None):
+            given = "resume together with a seed"
+            refuse(
+                f"{_NAME}.request", "what it begins with", given, "one of them", "Leave one out."
+            )
+        return Request(self._engine, *checkpoint.read(resume, self.streams))
+
+    def map(
+        self,
+        batches: Iterable[Feed],
+        *,
+        seed: int,
+        first_row: int = 0,
+        run: int = 0,
+        progress: bool = False,
+    ) -> Iterator[Result]:
+        """Runs a data set batch by batch, each row with the numbers of its place in the data set.
+
+        What a row draws depends on its number alone. So any cut into batches gives the same
+        outputs, and a part can be done again: pass the number of its first row.
+
+        Args:
+            batches: Feeds, whose rows are numbered on from batch to batch.
+            seed: 0 to 2^64-1, for all of them.
+            first_row: The number of the first row, 0 to 2^32-1.
+            run: 0 to 2^32-1, to draw other numbers for the same data.
+            progress: Whether to show a progress bar on the terminal.
+
+        Yields:
+            The outputs of each batch, in order.
+
+        Raises:
+            TypeError: A number is no integer.
+            ValueError: The model has no state for each row, or a number is out of its range.
+        """
+        if not self.is_per_row:
+            self._refuse_rows(f"{_NAME}.map", "the model")
+        return self._map(batches, seed, first_row, run, progress=progress)
+
+    def _map(
+        self, batches: Iterable[Feed], seed: int, row: int, run: int, *, progress: bool
+    ) -> Iterator[Result]:
+        if progress:
+            from rich.progress import track
+
+            batches = track(batches, "Rows drawn and run", transient=True)
+        for feed in batches:
+            count = self._rows(f"{_NAME}.map", feed)
+            state = row_states(seed, range(row, row + count), run)
+            outputs, _ = self._engine.run(feed, state)
+            yield Result(outputs, int(seed), state)
+            row += count
+
+    def _begin(self, feed: Feed, seed: int | None, seeds: Integers | None) -> _Start:
+        is_counted = self.is_per_row and seeds is None
+        return self._start(seed, seeds, self._rows(_NAME, feed) if is_counted else None)
+
+    def _rows(self, owner: str, feed: Feed) -> int:
+        """How many rows a feed has."""
+        assert self.streams.batch is not None
+        rows = rows_of(feed, self.streams.batch)
+        if rows is None:
+            allowed = f"an input {self.streams.batch!r}, whose first dimension says it"
+            refuse(owner, "the number of rows", "not known", allowed, "Feed it, or pass seeds.")
+        return rows
+
+    def _start(self, seed: int | None, seeds: Integers | None, rows: int | None) -> _Start:
+        """The seed or seeds, and the state or states that they begin at."""
+        if seeds is not None:
+            if seed is not None:
+                refuse(_NAME, "seed", "given beside seeds", "one of them", "Leave one out.")
+            if not self.is_per_row:
+                self._refuse_rows(_NAME, "seeds")
+            states = row_states(seeds)
+            return _keys(states), states
+        if seed is None:
+            seed = secrets.randbits(64)
+        if not self.is_per_row:
+            words = run_words(_NAME, seed)
+            return int(seed), words
+        if rows is None:
+            allowed = "seeds, or rows beside the seed, for a model with a state for each row"
+            refuse(f"{_NAME}.request", "the number of rows", "not known", allowed, "Pass rows.")
+        states = row_states(seed, range(rows))
+        return int(seed), states
+
+    def _words(self, state: Any, *, is_alone: bool) -> NDArray[np.uint32]:
+        """The words of a state that is given instead of seeds."""
+        if not is_alone:
+            refuse(_NAME, "state", "given beside a seed", "one of them", "Leave one out.")
+        given = state.to_array() if isinstance(state, PhiloxState) else state
+        remedy = "Pass the state of a result."
+        return checkpoint.state_of(given, _NAME, "state", remedy, is_rows=self.is_per_row)
+
+    def _refuse_rows(self, owner: str, what: str) -> None:
+        refuse(
+            owner,
+            what,
+            "for a model of one state for the whole batch",
+            "for a model with a state for each row",
+            "Rewrite the model with make_reproducible(..., per_row=True).",
+        )
+
+
+def _keys(states: NDArray[np.uint32]) -> Seed:
+    """The seeds of states of rows, as Python's integers."""
+    return tuple(int(low) | int(high) << 32 for low, high in states[:, 4:])

@@ -1,0 +1,98 @@
+"""A request's place in its stream, as JSON that any machine and runtime can go on from."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._contract.operators import STATE_WORDS
+from onnx_philox._contract.refusal import refuse
+from onnx_philox._contract.streams import Streams
+from onnx_philox._pipeline.result import Seed
+
+_VERSION = 1
+_OWNER = "Pipeline.request"
+_REMEDY = "Pass what request.checkpoint() gave, or its JSON."
+
+Checkpoint = dict[str, Any]
+
+
+def write(streams: Streams, state: NDArray[np.uint32], seed: Seed | None, runs: int) -> Checkpoint:
+    """The checkpoint of a request: numbers, lists and texts only."""
+    return {
+        "onnx_philox": _VERSION,
+        "model": streams.fingerprint,
+        "state": state.tolist(),
+        "seed": list(seed) if isinstance(seed, tuple) else seed,
+        "runs": runs,
+    }
+
+
+def read(given: Any, streams: Streams) -> tuple[NDArray[np.uint32], Seed | None, int]:
+    """The state, the seed and the number of runs of a checkpoint.
+
+    Raises:
+        ValueError: It is no checkpoint, or one of a model with other random nodes.
+    """
+    if isinstance(given, str | bytes):
+        try:
+            given = json.loads(given)
+        except ValueError as error:
+            refuse(_OWNER, "resume", f"no JSON: {error}", "a checkpoint", _REMEDY)
+    if not isinstance(given, dict) or given.get("onnx_philox") != _VERSION:
+        shown = f"version {given.get('onnx_philox')!r}" if isinstance(given, dict) else repr(given)
+        refuse(_OWNER, "resume", shown, f"a checkpoint of version {_VERSION}", _REMEDY)
+    if given.get("model") != streams.fingerprint:
+        refuse(
+            _OWNER,
+            "resume",
+            f"of a model with the fingerprint {given.get('model')}",
+            f"a checkpoint of this model, {streams.fingerprint}",
+            "Load the model that the checkpoint was made with: its random nodes are others.",
+        )
+    state = _state(given.get("state"), is_rows=streams.batch is not None)
+    runs = given.get("runs")
+    if type(runs) is not int or runs < 0:
+        refuse(_OWNER, "resume's runs", repr(runs), "an integer of 0 or more", _REMEDY)
+    return state, _seed(given.get("seed"), state), runs
+
+
+def _seed(given: Any, state: NDArray[np.uint32]) -> Seed | None:
+    """A seed, or one for each row."""
+    seeds = given if isinstance(given, list) else [given]
+    is_right = all(type(seed) is int and 0 <= seed < 2**64 for seed in seeds)
+    if given is not None and (
+        not is_right or (given is seeds and (state.ndim == 1 or len(seeds) != len(state)))
+    ):
+        allowed = "null, a seed of 0 to 2^64-1, or one for each row"
+        refuse(_OWNER, "resume's seed", repr(given)[:100], allowed, _REMEDY)
+    return tuple(seeds) if given is seeds else given
+
+
+def _state(given: Any, *, is_rows: bool) -> NDArray[np.uint32]:
+    return state_of(given, _OWNER, "resume's state", _REMEDY, is_rows=is_rows)
+
+
+def state_of(
+    given: Any, owner: str, what: str, remedy: str, *, is_rows: bool
+) -> NDArray[np.uint32]:
+    """The words of a state, or of one for each row.
+
+    Raises:
+        ValueError: They are anything else.
+    """
+    try:
+        words = np.asarray(given)
+    except ValueError:  # lists of different lengths
+        words = np.zeros(())
+    is_right = words.ndim == 1 + is_rows and words.shape[-1] == STATE_WORDS
+    is_integer = words.dtype.kind in "iu" or words.size == 0
+    if not (
+        is_right and is_integer and (words.size == 0 or 0 <= words.min() <= words.max() < 2**32)
+    ):
+        allowed = "words of 32 bits, six for each row" if is_rows else "six words of 32 bits"
+        refuse(owner, what, repr(given)[:100], allowed, remedy)
+    return words.astype(np.uint32)

@@ -1,0 +1,225 @@
+"""Opens what a pipeline is given in a runtime."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import onnx
+import onnx_ir as ir
+
+from onnx_philox._contract.refusal import refuse
+from onnx_philox._contract.streams import METADATA_KEY, Streams
+from onnx_philox._files.model_file import opened
+from onnx_philox._pipeline.engine import Engine
+from onnx_philox._rewriting.api import find_random_nodes, make_reproducible
+from onnx_philox._rewriting.streams import streams_of
+
+_NAME = "Pipeline"
+RUNTIMES = ("onnxruntime", "openvino")
+_SESSION_OPTIONS = (
+    "sess_options",
+    "providers",
+    "provider_options",
+    "backend",
+    "disabled_optimizers",
+    "enable_fallback",
+    "read_config_from_model",
+)
+_IR = ".xml"
+
+
+@dataclass(frozen=True)
+class _Model:
+    """What a model says of itself."""
+
+    streams: Streams
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+def engine_of(
+    model: Any, *, runtime: str, per_row: Any, source: Any, options: dict[str, Any]
+) -> Engine:
+    """The engine for what a `Pipeline` is given; see there."""
+    if runtime not in RUNTIMES:
+        allowed = " or ".join(map(repr, RUNTIMES))
+        refuse(_NAME, "runtime", repr(runtime), allowed, "Pass one of these.")
+    if isinstance(model, str | os.PathLike | bytes | onnx.ModelProto):
+        if _is_ir(model):
+            return _open_ir(str(model), runtime, per_row, options)
+        model = _rewritten(model, per_row)
+        said = _said_by(model)
+        _check_rows(said.streams, per_row)
+        if runtime == "openvino":
+            return _compile(model, said, **options)
+        return _load(model, said.streams, options)
+    if options or per_row:
+        given = ", ".join([*options, *(["per_row"] if per_row else [])])
+        what = f"{type(model).__name__} with the options {given}"
+        remedy = "Leave them out: they were chosen when it was made."
+        refuse(_NAME, "the model", what, "one without options", remedy, TypeError)
+    # By name: only the runtime that it is of must be installed.
+    for base in type(model).__mro__:
+        name = (base.__module__.partition(".")[0], base.__name__)
+        if name == ("onnxruntime", "InferenceSession"):
+            return _take_session(model, source)
+        if name == ("openvino", "CompiledModel"):
+            return _take_compiled(model, source)
+    return refuse(
+        _NAME,
+        "the model",
+        f"of type {type(model).__name__}",
+        "a path, bytes, an onnx.ModelProto, an onnxruntime.InferenceSession or an "
+        "openvino.CompiledModel",
+        "Pass one of these.",
+        TypeError,
+    )
+
+
+def _rewritten(model: Any, per_row: Any) -> Any:
+    """The model itself, or what a rewrite makes of it."""
+    if isinstance(model, bytes):
+        model = onnx.load_from_string(model)
+    return make_reproducible(model, per_row=per_row) if find_random_nodes(model) else model
+
+
+def _is_ir(model: Any) -> bool:
+    return isinstance(model, str | os.PathLike) and os.fspath(model).endswith(_IR)
+
+
+def _check_rows(streams: Streams, per_row: Any) -> None:
+    """Refuses a model that was rewritten before, for one state."""
+    if per_row and streams.batch is None:
+        given, allowed = "rewritten before, for one state", "a model with a state for each row"
+        remedy = "Rewrite the original with make_reproducible(..., per_row=True)."
+        refuse(_NAME, "the model", given, allowed, remedy)
+
+
+def _open_ir(path: str, runtime: str, per_row: Any, options: dict[str, Any]) -> Engine:
+    """A model in OpenVINO's own format, which a rewrite wrote."""
+    if runtime != "openvino":
+        remedy = "Pass runtime='openvino'."
+        refuse(_NAME, "the model", f"{path}, for {runtime}", "a file of ONNX", remedy)
+    from onnx_philox._pipeline import in_openvino
+
+    core = _core(options.pop("backend", "auto"))
+    read = core.read_model(path)
+    streams = in_openvino.streams_in(read) or _refuse_unsaid("file")
+    _check_rows(streams, per_row)
+    return _compiled(core, read, _Model(streams, (), ()), **options)
+
+
+def _load(model: Any, streams: Streams, options: dict[str, Any]) -> Engine:
+    unknown = [name for name in options if name not in _SESSION_OPTIONS]
+    if unknown:
+        remedy = "Leave it out, or correct its name."
+        allowed = ", ".join(_SESSION_OPTIONS)
+        refuse(_NAME, "an option", repr(unknown[0]), allowed, remedy, TypeError)
+    from onnx_philox import onnxruntime
+    from onnx_philox._pipeline.in_onnxruntime import OnnxRuntime
+
+    given = os.fspath(model) if isinstance(model, str | os.PathLike) else model
+    return OnnxRuntime(onnxruntime.InferenceSession(given, **options), streams)
+
+
+def _core(backend: str) -> Any:
+    import openvino as ov
+
+    from onnx_philox import openvino
+
+    return openvino.register(ov.Core(), backend=backend)
+
+
+def _compile(model: Any, said: _Model, backend: str = "auto", **options: Any) -> Engine:
+    is_path = isinstance(model, str | os.PathLike)
+    core = _core(backend)
+    read = core.read_model(model if is_path else model.SerializeToString())
+    return _compiled(core, read, said, **options)
+
+
+def _compiled(
+    core: Any, read: Any, said: _Model, device: str = "CPU", config: dict[str, Any] | None = None
+) -> Engine:
+    from onnx_philox._pipeline.in_openvino import OpenVino
+
+    compiled = core.compile_model(read, device, config or {})
+    return OpenVino(compiled, said.streams, said.inputs, said.outputs)
+
+
+def _take_session(session: Any, source: Any) -> Engine:
+    from onnx_philox._pipeline import in_onnxruntime
+
+    own = in_onnxruntime.streams_in(session)
+    streams = own if source is None else _said_by_source(source).streams
+    streams = streams or _refuse_unsaid("session")
+    if own is not None and own != streams:
+        _refuse_source("session")
+    _check_names(streams, {i.name for i in session.get_inputs()}, "session")
+    return in_onnxruntime.OnnxRuntime(session, streams)
+
+
+def _take_compiled(compiled: Any, source: Any) -> Engine:
+    from onnx_philox._pipeline import in_openvino
+
+    said = _refuse_unsaid("compiled model") if source is None else _said_by_source(source)
+    names = {name for port in compiled.inputs for name in port.get_names()}
+    _check_names(said.streams, names, "compiled model")
+    return in_openvino.OpenVino(compiled, said.streams, said.inputs, said.outputs)
+
+
+def _check_names(streams: Streams, names: set[str], what: str) -> None:
+    if streams.state not in names:
+        _refuse_source(what)
+
+
+def _refuse_source(what: str) -> NoReturn:
+    allowed = f"the one that the {what} was made from"
+    refuse(_NAME, "source", "another model", allowed, "Pass that one.")
+
+
+def _said_by_source(source: Any) -> _Model:
+    if isinstance(source, bytes):
+        source = onnx.load_from_string(source)
+    if _is_ir(source):
+        source = _core("auto").read_model(os.fspath(source))
+    if isinstance(source, str | os.PathLike | onnx.ModelProto):
+        return _said_by(source)
+    from onnx_philox._pipeline import in_openvino
+
+    streams = in_openvino.streams_in(source) or _refuse_unsaid("openvino.Model")
+    return _Model(streams, (), ())
+
+
+def _said_by(given: Any) -> _Model:
+    if isinstance(given, str | os.PathLike):
+        # Without its weights.
+        with opened(given, _NAME) as file:
+            model = ir.from_proto(file.proto)
+    else:
+        model = ir.from_proto(given)
+    streams = streams_of(model)
+    if streams is not None and not streams.nodes:
+        # Of standard nodes only the metadata knows what they draw.
+        streams = Streams.from_json(model.metadata_props.get(METADATA_KEY, "")) or streams
+    if streams is None:
+        refuse(
+            _NAME,
+            "the model",
+            "one without a state as an input and the next as an output",
+            "a model with random nodes, rewritten without a seed",
+            "Rewrite it with make_reproducible(model).",
+        )
+    inputs, outputs = ([v.name or "" for v in x] for x in (model.graph.inputs, model.graph.outputs))
+    return _Model(streams, tuple(inputs), tuple(outputs))
+
+
+def _refuse_unsaid(what: str) -> NoReturn:
+    refuse(
+        _NAME,
+        f"the {what}",
+        "silent about its random nodes",
+        "a model that make_reproducible rewrote, with its metadata",
+        f"Pass as source=... the model that the {what} was made from.",
+    )

@@ -1,0 +1,155 @@
+"""A request of several runs, whose state is carried from each to the next."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._contract.refusal import refuse
+from onnx_philox._contract.streams import Streams
+from onnx_philox._pipeline import checkpoint
+from onnx_philox._pipeline.engine import Engine, Feed, Ran, rows_of
+from onnx_philox._pipeline.result import Result, Seed
+
+if TYPE_CHECKING:
+    from onnx_philox._pipeline.checkpoint import Checkpoint
+
+_NAME = "Pipeline.request"
+
+
+class Request:
+    """Runs a model again and again, each run with the numbers that follow those of the last.
+
+    `Pipeline.request` makes it. A run that fails or is cancelled advances nothing: the next one
+    draws what it would have drawn. One run at a time; a second one is refused meanwhile.
+    """
+
+    def __init__(
+        self, engine: Engine, state: NDArray[np.uint32], seed: Seed | None, runs: int = 0
+    ) -> None:
+        self._engine = engine
+        self._state = state
+        self._seed = seed
+        self._runs = runs
+        self._running = threading.Lock()
+
+    @property
+    def seed(self) -> Seed | None:
+        """The seed, or one for each row; None after resuming from a checkpoint without one."""
+        return self._seed
+
+    @property
+    def runs(self) -> int:
+        """How many runs have ended well."""
+        return self._runs
+
+    @property
+    def state(self) -> NDArray[np.uint32]:
+        """Where the next run draws: uint32 [6], or [B, 6] if each row has a state of its own."""
+        return self._state.copy()
+
+    def __call__(self, feed: Feed) -> Result:
+        """Runs the model.
+
+        Args:
+            feed: The inputs by name, without the state; or, in ONNX Runtime, an
+                `onnxruntime.IOBinding` of all other inputs and outputs.
+
+        Returns:
+            The outputs by name, without the next state; none for an IOBinding, which has them.
+
+        Raises:
+            ValueError: Another run of this request has not ended, or the batch has another number
+                of rows than the request.
+        """
+        self._begin(feed)
+        try:
+            return self._advance(self._engine.run(feed, self._state))
+        finally:
+            self._running.release()
+
+    async def acall(self, feed: Feed) -> Result:
+        """The same, in a thread of the event loop's, while the loop goes on with other work.
+
+        Cancelling it does not end the run itself; the request takes no other until it has ended.
+
+        The runtimes' own ways report errors less well: ONNX Runtime's `run_async` as texts, and not
+        from sessions of one thread; a failed request of OpenVINO does not call back.
+        """
+        self._begin(feed)
+        # A cancelled call leaves its run behind, which still writes to memory that is bound.
+        held = _HeldByTwo(self._running)
+
+        def run() -> Ran:
+            try:
+                return self._engine.run(feed, self._state)
+            finally:
+                held.leave()
+
+        try:
+            in_thread = partial(contextvars.copy_context().run, run)
+            running = asyncio.get_running_loop().run_in_executor(None, in_thread)
+        except BaseException:
+            self._running.release()
+            raise
+        try:
+            return self._advance(await asyncio.shield(running))
+        finally:
+            held.leave()
+
+    def checkpoint(self) -> Checkpoint:
+        """What `Pipeline.request` resumes from, on any machine and in any runtime.
+
+        Returns:
+            A dict for `json.dumps`: the state, the seed, the number of runs, and a fingerprint of
+            the model's random nodes.
+        """
+        return checkpoint.write(self._engine.streams, self._state, self._seed, self._runs)
+
+    def _begin(self, feed: Feed) -> None:
+        """Takes the lock; refuses where a run holds it, and feeds of another number of rows."""
+        if not self._running.acquire(blocking=False):
+            remedy = "Wait for it, or make a request for each thread."
+            refuse(_NAME, "the request", "in the middle of a run", "one run at a time", remedy)
+        try:
+            check_rows(self._engine.streams, feed, self._state)
+        except BaseException:
+            self._running.release()
+            raise
+
+    def _advance(self, ran: Ran) -> Result:
+        outputs, after = ran
+        result = Result(outputs, self._seed, self._state)
+        self._state = after
+        self._runs += 1
+        return result
+
+
+class _HeldByTwo:
+    """Releases a lock when both have left: a run, and the call that waits for it."""
+
+    def __init__(self, lock: threading.Lock) -> None:
+        self._lock = lock
+        self._counting = threading.Lock()
+        self._count = 2
+
+    def leave(self) -> None:
+        with self._counting:
+            self._count -= 1
+            if not self._count:
+                self._lock.release()
+
+
+def check_rows(streams: Streams, feed: Feed, state: NDArray[np.uint32]) -> None:
+    """Refuses a batch of another number of rows than there are states."""
+    rows = None if streams.batch is None else rows_of(feed, streams.batch)
+    if rows is not None and rows != len(state):
+        given = f"{rows} rows for a request of {len(state)}"
+        remedy = "Feed as many rows as the request has seeds."
+        refuse(_NAME, f"the input {streams.batch!r}", given, f"{len(state)} rows", remedy)

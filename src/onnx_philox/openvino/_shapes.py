@@ -1,0 +1,78 @@
+"""The shape of an operator's values, as far as a node knows it before a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import openvino as ov
+from numpy.typing import NDArray
+
+from onnx_philox._contract import checks
+from onnx_philox._contract.operators import Operator
+from onnx_philox._contract.types import ElementType
+
+# A constant shape reaches a Python operator through 32 bits.
+_MAX_DIMENSION = 2**31 - 1
+
+
+def values_shape(
+    op: Operator,
+    values: ElementType,
+    sources: dict[str, ov.Output],
+    shape: NDArray[Any] | None,
+    samples: int,
+) -> ov.PartialShape:
+    """The shape of the values.
+
+    Args:
+        op: The operator.
+        values: The type of the values.
+        sources: The inputs by name.
+        shape: The value of the input `shape`, if it is constant.
+        samples: The attribute `sample_size`.
+
+    Raises:
+        ValueError: The values are too large for this backend, or for memory, which the plugin would
+            allocate when it compiles the model.
+    """
+    if op.has_shape:
+        given = _given_shape(op, values, sources["shape"], shape)
+    else:
+        given = _categorical_shape(op, values, sources["logits"], samples)
+    return _with_rows(given, sources["state"].get_partial_shape()) if "state" in sources else given
+
+
+def _categorical_shape(
+    op: Operator, values: ElementType, logits: ov.Output, samples: int
+) -> ov.PartialShape:
+    partial = logits.get_partial_shape()
+    batch = ov.Dimension() if partial.rank.is_dynamic else partial[0]
+    if batch.is_static:
+        checks.check_memory(op, [batch.get_length(), samples], values, copies=2)
+    return ov.PartialShape([batch, ov.Dimension(samples)])
+
+
+def _given_shape(
+    op: Operator, values: ElementType, source: ov.Output, shape: NDArray[Any] | None
+) -> ov.PartialShape:
+    if shape is not None:
+        dimensions = shape.tolist()
+        if max(dimensions, default=0) > _MAX_DIMENSION:
+            allowed = "dimensions of at most 2^31-1 for backend='python' in OpenVINO"
+            remedy = "Draw it in parts, or use backend='native'."
+            checks.refuse(op, "input 'shape'", dimensions, allowed, remedy)
+        checks.check_memory(op, dimensions, values, copies=2)
+        return ov.PartialShape(dimensions)
+    partial = source.get_partial_shape()
+    if partial.is_static:
+        # The plugin needs the rank.
+        return ov.PartialShape([-1] * partial.to_shape()[0])
+    return ov.PartialShape.dynamic()
+
+
+def _with_rows(shape: ov.PartialShape, state: ov.PartialShape) -> ov.PartialShape:
+    """The values' shape; if only the states tell how many rows there are, with that number."""
+    if state.rank.is_dynamic or shape.rank.is_dynamic or len(state) != 2 or not len(shape):
+        return shape
+    is_rows = state[0].is_static and state[0].get_length() != 1
+    return ov.PartialShape([state[0], *list(shape)[1:]]) if is_rows else shape

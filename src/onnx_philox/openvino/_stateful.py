@@ -1,0 +1,130 @@
+"""Models that keep their state from one inference to the next, in a variable of OpenVINO."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import numpy as np
+import openvino as ov
+from numpy.typing import ArrayLike, NDArray
+from openvino import opset6, opset8
+from openvino.op.util import Variable, VariableInfo
+
+from onnx_philox._contract.operators import STATE_SHAPE_RULE, STATE_WORDS
+from onnx_philox._contract.refusal import refuse
+from onnx_philox._contract.state import PhiloxState, is_state_shape
+from onnx_philox._contract.streams import NEXT_PREFIX
+
+__all__ = ["make_stateful"]
+
+_NAME = "openvino.make_stateful"
+_TYPES = (ov.Type.u32, ov.Type.i32)
+
+
+def make_stateful(model: ov.Model, initial: PhiloxState | ArrayLike | None = None) -> ov.Model:
+    """Turns the state's input and output into a variable, which an infer request keeps.
+
+    The input is one of uint32 (or int32) that has an output of its name after ``next_``:
+    ``random_state`` and ``next_random_state``, for instance. Each request has a variable of its
+    own, with the name of the input: `query_state` reads and writes it, as int32 of the same bits,
+    and `reset_state` sets it back to `initial`. (The contract, section 9; the CPU plugin has no
+    variables of uint32.)
+
+    Args:
+        model: The model, which is changed. Register the operators before you read it.
+        initial: The state at first, a `PhiloxState` or a uint32 array of the input's shape. None is
+            `PhiloxState()`, counter and key 0, and not allowed for a state for each row.
+
+    Returns:
+        The same model.
+
+    Raises:
+        TypeError: `initial` is not uint32.
+        ValueError: The model has no such input and output, or more than one pair of them, or
+            `initial` has another shape.
+
+    Examples:
+        >>> import openvino as ov, onnx_philox as op
+        >>> core = op.openvino.register(ov.Core())
+        >>> bits = op.graphs.random_generator([4]).SerializeToString()
+        >>> model = op.openvino.make_stateful(core.read_model(bits), op.PhiloxState.from_seed(42))
+        >>> request = core.compile_model(model, "CPU").create_infer_request()
+        >>> first, second = request.infer({})[0].copy(), request.infer({})[0].copy()
+        >>> request.query_state()[0].state.data.view("uint32")
+        array([ 2,  0,  0,  0, 42,  0], dtype=uint32)
+        >>> request.reset_state()
+        >>> bool((request.infer({})[0] == first).all())
+        True
+    """
+    parameter, result, name = _find(model)
+    shape = parameter.get_partial_shape()
+    words = _initial(initial, shape)
+
+    parameter.set_element_type(ov.Type.i32)
+    # The operators that read it give the next state the same type.
+    model.validate_nodes_and_infer_types()
+    info = VariableInfo()
+    info.variable_id, info.data_type, info.data_shape = name, ov.Type.i32, shape
+    variable = Variable(info)
+    read = opset6.read_value(opset8.constant(words.view(np.int32)), variable)
+    read.set_friendly_name(parameter.get_friendly_name())
+    parameter.output(0).replace(read.output(0))
+    # A node of one output, which Assign asks for.
+    after = opset8.convert(result.input_value(0), "i32")
+    model.add_sinks([opset6.assign(after, variable)])
+    model.remove_result(result)
+    model.remove_parameter(parameter)
+    model.validate_nodes_and_infer_types()
+    return model
+
+
+def _find(model: ov.Model) -> tuple[ov.op.Parameter, ov.op.Result, str]:
+    """The state's parameter, the next state's result, and the input's name."""
+    results = {name: result for result in model.results for name in result.output(0).get_names()}
+    pairs = [
+        (parameter, results[NEXT_PREFIX + name], name)
+        for parameter in model.get_parameters()
+        for name in sorted(parameter.output(0).get_names())
+        if NEXT_PREFIX + name in results and parameter.get_element_type() in _TYPES
+    ]
+    if len(pairs) != 1:
+        _refuse_model(model, [name for *_, name in pairs])
+    return pairs[0]
+
+
+def _refuse_model(model: ov.Model, names: list[str]) -> NoReturn:
+    inputs = [f"{i.get_any_name()} ({i.get_element_type().to_string()})" for i in model.inputs]
+    refuse(
+        _NAME,
+        "the model",
+        f"one of {len(names)} states: {', '.join(names)}"
+        if names
+        else f"without a state; its inputs are {', '.join(inputs) or 'none'}",
+        f"one input of u32 with an output of its name after {NEXT_PREFIX!r}",
+        "Rewrite the model with make_reproducible(...), without a seed.",
+    )
+
+
+def _initial(given: PhiloxState | ArrayLike | None, shape: ov.PartialShape) -> NDArray[np.uint32]:
+    remedy = "Pass PhiloxState.for_run(seed), or row_states(...) where each row has a state."
+    is_rows = (
+        shape.rank.is_static
+        and len(shape) == 2
+        and not (shape[0].is_static and shape[0].get_length() == 1)
+    )
+    if given is None and is_rows:
+        given_text = f"left out, for states of shape {shape}"
+        refuse(_NAME, "initial", given_text, f"[B, {STATE_WORDS}], a state for each row", remedy)
+    words = np.asarray(PhiloxState() if given is None else given)
+    if words.dtype != np.uint32:
+        refuse(_NAME, "initial", words.dtype, "uint32", remedy, TypeError)
+    if shape.is_static and words.size == STATE_WORDS == int(np.prod(shape.to_shape())):
+        words = words.reshape(tuple(shape.to_shape()))
+    if not (is_state_shape(words.shape) and shape.compatible(ov.PartialShape(list(words.shape)))):
+        allowed = f"the shape of the model's state, {shape}: {STATE_SHAPE_RULE}"
+        refuse(_NAME, "initial", f"of shape {list(words.shape)}", allowed, remedy)
+    if not words.size:
+        # OpenVINO has no empty constants; a request's variable can be set to no rows.
+        allowed = f"[B, {STATE_WORDS}], at least one row"
+        refuse(_NAME, "initial", f"of shape {list(words.shape)}", allowed, remedy)
+    return np.ascontiguousarray(words)

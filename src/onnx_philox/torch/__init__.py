@@ -1,0 +1,8 @@
+"""Exports PyTorch modules to ONNX with this package's nodes, so that no random number is lost.
+
+Needs PyTorch and onnxscript (the extra ``torch``), which are loaded when a function is called.
+"""
+
+from onnx_philox.torch._export import export, translations
+
+__all__ = ["export", "translations"]
