@@ -2,198 +2,197 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import stat
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
 
-import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
-from rich.text import Text
+import click
+from click import option
 
 import onnx_philox
-from onnx_philox._command import refusals, runtimes
-
-
-class _App(typer.Typer):
-    """The command; it reports a failure to print as an error of one line."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            return super().__call__(*args, **kwargs)
-        except OSError as error:
-            # The commands themselves name the files that they cannot read or write. A closed pipe
-            # is no error: `head` ends that way.
-            if error.errno == errno.EPIPE or error.filename is not None:
-                raise
-            why = error.strerror
-        # Python would fail to write the rest of the buffer once more when it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        typer.echo(f"onnx-philox: {_UNPRINTABLE.format(why)}", err=True)
-        sys.exit(1)
-
-
-_UNPRINTABLE = "standard output cannot be written: {}. Free space there, or print elsewhere."
-
-
-def _check_output() -> None:
-    """Fails before any work is done if nothing can be written to standard output."""
-    try:
-        place = sys.stdout.fileno()
-    except (AttributeError, ValueError):  # none, or not a file of the system's
-        return
-    # A full device refuses even an empty write; a file system must be asked.
-    os.write(place, b"")
-    mode = os.fstat(place).st_mode
-    if stat.S_ISREG(mode) and hasattr(os, "fstatvfs") and os.fstatvfs(place).f_bavail == 0:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-app = _App(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="markdown",
-    pretty_exceptions_show_locals=False,
+from onnx_philox._command import frame, pages, refusals, runtimes, terminal
+from onnx_philox._command.options import (
+    FILL,
+    FIRST_RUN,
+    HTML,
+    INPUT,
+    JSON,
+    NOTES,
+    PATH,
+    PRECISIONS,
+    RUNS,
+    SEED,
+    at_least,
+    flag,
 )
+from onnx_philox._contract.refusal import RefusalError
+
+# "\b" keeps the lines after it as they are.
+_HELP = """Random numbers as a node of the model, the same bits in every runtime.
+
+To make a model reproducible:
+
+\b
+  onnx-philox inspect model.onnx               shows its random nodes
+  onnx-philox rewrite model.onnx -o new.onnx   replaces them
+  onnx-philox run new.onnx --seed 42 --fill    runs it, and prints hashes
+  onnx-philox compare new.onnx --fill          compares two runtimes
+
+`onnx-philox verify` shows what is installed here, and that it draws the numbers that OpenVINO,
+TensorFlow, DirectML and Random123 document.
+"""
 
 
-def _print_version(is_asked: bool) -> None:
-    if is_asked:
-        typer.echo(f"onnx-philox {onnx_philox.__version__}")
-        raise typer.Exit
+@click.command(frame.NAME, cls=frame.Group, help=_HELP)
+@click.version_option(
+    onnx_philox.__version__, message="%(prog)s %(version)s", help="Print the version."
+)
+def app() -> None:
+    frame.check_output()
 
 
-@app.callback()
-def main(
-    version: Annotated[  # noqa: ARG001
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
-        ),
-    ] = False,
-) -> None:
-    """Random numbers as a node of the model, the same bits in every runtime.
-
-    To make a model reproducible: `onnx-philox inspect model.onnx` shows its random nodes,
-    `onnx-philox rewrite model.onnx -o out.onnx` replaces them, and
-    `onnx-philox run out.onnx --seed 42 --runs 3` runs it and prints hashes to compare.
-
-    `onnx-philox verify` shows what is installed here, and that it draws the numbers that OpenVINO,
-    TensorFlow, DirectML and Random123 document.
-    """
-    _check_output()
-
-
-@app.command()
+@app.command(
+    short_help="Compare what is drawn here with published numbers.",
+    example="onnx-philox verify --html report.html",
+    exits="0, all is well; 1, some numbers differ; 2, a requested runtime or backend is missing.",
+)
+@option(
+    "--runtime",
+    type=frame.Names(by=runtimes.standard_first),
+    multiple=True,
+    help=f"Only this one ({NOTES}). Can be given again. Without it, all that are installed.",
+)
+@option(
+    "--backend",
+    type=frame.Names("auto", "native", "python", "onnx", "numpy"),
+    multiple=True,
+    help="Only this backend; auto is the best that a runtime has. Can be given again. Without it, "
+    "all, and OpenVINO's own RandomUniform beside them.",
+)
+@flag("--verbose", "-v", help="List every kind of vector, and what is compared.")
+@HTML
+@JSON
 def verify(
-    runtime: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help=f"Only this runtime: {runtimes.listed(runtimes.standard_first())}. Can be given "
-            "again. Without it, all that are installed.",
-        ),
-    ] = None,
-    backend: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Only this backend, such as python or native; auto is the best that a runtime "
-            "has. Can be given again. Without it, all, and OpenVINO's own RandomUniform beside "
-            "them.",
-        ),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of the table.")
-    ] = False,
+    runtime: tuple[str, ...],
+    backend: tuple[str, ...],
+    *,
+    verbose: bool,
+    html: Path | None,
+    as_json: bool,
 ) -> None:
-    """Compare the numbers drawn here with the documented ones, bit for bit.
+    """Compare the numbers drawn here with the published ones, bit for bit.
 
     Builds small models, runs them in every runtime and backend, and compares with OpenVINO's
-    documentation, Random123's known answers, DirectML's counter example and TensorFlow's Philox.
-
-    Exit code: 0, all is well; 1, some numbers differ; 2, a requested runtime or backend is missing.
+    documentation, Random123's known answers, DirectML's counter example, TensorFlow's and torch's
+    Philox.
     """
     from onnx_philox._command import verify as verification
 
-    with _progress("loading the runtimes") as progress:
-        try:
-            report = verification.run(runtime or (), backend or (), progress=progress)
-        except verification.SelectionError as error:
-            raise typer.BadParameter(str(error)) from error
-    if as_json:
-        typer.echo(report.to_json())
-    else:
-        report.print(Console())
-    raise typer.Exit(0 if report.is_ok else 1)
+    try:
+        _check_page("verify", html, {})
+        with terminal.progress("loading the runtimes") as progress:
+            report = verification.run(runtime, backend, is_verbose=verbose, progress=progress)
+        if html is not None:
+            verification.write_page(report, html)
+    except (verification.SelectionError, RefusalError, OSError) as error:
+        terminal.fail("verify", error, 2)
+    terminal.show(report, as_json=as_json)
+    _say_written(html, as_json=as_json)
+    if not report.is_ok:
+        raise SystemExit(1)
 
 
-@app.command()
-def inspect(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX file.")],
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of the table.")
-    ] = False,
-) -> None:
+@app.command(
+    short_help="Show a model's random nodes, and what runtimes do with them.",
+    arguments={"MODEL": "An ONNX file."},
+    example="onnx-philox inspect model.onnx",
+    exits="0, also where there are none; 2, the file cannot be read.",
+)
+@click.argument("model", type=PATH)
+@HTML
+@JSON
+def inspect(model: Path, *, html: Path | None, as_json: bool) -> None:
     """Show the random nodes of a model, and what the runtimes do with them today.
 
     Tries each node alone, in every installed runtime and in separate processes: it loads a small
     model with the same operator, opset, attributes and types, and runs it several times. It does
     not run the model itself, or read its weights.
-
-    Example: `onnx-philox inspect model.onnx`
-
-    Exit code: 0, also where there are none; 2, the file cannot be read.
     """
     from onnx_philox._command import inspect
 
     try:
-        with _progress("reading the model") as progress:
+        _check_page("inspect", html, {model: "the model"})
+        with terminal.progress("reading the model") as progress:
             report = inspect.inspect(model, progress=progress)
+        if html is not None:
+            inspect.write_page(report, html)
     except (OSError, TypeError, ValueError) as error:
-        raise _failure("inspect", error, 2) from error
-    if as_json:
-        typer.echo(report.to_json())
-    else:
-        report.print(Console())
+        terminal.fail("inspect", error, 2)
+    terminal.show(report, as_json=as_json)
+    _say_written(html, as_json=as_json)
 
 
-@app.command()
+@app.command(
+    short_help="Replace a model's random nodes by reproducible ones.",
+    arguments={"MODEL": "An ONNX file."},
+    example="onnx-philox rewrite model.onnx -o new.onnx",
+    exits="0, the file is written; 2, it is not; the error says why.",
+)
+@click.argument("model", type=PATH)
+@option(
+    "--output",
+    "-o",
+    type=PATH,
+    metavar="FILE",
+    required=True,
+    help="The new file: .onnx for ONNX, .xml for an OpenVINO IR.",
+)
+@option(
+    "--seed",
+    type=frame.INTEGER,
+    metavar="N",
+    help="Put the seed, 0 to 2^63-1, into the model: every run gives the same numbers. Without "
+    "it, the state is an input of the model.",
+)
+@flag(
+    refusals.KEEP_UNKNOWN,
+    help="Leave random nodes that cannot be rewritten, such as those of other domains, as they "
+    "are, with a warning. Without it, they are an error.",
+)
+@flag(
+    refusals.PER_ROW,
+    help="Give each row of the batch a state of its own, so that its numbers depend on no other "
+    "row. Every random node must draw rows of the batch, as the model's shapes show.",
+)
+@option(
+    refusals.PER_ROW_NODE,
+    multiple=True,
+    metavar="NAME",
+    help="A random node that draws rows of the batch, although the shapes do not show it. Can be "
+    f"given again; means {refusals.PER_ROW} too.",
+)
+@flag(
+    "--standard",
+    help="Draw by nodes of ONNX's own domain, for a runtime that takes no plugin.",
+)
+@option(
+    "--target",
+    type=frame.Names("onnxruntime", "openvino"),
+    help="What --standard makes the nodes for. Others read those for onnxruntime too. "
+    "[default: onnxruntime]",
+)
+@flag("--inexact", help="With --standard: take f32 draws that the target rounds otherwise, too.")
+@JSON
 def rewrite(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX file.")],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="The new file: .onnx for ONNX, .xml for an OpenVINO IR.",
-        ),
-    ],
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Put the seed, 0 to 2^63-1, into the model: every run gives the same numbers. "
-            "Without it, the state is an input of the model.",
-        ),
-    ] = None,
-    keep_unknown: Annotated[
-        bool,
-        typer.Option(
-            refusals.KEEP_UNKNOWN,
-            help="Leave random nodes that cannot be rewritten, such as those of other domains, as "
-            "they are, with a warning. Without it, they are an error.",
-        ),
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of the text.")
-    ] = False,
+    model: Path,
+    output: Path,
+    *,
+    seed: int | None,
+    keep_unknown: bool,
+    per_row: bool,
+    per_row_node: tuple[str, ...],
+    standard: bool,
+    target: str | None,
+    inexact: bool,
+    as_json: bool,
 ) -> None:
     """Replace the random nodes of a model by those that draw the same numbers everywhere.
 
@@ -201,106 +200,99 @@ def rewrite(
     `next_random_state`, the state of the next run. Everything else stays as it is. A model without
     random nodes is written unchanged.
 
-    Example: `onnx-philox rewrite model.onnx -o out.onnx`
-
-    Exit code: 0, the file is written; 2, it is not, for the reason that is said.
+    With `--per-row` each row of a batch has a state of its own: a request draws the same numbers in
+    any batch.
     """
     from onnx_philox._command import rewrite
 
+    if (target or inexact) and not standard:
+        text = "--target and --inexact say nothing without --standard. Add it, or leave them out."
+        terminal.fail("rewrite", ValueError(text), 2)
     try:
-        with _progress("reading the model") as progress:
+        with terminal.progress("reading the model") as progress:
             outcome = rewrite.rewrite(
-                model, output, seed=seed, keep_unknown=keep_unknown, progress=progress
+                model,
+                output,
+                seed=seed,
+                keep_unknown=keep_unknown,
+                per_row=list(per_row_node) or per_row,
+                standard=(target or "onnxruntime") if standard else None,
+                inexact="allow" if inexact else "refuse",
+                progress=progress,
             )
     except (OSError, TypeError, ValueError, ImportError) as error:
-        raise _failure("rewrite", error, 2) from error
-    if as_json:
-        typer.echo(outcome.to_json())
-    else:
-        outcome.print(Console())
+        terminal.fail("rewrite", error, 2)
+    terminal.show(outcome, as_json=as_json)
 
 
-@app.command()
+@app.command(
+    short_help="Run a rewritten model, and print hashes of its outputs.",
+    arguments={"MODEL": "An ONNX file, or an OpenVINO IR (.xml)."},
+    example="onnx-philox run new.onnx --seed 42 --runs 3 --fill",
+    exits="0, all ran; 1, the runtime refused or failed; 2, an argument is wrong.",
+)
+@click.argument("model", type=PATH)
+@option(
+    "--runtime",
+    type=frame.Names(by=lambda: runtimes.RUNTIMES),
+    help=f"Where to run it ({NOTES}). Without it, the first that is installed; openvino for an IR.",
+)
+@option(
+    "--backend",
+    type=frame.Names("auto", "native", "python"),
+    default="auto",
+    help="auto is the best there is. [default: auto]",
+)
+@option(
+    "--precision",
+    type=PRECISIONS,
+    help="OpenVINO's precision hint. Without it, the device's own, which is bf16 on some "
+    "processors; the random numbers are the same in each.",
+)
+@SEED
+@RUNS
+@FIRST_RUN
+@INPUT
+@FILL
+@option(
+    "--output",
+    "-o",
+    metavar="PATH",
+    help="Save the outputs of each run: in this folder (ends in /), or in files whose names begin "
+    "so: PATH.run0.npz, PATH.run1.npz, ... Without it, nothing is written.",
+)
+@flag(
+    "--drawn",
+    help="Give the tensors that the random nodes draw as outputs too (those of the main graph). "
+    "They are the same bits in every runtime; what a runtime computes from them is its own "
+    "arithmetic.",
+)
+@JSON
 def run(
-    model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="An ONNX file, or an OpenVINO IR (.xml).")
-    ],
-    runtime: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help=f"{runtimes.listed(r.label for r in runtimes.RUNTIMES.values())}. Without it, the "
-            "first that is installed; openvino for an IR.",
-        ),
-    ] = None,
-    backend: Annotated[
-        str, typer.Option(metavar="NAME", help="native, python, or auto: the best there is.")
-    ] = "auto",
-    precision: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TYPE",
-            help="OpenVINO's precision hint: f32, bf16 or f16. Without it, the device's own, which "
-            "is bf16 on some processors; the random numbers are the same in each.",
-        ),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option(metavar="N", help="Which stream of numbers: 0 to 2^64-1.")
-    ] = 0,
-    runs: Annotated[int, typer.Option(metavar="N", min=1, help="How many runs.")] = 1,
-    first_run: Annotated[
-        int,
-        typer.Option(
-            metavar="N", min=0, help="The number of the first run. Use it to repeat any run."
-        ),
-    ] = 0,
-    input: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=FILE.npy",
-            help="An input of the model; also NAME=NUMBERS (JSON, such as p=0.5 or shape=[2,3]), "
-            "or FILE.npz for several. Can be given again.",
-        ),
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="PATH",
-            help="A folder (ends in /), or what the names of the files begin with. Without it, "
-            "the model's name in this folder: out.run0.npz, out.run1.npz, ...",
-        ),
-    ] = None,
-    drawn: Annotated[
-        bool,
-        typer.Option(
-            "--drawn",
-            help="Give the tensors that the random nodes draw as outputs too (those of the main "
-            "graph). They are the same bits in every runtime; what a runtime computes from them "
-            "is its own arithmetic.",
-        ),
-    ] = False,
-    hashes_only: Annotated[
-        bool, typer.Option("--hashes-only", help="Write no files, only print the hashes.")
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of the table.")
-    ] = False,
+    model: Path,
+    runtime: str | None,
+    backend: str,
+    precision: str | None,
+    *,
+    seed: int,
+    runs: int,
+    first_run: int,
+    input: tuple[str, ...],
+    fill: bool,
+    output: str | None,
+    drawn: bool,
+    as_json: bool,
 ) -> None:
-    """Run a rewritten model several times, save each run, and print the hashes.
+    """Run a rewritten model several times, and print hashes of the outputs.
 
     Each run continues from the state that the run before it returned. The hashes cover the outputs'
-    types, shapes and bytes: two machines, runtimes or days with the same hash had the same bits.
-
-    Example: `onnx-philox run out.onnx --seed 42 --runs 3 --input image=image.npy`
-
-    Exit code: 0, all ran; 1, the runtime refused or failed; 2, an argument is wrong.
+    types, shapes and bytes: two machines or days with the same hash had the same bits. To compare
+    two runtimes, use `onnx-philox compare`.
     """
     from onnx_philox._command import run
 
     try:
-        with _progress("loading the model") as progress:
+        with terminal.progress("loading the model") as progress:
             report = run.run(
                 model,
                 runtime=runtime,
@@ -308,41 +300,199 @@ def run(
                 seed=seed,
                 first_run=first_run,
                 runs=runs,
-                inputs=input or (),
+                inputs=input,
+                fills=fill,
                 output=output,
-                is_saved=not hashes_only,
                 progress=progress,
             )
     except (run.ArgumentError, OSError) as error:
-        raise _failure("run", error, 2) from error
+        terminal.fail("run", error, 2)
     except run.RunError as error:
-        raise _failure("run", error, 1) from error
-    if as_json:
-        typer.echo(report.to_json())
-    else:
-        report.print(Console())
+        terminal.fail("run", error, 1)
+    terminal.show(report, as_json=as_json)
 
 
-@contextmanager
-def _progress(description: str) -> Iterator[Callable[[int, int, str], None]]:
-    """A bar on stderr, so that stdout holds the result and nothing else."""
-    stderr = Console(stderr=True)
-    columns = (BarColumn(20), TaskProgressColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=stderr, transient=True, disable=not stderr.is_terminal) as bar:
-        task = bar.add_task(description, total=None)
-        yield lambda done, total, what: bar.update(
-            task, completed=done, total=total, description=what
-        )
+@app.command(
+    short_help="Run a rewritten model in two runtimes, and compare.",
+    arguments={"MODEL": "A rewritten ONNX file."},
+    example="onnx-philox compare new.onnx --seed 42 --fill",
+    exits="0, they agree; 1, they differ, or a runtime failed; 2, an argument is wrong.",
+)
+@click.argument("model", type=PATH)
+@option(
+    "--runtime",
+    type=frame.Names(by=lambda: runtimes.RUNTIMES),
+    multiple=True,
+    help=f"One of the two ({NOTES}). Give it twice; without it, the first two that are installed.",
+)
+@option(
+    "--precision",
+    type=PRECISIONS,
+    default="f32",
+    help="OpenVINO's precision hint. [default: f32]",
+)
+@SEED
+@RUNS
+@FIRST_RUN
+@INPUT
+@FILL
+@option(
+    "--rtol",
+    type=frame.NUMBER,
+    callback=at_least(0),
+    default=1e-3,
+    metavar="X",
+    help="How far outputs may differ, relative to their values. [default: 0.001]",
+)
+@option(
+    "--atol",
+    type=frame.NUMBER,
+    callback=at_least(0),
+    default=1e-4,
+    metavar="X",
+    help="How far they may differ beside that. [default: 0.0001]",
+)
+@JSON
+def compare(
+    model: Path,
+    runtime: tuple[str, ...],
+    precision: str,
+    *,
+    seed: int,
+    runs: int,
+    first_run: int,
+    input: tuple[str, ...],
+    fill: bool,
+    rtol: float,
+    atol: float,
+    as_json: bool,
+) -> None:
+    """Run a rewritten model in two runtimes, and compare what they give.
+
+    What the random nodes of the main graph draw, and the next state, must be equal to the last bit.
+    The outputs must agree within tolerances, since each runtime rounds in its own way.
+    """
+    from onnx_philox._command import compare
+
+    try:
+        with terminal.progress("loading the model") as progress:
+            report = compare.compare(
+                model,
+                runtimes=runtime,
+                precision=precision,
+                seed=seed,
+                first_run=first_run,
+                runs=runs,
+                inputs=input,
+                fills=fill,
+                tolerances=compare.Tolerances(rtol, atol),
+                progress=progress,
+            )
+    except (compare.ArgumentError, OSError) as error:
+        terminal.fail("compare", error, 2)
+    except compare.RunError as error:
+        terminal.fail("compare", error, 1)
+    terminal.show(report, as_json=as_json)
+    if not report.is_ok:
+        raise SystemExit(1)
 
 
-def _failure(command: str, error: Exception, code: int) -> typer.Exit:
-    """Prints the error on stderr, unwrapped if that is no terminal; returns the exit to raise."""
-    stderr = Console(stderr=True)
-    from onnx_philox._rewriting.api import OWNERS
+@app.command(
+    short_help="Print where a runtime's native library is.",
+    arguments={"RUNTIME": "onnxruntime or openvino. It need not be installed."},
+    example="onnx-philox path onnxruntime",
+    exits="0, it is printed; 2, there is no such library.",
+)
+@click.argument("runtime", type=frame.Names(by=runtimes.with_library), metavar="RUNTIME")
+def path(runtime: str) -> None:
+    """Print the path of a runtime's native library, for C, C++ and model servers."""
+    from onnx_philox import _native_library
 
-    text = refusals.text(error, command, *OWNERS)
-    if isinstance(error, OSError) and error.filename is not None:
-        text = f"{error.filename}: {error.strerror}. Choose another path, or mend this one."
-    message = Text.assemble((f"onnx-philox {command}: ", "bold red"), text)
-    stderr.print(message, soft_wrap=not stderr.is_terminal)
-    return typer.Exit(code)
+    if runtime not in (allowed := runtimes.with_library()):
+        text = f"runtime is {runtime!r}; allowed: {', '.join(allowed)}. Choose one of these."
+        terminal.fail("path", ValueError(text), 2)
+    library = _native_library.find(runtime)
+    if library is None:
+        terminal.fail("path", ImportError(_native_library.missing(runtime)), 2)
+    click.echo(library)
+
+
+@app.command(
+    short_help="Write a folder that a model server serves a model from.",
+    arguments={
+        "SERVER": "triton, or ovms for OpenVINO Model Server.",
+        "MODEL": "A rewritten ONNX file.",
+    },
+    example="onnx-philox deploy triton new.onnx -o models",
+    exits="0, it is written; 2, it is not; the error says why.",
+)
+@click.argument("server", type=frame.Names("triton", "ovms"), metavar="SERVER")
+@click.argument("model", type=PATH)
+@option(
+    "--output",
+    "-o",
+    type=PATH,
+    metavar="FOLDER",
+    required=True,
+    help="The folder of models to write.",
+)
+@option("--name", metavar="NAME", help="The model's name. Without it, the file's.")
+@option(
+    "--library",
+    type=PATH,
+    metavar="PATH",
+    help="The server's native library. Without it, this one's.",
+)
+@option(
+    "--folder",
+    type=PATH,
+    metavar="PATH",
+    help="The folder's path on the server. Without it, this one.",
+)
+@option("--sequences", is_flag=True, help="Keep a state for each sequence; its id is the seed.")
+def deploy(
+    server: str,
+    model: Path,
+    output: Path,
+    name: str | None,
+    library: Path | None,
+    folder: Path | None,
+    *,
+    sequences: bool,
+) -> None:
+    """Write a folder that Triton or OpenVINO Model Server serves a model from.
+
+    It holds a copy of the model, and the server's configuration with the native library.
+    """
+    from onnx_philox._command import deploy
+
+    try:
+        site = deploy.Site(name, library, folder, sequences)
+        written = deploy.deploy(server, model, output, site)
+    except (OSError, TypeError, ValueError, ImportError) as error:
+        terminal.fail("deploy", error, 2)
+    for path in written.files:
+        click.echo(f"Written: {path}")
+    click.echo(f"Start the server:\n  {written.start}")
+
+
+@app.command(
+    help=frame.COMPLETION,
+    short_help="Print what makes a shell complete this command.",
+    arguments={"SHELL": "bash, zsh or fish."},
+    example="onnx-philox completion bash",
+    exits="0, it is printed; 2, the shell is another.",
+)
+@click.argument("shell", type=frame.OneOf(("bash", "zsh", "fish")), metavar="SHELL")
+def completion(shell: str) -> None:
+    click.echo(frame.completion(app, shell))
+
+
+def _check_page(command: str, page: Path | None, read: dict[Path, str]) -> None:
+    if page is not None:
+        pages.check(command, page, read)
+
+
+def _say_written(page: Path | None, *, as_json: bool) -> None:
+    if page is not None and not as_json:
+        click.echo(f"\nWritten: {page}. Open it in a browser.")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from onnx_philox._contract.refusal import RefusalError
 
 KEEP_UNKNOWN = "--keep-unknown"
+PER_ROW = "--per-row"
+PER_ROW_NODE = "--per-row-node"
 
 
 def text(error: Exception, *commands: str) -> str:
@@ -16,9 +18,12 @@ def text(error: Exception, *commands: str) -> str:
     """
     # Imported only if there is such an error.
     from onnx_philox._rewriting.nodes.may_stay import MayStayError
+    from onnx_philox._rewriting.nodes.not_rows import NotRowsError
 
     if isinstance(error, MayStayError):
         error = error.offering(KEEP_UNKNOWN)
+    if isinstance(error, NotRowsError):
+        error = error.naming(PER_ROW_NODE + " {!r}")
     if isinstance(error, RefusalError) and error.operator in commands:
         return error.sentence
     return str(error)

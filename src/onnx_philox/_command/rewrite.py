@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import onnx
 from rich.console import Console
@@ -15,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox import _runtime_errors, rewriting
+from onnx_philox._command.runtimes.port import STATES
 from onnx_philox._contract import checks
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
 from onnx_philox._files.model_file import opened
@@ -26,7 +28,7 @@ from onnx_philox._files.new_files import (
     tidied_up_on_signals,
 )
 from onnx_philox._progress import Progress
-from onnx_philox._rewriting.passes.order import SEED_RULE, check_seed
+from onnx_philox._rewriting.passes.order import SEED_RULE, PerRow, check_seed
 from onnx_philox.rewriting import RandomNode
 
 _OWNER = "rewrite"
@@ -61,6 +63,7 @@ class Outcome:
                 "replaced": [asdict(node) for node in report.replaced],
                 "kept": [asdict(node) for node in report.kept],
                 "recorded": report.recorded,
+                "per_row": report.is_per_row,
                 "warnings": self.warnings,
                 "run": self.command,
             },
@@ -73,8 +76,8 @@ class Outcome:
         words = ["onnx-philox", "run", str(self.target)]
         if self.has_state:
             words += ["--seed", "42", "--runs", "3"]
-        for name in self.inputs:
-            words += ["--input", f"{name}={name.strip('/').replace('/', '_')}.npy"]
+        if self.inputs:
+            words.append("--fill")
         return shlex.join(words)
 
     def print(self, console: Console) -> None:
@@ -89,6 +92,9 @@ class Outcome:
                 console.print(Text(line))
         # Not wrapped, so that it can be copied.
         console.print(Text(f"  {self.command}", "bold"), soft_wrap=True)
+        if self.inputs:
+            names = ", ".join(self.inputs)
+            console.print(Text(f"--fill makes up {names}: give yours with --input NAME=FILE.npy."))
 
     def _heading(self) -> Text:
         name = (str(self.source), "bold")
@@ -108,6 +114,12 @@ class Outcome:
     def _about_state(self) -> str:
         if not self.report.replaced and not self.report.recorded:
             return ""
+        if self.report.is_per_row:
+            return (
+                f"The input {_STATE} (uint32[batch, 6]: onnx_philox.row_states(seed, rows, run)) "
+                "says what each row of the batch draws, whatever the others are; the output "
+                f"next_{_STATE} is the input of the next run."
+            )
         if self.has_state:
             return (
                 f"The input {_STATE} (uint32[6]: PhiloxState.for_run(seed, run).to_array()) says "
@@ -125,9 +137,24 @@ def rewrite(
     *,
     seed: int | None = None,
     keep_unknown: bool = False,
+    per_row: PerRow = False,
+    standard: str | None = None,
+    inexact: str = "refuse",
     progress: Progress | None = None,
 ) -> Outcome:
     """Rewrites an ONNX file into an ONNX file or an OpenVINO IR, chosen by the name's suffix.
+
+    Args:
+        source: The model.
+        target: The file to write.
+        seed: The seed to put into it; None for a state that is an input.
+        keep_unknown: Whether random nodes that cannot be replaced stay.
+        per_row: Whether each row of the batch gets a state of its own, or the nodes that draw rows
+            without proof.
+        standard: The runtime for which its draws become nodes of ONNX's own domain; None for the
+            operators of this package.
+        inexact: As in `to_standard_file`.
+        progress: Called as the work goes on.
 
     Raises:
         TypeError: A random node is of a type that is not allowed.
@@ -136,15 +163,22 @@ def rewrite(
         OSError: A file cannot be read or written.
     """
     _check_names(source, target)
+    if standard is not None and target.suffix == _IR:
+        remedy = "Name an ONNX file; OpenVINO reads it without a plugin."
+        checks.refuse(_OWNER, "the output", target, "a name that ends in .onnx", remedy)
     check_seed(seed, _OWNER, SEED_RULE)
+    options = {"seed": seed, "keep_unknown": keep_unknown, "per_row": per_row}
     with opened(source, _OWNER) as file:
         check_apart(_OWNER, _outputs(target), file.reads)
     with tidied_up_on_signals(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if target.suffix == _IR:
-            report, written = _to_ir(source, target, seed, keep_unknown, progress)
+            report, written = _to_ir(source, target, options, progress)
+        elif standard is not None:
+            to_standard = {"target": standard, "inexact": inexact}
+            report, written = _to_standard(source, target, options | to_standard, progress)
         else:
-            report, written = _to_onnx(source, target, seed, keep_unknown, progress)
+            report, written = _to_onnx(source, target, options, progress)
     defaults = {tensor.name for tensor in written.initializer}
     inputs = [i.name for i in written.input if i.name not in defaults]
     return Outcome(
@@ -152,7 +186,7 @@ def rewrite(
         target,
         report,
         [str(warning.message) for warning in caught if warning.category is UserWarning],
-        [name for name in inputs if name != _STATE],
+        [name for name in inputs if name not in STATES],
         _STATE in inputs,
     )
 
@@ -180,17 +214,26 @@ def _outputs(target: Path) -> dict[Path, str]:
 
 
 def _to_onnx(
-    source: Path, target: Path, seed: int | None, keep_unknown: bool, progress: Progress | None
+    source: Path, target: Path, options: dict[str, Any], progress: Progress | None
 ) -> tuple[rewriting.Report, onnx.GraphProto]:
-    report = rewriting.rewrite_file(
-        source, target, seed=seed, keep_unknown=keep_unknown, progress=progress
-    )
+    report = rewriting.rewrite_file(source, target, **options, progress=progress)
+    with opened(target, _OWNER) as file:
+        return report, file.proto.graph
+
+
+def _to_standard(
+    source: Path,
+    target: Path,
+    options: dict[str, Any],
+    progress: Progress | None,
+) -> tuple[rewriting.Report, onnx.GraphProto]:
+    report = rewriting.to_standard_file(source, target, progress=progress, **options)
     with opened(target, _OWNER) as file:
         return report, file.proto.graph
 
 
 def _to_ir(
-    source: Path, target: Path, seed: int | None, keep_unknown: bool, progress: Progress | None
+    source: Path, target: Path, options: dict[str, Any], progress: Progress | None
 ) -> tuple[rewriting.Report, onnx.GraphProto]:
     # Before any long work: it may not be installed.
     from onnx_philox.openvino import register
@@ -202,7 +245,7 @@ def _to_ir(
         between = folder / "onnx" / f"{folder.name}.onnx"
         written = folder / target.name
         with no_room_named(target, folder):
-            result = _to_onnx(source, between, seed, keep_unknown, progress)
+            result = _to_onnx(source, between, options, progress)
         if progress is not None:
             progress(0, 1, "OpenVINO converts")
         import openvino as ov

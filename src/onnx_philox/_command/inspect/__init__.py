@@ -1,8 +1,8 @@
 """`onnx-philox inspect`: the random nodes of a model, and what the runtimes do with them today.
 
 `search` finds them and what they would become, `probes` makes a small model of each, `trials` tries
-it in the installed runtimes, each in its own processes (`worker`), and `report` prints. `inspect`
-puts them together.
+it in the installed runtimes, each in its own processes (`worker`), and `report` prints; `page`
+writes a page. `inspect` puts them together.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from onnx_philox._command import refusals
 from onnx_philox._command.inspect import probes, search, trials
 from onnx_philox._command.inspect.report import Found, Report
 from onnx_philox._progress import Progress, ignore
+from onnx_philox._rewriting.api import OWNERS
 
-__all__ = ["Report", "inspect"]
+__all__ = ["Report", "inspect", "write_page"]
 
 
 def inspect(path: Path, *, progress: Progress | None = None) -> Report:
@@ -38,7 +39,13 @@ def inspect(path: Path, *, progress: Progress | None = None) -> Report:
     tried = [probes.build(node.node, model, nodes.type_of) for node in nodes.unrewritten]
     runtimes = trials.run(tried, tell) if tried else []
     found = [
-        Found(node.record, probe.key, node.may_stay, _problem(node.error))
+        Found(
+            node.record,
+            probe.key,
+            node.may_stay,
+            _problem(node.error),
+            _problem(node.error or nodes.per_row.problems.get(node.node)),
+        )
         for node, probe in zip(nodes.unrewritten, tried, strict=True)
     ]
     opset = model.opset_imports.get("")
@@ -51,8 +58,21 @@ def inspect(path: Path, *, progress: Progress | None = None) -> Report:
         nodes.obstacle,
         runtimes,
         nodes.idle_dropouts,
+        nodes.per_row.batch,
+        _problem(nodes.per_row.obstacle),
     )
 
 
+def write_page(report: Report, path: Path) -> None:
+    """Writes the page of a report.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    from onnx_philox._command.inspect import page
+
+    page.write(report, path)
+
+
 def _problem(error: Exception | None) -> str | None:
-    return None if error is None else refusals.text(error)
+    return None if error is None else refusals.text(error, *OWNERS)

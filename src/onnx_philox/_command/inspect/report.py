@@ -14,9 +14,10 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from onnx_philox._command import terminal
 from onnx_philox._command.inspect.search import Rewritten
 from onnx_philox._command.inspect.trials import Behaviour, Trial, Trials
-from onnx_philox._command.refusals import KEEP_UNKNOWN
+from onnx_philox._command.refusals import KEEP_UNKNOWN, PER_ROW
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
 from onnx_philox.rewriting import RandomNode
 
@@ -31,7 +32,7 @@ _WHAT_MAY_HAVE_HAPPENED = (
 )
 _PAGE = "docs/export-quantise-rewrite-simplify.md says how to find out, and what to do."
 
-_FAILURES = (Behaviour.NOT_LOADED, Behaviour.NOT_RUN, Behaviour.CRASHED, Behaviour.HUNG)
+FAILURES = (Behaviour.NOT_LOADED, Behaviour.NOT_RUN, Behaviour.CRASHED, Behaviour.HUNG)
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class Found:
     """Whether --keep-unknown leaves it as it is, where it cannot be rewritten."""
     problem: str | None = None
     """Why it cannot be rewritten, as the command says it; None where it can."""
+    row_problem: str | None = None
+    """Why it cannot draw each row of the batch from a state of its own; None where it can."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,10 @@ class Report:
     """Empty where there is nothing to try."""
     idle_dropouts: int = 0
     """How many nodes of Dropout are off."""
+    batch: str | None = None
+    """The dimension whose rows could each have a state."""
+    row_obstacle: str | None = None
+    """Why no node could draw from such states."""
 
     def to_json(self) -> str:
         """Returns one JSON document; its keys never change."""
@@ -75,6 +82,7 @@ class Report:
                 "obstacle": self.obstacle,
                 "state": self.state or None,
                 "rewritten_nodes": [asdict(node) for node in self.rewritten],
+                "per_row": {"batch": self.batch, "obstacle": self.row_obstacle},
             },
             indent=2,
         )
@@ -82,6 +90,7 @@ class Report:
     def print(self, console: Console) -> None:
         """Prints the tables and what they mean."""
         console.print(self._heading())
+        width = terminal.columns(console)
         if self.rewritten:
             console.print(_rewritten_table(self.rewritten))
             if self.state:
@@ -90,12 +99,14 @@ class Report:
             console.print(self._what_may_have_happened())
         if not self.found:
             return
-        if console.width >= _TABLE_WIDTH:
+        if width >= _TABLE_WIDTH:
             console.print(self._table())
             console.print(self._reasons())
         else:
             console.print(Group(*self._blocks()))
-        meaning, command = self._meaning()
+        console.print()
+        console.print(self._per_row())
+        meaning, command = self.meaning()
         console.print()
         console.print(Text(meaning))
         if command:
@@ -116,17 +127,23 @@ class Report:
         return Text.assemble(name, f"{opset}: {'; '.join(parts)}")
 
     def _what_may_have_happened(self) -> RenderableType:
-        """Why a model that should draw may have no random nodes."""
+        head, *reasons, page = self.lost()
         lines = Table.grid(padding=(0, 1))
         lines.add_column(no_wrap=True)
         lines.add_column(overflow="fold")
+        for reason in reasons:
+            lines.add_row("-", reason)
+        return Group(head, lines, page)
+
+    def lost(self) -> list[str]:
+        """Why a model that should draw may have no random nodes."""
+        idle = []
         if self.idle_dropouts:
             count = _count(self.idle_dropouts, "Dropout node")
             is_off = "that is off" if self.idle_dropouts == 1 else "that are off"
-            lines.add_row("-", f"It has {count} {is_off}: no training_mode that is true.")
-        for reason in _WHAT_MAY_HAVE_HAPPENED:
-            lines.add_row("-", reason)
-        return Group("If it should draw, its random numbers were lost before:", lines, _PAGE)
+            idle.append(f"It has {count} {is_off}: no training_mode that is true.")
+        head = "If it should draw, its random numbers were lost before:"
+        return [head, *idle, *_WHAT_MAY_HAVE_HAPPENED, _PAGE]
 
     def _table(self) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
@@ -138,11 +155,11 @@ class Report:
         table.add_column("stream", justify="right", no_wrap=True)
         for found in self.found:
             node = found.node
-            name = Text(_name(node))
+            name = Text(name_of(node))
             if self._has_places:
-                name.append(f"\n{_place(node)}", "dim")
-            today = [_label(self._trial(runtime, found)) for runtime in self.runtimes]
-            table.add_row(name, _operator(node), *today, _becomes(node), _stream(node))
+                name.append(f"\n{place_of(node)}", "dim")
+            today = [_label(self.trial(runtime, found)) for runtime in self.runtimes]
+            table.add_row(name, operator_of(node), *today, becomes(node), stream_of(node))
         return table
 
     @property
@@ -159,8 +176,8 @@ class Report:
         for runtime in self.runtimes:
             operators: dict[str, dict[str, None]] = {}
             for found in self.found:
-                reason = self._trial(runtime, found).sentence
-                operators.setdefault(reason, {})[_operator(found.node)] = None
+                reason = self.trial(runtime, found).sentence
+                operators.setdefault(reason, {})[operator_of(found.node)] = None
             title = runtime.title
             for reason, names in operators.items():
                 lines.add_row(title, "\n".join(names), reason)
@@ -174,34 +191,35 @@ class Report:
         """For each operator, what the runtimes do with it, then its nodes."""
         groups: dict[Any, list[Found]] = {}
         for found in self.found:
-            does = (self._trial(runtime, found).sentence for runtime in self.runtimes)
-            key = (_operator(found.node), _becomes(found.node).plain, *does)
+            does = (self.trial(runtime, found).sentence for runtime in self.runtimes)
+            key = (operator_of(found.node), becomes(found.node).plain, *does)
             groups.setdefault(key, []).append(found)
         for group in groups.values():
             first = group[0]
             count = f", {len(group)} nodes" if len(group) > 1 else ""
             yield ""
-            yield Text.assemble((_operator(first.node), "bold"), count)
+            yield Text.assemble((operator_of(first.node), "bold"), count)
             lines = Table.grid(padding=(0, 2))
             lines.add_column(no_wrap=True)
             lines.add_column(overflow="fold")
             for runtime in self.runtimes:
-                lines.add_row(f"  {runtime.title}", self._trial(runtime, first).sentence)
-            lines.add_row("  becomes", _becomes(first.node))
+                lines.add_row(f"  {runtime.title}", self.trial(runtime, first).sentence)
+            lines.add_row("  becomes", becomes(first.node))
             for found in group:
                 node = found.node
-                place = f"  {_place(node)}" if self._has_places else ""
-                text = Text.assemble(_name(node), (place, "dim"))
+                place = f"  {place_of(node)}" if self._has_places else ""
+                text = Text.assemble(name_of(node), (place, "dim"))
                 if found.problem is not None:
                     text.append(f"\n{found.problem}")
-                stream = _stream(node)
+                stream = stream_of(node)
                 lines.add_row(f"  stream {stream}" if stream else "  node", text)
             yield lines
 
-    def _trial(self, runtime: Trials, found: Found) -> Trial:
+    def trial(self, runtime: Trials, found: Found) -> Trial:
+        """What a runtime did with a node."""
         return runtime.trials[found.probe]
 
-    def _meaning(self) -> tuple[str, str]:
+    def meaning(self) -> tuple[str, str]:
         """What a rewrite would do, and the command for it."""
         source = shlex.quote(str(self.model))
         command = f"onnx-philox rewrite {source} -o {shlex.quote(self._target)}"
@@ -214,10 +232,42 @@ class Report:
             return f"To rewrite all but {_count(len(stuck), 'node')}:", f"{command} {KEEP_UNKNOWN}"
         return "It cannot be rewritten as it is: see above.", ""
 
-    def _today(self) -> str:
-        drawn = [{self._trial(r, f).draw for r in self.runtimes} for f in self.found]
+    def _per_row(self) -> RenderableType:
+        answer, apart = self.per_row()
+        head = f"A state for each row of the batch ({PER_ROW}): {answer}"
+        if not apart:
+            return Text(head)
+        lines = Table.grid(padding=(0, 2))
+        lines.add_column(no_wrap=True)
+        lines.add_column(overflow="fold")
+        for name, problem in apart:
+            lines.add_row(f"  {name}", problem)
+        return Group(Text(head), lines)
+
+    def per_row(self) -> tuple[str, list[tuple[str, str]]]:
+        """Which nodes could draw each row of the batch from a state of its own.
+
+        Returns:
+            The answer, and for each node that could not its name and why.
+        """
+        if self.row_obstacle is not None:
+            return f"not possible. {self.row_obstacle}", []
+        apart = [(name_of(f.node), f.row_problem) for f in self.found if f.row_problem is not None]
+        rows = f"draw rows of {self.batch!r}"
+        if not apart:
+            return f"possible, all nodes {rows}.", []
+        count = f"{len(self.found) - len(apart)} of {_count(len(self.found), 'node')}"
+        return f"{count} {rows}. In the way of the others:", apart
+
+    @property
+    def is_other_in_each(self) -> bool:
+        """Whether several runtimes were tried, and draw the same numbers for no node."""
+        drawn = [{self.trial(r, f).draw for r in self.runtimes} for f in self.found]
         is_any_equal = any(len(draws) == 1 and None not in draws for draws in drawn)
-        if is_any_equal or len([r for r in self.runtimes if r.version is not None]) < 2:
+        return not is_any_equal and len([r for r in self.runtimes if r.version is not None]) > 1
+
+    def _today(self) -> str:
+        if not self.is_other_in_each:
             return "After a rewrite they draw the same numbers in every runtime"
         return "Today no node draws the same numbers in both runtimes; after a rewrite all do"
 
@@ -229,22 +279,25 @@ class Report:
         node = asdict(found.node)
         today = {}
         for runtime in self.runtimes:
-            trial = self._trial(runtime, found)
+            trial = self.trial(runtime, found)
             today[runtime.name] = {"does": trial.behaviour.value, "reason": trial.reason}
-        return {**node, "where": found.node.where, "today": today}
+        where = {"where": found.node.where, "per_row_problem": found.row_problem}
+        return {**node, **where, "today": today}
 
 
 def _count(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-def _name(node: RandomNode) -> str:
+def name_of(node: RandomNode) -> str:
+    """The name of a node, or what it gives."""
     if node.name:
         return node.name
     return f"(gives {node.outputs[0]})" if node.outputs else "(no name)"
 
 
-def _place(node: RandomNode) -> str:
+def place_of(node: RandomNode) -> str:
+    """Where a node is, in words."""
     origin = f", from the function {node.function}" if node.function else ""
     return _path(node.path) + origin
 
@@ -253,13 +306,15 @@ def _path(path: tuple[str, ...]) -> str:
     return f"in {' > '.join(path)}" if path else "in the main graph"
 
 
-def _operator(node: RandomNode) -> str:
+def operator_of(node: RandomNode) -> str:
+    """A node's operator and its version."""
     domain = f"{node.domain}::" if node.domain not in ("", "ai.onnx") else ""
     version = "" if node.version is None else f"-{node.version}"
     return f"{domain}{node.op_type}{version}"
 
 
-def _becomes(node: RandomNode) -> Text:
+def becomes(node: RandomNode) -> Text:
+    """What a rewrite makes of a node."""
     if node.problem is not None:
         return Text("cannot be rewritten", "bold red")
     # A Bernoulli draws booleans, whatever type they are cast to.
@@ -267,12 +322,13 @@ def _becomes(node: RandomNode) -> Text:
     return Text(" ".join(filter(None, (node.replacement, type_))))
 
 
-def _stream(node: RandomNode) -> str:
+def stream_of(node: RandomNode) -> str:
+    """The stream that a rewrite gives a node; empty for none."""
     return "" if node.stream is None else str(node.stream)
 
 
 def _label(trial: Trial) -> Text:
-    return Text(trial.behaviour.value, "red" if trial.behaviour in _FAILURES else "")
+    return Text(trial.behaviour.value, "red" if trial.behaviour in FAILURES else "")
 
 
 def _rewritten_table(nodes: list[Rewritten]) -> Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,8 @@ from onnx_philox._rewriting.nodes.types import Types
 from onnx_philox._rewriting.passes.find import find_nodes
 from onnx_philox._rewriting.passes.inline import InlineRandomFunctions
 from onnx_philox._rewriting.passes.number import number_nodes
+from onnx_philox._rewriting.passes.order import check_rows_beside
+from onnx_philox._rewriting.passes.prove_rows import Rows
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._rewriting.untouched import Originals
 
@@ -52,6 +54,18 @@ class Unrewritten:
 
 
 @dataclass(frozen=True)
+class PerRow:
+    """Whether a rewrite could give each row of the batch a state of its own."""
+
+    batch: str | None
+    """The dimension that is the batch; None where there is none."""
+    obstacle: Exception | None
+    """What stands in the way of every node; None where nothing does."""
+    problems: Mapping[ir.Node, Exception]
+    """What stands in the way of single nodes."""
+
+
+@dataclass(frozen=True)
 class Rewritten:
     """A node of this package's domain."""
 
@@ -77,6 +91,7 @@ class Nodes:
     type_of: Types
     idle_dropouts: int
     """How many nodes of Dropout are off, and so draw nothing."""
+    per_row: PerRow
 
 
 def load(path: Path) -> ir.Model:
@@ -102,13 +117,18 @@ def search(model: ir.Model) -> Nodes:
     found = find_nodes(model)
     state, obstacle = "", None
     numbered: list[Numbered] = []
+    replaceable = [node for node in found if isinstance(node, Replaceable)]
+    recorded = earlier_rewrite.Recorded()
     try:
         recorded = earlier_rewrite.read(model, None)
         state = _state(recorded)
-        replaceable = [node for node in found if isinstance(node, Replaceable)]
         numbered = number_nodes(replaceable, recorded)
     except ValueError as error:
         obstacle = str(error)
+    per_row = _per_row(model, replaceable, recorded)
+    if recorded.has_rows and obstacle is None:
+        first = per_row.obstacle or next(iter(per_row.problems.values()), None)
+        obstacle = None if first is None else str(first)
     streams = {node.random.site.node: node.stream for node in numbered}
     unrewritten = [_unrewritten(node, streams) for node in found]
     rewritten = [
@@ -116,7 +136,20 @@ def search(model: ir.Model) -> Nodes:
     ]
     dropouts = len([node for node in _all_nodes(model) if _is_dropout(node)])
     idle_dropouts = dropouts - len([node for node in found if _is_dropout(node.site.node)])
-    return Nodes(unrewritten, rewritten, state, obstacle, Types(model), idle_dropouts)
+    return Nodes(unrewritten, rewritten, state, obstacle, Types(model), idle_dropouts, per_row)
+
+
+def _per_row(
+    model: ir.Model, nodes: Sequence[Replaceable], recorded: earlier_rewrite.Recorded
+) -> PerRow:
+    try:
+        check_rows_beside(recorded)
+        rows = Rows(model, nodes, recorded)
+    except ValueError as error:
+        return PerRow(None, error, {})
+    problems = {node.site.node: rows.obstacle(node) for node in nodes}
+    found = {node: error for node, error in problems.items() if error is not None}
+    return PerRow(rows.batch.name, None, found)
 
 
 def _all_nodes(model: ir.Model) -> Iterator[ir.Node]:
@@ -132,7 +165,8 @@ def _state(recorded: earlier_rewrite.Recorded) -> str:
     if recorded.state is None:
         return ""
     if recorded.state.is_graph_input():
-        return f"the input {earlier_rewrite.STATE}"
+        rows = ", for each row of the batch" if recorded.has_rows else ""
+        return f"the input {earlier_rewrite.STATE}{rows}"
     return f"a constant inside, of seed {recorded.seed}: every run is the same"
 
 

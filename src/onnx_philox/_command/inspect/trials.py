@@ -253,4 +253,4 @@ def _behaviour(
     if runs:
         return Behaviour.OTHER_IN_EACH_SESSION, "and the same ones in each of its runs"
     where = "process" if sessions else "session"
-    return Behaviour.OTHER_IN_EACH_RUN, f"and in each {where}: none can be had again"
+    return Behaviour.OTHER_IN_EACH_RUN, f"and in each {where}: none can be reproduced"

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from onnx_philox._command.rewritten import Inside
 from onnx_philox._command.run.results import Hash, of_all
 from onnx_philox._command.run.states import State
 from onnx_philox._command.runtimes.models import LoadedModel, Settings
+from onnx_philox._command.runtimes.port import Arrays
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_CATEGORICAL
-from onnx_philox._contract.state import RUNS, PhiloxState
+from onnx_philox._contract.state import RUNS
 
 # The table shows so much of a hash: 48 bits, enough to compare by eye.
 _SHOWN = 12
@@ -33,8 +37,8 @@ class Run:
     """One run."""
 
     number: int
-    state: PhiloxState | None
-    """Where it began."""
+    state: NDArray[Any] | None
+    """Where it began: one state, or one for each row of the batch."""
     outputs: list[Hash]
     file: Path | None
 
@@ -63,6 +67,10 @@ class Report:
     seed: int
     state: State | None
     """None where the model takes none, so that the seed says nothing."""
+    filled: Arrays = field(default_factory=dict)
+    """The inputs that are made up."""
+    inside: Inside = field(default_factory=Inside)
+    """What decides the numbers where the model takes no state."""
     runs: list[Run] = field(default_factory=list)
 
     @property
@@ -86,6 +94,7 @@ class Report:
                 "backend": loaded.backend,
                 "how": loaded.how or None,
                 "seed": None if self.state is None else self.seed,
+                "filled": list(self.filled),
                 "runs": [_run_json(run) for run in self.runs],
                 "sha256": self.sha256,
                 "drawn_sha256": self.drawn_sha256,
@@ -133,6 +142,7 @@ class Report:
 
     def _meaning(self) -> list[str]:
         lines = [
+            about_filled(self.filled),
             self._about_files(),
             self._about_numbers(),
             self._about_going_on(),
@@ -146,7 +156,7 @@ class Report:
         if self.state.counts_runs:
             next_run = self.runs[-1].number + 1
             remedy = f"--first-run {next_run}" if next_run < RUNS else "another seed"
-            return f"Go on with {remedy}; have any run again with --first-run N."
+            return f"Go on with {remedy}; repeat any run with --first-run N."
         return f"Go on with the last {self.state.next} as --input {self.state.name}=FILE.npy."
 
     def _about_drawn(self) -> str:
@@ -154,8 +164,8 @@ class Report:
             if self.state is None:
                 return ""
             return (
-                "Compare runtimes with --drawn: an output is its runtime's own arithmetic, what "
-                "is drawn is equal."
+                "Compare runtimes with onnx-philox compare: the draws are equal; the outputs "
+                "differ by each runtime's rounding."
             )
         if not self.loaded.drawn:
             return "No node of onnx-philox is in the main graph, so --drawn shows nothing."
@@ -178,9 +188,8 @@ class Report:
         next_state = None if self.state is None else self.state.next
         of_runs = [tuple(run.numbers(next_state)) for run in self.runs]
         different = len(set(of_runs))
-        no_input = "The model has no input random_state or state, so --seed says nothing to it"
         if len(of_runs) == 1:
-            return "" if self.state is not None else f"{no_input}."
+            return "" if self.state is not None else self._about_no_state("")
         if different == 1:
             found = "each run gave the same numbers"
         elif different == len(of_runs):
@@ -188,21 +197,38 @@ class Report:
         else:
             found = f"the runs gave {different} different sets of numbers"
         if self.state is None:
-            if different == 1:
-                return f"{no_input}: {found}."
-            return (
-                f"{no_input}, and yet {found}: it draws them elsewhere. onnx-philox inspect "
-                f"{self.model} shows where."
-            )
+            return self._about_no_state(f"{found.capitalize()}. ")
         if next_state is None:
             return f"{found.capitalize()}: the model gives no next state, so all began at the same."
         return f"{found.capitalize()}, from the state that the run before it left."
+
+    def _about_no_state(self, found: str) -> str:
+        """What decides the numbers, after what several runs gave."""
+        if count := self.inside.own_nodes:
+            nodes = f"{count} random node{'s'[: count > 1]}"
+            model = shlex.quote(str(self.model))
+            return (
+                f"{found}This model has {nodes} of its own and no state. Rewrite it first: "
+                f"onnx-philox rewrite {model} -o FILE"
+            )
+        if not found and not self.seed:
+            return ""
+        why = "The seed is inside this model" if self.inside.has_seed else "This model has no state"
+        return f"{found}{why}; --seed has no effect."
+
+
+def about_filled(filled: Arrays) -> str:
+    """What --fill made, for people; empty if it made nothing."""
+    if not filled:
+        return ""
+    listed = ", ".join(f"{n} {a.dtype.name}{list(a.shape)}" for n, a in filled.items())
+    return f"Made up by --fill: {listed}. Give your own with --input NAME=FILE.npy."
 
 
 def _run_json(run: Run) -> dict[str, Any]:
     return {
         "run": run.number,
-        "state": None if run.state is None else run.state.to_array().tolist(),
+        "state": None if run.state is None else run.state.tolist(),
         "file": None if run.file is None else str(run.file),
         "outputs": [{**asdict(o), "shape": list(o.shape)} for o in run.outputs],
         "sha256": run.sha256,

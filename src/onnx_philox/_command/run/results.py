@@ -59,10 +59,8 @@ def _sha256(array: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def prefix(output: str | None, model: Path) -> str:
+def prefix(output: str, model: Path) -> str:
     """The beginning of the files' names."""
-    if output is None:
-        return model.stem
     path = Path(output)
     if path.is_dir() or output.endswith(("/", "\\")):
         path = path / model.stem

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._command.runtimes.port import Port
+from onnx_philox import row_states
+from onnx_philox._command.runtimes.port import ArgumentError, Arrays, Port
 from onnx_philox._contract.operators import STATE_WORDS
 
 
@@ -27,7 +29,43 @@ class State:
         """The input."""
         return self.port.name
 
+    @property
+    def is_per_row(self) -> bool:
+        """Whether each row of the batch has a state."""
+        shape = self.port.shape or ()
+        return len(shape) == 2 and shape[0] != 1 and self.counts_runs
+
+    def of_rows(self, seed: int, run: int, ports: Iterable[Port], feeds: Arrays) -> NDArray[Any]:
+        """The states of rows 0, 1, ... of a seed in a run, as many as the other inputs have rows.
+
+        Raises:
+            ArgumentError: The inputs do not say how many.
+        """
+        assert self.port.shape is not None
+        batch = self.port.shape[0]
+        firsts = {port.name: port.shape[0] for port in ports if port.shape and port.name in feeds}
+        named = [name for name, first in firsts.items() if batch and first == batch]
+        # OpenVINO forgets the names of dimensions.
+        dynamic = [name for name, first in firsts.items() if not isinstance(first, int)]
+        rows = {len(feeds[name]) for name in named or dynamic}
+        if isinstance(batch, int):
+            rows = {batch}
+        if len(rows) != 1:
+            raise ArgumentError(
+                f"the batch has {' or '.join(map(str, sorted(rows))) or 'an unknown number of'} "
+                f"rows, by the inputs; allowed: one number, since {self.name} has a state for each "
+                f"row. Pass that too: --input {self.name}=FILE.npy with what "
+                "onnx_philox.row_states(seed, rows, run) gives."
+            )
+        return row_states(seed, range(rows.pop()), run)
+
+    def words(self, array: NDArray[Any]) -> NDArray[Any]:
+        """The state that a run was given, without dimensions that say nothing."""
+        return array if self.is_per_row else array.reshape(STATE_WORDS)
+
     def shaped(self, words: NDArray[Any]) -> NDArray[Any]:
-        """The six words in the shape of the input, of rank 1 to 8."""
+        """The words in the shape of the input; one state may be of rank 1 to 8."""
+        if self.is_per_row:
+            return words
         rank = len(self.port.shape or (STATE_WORDS,))
         return np.ascontiguousarray(words).reshape(*[1] * (rank - 1), STATE_WORDS)

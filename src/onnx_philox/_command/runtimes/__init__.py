@@ -26,10 +26,14 @@ class Runtime:
     package: str | None
     """The module of this package that needs it, and says how to install it where it is not here;
     None where it is always here."""
+    has_library: bool = False
+    """Whether this package has a native library for it."""
     takes_ir: bool = False
     """Whether it loads an OpenVINO IR."""
     has_precisions: bool = False
     """Whether its arithmetic can be told a precision."""
+    is_only_asked_for: bool = False
+    """Whether `verify` draws in it only where its name is given."""
     note: str = ""
     """What to know before choosing it."""
 
@@ -59,9 +63,21 @@ class Runtime:
 RUNTIMES = {
     runtime.name: runtime
     for runtime in (
-        Runtime("onnxruntime", "onnx_philox.onnxruntime"),
-        Runtime("openvino", "onnx_philox.openvino", takes_ir=True, has_precisions=True),
+        Runtime("onnxruntime", "onnx_philox.onnxruntime", has_library=True),
+        Runtime(
+            "openvino",
+            "onnx_philox.openvino",
+            has_library=True,
+            takes_ir=True,
+            has_precisions=True,
+        ),
         Runtime("reference", None, note="NumPy, slow"),
+        Runtime(
+            "standard",
+            "onnx_philox.rewriting",
+            is_only_asked_for=True,
+            note="ONNX's own nodes, no plugin",
+        ),
     )
 }
 """Every runtime, by its name; a command that needs one takes the first that is installed."""
@@ -70,6 +86,11 @@ RUNTIMES = {
 def standard_first() -> list[str]:
     """The names, beginning with what is always installed: it defines the right numbers."""
     return sorted(RUNTIMES, key=lambda name: RUNTIMES[name].package is not None)
+
+
+def with_library() -> list[str]:
+    """The names of those that this package has a native library for."""
+    return [name for name, runtime in RUNTIMES.items() if runtime.has_library]
 
 
 def listed(names: Iterable[str]) -> str:

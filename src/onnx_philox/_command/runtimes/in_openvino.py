@@ -50,6 +50,8 @@ class Model(LoadedModel):
         compiled = core.compile_model(read, "CPU", config)
         used = compiled.get_property("INFERENCE_PRECISION_HINT").to_string()
         self.how = f"CPU, precision {used}"
+        if precision not in (None, used):
+            self.how += f" ({precision} was asked for; this device does not have it)"
         self.inputs = [_port(i) for i in compiled.inputs]
         self.outputs = [_output_name(o) for o in compiled.outputs]
         self._request = compiled.create_infer_request()

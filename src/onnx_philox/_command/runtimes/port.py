@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract.state import is_state_shape
+from onnx_philox._contract.state import is_one_state
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -36,7 +36,7 @@ class Port:
     def is_state(self) -> bool:
         """Whether a state fits it."""
         known = tuple(d if isinstance(d, int) else None for d in self.shape or ())
-        return self.dtype == np.uint32 and is_state_shape(known)
+        return self.dtype == np.uint32 and is_one_state(known)
 
     @property
     def type_name(self) -> str:

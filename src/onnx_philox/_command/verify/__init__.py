@@ -1,21 +1,25 @@
 """`onnx-philox verify`: compares every runtime and backend here with documented numbers.
 
 `cases` says what is expected, `runners` draw it (`runner` says what each can, `openvino_own` are
-the peers), `comparison` compares bit for bit, `report` prints. `run` puts them together.
+the peers), `comparison` compares bit for bit, `result` says what came of it, `matrix`
+sorts that, `report` and `table` print it. `page` writes a page, with `drawings` of `draws`. `run`
+puts them together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from onnx_philox._command.verify import cases, comparison, runners
 from onnx_philox._command.verify.cases import Case
-from onnx_philox._command.verify.report import Report, Result, Verdict
+from onnx_philox._command.verify.report import Report
+from onnx_philox._command.verify.result import Result, Verdict
 from onnx_philox._command.verify.runner import NotCarriedError, Runner
 from onnx_philox._command.verify.runners import Absent, SelectionError
 from onnx_philox._progress import Progress
 
-__all__ = ["Report", "Result", "SelectionError", "Verdict", "run"]
+__all__ = ["Report", "Result", "SelectionError", "Verdict", "run", "write_page"]
 
 
 def run(
@@ -23,6 +27,7 @@ def run(
     backends: Sequence[str] = (),
     *,
     expected: Sequence[Case] | None = None,
+    is_verbose: bool = False,
     progress: Progress | None = None,
 ) -> Report:
     """Draws every case in every chosen backend and compares.
@@ -32,6 +37,7 @@ def run(
         backends: Names of backends, or "auto"; none means all, and OpenVINO's own operator
             as well.
         expected: The cases; None for the package's own.
+        is_verbose: Whether the report prints every kind of vector.
         progress: Called before each case with how many are done, how many there are, and what
             comes next.
 
@@ -54,7 +60,19 @@ def run(
         if progress is not None:
             progress(done, len(jobs), f"{runner.runtime} {runner.backend}: {case.name}")
         results.setdefault(runner, []).append(_verify(runner, case))
-    return Report([result for member in found for result in results.get(member, [])])
+    every = [result for member in found for result in results.get(member, [])]
+    return Report(every, is_verbose)
+
+
+def write_page(report: Report, path: Path) -> None:
+    """Writes the page of a report.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    from onnx_philox._command.verify import page
+
+    page.write(report, path)
 
 
 def _absent(member: Absent) -> Result:
@@ -64,6 +82,7 @@ def _absent(member: Absent) -> Result:
         title=member.runtime + (f", backend {member.backend}" if member.backend else ""),
         verdict=Verdict.NOT_INSTALLED,
         reason=member.reason,
+        how_to_install=member.how_to_install,
     )
 
 

@@ -5,6 +5,7 @@ To add a case, append it in `load`; runners and reports take it from there.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import math
@@ -24,6 +25,8 @@ from onnx_philox._command.runtimes.port import Arrays
 from onnx_philox._contract.operators import (
     OPERATORS,
     OUTPUT_TYPE,
+    RANDOM_BERNOULLI,
+    RANDOM_CATEGORICAL,
     RANDOM_GENERATOR,
     RANDOM_NORMAL,
     RANDOM_UNIFORM,
@@ -32,6 +35,7 @@ from onnx_philox._contract.operators import (
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.types import (
     BF16,
+    BOOL,
     BY_DTYPE,
     BY_NAME,
     F16,
@@ -46,6 +50,7 @@ from onnx_philox._contract.types import (
 VECTORS: Traversable = resources.files("onnx_philox._command.verify") / "vectors"
 
 COUNTER_EXAMPLE = "DirectML counter example"
+ROWS = "Rows of"
 SEEDED_DRAWS = "Seeded draws"
 TENSORFLOW_NORMAL = "TensorFlow normal"
 
@@ -81,6 +86,7 @@ class Example:
             repeatedly. Our operator is not one: it gets the state at which that draw starts.
         state: Where to draw; None for a node with seeds alone.
         is_shape_fed: Whether the shape is an input of the model rather than a constant.
+        rows: A state for each row, in place of `state`.
     """
 
     shape: tuple[int, ...]
@@ -92,6 +98,7 @@ class Example:
     run: int | None = None
     state: PhiloxState | None = None
     is_shape_fed: bool = False
+    rows: tuple[PhiloxState, ...] = ()
 
     @property
     def node_state(self) -> PhiloxState | None:
@@ -114,7 +121,9 @@ class Example:
         arguments = self._arguments()
         if self.is_shape_fed:
             arguments |= {"shape": None, "rank": len(self.shape)}
-        if self.operator is not RANDOM_GENERATOR:
+        if self.rows:
+            arguments["per_row"] = True
+        elif self.operator is not RANDOM_GENERATOR:
             arguments["stateful"] = self.node_state is not None
         build: Callable[..., onnx.ModelProto] = getattr(graphs, self.operator.function)
         return build(**arguments)
@@ -122,19 +131,25 @@ class Example:
     def feeds(self) -> Arrays:
         """The feeds of that model's inputs."""
         feeds: Arrays = {}
-        if self.node_state is not None:
-            feeds["state"] = self.node_state.to_array()
+        state = self._state_array()
+        if state is not None:
+            feeds["state"] = state
         if self.is_shape_fed:
             feeds["shape"] = np.array(self.shape, np.int64)
         return feeds
 
     def in_numpy(self) -> Arrays:
         """The outputs of that model as `onnx_philox.reference` computes them."""
-        state = None if self.node_state is None else self.node_state.to_array()
+        state = self._state_array()
         draw = getattr(reference, self.operator.function)
         results = draw(**self._arguments(), state=state)
         names = [o.name for o in self.operator.outputs]
         return dict(zip(names if state is not None else names[:1], results, strict=False))
+
+    def _state_array(self) -> NDArray[np.uint32] | None:
+        if self.rows:
+            return np.stack([row.to_array() for row in self.rows])
+        return None if self.node_state is None else self.node_state.to_array()
 
     def next_state(self) -> NDArray[np.uint32]:
         """The state after this draw."""
@@ -174,6 +189,8 @@ class Example:
             parts.append(f"run {self.run}")
         if self.state is not None:
             parts.append(f"counter {self.state.counter:#x}, key {self.state.key:#x}")
+        if self.rows:
+            parts.append(f"a state for each of {len(self.rows)} rows")
         return "; ".join(parts)
 
 
@@ -223,7 +240,8 @@ class Case:
     def has_seeds_alone(self) -> bool:
         """Whether OpenVINO's own RandomUniform, which has no state, can draw all this."""
         return all(
-            v.example.operator is RANDOM_UNIFORM and v.example.state is None for v in self.vectors
+            v.example.operator is RANDOM_UNIFORM and v.example.state is None and not v.example.rows
+            for v in self.vectors
         )
 
 
@@ -237,6 +255,7 @@ def load(vectors: Traversable | None = None) -> list[Case]:
     # Decimal keeps all digits that a page prints.
     known = json.loads((folder / "known.json").read_text("utf-8"), parse_float=Decimal)
     tensorflow = json.loads((folder / "tensorflow.json").read_text("utf-8"))
+    torch = json.loads((folder / "torch_stateless.json").read_text("utf-8"))
     distributions = json.loads((folder / "distributions.json").read_text("utf-8"))
     return [
         *_by_type("OpenVINO documentation", map(_documented, known["openvino_documented"]["rows"])),
@@ -247,6 +266,7 @@ def load(vectors: Traversable | None = None) -> list[Case]:
         ),
         _counter_example(known["directml_documented"]),
         Case("TensorFlow bits", tuple(map(_bits, tensorflow["bits"])), U32),
+        Case("torch bits", tuple(map(_torch, torch["cases"])), U32),
         *_by_type("TensorFlow uniform", map(_uniform, tensorflow["uniform"])),
         *_by_type(
             "TensorFlow stateful runs",
@@ -254,6 +274,7 @@ def load(vectors: Traversable | None = None) -> list[Case]:
         ),
         *_by_type(TENSORFLOW_NORMAL, map(_normal, tensorflow["normal"])),
         *_distributions(distributions["rows"]),
+        *_rows(),
         *_seeded_draws(),
     ]
 
@@ -279,6 +300,12 @@ def _known_answer(row: list[list[str]]) -> Vector:
 
 def _bits(row: Mapping[str, Any]) -> Vector:
     return _generator_vector(_state(row["state"]), row["bits"])
+
+
+def _torch(row: Mapping[str, Any]) -> Vector:
+    state = PhiloxState(int(row["offset"]), int(row["seed"]))
+    # torch's counter wraps at 2^64, ours at 2^128.
+    return _generator_vector(state, row["bits"][: 4 * (2**64 - state.counter)])
 
 
 def _generator_vector(state: PhiloxState, bits: list[int]) -> Vector:
@@ -391,6 +418,48 @@ def _argument(given: Any) -> Any:
 
 def _state(words: list[int]) -> PhiloxState:
     return PhiloxState.from_array(np.array(words, np.uint32))
+
+
+_ROW_STATES = (PhiloxState(2**128 - 1, 2**64 - 1), PhiloxState(2**64 - 2, 7), PhiloxState(0, 2**32))
+_ROW_TYPES: tuple[tuple[Operator, Mapping[str, Any], tuple[ElementType, ...]], ...] = (
+    (RANDOM_GENERATOR, {}, (U32,)),
+    (RANDOM_UNIFORM, {"minval": -5, "maxval": 205}, (F32, F64, F16, BF16, I32, I64)),
+    (RANDOM_NORMAL, {"mean": 3, "scale": 2}, (F32, F64, F16, BF16)),
+    (RANDOM_BERNOULLI, {"p": np.linspace(0, 1, 15, dtype=np.float32).reshape(3, 5)}, (BOOL,)),
+    (RANDOM_CATEGORICAL, {"logits": np.eye(3, 4, dtype=np.float32), "sample_size": 5}, (I32, I64)),
+)
+"""Operators, their arguments and the types of their values."""
+
+
+def _rows() -> list[Case]:
+    """Three rows, each from a state of its own; alone, a row is an example without rows."""
+    cases = []
+    for operator, arguments, types in _ROW_TYPES:
+        for type_ in types:
+            example = Example((3, 5), type_, operator, arguments, 2**40, 9, rows=_ROW_STATES)
+            alone = [_row(example, row).in_numpy() for row in range(len(_ROW_STATES))]
+            values, next_state = (o.name for o in operator.outputs)
+            expected = {
+                values: np.concatenate([row[values] for row in alone]),
+                next_state: np.stack([row[next_state] for row in alone]),
+            }
+            cases.append(Case(f"{ROWS} {operator.name}", (Vector(example, expected),), type_))
+    return cases
+
+
+def _row(example: Example, row: int) -> Example:
+    """A row of an example, alone."""
+    arguments = {
+        name: given[row : row + 1] if np.ndim(given) == 2 else given
+        for name, given in example.arguments.items()
+    }
+    return dataclasses.replace(
+        example,
+        shape=(1, *example.shape[1:]),
+        arguments=arguments,
+        state=example.rows[row],
+        rows=(),
+    )
 
 
 _RANGES: tuple[tuple[tuple[ElementType, ...], str, tuple[Any, Any]], ...] = (

@@ -38,10 +38,15 @@ class Comparison:
     equal: int
     total: int
     first: Difference | None
+    differs: bytes = b""
+    """For each element, whether it differs."""
 
     def __add__(self, other: Comparison) -> Comparison:
         return Comparison(
-            self.equal + other.equal, self.total + other.total, self.first or other.first
+            self.equal + other.equal,
+            self.total + other.total,
+            self.first or other.first,
+            self.differs + other.differs,
         )
 
 
@@ -56,7 +61,7 @@ def compare(vector: Vector, got: Arrays, outputs: Sequence[str]) -> Comparison:
     if vector.printed is not None and result.first is None:
         difference = _compare_printed(vector, got["values"])
         if difference is not None:
-            result = Comparison(result.equal - 1, result.total, difference)
+            result = Comparison(result.equal - 1, result.total, difference, result.differs)
     if vector.peer is not None and result.first is None:
         result = _compare_peer(vector, vector.peer, got["values"], result)
     return result
@@ -69,10 +74,10 @@ def _compare_output(
     came = "nothing" if got is None else f"{got.dtype} of shape {list(got.shape)}"
     if got is None or wanted != came:
         form = Difference(parameters, name, None, None, wanted, None, came, None)
-        return Comparison(0, expected.size, form)
+        return Comparison(0, expected.size, form, b"\1" * expected.size)
     differs = (_bits(expected) != _bits(got)).reshape(-1)
     if not differs.any():
-        return Comparison(expected.size, expected.size, None)
+        return Comparison(expected.size, expected.size, None, differs.tobytes())
     element = int(differs.argmax())
     difference = Difference(
         parameters,
@@ -84,7 +89,8 @@ def _compare_output(
         str(got.flat[element]),
         _hex(got, element),
     )
-    return Comparison(int(expected.size - differs.sum()), expected.size, difference)
+    equal = int(expected.size - differs.sum())
+    return Comparison(equal, expected.size, difference, differs.tobytes())
 
 
 def _compare_printed(vector: Vector, got: NDArray[Any]) -> Difference | None:
@@ -129,7 +135,7 @@ def _compare_peer(vector: Vector, peer: Peer, got: NDArray[Any], same: Compariso
         str(got.flat[element]),
         _hex(got, element),
     )
-    return Comparison(same.equal - int((~is_near).sum()), same.total, difference)
+    return Comparison(same.equal - int((~is_near).sum()), same.total, difference, same.differs)
 
 
 def _index(element: int, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,83 +1,34 @@
-"""What `onnx-philox verify` prints: a table for people, a JSON document for machines."""
+"""What `onnx-philox verify` prints: a verdict and a matrix, or a JSON document."""
 
 from __future__ import annotations
 
 import importlib.metadata
+import itertools
 import json
 import platform
-import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
-from enum import Enum
 from typing import Any
 
-from rich import box
 from rich.console import Console, Group, RenderableType
-from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from onnx_philox._command import terminal
+from onnx_philox._command.verify import table
 from onnx_philox._command.verify.cases import (
     COUNTER_EXAMPLE,
     ERRATUM,
     NORMAL_TOLERANCES,
     SEEDED_DRAWS,
     TENSORFLOW_NORMAL,
-    Case,
 )
-from onnx_philox._command.verify.comparison import NOTHING, Comparison
-
-
-class Verdict(Enum):
-    """The outcome of a case."""
-
-    SAME = "same bits"
-    MISMATCH = "mismatch"
-    ERROR = "error"
-    NOT_CARRIED = "not carried"
-    NOT_INSTALLED = "not installed"
-    OTHER = "other bits"
-    """What a mismatch is for a peer: something to know, no failure."""
-
+from onnx_philox._command.verify.matrix import Column, Matrix, Standing, matrix
+from onnx_philox._command.verify.result import Result, Verdict, groups, listed
 
 _PLURALS = {Verdict.MISMATCH.value: "mismatches", Verdict.ERROR.value: "errors"}
-_STYLES = {Verdict.MISMATCH: "bold red", Verdict.ERROR: "bold red", Verdict.SAME: "green"}
 _PACKAGES = ("onnx-philox", "numpy", "onnx", "onnxruntime", "onnxruntime-extensions", "openvino")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Result:
-    """A case in a backend, or a missing runtime or backend (which has no case)."""
-
-    runtime: str
-    version: str = ""
-    backend: str = ""
-    title: str
-    is_peer: bool = False
-    case: Case | None = None
-    verdict: Verdict
-    reason: str | None = None
-    """Why there are no numbers to compare."""
-    draw: str | None = None
-    """The draw that ended in an error."""
-    compared: Comparison = NOTHING
-
-    @property
-    def how_to_install(self) -> str | None:
-        """The command, if there is nothing else to say."""
-        command = re.search(r"pip install \S+$", self.reason or "")
-        return command[0] if command else None
-
-    @property
-    def is_failure(self) -> bool:
-        """Whether the command must fail."""
-        return not self.is_peer and self.verdict in (Verdict.MISMATCH, Verdict.ERROR)
-
-    @property
-    def vectors(self) -> int:
-        """How many vectors the verdict covers."""
-        return len(self.case.vectors) if self.case else 0
 
 
 @dataclass(frozen=True)
@@ -85,6 +36,8 @@ class Report:
     """All results, in the order in which they appear."""
 
     results: list[Result]
+    is_verbose: bool = False
+    """Whether to print every kind of vector."""
 
     @property
     def is_ok(self) -> bool:
@@ -107,8 +60,21 @@ class Report:
         )
 
     def print(self, console: Console) -> None:
-        """Prints the table, what went wrong, the counts, and what it means."""
-        console.print(_table(self.results, console.width))
+        """Prints the verdict, the matrix, what went wrong, and what else there is to know."""
+        verdict = Text(self.meaning, "bold green" if self.is_ok else "bold red")
+        console.print(verdict)
+        console.print(Text(self.summary))
+        width = terminal.columns(console)
+        for part in _parts(matrix(self.results), width):
+            console.print()
+            for line in _lines(part):
+                line.rstrip()
+                console.print(line)
+        console.print()
+        if self.is_verbose:
+            console.print(table.table(self.results, width))
+        for result in self.missing:
+            console.print(Text(f"not installed: {result.how_to_install}"))
         explained = set()
         for result in self.results:
             # A library that does not load breaks every case for the same reason: once is enough.
@@ -117,164 +83,98 @@ class Report:
             if (result.is_failure or is_open) and key not in explained:
                 explained.add(key)
                 console.print(_explanation(result))
-        for note in _notes(self.results):
+        for note in self.notes if self.is_verbose else self._short_notes():
             console.print(Text(note, "dim"))
-        console.print()
-        console.print(Text(_summary(self.results)))
-        console.print(self._meaning())
+        if not self.is_verbose:
+            console.print(Text("Every vector: --verbose. As a page: --html FILE.", "dim"))
 
-    def _meaning(self) -> Text:
+    @property
+    def missing(self) -> list[Result]:
+        """What is not installed, where a command installs it."""
+        return [r for r in self.results if r.how_to_install]
+
+    @property
+    def meaning(self) -> str:
+        """The verdict, in a sentence."""
         failed = [r for r in self.results if r.is_failure]
         if failed:
             where = list(dict.fromkeys(f"{r.runtime} {r.backend}" for r in failed))
             draws_others = any(r.verdict is Verdict.MISMATCH for r in failed)
             what = "other numbers than are documented" if draws_others else "an error"
-            return Text(
-                f"Do not rely on {_listed(where)} here: what came was {what}. Please report it, "
-                "with the output of onnx-philox verify --json.",
-                style="bold red",
+            return (
+                f"Do not rely on {listed(where)} here: what came was {what}. Please report it, "
+                "with the output of onnx-philox verify --json."
             )
-        tried = list(
-            dict.fromkeys(
-                f"{r.runtime} {r.backend}" for r in self.results if r.case and not r.is_peer
-            )
-        )
-        draw, they = ("draw", "they carry") if len(tried) > 1 else ("draws", "it carries")
-        meaning = (
-            f"All is well: {_listed(tried)} {draw} the documented numbers, to the last bit, in "
-            f"every type that {they}."
-        )
+        tried = {(r.runtime, r.backend) for r in self.results if r.case and not r.is_peer}
+        draw = f"all {len(tried)} backends draw" if len(tried) > 1 else "the backend draws"
+        meaning = f"All is well: {draw} the published numbers, to the last bit."
         missing = [r.title for r in self.results if r.verdict is Verdict.NOT_INSTALLED]
-        if missing:
-            meaning += f" Not tried: {_listed(missing)}."
-        return Text(meaning, "bold")
-
-
-@dataclass
-class _Row:
-    """A line of the table: results of one family that have the same verdict."""
-
-    results: list[Result]
-    part: str = ""
-    is_whole_family: bool = False
+        return f"{meaning} Not tried: {listed(missing)}." if missing else meaning
 
     @property
-    def verdict(self) -> Verdict:
-        return self.results[0].verdict
+    def summary(self) -> str:
+        """The counts, in a sentence for each party."""
+        return _summary(self.results)
 
     @property
-    def what(self) -> str:
-        """The types and the part of the family; empty for all of it."""
-        types = dict.fromkeys(r.case.type.name for r in self.results if r.case)
-        return "" if self.is_whole_family else " ".join(filter(None, (*types, self.part)))
+    def versions(self) -> dict[str, str | None]:
+        """Of Python and of the packages that matter; None for one that is not installed."""
+        return _versions()
 
     @property
-    def label(self) -> str:
-        case = self.results[0].case
-        if case is None:
-            return Verdict.NOT_INSTALLED.value
-        if self.is_whole_family:
-            types = len({r.case.type for r in self.results if r.case})
-            return f"{case.family}, all {types} types" if types > 1 else case.family
-        return f"{case.family} {self.what}"
+    def notes(self) -> list[str]:
+        """All that there is to know beside the numbers."""
+        return [*_notes(self.results), *self._short_notes()]
 
-    @property
-    def outcome(self) -> Text:
-        style = "" if self.results[0].is_peer else _STYLES.get(self.verdict, "")
-        return Text(self._outcome(), style)
-
-    def _outcome(self) -> str:
-        compared = self.results[0].compared
-        match self.verdict:
-            case Verdict.OTHER | Verdict.MISMATCH:
-                first = compared.first
-                element = None if first is None else first.element
-                where = "another form" if element is None else f"first at {element}"
-                if self.verdict is Verdict.MISMATCH:
-                    return f"{self.verdict.value}, {where} (see below)"
-                return f"{self.verdict.value} ({where}; {compared.equal} of {compared.total} equal)"
-            case Verdict.ERROR:
-                return f"{self.verdict.value} (see below)"
-            case Verdict.NOT_INSTALLED:
-                return self.results[0].how_to_install or "see below"
-            case _:
-                vectors = sum(r.vectors for r in self.results)
-                return f"{self.verdict.value}, {vectors} vector{'s' if vectors > 1 else ''}"
+    def _short_notes(self) -> list[str]:
+        return _notes_on_others(self.results)
 
 
-def _groups(results: Iterable[Result]) -> list[list[Result]]:
-    """The results of each runner."""
-    groups: dict[str, list[Result]] = {}
-    for result in results:
-        groups.setdefault(result.title, []).append(result)
-    return list(groups.values())
+_STYLES = {
+    Standing.SAME: "green",
+    Standing.WRONG: "bold red",
+    Standing.ERROR: "bold red",
+    Standing.NOT_CARRIED: "dim",
+}
 
 
-def _rows(results: list[Result]) -> list[_Row]:
-    """The lines of one runner, as few as possible."""
-    families: dict[str, list[Result]] = {}
-    for result in results:
-        families.setdefault(result.case.family if result.case else "", []).append(result)
-    return [row for family in families.values() for row in _family_rows(family)]
+_OPERATOR, _TYPE, _CELL = 12, 6, 8
+"""How wide the columns are, with the space after them."""
 
 
-def _family_rows(family: list[Result]) -> list[_Row]:
-    mergeable = (Verdict.SAME, Verdict.NOT_CARRIED, Verdict.ERROR)
-    if len({r.verdict for r in family}) == 1 and family[0].verdict in mergeable:
-        return [_Row(family, is_whole_family=True)]
-    by_type: dict[str, list[Result]] = {}
-    for result in family:
-        by_type.setdefault(result.case.type.name if result.case else "", []).append(result)
-    rows: dict[Any, _Row] = {}
-    for results in by_type.values():
-        is_uniform = len({r.verdict for r in results}) == 1
-        for result in results:
-            part = "" if is_uniform or result.case is None else result.case.part
-            key: Any = (part, result.verdict)
-            if result.verdict not in mergeable:
-                part = "" if result.case is None else result.case.part
-                key = id(result)
-            rows.setdefault(key, _Row([], part)).results.append(result)
-    order = list(Verdict)
-    return sorted(rows.values(), key=lambda row: order.index(row.verdict))
+def _parts(whole: Matrix, width: int) -> Iterator[Matrix]:
+    """The matrix in as many parts as it takes to fit, each of whole runtimes."""
+    columns: list[Column] = []
+    for _, group in itertools.groupby(whole.columns, lambda column: column.group):
+        wider = [*columns, *group]
+        # The last column has no space after it.
+        if columns and _OPERATOR + _TYPE + _CELL * len(wider) - 2 > width:
+            yield whole.of(columns)
+            wider = wider[len(columns) :]
+        columns = wider
+    if columns:
+        yield whole.of(columns)
 
 
-def _table(results: list[Result], width: int) -> RenderableType:
-    """Five columns if they fit; otherwise three of them become headings."""
-    groups = [(group[0], _rows(group)) for group in _groups(results)]
-    table = _new_table("runtime", "version", "backend", "case", "verdict")
-    for first, rows in groups:
-        who = (first.runtime, first.version, first.backend)
-        for row in rows:
-            table.add_row(*who, row.label, row.outcome, end_section=row is rows[-1])
-            who = ("", "", "")
-    # rich cuts text that does not fit, so there must always be room.
-    if Measurement.get(_UNLIMITED, _UNLIMITED.options, table).maximum <= width:
-        return table
-    all_rows = [row for _, rows in groups for row in rows]
-    widest = max(len(row.label) for row in all_rows)
-    fits = widest + 2 + max(len(row.outcome) for row in all_rows) <= width
-    # If not all blocks can be aligned, each has its own width.
-    labels = widest if fits else None
-    blocks: list[RenderableType] = []
-    for first, rows in groups:
-        block = Table.grid(padding=(0, 2))
-        block.add_column(width=labels)
-        block.add_column(overflow="fold")
-        for row in rows:
-            block.add_row(row.label, row.outcome)
-        blocks += [Text(first.title, "bold"), block, ""]
-    return Group(*blocks)
-
-
-_UNLIMITED = Console(width=1000)
-
-
-def _new_table(*headers: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for header in headers:
-        table.add_column(header, no_wrap=True)
-    return table
+def _lines(part: Matrix) -> Iterator[Text]:
+    """The matrix, a line for each row."""
+    groups_, names = Text(" " * (_OPERATOR + _TYPE)), Text(" " * (_OPERATOR + _TYPE))
+    for group, columns in itertools.groupby(part.columns, lambda column: column.group):
+        shown = [column.name for column in columns]
+        groups_.append(f"{group:<{_CELL * len(shown)}}", "bold")
+        for name in shown:
+            names.append(f"{name:<{_CELL}}")
+    yield from (groups_, names)
+    before = ""
+    for row in part.rows:
+        operator = "" if row.operator == before else row.operator.removeprefix("Random")
+        before = row.operator
+        line = Text.assemble((f"{operator:<{_OPERATOR}}", "bold"), f"{row.type:<{_TYPE}}")
+        for cell in row.cells:
+            word = "" if cell.standing is None else cell.standing.value
+            style = "" if cell.standing is None else _STYLES.get(cell.standing, "")
+            line.append(f"{word:<{_CELL}}", style)
+        yield line
 
 
 def _explanation(result: Result) -> RenderableType:
@@ -307,24 +207,29 @@ def _notes(results: list[Result]) -> list[str]:
     families = {r.case.family for r in results if r.case}
     notes = [ERRATUM] if COUNTER_EXAMPLE in families else []
     if TENSORFLOW_NORMAL in families:
-        distances = _listed(f"{limit:g} ({t.name})" for t, limit in NORMAL_TOLERANCES.items())
+        distances = listed(f"{limit:g} ({t.name})" for t, limit in NORMAL_TOLERANCES.items())
         notes.append(
             f"TensorFlow normal: the same bits in every runtime here, and within {distances} of "
             "TensorFlow's values, whose ln, sin and cos are others."
         )
+    return notes
+
+
+def _notes_on_others(results: list[Result]) -> list[str]:
+    notes = []
     refused = [r for r in results if r.verdict is Verdict.NOT_CARRIED]
-    for group in _groups(refused):
-        types = _listed(dict.fromkeys(r.case.type.name for r in group if r.case))
+    for group in groups(refused):
+        types = listed(dict.fromkeys(r.case.type.name for r in group if r.case))
         notes.append(
-            f"Not carried: {types}, which {group[0].runtime}'s backend {group[0].backend} refuses "
-            "when it loads a model."
+            f"{Standing.NOT_CARRIED.value}: not carried. {group[0].runtime}'s backend "
+            f"{group[0].backend} refuses {types} when it loads a model."
         )
-    peers = [group for group in _groups(results) if group[0].is_peer]
+    peers = [group for group in groups(results) if group[0].is_peer]
     if peers:
         right = "; ".join(f"{_PEERS[g[0].backend]}: {_right(g)}" for g in peers)
         notes.append(
-            f"Why ours: OpenVINO's own RandomUniform, which takes no state, has only some of the "
-            f"seeded draws right; {right}."
+            f"some, other: OpenVINO's own RandomUniform, to compare, has other bits than it "
+            f"documents. These seeded draws are as documented: {right}."
         )
     return notes
 
@@ -335,10 +240,10 @@ _PEERS = {"built-in": "on CPU", "evaluate": "in Model.evaluate"}
 def _right(results: list[Result]) -> str:
     """The seeded draws that a peer gets right."""
     family = [r for r in results if r.case and r.case.family == SEEDED_DRAWS]
-    rows = [row for row in _family_rows(family) if row.verdict is Verdict.SAME]
+    rows = [row for row in table.family_rows(family) if row.verdict is Verdict.SAME]
     if not rows:
         return "none"
-    return _listed("all" if row.is_whole_family else row.what for row in rows)
+    return listed("all" if row.is_whole_family else row.what for row in rows)
 
 
 def _summary(results: list[Result]) -> str:
@@ -356,11 +261,6 @@ def _summary(results: list[Result]) -> str:
         )
         lines.append(f"{name}: {counts['cases']} cases, {counts['vectors']} vectors; {verdicts}.")
     return "\n".join(lines)
-
-
-def _listed(names: Iterable[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _counts(results: Iterable[Result]) -> dict[str, Any]:

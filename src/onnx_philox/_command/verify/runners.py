@@ -23,12 +23,15 @@ class SelectionError(ValueError):
 
 
 class Absent:
-    """A runtime or backend that cannot be used here, and why."""
+    """A runtime or backend that cannot be used here, why, and how to install it if that is all."""
 
-    def __init__(self, runtime: str, backend: str, reason: str) -> None:
+    def __init__(
+        self, runtime: str, backend: str, reason: str, how_to_install: str | None = None
+    ) -> None:
         self.runtime = runtime
         self.backend = backend
         self.reason = reason
+        self.how_to_install = how_to_install
 
 
 class NumpyRunner(Runner):
@@ -79,7 +82,8 @@ def select(runtimes: Sequence[str] = (), backends: Sequence[str] = ()) -> list[R
     """The runners of the chosen runtimes and backends.
 
     Args:
-        runtimes: Names of `RUNTIMES`; none means all that are installed.
+        runtimes: Names of `RUNTIMES`; none means all that are installed, but those that are only
+            asked for.
         backends: Names of backends, "auto" for the best that a runtime has; none means all, and
             OpenVINO's own operator as well.
 
@@ -94,7 +98,8 @@ def select(runtimes: Sequence[str] = (), backends: Sequence[str] = ()) -> list[R
             raise SelectionError(
                 f"runtime is {name!r}; allowed: {', '.join(standard_first())}. Choose one of these."
             )
-    found = {n: _find(RUNTIMES[n]) for n in standard_first() if n in runtimes or not runtimes}
+    names = runtimes or [n for n, known in RUNTIMES.items() if not known.is_only_asked_for]
+    found = {n: _find(RUNTIMES[n]) for n in standard_first() if n in names}
     _check_backends(backends, found.values())
     chosen = {name: _narrow(members, backends) for name, members in found.items()}
     required = [chosen[name] for name in runtimes]
@@ -116,17 +121,24 @@ def _find(runtime: Runtime) -> list[Runner | Absent]:
     try:
         models = runtime.models()
     except ImportError as error:
-        reason = str(error)
         is_said = isinstance(error, _versions.OldRuntimeError)
-        if not is_said and not isinstance(error.__cause__, ModuleNotFoundError):
-            reason += f" ({error.__cause__ or 'it is installed, but does not load'})"
-        return [Absent(runtime.name, "", reason)]
+        if is_said or isinstance(error.__cause__, ModuleNotFoundError):
+            return [Absent(runtime.name, "", str(error), _how_to_install(error))]
+        why = error.__cause__ or "it is installed, but does not load"
+        return [Absent(runtime.name, "", f"{error} ({why})")]
     found: list[Runner | Absent] = []
     for name, backend in models.backends.items():
-        why = backend.unavailable()
-        found.append(ModelRunner(models, name) if why is None else Absent(runtime.name, name, why))
+        why_not = backend.unavailable()
+        if why_not is None:
+            found.append(ModelRunner(models, name))
+        else:
+            found.append(Absent(runtime.name, name, str(why_not), _how_to_install(why_not)))
     others = _OTHERS[runtime.name]() if runtime.name in _OTHERS else []
     return [*(o for o in others if not o.is_peer), *found, *(o for o in others if o.is_peer)]
+
+
+def _how_to_install(error: ImportError) -> str | None:
+    return error.command if isinstance(error, _backends.NotInstalledError) else None
 
 
 def _narrow(members: list[Runner | Absent], backends: Sequence[str]) -> list[Runner | Absent]:

@@ -1,0 +1,101 @@
+"""`onnx-philox compare`: runs a model in two runtimes, and gives one verdict.
+
+`differences` compares two arrays, and `report` prints. The model is loaded and fed as in `run`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from onnx_philox._command import rewritten
+from onnx_philox._command.compare.differences import Tolerances, of_run
+from onnx_philox._command.compare.report import Report
+from onnx_philox._command.run import beginning, loading
+from onnx_philox._command.runtimes import RUNTIMES, listed
+from onnx_philox._command.runtimes.models import LoadedModel, RunError, Settings
+from onnx_philox._command.runtimes.port import ArgumentError
+from onnx_philox._progress import Progress, ignore
+
+__all__ = ["ArgumentError", "Report", "RunError", "Tolerances", "compare"]
+
+# A runtime's own precision, which is bf16 on some processors, would drown every difference.
+_PRECISION = "f32"
+
+
+def compare(
+    model: Path,
+    *,
+    runtimes: Sequence[str] = (),
+    precision: str = _PRECISION,
+    seed: int = 0,
+    first_run: int = 0,
+    runs: int = 1,
+    inputs: Sequence[str] = (),
+    fills: bool = False,
+    tolerances: Tolerances | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Runs a model in two runtimes with the same states, each carrying its own.
+
+    Args:
+        model: An ONNX file.
+        runtimes: The names of two of `RUNTIMES`; none for the first two that are installed.
+        precision: For runtimes that have several.
+        seed: As in `run`.
+        first_run: As in `run`.
+        runs: How many runs.
+        inputs: The other inputs, as `ports.read` takes them.
+        fills: Whether to make up the inputs that are not there, the same for both.
+        tolerances: For what a runtime computes; what it draws must be equal.
+        progress: As in `run`.
+
+    Raises:
+        ArgumentError: An argument is wrong, or does not suit the model.
+        RunError: A runtime does not load the model, or a run fails.
+    """
+    tell = progress or ignore
+    tell(0, runs, "loading the model")
+    rewritten.check(model)
+    one, other = _load(model, runtimes, precision)
+    # Once for both: OpenVINO forgets the names of dimensions.
+    filled = beginning.fill(one, inputs) if fills else {}
+    feeds, state = beginning.begin(one, inputs, seed, first_run, runs, filled=filled)
+    feeds_of_other, _ = beginning.begin(other, inputs, seed, first_run, runs, filled=filled)
+    seed_of_state = seed if state else None
+    report = Report(model, (one, other), seed_of_state, tolerances or Tolerances(), filled)
+    for number in range(first_run, first_run + runs):
+        tell(number - first_run, runs, f"run {number}")
+        outputs, outputs_of_other = one.run(feeds), other.run(feeds_of_other)
+        next_state = None if state is None else state.next
+        kinds = {**one.drawn, **other.drawn, **({next_state: ""} if next_state else {})}
+        report.add(number, of_run(outputs, outputs_of_other, kinds, report.tolerances))
+        feeds = beginning.go_on(feeds, state, outputs)
+        feeds_of_other = beginning.go_on(feeds_of_other, state, outputs_of_other)
+    return report
+
+
+def _load(model: Path, runtimes: Sequence[str], precision: str) -> tuple[LoadedModel, LoadedModel]:
+    if runtimes and (len(runtimes) != 2 or runtimes[0] == runtimes[1]):
+        raise ArgumentError(
+            f"--runtime is {' and '.join(runtimes)}; allowed: two different ones of "
+            f"{', '.join(RUNTIMES)}, or none. Give it twice, or leave it out."
+        )
+    loaded = []
+    reasons = []
+    for name in runtimes or RUNTIMES:
+        known = RUNTIMES.get(name)
+        hint = precision if known is not None and known.has_precisions else None
+        try:
+            if not runtimes and known is not None:
+                known.models()
+        except ImportError as error:
+            reasons.append(str(error))
+            continue
+        loaded.append(loading.load(model, name, Settings(precision=hint, shows_drawn=True)))
+        if len(loaded) == 2:
+            return loaded[0], loaded[1]
+    raise ArgumentError(
+        f"only {listed(m.runtime for m in loaded)} can be used; allowed: two runtimes. "
+        + " ".join(reasons)
+    )

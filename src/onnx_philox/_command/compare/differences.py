@@ -1,0 +1,104 @@
+"""How far two runtimes are apart in an output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._command.runtimes.port import Arrays, shape_name
+
+DRAWN, STATE, COMPUTED = "drawn", "state", "computed"
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """How far a computed float `x` may be from the other runtime's `y`: atol + rtol * |y|."""
+
+    rtol: float = 1e-3
+    atol: float = 1e-4
+
+
+@dataclass(frozen=True)
+class Difference:
+    """An output in both runtimes."""
+
+    name: str
+    kind: str
+    """What it is: DRAWN and STATE must be equal to the last bit, COMPUTED within tolerances."""
+    operator: str | None
+    """That draws it."""
+    type: str
+    shape: str
+    elements: int
+    unequal: int
+    """Elements whose bits differ; all of them if the types or shapes do."""
+    largest: float | None
+    """The largest absolute difference; None where there is none to be had, of texts for example."""
+    is_ok: bool
+
+
+def of_run(
+    one: Arrays, other: Arrays, drawn: Mapping[str, str], by: Tolerances
+) -> list[Difference]:
+    """Compares all outputs of a run.
+
+    Args:
+        one: The outputs in a runtime.
+        other: The outputs in the other one; an output that is in one alone differs.
+        drawn: Those that must be equal, and the operators that draw them; empty for a state.
+        by: The tolerances for the others.
+    """
+    names = list(dict.fromkeys([*one, *other]))
+    return [_of(name, one.get(name), other.get(name), drawn.get(name), by) for name in names]
+
+
+def _of(
+    name: str,
+    x: NDArray[Any] | None,
+    y: NDArray[Any] | None,
+    operator: str | None,
+    by: Tolerances,
+) -> Difference:
+    kind = COMPUTED if operator is None else DRAWN if operator else STATE
+    known = [array for array in (x, y) if array is not None]
+    types = " / ".join(dict.fromkeys(array.dtype.name for array in known))
+    shapes = " / ".join(dict.fromkeys(shape_name(array.shape) for array in known))
+    described = (name, kind, operator or None, types, shapes)
+    size = max(array.size for array in known)
+    if x is None or y is None or x.dtype != y.dtype or x.shape != y.shape:
+        return Difference(*described, size, size, None, is_ok=False)
+    unequal = int(np.count_nonzero(_differs(x, y)))
+    is_float = _is_float(x)
+    largest = _largest(x, y) if is_float or x.dtype.kind in "iu" else None
+    is_ok = unequal == 0 or (kind == COMPUTED and is_float and _is_close(x, y, by))
+    return Difference(*described, size, unequal, largest, is_ok)
+
+
+def _is_float(array: NDArray[Any]) -> bool:
+    return array.dtype.kind == "f" or array.dtype == ml_dtypes.bfloat16
+
+
+def _differs(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where the bits differ."""
+    if not _is_float(x):
+        return np.asarray(x != y)
+    bits = np.dtype(f"u{x.dtype.itemsize}")
+    return np.asarray(x.reshape(-1).view(bits) != y.reshape(-1).view(bits))
+
+
+def _largest(x: NDArray[Any], y: NDArray[Any]) -> float:
+    # Infinities and NaN that both have are no difference.
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(x.astype(np.float64) - y.astype(np.float64))
+    is_same = (x == y) | ((x != x) & (y != y))
+    return float(np.max(apart, initial=0.0, where=~is_same))
+
+
+def _is_close(x: NDArray[Any], y: NDArray[Any], by: Tolerances) -> bool:
+    wide, other = x.astype(np.float64), y.astype(np.float64)
+    return bool(np.allclose(wide, other, rtol=by.rtol, atol=by.atol, equal_nan=True))

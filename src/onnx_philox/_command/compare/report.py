@@ -1,0 +1,138 @@
+"""What `onnx-philox compare` prints: a table and a verdict, or a JSON document for machines."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from onnx_philox._command.compare.differences import COMPUTED, DRAWN, Difference, Tolerances
+from onnx_philox._command.run.report import about_filled
+from onnx_philox._command.runtimes.models import LoadedModel
+from onnx_philox._command.runtimes.port import Arrays
+from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_CATEGORICAL
+
+# They draw from what the model may have computed.
+_OF_PROBABILITIES = {RANDOM_BERNOULLI.name, RANDOM_CATEGORICAL.name}
+
+
+@dataclass
+class Report:
+    """All runs of a model in two runtimes."""
+
+    model: Path
+    loaded: tuple[LoadedModel, LoadedModel]
+    seed: int | None
+    """None where the model takes no state."""
+    tolerances: Tolerances
+    filled: Arrays = field(default_factory=dict)
+    """The inputs that are made up."""
+    runs: list[tuple[int, list[Difference]]] = field(default_factory=list)
+
+    def add(self, run: int, differences: list[Difference]) -> None:
+        """Adds what a run gave."""
+        self.runs.append((run, differences))
+
+    @property
+    def is_ok(self) -> bool:
+        """The verdict."""
+        return not self._wrong()
+
+    def to_json(self) -> str:
+        """Returns one JSON document; its keys never change."""
+        return json.dumps(
+            {
+                "model": str(self.model),
+                "runtimes": [
+                    {
+                        "runtime": loaded.runtime,
+                        "version": loaded.version,
+                        "backend": loaded.backend,
+                        "how": loaded.how or None,
+                    }
+                    for loaded in self.loaded
+                ],
+                "seed": self.seed,
+                "filled": list(self.filled),
+                **asdict(self.tolerances),
+                "runs": [
+                    {"run": run, "outputs": [asdict(d) for d in differences]}
+                    for run, differences in self.runs
+                ],
+                "is_ok": self.is_ok,
+            },
+            indent=2,
+        )
+
+    def print(self, console: Console) -> None:
+        """Prints the table and the verdict."""
+        seed = "" if self.seed is None else f"; seed {self.seed}"
+        console.print(Text.assemble((str(self.model), "bold"), seed))
+        for loaded in self.loaded:
+            console.print(Text(f"in {loaded.title}"))
+        console.print(self._table())
+        for line in self._notes():
+            console.print(Text(line))
+        console.print(self._verdict())
+
+    def _wrong(self) -> list[Difference]:
+        return [d for _, differences in self.runs for d in differences if not d.is_ok]
+
+    def _table(self) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+        table.add_column("run", justify="right", no_wrap=True)
+        table.add_column("output", overflow="fold")
+        table.add_column("type", overflow="fold")
+        table.add_column("shape", overflow="fold")
+        table.add_column("unequal", justify="right", no_wrap=True)
+        table.add_column("by up to", justify="right", no_wrap=True)
+        table.add_column("", no_wrap=True)
+        for run, differences in self.runs:
+            for i, each in enumerate(differences):
+                largest = f"{each.largest:.2g}" if each.unequal and each.largest is not None else ""
+                verdict = _verdict_of(each)
+                number = "" if i else str(run)
+                name = Text(each.name)
+                if each.kind == DRAWN:
+                    name.append("  (drawn)", "green")
+                cells = (number, name, each.type, each.shape)
+                is_last = i == len(differences) - 1
+                table.add_row(*cells, str(each.unequal), largest, verdict, end_section=is_last)
+        return table
+
+    def _notes(self) -> list[str]:
+        notes = [about_filled(self.filled)] if self.filled else []
+        if not any(loaded.drawn for loaded in self.loaded):
+            notes.append(
+                "No node of onnx-philox is in the main graph: what others draw shows only in the "
+                "outputs and in the next state."
+            )
+        if any(d.kind == DRAWN and d.operator in _OF_PROBABILITIES for d in self._wrong()):
+            notes.append(
+                "A draw from probabilities that the model computes is as equal as those: each "
+                "runtime rounds them in its own way."
+            )
+        return notes
+
+    def _verdict(self) -> Text:
+        wrong = self._wrong()
+        by = f"rtol {self.tolerances.rtol:g}, atol {self.tolerances.atol:g}"
+        if not wrong:
+            equal = "draws and states equal to the last bit, outputs within"
+            return Text.assemble(("Equal", "bold green"), f": {equal} {by}.")
+        names = list(dict.fromkeys(d.name for d in wrong if d.kind != COMPUTED))
+        parts = [f"{', '.join(names)} not equal to the last bit"] if names else []
+        names = list(dict.fromkeys(d.name for d in wrong if d.kind == COMPUTED))
+        parts += [f"{', '.join(names)} not within {by}"] if names else []
+        return Text.assemble(("Different", "bold red"), f": {'; '.join(parts)}.")
+
+
+def _verdict_of(each: Difference) -> Text:
+    if not each.is_ok:
+        return Text("different", "bold red")
+    return Text("within" if each.unequal else "equal", "green")

@@ -1,0 +1,127 @@
+"""`onnx-philox deploy`: writes a folder that a model server serves a model from.
+
+`triton` and `ovms` write what these servers read; the rest is here.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import onnx
+
+from onnx_philox import _native_library
+from onnx_philox._command import rewritten
+from onnx_philox._command.deploy import ovms, triton
+from onnx_philox._command.deploy.sequences import begin_sequences
+from onnx_philox._command.deploy.served import Served
+from onnx_philox._command.run import reading
+from onnx_philox._command.runtimes.port import ArgumentError
+from onnx_philox._files.new_files import NewFiles, check_apart
+
+__all__ = ["ArgumentError", "Deployed", "Site", "deploy"]
+
+
+@dataclass(frozen=True)
+class _Server:
+    runtime: str
+    """Whose native library it loads."""
+    configuration: Callable[[Served, Path], tuple[Path, str]]
+    """The configuration's file in this folder of models, and its text."""
+    start: Callable[[Served], str]
+    """The command that starts it."""
+    no_sequences: str = ""
+    """Why it cannot keep states; empty where it can."""
+
+
+# The name that Triton's backend expects.
+_MODEL = "model.onnx"
+_SERVERS = {
+    "triton": _Server("onnxruntime", triton.configuration, triton.start),
+    "ovms": _Server("openvino", ovms.configuration, ovms.start, ovms.NO_SEQUENCES),
+}
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """What was written."""
+
+    files: list[Path]
+    start: str
+    """The command that starts the server."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """What the server calls the model, where it finds things, and what it keeps.
+
+    Attributes:
+        name: The model's; None for the file's.
+        library: The native library; None for where it is here.
+        served_from: The folder of models; None for where it is here.
+        sequences: Whether the server keeps a state for each sequence of requests.
+    """
+
+    name: str | None = None
+    library: Path | None = None
+    served_from: Path | None = None
+    sequences: bool = False
+
+
+def deploy(server: str, model: Path, output: Path, there: Site) -> Deployed:
+    """Writes a copy of a model, and a server's configuration for it.
+
+    Args:
+        server: "triton" or "ovms".
+        model: An ONNX file.
+        output: The folder of models.
+        there: Names and paths on the server, and what it keeps.
+
+    Raises:
+        ArgumentError: An argument is wrong, or the model is none that can be served.
+        ImportError: There is no native library here, and no other place is given.
+        OSError: A file cannot be read or written.
+    """
+    if server not in _SERVERS:
+        allowed = ", ".join(_SERVERS)
+        raise ArgumentError(f"server is {server!r}; allowed: {allowed}. Choose one of these.")
+    rewritten.check(model)
+    if model.suffix != ".onnx":
+        raise ArgumentError(f"the model is {model}; allowed: an ONNX file (.onnx). Pass that.")
+    how = _SERVERS[server]
+    library = there.library or _native_library.find(how.runtime)
+    if library is None:
+        raise ImportError(_native_library.missing(how.runtime))
+    name = there.name or model.stem
+    if Path(name).name != name or name in (".", ".."):
+        raise ArgumentError(f"the name is {name!r}; allowed: a file's name. Pass another --name.")
+    proto = onnx.load(model, load_external_data=False)
+    changed = None
+    if there.sequences:
+        if how.no_sequences:
+            raise ArgumentError(how.no_sequences)
+        proto, changed = begin_sequences(proto)
+    served = Served(name, proto, library, (there.served_from or output).absolute(), changed)
+
+    version = output / name / "1"
+    copies = {version / _MODEL: model}
+    for path in reading.files(model, ()):
+        if path != model:
+            copies[version / path.relative_to(model.parent)] = path
+    configuration, text = how.configuration(served, output)
+    files = [configuration, *copies]
+    check_apart("deploy", dict.fromkeys(files, "the output"), reading.files(model, ()))
+    with NewFiles() as new:
+        for target in files:
+            new.make_folder(target.parent)
+        for target, source in copies.items():
+            with new.open(target) as opened, source.open("rb") as read:
+                if source is model and changed:
+                    opened.write(proto.SerializeToString())
+                else:
+                    shutil.copyfileobj(read, opened)
+        with new.open(configuration) as opened:
+            opened.write(text.encode())
+    return Deployed(files, how.start(served))

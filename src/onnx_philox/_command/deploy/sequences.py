@@ -1,0 +1,69 @@
+"""Models whose state Triton keeps for each sequence of requests, whose number is its seed."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+
+from onnx_philox._command.deploy.triton import ID, START
+from onnx_philox._command.runtimes.port import ArgumentError
+from onnx_philox._contract.streams import Streams
+from onnx_philox._rewriting.nodes.emitter import Emitter, Names
+from onnx_philox._rewriting.nodes.standard import onnx_opset_of
+from onnx_philox._rewriting.streams import streams_of
+
+_BOOL, _INT64, _UINT32 = ir.DataType.BOOL, ir.DataType.INT64, ir.DataType.UINT32
+# From this opset on Where takes int64 in ONNX Runtime, and Mod exists before it.
+_OLDEST_OPSET = 10
+
+
+def begin_sequences(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, Streams]:
+    """Makes a model begin a sequence of requests by itself, with the sequence's number as the seed.
+
+    Two inputs are added, which the server fills: whether a sequence begins, and its number. Where
+    one begins, the state is `PhiloxState.for_run(number)`; the server's own is not read.
+
+    Args:
+        proto: A rewritten model, whose weights need not be loaded.
+
+    Returns:
+        The new model, and its streams.
+
+    Raises:
+        ArgumentError: The model has no state of one dimension, or one for each row; or its opset is
+            too old.
+    """
+    model = ir.from_proto(proto)
+    streams, opset = streams_of(model), onnx_opset_of(model.opset_imports)
+    if streams is None or opset < _OLDEST_OPSET:
+        raise ArgumentError(
+            "the model has no state as an input, or an opset below "
+            f"{_OLDEST_OPSET}; allowed with --sequences: a model with random nodes, rewritten "
+            "without a seed. Rewrite it with onnx-philox rewrite."
+        )
+    graph = model.graph
+    (state,) = (value for value in graph.inputs if value.name == streams.state)
+    assert state.shape is not None
+    rows = [*state.shape][:-1]
+    start = ir.val(START, dtype=_BOOL, shape=ir.Shape([*rows, 1]))
+    number = ir.val(ID, dtype=_INT64, shape=ir.Shape([*rows, 1]))
+    emitter = Emitter(Names(model), opset, "sequence.")
+    whole = emitter.constant("whole", np.array([2**32]))
+    # Mod takes the sign of the divisor: numbers from 2^63 on, negative here, come out right.
+    low = emitter.emit("Mod", "low", [number, whole], _INT64, number.shape)
+    above = emitter.elementwise("Sub", "above", number, low, _INT64)
+    high = emitter.elementwise("Div", "high", above, whole, _INT64)
+    zero = emitter.elementwise("Mul", "zero", low, emitter.constant("none", np.array([0])), _INT64)
+    parts = [zero, zero, zero, zero, low, high]
+    first = emitter.emit("Concat", "first", parts, _INT64, state.shape, {"axis": -1})
+    words = emitter.cast("words", state, _INT64)
+    choices = [start, first, words]
+    chosen = emitter.emit("Where", "chosen", choices, _INT64, state.shape)
+    begun = emitter.cast("state", chosen, _UINT32)
+    readers = [(node, index) for node, index in state.uses() if node is not words.producer()]
+    for node, index in readers:
+        node.replace_input_with(index, begun)
+    graph.inputs.extend([start, number])
+    graph[0].prepend(emitter.nodes)
+    return ir.to_proto(model), streams

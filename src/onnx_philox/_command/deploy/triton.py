@@ -1,0 +1,91 @@
+"""Triton Inference Server, with its onnxruntime backend."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import onnx
+
+from onnx_philox._command.deploy.served import Served, Tensor, known
+from onnx_philox._command.runtimes.port import ArgumentError
+
+# Requests that Triton merges at most; a place to begin with.
+_MAX_BATCH = 64
+_TYPES: dict[int, str] = {
+    onnx.TensorProto.BOOL: "BOOL",
+    onnx.TensorProto.UINT8: "UINT8",
+    onnx.TensorProto.UINT16: "UINT16",
+    onnx.TensorProto.UINT32: "UINT32",
+    onnx.TensorProto.UINT64: "UINT64",
+    onnx.TensorProto.INT8: "INT8",
+    onnx.TensorProto.INT16: "INT16",
+    onnx.TensorProto.INT32: "INT32",
+    onnx.TensorProto.INT64: "INT64",
+    onnx.TensorProto.FLOAT16: "FP16",
+    onnx.TensorProto.FLOAT: "FP32",
+    onnx.TensorProto.DOUBLE: "FP64",
+    onnx.TensorProto.STRING: "STRING",
+    onnx.TensorProto.BFLOAT16: "BF16",
+}
+
+
+START, ID = "sequence_start", "sequence_id"
+"""The inputs that Triton itself fills: whether a sequence begins, and its number."""
+
+
+def configuration(served: Served, models: Path) -> tuple[Path, str]:
+    """The model's `config.pbtxt`.
+
+    Raises:
+        ArgumentError: An input or output is none that Triton has a type for, or of any rank.
+    """
+    is_batched = served.is_batched
+    kept = served.sequences
+    # What Triton keeps or fills itself is no input of a request.
+    inputs = [i for i in served.inputs if not (kept and i.name in (kept.state, START, ID))]
+    lines = [
+        f"name: {json.dumps(served.name)}",
+        'backend: "onnxruntime"',
+        f"max_batch_size: {_MAX_BATCH if is_batched else 0}",
+        *(_port("input", tensor, is_batched) for tensor in inputs),
+        *(_port("output", tensor, is_batched) for tensor in served.outputs),
+        *(_SEQUENCES.format(kept.state, kept.next_state).splitlines() if kept else []),
+        *(["dynamic_batching { }"] if is_batched and not kept else []),
+        f"model_operations {{ op_library_filename: {json.dumps(str(served.library))} }}",
+    ]
+    return models / served.name / "config.pbtxt", "\n".join(lines) + "\n"
+
+
+# "oldest" merges requests of different sequences.
+_SEQUENCES = f"""\
+sequence_batching {{{{
+  oldest {{{{ }}}}
+  control_input {{{{
+    name: "{START}" control {{{{ kind: CONTROL_SEQUENCE_START bool_false_true: [false, true] }}}}
+  }}}}
+  control_input {{{{
+    name: "{ID}" control {{{{ kind: CONTROL_SEQUENCE_CORRID data_type: TYPE_INT64 }}}}
+  }}}}
+  state {{{{ input_name: "{{}}" output_name: "{{}}" data_type: TYPE_UINT32 dims: [6] }}}}
+}}}}"""
+
+
+def start(served: Served) -> str:
+    """The command that starts it."""
+    return f"tritonserver --model-repository={shlex.quote(str(served.folder))}"
+
+
+def _port(kind: str, tensor: Tensor, is_batched: bool) -> str:
+    if tensor.type not in _TYPES or tensor.shape is None:
+        what = "unknown rank" if tensor.type in _TYPES else "a type that Triton has not"
+        raise ArgumentError(
+            f"the {kind} {tensor.name!r} is of {what}; allowed: a tensor of known rank and one of "
+            f"{', '.join(_TYPES.values())}. Give it a shape, or cast it in the model."
+        )
+    dims = known(tensor.shape[1:] if is_batched else tensor.shape)
+    # Triton adds the batch to each shape, but takes no shape without dimensions.
+    reshape = " reshape { shape: [ ] }" if not dims else ""
+    words = f"name: {json.dumps(tensor.name)} data_type: TYPE_{_TYPES[tensor.type]}"
+    return f"{kind} {{ {words} dims: {dims or [1]}{reshape} }}"

@@ -1,0 +1,124 @@
+"""The page that `onnx-philox inspect --html` writes."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+from onnx_philox._command import pages
+from onnx_philox._command.inspect import report as texts
+from onnx_philox._command.inspect.report import FAILURES, Found, Report
+from onnx_philox._command.inspect.trials import Behaviour, Trial
+from onnx_philox._command.pages import BAD, GOOD, NONE, SOME, Look
+from onnx_philox._command.refusals import PER_ROW
+
+_KEY = (
+    (GOOD, "the same numbers in every runtime"),
+    (SOME, "draws, but its own numbers"),
+    (BAD, "does not draw"),
+)
+
+
+@dataclass(frozen=True)
+class _Cell:
+    kind: Look
+    text: str
+    more: str
+
+
+@dataclass(frozen=True)
+class _Row:
+    name: str
+    operator: str
+    place: str
+    stream: str
+    cells: list[_Cell]
+
+
+def write(report: Report, path: Path) -> None:
+    """Writes the page of a report.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    has_places = any(found.node.path or found.node.function for found in report.found)
+    rows = [
+        _Row(
+            texts.name_of(found.node),
+            texts.operator_of(found.node),
+            texts.place_of(found.node) if has_places else "",
+            texts.stream_of(found.node),
+            [*(_today(report.trial(r, found)) for r in report.runtimes), _after(found)],
+        )
+        for found in report.found
+    ]
+    headline, seal = _headline(report)
+    lines, command = report.lost() if not report.found and not report.rewritten else [], ""
+    if report.found:
+        meaning, command = report.meaning()
+        lines = [meaning]
+    answer, apart = report.per_row()
+    pages.write(
+        "inspect.html",
+        path,
+        name=report.model.name,
+        model=str(report.model),
+        opset=report.opset,
+        headline=headline,
+        seal=seal,
+        lines=lines,
+        command=command,
+        columns=[*(f"{r.title} today" for r in report.runtimes), "after a rewrite"],
+        rows=rows,
+        key=_KEY,
+        rewritten=report.rewritten,
+        state=report.state,
+        per_row=[_rows(answer), *(f"{name}: {why}" for name, why in apart)] if report.found else [],
+        versions={"python": platform.python_version()}
+        | {runtime.name: runtime.version for runtime in report.runtimes},
+    )
+
+
+def _headline(report: Report) -> tuple[str, Look]:
+    if report.found:
+        nodes = f"{len(report.found)} random node{'s'[: len(report.found) > 1]}"
+        return f"{nodes}{_difference(report)}", SOME
+    if report.rewritten:
+        return "It draws the same numbers in every runtime", GOOD
+    return "No random nodes, nothing to rewrite", NONE
+
+
+def _difference(report: Report) -> str:
+    """How the draws of several runtimes differ; empty where some are equal."""
+    if not report.is_other_in_each:
+        return ""
+    installed = [runtime for runtime in report.runtimes if runtime.version is not None]
+    draws = {report.trial(r, f).draw is not None for r in installed for f in report.found}
+    if draws == {False}:
+        return f": no runtime draws {'it' if len(report.found) == 1 else 'them'}"
+    return ", other numbers in each runtime" if all(draws) else ", not the same in both runtimes"
+
+
+def _rows(answer: str) -> str:
+    """The answer about rows below its heading, which does not name the option."""
+    possible = "possible, "
+    if answer.startswith(possible):
+        return f"Possible with {PER_ROW}: {answer.removeprefix(possible)}"
+    return answer[:1].upper() + answer[1:]
+
+
+def _today(trial: Trial) -> _Cell:
+    kind = SOME
+    if trial.behaviour in (*FAILURES, Behaviour.REMOVED):
+        kind = BAD
+    elif trial.behaviour is Behaviour.NOT_INSTALLED:
+        kind = NONE
+    return _Cell(kind, trial.behaviour.value, trial.sentence)
+
+
+def _after(found: Found) -> _Cell:
+    becomes = texts.becomes(found.node).plain
+    if found.problem is not None:
+        return _Cell(BAD, becomes, found.problem)
+    return _Cell(GOOD, becomes, "the same numbers in every runtime, from a state that you give")

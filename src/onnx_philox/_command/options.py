@@ -1,0 +1,77 @@
+"""Options that several subcommands have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from click import option
+
+from onnx_philox._command import frame, runtimes
+
+PATH = click.Path(path_type=Path)
+NOTES = "; ".join(f"{r.name}: {r.note}" for r in runtimes.RUNTIMES.values() if r.note)
+PRECISIONS = frame.Names("f32", "bf16", "f16")
+
+
+def flag(*names: str, help: str) -> Callable[[Any], Any]:
+    """An option without a value."""
+    return option(*names, is_flag=True, help=help)
+
+
+def at_least(least: int) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """A check of an option's number."""
+
+    def check(_: click.Context, param: click.Parameter, value: Any) -> Any:
+        # NaN is not, either.
+        if not value >= least:
+            raise click.BadParameter(f"is {value}; allowed: {least} or more", param=param)
+        return value
+
+    return check
+
+
+JSON = flag("--json", "as_json", help="Print one JSON document instead of the text.")
+HTML = option(
+    "--html",
+    type=PATH,
+    metavar="FILE",
+    help="Also write a page to look at: one file, which loads nothing from anywhere.",
+)
+SEED = option(
+    "--seed",
+    type=frame.INTEGER,
+    default=0,
+    metavar="N",
+    help="Which stream of numbers: 0 to 2^64-1. [default: 0]",
+)
+RUNS = option(
+    "--runs",
+    type=frame.INTEGER,
+    callback=at_least(1),
+    default=1,
+    metavar="N",
+    help="How many. [default: 1]",
+)
+FIRST_RUN = option(
+    "--first-run",
+    type=frame.INTEGER,
+    callback=at_least(0),
+    default=0,
+    metavar="N",
+    help="The number of the first run, to repeat any of them. [default: 0]",
+)
+INPUT = option(
+    "--input",
+    multiple=True,
+    metavar="NAME=FILE.npy",
+    help="An input of the model; also NAME=NUMBERS (JSON, such as p=0.5 or shape=[2,3]), or "
+    "FILE.npz for several. Can be given again.",
+)
+FILL = flag(
+    "--fill",
+    help="Make up the inputs that are not given: floats from 0 to 1, the same in every run, and "
+    "ones for other types. Dimensions that the model leaves open are 1.",
+)

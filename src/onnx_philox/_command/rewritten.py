@@ -1,0 +1,59 @@
+"""Whether a model is rewritten, and what to say of one that is not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from onnx_philox._command.runtimes.port import ArgumentError
+from onnx_philox._files.model_file import opened
+from onnx_philox._rewriting.api import find_random_nodes
+from onnx_philox._rewriting.nodes import earlier_rewrite
+from onnx_philox._rewriting.untouched import Originals
+
+
+@dataclass(frozen=True)
+class Inside:
+    """What decides the numbers of a model that takes no state."""
+
+    own_nodes: int = 0
+    """The random nodes that each runtime draws in its own way."""
+    has_seed: bool = False
+    """Whether a rewrite put a seed into the model."""
+
+
+def inside(model: Path) -> Inside:
+    """Looks into a file; finds nothing in an IR, or in what it cannot read."""
+    if model.suffix == ".xml":
+        return Inside()
+    try:
+        with opened(model, "run") as file:
+            read = Originals(file.proto, file.path.parent).model
+            seed = earlier_rewrite.read(read, None).seed
+            return Inside(len(find_random_nodes(read)), seed is not None)
+    except (OSError, TypeError, ValueError):
+        return Inside()
+
+
+def check(model: Path) -> None:
+    """Refuses a file that is not there, or whose random nodes each runtime draws in its own way.
+
+    Raises:
+        ArgumentError: It is such a file.
+    """
+    if not model.is_file():
+        allowed = "a file that exists, and no folder"
+        raise ArgumentError(f"the model is {model}; allowed: {allowed}. Check the path.")
+    if model.suffix == ".xml":
+        return
+    try:
+        nodes = find_random_nodes(model)
+    except (OSError, TypeError, ValueError):
+        # The runtimes report what is wrong with it.
+        return
+    if nodes:
+        raise ArgumentError(
+            f"the model has {len(nodes)} random node{'s'[: len(nodes) > 1]} of its own, such as "
+            f"{nodes[0].op_type}, which each runtime draws in its own way; allowed: a rewritten "
+            f"model. Pass what 'onnx-philox rewrite {model} -o FILE' writes."
+        )

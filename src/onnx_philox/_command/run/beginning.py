@@ -1,0 +1,107 @@
+"""What a model is given in its first run, and in the next ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+
+from onnx_philox._command.run import filling, ports
+from onnx_philox._command.run.states import State
+from onnx_philox._command.runtimes.models import LoadedModel
+from onnx_philox._command.runtimes.port import STATES, ArgumentError, Arrays
+from onnx_philox._contract.state import RUNS, PhiloxState
+
+
+def begin(
+    loaded: LoadedModel,
+    inputs: Sequence[str],
+    seed: int,
+    first_run: int,
+    runs: int,
+    *,
+    filled: Mapping[str, NDArray[Any]] | None = None,
+) -> tuple[Arrays, State | None]:
+    """Reads the inputs of the first run, and makes its state.
+
+    Args:
+        loaded: The model.
+        inputs: As `ports.read` takes them.
+        seed: Of the state, unless `inputs` has it.
+        first_run: The number of the first run; 0 if the model's state counts no runs.
+        runs: How many runs follow.
+        filled: Inputs beside those, which `fill` made.
+
+    Returns:
+        All inputs, and which of them is the state; None where the model takes none.
+
+    Raises:
+        ArgumentError: An argument is wrong, or does not suit the model.
+    """
+    feeds = {**(filled or {}), **ports.read(inputs, loaded.inputs)}
+    state = _state(loaded)
+    if state is None or not state.counts_runs:
+        _refuse_first_run(first_run, state)
+    elif first_run + runs > RUNS:
+        raise ArgumentError(
+            f"the last run is {first_run + runs - 1}; allowed: 0 to 2^32-1. Choose another seed "
+            "for more runs: after the last one, the numbers of the first would come again."
+        )
+    if state is not None and state.name not in feeds:
+        # How many rows a state has may depend on them.
+        ports.check_all_given(loaded.inputs, {**feeds, state.name: None})
+        feeds[state.name] = _first_state(state, seed, first_run, loaded, feeds)
+    ports.check_all_given(loaded.inputs, feeds)
+    return feeds, state
+
+
+def fill(loaded: LoadedModel, inputs: Sequence[str]) -> Arrays:
+    """Makes up the inputs that a user does not give, but for the state.
+
+    Raises:
+        ArgumentError: An argument is wrong, or an input cannot be made up.
+    """
+    given = ports.read(inputs, loaded.inputs)
+    state = _state(loaded)
+    others = [port for port in loaded.inputs if state is None or port.name != state.name]
+    return filling.fill(others, given)
+
+
+def go_on(feeds: Arrays, state: State | None, outputs: Arrays) -> Arrays:
+    """The inputs of the next run: the same, from the state that this one left."""
+    if state is None or state.next is None:
+        return feeds
+    return {**feeds, state.name: state.shaped(outputs[state.next])}
+
+
+def _state(loaded: LoadedModel) -> State | None:
+    by_name = {port.name: port for port in loaded.inputs}
+    for name, next_name in STATES.items():
+        if name in by_name and by_name[name].is_state:
+            is_given = next_name in loaded.outputs
+            return State(by_name[name], next_name if is_given else None, name == "random_state")
+    return None
+
+
+def _refuse_first_run(first_run: int, state: State | None) -> None:
+    if first_run == 0:
+        return
+    remedy = "Leave it out."
+    if state is not None:
+        remedy = f"Save {state.next}, and pass it as --input {state.name}=FILE.npy."
+    raise ArgumentError(
+        f"--first-run is {first_run}; allowed: 0 for a model without the input random_state, which "
+        f"counts the runs. {remedy}"
+    )
+
+
+def _first_state(
+    state: State, seed: int, run: int, loaded: LoadedModel, feeds: Arrays
+) -> NDArray[Any]:
+    try:
+        if state.is_per_row:
+            return state.of_rows(seed, run, loaded.inputs, feeds)
+        return state.shaped(PhiloxState.for_run(seed, run).to_array())
+    except ValueError as error:
+        raise ArgumentError(str(error)) from error

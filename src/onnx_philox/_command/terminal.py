@@ -1,0 +1,89 @@
+"""What commands print: reports on stdout; a progress bar and errors on stderr."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NoReturn, Protocol
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.text import Text
+
+from onnx_philox._command import refusals
+
+# Of a pipe: no line of a report is longer.
+_UNWRAPPED = 100_000
+
+
+class Printable(Protocol):
+    """A report."""
+
+    def print(self, console: Console) -> None:
+        """Prints it for people."""
+
+    def to_json(self) -> str:
+        """Returns it for machines."""
+
+
+def show(report: Printable, *, as_json: bool = False) -> None:
+    """Prints a report on stdout.
+
+    Lines are wrapped on a terminal only. In a pipe or a file they are neither wrapped nor padded,
+    so that `grep` and `diff` work.
+    """
+    if as_json:
+        click.echo(report.to_json())
+        return
+    console = Console()
+    if console.is_terminal:
+        report.print(console)
+        return
+    text = io.StringIO()
+    report.print(Console(file=text, width=_UNWRAPPED))
+    click.echo("\n".join(line.rstrip() for line in text.getvalue().splitlines()))
+
+
+def columns(console: Console) -> int:
+    """The width for which to lay out a report; in a pipe that of an ordinary terminal."""
+    return min(console.width, Console().width) if console.width == _UNWRAPPED else console.width
+
+
+@contextmanager
+def progress(description: str) -> Iterator[Callable[[int, int, str], None]]:
+    """A bar on stderr, so that stdout holds the result and nothing else."""
+    stderr = Console(stderr=True)
+    bar_columns = (BarColumn(20), TaskProgressColumn(), TextColumn("{task.description}"))
+    with Progress(
+        *bar_columns, console=stderr, transient=True, disable=not stderr.is_terminal
+    ) as bar:
+        task = bar.add_task(description, total=None)
+        yield lambda done, total, what: bar.update(
+            task, completed=done, total=total, description=what
+        )
+
+
+def fail(command: str, error: Exception, code: int) -> NoReturn:
+    """Prints the error on stderr as one sentence, and ends the command.
+
+    Raises:
+        SystemExit: With the code.
+    """
+    from onnx_philox._rewriting.api import OWNERS
+    from onnx_philox._standard.api import OWNER
+
+    text = refusals.text(error, command, *OWNERS, OWNER)
+    if isinstance(error, OSError) and error.filename is not None:
+        text = f"{error.filename}: {error.strerror}. Choose another path, or mend this one."
+    print_error(command, text)
+    raise SystemExit(code)
+
+
+def print_error(command: str, text: str) -> None:
+    """Prints an error on stderr, unwrapped if that is no terminal."""
+    stderr = Console(stderr=True)
+    who = " ".join(filter(None, ("onnx-philox", command)))
+    message = Text.assemble((f"{who}: ", "bold red"), text)
+    stderr.print(message, soft_wrap=not stderr.is_terminal)

@@ -1,0 +1,111 @@
+"""Pictures of numbers, as SVG that takes its colours from the page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_WIDTH, _HEIGHT = 320, 150
+_LEFT, _RIGHT, _TOP, _BOTTOM = 6, 314, 8, 128
+_SHOWN = 1920
+"""Numbers of a grid."""
+_GRID = 48  # marks in a row
+
+
+def histogram(
+    values: NDArray[Any], low: float, high: float, exact: Callable[[float], float], bins: int = 48
+) -> str:
+    """The density of values between two bounds, and the exact curve."""
+    counts, edges = np.histogram(values.astype(np.float64), bins, (low, high))
+    density = counts / (values.size * float(edges[1] - edges[0]))
+    points = np.linspace(low, high, 97).tolist()
+    curve = [exact(x) for x in points]
+    top = 1.12 * max(float(density.max()), *curve)
+
+    def x(value: float) -> float:
+        return _LEFT + (value - low) / (high - low) * (_RIGHT - _LEFT)
+
+    def y(value: float) -> float:
+        return _BOTTOM - value / top * (_BOTTOM - _TOP)
+
+    bars = "".join(
+        f"M{x(a) + 0.4:.1f} {_BOTTOM}V{y(d):.1f}H{x(b) - 0.4:.1f}V{_BOTTOM}z"
+        for a, b, d in zip(edges[:-1], edges[1:], density, strict=True)
+    )
+    line = "L".join(f"{x(p):.1f} {y(c):.1f}" for p, c in zip(points, curve, strict=True))
+    ticks = [(x(t), f"{t:g}") for t in (low, (low + high) / 2, high)]
+    return _svg(f'<path class="bar" d="{bars}"/><path class="curve" d="M{line}"/>{_axis(ticks)}')
+
+
+def bars(values: NDArray[Any], names: Sequence[str], shares: Sequence[float]) -> str:
+    """How often each of the values 0, 1, 2 ... was drawn, and the exact shares."""
+    drawn = np.bincount(values.astype(np.int64).reshape(-1), minlength=len(shares)) / values.size
+    top = 1.15 * max(*drawn, *shares)
+    step = (_RIGHT - _LEFT) / len(shares)
+    body, ticks = "", []
+    for i, (is_, should) in enumerate(zip(drawn, shares, strict=True)):
+        left, right = _LEFT + (i + 0.18) * step, _LEFT + (i + 0.82) * step
+        height, exact = (_BOTTOM - share / top * (_BOTTOM - _TOP) for share in (is_, should))
+        body += f'<path class="bar" d="M{left:.1f} {_BOTTOM}V{height:.1f}H{right:.1f}V{_BOTTOM}z"/>'
+        body += f'<path class="curve" d="M{left - 6:.1f} {exact:.1f}H{right + 6:.1f}"/>'
+        ticks.append(((left + right) / 2, names[i]))
+    return _svg(body + _axis(ticks, is_centred=True))
+
+
+def bits(words: NDArray[np.uint32], columns: int = 4) -> str:
+    """The bits of words, a mark for each one that is set; so many words in a row."""
+    rows = np.unpackbits(words.astype(">u4").view(np.uint8)).reshape(-1, 32 * columns)
+    scale = (_RIGHT - _LEFT) / rows.shape[1]
+    runs = "".join(_runs(row, y) for y, row in enumerate(rows))
+    place = f"translate({_LEFT} {_TOP}) scale({scale:.4f})"
+    return _svg(f'<path class="ink" transform="{place}" d="{runs}"/>')
+
+
+def _runs(row: NDArray[Any], y: int) -> str:
+    """A path of the ones in a row, neighbours together."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], row, [0]])))
+    return "".join(f"M{a} {y}h{b - a}v1h{a - b}z" for a, b in edges.reshape(-1, 2))
+
+
+def grid(differs: bytes) -> str:
+    """A mark for each number: a small dot if its bits are equal, a square if they differ.
+
+    Of many numbers it shows those from the row of the first difference on.
+    """
+    begin = max(differs.find(1), 0) // _GRID * _GRID if len(differs) > _SHOWN else 0
+    shown = differs[begin : begin + _SHOWN]
+    marks: dict[bool, list[str]] = {True: [], False: []}
+    for i, is_other in enumerate(map(bool, shown)):
+        x, y = i % _GRID, i // _GRID
+        square = f"M{x}.06 {y}.06h.88v.88h-.88z"
+        dot = f"M{x}.28 {y}.5a.22.22 0 1 0 .44 0a.22.22 0 1 0-.44 0"
+        marks[is_other].append(square if is_other else dot)
+    part = "" if len(shown) == len(differs) else f"; shown are {len(shown)}, from number {begin}"
+    return (
+        f'<svg viewBox="0 0 {_GRID} {math.ceil(len(shown) / _GRID)}" role="img" aria-label="'
+        f'{differs.count(1)} of {len(differs)} numbers differ{part}">'
+        f'<path class="same" d="{"".join(marks[False])}"/>'
+        f'<path class="differs" d="{"".join(marks[True])}"/></svg>'
+    )
+
+
+def normal_density(x: float) -> float:
+    """Of the standard normal distribution."""
+    return math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+
+
+def _axis(ticks: Sequence[tuple[float, str]], *, is_centred: bool = False) -> str:
+    line = f'<path class="axis" d="M{_LEFT} {_BOTTOM}.5H{_RIGHT}"/>'
+    anchors = ["middle"] * len(ticks) if is_centred else ["start", "middle", "end"]
+    return line + "".join(
+        f'<text x="{x:.1f}" y="{_BOTTOM + 15}" text-anchor="{anchor}">{name}</text>'
+        for (x, name), anchor in zip(ticks, anchors, strict=True)
+    )
+
+
+def _svg(body: str) -> str:
+    return f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-hidden="true">{body}</svg>'

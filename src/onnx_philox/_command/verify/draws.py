@@ -1,0 +1,133 @@
+"""Draws of every distribution, to look at: what came, and what it should approach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._command.verify import drawings
+from onnx_philox._command.verify.cases import Example
+from onnx_philox._command.verify.runner import Runner
+from onnx_philox._contract.operators import (
+    RANDOM_BERNOULLI,
+    RANDOM_CATEGORICAL,
+    RANDOM_GENERATOR,
+    RANDOM_NORMAL,
+    RANDOM_UNIFORM,
+)
+from onnx_philox._contract.state import PhiloxState
+from onnx_philox._contract.types import BOOL, F32, I32, U32
+
+COUNT = 2**16
+SEED = 7
+_STATE = PhiloxState.from_seed(SEED)
+_CLASSES = (0.1, 0.2, 0.4, 0.2, 0.1)
+_P = 0.3
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A picture of draws."""
+
+    title: str
+    svg: str
+    caption: str
+
+
+def drawn(runner: Runner) -> list[NDArray[Any]]:
+    """What a runner draws by each operator; raises what its runtime does."""
+    return [_draw(runner, example) for _, example, _ in _PLOTS]
+
+
+def plots(arrays: list[NDArray[Any]]) -> list[Plot]:
+    """A plot of each operator."""
+    pairs = zip(_PLOTS, arrays, strict=True)
+    return [Plot(title, *picture(array)) for (title, _, picture), array in pairs]
+
+
+def _draw(runner: Runner, example: Example) -> NDArray[Any]:
+    outputs = runner.prepare(example)()
+    return outputs[example.operator.outputs[0].name]
+
+
+def _of_bits(words: NDArray[Any]) -> tuple[str, str]:
+    share = np.unpackbits(words.view(np.uint8)).mean()
+    shown = words[: 4 * 48]
+    return (
+        drawings.bits(shown),
+        f"The first {shown.size} words, a mark for each bit that is set; of all bits {share:.2%}.",
+    )
+
+
+def _of_uniform(values: NDArray[Any]) -> tuple[str, str]:
+    return drawings.histogram(values, 0, 1, lambda _: 1.0), _mean(values, 0.5)
+
+
+def _of_normal(values: NDArray[Any]) -> tuple[str, str]:
+    deviation = values.astype(np.float64).std()
+    caption = f"{_mean(values, 0)} Standard deviation {deviation:.4f}; exactly 1."
+    return drawings.histogram(values, -4, 4, drawings.normal_density), caption
+
+
+def _of_dice(values: NDArray[Any]) -> tuple[str, str]:
+    names = [str(face) for face in range(1, 7)]
+    return drawings.bars(values - 1, names, [1 / 6] * 6), _mean(values, 3.5)
+
+
+def _of_booleans(values: NDArray[Any]) -> tuple[str, str]:
+    share = f"{values.mean():.4f} are true; exactly {_P:g}."
+    return drawings.bars(values, ("false", "true"), (1 - _P, _P)), share
+
+
+def _of_classes(values: NDArray[Any]) -> tuple[str, str]:
+    names = [str(i) for i in range(len(_CLASSES))]
+    shares = ", ".join(f"{share:g}" for share in _CLASSES)
+    return drawings.bars(values, names, _CLASSES), f"Classes of the probabilities {shares}."
+
+
+def _mean(values: NDArray[Any], exact: float) -> str:
+    return f"Mean {values.astype(np.float64).mean():.4f}; exactly {exact:g}."
+
+
+def _example(shape: tuple[int, ...], type_: Any, operator: Any, **arguments: Any) -> Example:
+    return Example(shape, type_, operator, arguments, state=_STATE)
+
+
+_PLOTS: list[tuple[str, Example, Callable[[NDArray[Any]], tuple[str, str]]]] = [
+    ("RandomGenerator", _example((COUNT,), U32, RANDOM_GENERATOR), _of_bits),
+    (
+        "RandomUniform f32 in [0, 1)",
+        _example((COUNT,), F32, RANDOM_UNIFORM, minval=0, maxval=1),
+        _of_uniform,
+    ),
+    (
+        "RandomUniform i32 from 1 to 6",
+        _example((COUNT,), I32, RANDOM_UNIFORM, minval=1, maxval=7),
+        _of_dice,
+    ),
+    (
+        "RandomNormal f32, mean 0, scale 1",
+        _example((COUNT,), F32, RANDOM_NORMAL, mean=0, scale=1),
+        _of_normal,
+    ),
+    (
+        f"RandomBernoulli, p = {_P:g}",
+        _example((COUNT,), BOOL, RANDOM_BERNOULLI, p=np.float32(_P)),
+        _of_booleans,
+    ),
+    (
+        "RandomCategorical i32",
+        _example(
+            (1, COUNT),
+            I32,
+            RANDOM_CATEGORICAL,
+            logits=np.log(np.array([_CLASSES], np.float32)),
+            sample_size=COUNT,
+        ),
+        _of_classes,
+    ),
+]

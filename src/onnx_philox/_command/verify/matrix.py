@@ -1,0 +1,141 @@
+"""The results as a matrix: an operator and a type in each row, a backend in each column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from onnx_philox._command.verify.result import Result, Verdict, groups
+from onnx_philox._contract.operators import OPERATORS
+from onnx_philox._contract.types import BY_NAME
+
+
+class Standing(Enum):
+    """How all vectors of a cell did together."""
+
+    SAME = "same"
+    SOME = "some"
+    OTHER = "other"
+    NOT_CARRIED = "n/a"
+    WRONG = "WRONG"
+    ERROR = "ERROR"
+
+    @property
+    def meaning(self) -> str:
+        """What it says, in words."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Standing.SAME: "every bit is the published one",
+    Standing.SOME: "some draws have other bits than are documented",
+    Standing.OTHER: "other bits than are documented",
+    Standing.NOT_CARRIED: "the backend does not carry this type, and says so",
+    Standing.WRONG: "other bits than were published: do not rely on it",
+    Standing.ERROR: "the runtime failed",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A backend."""
+
+    runtime: str
+    version: str
+    backend: str
+    title: str
+    is_peer: bool
+
+    @property
+    def group(self) -> str:
+        """What the headings of neighbouring columns share."""
+        return f"{self.runtime}'s own" if self.is_peer else self.runtime
+
+    @property
+    def name(self) -> str:
+        """The heading of the column."""
+        return _NAMES.get(self.backend, self.backend)
+
+
+# Of OpenVINO's own operator: on the CPU device, and in `Model.evaluate`.
+_NAMES = {"built-in": "CPU", "evaluate": "eval"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The results of a row in a column."""
+
+    column: Column
+    results: tuple[Result, ...]
+
+    @property
+    def vectors(self) -> int:
+        """How many were drawn."""
+        return sum(result.vectors for result in self.results)
+
+    @property
+    def standing(self) -> Standing | None:
+        """How they did; None where there are none."""
+        verdicts = {result.verdict for result in self.results}
+        if not verdicts:
+            return None
+        for verdict, standing in _WORST:
+            if verdict in verdicts:
+                return standing
+        if verdicts == {Verdict.OTHER}:
+            return Standing.OTHER
+        return Standing.SOME if Verdict.OTHER in verdicts else Standing.SAME
+
+
+_WORST = (
+    (Verdict.MISMATCH, Standing.WRONG),
+    (Verdict.ERROR, Standing.ERROR),
+    (Verdict.NOT_CARRIED, Standing.NOT_CARRIED),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """An operator and a type of its values."""
+
+    operator: str
+    type: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """All rows, each with a cell for every column."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+
+    def of(self, columns: Sequence[Column]) -> Matrix:
+        """Some columns, and the rows that have anything in them."""
+        rows = (
+            Row(row.operator, row.type, tuple(c for c in row.cells if c.column in columns))
+            for row in self.rows
+        )
+        return Matrix(tuple(columns), tuple(r for r in rows if any(c.results for c in r.cells)))
+
+
+def matrix(results: Sequence[Result]) -> Matrix:
+    """Sorts results into a matrix; what is not installed is in none of its columns."""
+    tried = [result for result in results if result.case is not None]
+    firsts = [group[0] for group in groups(tried)]
+    columns = tuple(Column(r.runtime, r.version, r.backend, r.title, r.is_peer) for r in firsts)
+    found: dict[tuple[str, str], dict[str, list[Result]]] = {}
+    for result in tried:
+        assert result.case is not None
+        operator = result.case.vectors[0].example.operator
+        key = (operator.name, result.case.type.name)
+        found.setdefault(key, {}).setdefault(result.title, []).append(result)
+    operators, types = list(OPERATORS), list(BY_NAME)
+    rows = tuple(
+        Row(*key, tuple(Cell(column, tuple(by.get(column.title, ()))) for column in columns))
+        for key, by in sorted(
+            found.items(), key=lambda row: (operators.index(row[0][0]), types.index(row[0][1]))
+        )
+    )
+    return Matrix(columns, rows)

@@ -1,0 +1,135 @@
+"""The long table of `onnx-philox verify --verbose`: every kind of vector in every backend."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from onnx_philox._command.verify.result import Result, Verdict, groups
+
+_STYLES = {Verdict.MISMATCH: "bold red", Verdict.ERROR: "bold red", Verdict.SAME: "green"}
+
+
+@dataclass
+class Row:
+    """A line of the table: results of one family that have the same verdict."""
+
+    results: list[Result]
+    part: str = ""
+    is_whole_family: bool = False
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.results[0].verdict
+
+    @property
+    def what(self) -> str:
+        """The types and the part of the family; empty for all of it."""
+        types = dict.fromkeys(r.case.type.name for r in self.results if r.case)
+        return "" if self.is_whole_family else " ".join(filter(None, (*types, self.part)))
+
+    @property
+    def label(self) -> str:
+        case = self.results[0].case
+        if case is None:
+            return Verdict.NOT_INSTALLED.value
+        if self.is_whole_family:
+            types = len({r.case.type for r in self.results if r.case})
+            return f"{case.family}, all {types} types" if types > 1 else case.family
+        return f"{case.family} {self.what}"
+
+    @property
+    def outcome(self) -> Text:
+        style = "" if self.results[0].is_peer else _STYLES.get(self.verdict, "")
+        return Text(self._outcome(), style)
+
+    def _outcome(self) -> str:
+        compared = self.results[0].compared
+        match self.verdict:
+            case Verdict.OTHER | Verdict.MISMATCH:
+                first = compared.first
+                element = None if first is None else first.element
+                where = "another form" if element is None else f"first at {element}"
+                if self.verdict is Verdict.MISMATCH:
+                    return f"{self.verdict.value}, {where} (see below)"
+                return f"{self.verdict.value} ({where}; {compared.equal} of {compared.total} equal)"
+            case Verdict.ERROR:
+                return f"{self.verdict.value} (see below)"
+            case Verdict.NOT_INSTALLED:
+                return self.results[0].how_to_install or "see below"
+            case _:
+                vectors = sum(r.vectors for r in self.results)
+                return f"{self.verdict.value}, {vectors} vector{'s' if vectors > 1 else ''}"
+
+
+def _rows(results: list[Result]) -> list[Row]:
+    """The lines of one runner, as few as possible."""
+    families: dict[str, list[Result]] = {}
+    for result in results:
+        families.setdefault(result.case.family if result.case else "", []).append(result)
+    return [row for family in families.values() for row in family_rows(family)]
+
+
+def family_rows(family: list[Result]) -> list[Row]:
+    mergeable = (Verdict.SAME, Verdict.NOT_CARRIED, Verdict.ERROR)
+    if len({r.verdict for r in family}) == 1 and family[0].verdict in mergeable:
+        return [Row(family, is_whole_family=True)]
+    by_type: dict[str, list[Result]] = {}
+    for result in family:
+        by_type.setdefault(result.case.type.name if result.case else "", []).append(result)
+    rows: dict[Any, Row] = {}
+    for results in by_type.values():
+        is_uniform = len({r.verdict for r in results}) == 1
+        for result in results:
+            part = "" if is_uniform or result.case is None else result.case.part
+            key: Any = (part, result.verdict)
+            if result.verdict not in mergeable:
+                part = "" if result.case is None else result.case.part
+                key = id(result)
+            rows.setdefault(key, Row([], part)).results.append(result)
+    order = list(Verdict)
+    return sorted(rows.values(), key=lambda row: order.index(row.verdict))
+
+
+def table(results: list[Result], width: int) -> RenderableType:
+    """Five columns if they fit; otherwise three of them become headings."""
+    parts = [(group[0], _rows(group)) for group in groups(results)]
+    table = _new_table("runtime", "version", "backend", "case", "verdict")
+    for first, rows in parts:
+        who = (first.runtime, first.version, first.backend)
+        for row in rows:
+            table.add_row(*who, row.label, row.outcome, end_section=row is rows[-1])
+            who = ("", "", "")
+    # rich cuts text that does not fit, so there must always be room.
+    if Measurement.get(_UNLIMITED, _UNLIMITED.options, table).maximum <= width:
+        return table
+    all_rows = [row for _, rows in parts for row in rows]
+    widest = max(len(row.label) for row in all_rows)
+    fits = widest + 2 + max(len(row.outcome) for row in all_rows) <= width
+    # If not all blocks can be aligned, each has its own width.
+    labels = widest if fits else None
+    blocks: list[RenderableType] = []
+    for first, rows in parts:
+        block = Table.grid(padding=(0, 2))
+        block.add_column(width=labels)
+        block.add_column(overflow="fold")
+        for row in rows:
+            block.add_row(row.label, row.outcome)
+        blocks += [Text(first.title, "bold"), block, ""]
+    return Group(*blocks)
+
+
+_UNLIMITED = Console(width=1000)
+
+
+def _new_table(*headers: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for header in headers:
+        table.add_column(header, no_wrap=True)
+    return table
