@@ -23,6 +23,7 @@ import onnx
 import openvino as ov
 import version_1
 import version_1_distributions
+import version_1_rows
 from case import DTYPES, Arrays, Case
 from numpy.typing import NDArray
 from onnx.reference import ReferenceEvaluator
@@ -32,6 +33,7 @@ import onnx_philox
 FOLDERS: dict[str, Callable[[], Iterable[tuple[str, Case]]]] = {
     "v1": version_1.cases,
     "v1_distributions": version_1_distributions.cases,
+    "v1_rows": version_1_rows.cases,
 }
 
 
@@ -79,7 +81,7 @@ def main() -> None:
     here = Path(__file__).parent
     missing = [name for name in FOLDERS if not (here / name).exists()]
     if not missing:
-        names = " and ".join(FOLDERS)
+        names = " and ".join(FOLDERS).replace(" and ", ", ", len(FOLDERS) - 2)
         sys.exit(f"{names} exist, and golden files are never made again: add a folder to FOLDERS.")
     onnx_philox.register_schemas()
     for name in missing:
