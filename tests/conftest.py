@@ -13,6 +13,9 @@ import onnx_philox
 from onnx_philox.onnxruntime import _session
 from onnx_philox.openvino import _native_backend
 
+# Programs for the tests of other engines, which need those to be installed.
+collect_ignore = ["engines"]
+
 hypothesis.settings.register_profile(
     "default",
     deadline=None,
@@ -20,6 +23,13 @@ hypothesis.settings.register_profile(
     derandomize=True,
 )
 hypothesis.settings.load_profile("default")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Gives each process of `-n` neighbouring tests, which share the fixtures of a module."""
+    if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
+        config.option.dist = "worksteal"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -36,7 +46,8 @@ def openvino_backend(request: pytest.FixtureRequest) -> str:
 def factories(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The backend whose nodes the factories make: the native one, and as if there were none."""
     if request.param == "python":
-        monkeypatch.setattr(_native_backend, "unavailable", lambda: "not for this test")
+        error = ImportError("not for this test")
+        monkeypatch.setattr(_native_backend, "unavailable", lambda: error)
     return request.param
 
 

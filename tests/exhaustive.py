@@ -1,9 +1,10 @@
-"""Which combinations of a test's parameters run at a glance, and which are left to CI.
+"""Chooses the combinations of a test's parameters that the plain `pytest` runs.
 
-A test with several parameters (type, shape, precision, backend, instruction set, ...) runs in
-every combination of them, thousands in all. The plain `pytest` runs as many of these as it takes
-to see every value of each parameter, and mixes them; the others get the marker `exhaustive`, and
-`pytest -m exhaustive` runs them. A test with one list of cases, however long, runs them all.
+A test with several parameters (type, shape, precision, backend, instruction set, ...) has
+thousands of combinations. The plain `pytest` runs as few of them as it needs to use every value of
+each parameter, in mixed combinations. The others get the marker `exhaustive`, and
+`pytest -m exhaustive` runs them. A test with one list of cases, however long, runs them all, but
+for those that have the marker already.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from collections.abc import Sequence
 
 import pytest
 
-FEW = 8
-"""A test with so many cases or fewer runs them all."""
+FEW = 4
+"""A test with at most this many cases runs them all."""
 
 Case = tuple[object, ...]
 """A value for each list of values that the test has."""
@@ -35,7 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def values(item: pytest.Item) -> Case:
-    """What an item has of each list: of each `parametrize`, and of each fixture with parameters."""
+    """An item's value of each list: of each `parametrize`, and of each parametrized fixture."""
     given = {name: id(value) for name, value in item.callspec.params.items()}  # type: ignore[attr-defined]
     case = []
     for mark in item.iter_markers("parametrize"):

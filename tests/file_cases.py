@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+from click.testing import CliRunner
 from onnx import TensorProto, helper, numpy_helper
-from typer.testing import CliRunner
 
 from onnx_philox._command import app
 
@@ -36,7 +36,7 @@ def model(location: str | None = None) -> onnx.ModelProto:
 
 
 def write(path: Path, location: str | None = None) -> Path:
-    """A model, and its external data where the location says, but for links that are there."""
+    """Writes a model, and its external data unless a link is already there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(model(location).SerializeToString())
     if location is not None:
@@ -58,7 +58,7 @@ def tree(folder: Path) -> dict[str, str]:
 
 
 def refusal(folder: Path, *arguments: object) -> str:
-    """What a command says that fails and leaves all files as they were."""
+    """Runs a command that must fail and leave all files as they were; returns its message."""
     before = tree(folder)
     result = CliRunner().invoke(app.app, list(map(str, arguments)))
     assert (result.exit_code, result.stdout) == (2, ""), result.output

@@ -104,7 +104,7 @@ def make_corpus(folder: Path) -> list[Path]:
 
 
 def make_ir(corpus: Path) -> None:
-    """An IR; in a process of its own, as OpenVINO starts threads, and forks do not like them."""
+    """An IR, made in a separate process: OpenVINO starts threads, which do not survive a fork."""
     from onnx_philox._command import rewrite
 
     (corpus / "ir").mkdir()
@@ -151,7 +151,7 @@ def damage(data: bytes, others: list[bytes], rng: random.Random) -> bytes:
 
 
 def make_case(number: int, rng: random.Random, corpus: list[Path], work: Path) -> Case:
-    """Lays a damaged model out in a folder; what the command is to write, too."""
+    """Puts a damaged model into a folder, and the files that the command is to overwrite."""
     base = rng.choice(corpus)
     shutil.copytree(base, work / "in")
     (work / "out").mkdir()
@@ -240,7 +240,7 @@ def hide_runtimes() -> None:
 
 
 def problems(case: Case, work: Path) -> tuple[list[str], int | None, str]:
-    """What is wrong with how a command ends; its exit code; what it printed."""
+    """Returns what is wrong with how a command ended, its exit code, and what it printed."""
     before_in, before_out = tree(work / "in"), tree(work / "out")
     log = work / "log"
 
@@ -279,7 +279,7 @@ def problems(case: Case, work: Path) -> tuple[list[str], int | None, str]:
 def try_case(
     number: int, seed: int, corpus: list[Path], is_shown: bool = False
 ) -> tuple[str, bool]:
-    """Tries a case; what it was and how it ended, and whether that is a finding."""
+    """Tries a case; says what it was, how it ended, and whether that is a finding."""
     rng = random.Random(f"{seed}/{number}")
     with tempfile.TemporaryDirectory(prefix="onnx-philox-fuzz-") as folder:
         work = Path(folder)
@@ -295,7 +295,7 @@ def try_case(
 
 
 def load_commands() -> None:
-    """Imports what the commands import, so that a child begins at once."""
+    """Imports what the commands import, so that a child starts quickly."""
     # It would fork at import.
     sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
 

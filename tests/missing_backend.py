@@ -13,11 +13,8 @@ import pytest
 from onnx_philox.onnxruntime import _python_backend
 
 # On an older Python its absence is a mistake, and the tests fail.
-REASON = (
-    _python_backend.unavailable()
-    if sys.version_info >= _python_backend.NO_EXTENSIONS_FROM
-    else None
-)
+_ERROR = _python_backend.unavailable()
+REASON = str(_ERROR) if _ERROR and sys.version_info >= _python_backend.NO_EXTENSIONS_FROM else None
 
 # Those of onnx_philox.onnxruntime that need onnxruntime-extensions.
 MODULES = {"_extension_options.py", "_legalise.py", "_python_ops.py", "_python_plan.py"}
@@ -30,7 +27,7 @@ def is_missing(runtime: str, backend: str) -> bool:
 
 @contextmanager
 def _skips() -> Iterator[None]:
-    """Skips a test that has asked for the backend, by what it is told then."""
+    """Skips a test that asks for the backend and is told that it is missing."""
     try:
         yield
     except ImportError as error:
@@ -41,7 +38,7 @@ def _skips() -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
-    """A fixture may ask for it, and a test that runs it in another process says so by its name."""
+    """Skips fixtures that ask for it, and tests whose parameters name it for another process."""
     parameters = getattr(item, "callspec", None) and item.callspec.params  # type: ignore[attr-defined]
     if REASON is not None and parameters:
         asked = {parameters.get("ort_backend"), parameters.get("backend")}
@@ -53,7 +50,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None, Any, Any]:
-    """Or the test itself."""
+    """Skips a test that asks for it itself."""
     with _skips():
         return (yield)
 

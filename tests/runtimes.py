@@ -16,6 +16,7 @@ class OpenVino:
     """Runs ONNX models, IR and `openvino.Model`s on the CPU, with this package's operators."""
 
     def __init__(self, backend: str) -> None:
+        self.backend = backend
         self.core = onnx_philox.openvino.register(ov.Core(), backend=backend)
 
     def read(self, model: Any) -> ov.Model:

@@ -111,7 +111,7 @@ def test_whole_and_half_turns_are_exact(dtype: type) -> None:
 
 @pytest.mark.parametrize("dtype", [F32, F64])
 def test_the_logarithm_is_never_0_or_negative(dtype: type) -> None:
-    """So that the root is a number, and no normal is lost at u next to 1."""
+    """The root stays a number, and u next to 1 still gives a normal."""
     steps = {F32: 2.0**-23, F64: 2.0**-52}[dtype]
     nearest = np.array([1 - i * steps for i in range(1, 1000)], dtype)
     assert (elementary.minus_two_ln(nearest) > 0).all()

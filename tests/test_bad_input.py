@@ -37,7 +37,33 @@ BAD_GENERATOR: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"state": STATE[:5]},
         ["of shape [5]", "last dimension 6, all others 1, rank 1 to 8", "PhiloxState"],
     ),
-    "state of two rows": ({"state": np.stack([STATE] * 2)}, ["of shape [2, 6]", "all others 1"]),
+    "states for other rows": (
+        {"state": np.stack([STATE] * 3)},
+        [
+            "input 'state' is of shape [3, 6], 3 states, for an output of shape [2, 3], 2 rows; "
+            "allowed: one state for all of the output, or one for each of its rows. Pass as many "
+            "states as rows, from row_states(...) for instance."
+        ],
+    ),
+    "no states for two rows": (
+        {"state": np.stack([STATE])[:0]},
+        ["of shape [0, 6], 0 states, for an output of shape [2, 3], 2 rows;"],
+    ),
+    "two states for one row": (
+        {"state": np.stack([STATE] * 2), "shape": np.array([1, 2])},
+        ["of shape [2, 6], 2 states, for an output of shape [1, 2], 1 row;"],
+    ),
+    "two states for a scalar": (
+        {"state": np.stack([STATE] * 2), "shape": np.zeros(0, np.int64)},
+        ["of shape [2, 6], 2 states, for an output of shape [], a scalar;"],
+    ),
+    "states of rank 3": (
+        {"state": np.stack([STATE] * 2)[None]},
+        [
+            "of shape [1, 2, 6]; allowed: last dimension 6, all others 1, rank 1 to 8; or [B, 6], "
+            "a state for each row of the output."
+        ],
+    ),
     "state of rank 0": (
         {"state": np.uint32(3) * np.ones((), np.uint32)},
         ["of shape []", "rank 1"],
@@ -68,6 +94,10 @@ BAD_GENERATOR: dict[str, tuple[dict[str, Any], list[str]]] = {
     "a negative seed": ({"op_seed": -1}, ["'op_seed' is -1", "0 to 2^63-1"]),
 }
 BAD_UNIFORM: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "states for other rows": (
+        {"state": np.stack([STATE] * 3)},
+        ["of shape [3, 6], 3 states, for an output of shape [2, 3], 2 rows;"],
+    ),
     "an unknown output type": (
         {"output_type": "f8"},
         ["attribute 'output_type' is 'f8'", "'i32', 'i64', 'f16', 'bf16', 'f32', 'f64'"],
@@ -105,6 +135,10 @@ BAD_UNIFORM: dict[str, tuple[dict[str, Any], list[str]]] = {
     "more than memory": ({"shape": np.array([2**31 - 1, 2**20])}, ["memory"]),
 }
 BAD_NORMAL: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "states for other rows": (
+        {"state": np.stack([STATE] * 3)},
+        ["of shape [3, 6], 3 states, for an output of shape [2, 3], 2 rows;"],
+    ),
     "an integer output type": (
         {"output_type": "i32"},
         ["attribute 'output_type' is 'i32'", "allowed: 'f16', 'bf16', 'f32', 'f64'"],
@@ -129,6 +163,10 @@ BAD_NORMAL: dict[str, tuple[dict[str, Any], list[str]]] = {
 }
 P_RULE = "a scalar, 1-D of one element, or the output's shape ["
 BAD_BERNOULLI: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "states for other rows": (
+        {"state": np.stack([STATE] * 3)},
+        ["of shape [3, 6], 3 states, for an output of shape [2, 3], 2 rows;"],
+    ),
     "neither state nor seed": ({"global_seed": 0}, ["input 'state' is left out", "both 0"]),
     "p of another type": (
         {"p": np.array(1, np.int32)},
@@ -164,6 +202,10 @@ BAD_BERNOULLI: dict[str, tuple[dict[str, Any], list[str]]] = {
 }
 ROW_RULE = "finite numbers and -inf, one finite in each row at least"
 BAD_CATEGORICAL: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "states for other rows": (
+        {"state": np.stack([STATE] * 3)},
+        ["of shape [3, 6], 3 states, for an output of shape [2, 1], 2 rows;"],
+    ),
     "neither state nor seed": ({"global_seed": 0}, ["input 'state' is left out", "both 0"]),
     "a float output type": ({"output_type": "f32"}, ["'output_type' is 'f32'", "'i32', 'i64'"]),
     "logits of another type": (
@@ -468,6 +510,7 @@ OWN_WORDS = {
     ("onnxruntime", "minval of another type"),
     # Its front end makes a rank-0 constant of an initializer without elements.
     ("openvino", "no classes"),
+    ("openvino", "no states for two rows"),
 }
 # Nor can this be seen then: a p of rank 0 is a probability for all.
 UNSEEN = {("openvino", "p that is empty", True)}

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from click.testing import CliRunner
 from onnx import parser
-from typer.testing import CliRunner
 
 import onnx_philox
 from onnx_philox._command import app
@@ -33,9 +33,9 @@ def noisy(tmp_path: Path) -> Path:
 
 
 def refuse(path: Path, given: str) -> str:
-    """What `run` says of an input; it has to be one line."""
+    """Runs a model with a bad input; returns the message, which must be one line."""
     runner = CliRunner()
-    result = runner.invoke(app.app, ["run", str(path), "--hashes-only", "--input", given])
+    result = runner.invoke(app.app, ["run", str(path), "--input", given])
     assert isinstance(result.exception, SystemExit), result.exception
     assert result.exit_code == 2
     assert result.stdout == ""
@@ -56,7 +56,7 @@ def test_an_input_nested_too_deep_is_refused(noisy: Path, depth: int):
 )
 def test_a_long_argument_is_not_echoed_whole(noisy: Path, argument: str):
     given = argument.format("[" * 2000 + "1" + "]" * 2000)
-    result = CliRunner().invoke(app.app, ["run", str(noisy), "--hashes-only", "--input", given])
+    result = CliRunner().invoke(app.app, ["run", str(noisy), "--input", given])
     assert isinstance(result.exception, SystemExit), result.exception
     assert (result.exit_code, result.stdout) == (2, "")
     assert len(result.stderr) < 500, result.stderr
@@ -141,11 +141,11 @@ def test_a_full_standard_output_is_an_error_of_one_line(noisy: Path, name: str):
 
 def test_after_the_last_run_of_a_seed_another_seed_is_advised(noisy: Path):
     def say(first: int) -> str:
-        arguments = ["run", noisy, "--hashes-only", "--input", "x=[1]", "--first-run", first]
+        arguments = ["run", noisy, "--input", "x=[1]", "--first-run", first]
         result = CliRunner().invoke(app.app, list(map(str, arguments)))
         assert result.exit_code == 0, result.output
         return " ".join(result.stdout.split())
 
     last = state.RUNS - 1
     assert f"Go on with --first-run {last};" in say(last - 1)
-    assert "Go on with another seed; have any run again with --first-run N." in say(last)
+    assert "Go on with another seed; repeat any run with --first-run N." in say(last)

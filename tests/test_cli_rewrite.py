@@ -6,11 +6,11 @@ import json
 import shlex
 from pathlib import Path
 
-import numpy as np
+import click
 import onnx
 import pytest
+from click.testing import CliRunner
 from onnx import parser
-from typer.testing import CliRunner
 
 import onnx_philox
 from onnx_philox import graphs
@@ -33,11 +33,13 @@ def invoke(*arguments: object):
 
 
 def rewrite(*arguments: object) -> str:
-    """What it says, its lines joined; the last, which is a command, on its own."""
+    """What it says, its lines joined; the command in it on its own, at the end."""
     result = invoke("rewrite", *arguments)
     assert result.exit_code == 0, result.output
-    *most, last = result.stdout.splitlines()
-    return " ".join(" ".join(most).split()) + "\n" + last
+    lines = result.stdout.splitlines()
+    (command,) = (line for line in lines if line.startswith("  onnx-philox run "))
+    lines.remove(command)
+    return " ".join(" ".join(lines).split()) + "\n" + command
 
 
 def refusal(*arguments: object) -> str:
@@ -65,10 +67,6 @@ def test_the_line_that_is_printed_runs_the_model(target):
     assert said.startswith(f"{MODEL}: 1 random node rewritten, stream 0 1 RandomNormalLike-1 is")
     program, *arguments = shlex.split(command)
     assert (program, arguments[:2]) == ("onnx-philox", ["run", target])
-    names = [a.partition("=") for a in arguments if a.endswith(".npy")]
-    assert [name for name, _, _ in names] == ["mean", "log_variance"]
-    for _, _, file in names:
-        np.save(file, np.zeros((2, 4), np.float32))
     result = invoke(*arguments, "--json")
     assert result.exit_code == 0, result.output
     assert len(json.loads(result.stdout)["runs"]) == 3
@@ -80,9 +78,7 @@ def test_both_forms_draw_the_same():
         rewrite(MODEL, "-o", target)
         for runtime in ("openvino", "onnxruntime") if target == "out.onnx" else ("openvino",):
             inputs = [w for n in ("mean", "log_variance") for w in ("--input", f"{n}=[[0,0,0,0]]")]
-            result = invoke(
-                "run", target, "--runtime", runtime, *inputs, "--drawn", "--hashes-only", "--json"
-            )
+            result = invoke("run", target, "--runtime", runtime, *inputs, "--drawn", "--json")
             drawn.add(json.loads(result.stdout)["drawn_sha256"])
     assert len(drawn) == 1
 
@@ -115,7 +111,8 @@ def test_a_seed_goes_inside_and_the_line_to_run_has_none():
 def test_a_model_without_random_nodes_is_written_unchanged(plain, target):
     said, command = rewrite(plain, "-o", target).splitlines()
     assert said.startswith("plain.onnx: unchanged, it has no random nodes Written: out.")
-    assert command == f"  onnx-philox run {target} --input x=x.npy"
+    assert command == f"  onnx-philox run {target} --fill"
+    assert said.endswith("--fill makes up x: give yours with --input NAME=FILE.npy.")
     assert Path(target).stat().st_size > 0
     if target == "out.onnx":
         assert onnx.load(target) == onnx.load(plain)
@@ -206,7 +203,7 @@ def test_the_json_document_keeps_its_keys():
     said = json.loads(result.stdout)
     assert set(said) == {
         *("source", "target", "is_changed", "seed", "replaced", "kept", "recorded", "warnings"),
-        "run",
+        *("run", "per_row"),
     }
     assert [node["stream"] for node in said["replaced"]] == [0]
 
@@ -215,20 +212,51 @@ def test_a_model_of_a_builder_is_no_rewritten_one():
     onnx.save(graphs.random_uniform([3], 0, 1, "f32", stateful=True), "built.onnx")
     said, command = rewrite("built.onnx", "-o", "out.onnx").splitlines()
     assert said.startswith("built.onnx: unchanged, it has no random nodes")
-    assert command == "  onnx-philox run out.onnx --input state=state.npy"
+    assert command == "  onnx-philox run out.onnx"
+    assert invoke(*shlex.split(command)[1:]).exit_code == 0
 
 
-@pytest.mark.parametrize("width", [80, 120])
-def test_the_text_fits(monkeypatch, width):
+@pytest.mark.parametrize("target", ["out.onnx", "out.xml"])
+def test_each_row_gets_a_state_of_its_own(target):
+    said, command = rewrite(MODEL, "-o", target, "--per-row").splitlines()
+    assert "The input random_state (uint32[batch, 6]: onnx_philox.row_states(seed, rows, " in said
+    if target == "out.onnx":
+        assert onnx.load(target) == onnx_philox.make_reproducible(MODEL, per_row=True)
+    _, *arguments = shlex.split(command)
+    result = invoke(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    expected = [onnx_philox.row_states(42, range(1), run).tolist() for run in range(3)]
+    assert [run["state"] for run in json.loads(result.stdout)["runs"]] == expected
+
+
+def test_a_node_that_is_not_proved_to_draw_rows_is_named_in_the_command_s_words():
+    text = """<ir_version: 8, opset_import: ["": 17]> g (float[batch, 4] x) => (float[a, 4] y) {
+        both = Concat <axis = 0> (x, x)
+        [noise] y = RandomNormalLike (both)
+    }"""
+    onnx.save(parser.parse_model(text), "both.onnx")
+    said = refusal("both.onnx", "-o", "out.onnx", "--per-row")
+    assert "say so with --per-row-node 'noise'; or rewrite the model with one state" in said
+    result = invoke("rewrite", "both.onnx", "-o", "out.onnx", "--per-row-node", "noise", "--json")
+    assert json.loads(result.stdout)["per_row"]
+
+
+@pytest.mark.parametrize("width", [60, 120])
+def test_the_text_fits_a_terminal_and_is_not_wrapped_in_a_pipe(monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
-    *most, _ = invoke("rewrite", MODEL, "-o", "out.onnx").stdout.splitlines()
-    assert max(map(len, most)) <= width
+    piped = invoke("rewrite", MODEL, "-o", "out.onnx").stdout.splitlines()
+    assert len(piped) == 6
+    assert all(line == line.rstrip() for line in piped)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    said = click.unstyle(invoke("rewrite", MODEL, "-o", "out.onnx").stdout).splitlines()
+    assert max(len(line) for line in said if "onnx-philox run" not in line) <= width
+    assert len(said) > 6
 
 
 def test_the_help_has_an_example_and_the_exit_codes():
     said = " ".join(invoke("rewrite", "--help").stdout.split())
-    assert "Example: onnx-philox rewrite model.onnx -o out.onnx" in said
-    assert "Exit code: 0, the file is written; 2, it is not, for the reason that is said." in said
+    assert "Example: onnx-philox rewrite model.onnx -o new.onnx" in said
+    assert "Exit code: 0, the file is written; 2, it is not; the error says why." in said
 
 
 def test_the_help_of_all_says_the_three_steps_in_their_order():

@@ -8,13 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import ml_dtypes
 import numpy as np
 import onnx
 import pytest
+from cases import assert_same_bits
+from click.testing import CliRunner
 from missing_backend import is_missing
 from onnx import parser
-from typer.testing import CliRunner
 
 import onnx_philox
 from onnx_philox import PhiloxState, graphs, reference, rewriting
@@ -94,7 +96,7 @@ def noise(run: int, shape=(2, 3)) -> np.ndarray:
 @pytest.mark.parametrize(("runtime", "backend"), RUNTIMES)
 def test_each_run_draws_from_its_own_state(noisy, runtime, backend):
     arguments = ("--runtime", runtime, "--backend", backend, "--seed", SEED, "--input", INPUT)
-    ran = document(noisy, *arguments, "--runs", 3, "--drawn")
+    ran = document(noisy, *arguments, "--runs", 3, "--drawn", "-o", "./")
     assert (ran["runtime"], ran["backend"], ran["seed"]) == (runtime, backend, SEED)
     for number, run in enumerate(ran["runs"]):
         assert run["state"] == PhiloxState.for_run(SEED, number).to_array().tolist()
@@ -106,12 +108,19 @@ def test_each_run_draws_from_its_own_state(noisy, runtime, backend):
 
 
 def test_what_is_drawn_has_one_hash_in_every_runtime_and_precision(noisy):
-    common = ("--seed", SEED, "--input", INPUT, "--runs", 2, "--drawn", "--hashes-only")
+    common = ("--seed", SEED, "--input", INPUT, "--runs", 2, "--drawn")
     there = [(r, b) for r, b in RUNTIMES if not is_missing(r, b)]
     runtimes = [("--runtime", r, "--backend", b) for r, b in there]
     hints = [("--runtime", "openvino", "--precision", p) for p in ("f32", "bf16", "f16")]
-    drawn = {document(noisy, *common, *how)["drawn_sha256"] for how in (*runtimes, *hints)}
+    ran = [document(noisy, *common, *how) for how in (*runtimes, *hints)]
+    drawn = {each["drawn_sha256"] for each in ran}
     assert len(drawn) == 1
+    # Each device has f32, few have f16.
+    precisions = [each["how"] for each in ran[-len(hints) :]]
+    assert precisions[0] == "CPU, precision f32"
+    for hint, how in zip(("bf16", "f16"), precisions[1:], strict=True):
+        missing = f" ({hint} was asked for; this device does not have it)"
+        assert how.endswith((f"precision {hint}", missing))
     assert document(noisy, *common, "--seed", 1)["drawn_sha256"] not in drawn
 
 
@@ -161,14 +170,17 @@ def test_any_run_can_be_repeated_by_its_number(noisy):
 
 
 def test_the_same_outputs_are_the_same_file_byte_by_byte(noisy):
-    first = Path(document(noisy, "--input", INPUT)["runs"][0]["file"]).read_bytes()
-    assert Path(document(noisy, "--input", INPUT)["runs"][0]["file"]).read_bytes() == first
+    files = [
+        document(noisy, "--input", INPUT, "-o", name)["runs"][0]["file"] for name in ("a", "b")
+    ]
+    assert files == ["a.run0.npz", "b.run0.npz"]
+    assert Path(files[0]).read_bytes() == Path(files[1]).read_bytes()
 
 
 def test_an_ir_draws_what_its_onnx_model_draws(noisy):
     rewritten = CliRunner().invoke(app.app, ["rewrite", "model.onnx", "-o", "noisy.xml"])
     assert rewritten.exit_code == 0, rewritten.output
-    common = ("--seed", SEED, "--input", INPUT, "--drawn", "--hashes-only")
+    common = ("--seed", SEED, "--input", INPUT, "--drawn")
     of_ir, of_onnx = document("noisy.xml", *common), document(noisy, *common)
     assert of_ir["runtime"] == "openvino"
     assert of_ir["drawn_sha256"] == of_onnx["drawn_sha256"]
@@ -186,7 +198,8 @@ def test_weights_beside_the_model_are_found_with_drawn_too(tmp_path):
         onnx_philox.make_reproducible(model), path, save_as_external_data=True, size_threshold=0
     )
     for runtime in ("onnxruntime", "openvino", "reference"):
-        ran = document(path, "--runtime", runtime, "--input", INPUT, "--seed", SEED, "--drawn")
+        how = ("--runtime", runtime, "--seed", SEED, "--drawn", "-o", "./")
+        ran = document(path, "--input", INPUT, *how)
         saved = load(ran["runs"][0]["file"])
         np.testing.assert_array_equal(saved["noise"], noise(0))
 
@@ -194,7 +207,7 @@ def test_weights_beside_the_model_are_found_with_drawn_too(tmp_path):
 @pytest.mark.parametrize("runtime", ["onnxruntime", "openvino", "reference"])
 def test_the_state_of_a_builders_model_is_carried_on(runtime):
     path = save(graphs.random_uniform([5], 0, 1, "bf16", stateful=True))
-    ran = document(path, "--runtime", runtime, "--runs", 2, "--seed", 7)
+    ran = document(path, "--runtime", runtime, "--runs", 2, "--seed", 7, "-o", "./")
     state = PhiloxState.from_seed(7).to_array()
     for run in ran["runs"]:
         expected, state = reference.random_uniform([5], 0, 1, "bf16", state=state)
@@ -207,7 +220,7 @@ def test_the_state_of_a_builders_model_is_carried_on(runtime):
 
 def test_a_bfloat16_output_is_said_to_be_saved_as_float32():
     path = save(graphs.random_uniform([5], 0, 1, "bf16", stateful=True))
-    assert "values: saved as float32, exactly, as .npz has no bfloat16." in text(path)
+    assert "values: saved as float32, exactly, as .npz has no bfloat16." in text(path, "-o", "./")
 
 
 def test_a_state_that_counts_no_runs_refuses_a_first_run():
@@ -232,7 +245,7 @@ def test_a_state_of_higher_rank_is_fed_in_its_shape():
     for size in (1, 1, 6):
         state.type.tensor_type.shape.dim.add().dim_value = size
     del model.graph.output[1], model.graph.node[0].output[1]
-    ran = document(save(model), "--seed", 3)
+    ran = document(save(model), "--seed", 3, "-o", "./")
     expected, _ = reference.random_uniform(
         [5], 0, 1, "f32", state=PhiloxState.from_seed(3).to_array()
     )
@@ -241,24 +254,29 @@ def test_a_state_of_higher_rank_is_fed_in_its_shape():
 
 def test_a_given_state_goes_before_the_seed(noisy):
     np.save("state.npy", PhiloxState.for_run(SEED, 9).to_array())
-    ran = document(noisy, "--input", INPUT, "--input", "random_state=state.npy", "--drawn")
+    given = ("--input", INPUT, "--input", "random_state=state.npy")
+    ran = document(noisy, *given, "--drawn", "-o", "./")
     np.testing.assert_array_equal(load(ran["runs"][0]["file"])["noise"], noise(9))
 
 
 def test_a_model_with_its_seed_inside_gives_the_same_in_each_run():
     rewriting.rewrite_file(save(parser.parse_model(NOISY)), "fixed.onnx", seed=SEED)
-    ran = document("fixed.onnx", "--input", INPUT, "--runs", 2, "--drawn")
+    ran = document("fixed.onnx", "--input", INPUT, "--runs", 2, "--drawn", "-o", "./")
     assert ran["seed"] is None
     assert len({run["sha256"] for run in ran["runs"]}) == 1
     np.testing.assert_array_equal(load(ran["runs"][0]["file"])["noise"], noise(0))
     said = text("fixed.onnx", "--input", INPUT, "--runs", 2)
-    assert "so --seed says nothing to it: each run gave the same numbers." in said
+    inside = "The seed is inside this model; --seed has no effect."
+    assert f"Each run gave the same numbers. {inside}" in said
+    assert inside in text("fixed.onnx", "--input", INPUT, "--seed", 1)
+    assert "--seed" not in text("fixed.onnx", "--input", INPUT)
 
 
 def test_a_model_that_is_not_rewritten_is_told_apart():
     said = text(save(parser.parse_model(NOISY)), "--input", INPUT, "--runs", 2)
-    assert "and yet each run gave other numbers" in said
-    assert "onnx-philox inspect model.onnx shows where." in said
+    own = "This model has 1 random node of its own and no state."
+    rewrite = "onnx-philox rewrite model.onnx -o FILE"
+    assert f"Each run gave other numbers. {own} Rewrite it first: {rewrite}" in said
 
 
 def test_inputs_come_from_npy_npz_and_numbers(noisy):
@@ -294,7 +312,10 @@ def test_missing_inputs_are_listed_with_types_and_shapes(noisy):
     assert "no array is given for x. The model takes:" in said
     assert re.search(r"^  x +float32 +\[batch, 3\]$", said, re.M)
     assert re.search(r"^  random_state +uint32 +\[6\] +made of --seed$", said, re.M)
-    assert "Pass --input x=FILE.npy, or all in one file: --input FILE.npz" in said
+    assert (
+        "Pass --input x=FILE.npy, or all in one file: --input FILE.npz, or --fill to make them up"
+        in said
+    )
 
 
 @pytest.mark.parametrize(
@@ -329,7 +350,7 @@ def test_a_wrong_input_says_what_is_allowed(noisy, argument, said):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--runtime", "tensorrt"], "allowed: onnxruntime, openvino, reference."),
+        (["--runtime", "tensorrt"], "allowed: onnxruntime, openvino, reference, standard."),
         (["--backend", "fortran"], "allowed for onnxruntime: auto, native, python."),
         (["--runtime", "reference", "--backend", "native"], "allowed for reference: auto, onnx."),
         (["--precision", "f32"], "--precision is given; allowed: with --runtime openvino."),
@@ -377,12 +398,13 @@ def test_outputs_go_where_they_are_told(noisy, tmp_path):
     def files(*arguments):
         return [run["file"] for run in document(noisy, "--input", INPUT, *arguments)["runs"]]
 
-    assert files("--runs", 2) == ["noisy.run0.npz", "noisy.run1.npz"]
+    before = sorted(tmp_path.iterdir())
+    assert files("--runs", 2) == [None, None]
+    assert sorted(tmp_path.iterdir()) == before
+    assert files("-o", "./", "--runs", 2) == ["noisy.run0.npz", "noisy.run1.npz"]
     assert files("-o", "new/folder/") == [str(Path("new/folder/noisy.run0.npz"))]
     assert files("-o", "new/folder") == [str(Path("new/folder/noisy.run0.npz"))]
     assert files("-o", "new/prefix") == [str(Path("new/prefix.run0.npz"))]
-    assert files("--hashes-only", "-o", "not/written") == [None]
-    assert not (tmp_path / "not").exists()
 
 
 def test_an_output_may_have_any_name():
@@ -392,13 +414,13 @@ def test_an_output_may_have_any_name():
             '(float[2] file, float[2] "/a/b") { file = Relu(x) "/a/b" = Neg(x) }'
         )
     )
-    ran = document(path, "--input", "x=[1,-2]")
+    ran = document(path, "--input", "x=[1,-2]", "-o", "./")
     saved = load(ran["runs"][0]["file"])
     assert {name: saved[name].tolist() for name in saved} == {"file": [1, 0], "/a/b": [-1, 2]}
 
 
 def test_many_runs_are_a_line_each(noisy):
-    result = invoke(noisy, "--input", INPUT, "--runs", 40, "--hashes-only")
+    result = invoke(noisy, "--input", INPUT, "--runs", 40)
     lines = re.findall(r"^ +(\d+) +all outputs +[0-9a-f]{12} *$", result.stdout, re.M)
     assert [int(number) for number in lines] == list(range(40))
 
@@ -406,19 +428,20 @@ def test_many_runs_are_a_line_each(noisy):
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_table_fits_and_nothing_is_cut(noisy, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("FORCE_COLOR", "1")
     for arguments in ([], ["--drawn", "--runtime", "openvino"]):
         result = invoke(noisy, "--input", INPUT, "--runs", 2, *arguments)
-        assert max(map(len, result.stdout.splitlines())) <= width
+        assert max(map(len, click.unstyle(result.stdout).splitlines())) <= width
         assert "…" not in result.stdout
 
 
 def test_the_text_says_what_the_numbers_mean(noisy):
-    said = text(noisy, "--input", INPUT, "--runs", 2, "--seed", 5)
+    said = text(noisy, "--input", INPUT, "--runs", 2, "--seed", 5, "-o", "./")
     assert said.startswith("noisy.onnx in onnxruntime ")
     assert "; seed 5 run output type shape sha256" in said
     assert "Saved: noisy.run0.npz, noisy.run1.npz." in said
     assert "Each run gave other numbers, from the state that the run before it left." in said
-    assert "Go on with --first-run 2; have any run again with --first-run N." in said
+    assert "Go on with --first-run 2; repeat any run with --first-run N." in said
 
 
 def without(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -445,14 +468,57 @@ def test_the_json_document_keeps_its_keys(noisy):
     ran = document(noisy, "--input", INPUT)
     assert set(ran) == {
         *("model", "runtime", "version", "backend", "how", "seed", "runs", "sha256"),
-        "drawn_sha256",
+        *("drawn_sha256", "filled"),
     }
     assert set(ran["runs"][0]) == {"run", "state", "file", "outputs", "sha256"}
 
 
+@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino", "reference"])
+def test_fill_makes_up_what_is_not_given_the_same_in_every_runtime(rows_of, runtime):
+    ran = document(rows_of, "--fill", "--input", "z=[1]", "--runtime", runtime, "-o", "./")
+    assert ran["filled"] == ["x"]
+    made = np.empty((1, 3), np.float32)
+    onnx_philox.generate(PhiloxState(0, 2**63), out=made)
+    expected = [onnx_philox.row_states(0, range(1)).tolist()]
+    noise, _ = reference.random_normal([1, 3], 0, 1, "f32", state=np.uint32(expected[0]))
+    assert [run["state"] for run in ran["runs"]] == expected
+    assert_same_bits(load(ran["runs"][0]["file"])["y"], made + noise)
+
+
+FILLED = """<ir_version: 8, opset_import: ["": 17]>
+g (float16[n, 2] h, double[n] d, int64[n] i, bool[n] b, bfloat16[3] f) =>
+  (float16[n, 2] o0, double[n] o1, int64[n] o2, bool[n] o3, bfloat16[3] o4) {
+  o0 = Identity(h) o1 = Identity(d) o2 = Identity(i) o3 = Identity(b) o4 = Identity(f)
+}"""
+
+
+def test_fill_gives_floats_from_0_to_1_ones_and_dimensions_that_fit():
+    path = save(parser.parse_model(FILLED))
+    ran = document(path, "--fill", "--input", "i=[5, 6, 7]", "-o", "./")
+    assert ran["filled"] == ["h", "d", "b", "f"]
+    saved = load(ran["runs"][0]["file"])
+    assert [saved[f"o{i}"].shape for i in range(5)] == [(3, 2), (3,), (3,), (3,), (3,)]
+    for name in ("o0", "o1", "o4"):
+        assert ((saved[name] >= 0) & (saved[name] <= 1)).all()
+        assert len(np.unique(saved[name])) > 1
+    assert saved["o2"].tolist() == [5, 6, 7]
+    assert saved["o3"].all()
+    said = text(path, "--fill")
+    assert "Made up by --fill: h float16[1, 2], d float64[1], i int64[1]" in said
+
+
+@pytest.mark.parametrize(
+    ("type_", "said"), [("string[2]", "allowed for --fill: numbers"), ("float[99999999999,99999]",
+                        "allowed for --fill: what memory can hold")]
+)  # fmt: skip
+def test_fill_refuses_what_it_cannot_make(type_, said):
+    model = f'<ir_version: 8, opset_import: ["": 17]> g ({type_} x) => (y) {{ y = Identity(x) }}'
+    assert said in refusal(save(parser.parse_model(model)), "--fill")
+
+
 def test_the_help_has_an_example_and_the_exit_codes():
     said = " ".join(invoke("--help").stdout.split())
-    assert "Example: onnx-philox run out.onnx --seed 42 --runs 3" in said
+    assert "Example: onnx-philox run new.onnx --seed 42 --runs 3 --fill" in said
     assert "Exit code: 0, all ran; 1, the runtime refused or failed; 2, an argument" in said
 
 
@@ -475,3 +541,50 @@ def test_numbers_that_openvino_misreads_are_refused_and_repaired(tmp_path):
         assert rewritten.exit_code == 0, rewritten.output
         (drawn,) = document(tmp_path / name, *run)["runs"]
         assert drawn["outputs"] == expected["outputs"]
+
+
+# A state for each row of the batch.
+
+
+ROWS_OF = """<ir_version: 8, opset_import: ["": 17]>
+g (float[batch, 3] x, float[other] z) => (float[batch, 3] y) {
+  noise = RandomNormalLike (x)
+  y = Add (x, noise)
+}"""
+
+
+@pytest.fixture
+def rows_of() -> str:
+    model = onnx_philox.make_reproducible(parser.parse_model(ROWS_OF), per_row=True)
+    return save(model, "rows.onnx")
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
+def test_a_seed_makes_a_state_for_each_row(rows_of, runtime):
+    np.save("x.npy", np.zeros((4, 3), np.float32))
+    inputs = ["--input", "x=x.npy", "--input", "z=[1, 2, 3, 4]", "--runtime", runtime]
+    ran = document(rows_of, *inputs, "--seed", 5, "--first-run", 2, "--runs", 2, "-o", "saved/")
+    for run in ran["runs"]:
+        states = onnx_philox.row_states(5, range(4), run["run"])
+        assert run["state"] == states.tolist()
+        expected, _ = reference.random_normal([4, 3], 0, 1, "f32", state=states)
+        assert_same_bits(np.load(run["file"])["y"], expected)
+
+
+def test_where_names_of_dimensions_are_forgotten_the_batch_must_be_told(rows_of):
+    np.save("x.npy", np.zeros((4, 3), np.float32))
+    inputs = ["--input", "x=x.npy", "--input", "z=[1, 2]"]
+    assert document(rows_of, *inputs, "--runtime", "onnxruntime")
+    refused = refusal(rows_of, *inputs, "--runtime", "openvino")
+    assert "the batch has 2 or 4 rows, by the inputs; allowed: one number" in refused
+    np.save("states.npy", onnx_philox.row_states(0, range(4)))
+    given = [*inputs, "--input", "random_state=states.npy"]
+    one, other = (
+        document(rows_of, *given, "--runtime", runtime, "--drawn")["drawn_sha256"]
+        for runtime in ("onnxruntime", "openvino")
+    )
+    assert one == other
+
+
+def test_a_missing_input_is_named_before_its_rows_are_counted(rows_of):
+    assert "no array is given for x, z" in refusal(rows_of)

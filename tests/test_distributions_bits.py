@@ -51,7 +51,7 @@ def normal(name: str, mean: float, scale: float, state: PhiloxState) -> Draw:
 
 
 def logits_of(values: ElementType, rows: int, classes: int) -> np.ndarray:
-    """Logits with a share of what is special: -inf, equal, far apart, subnormal, zeros."""
+    """Logits, some of them special: -inf, equal, far apart, subnormal or zero."""
     rng = np.random.default_rng(classes)
     logits = rng.normal(0, 3, (rows, classes)).astype(values.dtype)
     tiny = np.finfo(values.dtype).smallest_subnormal
@@ -110,7 +110,7 @@ def short_draws() -> Iterator[Named]:
 
 
 def state_before(words: tuple[int, int, int, int]) -> PhiloxState:
-    """The state whose block is these words: the generator is a bijection, run here backwards."""
+    """The state whose block is these words: runs the generator, a bijection, backwards."""
     m0, m2, mask = 0xD2511F53, 0xCD9E8D57, 2**32 - 1
     w0, w1, w2, w3 = words
     for i in reversed(range(10)):
@@ -121,7 +121,7 @@ def state_before(words: tuple[int, int, int, int]) -> PhiloxState:
 
 
 def edges_of_u(bits: int) -> list[int]:
-    """Fractions of u where the logarithm changes its ways: ends, binades, sqrt(1/2) in them."""
+    """Fractions of u where the logarithm changes branch: ends, binades, sqrt(1/2) in each."""
     half_root = 2**bits * 0.7071067811865476
     found = {0, 1, 2, 3, 2**bits - 1, 2**bits - 2}
     for power in (0, 1, 2, 3, bits // 2, bits - 2):
@@ -201,7 +201,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
 
 
 def compare(isa: str, size: str, expected: str) -> None:
-    """What the process of an instruction set does; says how many elements it compared."""
+    """Compares in the process of an instruction set; prints how many elements it compared."""
     assert _core.isa() == isa
     total = 0
     with Path(expected).open("rb") as file:
@@ -217,7 +217,11 @@ def compare(isa: str, size: str, expected: str) -> None:
 
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize(
-    ("size", "least"), [(QUICK, 400_000), pytest.param(MANY, 40_000_000, marks=pytest.mark.slow)]
+    ("size", "least"),
+    [
+        (QUICK, 400_000),
+        pytest.param(MANY, 40_000_000, marks=[pytest.mark.slow, pytest.mark.exhaustive]),
+    ],
 )
 def test_every_instruction_set_draws_what_numpy_draws(
     isa: str, size: int, least: int, expected: Callable[[int], Path]

@@ -8,9 +8,9 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
+from click.testing import CliRunner
 from file_cases import WEIGHTS, model, refusal, succeed, tree, write
 from onnx import numpy_helper
-from typer.testing import CliRunner
 
 from onnx_philox import make_reproducible
 from onnx_philox._command import app
@@ -20,7 +20,7 @@ SIZE = WEIGHTS.nbytes  # of the file, if nothing is padded
 
 
 def save(folder: Path, entries: list[tuple[str, str]], padding: int = 0) -> Path:
-    """A model whose weights lie in `weights.bin`, after so many bytes, by these entries."""
+    """A model whose weights are in `weights.bin` after a number of bytes, with these entries."""
     path = write(folder / "m.onnx", "weights.bin")
     (folder / "weights.bin").write_bytes(b"\xff" * padding + WEIGHTS.tobytes())
     made = model("weights.bin")

@@ -11,9 +11,9 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
+from click.testing import CliRunner
 from file_cases import WEIGHTS, model, refusal, succeed, tree, write
 from onnx import TensorProto, helper, numpy_helper, parser
-from typer.testing import CliRunner
 
 from onnx_philox import make_reproducible
 from onnx_philox._command import app
@@ -46,7 +46,7 @@ def link_inside(root: Path) -> tuple[Path, str]:
 
 
 def link_to_model(root: Path) -> tuple[Path, str]:
-    """As the Hugging Face hub keeps them: both are links to files beside each other."""
+    """The layout of the Hugging Face hub: both names are links to files in one folder."""
     write(root / "blobs" / "m", "w")
     write(root / "blobs" / "0", "weights.bin").unlink()
     (root / "blobs" / "m").write_bytes(model("weights.bin").SerializeToString())
@@ -203,7 +203,7 @@ def test_a_number_that_does_not_end_is_refused_at_once(tmp_path, data):
 
 
 def functions(depth: int, calls: int = 2) -> onnx.ModelProto:
-    """Functions that each call the next so many times; the last one draws."""
+    """Functions that each call the next one several times; the last one draws."""
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("local", 1)]
     made = []
     for i in range(depth + 1):
@@ -309,7 +309,7 @@ def test_a_ratio_that_was_left_in_the_file_is_left_to_the_run(tmp_path):
     onnx.save(made, tmp_path / "m.onnx")
     rewrite_file(tmp_path / "m.onnx", tmp_path / "out.onnx")
     assert made.graph.initializer[0] in onnx.load(tmp_path / "out.onnx").graph.initializer
-    command = ["run", str(tmp_path / "out.onnx"), "--input", "x=[1,2,3,4]", "--hashes-only"]
+    command = ["run", str(tmp_path / "out.onnx"), "--input", "x=[1,2,3,4]"]
     result = CliRunner().invoke(app.app, command)
     assert result.exit_code == 1
     assert "RandomBernoulli: input 'p' " in result.stderr

@@ -18,7 +18,7 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 import onnx_philox
-from onnx_philox._contract.operators import OPERATORS, OPSET_VERSION
+from onnx_philox._contract.operators import DOMAIN, OPERATORS, OPSET_VERSION
 from onnx_philox.onnxruntime import BACKENDS as ONNX_RUNTIME_BACKENDS
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.onnxruntime._session import TAKES_BFLOAT16
@@ -93,7 +93,10 @@ def test_every_version_of_the_domain_has_its_golden_files() -> None:
     versions = [folder.name.partition("_")[0] for folder in FOLDERS]
     assert sorted(set(versions)) == [f"v{version}" for version in range(1, OPSET_VERSION + 1)]
     operators = {
-        node.op_type for stem in STEMS for node in onnx.load(stem.with_suffix(".onnx")).graph.node
+        node.op_type
+        for stem in STEMS
+        for node in onnx.load(stem.with_suffix(".onnx")).graph.node
+        if node.domain == DOMAIN
     }
     assert operators == set(OPERATORS)
 
@@ -153,6 +156,23 @@ def test_golden_files_cover_the_distributions() -> None:
         ("p", "shape", "state"),
         ("logits", "state"),
     }
+
+
+def test_golden_files_cover_rows() -> None:
+    stems = [stem for stem in STEMS if stem.parent.name == "v1_rows"]
+    operators, types, _, inputs, elements = coverage("v1_rows")
+    assert operators - {"Concat", "Shape"} == set(OPERATORS)
+    assert types == {"u32", "i32", "i64", "f16", "bf16", "f32", "f64", "bool"}
+    assert inputs == {(), ("state",), ("shape", "state"), ("logits", "state")}
+    assert 0 in elements
+    rows = {
+        outputs[name].shape
+        for stem in stems
+        for _, outputs in golden_runs(stem)
+        for name in outputs
+        if name == "next_state"
+    }
+    assert rows == {(1, 6), (2, 6), (3, 6), (4, 6)}
 
 
 @golden_file
@@ -231,6 +251,6 @@ def test_golden_files_are_never_made_again() -> None:
     )
     assert process.returncode == 1
     assert process.stderr.endswith(
-        "v1 and v1_distributions exist, and golden files are never made again: "
+        "v1, v1_distributions and v1_rows exist, and golden files are never made again: "
         "add a folder to FOLDERS.\n"
     )

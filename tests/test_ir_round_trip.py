@@ -1,10 +1,11 @@
 """Builder, ONNX, OpenVINO, IR, a fresh process: the same bits as the reference at the end.
 
-Every case is saved in each of the three ways that OpenVINO has, and every file runs in a fresh
-process under each precision hint. One process runs all the files of one way and hint.
+OpenVINO saves a model in three ways. Each case is saved in one of them, or in all, and each file
+runs in a fresh process under a precision hint. One process runs all the files of one way and hint
+that the selected tests need.
 
-Run as a script, this file is that process: it gets the folder of the files, the hint, and where
-to write what came out.
+Run as a script, this file is that process: it gets the hint, where to write what came out, and the
+files.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -337,12 +339,12 @@ def as_tensor(packed_array: list[Any]) -> ov.Tensor:
     return tensor
 
 
-def run_files(folder: Path, hint: str) -> dict[str, Any]:
-    """Runs all files of a folder; by name, the outputs of each run or the text of an error."""
+def run_files(paths: Sequence[Path], hint: str) -> dict[str, Any]:
+    """Runs files; by name, the outputs of each run or the text of an error."""
     core = onnx_philox.openvino.register(ov.Core())
     config = {} if hint == "default" else {"INFERENCE_PRECISION_HINT": hint}
     results: dict[str, Any] = {}
-    for path in sorted(folder.glob("*.xml")):
+    for path in paths:
         print(path.name, file=sys.stderr)
         try:
             compiled = core.compile_model(core.read_model(path), "CPU", config)
@@ -366,17 +368,20 @@ def run_once(
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of files for every way of saving."""
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
+    """Gives the file of a case that is saved in one of the ways."""
     root = tmp_path_factory.mktemp("ir")
-    for way, save in SAVE.items():
-        (root / way).mkdir()
-        for name, case in CASES.items():
-            path = root / way / f"{name}.xml"
-            save(case.model(), path)
-            feeds = [{k: packed(v) for k, v in feed.items()} for feed in case.feeds]
-            path.with_suffix(".json").write_text(json.dumps(feeds))
-    return root
+
+    @cache
+    def save(way: str, name: str) -> Path:
+        path = root / way / f"{name}.xml"
+        path.parent.mkdir(exist_ok=True)
+        SAVE[way](CASES[name].model(), path)
+        feeds = [{k: packed(v) for k, v in feed.items()} for feed in CASES[name].feeds]
+        path.with_suffix(".json").write_text(json.dumps(feeds))
+        return path
+
+    return save
 
 
 @pytest.fixture(scope="module", params=HINTS)
@@ -385,10 +390,27 @@ def hint(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module", params=SAVE)
-def results(saved: Path, hint: str, request: pytest.FixtureRequest) -> dict[str, Any]:
-    """What a fresh process got from the files of one way of saving under one hint."""
-    path = saved / f"{request.param}-{hint}.json"
-    command = [sys.executable, __file__, str(saved / request.param), hint, str(path)]
+def way(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def results(
+    saved: Callable[[str, str], Path],
+    hint: str,
+    way: str,
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> dict[str, Any]:
+    """What a fresh process got from the selected files of one way of saving under one hint."""
+    selected = (getattr(item, "callspec", None) for item in request.session.items)
+    names = [
+        case.params["name"]
+        for case in selected
+        if case and (case.params.get("way"), case.params.get("hint")) == (way, hint)
+    ]
+    path = tmp_path_factory.mktemp("results") / f"{way}-{hint}.json"
+    command = [sys.executable, __file__, hint, path, *(saved(way, name) for name in names)]
     process = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert process.returncode == 0, process.stderr
     return dict(json.loads(path.read_text()))
@@ -402,8 +424,10 @@ def test_ir_gives_the_bits_of_the_reference_in_a_fresh_process(
     assert results[name] == expected
 
 
-def test_ir_opened_without_the_extension_gives_openvinos_own_error(saved: Path) -> None:
-    path = saved / "save_model" / "random_uniform_f32_static_state.xml"
+def test_ir_opened_without_the_extension_gives_openvinos_own_error(
+    saved: Callable[[str, str], Path],
+) -> None:
+    path = saved("save_model", "random_uniform_f32_static_state")
     with pytest.raises(
         RuntimeError,
         match=r"Cannot create RandomUniform layer .* from unsupported opset: extension",
@@ -411,8 +435,9 @@ def test_ir_opened_without_the_extension_gives_openvinos_own_error(saved: Path) 
         ov.Core().read_model(path)
 
 
-@pytest.mark.parametrize("way", SAVE)
-def test_constants_are_kept_exactly_in_the_attributes_of_ir(saved: Path, way: str) -> None:
+def test_constants_are_kept_exactly_in_the_attributes_of_ir(
+    saved: Callable[[str, str], Path], way: str
+) -> None:
     state = ", ".join(["4294967295"] * 6)
     for name, attribute in (
         ("random_generator_constant_state", f'const_state="{state}"'),
@@ -420,14 +445,14 @@ def test_constants_are_kept_exactly_in_the_attributes_of_ir(saved: Path, way: st
         ("random_uniform_f64_static_seeds", f'const_minval="{(0.1).hex()}"'),
         ("random_uniform_f32_subnormal_bounds", f'const_minval="{float(np.float32(1e-45)).hex()}"'),
     ):
-        assert attribute in (saved / way / f"{name}.xml").read_text(), name
+        assert attribute in saved(way, name).read_text(), name
 
 
 def test_ir_of_a_constant_state_does_not_keep_it_for_a_state_that_became_an_input(
-    saved: Path,
+    saved: Callable[[str, str], Path],
 ) -> None:
     core = onnx_philox.openvino.register(ov.Core())
-    model = core.read_model(saved / "save_model" / "random_generator_constant_state.xml")
+    model = core.read_model(saved("save_model", "random_generator_constant_state"))
     (node,) = (n for n in model.get_ordered_ops() if n.get_type_name() == "RandomGenerator")
     source = parameter("state", ov.Type.u32, [6])
     node.input(0).replace_source_output(source.output(0))
@@ -438,8 +463,8 @@ def test_ir_of_a_constant_state_does_not_keep_it_for_a_state_that_became_an_inpu
 
 
 def main() -> None:
-    folder, hint, path = sys.argv[1:]
-    Path(path).write_text(json.dumps(run_files(Path(folder), hint)))
+    hint, path, *files = sys.argv[1:]
+    Path(path).write_text(json.dumps(run_files([Path(file) for file in files], hint)))
 
 
 if __name__ == "__main__":

@@ -19,18 +19,31 @@ MAX_LINES = 500
 
 # What each room may use. Public modules are doors: they hold what users import, and little else.
 ROOMS: dict[str, set[str]] = {
-    "_contract": set(),
+    "_philox": set(),
+    "_contract": {"_philox"},
     "_core": set(),
-    "_numbers": {"_contract", "_core"},
+    "_numbers": {"_contract", "_core", "_philox"},
     "_progress": set(),
     "_files": {"_contract", "_progress"},
     "_rewriting": {"_contract", "_files", "_progress"},
+    "_pipeline": {
+        "_contract",
+        "_files",
+        "_numbers",
+        "_openvino_arrays",
+        "_rewriting",
+        "onnxruntime",
+        "openvino",
+    },
+    "_standard": {"_contract", "_files", "_numbers", "_philox", "_progress", "_rewriting"},
     "_runtime_errors": {"_contract"},
     "_backends": {"_contract"},
     "_native_library": {"_contract"},
     "_versions": {"_contract"},
     "_openvino_arrays": {"_contract"},
     "_state": {"_contract"},
+    "diffusers": {"_numbers"},
+    "torch": {"_backends", "_contract", "_rewriting"},
     "graphs": {"_contract"},
     "reference": {"_contract", "_numbers"},
     "onnx_reference": {"_contract", "reference"},
@@ -52,16 +65,19 @@ ROOMS: dict[str, set[str]] = {
         "_runtime_errors",
         "_versions",
     },
-    "rewriting": {"_rewriting"},
+    "rewriting": {"_rewriting", "_standard"},
     "_command": {
         "",
         "_backends",
         "_contract",
+        "_core",
         "_files",
+        "_native_library",
         "_openvino_arrays",
         "_progress",
         "_rewriting",
         "_runtime_errors",
+        "_standard",
         "_versions",
         "graphs",
         "onnx_reference",
@@ -72,13 +88,16 @@ ROOMS: dict[str, set[str]] = {
     },
     "": {
         "_contract",
+        "_pipeline",
         "_numbers",
+        "diffusers",
         "graphs",
         "onnx_reference",
         "onnxruntime",
         "openvino",
         "reference",
         "rewriting",
+        "torch",
     },
 }
 
@@ -87,6 +106,8 @@ GENERATORS = (
     "custom_ops/core/make_operators.py",
     "custom_ops/core/make_coefficients.py",
     "docs/make_operators_page.py",
+    "docs/make_pictures.py",
+    "graphs/backend_tests/make.py",
 )
 
 
@@ -196,7 +217,7 @@ def test_the_core_knows_no_runtime_and_no_runtime_another() -> None:
 
 
 def test_no_file_is_longer_than_a_reader_s_patience() -> None:
-    files = [f for f in cpp_files() if "tests" not in f.parts]
+    files = [f for f in cpp_files() if "tests" not in f.relative_to(ROOT).parts]
     files += [f for folder in ("src", "docs", "graphs") for f in (ROOT / folder).rglob("*.py")]
     lengths = {str(f.relative_to(ROOT)): len(f.read_text().splitlines()) for f in files}
     assert len(lengths) > 150

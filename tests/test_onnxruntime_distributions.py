@@ -336,7 +336,7 @@ def run_text(text: str, backend: str, **feeds: Any) -> list[np.ndarray]:
 
 
 def test_types_that_only_the_nodes_before_tell_are_seen(ort_backend: str) -> None:
-    """p of what RandomUniform draws, logits of what RandomNormal draws; nothing is declared."""
+    """p comes from RandomUniform and logits from RandomNormal; no type is declared."""
     text = """g (uint32[6] state) => (bool[9] drawn, int64[3, 2] classes) <
             int64[1] nine = {9}, int64[2] shape = {3, 5}, double lo = {0.0}, double hi = {1.0},
             float mean = {0.0}, float scale = {2.0}> {
@@ -412,7 +412,7 @@ def test_a_loop_carries_its_state_as_int64(ort_backend: str) -> None:
 
 
 def test_the_types_inside_a_loop_are_inferred(ort_backend: str) -> None:
-    """Logits that the body computes, of a type that nobody declares."""
+    """The body computes logits of a type that the model does not declare."""
     text = """g (int64 n, int64[6] state, double[2, 4] x) => (int64[?, 2, 1] tokens) <
             double factor = {1.5}> {
         yes = Constant <value = bool {1}> ()
@@ -500,7 +500,7 @@ def test_a_refusal_inside_a_loop_is_raised(ort_backend: str) -> None:
 
 
 def test_a_state_may_be_left_out_by_an_empty_name(ort_backend: str) -> None:
-    """Which ends a process of ONNX Runtime before 1.24, were it to see it."""
+    """ONNX Runtime before 1.24 would end the process if it saw this."""
     logits = logits_of(3, 4)
     model = graphs.random_categorical(logits, **SEED)
     model.graph.node[0].input.append("")

@@ -12,7 +12,7 @@ from onnx_philox.openvino import random_categorical, random_generator, random_un
 
 DEEP = 100_000
 # Of these each one is computed, or looked at closely, by calls from Python.
-CLOSE = 20_000
+CLOSE = 5_000
 
 
 def validated_twice(node: ov.Node, parameters: list[ov.Node]) -> ov.Model:

@@ -467,7 +467,7 @@ def in_f16(array: np.ndarray) -> np.ndarray:
 
 
 def draws_that_show_f16() -> dict[str, tuple[ModelProto, tuple[np.ndarray, np.ndarray]]]:
-    """Models whose values are others where a constant has been rounded to f16."""
+    """Models whose values change if a constant is rounded to f16."""
     cases = {}
     for type_ in ("f32", "f64"):
         logits = np.random.default_rng(0).normal(size=(4, 6)).astype(BY_NAME[type_].dtype)

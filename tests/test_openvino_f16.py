@@ -46,7 +46,7 @@ Runner = Callable[[ov.Model, dict[str, Any]], list[np.ndarray]]
 
 
 def in_the_page(text: str) -> str:
-    """A message that has its place in the page of troubles."""
+    """A message that docs/troubleshooting.md explains."""
     assert text in PAGE
     return text
 
@@ -101,7 +101,7 @@ def model_of(outputs: list[Any], *parameters: ov.Node) -> ov.Model:
 
 
 def assert_are_the_draws(values: np.ndarray, draws: np.ndarray) -> None:
-    """A draw times 1: as it is, or rounded to 16 bits."""
+    """Checks that a product with 1 is the draw, exact or rounded to 16 bits."""
     bf16 = ((draws.view(np.uint32) + 0x7FFF + (draws.view(np.uint32) >> 16 & 1)) >> 16 << 16).view(
         np.float32
     )

@@ -108,27 +108,25 @@ def run(compiled: ov.CompiledModel, feeds: dict[str, np.ndarray]) -> list[np.nda
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize(("op", "type_"), DRAWS)
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize(("op", "type_", "name"), [(*d, name) for d in DRAWS for name in CONSUMERS])
 def test_a_draw_meets_other_tensors_of_its_type(
-    openvino: OpenVino, op: str, type_: str, precision: str | None
+    openvino: OpenVino, op: str, type_: str, name: str, dynamic: bool, precision: str | None
 ) -> None:
-    for body in CONSUMERS.values():
-        for dynamic in (False, True):
-            model = openvino.read(model_of(op, type_, body, dynamic=dynamic))
-            (y,) = run(compile_(openvino, model, precision), feeds_of(type_, dynamic))
-            assert_same_bits(y, consumed(op, type_))
+    model = openvino.read(model_of(op, type_, CONSUMERS[name], dynamic=dynamic))
+    (y,) = run(compile_(openvino, model, precision), feeds_of(type_, dynamic))
+    assert_same_bits(y, consumed(op, type_))
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize(("op", "type_"), DRAWS)
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize(("op", "type_", "name"), [(*d, name) for d in DRAWS for name in MOVERS])
 def test_a_draw_that_is_only_moved_to_the_output_keeps_all_bits(
-    openvino: OpenVino, op: str, type_: str, precision: str | None
+    openvino: OpenVino, op: str, type_: str, name: str, dynamic: bool, precision: str | None
 ) -> None:
-    for body in MOVERS.values():
-        for dynamic in (False, True):
-            model = openvino.read(model_of(op, type_, body, dynamic=dynamic))
-            (y,) = run(compile_(openvino, model, precision), feeds_of(type_, dynamic))
-            assert_same_bits(y, drawn(op, type_))
+    model = openvino.read(model_of(op, type_, MOVERS[name], dynamic=dynamic))
+    (y,) = run(compile_(openvino, model, precision), feeds_of(type_, dynamic))
+    assert_same_bits(y, drawn(op, type_))
 
 
 @pytest.mark.parametrize(("op", "type_"), DRAWS)
@@ -162,27 +160,27 @@ def test_a_draw_that_is_an_output_too_keeps_all_bits_there(
         assert_same_bits(v, drawn(op, type_))
 
 
+@pytest.mark.parametrize("name", ["Mul", "Concat", "If"])
 @pytest.mark.parametrize(("op", "type_"), DRAWS)
 def test_it_goes_through_ir_of_either_backend_and_compiled_models(
-    openvino: OpenVino, tmp_path: Path, op: str, type_: str
+    openvino: OpenVino, tmp_path: Path, op: str, type_: str, name: str
 ) -> None:
     feeds, expected = feeds_of(type_, dynamic=True), consumed(op, type_)
-    for name in ("Mul", "Concat", "If"):
-        model = openvino.read(model_of(op, type_, CONSUMERS[name], dynamic=True))
-        for is_compressed in (False, True):
-            path = tmp_path / "model.xml"
-            ov.save_model(model, path, compress_to_fp16=is_compressed)
-            for backend in BACKENDS:
-                (y,) = OpenVino(backend)(path, feeds)
-                assert_same_bits(y, expected)
-        compiled = openvino.core.compile_model(model, "CPU")
-        imported = openvino.core.import_model(compiled.export_model(), "CPU")
-        assert_same_bits(run(imported, feeds)[0], expected)
-        for is_cached in (False, True):
-            config = {"CACHE_DIR": str(tmp_path / name)}
-            compiled = openvino.core.compile_model(model, "CPU", config)
-            assert compiled.get_property("LOADED_FROM_CACHE") is is_cached
-            assert_same_bits(run(compiled, feeds)[0], expected)
+    model = openvino.read(model_of(op, type_, CONSUMERS[name], dynamic=True))
+    for is_compressed in (False, True):
+        path = tmp_path / "model.xml"
+        ov.save_model(model, path, compress_to_fp16=is_compressed)
+        for backend in BACKENDS:
+            (y,) = OpenVino(backend)(path, feeds)
+            assert_same_bits(y, expected)
+    compiled = openvino.core.compile_model(model, "CPU")
+    imported = openvino.core.import_model(compiled.export_model(), "CPU")
+    assert_same_bits(run(imported, feeds)[0], expected)
+    for is_cached in (False, True):
+        config = {"CACHE_DIR": str(tmp_path / name)}
+        compiled = openvino.core.compile_model(model, "CPU", config)
+        assert compiled.get_property("LOADED_FROM_CACHE") is is_cached
+        assert_same_bits(run(compiled, feeds)[0], expected)
 
 
 @pytest.mark.parametrize("type_", ["f16", "bf16"])

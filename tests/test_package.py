@@ -26,7 +26,9 @@ ROOT = Path(__file__).parent.parent
 PUBLIC = {
     "onnx_philox": {
         "PhiloxState",
+        "Pipeline",
         "__version__",
+        "diffusers",
         "generate",
         "graphs",
         "make_reproducible",
@@ -36,7 +38,13 @@ PUBLIC = {
         "reference",
         "register_schemas",
         "rewriting",
+        "row_states",
+        "split_states",
+        "to_standard_nodes",
+        "torch",
     },
+    "onnx_philox.diffusers": {"generator", "latents"},
+    "onnx_philox.torch": {"export", "translations"},
     "onnx_philox.reference": {
         "random_bernoulli",
         "random_categorical",
@@ -53,7 +61,9 @@ PUBLIC = {
     },
     "onnx_philox.onnxruntime": {"InferenceSession", "library_path", "register"},
     "onnx_philox.openvino": {
+        "genai_generator",
         "library_path",
+        "make_stateful",
         "random_bernoulli",
         "random_categorical",
         "random_generator",
@@ -65,10 +75,14 @@ PUBLIC = {
     "onnx_philox.rewriting": {
         "RandomNode",
         "Report",
+        "add_functions",
         "find_random_nodes",
+        "function_of",
         "make_reproducible",
         "rewrite",
         "rewrite_file",
+        "to_standard_file",
+        "to_standard_nodes",
     },
 }
 
@@ -93,7 +107,7 @@ def test_importing_loads_no_runtime_and_registers_nothing() -> None:
     program = """
 import sys, onnx
 import onnx_philox, onnx_philox._command.app
-loaded = {"onnxruntime", "onnxruntime_extensions", "openvino"} & set(sys.modules)
+loaded = {"onnxruntime", "onnxruntime_extensions", "openvino", "torch"} & set(sys.modules)
 assert not loaded, loaded
 assert not onnx.defs.has("RandomUniform", "onnx_philox")
 """

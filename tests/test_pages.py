@@ -1,8 +1,9 @@
-"""The pages for a task each in `docs/`: their examples, run as a reader runs them.
+"""The task pages in `docs/`: their examples, run as a reader runs them.
 
 A page's blocks of `python` are one program, run block by block; those of `sh` are commands. Both
 run in a folder that looks like the clone, and print what the block of `text` after them says; `...`
-stands for what is another on another machine, and spaces do not count.
+stands for what is another on another machine, and spaces do not count. Blocks of `py` and `bash`
+need what the tests do without, torch for instance, and are not run.
 """
 
 from __future__ import annotations
@@ -23,9 +24,20 @@ PAGES = (
     "make-my-model-reproducible",
     "same-numbers-in-two-runtimes",
     "a-new-seed-for-each-request",
+    "the-same-numbers-in-any-batch",
+    "serve-it",
     "mc-dropout",
+    "states",
+    "runtimes",
+    "distributions",
+    "choose-a-seed",
     "export-quantise-rewrite-simplify",
+    "export-from-torch",
+    "export-from-keras",
+    "ovc-and-netron",
+    "where-no-plugin-can-go",
 )
+NOT_RUN = {"py", "bash"}
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -54,14 +66,23 @@ def is_as_said(printed: str, said: str) -> bool:
     return doctest.OutputChecker().check_output(said, printed, flags)
 
 
-@pytest.mark.parametrize("name", PAGES)
+# Pages that need PyTorch.
+WITH_TORCH = ("export-from-pytorch",)
+
+
+@pytest.mark.parametrize(
+    "name", [*PAGES, *(pytest.param(name, marks=pytest.mark.engines) for name in WITH_TORCH)]
+)
+# Of PyTorch's exporter.
+@pytest.mark.filterwarnings("ignore:.*(LeafSpec|training mode):Warning")
 def test_a_pages_examples_print_what_it_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "tests").symlink_to(ROOT / "tests")
     monkeypatch.chdir(tmp_path)
     blocks = BLOCK.findall((ROOT / "docs" / f"{name}.md").read_text())
-    assert {"python", "sh"} <= {language for language, _ in blocks} <= {"python", "sh", "text"}
+    blocks = [block for block in blocks if block[0] not in NOT_RUN]
+    assert {"python"} <= {language for language, _ in blocks} <= {"python", "sh", "text"}
     names: dict[str, object] = {"__name__": name}
     # Of each block: what it printed, and whether the page has said so.
     printed, is_said = "", True
@@ -81,5 +102,14 @@ def test_a_pages_examples_print_what_it_says(
 
 
 def test_every_page_for_a_task_is_tested_here() -> None:
-    others = {"design", "operators", "promise", "troubleshooting"}
-    assert {page.stem for page in (ROOT / "docs").glob("*.md")} == {*PAGES, *others}
+    others = {
+        "design",
+        "install",
+        "limits",
+        "operators",
+        "promise",
+        "statistics",
+        "troubleshooting",
+        "wheels",
+    }
+    assert {page.stem for page in (ROOT / "docs").glob("*.md")} == {*PAGES, *WITH_TORCH, *others}

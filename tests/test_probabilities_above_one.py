@@ -27,7 +27,7 @@ def p_of(ulps: int, dtype: np.dtype[Any], *, each: bool) -> np.ndarray[Any, Any]
 
 
 def model_of(ulps: int, dtype: np.dtype[Any], *, each: bool) -> onnx.ModelProto:
-    """The builder checks p too, so it is put in afterwards."""
+    """Sets p after building, since the builder checks it too."""
     one = np.ones(SHAPE if each else (), dtype)
     model = graphs.random_bernoulli(SHAPE, one, stateful=True)
     for initializer in model.graph.initializer:

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onnx_philox import PhiloxState, reference
+from onnx_philox import _philox as philox
 from onnx_philox._contract import float_environment
 from onnx_philox._contract.types import BY_NAME
-from onnx_philox._numbers import philox
 
 CHUNK_WORDS = philox._CHUNK_BLOCKS * 4
 

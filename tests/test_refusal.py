@@ -249,7 +249,7 @@ def edits(tree: ast.AST) -> Iterator[int]:
 
 
 def is_text(node: ast.AST, errors: set[str | None], texts: set[str]) -> bool:
-    """Whether it is `str(error)`, `str(it.error)`, or a name of such a text."""
+    """Whether it is `str(error)`, `str(it.error)`, or a variable that holds such a text."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str":
         return any(name_of(argument) in errors for argument in node.args)
     return isinstance(node, ast.Name) and node.id in texts

@@ -55,7 +55,7 @@ class If:
 
 @dataclass(frozen=True)
 class Loop:
-    """A block some times over; afterwards the totals of all iterations are added once more."""
+    """A block repeated; at the end, the totals of all iterations are added again."""
 
     times: int
     block: Block
@@ -63,7 +63,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Scan(Loop):
-    """Like Loop, over a tensor of so many rows; the row is the block's counter."""
+    """Like Loop, but over the rows of a tensor; the row is the block's counter."""
 
 
 Statement = Draw | If | Loop

@@ -32,7 +32,7 @@ P[:4] = 0, 1, np.float32(2**-23), np.nextafter(np.float32(0.5), np.float32(1))
 
 @dataclass(frozen=True)
 class Pattern:
-    """Nodes that make `y`, of the shape of x, of uniform floats; and what y is."""
+    """Nodes that make `y` from uniform floats of the shape of x, and what y must be."""
 
     nodes: str
     operator: str
@@ -42,7 +42,7 @@ class Pattern:
     feeds: dict[str, np.ndarray] = field(default_factory=dict)
     constants: dict[str, np.ndarray] = field(default_factory=dict)
     gone: tuple[str, ...] = ()
-    """The operators of which no node is left."""
+    """The operators that must be gone."""
 
     def model(self, *, is_read_further: bool = True) -> onnx.ModelProto:
         """The nodes, and a MatMul behind them: OpenVINO computes what is before it in bf16."""

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import onnx
 import pytest
+from click.testing import CliRunner
 from onnx import parser
-from typer.testing import CliRunner
 
 from onnx_philox import graphs
 from onnx_philox._command import app, runtimes
 from onnx_philox._command.runtimes import RUNTIMES, Runtime
+from onnx_philox._command.verify import cases
 
 # ONNX's reference once more, under another name.
 IN_OTHER = """
@@ -55,19 +56,21 @@ def document(*arguments: str) -> dict:
 @pytest.mark.usefixtures("other")
 def test_run_knows_another_runtime() -> None:
     onnx.save(graphs.random_uniform([5], 0, 1, "f32", stateful=True), "m.onnx")
-    ran = document("run", "m.onnx", "--runtime", "other", "--hashes-only")
+    ran = document("run", "m.onnx", "--runtime", "other")
     assert (ran["runtime"], ran["version"], ran["backend"]) == ("other", "1.2.3", "onnx")
-    ours = document("run", "m.onnx", "--runtime", "openvino", "--hashes-only")
+    ours = document("run", "m.onnx", "--runtime", "openvino")
     assert ran["sha256"] == ours["sha256"]
 
 
 @pytest.mark.usefixtures("other")
-def test_verify_knows_another_runtime() -> None:
-    cases = document("verify", "--runtime", "other")["cases"]
-    assert {(c["runtime"], c["version"], c["backend"]) for c in cases} == {
+def test_verify_knows_another_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
+    some = cases.load()[:3]
+    monkeypatch.setattr(cases, "load", lambda: some)
+    found = document("verify", "--runtime", "other")["cases"]
+    assert {(c["runtime"], c["version"], c["backend"]) for c in found} == {
         ("other", "1.2.3", "onnx")
     }
-    assert {c["verdict"] for c in cases} == {"same bits"}
+    assert {c["verdict"] for c in found} == {"same bits"}
 
 
 @pytest.mark.usefixtures("other")
@@ -86,7 +89,7 @@ def test_inspect_knows_another_runtime() -> None:
 @pytest.mark.usefixtures("other")
 def test_the_commands_list_another_runtime() -> None:
     Path("m.onnx").touch()
-    for command in (["run", "m.onnx"], ["verify"]):
+    for command in (["run", "m.onnx"], ["compare", "m.onnx"], ["verify"]):
         result = CliRunner().invoke(
             app.app, [*command, "--runtime", "none"], env={"COLUMNS": "200"}
         )
@@ -95,10 +98,18 @@ def test_the_commands_list_another_runtime() -> None:
         assert "other" in result.output
 
 
-def test_the_help_names_the_runtimes() -> None:
+@pytest.mark.usefixtures("other")
+def test_the_help_and_a_shell_name_the_runtimes() -> None:
     for command, names in (
-        ("verify", "reference, onnxruntime or openvino"),
-        ("run", "onnxruntime, openvino or reference (NumPy, slow)"),
+        ("verify", "[reference|other|onnxruntime|openvino|standard]"),
+        ("run", "[onnxruntime|openvino|reference|standard|other]"),
+        ("compare", "[onnxruntime|openvino|reference|standard|other]"),
     ):
-        said = CliRunner().invoke(app.app, [command, "--help"], env={"COLUMNS": "400"}).output
-        assert names in " ".join(said.split())
+        assert names in CliRunner().invoke(app.app, [command, "--help"]).output
+        asked = {
+            "_ONNX_PHILOX_COMPLETE": "bash_complete",
+            "COMP_WORDS": f"onnx-philox {command} --runtime o",
+            "COMP_CWORD": "3",
+        }
+        said = CliRunner().invoke(app.app, env=asked).output
+        assert sorted(said.split()) == ["plain,onnxruntime", "plain,openvino", "plain,other"]

@@ -436,6 +436,8 @@ def drawn_classes(logits: np.ndarray) -> np.ndarray:
     return reference.random_categorical(logits[None], 2**18, global_seed=1)[0][0]
 
 
+# What the tests above can see; CI asks them.
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("what", BROKEN)
 def test_a_broken_generator_is_found(what: str) -> None:
     with pytest.raises(AssertionError, match=r"p = |z = |overlap|not \d|^assert"):

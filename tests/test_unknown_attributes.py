@@ -96,7 +96,7 @@ def test_every_operator_refuses_them(op: Operator, runtime: str) -> None:
     }
     load = loader(runtime)
     load(builders[op.name])
-    mistakes = attribute_names.mistakes(op.name)
+    mistakes = attribute_names.mistakes(op)
     for name in mistakes[:: len(mistakes) // 12]:
         # ONNX Runtime is asked for a value of the kind that the attribute that is meant has.
         meant = attribute_names.nearest(op, name)

@@ -1,0 +1,187 @@
+"""Models as torch exports them, the draws that they make, and how to load them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+from runtimes import OpenVino
+
+import onnx_philox
+from onnx_philox import reference
+
+MODELS = Path(__file__).parent / "models"
+SEED = 0xFEDCBA987654321
+STEPS = 40
+ALPHABET = "\n abcdefghijklmnopqrstuvwxyz,."
+
+Arrays = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class RealModel:
+    """A model, what it is fed, and how near two runtimes' outputs are, given the same draws.
+
+    A pass rounds sums of at most 64 products a few times, so outputs of some 1 are off by a few
+    units roundoff: 6e-8 in f32, 4e-3 in bfloat16. A sampler takes 40 passes, each from what the
+    pass before gave. Ten times what was seen is allowed, in f32 at least 1e-5.
+    """
+
+    name: str
+    feed: Arrays
+    draws: Callable[[np.ndarray], list[np.ndarray]]
+    """The reference's draws from a state, stream by stream."""
+    atol_f32: float
+    atol_bf16: float
+
+    @cached_property
+    def original(self) -> onnx.ModelProto:
+        return onnx.load(MODELS / f"{self.name}.onnx")
+
+    @cached_property
+    def reproducible(self) -> onnx.ModelProto:
+        return onnx_philox.make_reproducible(self.original)
+
+    @cached_property
+    def visible(self) -> onnx.ModelProto:
+        return with_draws_as_outputs(self.reproducible)
+
+
+def normals(shape: list[int], stream: int, state: np.ndarray, steps: int = 0) -> np.ndarray:
+    """Standard normals of a stream; with steps, one after the other from the state it carries."""
+    rows = []
+    for _ in range(steps or 1):
+        values, state = reference.random_normal(shape, 0, 1, "f32", op_seed=stream, state=state)
+        rows.append(values)
+    return np.stack(rows) if steps else rows[0]
+
+
+def dropped(shape: list[int], stream: int, state: np.ndarray) -> np.ndarray:
+    return reference.random_bernoulli(shape, np.float32(0.1), op_seed=stream, state=state)[0]
+
+
+def encode(text: str) -> list[int]:
+    return [ALPHABET.index(letter) for letter in text]
+
+
+VAE = RealModel(
+    "vae_decoder",
+    {
+        "mean": np.linspace(-1, 1, 20, dtype=np.float32).reshape(5, 4),
+        "log_variance": np.linspace(-2, 0, 20, dtype=np.float32).reshape(5, 4),
+    },
+    lambda state: [normals([5, 4], 0, state)],
+    atol_f32=1e-5,  # seen: 2e-7
+    atol_bf16=0.07,  # seen: 7e-3
+)
+DROPOUT = RealModel(
+    "mc_dropout",
+    {"x": np.linspace(-4, 4, 33, dtype=np.float32).reshape(33, 1)},
+    lambda state: [dropped([33, 64], stream, state) for stream in (0, 1)],
+    atol_f32=1e-5,  # seen: 0
+    atol_bf16=0.09,  # seen: 9e-3
+)
+DIFFUSION = [
+    RealModel(
+        f"diffusion_{loop}",
+        {"labels": np.arange(51) % 2},
+        lambda state: [normals([51, 2], 0, state), normals([51, 2], 1, state, STEPS)],
+        atol_f32=1.4e-5,  # seen: 1.4e-6
+        atol_bf16=0.45,  # seen: 0.045
+    )
+    for loop in ("loop", "while", "scan")
+]
+TOKENS = RealModel(
+    "next_token",
+    {
+        "tokens": np.array([encode(text) for text in ("the state ", "draws the ", "in the run")]),
+        "temperature": np.array(3, np.float32),
+    },
+    # Tokens depend on the logits, too; they have tests of their own.
+    lambda _: [],
+    atol_f32=0,
+    atol_bf16=0,
+)
+
+
+def with_draws_as_outputs(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with every random tensor as a graph output `draw_0`, `draw_1`, ... by its stream.
+
+    Draws inside a Loop or Scan come stacked, the first iteration first. The logits of
+    RandomCategorical are made an output `logits`.
+    """
+    visible = onnx.ModelProto()
+    visible.CopyFrom(model)
+    graph = visible.graph
+
+    def show(name: str, output: str, type_: int) -> None:
+        graph.node.append(helper.make_node("Identity", [name], [output]))
+        graph.output.append(helper.make_tensor_value_info(output, type_, None))
+
+    for node in list(graph.node):
+        if node.domain == "onnx_philox":
+            show(node.output[0], *stream_and_type(node))
+            if node.op_type == "RandomCategorical":
+                show(node.input[0], "logits", TensorProto.FLOAT)
+        for body in (a.g for a in node.attribute if a.name == "body"):
+            # A Loop's first output of the body is its condition, which does not come out.
+            given = len(body.output) - (node.op_type == "Loop")
+            node.output.extend(f"unused_{i}" for i in range(len(node.output), given))
+            for inner in body.node:
+                if inner.domain == "onnx_philox":
+                    output, type_ = stream_and_type(inner)
+                    # ONNX Runtime wants a rank of what a Scan stacks; all draws here have 2.
+                    stacked = helper.make_tensor_value_info(inner.output[0], type_, [None, None])
+                    body.output.append(stacked)
+                    node.output.append(f"{output}_stacked")
+                    show(f"{output}_stacked", output, type_)
+                    for attribute in node.attribute:
+                        if attribute.name in ("scan_output_axes", "scan_output_directions"):
+                            attribute.ints.append(0)
+    return visible
+
+
+def stream_and_type(node: onnx.NodeProto) -> tuple[str, int]:
+    """The name of the graph output that shows a node's draws, and its element type."""
+    attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    types = {b"f32": TensorProto.FLOAT, b"i64": TensorProto.INT64}
+    return (
+        f"draw_{attributes['op_seed']}",
+        types[attributes["output_type"]] if "output_type" in attributes else TensorProto.BOOL,
+    )
+
+
+Run = Callable[[Arrays], Arrays]
+
+
+def load_in_onnxruntime(model: onnx.ModelProto, backend: str) -> Run:
+    session = onnx_philox.onnxruntime.InferenceSession(model, backend=backend)
+    names = [o.name for o in session.get_outputs()]
+    return lambda feed: dict(zip(names, session.run(None, feed), strict=True))
+
+
+def load_in_openvino(openvino: OpenVino, model: Any, precision: str | None) -> Run:
+    """Loads an ONNX model or an `openvino.Model`."""
+    config = {} if precision is None else {"INFERENCE_PRECISION_HINT": precision}
+    compiled = openvino.core.compile_model(openvino.read(model), "CPU", config)
+    return lambda feed: {
+        name: value.copy() for o, value in compiled(feed).items() for name in o.get_names()
+    }
+
+
+def draws_of(outputs: Arrays) -> list[np.ndarray]:
+    return [outputs[f"draw_{i}"] for i in range(sum(name.startswith("draw_") for name in outputs))]
+
+
+def same(one: list[np.ndarray], other: list[np.ndarray]) -> None:
+    """The arrays are equal to the last bit, in type and shape as well."""
+    assert len(one) == len(other) > 0
+    for a, b in zip(one, other, strict=True):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        assert a.tobytes() == b.tobytes()

@@ -1,0 +1,107 @@
+"""Runs models of standard nodes in each target, with nothing of this package in the runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+import onnxruntime as ort
+import openvino as ov
+from onnx import TensorProto, helper
+
+from onnx_philox import to_standard_nodes
+
+Arrays = dict[str, np.ndarray]
+_BF16 = np.dtype(ml_dtypes.bfloat16)
+
+
+def in_onnxruntime(model: onnx.ModelProto, feeds: Arrays, *, optimised: bool) -> list[Any]:
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = 1
+    level = ort.GraphOptimizationLevel
+    options.graph_optimization_level = level.ORT_ENABLE_ALL if optimised else level.ORT_DISABLE_ALL
+    model, is_bf16 = _without_bf16(model)
+    session = ort.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    feeds = {k: v.astype(np.float32) if v.dtype == _BF16 else v for k, v in feeds.items()}
+    outputs = session.run(None, feeds)
+    return [o.astype(_BF16) if b else o for o, b in zip(outputs, is_bf16, strict=True)]
+
+
+def _without_bf16(model: onnx.ModelProto) -> tuple[onnx.ModelProto, list[bool]]:
+    """The model with inputs and outputs of bf16 as f32, which is exact: NumPy has no bf16."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    graph = copy.graph
+    is_bf16 = []
+    for value in [*graph.input, *graph.output]:
+        tensor = value.type.tensor_type
+        if value in graph.output:
+            is_bf16.append(tensor.elem_type == TensorProto.BFLOAT16)
+        if tensor.elem_type != TensorProto.BFLOAT16:
+            continue
+        name = value.name
+        if value in graph.input:
+            for node in graph.node:
+                node.input[:] = [f"{name}_bf16" if i == name else i for i in node.input]
+            cast = helper.make_node("Cast", [name], [f"{name}_bf16"], to=TensorProto.BFLOAT16)
+            graph.node.insert(0, cast)
+        else:
+            for node in graph.node:
+                node.output[:] = [f"{name}_bf16" if o == name else o for o in node.output]
+            graph.node.append(
+                helper.make_node("Cast", [f"{name}_bf16"], [name], to=TensorProto.FLOAT)
+            )
+        tensor.elem_type = TensorProto.FLOAT
+    return copy, is_bf16
+
+
+def in_openvino(model: onnx.ModelProto, feeds: Arrays, *, optimised: bool) -> list[Any]:
+    """On the CPU plugin; unoptimised, without fused subgraphs of its own."""
+    core = ov.Core()
+    read = core.read_model(model.SerializeToString())
+    # Its reference code has no BitwiseAnd, so the plugin it is.
+    config = {"INFERENCE_PRECISION_HINT": "f32"}
+    if not optimised:
+        config |= {"SNIPPETS_MODE": "DISABLE", "EXECUTION_MODE_HINT": "ACCURACY"}
+    compiled = core.compile_model(read, "CPU", config)
+    request = compiled.create_infer_request()
+    for i, given in enumerate(compiled.inputs):
+        # It drops an input that nothing reads.
+        array = feeds[given.get_node().get_friendly_name()]
+        request.set_input_tensor(i, ov.Tensor(np.ascontiguousarray(array).reshape(array.shape)))
+    request.infer()
+    return [request.get_output_tensor(i).data.copy() for i in range(len(compiled.outputs))]
+
+
+RUN: dict[str, Callable[..., list[Any]]] = {
+    "onnxruntime": in_onnxruntime,
+    "openvino": in_openvino,
+}
+
+
+def drawn(
+    target: str, model: onnx.ModelProto, feeds: Arrays, *, optimised: bool = True
+) -> list[np.ndarray]:
+    """What a model of this package draws as standard nodes."""
+    standard = to_standard_nodes(model, target=target)
+    onnx.checker.check_model(standard, full_check=True)
+    assert all(node.domain != "onnx_philox" for node in nodes(standard))
+    return RUN[target](standard, feeds, optimised=optimised)
+
+
+def nodes(model: onnx.ModelProto) -> list[onnx.NodeProto]:
+    """All nodes of a model, those of functions and subgraphs too."""
+    found: list[onnx.NodeProto] = []
+    waiting = [*model.graph.node, *(node for f in model.functions for node in f.node)]
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        for attribute in node.attribute:
+            waiting += attribute.g.node
+    return found

@@ -1,0 +1,88 @@
+"""The backend tests of `graphs/backend_tests`, run by ONNX's own runner in each runtime."""
+
+from __future__ import annotations
+
+import dataclasses
+import unittest
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+from onnx.backend.base import Backend, BackendRep
+from onnx.backend.test.loader import load_model_tests
+from onnx.backend.test.runner import Runner
+from onnx.reference import ReferenceEvaluator
+from standard_targets import in_onnxruntime, in_openvino
+
+FOLDER = Path(__file__).parents[1] / "graphs" / "backend_tests"
+
+
+class Loaded(BackendRep):
+    def __init__(self, model: onnx.ModelProto, run: Any) -> None:
+        self._names = [i.name for i in model.graph.input]
+        self._model, self._run = model, run
+
+    def run(self, inputs: Any, **_: Any) -> tuple[Any, ...]:
+        feeds = dict(zip(self._names, inputs, strict=True))
+        return tuple(self._run(self._model, feeds))
+
+
+def backend(run: Any) -> type[Backend]:
+    """ONNX's interface of a runtime."""
+
+    class Runtime(Backend):
+        @classmethod
+        def prepare(cls, model: onnx.ModelProto, *_: Any, **__: Any) -> Loaded:
+            return Loaded(model, run)
+
+        @classmethod
+        def supports_device(cls, device: str) -> bool:
+            return device == "CPU"
+
+    return Runtime
+
+
+RUNTIMES = {
+    "reference": (
+        lambda model, feeds: ReferenceEvaluator(model).run(None, feeds),
+        ("onnxruntime", "openvino"),
+    ),
+    "onnxruntime": (
+        lambda model, feeds: in_onnxruntime(model, feeds, optimised=True),
+        ("onnxruntime", "openvino"),
+    ),
+    "openvino": (lambda model, feeds: in_openvino(model, feeds, optimised=True), ("openvino",)),
+}
+
+
+def cases(targets: tuple[str, ...]) -> list[Any]:
+    """To the last bit: no tolerance."""
+    found = load_model_tests(str(FOLDER.parent), FOLDER.name)
+    names = tuple(f"test_{target}_" for target in targets)
+    return [dataclasses.replace(c, rtol=0.0, atol=0.0) for c in found if c.name.startswith(names)]
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_onnx_s_own_runner_passes_every_case(runtime: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, targets = RUNTIMES[runtime]
+    chosen = cases(targets)
+    assert len(chosen) >= 8
+    # The runner loads ONNX's own cases by kind; these are ours, under one of the kinds.
+    monkeypatch.setattr(
+        "onnx.backend.test.runner.load_model_tests",
+        lambda kind: chosen if kind == "simple" else [],
+    )
+    suite = Runner(backend(run), __name__).exclude("_cuda").test_suite
+    result = unittest.TestResult()
+    suite.run(result)
+    assert result.testsRun >= len(chosen)
+    assert result.errors == []
+    assert result.failures == []
+    skipped = [name for name, _ in result.skipped if "_cpu" in str(name)]
+    assert skipped == []
+
+
+def test_the_folder_stays_small() -> None:
+    files = [f for f in FOLDER.rglob("*") if f.is_file()]
+    assert sum(f.stat().st_size for f in files) < 10**6

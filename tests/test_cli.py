@@ -1,0 +1,132 @@
+"""What all commands share: their help, its examples, their errors, completion."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from onnx_philox._command import app, frame
+from onnx_philox._command.verify import cases
+
+MODEL = Path(__file__).with_name("models") / "vae_decoder.onnx"
+COMMANDS = list(app.app.commands)
+
+
+def invoke(*arguments: str):
+    return CliRunner().invoke(app.app, arguments)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_is_the_same_by_both_names_and_fits(command: str) -> None:
+    said = invoke(command, "-h").stdout
+    assert said == invoke(command, "--help").stdout
+    assert max(map(len, said.splitlines())) <= 80
+    assert not any(line.endswith(" ") for line in said.splitlines())
+    assert "<" not in said
+    for line in ("Usage: onnx-philox ", "\nExample:\n  onnx-philox ", "\nExit code: 0, "):
+        assert line in said
+
+
+def test_the_help_of_all_lists_every_command_whole() -> None:
+    said = invoke("-h").stdout
+    assert invoke().stdout == said
+    for command in COMMANDS:
+        assert f"\n  {command} " in said
+    assert "..." not in said.partition("Commands:")[2]
+
+
+def test_the_example_of_each_help_runs_as_it_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(MODEL, "model.onnx")
+    # The command with all vectors is long.
+    some = cases.load()[:3]
+    monkeypatch.setattr(cases, "load", lambda: some)
+    for command in COMMANDS:
+        _, _, after = invoke(command, "-h").stdout.partition("\nExample:\n")
+        program, *arguments = shlex.split(after.splitlines()[0])
+        assert (program, arguments[0]) == (frame.NAME, command)
+        result = invoke(*arguments)
+        assert result.exit_code == 0, (arguments, result.output)
+        assert result.stdout
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written == {"model.onnx", "new.onnx", "report.html", "models"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("frob", "onnx-philox: there is no command 'frob'. Run 'onnx-philox -h'"),
+        ("inspec", "there is no command 'inspec'; did you mean 'inspect'? Run 'onnx-philox -h'"),
+        ("run", "onnx-philox run: MODEL is missing. Run 'onnx-philox run -h'"),
+        ("rewrite a.onnx", "onnx-philox rewrite: --output is missing. Run"),
+        ("run m --runz 3", "onnx-philox run: there is no option --runz; did you mean --runs"),
+        ("run m --runs 0", "onnx-philox run: --runs is 0; allowed: 1 or more. Run"),
+        ("run m --runs x", "onnx-philox run: --runs is 'x'; allowed: an integer. Run"),
+        ("compare m --rtol nan", "onnx-philox compare: --rtol is nan; allowed: 0 or more."),
+        ("compare m --atol x", "onnx-philox compare: --atol is 'x'; allowed: a number. Run"),
+        ("run m n", "onnx-philox run: got unexpected extra argument"),
+        ("run m --seed", "option '--seed' requires an argument. Run 'onnx-philox"),
+        ("run nowhere.onnx", "onnx-philox run: the model is nowhere.onnx; allowed: a file that"),
+        ("path x", "onnx-philox path: runtime is 'x'; allowed: onnxruntime, openvino. "),
+        ("completion x", "onnx-philox completion: SHELL is 'x'; allowed: bash, zsh, fish. Run"),
+        ("verify --runtime x", "onnx-philox verify: runtime is 'x'; allowed: reference, "),
+        ("verify --html x.txt", "onnx-philox verify: --html is x.txt; allowed: a name that ends"),
+    ],
+)
+def test_an_error_is_one_line_that_begins_with_the_command(arguments: str, said: str) -> None:
+    result = invoke(*shlex.split(arguments))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert said in result.stderr
+    assert result.stderr.startswith("onnx-philox")
+    assert result.stderr.count("\n") == 1
+
+
+def test_an_interrupt_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(frame, "check_output", interrupt)
+    result = invoke("path", "onnxruntime")
+    assert (result.exit_code, result.stderr) == (130, "\nonnx-philox: interrupted.\n")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script_for_each_shell(shell: str) -> None:
+    said = invoke("completion", shell).stdout
+    assert f"_ONNX_PHILOX_COMPLETE={shell}_complete" in said
+
+
+def test_bash_completes_commands_options_and_names(tmp_path: Path) -> None:
+    script = tmp_path / "complete.bash"
+    script.write_text(invoke("completion", "bash").stdout)
+    for words, expected in (
+        ("onnx-philox comp", {"compare", "completion"}),
+        ("onnx-philox run --fi", {"--first-run", "--fill"}),
+        ("onnx-philox rewrite --target op", {"openvino"}),
+        ("onnx-philox deploy tr", {"triton"}),
+    ):
+        command = (
+            f"source {shlex.quote(str(script))}; COMP_WORDS=({words}); "
+            "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _onnx_philox_completion onnx-philox; "
+            'printf "%s\\n" "${COMPREPLY[@]}"'
+        )
+        done = subprocess.run(
+            ["bash", "-c", command], capture_output=True, text=True, check=True, timeout=120
+        )
+        assert set(done.stdout.split()) == expected
+
+
+def test_colours_are_for_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = invoke("run").stderr
+    assert said == click.unstyle(said)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    said = invoke("run").stderr
+    assert said != click.unstyle(said)

@@ -1,0 +1,232 @@
+"""`onnx-philox compare` and `onnx-philox path`, on the real runtimes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+from click.testing import CliRunner
+from onnx import parser
+
+import onnx_philox
+from onnx_philox import graphs, rewriting
+from onnx_philox._command import app, runtimes
+from onnx_philox._command.compare import Tolerances, differences
+from onnx_philox._command.runtimes import RUNTIMES, Runtime
+
+NOISY = """<ir_version: 8, opset_import: ["": 17]>
+noisy (float[batch, 3] x) => (float[batch, 3] y) {
+  noise = RandomNormalLike(x)
+  big = Exp(noise)
+  y = Add(x, big)
+}"""
+INPUT = ("--input", "x=[[1,2,3],[4,5,6]]")
+# A runtime that has the last bit of its draws wrong, and one that computes wrongly.
+WRONG = """
+import numpy as np
+from onnx_philox._command.runtimes import in_reference
+
+class Model(in_reference.Model):
+    runtime = "wrong"
+
+    def outputs_of(self, feeds):
+        outputs = super().outputs_of(feeds)
+        array = outputs[{name!r}].copy()
+        array.reshape(-1)[-1:].view(np.uint32)[...] ^= {bits}
+        return {{**outputs, {name!r}: array}}
+"""
+
+
+def invoke(*arguments: object):
+    return CliRunner().invoke(app.app, [*map(str, arguments)], env={"COLUMNS": "120"})
+
+
+def document(*arguments: object, code: int = 0) -> dict:
+    result = invoke("compare", *arguments, "--json")
+    assert result.exit_code == code, result.output
+    return json.loads(result.stdout)
+
+
+def refusal(*arguments: object, code: int = 2) -> str:
+    result = invoke("compare", *arguments)
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    return result.stderr
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def noisy() -> str:
+    onnx.save(parser.parse_model(NOISY), "model.onnx")
+    rewriting.rewrite_file("model.onnx", "noisy.onnx")
+    return "noisy.onnx"
+
+
+@pytest.fixture
+def wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The module of a runtime of that name, in the registry; to be written."""
+    monkeypatch.setattr(runtimes, "__path__", [*runtimes.__path__, str(tmp_path)])
+    monkeypatch.setitem(RUNTIMES, "wrong", Runtime("wrong", None))
+    yield tmp_path / "in_wrong.py"
+    sys.modules.pop(f"{runtimes.__name__}.in_wrong", None)
+
+
+@pytest.mark.parametrize(
+    "pair", [(), ("onnxruntime", "openvino"), ("openvino", "reference")], ids=str
+)
+def test_runtimes_agree_over_several_runs(noisy, pair):
+    named = [word for name in pair for word in ("--runtime", name)]
+    given = document(noisy, *INPUT, "--seed", 2**40, "--first-run", 7, "--runs", 3, *named)
+    assert [r["runtime"] for r in given["runtimes"]] == list(pair or ("onnxruntime", "openvino"))
+    assert (given["seed"], given["is_ok"]) == (2**40, True)
+    assert [run["run"] for run in given["runs"]] == [7, 8, 9]
+    for run in given["runs"]:
+        kinds = {output["name"]: output["kind"] for output in run["outputs"]}
+        assert kinds == {"y": "computed", "next_random_state": "state", "noise": "drawn"}
+        assert all(o["unequal"] == 0 for o in run["outputs"] if o["kind"] != "computed")
+
+
+@pytest.mark.parametrize("name", ["noise", "next_random_state"])
+def test_one_bit_of_a_draw_or_a_state_is_a_difference(noisy, wrong, name):
+    wrong.write_text(WRONG.format(name=name, bits=1))
+    result = invoke("compare", noisy, *INPUT, "--runtime", "onnxruntime", "--runtime", "wrong")
+    assert result.exit_code == 1, result.output
+    said = " ".join(result.stdout.split())
+    assert said.endswith(f"Different: {name} not equal to the last bit.")
+    run = document(noisy, *INPUT, "--runtime", "onnxruntime", "--runtime", "wrong", code=1)["runs"][
+        0
+    ]
+    assert {o["name"]: o["unequal"] for o in run["outputs"] if o["kind"] != "computed"} == {
+        "noise": int(name == "noise"),
+        "next_random_state": int(name == "next_random_state"),
+    }
+
+
+def test_an_output_may_differ_within_the_tolerances_only(noisy, wrong):
+    wrong.write_text(WRONG.format(name="y", bits=2))
+    pair = ("--runtime", "reference", "--runtime", "wrong")
+    (y, *_) = document(noisy, *INPUT, *pair)["runs"][0]["outputs"]
+    assert (y["name"], y["unequal"], y["is_ok"]) == ("y", 1, True)
+    result = invoke("compare", noisy, *INPUT, *pair, "--rtol", 0, "--atol", 0)
+    assert result.exit_code == 1
+    assert "Different: y not within rtol 0, atol 0." in result.stdout
+
+
+def test_the_text_has_one_verdict(noisy):
+    result = invoke("compare", noisy, *INPUT, "--seed", 5)
+    assert result.exit_code == 0
+    said = " ".join(result.stdout.split())
+    assert said.startswith("noisy.onnx; seed 5 in onnxruntime ")
+    assert "precision f32" in said
+    assert said.endswith(
+        "Equal: draws and states equal to the last bit, outputs within rtol 0.001, atol 0.0001."
+    )
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, ml_dtypes.bfloat16])
+def test_floats_are_compared_by_their_bits_or_by_their_values(kind):
+    x = np.array([0.0, np.nan, np.inf, 1.0], kind)
+    y = np.array([-0.0, np.nan, np.inf, 1.0], kind)
+    (drawn,) = differences.of_run({"a": x}, {"a": y}, {"a": "RandomNormal"}, Tolerances())
+    assert (drawn.unequal, drawn.is_ok) == (1, False)
+    (computed,) = differences.of_run({"a": x}, {"a": y}, {}, Tolerances())
+    assert (computed.unequal, computed.largest, computed.is_ok) == (1, 0.0, True)
+    infinite = np.array([0.0, np.nan, -np.inf, 1.0], kind)
+    (computed,) = differences.of_run({"a": x}, {"a": infinite}, {}, Tolerances())
+    assert (computed.largest, computed.is_ok) == (np.inf, False)
+
+
+def test_other_types_shapes_and_elements_that_are_no_floats_differ():
+    for other in (np.zeros(3, np.float64), np.zeros((3, 1), np.float32), None):
+        given = {} if other is None else {"a": other}
+        (found,) = differences.of_run({"a": np.zeros(3, np.float32)}, given, {}, Tolerances())
+        assert (found.unequal, found.is_ok) == (3, False)
+    one, other = np.array([3, 2**40]), np.array([3, 2**40 + 1])
+    (found,) = differences.of_run({"a": one}, {"a": other}, {}, Tolerances())
+    assert (found.unequal, found.is_ok) == (1, False)
+    (found,) = differences.of_run(
+        {"a": np.array(["x", "y"])}, {"a": np.array(["x", "z"])}, {}, Tolerances()
+    )
+    assert (found.unequal, found.largest, found.is_ok) == (1, None, False)
+
+
+def test_filled_inputs_are_the_same_in_both(noisy):
+    given = document(noisy, "--fill")
+    assert (given["filled"], given["is_ok"]) == (["x"], True)
+
+
+def test_a_model_with_rows_is_compared_too():
+    model = onnx_philox.make_reproducible(parser.parse_model(NOISY), per_row=True)
+    onnx.save(model, "rows.onnx")
+    assert document("rows.onnx", *INPUT, "--seed", 3)["is_ok"]
+
+
+def test_a_model_that_is_not_rewritten_is_refused_with_the_command(noisy):
+    assert noisy
+    said = refusal("model.onnx", *INPUT)
+    assert "the model has 1 random node of its own, such as RandomNormalLike" in said
+    assert "Pass what 'onnx-philox rewrite model.onnx -o FILE' writes." in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--runtime", "openvino"], "--runtime is openvino; allowed: two different ones of "),
+        (["--runtime", "openvino"] * 2, "--runtime is openvino and openvino; allowed: two"),
+        (["--runtime", "openvino", "--runtime", "none"], "runtime is 'none'; allowed: onnxruntime"),
+        (["--precision", "i4"], "precision is 'i4'; allowed: f32, bf16, f16."),
+        (["--seed", "-1"], "seed is -1; allowed: "),
+    ],
+)
+def test_a_wrong_option_says_what_is_allowed(noisy, arguments, said):
+    assert said in refusal(noisy, *INPUT, *arguments)
+
+
+def test_an_ir_and_a_missing_file_are_refused():
+    assert "nowhere.onnx; allowed: a file that exists" in refusal("nowhere.onnx")
+    Path("a.xml").write_text("")
+    assert "a.xml is an OpenVINO IR; allowed for onnxruntime: an ONNX file." in refusal("a.xml")
+
+
+def test_a_runtime_that_fails_ends_with_1_and_its_words():
+    onnx.save(graphs.random_uniform(None, 0, 1, "f32", stateful=True, rank=2), "m.onnx")
+    said = refusal("m.onnx", "--input", "shape=[2,-3]", code=1)
+    assert said.startswith("onnx-philox compare: onnxruntime does not run the model: ")
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
+def test_path_prints_where_the_native_library_is(runtime):
+    result = invoke("path", runtime)
+    assert result.exit_code == 0
+    printed = Path(result.stdout.removesuffix("\n"))
+    assert printed.is_file()
+    assert str(printed) == getattr(onnx_philox, runtime).library_path()
+
+
+def test_path_needs_no_runtime():
+    code = (
+        "import sys; sys.modules.update(onnxruntime=None, openvino=None); "
+        "from onnx_philox._command.app import app; app(['path', 'openvino'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert Path(done.stdout.strip()).is_file()
+
+
+def test_path_names_the_runtimes_that_have_one():
+    result = invoke("path", "reference")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "onnx-philox path: runtime is 'reference'; allowed: onnxruntime, openvino. Choose "
+        "one of these.\n"
+    )

@@ -1,0 +1,102 @@
+"""`onnx_philox.diffusers`: noise for pipelines, and a real one of diffusers (`-m engines`)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+from cases import assert_same_bits
+from onnx import parser
+
+from onnx_philox import PhiloxState, diffusers, reference, row_states
+
+UNET = """<ir_version: 8, opset_import: ["": 17]>
+g (float[b, 4, h, w] sample, int64[1] timestep, float[b, t, 8] encoder_hidden_states)
+=> (float[b, 4, h, w] noise) { noise = Tanh (sample) }"""
+DECODER = """<ir_version: 8, opset_import: ["": 17]>
+g (float[b, 4, h, w] latent_sample) => (float[b, 3, h, w] sample)
+<int64[1] zero = {0}, int64[1] three = {3}, int64[1] axis = {1}> {
+  sample = Slice (latent_sample, zero, three, axis)
+}"""
+
+
+def test_a_generator_draws_random_normal_and_goes_on() -> None:
+    generator, state = diffusers.generator(2**64 - 1), PhiloxState.for_run(2**64 - 1).to_array()
+    for shape in ([2, 3], [5]):
+        expected, state = reference.random_normal(shape, 0, 1, "f32", state=state)
+        assert_same_bits(generator.randn(*shape), expected)
+    assert_same_bits(generator.state, state)
+
+
+def test_rows_are_independent_and_go_on() -> None:
+    seeds = [7, 2**64 - 1, 99]
+    together, alone = diffusers.generator(seeds), diffusers.generator([seeds[1]])
+    one = diffusers.generator(seeds[1])
+    for _ in range(2):
+        rows = together.randn(3, 4, 5)
+        assert_same_bits(rows[1:2], alone.randn(1, 4, 5))
+        assert_same_bits(rows[1:2], one.randn(1, 4, 5))
+    assert_same_bits(diffusers.latents(seeds, (4, 5)), diffusers.generator(seeds).randn(3, 4, 5))
+    assert_same_bits(diffusers.latents(7, (4, 5))[0], diffusers.latents(seeds, (4, 5))[0])
+    expected = reference.random_normal([3, 4, 5], 0, 1, "f32", state=row_states(seeds))[0]
+    assert_same_bits(diffusers.latents(seeds, (4, 5)), expected)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: diffusers.generator(-1), ValueError, "seed is -1"),
+        (lambda: diffusers.generator([1.5]), TypeError, "seeds"),
+        (lambda: diffusers.generator([1, 2]).randn(3, 4), ValueError, "a row for each seed"),
+        (lambda: diffusers.latents([1, 2], (4, "8")), TypeError, "input 'shape' is"),
+        (lambda: diffusers.latents([1, 2], (4, -8)), ValueError, "negative"),
+    ],
+)
+def test_bad_calls_are_refused(call: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        call()
+
+
+@pytest.mark.engines
+def test_an_onnx_pipeline_of_diffusers_makes_each_image_as_if_alone() -> None:
+    with warnings.catch_warnings():
+        # It was deprecated in favour of Optimum, which takes latents.
+        warnings.simplefilter("ignore")
+        from diffusers import DDIMScheduler, OnnxRuntimeModel, OnnxStableDiffusionPipeline
+
+        def model(text: str) -> OnnxRuntimeModel:
+            given = parser.parse_model(text).SerializeToString()
+            return OnnxRuntimeModel(onnxruntime.InferenceSession(given))
+
+        pipe = OnnxStableDiffusionPipeline(
+            vae_encoder=None,
+            vae_decoder=model(DECODER),
+            text_encoder=None,
+            tokenizer=None,
+            unet=model(UNET),
+            scheduler=DDIMScheduler(steps_offset=1, clip_sample=False),
+            safety_checker=None,
+            feature_extractor=None,
+            requires_safety_checker=False,
+        )
+        pipe.set_progress_bar_config(disable=True)
+
+        def images(count: int, **noise: Any) -> np.ndarray:
+            return pipe(
+                prompt_embeds=np.zeros((count, 3, 8), np.float32),
+                height=64,
+                width=64,
+                num_inference_steps=2,
+                guidance_scale=1.0,
+                output_type="np",
+                **noise,
+            ).images
+
+        together = images(3, generator=diffusers.generator([7, 42, 99]))
+        # Each pixel is computed by itself, so that these are equal to the bit.
+        assert_same_bits(together[1:2], images(1, generator=diffusers.generator(42)))
+        assert_same_bits(together, images(3, latents=diffusers.latents([7, 42, 99], (4, 8, 8))))
+        assert not np.array_equal(together[0], together[1])

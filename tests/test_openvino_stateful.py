@@ -1,0 +1,173 @@
+"""Models that keep their state in a variable of OpenVINO, from one inference to the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import openvino as ov
+import pytest
+from cases import assert_same_bits
+from onnx import parser
+from runtimes import OpenVino
+
+from onnx_philox import PhiloxState, graphs, make_reproducible
+from onnx_philox.onnxruntime import InferenceSession
+from onnx_philox.openvino import make_stateful
+
+RUNS = 4
+# Words beyond 2^31, and carries between them from run to run.
+STATE = PhiloxState(counter=2**128 - 2**31 - 1, key=2**64 - 5)
+RUN = PhiloxState.for_run(2**64 - 3, run=2**31 - 2)
+ROWS = np.array([[2**32 - 1, 2**31, 7, b, 2**31 + b, 2**32 - 2] for b in range(3)], np.uint32)
+
+
+def rewritten() -> onnx.ModelProto:
+    return make_reproducible(
+        parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[3, 5] x) => (float[3, 5] a, float[4, 5] b, float[2] c) {
+            a = RandomNormalLike (x)
+            trips = Constant <value_int = 4> ()
+            go = Constant <value = bool {1}> ()
+            start = Constant <value_floats = [0.0, 0.0, 0.0, 0.0, 0.0]> ()
+            end, b = Loop (trips, go, start) <body = body (int64 i, bool ci, float[5] v)
+                => (bool co, float[5] w, float[5] u) {
+                co = Identity (ci)
+                u = RandomUniformLike (v)
+                w = Add (v, u)
+            }>
+            c = RandomUniform <shape = [2]> ()
+        }""")
+    )
+
+
+def of_rank_4() -> onnx.ModelProto:
+    """A state as DirectML's feature level 3.0 has it."""
+    model = graphs.random_generator([5])
+    for value in (model.graph.input[0], model.graph.output[1]):
+        words = onnx.TensorShapeProto(
+            dim=[onnx.TensorShapeProto.Dimension(dim_value=n) for n in (1, 1, 1, 6)]
+        )
+        value.type.tensor_type.shape.CopyFrom(words)
+    return model
+
+
+MODELS = {
+    "state": (lambda: graphs.random_uniform([5], 0, 9, "i64", stateful=True), STATE.to_array()),
+    "rank 4": (of_rank_4, STATE.to_array().reshape(1, 1, 1, 6)),
+    "random_state": (rewritten, RUN.to_array()),
+    "rows": (lambda: graphs.random_normal([3, 5], 0, 1, "f32", per_row=True), ROWS),
+}
+
+
+def feeds(model: onnx.ModelProto) -> dict[str, np.ndarray]:
+    return {"x": np.zeros((3, 5), np.float32)} if model.graph.input[0].name == "x" else {}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_request_draws_what_carried_states_draw(
+    name: str, openvino_backend: str, tmp_path: Path
+) -> None:
+    make, initial = MODELS[name]
+    model = make()
+    state_name = model.graph.input[-1].name
+    session, state, expected = InferenceSession(model), initial, []
+    for _ in range(RUNS):
+        *outputs, state = session.run(None, {**feeds(model), state_name: state})
+        expected.append((outputs, state))
+
+    runner = OpenVino(openvino_backend)
+    stateful = make_stateful(runner.read(model), initial)
+    assert state_name not in {n for i in stateful.inputs for n in i.get_names()}
+    file = tmp_path / "model.xml"
+    ov.save_model(stateful, file, compress_to_fp16=False)
+    for each in (stateful, runner.read(file)):
+        request = runner.core.compile_model(each, "CPU").create_infer_request()
+        (variable,) = request.query_state()
+        assert variable.name == state_name
+        for run in (*range(RUNS), 0, 1):
+            if run == 0:
+                request.reset_state()
+            request.infer(feeds(model))
+            outputs, state = expected[run]
+            for index, output in enumerate(outputs):
+                assert_same_bits(request.get_output_tensor(index).data, output)
+            assert_same_bits(variable.state.data.view(np.uint32), state)
+
+
+def test_each_request_has_a_state_of_its_own(openvino_backend: str) -> None:
+    core = OpenVino(openvino_backend).core
+    model = core.read_model(graphs.random_generator([8]).SerializeToString())
+    compiled = core.compile_model(make_stateful(model, STATE), "CPU")
+    one, other = compiled.create_infer_request(), compiled.create_infer_request()
+    first = one.infer({})[0].copy()
+    assert (one.infer({})[0] != first).all()
+    assert_same_bits(other.infer({})[0], first)
+
+
+def test_a_request_takes_a_state_that_is_set(openvino_backend: str) -> None:
+    core = OpenVino(openvino_backend).core
+    model = core.read_model(graphs.random_generator([8]).SerializeToString())
+    request = core.compile_model(make_stateful(model), "CPU").create_infer_request()
+    from_zeros = request.infer({})[0].copy()
+    request.query_state()[0].state = ov.Tensor(STATE.to_array().view(np.int32))
+    session = InferenceSession(graphs.random_generator([8]))
+    assert_same_bits(request.infer({})[0], session.run(None, {"state": STATE})[0])
+    zeros = session.run(None, {"state": PhiloxState()})[0]
+    assert_same_bits(from_zeros, zeros)
+
+
+def test_a_cached_model_keeps_its_state(openvino_backend: str, tmp_path: Path) -> None:
+    runner = OpenVino(openvino_backend)
+    model = graphs.random_uniform([5], 0.0, 9.0, "f64", stateful=True)
+    stateful = make_stateful(runner.read(model), STATE)
+    drawn = []
+    for _ in range(2):
+        compiled = runner.core.compile_model(stateful, "CPU", {"CACHE_DIR": str(tmp_path)})
+        request = compiled.create_infer_request()
+        drawn.append([request.infer({})[0].copy() for _ in range(3)])
+    assert_same_bits(np.array(drawn[0]), np.array(drawn[1]))
+    session = InferenceSession(model)
+    state = STATE.to_array()
+    for values in drawn[1]:
+        expected, state = session.run(None, {"state": state})
+        assert_same_bits(values, expected)
+
+
+def test_a_model_without_a_state_is_refused() -> None:
+    model = OpenVino("python").read(graphs.random_uniform([5], 0.0, 1.0, "f32", op_seed=1))
+    with pytest.raises(
+        ValueError, match=r"make_stateful: the model is without a state; its inputs"
+    ) as e:
+        make_stateful(model)
+    assert "make_reproducible" in str(e.value)
+
+
+@pytest.mark.parametrize(
+    ("initial", "error", "words"),
+    [
+        (np.zeros(6, np.int64), TypeError, "initial is int64; allowed: uint32"),
+        (np.zeros(5, np.uint32), ValueError, r"initial is of shape \[5\]; allowed: the shape"),
+        (np.zeros((2, 6), np.uint32), ValueError, r"initial is of shape \[2, 6\]; allowed:"),
+    ],
+)
+def test_a_wrong_initial_state_is_refused(
+    initial: np.ndarray, error: type[Exception], words: str
+) -> None:
+    model = OpenVino("python").read(graphs.random_generator([5]))
+    with pytest.raises(error, match=words):
+        make_stateful(model, initial)
+    assert model.input("state").get_element_type() == ov.Type.u32
+
+
+def test_states_of_rows_must_be_given() -> None:
+    model = OpenVino("python").read(graphs.random_generator([3, 5], per_row=True))
+    with pytest.raises(ValueError, match=r"initial is left out, for states of shape \[3,6\]"):
+        make_stateful(model)
+
+
+def test_no_rows_at_first_are_refused() -> None:
+    model = OpenVino("python").read(graphs.random_generator([None, 5], per_row=True))
+    with pytest.raises(ValueError, match=r"initial is of shape \[0, 6\]; allowed: \[B, 6\], at"):
+        make_stateful(model, np.zeros((0, 6), np.uint32))

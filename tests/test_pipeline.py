@@ -1,0 +1,551 @@
+"""Models in a pipeline: seeds, carried states, checkpoints and threads, in both runtimes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import openvino as ov
+import pytest
+from cases import assert_same_bits
+from onnx import parser
+
+import onnx_philox
+from onnx_philox import PhiloxState, Pipeline, graphs, make_reproducible, row_states
+
+RUNTIMES = ("onnxruntime", "openvino")
+STANDARD = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+    g (float[n, 5] x) => (float[n, 5] a, float[n, 5] b, float[n, 5] y) {
+        a = RandomNormalLike (x)
+        b = RandomUniformLike (x)
+        y = Add (x, a)
+    }""")
+
+
+def batch(rows: int) -> dict[str, np.ndarray]:
+    return {"x": np.arange(rows * 5, dtype=np.float32).reshape(rows, 5)}
+
+
+def drawn_by(model: onnx.ModelProto, feed: dict[str, Any], state: Any) -> dict[str, np.ndarray]:
+    """What a session of our own draws from a state."""
+    session = onnx_philox.onnxruntime.InferenceSession(model)
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(None, {**feed, "random_state": state}), strict=True))
+
+
+def assert_same_answer(one: Any, other: Any) -> None:
+    assert set(one) - {"next_random_state"} == set(other) - {"next_random_state"} == {"a", "b", "y"}
+    for name in ("a", "b", "y"):
+        assert_same_bits(one[name], other[name])
+
+
+@pytest.fixture(scope="module", params=RUNTIMES)
+def pipe(request: pytest.FixtureRequest) -> Pipeline:
+    return Pipeline(STANDARD, runtime=request.param)
+
+
+@pytest.fixture(scope="module", params=RUNTIMES)
+def rows(request: pytest.FixtureRequest) -> Pipeline:
+    return Pipeline(STANDARD, runtime=request.param, per_row=True)
+
+
+def session_of(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
+    options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
+    return onnxruntime.InferenceSession(model.SerializeToString(), options)
+
+
+def compiled_of(model: onnx.ModelProto) -> ov.CompiledModel:
+    core = onnx_philox.openvino.register(ov.Core())
+    return core.compile_model(core.read_model(model.SerializeToString()), "CPU")
+
+
+def test_a_seed_draws_run_0_of_that_seed(pipe: Pipeline) -> None:
+    result = pipe(batch(3), seed=42)
+    expected = drawn_by(make_reproducible(STANDARD), batch(3), PhiloxState.for_run(42))
+    assert_same_answer(result, expected)
+    assert result.seed == 42
+    assert_same_bits(result.state, PhiloxState.for_run(42).to_array())
+    assert result.states == [PhiloxState.for_run(42)]
+
+
+def test_without_a_seed_the_result_says_which_one_was_taken(pipe: Pipeline) -> None:
+    first, second = pipe(batch(2)), pipe(batch(2))
+    assert first.seed != second.seed
+    assert_same_answer(first, pipe(batch(2), seed=first.seed))
+
+
+def test_a_request_carries_its_state_from_run_to_run(pipe: Pipeline) -> None:
+    request, model = pipe.request(seed=7), make_reproducible(STANDARD)
+    for run in range(3):
+        assert request.runs == run
+        expected = drawn_by(model, batch(2), PhiloxState.for_run(7, run))
+        assert_same_answer(request(batch(2)), expected)
+    assert_same_bits(request.state, PhiloxState.for_run(7, 3).to_array())
+
+
+def test_each_runtime_goes_on_from_a_checkpoint_of_the_other() -> None:
+    pipes = [Pipeline(STANDARD, runtime=name) for name in RUNTIMES]
+    for one, other in (pipes, pipes[::-1]):
+        request = one.request(seed=2**64 - 1)
+        request(batch(2))
+        saved = json.dumps(request.checkpoint())
+        resumed = other.request(resume=saved)
+        assert (resumed.seed, resumed.runs) == (2**64 - 1, 1)
+        expected, drawn = request(batch(2)), resumed(batch(2))
+        for name in ("a", "b"):
+            assert_same_bits(drawn[name], expected[name])
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_a_checkpoint_of_another_model_is_refused(pipe: Pipeline, runtime: str) -> None:
+    other = Pipeline(graphs.random_normal([2], 0.0, 1.0, "f32", stateful=True), runtime=runtime)
+    saved = other.request(seed=1).checkpoint()
+    with pytest.raises(
+        ValueError, match=r"resume is of a model with the fingerprint \w{16}; allowed"
+    ):
+        pipe.request(resume=saved)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"onnx_philox": 2}, "resume is version 2; allowed: a checkpoint of version 1"),
+        ({"state": [1, 2, 3]}, r"resume's state is \[1, 2, 3\]; allowed: six words"),
+        ({"state": [0, 0, 0, 0, 0, 2**32]}, "resume's state is"),
+        ({"state": [0.5] * 6}, "resume's state is"),
+        ({"state": [[0] * 6] * 2}, "resume's state is"),
+        ({"runs": -1}, "resume's runs is -1"),
+        ({"runs": True}, "resume's runs is True"),
+        ({"seed": "abc"}, "resume's seed is 'abc'"),
+        ({"seed": [1]}, r"resume's seed is \[1\]"),
+        ({"seed": 2**64}, "resume's seed is 18446744073709551616"),
+    ],
+)
+def test_a_damaged_checkpoint_is_refused(changes: dict[str, Any], words: str) -> None:
+    pipe = Pipeline(STANDARD)
+    with pytest.raises(ValueError, match=words):
+        pipe.request(resume=pipe.request(seed=1).checkpoint() | changes)
+    with pytest.raises(ValueError, match=r"resume is no JSON: .*; allowed: a checkpoint"):
+        pipe.request(resume="{")
+
+
+def test_a_run_that_fails_advances_nothing(pipe: Pipeline) -> None:
+    request, undisturbed = pipe.request(seed=3), pipe.request(seed=3)
+    request(batch(2)), undisturbed(batch(2))
+    with pytest.raises(Exception, match=r"(?i)rank|shape|dimension"):
+        request({"x": np.zeros(5, np.float32)})
+    assert request.runs == 1
+    assert_same_answer(request(batch(2)), undisturbed(batch(2)))
+
+
+def test_a_run_that_is_cancelled_advances_nothing(pipe: Pipeline) -> None:
+    large = {"x": np.zeros((200_000, 5), np.float32)}
+    request, undisturbed = pipe.request(seed=3), pipe.request(seed=3)
+
+    async def cancelled() -> None:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(request.acall(large), 1e-9)
+
+    asyncio.run(cancelled())
+    assert request.runs == 0
+    assert_same_answer(request(batch(2)), undisturbed(batch(2)))
+
+
+def test_a_run_that_is_cancelled_holds_the_request_until_it_ends(pipe: Pipeline) -> None:
+    large = {"x": np.zeros((1_000_000, 5), np.float32)}
+    request, undisturbed = pipe.request(seed=3), pipe.request(seed=3)
+
+    async def cancelled() -> list[str]:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(request.acall(large), 0.01)
+        refusals = []
+        while True:
+            try:
+                assert_same_answer(request(batch(2)), undisturbed(batch(2)))
+            except ValueError as error:
+                refusals.append(str(error))
+                await asyncio.sleep(0.01)
+            else:
+                return refusals
+
+    refusals = asyncio.run(cancelled())
+    assert "in the middle of a run" in refusals[0]
+    assert request.runs == 1
+
+
+def test_a_second_run_of_a_request_is_refused_meanwhile(pipe: Pipeline) -> None:
+    large = {"x": np.zeros((100_000, 5), np.float32)}
+
+    async def two_at_once() -> list[Any]:
+        request = pipe.request(seed=3)
+        return await asyncio.gather(
+            request.acall(large), request.acall(large), return_exceptions=True
+        )
+
+    first, second = asyncio.run(two_at_once())
+    assert_same_answer(first, pipe(large, seed=3))
+    assert isinstance(second, ValueError)
+    assert "the request is in the middle of a run; allowed: one run at a time" in str(second)
+
+
+def test_many_threads_draw_what_one_draws(pipe: Pipeline) -> None:
+    def answer(seed: int) -> Any:
+        return pipe(batch(1 + seed % 7), seed=seed)
+
+    expected = [answer(seed) for seed in range(64)]
+    with ThreadPoolExecutor(16) as threads:
+        for one, other in zip(threads.map(answer, range(64)), expected, strict=True):
+            assert_same_answer(one, other)
+
+
+def test_many_threads_draw_the_rows_that_one_draws(rows: Pipeline) -> None:
+    """Batches of changing size, which OpenVINO's requests of one model must not mix."""
+
+    def is_right(number: int) -> bool:
+        random = np.random.default_rng(number)
+        x = random.normal(size=(int(random.integers(1, 40)), 5)).astype(np.float32)
+        seeds, before = random.integers(0, 2**63, len(x), np.uint64), x.copy()
+        result = rows({"x": x}, seeds=seeds)
+        alone = rows({"x": x[-1:]}, seeds=seeds[-1:])
+        draws = all((result[n][-1] == alone[n][0]).all() for n in ("a", "b"))
+        return draws and (x == before).all() and np.allclose(result["y"], x + result["a"])
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(is_right, range(400)))
+
+
+def test_many_tasks_draw_what_one_draws(pipe: Pipeline) -> None:
+    async def all_at_once() -> list[Any]:
+        return await asyncio.gather(*(pipe.acall(batch(3), seed=seed) for seed in range(64)))
+
+    for seed, result in enumerate(asyncio.run(all_at_once())):
+        assert_same_answer(result, pipe(batch(3), seed=seed))
+
+
+def test_rows_draw_as_if_served_alone(rows: Pipeline) -> None:
+    seeds = [3, 8, 2**64 - 1]
+    together = rows(batch(3), seeds=seeds)
+    assert together.seed == tuple(seeds)
+    assert_same_bits(together.state, row_states(seeds))
+    for row, seed in enumerate(seeds):
+        alone = rows({"x": batch(3)["x"][row : row + 1]}, seeds=[seed])
+        for name in ("a", "b"):
+            assert_same_bits(alone[name][0], together[name][row])
+
+
+def test_a_seed_for_a_batch_numbers_its_rows(rows: Pipeline) -> None:
+    result = rows(batch(3), seed=9)
+    assert_same_bits(result.state, row_states(9, range(3)))
+    request = rows.request(seed=9, rows=3)
+    assert_same_answer(request(batch(3)), result)
+
+
+def test_a_request_fixes_the_number_of_rows(rows: Pipeline) -> None:
+    request = rows.request(seeds=[4, 5])
+    request(batch(2))
+    resumed = rows.request(resume=json.dumps(request.checkpoint()))
+    assert resumed.seed == (4, 5)
+    assert_same_answer(request(batch(2)), resumed(batch(2)))
+    with pytest.raises(
+        ValueError, match=r"input 'x' is 3 rows for a request of 2; allowed: 2 rows"
+    ):
+        request(batch(3))
+    assert request.runs == 2
+
+
+def test_a_data_set_gives_the_same_whatever_its_batches(rows: Pipeline) -> None:
+    whole = rows(batch(10), seed=5)
+    x = batch(10)["x"]
+    for cuts in ([10], [1] * 10, [3, 0, 7], [4, 4, 2]):
+        ends = np.cumsum(cuts)
+        feeds = [{"x": x[end - size : end]} for size, end in zip(cuts, ends, strict=True)]
+        results = list(rows.map(feeds, seed=5))
+        for name in ("a", "b", "y"):
+            assert_same_bits(np.concatenate([r[name] for r in results]), whole[name])
+    (last,) = rows.map([{"x": x[7:]}], seed=5, first_row=7)
+    assert_same_bits(last["a"], whole["a"][7:])
+
+
+def test_existing_sessions_are_taken_as_they_are() -> None:
+    model = make_reproducible(STANDARD)
+    expected = Pipeline(STANDARD)(batch(3), seed=1)
+    for session in (session_of(model), onnx_philox.onnxruntime.InferenceSession(model)):
+        assert_same_answer(Pipeline(session)(batch(3), seed=1), expected)
+    compiled = compiled_of(model)
+    with pytest.raises(
+        ValueError, match="compiled model is silent about its random nodes; allowed"
+    ):
+        Pipeline(compiled)
+    core = onnx_philox.openvino.register(ov.Core())
+    for source in (model, core.read_model(model.SerializeToString()), model.SerializeToString()):
+        result = Pipeline(compiled, source=source)(batch(3), seed=1)
+        for name in ("a", "b"):
+            assert_same_bits(result[name], expected[name])
+
+
+def test_a_model_may_be_a_path(tmp_path: Path) -> None:
+    expected = Pipeline(STANDARD)(batch(3), seed=1)
+    for name, model in (
+        ("standard.onnx", STANDARD),
+        ("rewritten.onnx", make_reproducible(STANDARD)),
+    ):
+        onnx.save(model, tmp_path / name)
+        assert_same_answer(Pipeline(tmp_path / name)(batch(3), seed=1), expected)
+    assert_same_answer(Pipeline(str(tmp_path / "rewritten.onnx"))(batch(3), seed=1), expected)
+    assert_same_answer(Pipeline(STANDARD.SerializeToString())(batch(3), seed=1), expected)
+
+
+def test_the_state_of_any_answer_gives_it_again(pipe: Pipeline, rows: Pipeline) -> None:
+    request = pipe.request(seed=9)
+    request(batch(2))
+    late = request(batch(2))
+    for state in (late.state, late.state.tolist(), late.states[0]):
+        assert_same_answer(pipe(batch(2), state=state), late)
+    *_, last = rows.map([batch(2), batch(3)], seed=3)
+    assert_same_answer(rows(batch(3), state=last.state), last)
+
+
+def test_an_input_that_is_missing_is_none_of_the_request_before(pipe: Pipeline) -> None:
+    pipe(batch(2), seed=1)
+    with pytest.raises(ValueError, match=r"x.* missing|missing.*x"):
+        pipe({}, seed=1)
+
+
+@pytest.mark.parametrize("type_", [np.float64, np.int64])
+def test_an_input_of_another_type_is_refused(pipe: Pipeline, type_: Any) -> None:
+    with pytest.raises(Exception, match=r"float64|int64|double"):
+        pipe({"x": batch(2)["x"].astype(type_)}, seed=1)
+
+
+def test_both_runtimes_name_the_outputs_as_the_model_does_and_take_its_inputs() -> None:
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[n, 5] x, float[3] unread) => (float[n, 5] z, float[n, 5] y, float[n, 5] q) {
+            q = RandomNormalLike (x)
+            y = Add (x, q)
+            z = Identity (y)
+        }""")
+    feed = {**batch(2), "unread": np.zeros(3, np.float32)}
+    one, other = (Pipeline(model, runtime=runtime)(feed, seed=4) for runtime in RUNTIMES)
+    assert list(one) == list(other) == ["z", "y", "q"]
+    for name in one:
+        assert_same_bits(one[name], other[name])
+
+
+def test_a_model_may_be_openvino_s_own_file(tmp_path: Path) -> None:
+    ir = tmp_path / "model.xml"
+    onnx_philox.rewriting.rewrite_file(_saved(tmp_path), ir)
+    expected = Pipeline(STANDARD)(batch(2), seed=6)
+    assert_same_bits(Pipeline(ir, runtime="openvino")(batch(2), seed=6)["b"], expected["b"])
+    core = onnx_philox.openvino.register(ov.Core())
+    compiled = core.compile_model(core.read_model(ir), "CPU")
+    assert_same_bits(Pipeline(compiled, source=ir)(batch(2), seed=6)["b"], expected["b"])
+    with pytest.raises(ValueError, match="runtime='openvino'"):
+        Pipeline(ir)
+
+
+def _saved(folder: Path) -> Path:
+    path = folder / "model.onnx"
+    onnx.save(STANDARD, path)
+    return path
+
+
+def test_a_model_of_standard_nodes_has_the_fingerprint_of_its_draws() -> None:
+    model = make_reproducible(STANDARD)
+    standard = Pipeline(onnx_philox.to_standard_nodes(model))
+    assert standard.streams == Pipeline(model).streams
+    request = Pipeline(model).request(seed=2)
+    request(batch(2))
+    resumed = standard.request(resume=request.checkpoint())
+    assert_same_answer(resumed(batch(2)), request(batch(2)))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Pipeline(make_reproducible(STANDARD), per_row=True), "one state; allowed"),
+        (lambda: Pipeline(STANDARD, prividers=["CPU"]), "option is 'prividers'"),
+        (lambda: Pipeline(session_of(make_reproducible(STANDARD)), device="GPU"), "device"),
+        (
+            lambda: Pipeline(
+                session_of(make_reproducible(STANDARD)),
+                source=graphs.random_normal([2], 0.0, 1.0, "f32", stateful=True),
+            ),
+            "source is another model",
+        ),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(make: Any, words: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=words):
+        make()
+
+
+def test_bound_memory_is_used_as_it_is() -> None:
+    model = make_reproducible(STANDARD)
+    session = session_of(model)
+    pipe = Pipeline(session)
+    binding = session.io_binding()
+    outputs = {name: np.zeros((3, 5), np.float32) for name in ("a", "b", "y")}
+    binding.bind_cpu_input("x", batch(3)["x"])
+    for name, memory in outputs.items():
+        binding.bind_ortvalue_output(name, onnxruntime.OrtValue.ortvalue_from_numpy(memory))
+    request = pipe.request(seed=6)
+    for run in range(3):
+        result = request(binding)
+        assert dict(result) == {}
+        expected = drawn_by(model, batch(3), PhiloxState.for_run(6, run))
+        assert_same_answer(outputs, expected)
+
+
+def test_the_model_itself_says_which_random_nodes_it_has() -> None:
+    plain, by_rows = make_reproducible(STANDARD), make_reproducible(STANDARD, per_row=True)
+    prints = {Pipeline(session_of(m)).streams.fingerprint for m in (plain, by_rows)}
+    assert len(prints) == 2
+    (entry,) = (p for p in plain.metadata_props if p.key == "onnx_philox.streams")
+    streams = json.loads(entry.value)
+    assert streams["nodes"] == [["RandomNormal", "f32", 0, 0], ["RandomUniform", "f32", 0, 1]]
+    assert (streams["state"], streams["batch"]) == ("random_state", None)
+    # Without the metadata, the nodes are read.
+    del plain.metadata_props[:]
+    assert Pipeline(plain).streams.fingerprint in prints
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: Pipeline(STANDARD, runtime="tvm"), ValueError, "runtime is 'tvm'; allowed: 'onnx"),
+        (lambda: Pipeline(7), TypeError, "the model is of type int; allowed: a path"),
+        (
+            lambda: Pipeline(make_reproducible(STANDARD, seed=1)),
+            ValueError,
+            "the model is one without a state as an input",
+        ),
+        (
+            lambda: Pipeline(STANDARD)(batch(2), seeds=[1, 2]),
+            ValueError,
+            "seeds is for a model of one state for the whole batch",
+        ),
+        (
+            lambda: Pipeline(STANDARD).map([batch(2)], seed=1),
+            ValueError,
+            "Pipeline.map: the model is for a model of one state",
+        ),
+        (lambda: Pipeline(STANDARD)(batch(2), seed=-1), ValueError, "seed is -1; allowed"),
+        (lambda: Pipeline(STANDARD)(batch(2), seed=1.5), TypeError, r"seed is 1\.5; allowed"),
+        (
+            lambda: Pipeline(STANDARD, per_row=True)(batch(2), seeds=[1, 2, 3]),
+            ValueError,
+            "the input 'x' is 2 rows for a request of 3",
+        ),
+        (
+            lambda: Pipeline(STANDARD, per_row=True)(batch(2), seed=1, seeds=[1, 2]),
+            ValueError,
+            "seed is given beside seeds",
+        ),
+        (
+            lambda: Pipeline(STANDARD, per_row=True).request(seed=1),
+            ValueError,
+            "the number of rows is not known",
+        ),
+    ],
+)
+def test_bad_calls_are_refused(call: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        call()
+
+
+SCORE = """
+import sys, time
+from pathlib import Path
+import numpy as np
+from onnx_philox import Pipeline
+model, folder, slow = sys.argv[1], Path(sys.argv[2]), sys.argv[3] == "slow"
+x = np.arange(200, dtype=np.float32).reshape(40, 5)
+done = sum(len(np.load(file)) for file in sorted(folder.glob("*.npy")))
+feeds = [{"x": x[i : i + 3]} for i in range(done, 40, 3)]
+row = done
+for result in Pipeline(model).map(feeds, seed=11, first_row=done):
+    part = folder / "part"
+    with part.open("wb") as file:
+        np.save(file, result["a"])
+    part.rename(folder / f"{row:04}.npy")
+    row += len(result["a"])
+    print(row, flush=True)
+    time.sleep(0.2 * slow)
+"""
+
+
+def test_a_killed_job_resumes_and_the_outputs_are_those_of_an_undisturbed_one(
+    tmp_path: Path,
+) -> None:
+    model = tmp_path / "model.onnx"
+    onnx.save(make_reproducible(STANDARD, per_row=True), model)
+    x = np.arange(200, dtype=np.float32).reshape(40, 5)
+    undisturbed = Pipeline(model)({"x": x}, seed=11)["a"]
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    command = [sys.executable, "-c", SCORE, str(model), str(folder)]
+    with subprocess.Popen([*command, "slow"], stdout=subprocess.PIPE, text=True) as job:
+        assert job.stdout is not None
+        for _ in range(4):
+            assert job.stdout.readline()
+        os.kill(job.pid, signal.SIGKILL)
+    assert 0 < len(list(folder.glob("*.npy"))) < 14
+    subprocess.run([*command, "fast"], check=True, stdout=subprocess.DEVNULL, timeout=120)
+    parts = [np.load(file) for file in sorted(folder.glob("*.npy"))]
+    assert_same_bits(np.concatenate(parts), undisturbed)
+
+
+def soak(seconds: float, threads: int) -> None:
+    """Requests of random size from many threads; every hundredth is checked; memory stays flat."""
+    pipes = [Pipeline(STANDARD, runtime=name) for name in RUNTIMES]
+    single = Pipeline(make_reproducible(STANDARD), backend="python")
+    end, wrong, counts = time.monotonic() + seconds, [], [0] * threads
+
+    def work(number: int) -> None:
+        random = np.random.default_rng(number)
+        while time.monotonic() < end and not wrong:
+            rows, seed = int(random.integers(1, 3000)), int(random.integers(2**63))
+            result = pipes[counts[number] % 2](batch(rows), seed=seed)
+            counts[number] += 1
+            if counts[number] % 100 == 0:
+                expected = single(batch(rows), seed=seed)
+                if any(result[n].tobytes() != expected[n].tobytes() for n in ("a", "b")):
+                    wrong.append((rows, seed))
+
+    def resident() -> int:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+    workers = [threading.Thread(target=work, args=(i,)) for i in range(threads)]
+    for worker in workers:
+        worker.start()
+    time.sleep(seconds / 2)
+    half = resident()
+    for worker in workers:
+        worker.join()
+    grown = resident() - half
+    print(f"{sum(counts)} requests, {grown / 2**20:.1f} MiB grown in the second half")
+    assert not wrong
+    assert min(counts) > 100
+    assert grown < 64 * 2**20
+
+
+def test_a_short_soak_is_right_and_flat() -> None:
+    soak(6, 8)
+
+
+if __name__ == "__main__":
+    # The long one, by hand: python tests/test_pipeline.py 600
+    soak(float(sys.argv[1]), 16)

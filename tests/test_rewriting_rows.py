@@ -1,0 +1,786 @@
+"""make_reproducible(per_row=True): a row's draws depend on its state alone, not on its batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import openvino as ov
+import pytest
+from cases import assert_same_bits
+from onnx import helper, numpy_helper, parser
+from onnx.reference import ReferenceEvaluator
+from real_models import (
+    DIFFUSION,
+    DROPOUT,
+    SEED,
+    TOKENS,
+    VAE,
+    Arrays,
+    RealModel,
+    Run,
+    draws_of,
+    load_in_onnxruntime,
+    load_in_openvino,
+    same,
+    with_draws_as_outputs,
+)
+from runtimes import OpenVino
+
+import onnx_philox
+from onnx_philox import PhiloxState, make_reproducible, reference, rewriting
+from onnx_philox.onnxruntime import InferenceSession, _session
+
+Load = Callable[[onnx.ModelProto], Run]
+
+
+RUNTIMES = {
+    **{f"onnxruntime {name}": ("onnxruntime", name) for name in _session.BACKENDS},
+    **{f"openvino {name}": ("openvino", name) for name in onnx_philox.openvino.BACKENDS},
+}
+
+
+@pytest.fixture(params=RUNTIMES)
+def load(request: pytest.FixtureRequest) -> Load:
+    """Loads a model in a runtime, with each of its backends."""
+    runtime, backend = RUNTIMES[request.param]
+    if runtime == "onnxruntime":
+        return lambda model: load_in_onnxruntime(model, backend)
+    return lambda model: load_in_openvino(OpenVino(backend), model, "f32")
+
+
+def states_of(rows: Sequence[int], run: int = 0) -> np.ndarray:
+    """A state for each row of a data set."""
+    states = np.tile(PhiloxState.for_run(SEED, run).to_array(), (len(rows), 1))
+    states[:, 1] = rows
+    return states
+
+
+# Models as torch exports them.
+
+every_model = pytest.mark.parametrize(
+    "real", [VAE, DROPOUT, *DIFFUSION, TOKENS], ids=lambda real: real.name
+)
+
+
+def batch_of(real: RealModel) -> int:
+    return max(len(value) for value in real.feed.values() if value.ndim)
+
+
+def fed(real: RealModel, rows: Sequence[int]) -> Arrays:
+    return {name: value[rows] if value.ndim else value for name, value in real.feed.items()}
+
+
+def by_row(draws: list[np.ndarray]) -> list[np.ndarray]:
+    """Draws with their rows first: those of a Loop or Scan are stacked, step by step."""
+    return [draw.swapaxes(0, 1) if draw.ndim == 3 else draw for draw in draws]
+
+
+def two_runs(run: Run, feed: Arrays, rows: Sequence[int]) -> Iterator[Arrays]:
+    state = states_of(rows)
+    for _ in range(2):
+        outputs = run(feed | {"random_state": state})
+        state = outputs["next_random_state"]
+        yield outputs
+
+
+def drawn(real: RealModel, outputs: Arrays, states: np.ndarray) -> list[np.ndarray]:
+    """What the reference draws, each row from its state; of tokens, from the logits of the run."""
+    if real is not TOKENS:
+        return real.draws(states)
+    return [reference.random_categorical(outputs["logits"], 4, "i64", state=states)[0]]
+
+
+@every_model
+def test_a_row_draws_the_same_in_any_batch_at_any_place(real: RealModel, load: Load) -> None:
+    model = make_reproducible(real.original, per_row=True)
+    run = load(with_draws_as_outputs(model))
+    size = batch_of(real)
+    order = np.random.default_rng(10).permutation(size)
+    whole = list(two_runs(run, real.feed, range(size)))
+    for number, outputs in enumerate(whole):
+        states = states_of(range(size), number)
+        same(draws_of(outputs), drawn(real, outputs, states))
+        assert_same_bits(outputs["next_random_state"], states_of(range(size), number + 1))
+    # A batch of one, one of two, and the rest.
+    for rows in np.split(order, [1, min(3, size)]):
+        for outputs, expected in zip(two_runs(run, fed(real, rows), rows), whole, strict=True):
+            assert_same_bits(outputs["next_random_state"], expected["next_random_state"][rows])
+            if real is TOKENS:
+                # The logits are each batch's own arithmetic.
+                before = outputs["next_random_state"].copy()
+                before[:, 3] -= 1
+                same(draws_of(outputs), drawn(real, outputs, before))
+            else:
+                parts = [draw[rows] for draw in by_row(draws_of(expected))]
+                same(by_row(draws_of(outputs)), parts)
+
+
+@pytest.mark.parametrize("real", [VAE, DROPOUT, TOKENS], ids=lambda real: real.name)
+def test_a_row_draws_what_it_draws_alone_with_one_state(real: RealModel, load: Load) -> None:
+    rows = load(with_draws_as_outputs(make_reproducible(real.original, per_row=True)))
+    plain = load(real.visible)
+    for row in range(min(3, batch_of(real))):
+        (state,) = states_of([row])
+        alone = plain(fed(real, [row]) | {"random_state": state})
+        outputs = rows(fed(real, [row]) | {"random_state": state[np.newaxis]})
+        same(draws_of(outputs), draws_of(alone))
+        assert_same_bits(outputs["next_random_state"], alone["next_random_state"][np.newaxis])
+
+
+def with_dropout(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The transformer with dropout where torch puts it: in attention, and where a layer ends."""
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    graph = changed.graph
+    # Nothing but the inputs says what the shapes are.
+    del graph.value_info[:]
+    nodes = list(graph.node)
+    del graph.node[:]
+    for array, name in ((np.array(0.1, np.float32), "ratio"), (np.array(True), "training")):
+        graph.initializer.append(numpy_helper.from_array(array, name))
+    dropped = ("softmax", "softmax_1", "linear_1", "linear_3", "linear_5", "linear_7")
+    for node in nodes:
+        (name, *_) = node.output
+        if name not in dropped:
+            graph.node.append(node)
+            continue
+        node.output[0] = f"{name}_before"
+        inputs = [f"{name}_before", "ratio", "training"]
+        drop = helper.make_node("Dropout", inputs, [name], name=f"drop_{name}")
+        graph.node.extend([node, drop])
+    return changed
+
+
+def test_a_transformer_with_dropout_drops_the_same_of_a_row_in_any_batch(load: Load) -> None:
+    original = with_dropout(TOKENS.original)
+    model = with_draws_as_outputs(make_reproducible(original, per_row=True))
+    run = load(model)
+    whole = run(TOKENS.feed | {"random_state": states_of(range(3))})
+    shapes = [draw.shape for draw in draws_of(whole)]
+    places, tokens = TOKENS.feed["tokens"].shape[1], (3, 4)
+    layer = [(3, 2, places, places), (3, places, 32), (3, places, 32)]
+    assert shapes == [*layer, *layer, tokens]
+    for rows in ([2, 0], [1]):
+        part = run(fed(TOKENS, rows) | {"random_state": states_of(rows)})
+        # All but the tokens, which are drawn from logits.
+        same(draws_of(part)[:-1], [draw[rows] for draw in draws_of(whole)[:-1]])
+
+
+@every_model
+def test_the_state_is_named_like_the_batch(real: RealModel) -> None:
+    model = make_reproducible(real.original, per_row=True)
+    onnx.checker.check_model(model)
+    (batch,) = {
+        i.type.tensor_type.shape.dim[0].dim_param
+        for i in real.original.graph.input
+        if i.type.tensor_type.shape.dim
+    }
+    ports = {value.name: value for value in (*model.graph.input, *model.graph.output)}
+    for name in ("random_state", "next_random_state"):
+        first, words = ports[name].type.tensor_type.shape.dim
+        assert (first.dim_param, words.dim_value) == (batch, 6)
+
+
+@every_model
+def test_one_state_for_the_batch_is_what_it_was(real: RealModel) -> None:
+    assert make_reproducible(real.original, per_row=False) == real.reproducible
+
+
+# What is proved.
+
+X = "float[batch, 4] x"
+
+
+def model_of(body: str, inputs: str = X, opset: int = 17) -> onnx.ModelProto:
+    return parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": {opset}]> g ({inputs}) => (float[a, b] y) {{ {body} }}'
+    )
+
+
+SIZE = """
+    dims = Shape (x)
+    zero = Constant <value_int = 0> ()
+    size = Gather (dims, zero)
+    axes = Constant <value_ints = [0]> ()
+    four = Constant <value_ints = [4]> ()
+    sizes = Unsqueeze (size, axes)
+    shape = Concat <axis = 0> (sizes, four)
+"""
+TRUE = """
+    go = Constant <value = bool {1}> ()
+    three = Constant <value_int = 3> ()
+"""
+
+PROVED = {
+    "like an input": "y = RandomNormalLike (x)",
+    "a shape made of integers": f"""{SIZE}
+        zeros = ConstantOfShape (shape)
+        y = RandomUniformLike (zeros)""",
+    "a slice of a shape": """
+        dims = Shape (x)
+        from = Constant <value_ints = [0]> ()
+        to = Constant <value_ints = [1]> ()
+        size = Slice (dims, from, to)
+        seven = Constant <value_ints = [7]> ()
+        shape = Concat <axis = 0> (size, seven)
+        one = Constant <value_floats = [1.0]> ()
+        ones = Expand (one, shape)
+        y = RandomNormalLike (ones)""",
+    "what matrices make of the batch": """
+        weights = Constant <value = float[4, 3] {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}> ()
+        hidden = MatMul (x, weights)
+        probable = Sigmoid (hidden)
+        y = Bernoulli (probable)""",
+    "reshaped and back": """
+        apart = Constant <value_ints = [0, 2, 2]> ()
+        parts = Reshape (x, apart)
+        turned = Transpose <perm = [0, 2, 1]> (parts)
+        together = Constant <value_ints = [0, 4]> ()
+        whole = Reshape (turned, together)
+        y = RandomUniformLike (whole)""",
+    "carried by a Loop": f"""{TRUE}
+        y = Loop (three, go, x) <body = b (int64 i, bool ci, float[r, c] v)
+            => (bool co, float[p, q] w) {{
+            co = Identity (ci)
+            noise = RandomNormalLike (v)
+            w = Add (v, noise)
+        }}>""",
+    "sized outside of a Loop": f"""{TRUE} {SIZE}
+        start = ConstantOfShape (shape)
+        y = Loop (three, go, start) <body = b (int64 i, bool ci, float[r, c] v)
+            => (bool co, float[p, q] w) {{
+            co = Identity (ci)
+            zeros = ConstantOfShape (shape)
+            noise = RandomNormalLike (zeros)
+            w = Add (noise, v)
+        }}>""",
+    "a Loop in a Loop": f"""{TRUE}
+        y = Loop (three, go, x) <body = outer (int64 i, bool ci, float[r, c] v)
+            => (bool co, float[p, q] w) {{
+            co = Identity (ci)
+            w = Loop (three, go, v) <body = inner (int64 j, bool cj, float[s, t] given)
+                => (bool ck, float[f, h] noisy) {{
+                ck = Identity (cj)
+                noise = RandomNormalLike (given)
+                noisy = Add (given, noise)
+            }}>
+        }}>""",
+    "in a branch": f"""
+        {TRUE}
+        y = If (go) <then_branch = t () => (float[e, f] n) {{ n = RandomNormalLike (x) }},
+                     else_branch = e () => (float[e, f] m) {{ m = Identity (x) }}>""",
+    "after a Loop": f"""{TRUE}
+        rows = Loop (three, go, x) <body = b (int64 i, bool ci, float[r, c] v)
+            => (bool co, float[p, q] w) {{
+            co = Identity (ci)
+            w = Add (v, v)
+        }}>
+        y = RandomNormalLike (rows)""",
+}
+ROWS = 5
+
+
+def checked_rows(model: onnx.ModelProto, load: Load, output: str = "y") -> None:
+    """Each row draws in a batch, in a permuted batch and alone the same, also in the next run."""
+    run = load(model)
+    x = np.linspace(0.1, 0.9, ROWS * 4, dtype=np.float32).reshape(ROWS, 4)
+    first = states_of(range(ROWS))
+    whole = run({"x": x, "random_state": first})
+    after = run({"x": x, "random_state": whole["next_random_state"]})
+    assert (whole[output] != after[output]).any()
+    for rows in ([3, 0, 4, 2, 1], [2], [1, 4]):
+        outputs = run({"x": x[rows], "random_state": first[rows]})
+        assert_same_bits(outputs["next_random_state"], whole["next_random_state"][rows])
+        assert_same_bits(outputs[output], whole[output][rows])
+
+
+@pytest.mark.parametrize("name", PROVED)
+def test_rows_are_proved_and_drawn(name: str, load: Load) -> None:
+    checked_rows(make_reproducible(model_of(PROVED[name]), per_row=True), load)
+
+
+def test_dimensions_without_a_name_are_told_apart(load: Load) -> None:
+    model = model_of("y = RandomNormalLike (x)", "float[1, 1] x")
+    for dimension in model.graph.input[0].type.tensor_type.shape.dim:
+        dimension.Clear()
+    model = make_reproducible(model, per_row=True)
+    (state,) = (i for i in model.graph.input if i.name == "random_state")
+    first, words = state.type.tensor_type.shape.dim
+    assert (first.WhichOneof("value"), words.dim_value) == (None, 6)
+    checked_rows(model, load)
+
+
+def test_the_batch_is_the_first_dimension_that_is_drawn_of_those_that_inputs_have() -> None:
+    inputs = "float[steps, 4] schedule, float[batch, 4] x"
+    model = make_reproducible(model_of("y = RandomNormalLike (x)", inputs), per_row=True)
+    state = model.graph.input[-1]
+    assert (state.name, state.type.tensor_type.shape.dim[0].dim_param) == ("random_state", "batch")
+
+
+def test_names_that_an_exporter_invents_do_not_hide_the_batch() -> None:
+    model = model_of("z = Relu (x) y = RandomNormalLike (z)")
+    model.graph.value_info.append(helper.make_tensor_value_info("z", 1, ["unk__7", "unk__8"]))
+    assert make_reproducible(model, per_row=True).graph.input[-1].name == "random_state"
+
+
+def without_shapes(graph: onnx.GraphProto) -> None:
+    """Removes all that a graph declares of shapes, but for those of the model's inputs."""
+    del graph.value_info[:]
+    for value in graph.output:
+        value.type.tensor_type.ClearField("shape")
+    for inner in (a.g for node in graph.node for a in node.attribute if a.HasField("g")):
+        for value in inner.input:
+            value.type.tensor_type.ClearField("shape")
+        without_shapes(inner)
+
+
+# TorchScript computes the shape of an Expand by a Where, which ONNX does not follow.
+@pytest.mark.parametrize("real", [VAE, DROPOUT, *DIFFUSION[1:], TOKENS], ids=lambda real: real.name)
+def test_exports_need_not_declare_their_shapes(real: RealModel) -> None:
+    model = onnx.ModelProto()
+    model.CopyFrom(real.original)
+    without_shapes(model.graph)
+    make_reproducible(model, per_row=True)
+
+
+# What is refused.
+
+UNPROVED = {
+    "two for each row": ("both = Concat <axis = 0> (x, x) y = RandomNormalLike (both)", "[?, 4]"),
+    "turned round": ("turned = Transpose (x) y = RandomNormalLike (turned)", "[4, batch]"),
+    "another dimension": (
+        "first = RandomNormalLike (x) y = RandomNormalLike (z)",
+        "[other, 4]",
+    ),
+    "rows that a Loop adds": (
+        f"""{TRUE}
+        y = Loop (three, go, x) <body = b (int64 i, bool ci, float[r, c] v)
+            => (bool co, float[p, q] w) {{
+            co = Identity (ci)
+            noise = RandomNormalLike (v)
+            w = Concat <axis = 0> (v, noise)
+        }}>""",
+        "[?, 4]",
+    ),
+    "only those that fit": ("kept = Compress <axis = 0> (x, mask) y = RandomNormalLike (kept)", ""),
+}
+INPUTS = f"{X}, float[other, 4] z, bool[batch] mask"
+
+
+@pytest.mark.parametrize("name", UNPROVED)
+def test_what_is_not_proved_is_refused_by_name(name: str) -> None:
+    body, shape = UNPROVED[name]
+    model = model_of(body, INPUTS)
+    draw = "noise" if "noise" in body else "y"
+    if "turned" in body:
+        reason = "is [4, batch]; allowed: for a state for each row, one whose first dimension is "
+    else:
+        reason = f"is {shape}" if shape else "the shape of what it draws is "
+    with pytest.raises(ValueError, match="RandomNormalLike") as error:
+        make_reproducible(model, per_row=True)
+    assert reason in str(error.value)
+    assert "'batch', the first of the input 'x'" in str(error.value)
+    if "turned" in body:
+        # Whatever its user says, 4 rows are not those of any batch.
+        with pytest.raises(ValueError, match=r"is \[4, batch\]"):
+            make_reproducible(model, per_row=[draw])
+        return
+    assert f"say so with per_row=[{draw!r}]" in str(error.value)
+    make_reproducible(model, per_row=[draw])
+
+
+@pytest.mark.parametrize(
+    ("body", "shape"),
+    [
+        ("y = RandomNormal <shape = [1, 4]> ()", "[1, 4]"),
+        ("y = RandomNormal <shape = [5, 4]> ()", "[5, 4]"),
+        ("one = Constant <value_float = 1.0> () n = RandomNormalLike (one) y = Add (x, n)", "[]"),
+    ],
+)
+@pytest.mark.parametrize("is_named", [False, True])
+def test_a_constant_number_of_rows_is_refused_also_by_name(
+    body: str, shape: str, is_named: bool
+) -> None:
+    per_row = ["n" if "n = " in body else "y"] if is_named else True
+    with pytest.raises(ValueError, match="RandomNormal") as error:
+        make_reproducible(model_of(body), per_row=per_row)
+    assert f"the shape of what it draws is {shape}; allowed: for a state for each row" in str(
+        error.value
+    )
+
+
+def test_a_node_that_is_named_draws_rows_and_is_checked_in_each_run(load: Load) -> None:
+    # The first rows of a shape that the model is given: nobody can prove that they are the batch's.
+    model = model_of(
+        "zeros = ConstantOfShape (shape) noise = RandomNormalLike (zeros) y = Identity (noise)",
+        f"{X}, int64[2] shape",
+    )
+    run = load(make_reproducible(model, per_row=["noise"]))
+
+    def drawn_for(rows: list[int], shape: list[int]) -> np.ndarray:
+        x = np.zeros((len(rows), 4), np.float32)
+        given = {"x": x, "shape": np.array(shape), "random_state": states_of(rows)}
+        return run(given)["y"]
+
+    whole = drawn_for([0, 1, 2], [3, 4])
+    assert_same_bits(drawn_for([2, 0], [2, 4]), whole[[2, 0]])
+    assert_same_bits(drawn_for([1], [1, 4]), whole[[1]])
+    for rows, shape in (([0, 1, 2], [2, 4]), ([0], [2, 4]), ([0, 1], [1, 4])):
+        with pytest.raises(Exception, match="must_draw_one_row_for_each_row_of_x"):
+            drawn_for(rows, shape)
+
+
+@pytest.mark.parametrize(
+    ("per_row", "error", "reason"),
+    [
+        (
+            ["nose"],
+            ValueError,
+            "a node that draws rows of the batch is 'nose'; allowed: the names of random nodes",
+        ),
+        ("noise", TypeError, "per_row is 'noise', of type str"),
+        (1, TypeError, "per_row is 1, of type int"),
+    ],
+)
+def test_a_wrong_per_row_is_refused(per_row: Any, error: type[Exception], reason: str) -> None:
+    with pytest.raises(error, match="make_reproducible") as caught:
+        make_reproducible(model_of("y = RandomNormalLike (x)"), per_row=per_row)
+    assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (model_of("y = RandomNormalLike (x)", "float[3, 4] x"), "with the inputs x [3, 4]"),
+        (model_of("y = RandomNormal <shape = [3, 4]> ()", ""), "one without inputs"),
+        (model_of("y = RandomNormalLike (x)", opset=12), "the model's opset is 12; allowed: 13"),
+    ],
+)
+def test_a_model_without_a_batch_is_refused(model: onnx.ModelProto, reason: str) -> None:
+    with pytest.raises(ValueError, match="make_reproducible") as error:
+        make_reproducible(model, per_row=True)
+    assert reason in str(error.value)
+
+
+def test_a_seed_inside_is_refused() -> None:
+    with pytest.raises(ValueError, match="seed is 7 for a model with a state for each row"):
+        make_reproducible(model_of("y = RandomNormalLike (x)"), per_row=True, seed=7)
+
+
+# How often a row draws must be no other row's affair.
+
+
+def within_a_loop(condition: str, inner: str, inputs: str = X) -> onnx.ModelProto:
+    return model_of(
+        f"""{TRUE}
+        y = Loop (three, go, x) <body = b (int64 i, bool ci, float[r, c] v)
+            => (bool co, float[p, q] w) {{
+            co = Identity (ci)
+            {condition}
+            {inner}
+        }}>""",
+        inputs,
+    )
+
+
+IF = """
+    w = If (often) <then_branch = t () => (float[e, f] n) { n = RandomNormalLike (v) },
+                    else_branch = e () => (float[e, f] m) { m = Identity (v) }>"""
+LOOP = """
+    w = Loop (often, go, v) <body = inner (int64 j, bool cj, float[s, t] given)
+        => (bool ck, float[f, h] noisy) {
+        ck = Identity (cj)
+        noise = RandomNormalLike (given)
+        noisy = Add (given, noise)
+    }>"""
+WHILE = """
+    w = Loop (three, go, v) <body = inner (int64 j, bool cj, float[s, t] given)
+        => (bool ck, float[f, h] noisy) {
+        sum = ReduceSum <keepdims = 0> (given)
+        limit = Constant <value_float = 9.0> ()
+        ck = Less (sum, limit)
+        noise = RandomNormalLike (given)
+        noisy = Add (given, noise)
+    }>"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "inner"),
+    [
+        ("sum = ReduceSum <keepdims = 0> (x) often = Cast <to = 9> (sum)", IF),
+        ("sum = ReduceSum <keepdims = 0> (v) often = Cast <to = 9> (sum)", IF),
+        ("number = Size (x) often = Cast <to = 9> (number)", IF),
+        (
+            "dims = Shape <end = 1> (x) n = ReduceMax <keepdims = 0> (dims) often = Identity (n)",
+            LOOP,
+        ),
+        ("", WHILE),
+    ],
+)
+def test_a_draw_that_depends_on_other_rows_is_refused(condition: str, inner: str) -> None:
+    model = within_a_loop(condition, inner)
+    for per_row in (True, ["n"] if inner is IF else ["noise"]):
+        with pytest.raises(ValueError, match=r"how often it draws is for (If|Loop)"):
+            make_reproducible(model, per_row=per_row)
+    make_reproducible(model)
+
+
+def test_what_a_loop_makes_depend_on_other_rows_later_is_refused() -> None:
+    model = model_of(f"""{TRUE}
+        y, last = Loop (three, go, x, go) <body = b (int64 i, bool ci, float[r, c] v, bool often)
+            => (bool co, float[p, q] w, bool later) {{
+            co = Identity (ci)
+            {IF}
+            sum = ReduceSum <keepdims = 0> (v)
+            later = Cast <to = 9> (sum)
+        }}>""")
+    with pytest.raises(ValueError, match="how often it draws is for If"):
+        make_reproducible(model, per_row=True)
+
+
+@pytest.mark.parametrize(
+    ("condition", "inner", "inputs"),
+    [
+        ("one = Constant <value_int = 1> () often = Less (i, one)", IF, X),
+        ("often = Cast <to = 9> (level)", IF, f"{X}, float level"),
+        (
+            "dims = Shape <start = 1> (x) n = ReduceMax <keepdims = 0> (dims) often = Identity (n)",
+            LOOP,
+            X,
+        ),
+        ("often = Identity (three)", LOOP, X),
+    ],
+)
+def test_a_draw_that_depends_on_the_iteration_and_on_what_all_share_is_not(
+    condition: str, inner: str, inputs: str, load: Load
+) -> None:
+    model = make_reproducible(within_a_loop(condition, inner, inputs), per_row=True)
+    if "level" not in inputs:
+        checked_rows(model, load)
+
+
+def test_an_if_outside_of_loops_may_depend_on_the_batch(load: Load) -> None:
+    model = model_of(
+        f"sum = ReduceSum <keepdims = 0> (x) often = Cast <to = 9> (sum) v = Relu (x) {IF}"
+    )
+    model.graph.node[-1].output[0] = "y"
+    checked_rows(make_reproducible(model, per_row=True), load)
+
+
+# A state of another batch.
+
+SIZES = [(3, 3), (1, 1), (0, 0), (1, 3), (3, 1), (3, 4), (4, 3), (0, 3), (3, 0), (1, 0), (0, 1)]
+BESIDE = "y = RandomNormalLike (x)"
+
+
+def check_only_a_state_of_the_batch_runs(run: Run) -> None:
+    for rows, batch in SIZES:
+        feed = {"x": np.zeros((batch, 4), np.float32), "random_state": states_of(range(rows))}
+        if rows == batch:
+            outputs = run(feed)
+            assert_same_bits(outputs["next_random_state"], states_of(range(rows), 1))
+            assert outputs["y"].shape == (batch, 4)
+            continue
+        reason = "random_state_must_have_one_row_for_each_row_of_x" if rows and batch else None
+        with pytest.raises(Exception, match=reason) as error:
+            run(feed)
+        if reason:
+            assert str(rows) in str(error.value)
+            assert str(batch) in str(error.value)
+
+
+@pytest.mark.parametrize("level", ["DISABLE", "ENABLE"])
+@pytest.mark.parametrize("opset", [13, 14, 22])
+def test_onnx_runtime_refuses_a_state_of_another_batch(
+    opset: int, level: str, ort_backend: str
+) -> None:
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, f"ORT_{level}_ALL")
+    model = make_reproducible(model_of(BESIDE, opset=opset), per_row=True)
+    session = InferenceSession(model, options, backend=ort_backend)
+    names = [output.name for output in session.get_outputs()]
+    check_only_a_state_of_the_batch_runs(
+        lambda feed: dict(zip(names, session.run(None, feed), strict=True))
+    )
+
+
+def test_the_reference_evaluator_refuses_a_state_of_another_batch() -> None:
+    model = make_reproducible(model_of(BESIDE), per_row=True)
+    evaluator = ReferenceEvaluator(model, new_ops=onnx_philox.onnx_reference.OPS)
+    names = ["y", "next_random_state"]
+    for rows, batch in SIZES:
+        feed = {"x": np.zeros((batch, 4), np.float32), "random_state": states_of(range(rows))}
+        if rows == batch:
+            y, after = evaluator.run(names, feed)
+            assert_same_bits(after, states_of(range(rows), 1))
+            assert y.shape == (batch, 4)
+            continue
+        with pytest.raises(ValueError, match=f"cannot reshape array of size {6 * rows} into shape"):
+            evaluator.run(names, feed)
+
+
+@pytest.mark.parametrize("precision", [None, "f32", "f16"])
+def test_openvino_refuses_a_state_of_another_batch(
+    precision: str | None, openvino: OpenVino, tmp_path: Any
+) -> None:
+    model = make_reproducible(model_of(BESIDE), per_row=True)
+    check_only_a_state_of_the_batch_runs(load_in_openvino(openvino, model, precision))
+    ov.save_model(openvino.read(model), tmp_path / "model.xml")
+    check_only_a_state_of_the_batch_runs(
+        load_in_openvino(openvino, tmp_path / "model.xml", precision)
+    )
+
+
+def test_openvino_refuses_it_also_where_only_the_batch_was_fixed(openvino: OpenVino) -> None:
+    model = openvino.read(make_reproducible(model_of(BESIDE), per_row=True))
+    model.reshape({"x": [4, 4]})
+    run = load_in_openvino(openvino, model, "f32")
+    x = np.zeros((4, 4), np.float32)
+    assert run({"x": x, "random_state": states_of(range(4))})["y"].shape == (4, 4)
+    for rows in (1, 3):
+        with pytest.raises(Exception, match="random_state_must_have_one_row"):
+            run({"x": x, "random_state": states_of(range(rows))})
+
+
+@pytest.mark.parametrize("rank", [1, 3])
+def test_a_plain_state_is_refused(rank: int, load: Load) -> None:
+    run = load(make_reproducible(model_of(BESIDE), per_row=True))
+    state = states_of([0]).reshape([1] * (rank - 1) + [6])
+    with pytest.raises(Exception, match=r"(?i)rank|shape|dimension"):
+        run({"x": np.zeros((1, 4), np.float32), "random_state": state})
+
+
+# One buffer for the state and the next one.
+
+SEVERAL = f"""{TRUE}
+    a = RandomUniformLike (x)
+    b = Bernoulli (x)
+    c = Loop (three, go, x) <body = b (int64 i, bool ci, float[r, c] v)
+        => (bool co, float[p, q] w) {{
+        co = Identity (ci)
+        noise = RandomNormalLike (v)
+        w = Add (v, noise)
+    }}>
+    y = Sum (a, b, c)"""
+
+
+@pytest.mark.parametrize("level", ["DISABLE", "ENABLE"])
+def test_one_buffer_of_onnx_runtime_draws_each_run_from_its_own_state(
+    level: str, ort_backend: str
+) -> None:
+    model = make_reproducible(model_of(SEVERAL), per_row=True)
+    options = ort.SessionOptions()
+    options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, f"ORT_{level}_ALL")
+    session = InferenceSession(model, options, backend=ort_backend)
+    x = np.full((ROWS, 4), 0.5, np.float32)
+    states = ort.OrtValue.ortvalue_from_numpy(states_of(range(ROWS)))
+    binding = session.io_binding()
+    binding.bind_cpu_input("x", x)
+    binding.bind_ortvalue_input("random_state", states)
+    binding.bind_output("y")
+    binding.bind_ortvalue_output("next_random_state", states)
+    for number in range(3):
+        y, after = session.run(None, {"x": x, "random_state": states_of(range(ROWS), number)})
+        session.run_with_iobinding(binding)
+        actual = [value.numpy() for value in binding.get_outputs()]
+        assert_same_bits(actual[0], y)
+        assert_same_bits(actual[1], after)
+
+
+def test_one_buffer_of_openvino_draws_each_run_from_its_own_state(openvino: OpenVino) -> None:
+    model = openvino.read(make_reproducible(model_of(SEVERAL), per_row=True))
+    compiled = openvino.core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    x = np.full((ROWS, 4), 0.5, np.float32)
+    request = compiled.create_infer_request()
+    states = ov.Tensor(states_of(range(ROWS)))
+    request.set_tensor("x", ov.Tensor(x))
+    request.set_tensor("random_state", states)
+    request.set_tensor("next_random_state", states)
+    other = compiled.create_infer_request()
+    for number in range(3):
+        feed = {"x": x, "random_state": states_of(range(ROWS), number)}
+        expected = [value.copy() for value in other.infer(feed).values()]
+        request.infer()
+        assert_same_bits(request.get_tensor("y").data, expected[0])
+        assert_same_bits(states.data, states_of(range(ROWS), number + 1))
+
+
+def test_only_one_cast_reads_the_state() -> None:
+    model = make_reproducible(model_of(SEVERAL), per_row=True)
+    readers = [node.op_type for node in model.graph.node if "random_state" in node.input]
+    assert readers == ["Cast"]
+
+
+@pytest.mark.parametrize("real", [VAE, DIFFUSION[1]], ids=lambda real: real.name)
+def test_in_openvino_the_states_can_live_in_a_variable(real: RealModel, openvino: OpenVino) -> None:
+    model = with_draws_as_outputs(make_reproducible(real.original, per_row=True))
+    states = states_of(range(batch_of(real)))
+    stateful = onnx_philox.openvino.make_stateful(openvino.read(model), states)
+    config = {"INFERENCE_PRECISION_HINT": "f32"}
+    request = openvino.core.compile_model(stateful, "CPU", config).create_infer_request()
+    for number in range(2):
+        outputs = request.infer(real.feed)
+        named = {port.get_any_name(): value for port, value in outputs.items()}
+        same(draws_of(named), real.draws(states_of(range(batch_of(real)), number)))
+    (variable,) = request.query_state()
+    variable.state = ov.Tensor(states[:1].view(np.int32).copy())
+    with pytest.raises(Exception, match="random_state_must_have_one_row"):
+        request.infer(real.feed)
+
+
+# Models that were rewritten before.
+
+
+def test_a_node_that_is_added_later_draws_rows_too(load: Load) -> None:
+    model = make_reproducible(model_of("a = RandomNormalLike (x) y = Relu (a)"), per_row=True)
+    node = parser.parse_node("late = RandomUniformLike (y)")
+    model.graph.node.append(node)
+    model.graph.output.append(helper.make_tensor_value_info("late", 1, [None, None]))
+    assert make_reproducible(model, per_row=True) == make_reproducible(model)
+    model = make_reproducible(model)
+    onnx.checker.check_model(model)
+    checked_rows(model, load, "late")
+    # And must be proved.
+    model.graph.node.append(parser.parse_node("later = RandomUniform <shape = [3]> ()"))
+    with pytest.raises(ValueError, match=r"the shape of what it draws is \[3\]"):
+        make_reproducible(model)
+
+
+def test_a_node_that_is_added_later_draws_no_rows_of_another_input() -> None:
+    model = model_of("first = RandomNormalLike (x) y = Relu (first)", f"{X}, float[other, 4] z")
+    model = make_reproducible(model, per_row=True)
+    model.graph.node.append(parser.parse_node("late = RandomUniformLike (z)"))
+    with pytest.raises(ValueError, match=r"is \[other, 4\]; allowed: .* proved to be 'batch'"):
+        make_reproducible(model)
+
+
+def test_a_model_with_rows_stays_as_it_is() -> None:
+    model = make_reproducible(model_of(BESIDE), per_row=True)
+    for per_row in (True, False):
+        assert make_reproducible(model, per_row=per_row) is model
+
+
+def test_one_state_never_becomes_one_for_each_row() -> None:
+    model = make_reproducible(model_of(BESIDE))
+    with pytest.raises(
+        ValueError, match="the model is one that has one state for the whole batch already"
+    ):
+        make_reproducible(model, per_row=True)
+
+
+def test_a_model_without_random_nodes_has_no_rows_to_draw() -> None:
+    model = model_of("y = Relu (x)")
+    assert make_reproducible(model, per_row=True) is model
+
+
+def test_a_file_is_rewritten_alike(tmp_path: Any) -> None:
+    source, target = tmp_path / "in.onnx", tmp_path / "out.onnx"
+    onnx.save(model_of(BESIDE), source)
+    report = rewriting.rewrite_file(source, target, per_row=True)
+    assert report.is_per_row
+    assert onnx.load(target) == make_reproducible(model_of(BESIDE), per_row=True)

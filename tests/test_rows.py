@@ -1,0 +1,456 @@
+"""A state for each row: a row draws what it would draw alone, in every runtime."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import openvino as ov
+import pytest
+from cases import assert_same_bits
+from onnx import parser
+from onnx.reference import ReferenceEvaluator
+from row_cases import CASES, NOT_CARRIED, RowCase, shape_of, some_states, with_constant
+from runtimes import OpenVino
+
+import onnx_philox
+from onnx_philox import PhiloxState, generate, graphs, reference, row_states
+from onnx_philox.onnxruntime import InferenceSession
+
+every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+every_shape = pytest.mark.parametrize(
+    ("rows", "row"), [(0, (5,)), (1, (5,)), (3, (5,)), (3, ()), (2, (2, 0)), (1001, (2, 3))]
+)
+# Rows of a scalar, of an odd and an even number of values, of none, and of several chunks of words.
+ROWS = [(), (1,), (3,), (2, 5), (0,), (2, 0, 3)]
+LONG_ROW = (70_003,)
+
+
+def drawn_alone(case: RowCase, shape: tuple[int, ...]) -> tuple[Any, Any, list[np.ndarray]]:
+    states, inputs = some_states(shape[0]), case.of_rows(shape)
+    return states, inputs, case.alone(shape, states, inputs)
+
+
+@every_case
+@pytest.mark.parametrize("rows", [0, 2, 3, 40])
+def test_the_reference_draws_each_row_as_if_alone(case: RowCase, rows: int) -> None:
+    for row in [*ROWS, *[LONG_ROW] * (rows == 2)]:
+        shape = shape_of(case, rows, row)
+        states, inputs, expected = drawn_alone(case, shape)
+        for made, wanted in zip(case.together(shape, states, inputs), expected, strict=True):
+            assert_same_bits(made, wanted)
+
+
+@every_case
+def test_one_state_in_a_row_of_states_is_the_plain_state(case: RowCase) -> None:
+    shape = shape_of(case, 4, (3, 2))
+    inputs, states = case.of_rows(shape), some_states(1)
+    values, next_state = case.together(shape, states, inputs)
+    plain, plain_next = case.together(shape, states[0], inputs)
+    assert_same_bits(values, plain)
+    assert_same_bits(next_state, plain_next[np.newaxis])
+
+
+def test_rows_do_not_depend_on_one_another() -> None:
+    states = some_states(5)
+    values, after = reference.random_normal([5, 7], 0, 1, "f32", state=states)
+    states[2] += 1
+    changed, changed_after = reference.random_normal([5, 7], 0, 1, "f32", state=states)
+    is_same = (values == changed).all(axis=1) & (after == changed_after).all(axis=1)
+    assert is_same.tolist() == [True, True, False, True, True]
+
+
+def test_a_state_may_be_any_memory_and_stays_as_it_was() -> None:
+    states = np.asfortranarray(some_states(9))[::2]
+    before = states.copy()
+    values, _ = reference.random_generator(states, [5, 3])
+    assert_same_bits(values, reference.random_generator(before, [5, 3])[0])
+    assert_same_bits(states, before)
+
+
+@every_case
+def test_onnx_reference_draws_each_row_as_if_alone(case: RowCase) -> None:
+    for rows in (0, 3):
+        shape = shape_of(case, rows, (5,))
+        states, inputs, expected = drawn_alone(case, shape)
+        model = case.model(shape, inputs, constant=False)
+        evaluator = ReferenceEvaluator(model, new_ops=onnx_philox.onnx_reference.OPS)
+        results = evaluator.run(None, case.feeds(shape, states, inputs))
+        for made, wanted in zip(results, expected, strict=True):
+            assert_same_bits(np.asarray(made), wanted)
+
+
+@every_case
+@every_shape
+def test_onnxruntime_draws_each_row_as_if_alone(
+    case: RowCase, rows: int, row: tuple[int, ...], ort_backend: str
+) -> None:
+    backend = "native" if case.type in NOT_CARRIED else ort_backend
+    shape = shape_of(case, rows, row)
+    states, inputs, expected = drawn_alone(case, shape)
+    session = InferenceSession(case.model(shape, inputs, constant=False), backend=backend)
+    results = session.run(None, case.feeds(shape, states, inputs))
+    for made, wanted in zip(results, expected, strict=True):
+        assert_same_bits(np.asarray(made), wanted)
+
+
+@every_case
+@every_shape
+def test_openvino_draws_each_row_as_if_alone(
+    case: RowCase, rows: int, row: tuple[int, ...], openvino: OpenVino
+) -> None:
+    constant = case.in_openvino_constant
+    if constant:
+        # No more than a captured constant may have, and none that its front end misreads.
+        rows, row = min(rows or 7, 400), tuple(d or 7 for d in row)
+    shape = shape_of(case, rows, row)
+    states, inputs, expected = drawn_alone(case, shape)
+    model = case.model(shape, inputs, constant=constant)
+    feeds = {"state": states} if constant else case.feeds(shape, states, inputs)
+    for made, wanted in zip(openvino(model, feeds), expected, strict=True):
+        assert_same_bits(made, wanted)
+
+
+LONG = {name: CASES[name] for name in ("uniform f32", "normal f64", "bernoulli f32 each")}
+
+
+@pytest.mark.parametrize("case", LONG.values(), ids=LONG)
+@pytest.mark.parametrize(("rows", "row"), [(3, (2**17 + 3,)), (50_001, (3,))])
+def test_threads_share_rows_of_any_length(
+    case: RowCase, rows: int, row: tuple[int, ...], ort_backend: str
+) -> None:
+    shape = (rows, *row)
+    states, inputs = some_states(rows), case.of_rows(shape)
+    expected = case.together(shape, states, inputs)
+    session = InferenceSession(case.model(shape, inputs, constant=False), backend=ort_backend)
+    results = session.run(None, case.feeds(shape, states, inputs))
+    for made, wanted in zip(results, expected, strict=True):
+        assert_same_bits(np.asarray(made), wanted)
+
+
+@pytest.mark.parametrize("case", LONG.values(), ids=LONG)
+@pytest.mark.parametrize(("rows", "row"), [(3, (2**17 + 3,)), (50_001, (3,))])
+def test_openvino_s_threads_share_them_too(
+    case: RowCase, rows: int, row: tuple[int, ...], openvino: OpenVino
+) -> None:
+    shape = (rows, *row)
+    states, inputs = some_states(rows), case.of_rows(shape)
+    expected = case.together(shape, states, inputs)
+    results = openvino(case.model(shape, inputs, constant=False), case.feeds(shape, states, inputs))
+    for made, wanted in zip(results, expected, strict=True):
+        assert_same_bits(made, wanted)
+
+
+GENERATED = {name: c for name, c in CASES.items() if c.operator != "random_categorical"}
+
+
+def generated(case: RowCase) -> dict[str, Any]:
+    """The arguments of `generate` for a case."""
+    names = ("minval", "maxval", "mean", "scale", "p")
+    return {name: case.arguments[name] for name in names if name in case.arguments}
+
+
+@pytest.mark.parametrize("case", GENERATED.values(), ids=GENERATED)
+def test_generate_fills_each_row_as_if_alone(case: RowCase) -> None:
+    arguments = generated(case)
+    plain = RowCase(case.operator, case.type, _without_seeds(case.arguments), case.of_rows)
+    for rows in (0, 2, 1001):
+        states, inputs, expected = drawn_alone(plain, (rows, 5))
+        out = np.zeros_like(expected[0])
+        after = generate(states, out=out, **arguments, **inputs)
+        assert_same_bits(out, expected[0])
+        assert_same_bits(np.asarray(after), expected[1])
+
+
+def test_generate_fills_the_very_array_that_holds_the_states() -> None:
+    states = some_states(4)
+    expected, after = reference.random_generator(states, [4, 6])
+    assert_same_bits(generate(states, out=states), after)
+    assert_same_bits(states, expected)
+
+
+def _without_seeds(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in arguments.items() if not k.endswith("_seed")}
+
+
+def test_generate_returns_what_it_was_given() -> None:
+    out = np.empty((1, 4), np.float32)
+    state = PhiloxState(3, 4)
+    assert generate(state, out=out) == state.advance(4)
+    assert generate(state.to_array(), out=out) == state.advance(4)
+    assert_same_bits(
+        np.asarray(generate(state.to_array()[np.newaxis], out=out)),
+        state.advance(4).to_array()[np.newaxis],
+    )
+    with pytest.raises(
+        ValueError,
+        match=r"generate: state is of shape \[3, 6\], 3 states, for an output of shape \[1, 4\], "
+        r"1 row; allowed: one state for all",
+    ):
+        generate(row_states([1, 2, 3]), out=out)
+
+
+# Where states come from: constants, graphs in graphs, files.
+
+
+CONSTANT_STATE = ("uniform i32", "uniform f64", "normal f32", "bernoulli f32", "generator")
+
+
+@pytest.mark.parametrize("name", CONSTANT_STATE)
+def test_states_may_be_constants(name: str, ort_backend: str, openvino: OpenVino) -> None:
+    case, shape = CASES[name], (3, 5)
+    states, inputs, expected = drawn_alone(case, shape)
+    model = with_constant(case.model(shape, inputs, constant=True), "state", states)
+    for results in (InferenceSession(model, backend=ort_backend).run(None, {}), openvino(model)):
+        for made, wanted in zip(results, expected, strict=True):
+            assert_same_bits(np.asarray(made), wanted)
+
+
+FLOWS = {
+    "Loop": """
+        <ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
+        flow (uint32[batch, 6] state, int64[2] shape)
+            => (float[steps, batch, 3] drawn, uint32[batch, 6] next_state)
+            <int64 trips = {3}, bool on = {1}, float low = {0.1}, float high = {0.7}> {
+          wide = Cast <to = 7> (state)
+          after, drawn = Loop (trips, on, wide) <body = body (int64 i, bool c, int64[b, 6] s)
+              => (bool c2, int64[b, 6] s2, float[b, 3] x) {
+            c2 = Identity (c)
+            s_words = Cast <to = 12> (s)
+            x, next = onnx_philox.RandomUniform <output_type = "f32"> (shape, low, high, s_words)
+            s2 = Cast <to = 7> (next)
+          }>
+          next_state = Cast <to = 12> (after)
+        }""",
+    # OpenVINO runs a Scan once only if nothing that is used comes of what it scans.
+    "Scan": """
+        <ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
+        flow (uint32[batch, 6] state, int64[3] steps)
+            => (float[s, batch, 3] drawn, uint32[batch, 6] next_state, int64[t] same) {
+          wide = Cast <to = 7> (state)
+          after, drawn, same = Scan <num_scan_inputs = 1, body = body (int64[b, 6] s, int64 t)
+              => (int64[b, 6] s2, float[b, 3] x, int64 t2)
+              <float low = {0.1}, float high = {0.7}, int64[1] three = {3}> {
+            s_words = Cast <to = 12> (s)
+            rows = Shape <start = 0, end = 1> (s)
+            shape = Concat <axis = 0> (rows, three)
+            x, next = onnx_philox.RandomUniform <output_type = "f32"> (shape, low, high, s_words)
+            s2 = Cast <to = 7> (next)
+            t2 = Identity (t)
+          }> (wide, steps)
+          next_state = Cast <to = 12> (after)
+        }""",
+}
+
+
+@pytest.mark.parametrize("flow", FLOWS)
+def test_rows_carry_their_states_through_loops(
+    flow: str, ort_backend: str, openvino: OpenVino
+) -> None:
+    model = parser.parse_model(FLOWS[flow])
+    onnx.checker.check_model(model)
+    states, shape = some_states(4), np.array([4, 3])
+    expected, state = [], states
+    for _ in range(3):
+        values, state = reference.random_uniform(shape, 0.1, 0.7, "f32", state=state)
+        expected.append(values)
+    others = {"shape": shape} if flow == "Loop" else {"steps": np.arange(3)}
+    feeds = {"state": states, **others}
+    for results in (
+        InferenceSession(model, backend=ort_backend).run(None, feeds),
+        openvino(model, feeds),
+    ):
+        assert_same_bits(results[0], np.stack(expected))
+        assert_same_bits(results[1], state)
+
+
+IF = """
+    <ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
+    branches (bool c, uint32[batch, 6] state, int64[2] shape)
+        => (float[batch, 3] drawn, uint32[batch, 6] next_state)
+        <float zero = {0}, float one = {1}> {
+      wide = Cast <to = 7> (state)
+      drawn, after = If (c) <
+        then_branch = a () => (float[b, 3] x, int64[b, 6] s) {
+          words = Cast <to = 12> (wide)
+          x, next = onnx_philox.RandomNormal <output_type = "f32"> (shape, zero, one, words)
+          s = Cast <to = 7> (next)
+        }, else_branch = b () => (float[b, 3] x2, int64[b, 6] s2) {
+          words2 = Cast <to = 12> (wide)
+          x2, next2 = onnx_philox.RandomUniform <output_type = "f32"> (shape, zero, one, words2)
+          s2 = Cast <to = 7> (next2)
+        }>
+      next_state = Cast <to = 12> (after)
+    }"""
+
+
+@pytest.mark.parametrize("is_normal", [True, False])
+def test_rows_are_drawn_in_branches(is_normal: bool, ort_backend: str, openvino: OpenVino) -> None:
+    model, states, shape = parser.parse_model(IF), some_states(4), np.array([4, 3])
+    draw = reference.random_normal if is_normal else reference.random_uniform
+    expected = draw(shape, 0, 1, "f32", state=states)
+    feeds = {"c": np.array(is_normal), "state": states, "shape": shape}
+    for results in (
+        InferenceSession(model, backend=ort_backend).run(None, feeds),
+        openvino(model, feeds),
+    ):
+        for made, wanted in zip(results, expected, strict=True):
+            assert_same_bits(made, wanted)
+
+
+@pytest.mark.parametrize("reader", list(onnx_philox.openvino.BACKENDS))
+@pytest.mark.parametrize("is_f16", [False, True])
+@pytest.mark.parametrize("is_constant", [False, True])
+def test_rows_go_into_ir_and_back(
+    is_constant: bool, is_f16: bool, reader: str, openvino: OpenVino, tmp_path: Path
+) -> None:
+    for name in ("uniform f32", "normal f64", "uniform i64", "bernoulli f64 each"):
+        case, shape = CASES[name], (3, 5)
+        states, inputs, expected = drawn_alone(case, shape)
+        model = case.model(shape, inputs, constant=True)
+        if is_constant:
+            model = with_constant(model, "state", states)
+        path = tmp_path / f"{name.replace(' ', '_')}.xml"
+        ov.save_model(openvino.read(model), path, compress_to_fp16=is_f16)
+        results = OpenVino(reader)(path, {} if is_constant else {"state": states})
+        for made, wanted in zip(results, expected, strict=True):
+            assert_same_bits(made, wanted)
+
+
+@pytest.mark.parametrize("precision", ["f32", "bf16", "f16"])
+def test_rows_are_the_same_at_every_precision(precision: str, openvino: OpenVino) -> None:
+    for name in ("uniform f32", "bernoulli f32 each", "categorical f32 i32", "normal f32"):
+        case = CASES[name]
+        shape = shape_of(case, 5, (6,))
+        states, inputs, expected = drawn_alone(case, shape)
+        results = openvino(
+            case.model(shape, inputs, constant=False),
+            case.feeds(shape, states, inputs),
+            precision,
+        )
+        if name == "categorical f32 i32" and precision == "f16":
+            continue  # logits are an input, which the precision f16 may round
+        for made, wanted in zip(results, expected, strict=True):
+            assert_same_bits(made, wanted)
+
+
+def test_factories_take_states_of_rows(factories: str) -> None:
+    states = row_states([5, 6, 7])
+    for node, expected in (
+        (
+            onnx_philox.openvino.random_uniform([3, 2], 0, 1, "f32", state=states),
+            reference.random_uniform([3, 2], 0, 1, "f32", state=states),
+        ),
+        (
+            onnx_philox.openvino.random_generator(states, [3, 2]),
+            reference.random_generator(states, [3, 2]),
+        ),
+        (
+            onnx_philox.openvino.random_categorical(np.eye(3, dtype=np.float32), state=states),
+            reference.random_categorical(np.eye(3, dtype=np.float32), state=states),
+        ),
+    ):
+        assert node.output(0).get_partial_shape() == ov.PartialShape(list(expected[0].shape))
+        assert node.output(1).get_partial_shape() == ov.PartialShape([3, 6])
+        results = OpenVino(factories)(ov.Model([*node.outputs()], [], factories))
+        for made, wanted in zip(results, expected, strict=True):
+            assert_same_bits(made, wanted)
+    with pytest.raises(ValueError, match=r"3 states, for an output of shape \[4, 2\], 4 rows"):
+        onnx_philox.openvino.random_uniform([4, 2], 0, 1, "f32", state=states)
+
+
+# Builders, and what is known of a shape before a run.
+
+
+def dimensions(value: onnx.ValueInfoProto) -> list[int | str]:
+    return [d.dim_param or d.dim_value for d in value.type.tensor_type.shape.dim]
+
+
+def test_builders_name_the_batch() -> None:
+    onnx_philox.register_schemas()
+    open_shape = graphs.random_uniform([None, 3], 0, 1, "f32", per_row=True)
+    shape_input = graphs.random_normal(None, 0, 1, "f32", per_row=True, rank=2)
+    fixed = graphs.random_bernoulli([4, 3], 0.5, per_row=True)
+    classes = graphs.random_categorical(per_row=True)
+    for model, batch, other in (
+        (open_shape, "batch", 3),
+        (shape_input, "batch", "values_1"),
+        (fixed, 4, 3),
+        (classes, "batch", 1),
+    ):
+        onnx.checker.check_model(model, full_check=True)
+        by_name = {value.name: dimensions(value) for value in model.graph.input}
+        assert by_name["state"] == [batch, 6]
+        assert [dimensions(value) for value in model.graph.output] == [[batch, other], [batch, 6]]
+    with pytest.raises(ValueError, match="the output is a scalar; allowed: 1 dimension or more"):
+        graphs.random_generator([], per_row=True)
+    with pytest.raises(TypeError, match="a sequence of integers"):
+        graphs.random_generator([None, 3])
+    with pytest.raises(ValueError, match=r"'shape' is \[-3\]"):
+        graphs.random_generator([None, -3], per_row=True)
+
+
+def test_as_many_rows_are_drawn_as_there_are_states(ort_backend: str, openvino: OpenVino) -> None:
+    model = graphs.random_normal([None, 3], 0, 1, "f32", per_row=True)
+    for rows in (1, 2, 17, 0):
+        states = some_states(rows)
+        expected = reference.random_normal([rows, 3], 0, 1, "f32", state=states)
+        feeds = {"state": states}
+        for results in (
+            InferenceSession(model, backend=ort_backend).run(None, feeds),
+            openvino(model, feeds),
+        ):
+            for made, wanted in zip(results, expected, strict=True):
+                assert_same_bits(made, wanted)
+
+
+def inferred(state: str, shape: str) -> list[list[int | str]]:
+    onnx_philox.register_schemas()
+    model = parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
+        generator (uint32[{state}] state, int64[2] given) => (uint32[p, q] bits, uint32[r, s] after)
+            <int64[2] constant = {{4, 3}}> {{
+          bits, after = onnx_philox.RandomGenerator (state, {shape})
+        }}""")
+    for output in model.graph.output:
+        output.type.tensor_type.ClearField("shape")
+    made = onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+    # What nothing is known of gets a name of ONNX's own.
+    return [
+        [0 if str(d).startswith("unk__") else d for d in dimensions(value)]
+        for value in made.graph.output
+    ]
+
+
+def test_inference_takes_the_rows_from_the_states() -> None:
+    assert inferred("5, 6", "given") == [[5, 0], [5, 6]]
+    # A batch may be 1, which is one state for an output of any shape.
+    assert inferred("batch, 6", "given") == [[0, 0], ["batch", 6]]
+    assert inferred("1, 6", "given") == [[0, 0], [1, 6]]
+    assert inferred("batch, 6", "constant") == [[4, 3], ["batch", 6]]
+    assert inferred("4, 6", "constant") == [[4, 3], [4, 6]]
+    assert inferred("6", "given") == [[0, 0], [6]]
+    with pytest.raises(
+        onnx.shape_inference.InferenceError,
+        match=r"of shape \[3, 6\], 3 states, for an output of shape \[4, 3\], 4 rows",
+    ):
+        inferred("3, 6", "constant")
+
+
+def test_states_are_refused_as_soon_as_both_shapes_are_known(ort_backend: str) -> None:
+    model = graphs.random_uniform(None, 0, 1, "f32", per_row=True, rank=1)
+    session = InferenceSession(model, backend=ort_backend)
+    states = row_states([1, 2, 3])
+    with pytest.raises(Exception, match=r"3 states, for an output of shape \[4\], 4 rows; allowed"):
+        session.run(None, {"state": states, "shape": np.array([4])})
+    values, _ = session.run(None, {"state": states, "shape": np.array([3])})
+    assert_same_bits(values, reference.random_uniform([3], 0, 1, "f32", state=states)[0])
+    # Known at load: the number of states, and the classes' rows or the constant shape.
+    model = graphs.random_uniform([4], 0, 1, "f32", stateful=True)
+    del model.graph.input[0].type.tensor_type.shape.dim[:]
+    for size in (3, 6):
+        model.graph.input[0].type.tensor_type.shape.dim.add(dim_value=size)
+    with pytest.raises(Exception, match=r"3 states, for an output of shape \[4\], 4 rows; allowed"):
+        InferenceSession(model, backend=ort_backend)

@@ -1,0 +1,271 @@
+"""Whole models as standard nodes: golden files, real models, loops, branches and functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+import pytest
+from cases import assert_same_bits
+from click.testing import CliRunner
+from onnx import helper, parser
+from onnx.reference import ReferenceEvaluator
+from standard_targets import RUN, drawn
+from test_golden import STEMS, golden_file, golden_runs
+
+from onnx_philox import (
+    PhiloxState,
+    graphs,
+    make_reproducible,
+    onnx_reference,
+    reference,
+    to_standard_nodes,
+)
+from onnx_philox._command import app
+from onnx_philox._standard.targets import InexactError
+
+MODELS = Path(__file__).parent / "models"
+target = pytest.mark.parametrize("target", RUN)
+
+
+@golden_file
+@target
+@pytest.mark.parametrize("optimised", [True, False], ids=("optimised", "plain"))
+def test_golden_models(stem: Path, target: str, optimised: bool) -> None:
+    model = onnx.load(stem.with_suffix(".onnx"))
+    names = [output.name for output in model.graph.output]
+    for feeds, expected in golden_runs(stem):
+        try:
+            outputs = drawn(target, model, feeds, optimised=optimised)
+        except InexactError:
+            assert target == "openvino"
+            return
+        for name, output in zip(names, outputs, strict=True):
+            assert_same_bits(output, expected[name])
+
+
+def test_openvino_draws_golden_models_too() -> None:
+    taken = []
+    for stem in STEMS:
+        try:
+            to_standard_nodes(onnx.load(stem.with_suffix(".onnx")), target="openvino")
+        except InexactError:
+            continue
+        taken.append(stem.name)
+    assert len(taken) >= 12, taken
+
+
+HEADER = '<ir_version: 8, opset_import: ["": 17]>'
+IN_LOOP = """
+<ir_version: 8, opset_import: ["": 18, "onnx_philox": 1]>
+g (uint32[6] state, int64 count) => (float[n, 5] stacked, int64[6] last)
+<int64[1] shape = {5}, float low = {0}, float high = {1}> {
+    keep = Constant <value = bool {1}> ()
+    start = Cast <to = 7> (state)
+    last, stacked = Loop (count, keep, start) <body = body (
+        int64 i, bool c, int64[6] before) => (bool c_out, int64[6] after, float[5] drawn) {
+        c_out = Identity (c)
+        words = Cast <to = 12> (before)
+        drawn, next = onnx_philox.RandomUniform <output_type = "f32", op_seed = 2>
+            (shape, low, high, words)
+        after = Cast <to = 7> (next)
+    }>
+}
+"""
+IN_IF = """
+<ir_version: 8, opset_import: ["": 18, "onnx_philox": 1]>
+g (uint32[6] state, bool choice) => (uint32[5] bits)
+<int64[1] shape = {5}> {
+    bits = If (choice) <
+        then_branch = t () => (uint32[5] a) {
+            a = onnx_philox.RandomGenerator <op_seed = 1> (state, shape) },
+        else_branch = e () => (uint32[5] b) {
+            b = onnx_philox.RandomGenerator <op_seed = 2> (state, shape) }>
+}
+"""
+IN_FUNCTION = """
+<ir_version: 8, opset_import: ["": 18, "onnx_philox": 1, "own": 1]>
+g (uint32[6] state) => (uint32[5] a, uint32[5] b) {
+    a, next = own.noise (state)
+    b, last = own.noise (next)
+}
+<domain: "own", opset_import: ["": 18, "onnx_philox": 1]>
+noise (s) => (bits, next) {
+    shape = Constant <value = int64[1] {5}> ()
+    bits, next = onnx_philox.RandomGenerator <op_seed = 4> (s, shape)
+}
+"""
+
+
+@target
+def test_a_draw_in_a_loop(target: str) -> None:
+    state = PhiloxState(2**32 - 2, 9).to_array()
+    feeds = {"state": state, "count": np.array(4)}
+    model = parser.parse_model(IN_LOOP)
+    stacked, last = drawn(target, model, feeds)
+    for row in stacked:
+        expected, state = reference.random_uniform([5], 0, 1, "f32", op_seed=2, state=state)
+        assert_same_bits(row, expected)
+    assert_same_bits(last.astype(np.uint32), state)
+
+
+@target
+@pytest.mark.parametrize("choice", [True, False])
+def test_a_draw_in_a_branch(target: str, choice: bool) -> None:
+    model = parser.parse_model(IN_IF)
+    state = PhiloxState(2**128 - 1, 2**64 - 9).to_array()
+    (bits,) = drawn(target, model, {"state": state, "choice": np.array(choice)})
+    seed = 1 if choice else 2
+    assert_same_bits(bits, reference.random_generator(state, [5], op_seed=seed)[0])
+
+
+@target
+def test_a_draw_in_a_function_that_is_called_twice(target: str) -> None:
+    state = PhiloxState(7, 9).to_array()
+    outputs = drawn(target, parser.parse_model(IN_FUNCTION), {"state": state})
+    for output in outputs:
+        expected, state = reference.random_generator(state, [5], op_seed=4)
+        assert_same_bits(output, expected)
+
+
+@target
+@pytest.mark.parametrize("seed", [None, 42])
+def test_a_rewritten_model_draws_the_same(target: str, seed: int | None) -> None:
+    text = """
+    <ir_version: 8, opset_import: ["": 17]>
+    g (float[4] x) => (float[4] noise, bool[4] mask, float[4] sum) {
+        noise = RandomUniformLike (x)
+        half = Constant <value = float[4] {0.5, 0.5, 0.5, 0.5}> ()
+        floats = Bernoulli <dtype = 1> (half)
+        mask = Cast <to = 9> (floats)
+        sum = Add (x, noise)
+    }
+    """
+    model = make_reproducible(parser.parse_model(text), seed=seed)
+    feeds = {"x": np.zeros(4, np.float32)}
+    if seed is None:
+        feeds["random_state"] = PhiloxState.for_run(5).to_array()
+    expected = ReferenceEvaluator(model, new_ops=onnx_reference.OPS).run(None, feeds)
+    outputs = drawn(target, model, feeds)
+    for output, right in zip(outputs, expected, strict=True):
+        assert_same_bits(output, right)
+
+
+def test_what_is_not_drawn_stays_as_it_is() -> None:
+    model = make_reproducible(onnx.load(MODELS / "vae_decoder.onnx"))
+    standard = to_standard_nodes(model)
+    # Bounds and moments become part of what draws.
+    kept = [
+        node.SerializeToString()
+        for node in model.graph.node
+        if node.domain != "onnx_philox" and not node.output[0].startswith("onnx_philox.")
+    ]
+    written = [n.SerializeToString() for n in standard.graph.node]
+    assert [n for n in written if n in kept] == kept
+    assert standard.graph.initializer == model.graph.initializer
+    assert all(entry.domain != "onnx_philox" for entry in standard.opset_import)
+
+
+def test_a_model_without_our_nodes_is_the_very_same_object() -> None:
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 12]> g (float[2] x) => (float[2] y) { y = Neg (x) }'
+    )
+    assert to_standard_nodes(model) is model
+
+
+@pytest.mark.parametrize("kind", ["path", "ir"])
+def test_a_path_and_an_onnx_ir_model_are_taken_too(tmp_path: Path, kind: str) -> None:
+    model = graphs.random_generator([3])
+    onnx.save(model, tmp_path / "m.onnx")
+    given = tmp_path / "m.onnx" if kind == "path" else ir.from_proto(model)
+    standard = to_standard_nodes(given)
+    state = PhiloxState(7, 9).to_array()
+    bits, _ = RUN["onnxruntime"](standard, {"state": state}, optimised=True)
+    assert_same_bits(bits, reference.random_generator(state, [3])[0])
+
+
+def test_the_metadata_say_how_to_run_it() -> None:
+    standard = to_standard_nodes(graphs.random_generator([3]), target="openvino")
+    (entry,) = standard.metadata_props
+    assert entry.key == "onnx_philox.standard_nodes"
+    assert "INFERENCE_PRECISION_HINT=f32" in entry.value
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"target": "coreml"}, r"target is 'coreml'; allowed: 'onnxruntime' or 'openvino'\."),
+        ({"inexact": True}, r"inexact is True; allowed: 'refuse' or 'allow'\."),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments: dict, words: str) -> None:
+    with pytest.raises(ValueError, match="onnx_philox.to_standard_nodes: " + words):
+        to_standard_nodes(graphs.random_generator([3]), **arguments)
+
+
+def test_no_model_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"the model is of type int; allowed: an onnx\.ModelProto"):
+        to_standard_nodes(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("model", "given"),
+    [
+        (
+            graphs.random_normal([3], 0, 1, "f32", stateful=True),
+            "RandomNormal: what it draws is f32",
+        ),
+        (graphs.random_uniform([3], 1, 2, "f32", stateful=True), "f32 from 1.0 to 2.0"),
+        (
+            graphs.random_uniform([3], None, None, "i32", stateful=True),
+            "i32 with bounds that are no",
+        ),
+        (graphs.random_uniform([3], 0, 9, "i64", stateful=True), "what it draws is i64"),
+        (graphs.random_bernoulli([3], np.float64(0.5), stateful=True), "what it draws is f64 p"),
+    ],
+    ids=str,
+)
+def test_openvino_refuses_what_is_not_exact(model: onnx.ModelProto, given: str) -> None:
+    with pytest.raises(ValueError, match=given) as raised:
+        to_standard_nodes(model, target="openvino")
+    assert "allowed: bits, i32 of constant bounds, f32 from 0 on" in str(raised.value)
+
+
+def test_an_old_opset_whose_nodes_changed_is_refused() -> None:
+    model = graphs.random_generator([3])
+    model.graph.node.append(helper.make_node("ReduceMax", ["bits"], ["most"], axes=[0]))
+    with pytest.raises(ValueError, match="17, and ReduceMax changed until 18"):
+        to_standard_nodes(model)
+
+
+def test_a_bad_node_is_refused_by_name() -> None:
+    model = graphs.random_uniform([3], 0, 1, "f32", global_seed=4)
+    (attribute,) = (a for a in model.graph.node[0].attribute if a.name == "output_type")
+    attribute.s = b"f128"
+    with pytest.raises(ValueError, match="node 'random_uniform': RandomUniform: attribute"):
+        to_standard_nodes(model)
+
+
+@target
+def test_the_command_writes_a_file(tmp_path: Path, target: str) -> None:
+    text = f"{HEADER} g () => (float[4] y) {{ y = RandomUniform <shape = [4]> () }}"
+    onnx.save(parser.parse_model(text), tmp_path / "m.onnx")
+    out = tmp_path / "out.onnx"
+    arguments = ["rewrite", str(tmp_path / "m.onnx"), "-o", str(out), "--standard"]
+    result = CliRunner().invoke(app.app, [*arguments, "--target", target])
+    assert result.exit_code == 0, result.output
+    state = PhiloxState.for_run(42).to_array()
+    outputs = RUN[target](onnx.load(out), {"random_state": state}, optimised=True)
+    assert_same_bits(outputs[0], reference.random_uniform([4], 0, 1, "f32", state=state)[0])
+
+
+def test_the_command_refuses_what_is_not_exact(tmp_path: Path) -> None:
+    text = f"{HEADER} g () => (float[4] y) {{ y = RandomNormal <shape = [4]> () }}"
+    onnx.save(parser.parse_model(text), tmp_path / "m.onnx")
+    arguments = ["rewrite", str(tmp_path / "m.onnx"), "-o", str(tmp_path / "out.onnx")]
+    result = CliRunner().invoke(app.app, [*arguments, "--standard", "--target", "openvino"])
+    assert result.exit_code == 2
+    assert "do not compute exactly in OpenVINO" in " ".join(result.output.split())
+    assert not (tmp_path / "out.onnx").exists()

@@ -1,0 +1,295 @@
+"""Operators as nodes of ONNX's own domain: the same bits in runtimes that know nothing of us."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+import row_cases
+from cases import BOUNDS, EDGE_COUNTERS, SEED, TYPE_BOUNDS, assert_same_bits
+from row_cases import RowCase
+from standard_targets import RUN, drawn, nodes
+
+from onnx_philox import PhiloxState, graphs, reference, to_standard_nodes
+from onnx_philox._standard.targets import InexactError
+
+TARGETS = tuple(RUN)
+ON_OFF = (True, False)
+target = pytest.mark.parametrize("target", TARGETS)
+optimised = pytest.mark.parametrize("optimised", ON_OFF, ids=("optimised", "plain"))
+FLOATS = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64}
+INTEGERS = {"i32": np.int32, "i64": np.int64}
+
+
+def is_exact_in_openvino(function: str, type_: str, **arguments: Any) -> bool:
+    match function, type_:
+        case "random_generator", _:
+            return True
+        case "random_uniform", "i32":
+            return arguments["minval"] is not None
+        case "random_uniform", "f32":
+            return arguments["minval"] == 0
+        case "random_bernoulli", "f32":
+            return True
+    return False
+
+
+def check(
+    target: str,
+    model: onnx.ModelProto,
+    feeds: dict[str, np.ndarray],
+    expected: tuple[np.ndarray, ...],
+    *,
+    optimised: bool = True,
+) -> None:
+    outputs = drawn(target, model, feeds, optimised=optimised)
+    for output, right in zip(outputs, expected, strict=False):
+        assert_same_bits(output, right)
+
+
+def assert_refused(model: onnx.ModelProto) -> None:
+    with pytest.raises(InexactError):
+        to_standard_nodes(model, target="openvino")
+
+
+@target
+@optimised
+@pytest.mark.parametrize("counter", EDGE_COUNTERS)
+def test_bits_carry_as_the_reference_does(target: str, counter: int, optimised: bool) -> None:
+    state = PhiloxState(counter, 0xDEADBEEF_FFFFFFFF).to_array()
+    model = graphs.random_generator(None, rank=1, **SEED)
+    for count in (0, 1, 4, 21, 1000):
+        shape = np.array([count])
+        expected = reference.random_generator(state, shape, **SEED)
+        check(target, model, {"state": state, "shape": shape}, expected, optimised=optimised)
+
+
+@target
+@pytest.mark.parametrize("rank", range(1, 9))
+def test_a_state_has_any_rank_and_the_next_one_has_it_too(target: str, rank: int) -> None:
+    state = PhiloxState(2**64 - 1, 5).to_array().reshape((1,) * (rank - 1) + (6,))
+    model = graphs.random_generator([3, 2])
+    (given,) = (i for i in model.graph.input if i.name == "state")
+    given.type.tensor_type.shape.Clear()
+    for size in state.shape:
+        given.type.tensor_type.shape.dim.add().dim_value = size
+    next_state = model.graph.output[1].type.tensor_type.shape
+    next_state.CopyFrom(given.type.tensor_type.shape)
+    check(target, model, {"state": state}, reference.random_generator(state, [3, 2]))
+
+
+@target
+@pytest.mark.parametrize("shape", [[], [0], [1], [2, 0, 3], [2, 3, 5], [4, 8193]], ids=str)
+@pytest.mark.parametrize("fed", [True, False], ids=("fed", "constant"))
+def test_shapes(target: str, shape: list[int], fed: bool) -> None:
+    state = PhiloxState(2**128 - 1, 7).to_array()
+    model = graphs.random_generator(None if fed else shape, rank=len(shape) if fed else None)
+    feeds = {"state": state} | ({"shape": np.array(shape, np.int64)} if fed else {})
+    check(target, model, feeds, reference.random_generator(state, shape))
+
+
+@target
+def test_a_draw_of_many_chunks(target: str) -> None:
+    state = PhiloxState(2**64 - 3, 7).to_array()
+    count = 2**18 + 5
+    check(
+        target,
+        graphs.random_generator([count]),
+        {"state": state},
+        reference.random_generator(state, [count]),
+    )
+
+
+@target
+@optimised
+@pytest.mark.parametrize(("type_", "minval", "maxval"), TYPE_BOUNDS)
+@pytest.mark.parametrize("fed", [True, False], ids=("fed", "constant"))
+def test_uniforms(
+    target: str, type_: str, minval: Any, maxval: Any, fed: bool, optimised: bool
+) -> None:
+    given = {"minval": None if fed else minval, "maxval": None if fed else maxval}
+    dtype = (FLOATS | INTEGERS)[type_]
+    state = PhiloxState(2**96 - 3, 11).to_array()
+    feeds = {"state": state}
+    if fed:
+        feeds |= {"minval": np.array(minval, dtype), "maxval": np.array(maxval, dtype)}
+    model = graphs.random_uniform([401], **given, output_type=type_, stateful=True)
+    if target == "openvino" and not is_exact_in_openvino("random_uniform", type_, **given):
+        assert_refused(model)
+        return
+    bounds = [np.array(bound, dtype) for bound in (minval, maxval)]
+    expected = reference.random_uniform([401], *bounds, type_, state=state)
+    check(target, model, feeds, expected, optimised=optimised)
+
+
+@pytest.mark.parametrize("maxval", [1, 2, 0.1, 6.2831855, 3e38, 1e-30])
+def test_openvino_draws_f32_from_0_to_any_number(maxval: float) -> None:
+    state = PhiloxState(3, 11).to_array()
+    model = graphs.random_uniform([2**18], 0, maxval, "f32", stateful=True)
+    expected = reference.random_uniform([2**18], 0, maxval, "f32", state=state)
+    check("openvino", model, {"state": state}, expected)
+
+
+@pytest.mark.parametrize(
+    ("model", "expected", "most"),
+    [
+        (
+            graphs.random_normal([2**16], 3, 2, "f32", op_seed=1),
+            reference.random_normal([2**16], 3, 2, "f32", op_seed=1)[0],
+            2e-6,
+        ),
+        (
+            graphs.random_uniform([2**16], 0.1, 0.7, "f32", op_seed=1),
+            reference.random_uniform([2**16], 0.1, 0.7, "f32", op_seed=1)[0],
+            1e-7,
+        ),
+    ],
+    ids=["normal", "uniform"],
+)
+def test_openvino_draws_the_inexact_when_that_is_allowed(
+    model: onnx.ModelProto, expected: np.ndarray, most: float
+) -> None:
+    standard = to_standard_nodes(model, target="openvino", inexact="allow")
+    (values,) = RUN["openvino"](standard, {}, optimised=True)
+    assert np.abs(values - expected).max() < most
+    assert not np.array_equal(values, expected), "then it need not be refused"
+
+
+WIDTHS = [*range(1, 20), 100, 255, 257, 1000, 65535, 65536, 65537, 2**20 + 1, 2**24 - 3]
+WIDTHS += [2**k + d for k in (27, 28, 29, 30, 31) for d in (-1, 0, 1)] + [2**32 - 1]
+WIDTHS += [3 * 2**29, 2**28 + 12345, 858993459, 1431655765, 2863311531]
+
+
+# One of each kind by default: odd and even, a power of two and its neighbours, wide and widest.
+SOME_WIDTHS = {1, 2, 7, 100, 255, 65536, 65537, 2**24 - 3, 2**31 - 1, 2**31, 2**32 - 1, 3 * 2**29}
+
+
+@pytest.mark.parametrize(
+    "width",
+    [
+        pytest.param(width, marks=[] if width in SOME_WIDTHS else [pytest.mark.exhaustive])
+        for width in WIDTHS
+    ],
+)
+def test_openvino_takes_the_remainder_of_any_width(width: int) -> None:
+    minval = -(2**31) if width > 2**31 - 1 else -7
+    bounds = minval, minval + width
+    state = PhiloxState(99, 11).to_array()
+    model = graphs.random_uniform([2**14], *bounds, "i32", stateful=True)
+    expected = reference.random_uniform([2**14], *bounds, "i32", state=state)
+    check("openvino", model, {"state": state}, expected)
+
+
+def test_onnxruntime_drops_no_operation_that_is_none_in_f32() -> None:
+    state = PhiloxState(5, 11).to_array()
+    for bounds in ((0, 1 + 1e-9), (1e-310, 1), (-1e-60, 1e-60)):
+        model = graphs.random_uniform([99], *bounds, "f64", stateful=True)
+        expected = reference.random_uniform([99], *bounds, "f64", state=state)
+        check("onnxruntime", model, {"state": state}, expected)
+
+
+@target
+@pytest.mark.parametrize("type_", ["i32", "i64", *FLOATS])
+def test_seeds_alone_draw_what_they_draw(target: str, type_: str) -> None:
+    for seeds in ({"global_seed": 2**40 + 7, "op_seed": 2**33 + 1}, {"op_seed": 2**63 - 1}):
+        bounds = (0, 1) if type_ in FLOATS else (-2600, 3700)
+        model = graphs.random_uniform([2, 3, 5], *bounds, type_, **seeds)
+        if target == "openvino" and type_ not in ("i32", "f32"):
+            assert_refused(model)
+            continue
+        expected = reference.random_uniform([2, 3, 5], *bounds, type_, **seeds)[:1]
+        check(target, model, {}, expected)
+
+
+@optimised
+@pytest.mark.parametrize("type_", FLOATS)
+@pytest.mark.parametrize(
+    ("mean", "scale"),
+    [(0, 1), (-0.0, 1), (-1.5, 2), (0, 0), (3, -1e-7), (0, 65504), (1e-7, 1 + 1e-9)],
+)
+@pytest.mark.parametrize("fed", [True, False], ids=("fed", "constant"))
+def test_normals(type_: str, mean: float, scale: float, fed: bool, optimised: bool) -> None:
+    dtype = FLOATS[type_]
+    state = PhiloxState(2**32 - 7, 12).to_array()
+    given = {"mean": None, "scale": None} if fed else {"mean": mean, "scale": scale}
+    moments = {"mean": np.array(mean, dtype), "scale": np.array(scale, dtype)}
+    for count in (2, 401):
+        model = graphs.random_normal([count], **given, output_type=type_, stateful=True)
+        expected = reference.random_normal([count], **moments, output_type=type_, state=state)
+        feeds = {"state": state} | (moments if fed else {})
+        check("onnxruntime", model, feeds, expected, optimised=optimised)
+
+
+@target
+@optimised
+@pytest.mark.parametrize("p", [0, 1e-9, 0.3, 1 - 2**-24, 1])
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+def test_booleans(target: str, p: float, type_: str, optimised: bool) -> None:
+    p_array = np.array(p, FLOATS[type_])
+    state = PhiloxState(2**64 - 9, 12).to_array()
+    model = graphs.random_bernoulli([5, 99], p_array, stateful=True)
+    if target == "openvino" and type_ == "f64":
+        assert_refused(model)
+        return
+    expected = reference.random_bernoulli([5, 99], p_array, state=state)
+    check(target, model, {"state": state}, expected, optimised=optimised)
+
+
+@optimised
+@pytest.mark.parametrize("type_", ["f16", "f32", "f64"])
+@pytest.mark.parametrize("classes", [1, 2, 300])
+def test_classes(type_: str, classes: int, optimised: bool) -> None:
+    rng = np.random.default_rng(5)
+    logits = rng.normal(0, 40, (4, classes)).astype(FLOATS[type_])
+    logits[1:, 1:][rng.random((3, classes - 1)) < 0.3] = -np.inf
+    state = PhiloxState(2**64 - 9, 12).to_array()
+    for output_type in ("i32", "i64"):
+        arguments = {"sample_size": 77, "output_type": output_type}
+        model = graphs.random_categorical(None, logits_type=type_, **arguments, stateful=True)
+        expected = reference.random_categorical(logits, **arguments, state=state)
+        feeds = {"state": state, "logits": logits}
+        check("onnxruntime", model, feeds, expected, optimised=optimised)
+
+
+@target
+@optimised
+@pytest.mark.parametrize("name", row_cases.CASES)
+@pytest.mark.parametrize(("rows", "row"), [(3, (5,)), (0, (4,)), (2, (7, 3)), (1, (6,)), (5, ())])
+@pytest.mark.parametrize("constant", [True, False], ids=("constant", "fed"))
+def test_rows(
+    target: str, name: str, rows: int, row: tuple[int, ...], constant: bool, optimised: bool
+) -> None:
+    case: RowCase = row_cases.CASES[name]
+    p_type = name.split()[1] if case.operator == "random_bernoulli" else case.type
+    shape = row_cases.shape_of(case, rows, row)
+    states = row_cases.some_states(rows)
+    inputs = case.of_rows(shape)
+    model = case.model(shape, inputs, constant=constant)
+    if target == "openvino" and not is_exact_in_openvino(case.operator, p_type, **case.arguments):
+        assert_refused(model)
+        return
+    given = case.feeds(shape, states, inputs)
+    feeds = {i.name: given[i.name] for i in model.graph.input}
+    expected = case.together(shape, states, inputs)
+    check(target, model, feeds, expected, optimised=optimised)
+
+
+@target
+def test_more_or_fewer_states_than_rows_are_an_error_of_the_runtime(target: str) -> None:
+    model = graphs.random_generator(None, rank=2, per_row=True)
+    states = row_cases.some_states(3)
+    with pytest.raises(Exception, match=r"(?i)shape"):
+        drawn(target, model, {"state": states, "shape": np.array([4, 3])})
+
+
+@pytest.mark.parametrize(("target", "most"), [("onnxruntime", 160), ("openvino", 440)])
+def test_a_draw_of_bits_has_few_nodes(target: str, most: int) -> None:
+    standard = to_standard_nodes(graphs.random_generator([1000], **SEED), target=target)
+    assert sum(node.op_type != "Constant" for node in nodes(standard)) <= most
+
+
+def test_every_bound_of_the_list_is_drawn() -> None:
+    assert set(BOUNDS) == {*FLOATS, *INTEGERS}

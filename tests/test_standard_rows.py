@@ -1,0 +1,130 @@
+"""Models rewritten for rows, then as standard nodes: row i is what the plugin draws for state i."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from cases import assert_same_bits
+from click.testing import CliRunner
+from onnx import parser
+from onnx.reference import ReferenceEvaluator
+from standard_targets import RUN, drawn
+
+from onnx_philox import make_reproducible, onnx_reference, onnxruntime, row_states
+from onnx_philox._command import app
+
+VAE = Path(__file__).parent / "models" / "vae_decoder.onnx"
+# What each target draws exactly.
+MODELS = {
+    "onnxruntime": """
+        g (float[n, 6] x) => (float[n, 6] noise, float[n, 6] other, float[n, 6] kept, int32[n, 4] c)
+        {
+            noise = RandomNormalLike (x)
+            other = RandomUniformLike <low = -1.0, high = 3.0> (x)
+            ratio = Constant <value = float {0.25}> ()
+            training = Constant <value = bool {1}> ()
+            kept = Dropout (x, ratio, training)
+            c = Multinomial <sample_size = 4> (x)
+        }""",
+    "openvino": """
+        g (float[n, 6] x) => (float[n, 6] noise, float[n, 6] kept, float[n, 2, 5] free)
+        {
+            noise = RandomUniformLike (x)
+            ratio = Constant <value = float {0.25}> ()
+            training = Constant <value = bool {1}> ()
+            kept = Dropout (x, ratio, training)
+            rows = Shape <start = 0, end = 1> (x)
+            rest = Constant <value = int64[2] {2, 5}> ()
+            shape = Concat <axis = 0> (rows, rest)
+            like = Expand (ratio, shape)
+            free = RandomUniformLike (like)
+        }""",
+}
+HEADER = '<ir_version: 8, opset_import: ["": 18]>'
+target = pytest.mark.parametrize("target", RUN)
+STATES = row_states([2**64 - 1, 4, 99], rows=[7, 0, 2**32 - 1], run=2**32 - 1)
+X = np.random.default_rng(3).normal(size=(3, 6)).astype(np.float32)
+
+
+def model_of(target: str) -> onnx.ModelProto:
+    return parser.parse_model(HEADER + MODELS[target])
+
+
+@target
+@pytest.mark.parametrize("optimised", [True, False], ids=("optimised", "plain"))
+def test_every_batch_draws_the_same_rows(target: str, optimised: bool) -> None:
+    model = make_reproducible(model_of(target), per_row=True)
+    whole = ReferenceEvaluator(model, new_ops=onnx_reference.OPS)
+    right = whole.run(None, {"x": X, "random_state": STATES})
+    for rows in ([2, 0], []):
+        feeds = {"x": X[rows], "random_state": STATES[rows]}
+        outputs = drawn(target, model, feeds, optimised=optimised)
+        for output, expected in zip(outputs, right, strict=True):
+            assert_same_bits(output, expected[rows])
+
+
+@target
+def test_a_state_for_each_row_and_no_other_number_of_them(target: str) -> None:
+    model = make_reproducible(model_of(target), per_row=True)
+    for states in (STATES[:1], STATES[:2]):
+        with pytest.raises(Exception, match=r"(?i)shape|dimension|mismatch"):
+            drawn(target, model, {"x": X, "random_state": states})
+
+
+@target
+def test_the_command_writes_such_a_file(tmp_path: Path, target: str) -> None:
+    onnx.save(model_of(target), tmp_path / "m.onnx")
+    out = tmp_path / "out.onnx"
+    arguments = ["rewrite", str(tmp_path / "m.onnx"), "-o", str(out)]
+    arguments += ["--per-row", "--standard", "--target", target]
+    result = CliRunner().invoke(app.app, arguments)
+    assert result.exit_code == 0, result.output
+    model = make_reproducible(model_of(target), per_row=True)
+    feeds = {"x": X, "random_state": STATES}
+    outputs = RUN[target](onnx.load(out), feeds, optimised=True)
+    for output, expected in zip(outputs, drawn(target, model, feeds), strict=True):
+        assert_same_bits(output, expected)
+
+
+def test_rows_inside_a_loop() -> None:
+    model = parser.parse_model(
+        HEADER
+        + """
+        g (float[n, 4] x, int64 count) => (float[steps, n, 4] stacked) {
+            keep = Constant <value = bool {1}> ()
+            last, stacked = Loop (count, keep, x) <body = body (
+                int64 i, bool c, float[n, 4] before) => (bool c_out, float[n, 4] after,
+                float[n, 4] noise) {
+                c_out = Identity (c)
+                noise = RandomNormalLike (before)
+                after = Add (before, noise)
+            }>
+        }"""
+    )
+    rewritten = make_reproducible(model, per_row=True)
+    feeds = {"x": X[:, :4], "count": np.array(3), "random_state": STATES}
+    plugin = onnxruntime.InferenceSession(rewritten.SerializeToString())
+    outputs = drawn("onnxruntime", rewritten, feeds)
+    for output, expected in zip(outputs, plugin.run(None, feeds), strict=True):
+        assert_same_bits(output, expected)
+
+
+@pytest.mark.parametrize("option", ["--target=openvino", "--inexact"])
+def test_an_option_for_standard_nodes_is_refused_without_them(option: str, tmp_path: Path) -> None:
+    target = tmp_path / "new.onnx"
+    result = CliRunner().invoke(app.app, ["rewrite", str(VAE), "-o", str(target), option])
+    assert (result.exit_code, target.exists()) == (2, False)
+    assert "say nothing without --standard" in result.output
+
+
+def test_the_command_takes_inexact_draws_where_it_is_told_to(tmp_path: Path) -> None:
+    target = tmp_path / "new.onnx"
+    arguments = ["rewrite", str(VAE), "-o", str(target), "--standard", "--target", "openvino"]
+    result = CliRunner().invoke(app.app, arguments)
+    assert (result.exit_code, target.exists()) == (2, False)
+    assert "--inexact" in result.output
+    assert CliRunner().invoke(app.app, [*arguments, "--inexact"]).exit_code == 0
+    assert target.exists()

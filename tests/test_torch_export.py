@@ -1,0 +1,269 @@
+"""`onnx_philox.torch`: what torch's own exporter makes of it, in both runtimes: `-m engines`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import pytest
+from cases import assert_same_bits
+from onnx import parser
+
+import onnx_philox
+from onnx_philox import PhiloxState, Pipeline, make_reproducible, reference
+from onnx_philox._contract.streams import AWAITS_STATE
+
+if TYPE_CHECKING:
+    import torch
+
+STATE = PhiloxState.for_run(42)
+X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
+
+# The exporter's own, on any module.
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+
+
+def exported(forward: Callable[..., Any], **options: Any) -> onnx.ModelProto:
+    """A module of one function, as `onnx_philox.torch.export` writes it."""
+    import torch
+
+    module = torch.nn.Module()
+    module.forward = forward  # type: ignore[method-assign]
+    program = onnx_philox.torch.export(module, (torch.tensor(X),), verbose=False, **options)
+    return program.model_proto
+
+
+def answers(model: onnx.ModelProto) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """What both runtimes give for a seed."""
+    config = {"INFERENCE_PRECISION_HINT": "f32"}
+    pipes = Pipeline(model), Pipeline(model, runtime="openvino", config=config)
+    one, other = (pipe({"x": X}, seed=42) for pipe in pipes)
+    return list(one.values()), [other[name] for name in one]
+
+
+def drawn(operator: str, stream: int, *arguments: Any, **keywords: Any) -> np.ndarray:
+    function = getattr(reference, f"random_{operator}")
+    return function(*arguments, op_seed=stream, state=STATE.to_array(), **keywords)[0]
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return (1 / (1 + np.exp(-x))).astype(np.float32)
+
+
+@pytest.mark.engines
+def test_every_draw_of_torch_has_the_reference_s_bits_in_both_runtimes() -> None:
+    import torch
+
+    def forward(x: torch.Tensor) -> list[torch.Tensor]:
+        p = (x > 0).float() * 0.5 + 0.25
+        return [
+            torch.rand(3, 4),
+            torch.rand_like(x),
+            torch.randn(5, dtype=torch.float64),
+            torch.randn_like(x),
+            torch.randint(-3, 9, (3, 4)),
+            torch.randint(7, (3, 4), dtype=torch.int32),
+            torch.randint(-5, 2**40, (6,)),
+            torch.randint_like(x, 2, 5),
+            torch.randint_like(x, 5),
+            torch.empty_like(x).uniform_(2, 3),
+            torch.empty_like(x).normal_(1, 2),
+            torch.normal(1.0, 2.0, (2, 3)),
+            torch.bernoulli(p),
+            torch.empty_like(x).bernoulli_(0.3),
+            torch.empty_like(x).bernoulli_(p),
+            torch.multinomial(p, 3, replacement=True),
+            torch.multinomial(p[0], 1),
+            torch.rand(x.shape[0], 2, dtype=torch.float16),
+            torch.nn.functional.dropout(torch.ones_like(x), 0.25),
+        ]
+
+    shape, p = [3, 4], np.where(X > 0, 0.75, 0.25).astype(np.float32)
+    expected = [
+        drawn("uniform", 0, shape, 0, 1, "f32"),
+        drawn("uniform", 1, shape, 0, 1, "f32"),
+        drawn("normal", 2, [5], 0, 1, "f64"),
+        drawn("normal", 3, shape, 0, 1, "f32"),
+        drawn("uniform", 4, shape, -3, 9, "i32").astype(np.int64),
+        drawn("uniform", 5, shape, 0, 7, "i32"),
+        drawn("uniform", 6, [6], -5, 2**40, "i64"),
+        drawn("uniform", 7, shape, 2, 5, "i32").astype(np.float32),
+        drawn("uniform", 8, shape, 0, 5, "i32").astype(np.float32),
+        drawn("uniform", 9, shape, 2, 3, "f32"),
+        drawn("normal", 10, shape, 1, 2, "f32"),
+        drawn("normal", 11, [2, 3], 1, 2, "f32"),
+        drawn("bernoulli", 12, shape, p).astype(np.float32),
+        drawn("bernoulli", 13, shape, np.float32(0.3)).astype(np.float32),
+        drawn("bernoulli", 14, shape, p).astype(np.float32),
+        drawn("categorical", 15, np.log(p), sample_size=3, output_type="i64"),
+        drawn("categorical", 16, np.log(p[:1]), sample_size=1, output_type="i64")[0],
+        drawn("uniform", 17, [3, 2], 0, 1, "f16"),
+        np.where(drawn("bernoulli", 18, shape, 0.25), np.float32(0), np.float32(1 / 0.75)),
+    ]
+    for runtime in answers(exported(forward)):
+        for one, other in zip(runtime, expected, strict=True):
+            assert_same_bits(one, other)
+
+
+@pytest.mark.engines
+def test_what_torch_computes_of_draws_is_right_in_both_runtimes() -> None:
+    import torch
+
+    def forward(x: torch.Tensor) -> list[torch.Tensor]:
+        q = x.reshape(1, 1, 3, 4)
+        return [
+            torch.stack([torch.nn.functional.dropout(x, 0.5) for _ in range(5)]),
+            torch.normal(x, x.abs() + 1),
+            torch.normal(x, 2.0),
+            torch.normal(0.5, x.abs() + 1),
+            torch.nn.functional.scaled_dot_product_attention(q, q, q, dropout_p=0.5),
+            torch.nn.functional.scaled_dot_product_attention(
+                q, q, q, dropout_p=0.5, is_causal=True, scale=0.3
+            ),
+            torch.nn.functional.scaled_dot_product_attention(q, q, q),
+        ]
+
+    def attention(scale: float, stream: int | None, *, is_causal: bool = False) -> np.ndarray:
+        scores = X @ X.T * scale
+        if is_causal:
+            scores = np.where(np.tri(3, dtype=bool), scores, -np.inf)
+        weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+        if stream is not None:
+            weights = np.where(drawn("bernoulli", stream, [1, 1, 3, 3], 0.5), 0, weights * 2)
+        return (weights @ X).reshape(1, 1, 3, 4).astype(np.float32)
+
+    masks = [drawn("bernoulli", stream, [3, 4], 0.5) for stream in range(5)]
+    # Torch keeps all five, and so must the model.
+    assert len({mask.tobytes() for mask in masks}) == 5
+    normals = [drawn("normal", stream, [3, 4], 0, 1, "f32") for stream in range(5, 8)]
+    spread = np.abs(X) + 1
+    expected = [
+        np.stack([np.where(mask, 0, X * 2) for mask in masks]),
+        normals[0] * spread + X,
+        normals[1] * 2 + X,
+        normals[2] * spread + 0.5,
+        attention(0.5, 8),
+        attention(0.3, 9, is_causal=True),
+        attention(0.5, None),
+    ]
+    for runtime in answers(exported(forward)):
+        for one, other in zip(runtime, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.engines
+def test_a_branch_and_a_batch_that_is_dynamic_keep_their_draws(tmp_path: Path) -> None:
+    import torch
+
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.attention = torch.nn.MultiheadAttention(4, 2, dropout=0.3, batch_first=True)
+
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            y, _ = self.attention(x[:, None], x[:, None], x[:, None], need_weights=False)
+            return y + torch.randn_like(y), torch.randn(x.shape[0], 3)
+
+    batch = ({0: torch.export.Dim("batch", min=1)},)
+    torch.manual_seed(0)
+    arguments = (Model(), (torch.tensor(X),), tmp_path / "m.onnx")
+    onnx_philox.torch.export(*arguments, per_row=True, dynamic_shapes=batch, verbose=False)
+    pipe = Pipeline(tmp_path / "m.onnx")
+    together = pipe({"x": X}, seeds=[7, 42, 99])
+    alone = pipe({"x": X[1:2]}, seeds=[42])
+    (attended, noise), (attended_alone, noise_alone) = (r.values() for r in (together, alone))
+    np.testing.assert_allclose(attended[1], attended_alone[0], atol=1e-6)
+    assert_same_bits(noise[1], noise_alone[0])
+
+    def branches(x: torch.Tensor) -> torch.Tensor:
+        def up(x: torch.Tensor) -> torch.Tensor:
+            return x * 0 + torch.randn_like(x)
+
+        def down(x: torch.Tensor) -> torch.Tensor:
+            return x * 0 + torch.rand_like(x)
+
+        return torch.cond(x.sum() > 100, up, down, (x,))
+
+    for (answer,) in answers(exported(branches)):
+        assert_same_bits(answer, drawn("uniform", 1, [3, 4], 0, 1, "f32"))
+
+
+@pytest.mark.engines
+def test_the_table_alone_leaves_a_model_that_waits_for_a_state() -> None:
+    import torch
+
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        return x - x + torch.randn_like(x)
+
+    module = torch.nn.Module()
+    module.forward = forward  # type: ignore[method-assign]
+    table = onnx_philox.torch.translations()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program = torch.onnx.export(
+            module, (torch.tensor(X),), custom_translation_table=table, dynamo=True, verbose=False
+        )
+    assert program is not None
+    assert [i.name for i in program.model_proto.graph.input] == ["x"]
+    for (answer,) in answers(make_reproducible(program.model_proto)):
+        assert_same_bits(answer, drawn("normal", 0, [3, 4], 0, 1, "f32"))
+
+
+@pytest.mark.engines
+def test_what_the_export_would_lose_is_said() -> None:
+    import torch
+
+    def without_replacement(x: torch.Tensor) -> torch.Tensor:
+        return torch.multinomial(x.abs() + 1, 2)
+
+    with pytest.raises(ValueError, match="replacement is False for 2 samples; allowed: True, or"):
+        exported(without_replacement)
+    x = (torch.tensor(X),)
+    with pytest.warns(UserWarning, match="its dropout is in evaluation mode: call train"):
+        onnx_philox.torch.export(torch.nn.Dropout(0.5).eval(), x, verbose=False)
+    with pytest.warns(UserWarning, match="noise that NumPy or __init__ makes is a constant"):
+        exported(lambda x: x + torch.tensor(np.random.default_rng(1).normal(size=4)))
+    with pytest.raises(ValueError, match="dynamo is False; allowed: True, or left out"):
+        onnx_philox.torch.export(torch.nn.Dropout(0.5), x, dynamo=False)
+
+
+WAITING = """<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
+g (float[n, 4] x) => (float[n, 4] a, float[n, 4] b, float[n, 4] c)
+<float low = {0}, float high = {1}> {
+  shape = Shape (x)
+  a = onnx_philox.RandomUniform <output_type = "f32", op_seed = 1> (shape, low, high)
+  b = onnx_philox.RandomUniform <output_type = "f32", op_seed = 1> (shape, low, high)
+  c = onnx_philox.RandomUniform <output_type = "f32", op_seed = 2> (shape, low, high)
+}"""
+
+
+def test_a_node_that_waits_for_a_state_gets_one_and_no_other_node_does() -> None:
+    model = parser.parse_model(WAITING)
+    # Of the first two, which are equal, one draws the same numbers in every run on purpose.
+    for index in (1, 3):
+        model.graph.node[index].metadata_props.add(key=AWAITS_STATE, value="1")
+    rewritten = make_reproducible(model, per_row=True)
+    assert AWAITS_STATE not in str(rewritten)
+    result = Pipeline(rewritten)({"x": X}, seeds=[42, 1, 2])
+    alone = Pipeline(rewritten)({"x": X[:1]}, seeds=[42])
+    assert_same_bits(result["a"][:1], alone["a"])
+    # Stream 1 is taken, by a node that waits for nothing.
+    for name, stream in (("a", 0), ("c", 2)):
+        assert_same_bits(result[name][0], drawn("uniform", stream, [4], 0, 1, "f32"))
+    assert_same_bits(result["b"], reference.random_uniform([3, 4], 0, 1, "f32", op_seed=1)[0])
+    assert make_reproducible(rewritten) is rewritten
+
+
+def test_without_torch_the_extra_is_named() -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None; "
+        "import onnx_philox; onnx_philox.torch.translations()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "onnx_philox.torch needs torch: pip install 'onnx-philox[torch]'" in done.stderr

@@ -1,0 +1,155 @@
+"""The page of `examples/web`: ONNX Runtime Web in Node, and in headless Chromium.
+
+`.ci/web` installs npm and Chromium, and runs this file. What is missing is a failure.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import onnx_philox
+from onnx_philox import PhiloxState, reference
+
+pytestmark = pytest.mark.web
+
+ROOT = Path(__file__).parents[1]
+# Python computes those up to 255 by itself; the others are the largest, and halves of a key alone.
+SEEDS = (0, 42, 255, 2**32 - 1, 2**32, 2**64 - 1)
+COUNT, NOISE = 256 * 256, (36, 4)
+
+
+def run(*command: str | Path, folder: Path) -> str:
+    """What a command prints on stdout."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=os.environ | {"PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the example needs of the clone, prepared by the README's commands in a copy."""
+    folder = tmp_path_factory.mktemp("clone")
+    ignored = shutil.ignore_patterns("node_modules", "models", "package-lock.json")
+    for part in ("examples/web", "tests/web"):
+        shutil.copytree(ROOT / part, folder / part, ignore=ignored)
+    (folder / "tests" / "models").symlink_to(ROOT / "tests" / "models")
+    example = folder / "examples" / "web"
+    commands, _, printed = (example / "README.md").read_text().split("```")[1:4]
+    commands = commands.removeprefix("sh\n")
+    said = run("bash", "-euo", "pipefail", "-c", commands, folder=example)
+    assert said.endswith(printed.removeprefix("text\n"))
+    run("npm", "install", folder=folder / "tests" / "web")
+    run("python", "prepare.py", *map(str, SEEDS), folder=example)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(clone: Path) -> Iterator[str]:
+    """Where Python's own server serves the page."""
+    server = subprocess.Popen(
+        [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1"],
+        cwd=clone / "examples" / "web",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert server.stdout is not None
+    with server, server.stdout:
+        found = re.search(r"http://\S+/", server.stdout.readline())
+        assert found is not None
+        yield found[0]
+        server.terminate()
+
+
+@functools.cache
+def drawn(seed: int) -> dict[str, Any]:
+    """What NumPy draws, without any runtime."""
+    state = PhiloxState.for_run(seed).to_array()
+    words, _ = reference.random_generator(state, [COUNT])
+    model = onnx_philox.make_reproducible(ROOT / "tests/models/vae_decoder.onnx")
+    (node,) = (node for node in model.graph.node if node.op_type == "RandomNormal")
+    op_seed = sum(a.i for a in node.attribute if a.name == "op_seed")
+    noise, _ = reference.random_normal(NOISE, 0, 1, "f32", op_seed=op_seed, state=state)
+    return {
+        "words": hashlib.sha256(words.astype("<u4").tobytes()).hexdigest(),
+        "noise": hashlib.sha256(noise.astype("<f4").tobytes()).hexdigest(),
+        "next": np.add(state, [0, 0, 0, 1, 0, 0]).tolist(),
+    }
+
+
+def test_node_draws_what_python_draws(clone: Path) -> None:
+    seeds = map(str, SEEDS)
+    example = clone / "examples" / "web"
+    printed = json.loads(
+        run("node", "in_node.mjs", example, *seeds, folder=clone / "tests" / "web")
+    )
+    assert printed == {str(seed): drawn(seed) for seed in SEEDS}
+
+
+@pytest.fixture(scope="module", params=["wasm", "webgpu"])
+def visit(request: pytest.FixtureRequest, clone: Path, address: str) -> dict[str, Any]:
+    """What a visitor of the page sees, with one of the providers."""
+    command = ("node", "in_browser.mjs", address, request.param, *map(str, SEEDS))
+    return json.loads(run(*command, folder=clone / "tests" / "web")) | {"provider": request.param}
+
+
+def test_the_browser_draws_what_python_draws(visit: dict[str, Any]) -> None:
+    assert list(visit["seeds"]) == [str(seed) for seed in SEEDS]
+    for seed, page in visit["seeds"].items():
+        assert page["shown"] == f"{visit['provider']} {seed}"
+        for name in ("words", "noise"):
+            expected = drawn(int(seed))[name]
+            assert page[name] == {
+                "here": expected,
+                "python": expected,
+                "verdict": "✓ The same bits",
+            }
+
+
+def test_the_page_shows_pictures(visit: dict[str, Any]) -> None:
+    for page in [*visit["seeds"].values(), visit["narrow"]]:
+        assert page["colours"]["words"] == 256
+        assert page["colours"]["images"] > 100
+
+
+def test_the_page_fits_wide_and_narrow_windows(visit: dict[str, Any]) -> None:
+    assert visit["seeds"]["42"]["overflow"] <= 0
+    assert visit["narrow"]["overflow"] <= 0
+
+
+def test_the_page_steps_through_seeds_and_refuses_others(visit: dict[str, Any]) -> None:
+    assert visit["stepped"]["words"]["here"] == drawn(5)["words"]
+    assert visit["refused"] == f"A seed is a whole number from 0 to {2**64 - 1}."
+
+
+def test_the_page_says_which_bits_differ(visit: dict[str, Any]) -> None:
+    for name in ("words", "noise"):
+        assert visit["other"][name]["here"] == drawn(3)[name]
+        assert visit["other"][name]["python"] == drawn(4)[name]
+        assert visit["other"][name]["verdict"] == "✗ Other bits"
+
+
+def test_the_page_reports_no_errors(visit: dict[str, Any]) -> None:
+    assert visit["errors"] == []
