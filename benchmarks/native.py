@@ -1,7 +1,6 @@
 """Speed and memory of the native libraries, each figure beside its target.
 
-    python benchmarks/native.py [openvino|onnxruntime|distributions|bits|isa|types|numpy|memory|all]
-        [--pairs N] [--json FILE] [--markdown FILE]
+    python benchmarks/native.py [PART] [--pairs N] [--json FILE] [--markdown FILE]
 
 A ratio is the peer's time divided by ours (so 2 is twice as fast), the median over alternating
 pairs of one run; "best" divides the shortest of each instead, which other load disturbs least. Run
@@ -30,7 +29,17 @@ from rich.console import Console
 from onnx_philox._numbers import fill_native
 
 PACKAGES = ("onnx-philox", "numpy", "onnxruntime", "openvino", "randomgen", "mkl_random", "mkl")
-PARTS = ("openvino", "onnxruntime", "distributions", "bits", "isa", "types", "numpy", "memory")
+PARTS = (
+    "openvino",
+    "onnxruntime",
+    "distributions",
+    "rows",
+    "bits",
+    "isa",
+    "types",
+    "numpy",
+    "memory",
+)
 HIDDEN_PARTS = ("forced-isa",)
 
 
@@ -42,6 +51,8 @@ def rows_of(part: str, pairs: int) -> list[Row]:
         import native_memory as module
     elif part == "distributions":
         import native_distributions as module
+    elif part == "rows":
+        import native_rows as module
     else:
         import native_runtimes as module
     return list(getattr(module, f"{part.replace('-', '_')}_part")(pairs))

@@ -24,7 +24,7 @@ from rich.table import Table
 
 import onnx_philox
 from onnx_philox import PhiloxState, graphs, reference
-from onnx_philox._numbers import philox
+from onnx_philox import _philox as philox
 
 WORDS = 2**22
 MEMORY_WORDS = 2**24
