@@ -3,7 +3,8 @@
 A page's blocks of `python` are one program, run block by block; those of `sh` are commands. Both
 run in a folder that looks like the clone, and print what the block of `text` after them says; `...`
 stands for what is another on another machine, and spaces do not count. Blocks of `py` and `bash`
-need what the tests do without, torch for instance, and are not run.
+need what the tests do without, Keras for instance, and are not run: but where a block of `py` needs
+PyTorch, the tests of engines run it.
 """
 
 from __future__ import annotations
@@ -32,12 +33,11 @@ PAGES = (
     "distributions",
     "choose-a-seed",
     "export-quantise-rewrite-simplify",
-    "export-from-torch",
+    "export-from-pytorch",
     "export-from-keras",
     "ovc-and-netron",
     "where-no-plugin-can-go",
 )
-NOT_RUN = {"py", "bash"}
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -66,23 +66,38 @@ def is_as_said(printed: str, said: str) -> bool:
     return doctest.OutputChecker().check_output(said, printed, flags)
 
 
-# Pages that need PyTorch.
-WITH_TORCH = ("export-from-pytorch",)
+def blocks_of(name: str, run: set[str]) -> list[tuple[str, str]]:
+    """A page's blocks of these languages, each with the block of `text` after it."""
+    found, is_run = [], False
+    for language, text in BLOCK.findall((ROOT / "docs" / f"{name}.md").read_text()):
+        assert language in {"python", "py", "sh", "bash", "text"}
+        is_run = is_run if language == "text" else language in run
+        if is_run:
+            found.append((language, text))
+    return found
 
 
 @pytest.mark.parametrize(
-    "name", [*PAGES, *(pytest.param(name, marks=pytest.mark.engines) for name in WITH_TORCH)]
+    ("name", "run"),
+    [
+        *(pytest.param(name, {"python", "sh"}, id=name) for name in PAGES),
+        pytest.param(
+            "export-from-pytorch",
+            {"python", "sh", "py"},
+            marks=pytest.mark.engines,
+            id="export-from-pytorch, with PyTorch",
+        ),
+    ],
 )
 # Of PyTorch's exporter.
 @pytest.mark.filterwarnings("ignore:.*(LeafSpec|training mode):Warning")
 def test_a_pages_examples_print_what_it_says(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, run: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "tests").symlink_to(ROOT / "tests")
     monkeypatch.chdir(tmp_path)
-    blocks = BLOCK.findall((ROOT / "docs" / f"{name}.md").read_text())
-    blocks = [block for block in blocks if block[0] not in NOT_RUN]
-    assert {"python"} <= {language for language, _ in blocks} <= {"python", "sh", "text"}
+    blocks = blocks_of(name, run)
+    assert {language for language, _ in blocks} >= run - {"sh"}
     names: dict[str, object] = {"__name__": name}
     # Of each block: what it printed, and whether the page has said so.
     printed, is_said = "", True
@@ -92,7 +107,7 @@ def test_a_pages_examples_print_what_it_says(
             is_said = True
             continue
         assert is_said or not printed, f"the page does not say that this is printed: {printed}"
-        if language == "python":
+        if language in ("python", "py"):
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 exec(compile(text, f"{name}.md", "exec"), names)
             printed = out.getvalue()
@@ -112,4 +127,4 @@ def test_every_page_for_a_task_is_tested_here() -> None:
         "troubleshooting",
         "wheels",
     }
-    assert {page.stem for page in (ROOT / "docs").glob("*.md")} == {*PAGES, *WITH_TORCH, *others}
+    assert {page.stem for page in (ROOT / "docs").glob("*.md")} == {*PAGES, *others}
