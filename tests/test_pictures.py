@@ -1,4 +1,4 @@
-"""The pictures of README and docs: shown light and dark, described, and right on a package index.
+"""The pictures of README and docs: shown light and dark, and described.
 
 `docs/make_pictures.py --check`, which test_layout.py runs, says that all are there, small, and
 drawn from what the repository holds now. Drawing them takes half a minute, and is not tested.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
@@ -52,15 +51,6 @@ def test_the_dark_picture_says_what_the_light_one_says(name: str) -> None:
         return ["".join(e.itertext()) for e in tree.iter("{http://www.w3.org/2000/svg}text")]
 
     assert texts("dark") == texts("light") != []
-
-
-def test_a_package_index_shows_no_link_that_leads_nowhere() -> None:
-    """The index has neither the pages nor the pictures: see pyproject.toml."""
-    page = str(metadata("onnx-philox").get_payload())
-    assert page.startswith("# onnx-philox")
-    assert "each image is equal to the one below it" in page
-    assert "<img" not in page
-    assert re.findall(r"\]\((?!https?://|#)[^)]*\)", page) == []
 
 
 def test_the_readme_is_short() -> None:
