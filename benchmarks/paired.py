@@ -134,7 +134,7 @@ HEADINGS = (
     "size",
     "ours",
     "theirs",
-    "measured",
+    "ratio",
     "quartiles",
     "best",
     "target",
@@ -173,6 +173,11 @@ def rich_table(title: str, rows: list[Row]) -> Table:
 
 
 def markdown_table(rows: list[Row]) -> str:
-    """For README.md."""
-    lines = [HEADINGS, ["---", "---", *["--:"] * 8, "---"], *map(cells, rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines).replace("  ", " ")
+    """For README.md: without targets, and without columns that are empty."""
+    lines = [HEADINGS, *map(cells, rows)]
+    columns = [column for column in list(zip(*lines, strict=True))[:-2] if any(column[1:])]
+    for index, (heading, *values) in enumerate(columns):
+        left = heading in ("what", "against")
+        columns[index] = (heading, "---" if left else "--:", *values)
+    table = ["| " + " | ".join(line) + " |" for line in zip(*columns, strict=True)]
+    return "\n".join(table).replace("  ", " ")
