@@ -201,10 +201,9 @@ def configuration(site: Site, api: list[str]) -> dict[str, Any]:
     config: dict[str, Any] = yaml.safe_load((HERE / "mkdocs.yml").read_text())
     config |= {"docs_dir": "pages", "site_dir": "html"}
     if site.repository:
-        config |= {
-            "repo_url": site.repository,
-            "repo_name": "/".join(site.repository.split("/")[-2:]),
-        }
+        # In the footer. `repo_url` would have each reader fetch the repository's stars.
+        link = {"icon": "fontawesome/brands/git-alt", "link": site.repository, "name": "Repository"}
+        config["extra"] = {"social": [link]}
     named = set(fill(config["nav"], api))
     rest = sorted(page for page in site.pages.values() if page not in named)
     if rest:
