@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import html
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -356,7 +358,7 @@ def test_every_node_says_what_each_runtime_does(inspected):
 def test_the_json_document_keeps_its_keys(inspected):
     assert set(inspected) == {
         *("model", "opset", "runtimes", "random_nodes", "obstacle", "state", "rewritten_nodes"),
-        "per_row",
+        *("per_row", "standard"),
     }
     assert set(inspected["random_nodes"][0]) == {
         *("name", "op_type", "domain", "version", "path", "function", "outputs", "output_type"),
@@ -503,6 +505,80 @@ def test_a_rewritten_model_shows_its_streams_and_its_state(tmp_path):
         assert "2 nodes of onnx-philox" in said
         assert "RandomBernoulli" in said
         assert f"Their state: {state}" in said
+
+
+TWO_DRAWS = """<ir_version: 8, opset_import: ["": 18]>
+g (float[N, 4] x) => (float[N, 4] y) { a = Bernoulli (x)  b = Bernoulli (x)  y = Add (a, b) }"""
+RUN_OPENVINO = "--runtime openvino --precision f32 --seed 42 --runs 3 --fill"
+
+
+@pytest.mark.parametrize(
+    ("options", "target", "made", "state", "run"),
+    [
+        ({}, "onnxruntime", "made for ONNX Runtime.", "random_state", "--seed 42 --runs 3 --fill"),
+        ({}, "openvino", "made for OpenVINO: compile it with INFER", "random_state", RUN_OPENVINO),
+        ({"seed": 5}, "onnxruntime", "made for ONNX Runtime.", None, "--fill"),
+        ({"per_row": True}, "openvino", "made for OpenVINO", "random_state", RUN_OPENVINO),
+    ],
+)
+def test_draws_in_standard_nodes_are_shown(options, target, made, state, run, tmp_path):
+    path, page = tmp_path / "model.onnx", tmp_path / "page.html"
+    rewritten = onnx_philox.make_reproducible(parser.parse_model(TWO_DRAWS), **options)
+    onnx.save(onnx_philox.to_standard_nodes(rewritten, target=target), path)
+    result = invoke(path, "--html", page)
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.stdout.split())
+    assert said.startswith(f"{path}, opset 18: 2 draws in standard ONNX nodes Operators: 2 Random")
+    assert f"2 RandomBernoulli. They need no plugin, and are {made}" in said
+    where = "Their seed is inside the model: every run draws the same numbers."
+    if state is not None:
+        rows = ", for each row of the batch" if "per_row" in options else ""
+        where = f"the input {state}{rows}; the output next_{state} is the input of the next run."
+    assert where in said
+    command = f"onnx-philox run {path} {run}"
+    assert f"Run it: {command}" in said
+    assert "lost before" not in said
+    text = html.unescape(page.read_text("utf-8"))
+    assert "<h1>2 draws in standard ONNX nodes</h1>" in text
+    assert made in text
+    assert where in text
+    assert command in text
+    standard = document(path)["standard"]
+    assert (standard.pop("target"), standard.pop("run")) == (target, command)
+    assert made.rstrip(".") in standard.pop("note")
+    assert standard == {
+        "draws": {"RandomBernoulli": 2},
+        "state": state,
+        "next_state": state and f"next_{state}",
+        "is_per_row": "per_row" in options,
+    }
+    ran = CliRunner().invoke(app.app, shlex.split(command)[1:])
+    assert ran.exit_code == 0, ran.output
+
+
+def test_a_standard_model_without_the_next_state_still_has_its_state(tmp_path):
+    model = onnx_philox.to_standard_nodes(
+        onnx_philox.graphs.random_normal([2], 0, 1, "f32", stateful=True)
+    )
+    assert [output.name for output in model.graph.output] == ["values", "next_state"]
+    del model.graph.output[1]
+    onnx.save(model, tmp_path / "model.onnx")
+    assert "Their state: the input state.\n" in invoke(tmp_path / "model.onnx").stdout
+    assert document(tmp_path / "model.onnx")["standard"]["next_state"] is None
+
+
+def test_random_nodes_beside_standard_draws_are_shown_and_counted_apart(tmp_path):
+    standard = onnx_philox.to_standard_nodes(
+        onnx_philox.make_reproducible(MODELS / "mc_dropout.onnx")
+    )
+    standard.graph.node.append(helper.make_node("RandomNormal", [], ["more"], shape=[2]))
+    standard.graph.output.append(onnx.ValueInfoProto(name="more"))
+    path = tmp_path / "model.onnx"
+    onnx.save(standard, path)
+    said = invoke(path, "--html", tmp_path / "page.html").stdout
+    assert f"{path}, opset 18: 1 random node; 2 draws in standard ONNX nodes\n" in said
+    assert "onnx-philox rewrite" in said.splitlines()[-3]
+    assert "<h1>1 random node" in (tmp_path / "page.html").read_text("utf-8")
 
 
 def test_an_operator_that_cannot_be_rewritten_says_why(tmp_path):

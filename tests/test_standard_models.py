@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import onnx
 import onnx_ir as ir
 import pytest
-from cases import assert_same_bits
+from cases import SEED, assert_same_bits
 from click.testing import CliRunner
 from onnx import helper, parser
 from onnx.reference import ReferenceEvaluator
@@ -188,9 +189,21 @@ def test_a_path_and_an_onnx_ir_model_are_taken_too(tmp_path: Path, kind: str) ->
 
 def test_the_metadata_say_how_to_run_it() -> None:
     standard = to_standard_nodes(graphs.random_generator([3]), target="openvino")
-    (entry,) = standard.metadata_props
-    assert entry.key == "onnx_philox.standard_nodes"
-    assert "INFERENCE_PRECISION_HINT=f32" in entry.value
+    said = {entry.key: entry.value for entry in standard.metadata_props}
+    assert set(said) == {"onnx_philox.standard_nodes", "onnx_philox.standard_draws"}
+    assert "INFERENCE_PRECISION_HINT=f32" in said["onnx_philox.standard_nodes"]
+    assert json.loads(said["onnx_philox.standard_draws"]) == {"RandomGenerator": 1}
+
+
+def test_draws_made_later_are_added_to_those_made_before() -> None:
+    model = to_standard_nodes(graphs.random_generator([3], **SEED))
+    later = graphs.random_normal([3], 0, 1, "f32", **SEED)
+    model.graph.node.extend(later.graph.node)
+    model.graph.initializer.extend(later.graph.initializer)
+    model.opset_import.append(helper.make_opsetid("onnx_philox", 1))
+    both = {entry.key: entry.value for entry in to_standard_nodes(model).metadata_props}
+    counts = json.loads(both["onnx_philox.standard_draws"])
+    assert counts == {"RandomGenerator": 1, "RandomNormal": 1}
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import warnings
 from collections import Counter
 from dataclasses import asdict, dataclass
@@ -16,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox import _runtime_errors, rewriting
+from onnx_philox._command import rewritten
 from onnx_philox._command.runtimes.port import STATES
 from onnx_philox._contract import checks
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
@@ -50,6 +50,8 @@ class Outcome:
     """What a run of the new model must be given, but for the state."""
     has_state: bool
     """Whether the new model takes `random_state`."""
+    standard: str | None = None
+    """The runtime that its standard nodes are made for; None for nodes of this package."""
 
     def to_json(self) -> str:
         """Returns one JSON document; its keys never change."""
@@ -73,12 +75,12 @@ class Outcome:
     @property
     def command(self) -> str:
         """The command line that runs the new model."""
-        words = ["onnx-philox", "run", str(self.target)]
-        if self.has_state:
-            words += ["--seed", "42", "--runs", "3"]
-        if self.inputs:
-            words.append("--fill")
-        return shlex.join(words)
+        return rewritten.command_to_run(
+            self.target,
+            has_state=self.has_state,
+            has_inputs=bool(self.inputs),
+            target=self.standard,
+        )
 
     def print(self, console: Console) -> None:
         """Prints what the rewrite did and what to do next."""
@@ -188,6 +190,7 @@ def rewrite(
         [str(warning.message) for warning in caught if warning.category is UserWarning],
         [name for name in inputs if name not in STATES],
         _STATE in inputs,
+        standard,
     )
 
 

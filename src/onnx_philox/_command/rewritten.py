@@ -1,7 +1,8 @@
-"""Whether a model is rewritten, and what to say of one that is not."""
+"""Whether a model is rewritten, how to run one that is, and what to say of one that is not."""
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +34,28 @@ def inside(model: Path) -> Inside:
             return Inside(len(find_random_nodes(read)), seed is not None)
     except (OSError, TypeError, ValueError):
         return Inside()
+
+
+def command_to_run(
+    model: Path, *, has_state: bool, has_inputs: bool, target: str | None = None
+) -> str:
+    """The command line that runs a rewritten model.
+
+    Args:
+        model: The file.
+        has_state: Whether it takes a state.
+        has_inputs: Whether it takes anything else.
+        target: The runtime that its standard nodes are made for; None for nodes of this package.
+    """
+    words = ["onnx-philox", "run", str(model)]
+    if target == "openvino":
+        # In another precision these nodes would draw other floats.
+        words += ["--runtime", target, "--precision", "f32"]
+    if has_state:
+        words += ["--seed", "42", "--runs", "3"]
+    if has_inputs:
+        words.append("--fill")
+    return shlex.join(words)
 
 
 def check(model: Path) -> None:

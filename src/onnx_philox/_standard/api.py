@@ -24,15 +24,12 @@ from onnx_philox._rewriting.passes.replace import remove, take_over
 from onnx_philox._rewriting.report import Report
 from onnx_philox._rewriting.untouched import Originals
 from onnx_philox._standard import draw as drawing
-from onnx_philox._standard import reading, sharing
+from onnx_philox._standard import made, reading, sharing
 from onnx_philox._standard.builder import FUNCTION_DOMAIN, Builder, Library
 from onnx_philox._standard.reading import FilePath, Model
 from onnx_philox._standard.targets import TARGETS, Draw, Target
 
 OWNER = "onnx_philox.to_standard_nodes"
-METADATA = "onnx_philox.standard_nodes"
-"""The property of a model that says for which runtime its draws were made, and how to run it."""
-
 _INEXACT = ("refuse", "allow")
 
 
@@ -159,9 +156,9 @@ def _converted(
         model.opset_imports[FUNCTION_DOMAIN] = 1
     model.opset_imports.pop(DOMAIN, None)
     result = originals.to_proto()
-    onnx.helper.set_model_props(
-        result, {p.key: p.value for p in result.metadata_props} | {METADATA: target.note}
-    )
+    metadata = {p.key: p.value for p in result.metadata_props}
+    made.record(metadata, target, draws.values())
+    onnx.helper.set_model_props(result, metadata)
     return result
 
 
@@ -179,8 +176,8 @@ def _replace(
     inputs = {declared.name: value for declared, value in pairs if value is not None}
     draw = replace(draw, inputs=inputs)
     needs_state = len(node.outputs) > 1 and graphs.is_wanted(node.outputs[1])
-    made = drawing.emit(b, target, draw, needs_state=needs_state, shared_words=shared_words)
-    for ours, theirs in zip(made, node.outputs, strict=False):
+    outputs = drawing.emit(b, target, draw, needs_state=needs_state, shared_words=shared_words)
+    for ours, theirs in zip(outputs, node.outputs, strict=False):
         if ours is not None:
             take_over(ours, theirs)
     node.prepend(b.nodes)

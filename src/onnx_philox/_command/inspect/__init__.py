@@ -1,8 +1,8 @@
 """`onnx-philox inspect`: the random nodes of a model, and what the runtimes do with them today.
 
-`search` finds them and what they would become, `probes` makes a small model of each, `trials` tries
-it in the installed runtimes, each in its own processes (`worker`), and `report` prints; `page`
-writes a page. `inspect` puts them together.
+`search` finds them and what they would become, `standard` those that are standard nodes already.
+`probes` makes a small model of each, `trials` tries it in the installed runtimes, each in its own
+processes (`worker`), and `report` prints; `page` writes a page. `inspect` puts them together.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from onnx_philox._command import refusals
-from onnx_philox._command.inspect import probes, search, trials
+from onnx_philox._command.inspect import probes, search, standard, trials
 from onnx_philox._command.inspect.report import Found, Report
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.api import OWNERS
@@ -60,6 +60,7 @@ def inspect(path: Path, *, progress: Progress | None = None) -> Report:
         nodes.idle_dropouts,
         nodes.per_row.batch,
         _problem(nodes.per_row.obstacle),
+        standard.find(model, path),
     )
 
 

@@ -54,10 +54,12 @@ def write(report: Report, path: Path) -> None:
         for found in report.found
     ]
     headline, seal = _headline(report)
-    lines, command = report.lost() if not report.found and not report.rewritten else [], ""
+    lines, command = report.lost() if report.has_no_draws else [], ""
+    if report.standard is not None:
+        lines, command = list(report.standard.lines), report.standard.run
     if report.found:
         meaning, command = report.meaning()
-        lines = [meaning]
+        lines = [*lines, meaning]
     answer, apart = report.per_row()
     pages.write(
         "inspect.html",
@@ -84,6 +86,9 @@ def _headline(report: Report) -> tuple[str, Look]:
     if report.found:
         nodes = f"{len(report.found)} random node{'s'[: len(report.found) > 1]}"
         return f"{nodes}{_difference(report)}", SOME
+    if report.standard is not None:
+        heading = report.standard.heading
+        return f"{heading[:1].upper()}{heading[1:]}", GOOD
     if report.rewritten:
         return "It draws the same numbers in every runtime", GOOD
     return "No random nodes, nothing to rewrite", NONE

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from onnx_philox._command import terminal
 from onnx_philox._command.inspect.search import Rewritten
+from onnx_philox._command.inspect.standard import Standard
 from onnx_philox._command.inspect.trials import Behaviour, Trial, Trials
 from onnx_philox._command.refusals import KEEP_UNKNOWN, PER_ROW
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
@@ -70,6 +71,8 @@ class Report:
     """The dimension whose rows could each have a state."""
     row_obstacle: str | None = None
     """Why no node could draw from such states."""
+    standard: Standard | None = None
+    """The draws that are standard nodes already."""
 
     def to_json(self) -> str:
         """Returns one JSON document; its keys never change."""
@@ -83,6 +86,7 @@ class Report:
                 "state": self.state or None,
                 "rewritten_nodes": [asdict(node) for node in self.rewritten],
                 "per_row": {"batch": self.batch, "obstacle": self.row_obstacle},
+                "standard": None if self.standard is None else asdict(self.standard),
             },
             indent=2,
         )
@@ -95,9 +99,14 @@ class Report:
             console.print(_rewritten_table(self.rewritten))
             if self.state:
                 console.print(f"Their state: {self.state}.")
-        if not self.found and not self.rewritten:
+        if self.standard is not None:
+            console.print(Text("\n".join(self.standard.lines)))
+        if self.has_no_draws:
             console.print(self._what_may_have_happened())
         if not self.found:
+            if self.standard is not None:
+                console.print(Text("Run it:"))
+                _print_command(console, self.standard.run)
             return
         if width >= _TABLE_WIDTH:
             console.print(self._table())
@@ -110,13 +119,17 @@ class Report:
         console.print()
         console.print(Text(meaning))
         if command:
-            # Not wrapped, so that it can be copied.
-            console.print(Text(f"  {command}", "bold"), soft_wrap=True)
+            _print_command(console, command)
+
+    @property
+    def has_no_draws(self) -> bool:
+        """Whether nothing in the model draws."""
+        return not self.found and not self.rewritten and self.standard is None
 
     def _heading(self) -> Text:
         name = (str(self.model), "bold")
         opset = "" if self.opset is None else f", opset {self.opset}"
-        if not self.found and not self.rewritten:
+        if self.has_no_draws:
             return Text.assemble(name, f"{opset}: no random nodes, nothing to rewrite.")
         parts = []
         if self.found:
@@ -124,6 +137,8 @@ class Report:
         if self.rewritten:
             done = _count(len(self.rewritten), "node")
             parts.append(f"{done} of onnx-philox, the same numbers in every runtime")
+        if self.standard is not None:
+            parts.append(self.standard.heading)
         return Text.assemble(name, f"{opset}: {'; '.join(parts)}")
 
     def _what_may_have_happened(self) -> RenderableType:
@@ -325,6 +340,11 @@ def becomes(node: RandomNode) -> Text:
 def stream_of(node: RandomNode) -> str:
     """The stream that a rewrite gives a node; empty for none."""
     return "" if node.stream is None else str(node.stream)
+
+
+def _print_command(console: Console, command: str) -> None:
+    """Prints a command line unwrapped, so that it can be copied."""
+    console.print(Text(f"  {command}", "bold"), soft_wrap=True)
 
 
 def _label(trial: Trial) -> Text:

@@ -1,0 +1,96 @@
+"""What `onnx-philox inspect` says of draws that are standard nodes already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import onnx_ir as ir
+
+from onnx_philox._command import rewritten
+from onnx_philox._command.runtimes.port import STATES
+from onnx_philox._contract.state import is_one_state
+from onnx_philox._rewriting.streams import streams_of
+from onnx_philox._standard import made
+
+
+@dataclass(frozen=True)
+class Standard:
+    """The draws of a model that `rewrite --standard` made.
+
+    Attributes:
+        target: The runtime that they are made for.
+        note: The same in words, with how to run them there.
+        draws: How many nodes draw by each operator.
+        state: The input that says what is drawn; None where a seed inside does.
+        next_state: The output with the state of the next run.
+        is_per_row: Whether each row of the batch has a state of its own.
+        run: The command line that runs the model.
+    """
+
+    target: str
+    note: str
+    draws: dict[str, int]
+    state: str | None
+    next_state: str | None
+    is_per_row: bool
+    run: str
+
+    @property
+    def heading(self) -> str:
+        """How many there are."""
+        count = sum(self.draws.values())
+        counted = f"{count} draw{'s'[: count != 1]}" if count else "draws"
+        return f"{counted} in standard ONNX nodes"
+
+    @property
+    def lines(self) -> list[str]:
+        """What they are, and what they need."""
+        drawn = ", ".join(f"{count} {operator}" for operator, count in self.draws.items())
+        return [
+            f"{f'Operators: {drawn}. ' if drawn else ''}They need no plugin, and are {self.note}.",
+            self._about_state(),
+        ]
+
+    def _about_state(self) -> str:
+        if self.state is None:
+            return "Their seed is inside the model: every run draws the same numbers."
+        rows = ", for each row of the batch" if self.is_per_row else ""
+        then = ""
+        if self.next_state is not None:
+            then = f"; the output {self.next_state} is the input of the next run"
+        return f"Their state: the input {self.state}{rows}{then}."
+
+
+def find(model: ir.Model, path: Path) -> Standard | None:
+    """What a model says of its standard nodes; None if it has none that draw."""
+    found = made.read(model.metadata_props)
+    if found is None:
+        return None
+    streams = streams_of(model)
+    state = streams.state if streams else _lone_state(model)
+    inputs = [value for value in model.graph.inputs if not value.is_initializer()]
+    return Standard(
+        found.target.name,
+        found.target.note,
+        dict(found.draws),
+        state,
+        streams.next_state if streams else None,
+        streams is not None and streams.batch is not None,
+        rewritten.command_to_run(
+            path,
+            has_state=state is not None,
+            has_inputs=any(value.name not in STATES for value in inputs),
+            target=found.target.name,
+        ),
+    )
+
+
+def _lone_state(model: ir.Model) -> str | None:
+    """An input that is a state, in a model without the output of the next one."""
+    for value in model.graph.inputs:
+        if value.name in STATES and value.dtype is ir.DataType.UINT32 and value.shape is not None:
+            known = tuple(d if isinstance(d, int) else None for d in value.shape)
+            if is_one_state(known):
+                return value.name
+    return None

@@ -1,0 +1,50 @@
+"""What a model of standard nodes says of itself, in its metadata."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, MutableMapping
+from dataclasses import dataclass
+
+from onnx_philox._standard.targets import TARGETS, Draw, Target
+
+METADATA = "onnx_philox.standard_nodes"
+"""The property of a model that says for which runtime its draws were made, and how to run it."""
+
+_DRAWS = "onnx_philox.standard_draws"
+
+
+@dataclass(frozen=True)
+class Made:
+    """What `to_standard_nodes` made.
+
+    Attributes:
+        target: The runtime that it made the nodes for.
+        draws: How many nodes of each operator it replaced.
+    """
+
+    target: Target
+    draws: Mapping[str, int]
+
+
+def record(metadata: MutableMapping[str, str], target: Target, draws: Iterable[Draw]) -> None:
+    """Writes what was made into a model's metadata, added to what was made before."""
+    before = read(metadata)
+    counts = Counter({} if before is None else before.draws)
+    counts.update(draw.operator.name for draw in draws)
+    metadata[METADATA] = target.note
+    metadata[_DRAWS] = json.dumps(dict(sorted(counts.items())))
+
+
+def read(metadata: Mapping[str, str]) -> Made | None:
+    """Reads what was made; None for a model of no standard nodes."""
+    note = metadata.get(METADATA)
+    target = next((target for target in TARGETS.values() if target.note == note), None)
+    if target is None:
+        return None
+    try:
+        draws = {str(name): int(n) for name, n in json.loads(metadata.get(_DRAWS, "{}")).items()}
+    except (ValueError, TypeError, AttributeError):
+        draws = {}
+    return Made(target, draws)
