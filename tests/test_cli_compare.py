@@ -199,6 +199,27 @@ def test_an_ir_and_a_missing_file_are_refused():
     assert "a.xml is an OpenVINO IR; allowed for onnxruntime: an ONNX file." in refusal("a.xml")
 
 
+def test_standard_nodes_for_another_runtime_are_refused_with_what_to_do(noisy):
+    onnx.save(rewriting.to_standard_nodes(onnx.load(noisy)), "standard.onnx")
+    said = refusal("standard.onnx", "--fill")
+    assert said.split("compare: ")[1] == (
+        "the model is one of standard nodes made for ONNX Runtime, which OpenVINO does not "
+        "compute; allowed in openvino: one made for OpenVINO. Rewrite the original with "
+        "--standard --target openvino, or choose --runtime onnxruntime or reference.\n"
+    )
+    chosen = ("--runtime", "onnxruntime", "--runtime", "reference")
+    assert document("standard.onnx", "--fill", *chosen)["is_ok"]
+    ran = invoke("run", "standard.onnx", "--fill", "--runtime", "openvino")
+    assert (ran.exit_code, said.split("compare: ")[1]) == (2, ran.stderr.split("run: ")[1])
+
+
+def test_standard_nodes_for_openvino_are_compared():
+    source = Path(__file__).with_name("models") / "mc_dropout.onnx"
+    rewriting.to_standard_file(source, "standard.onnx", target="openvino")
+    given = document("standard.onnx", "--fill")
+    assert [runtime["runtime"] for runtime in given["runtimes"]] == ["onnxruntime", "openvino"]
+
+
 def test_a_runtime_that_fails_ends_with_1_and_its_words():
     onnx.save(graphs.random_uniform(None, 0, 1, "f32", stateful=True, rank=2), "m.onnx")
     said = refusal("m.onnx", "--input", "shape=[2,-3]", code=1)

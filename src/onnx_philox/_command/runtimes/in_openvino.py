@@ -19,6 +19,7 @@ from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.types import BF16
 from onnx_philox._files.model_file import opened
 from onnx_philox._files.tensors import misread_by_openvino
+from onnx_philox._standard import made
 from onnx_philox.openvino import BACKENDS, register
 
 _PRECISIONS = ("f32", "bf16", "f16")
@@ -41,9 +42,10 @@ class Model(LoadedModel):
         self.backend = models.choose_backend(type(self), settings.backend)
         core = _core(self.backend)
         if isinstance(model, Path):
-            _check_fields(model)
+            _check_file(model)
             read = core.read_model(model)
         else:
+            _check_target(model)
             read = core.read_model(model.SerializeToString())
         self.drawn = _show_drawn(read) if settings.shows_drawn else {}
         config = {} if precision is None else {"INFERENCE_PRECISION_HINT": precision}
@@ -73,22 +75,35 @@ def _core(backend: str) -> ov.Core:
     return register(ov.Core(), backend=backend)
 
 
-def _check_fields(path: Path) -> None:
-    """Refuses an ONNX file with numbers in fields that OpenVINO misreads."""
+def _check_file(path: Path) -> None:
+    """Refuses an ONNX file that OpenVINO misreads, or that is made for another runtime."""
     if path.suffix == ".xml":
         return
     try:
         with opened(path, "run") as file:
-            misread = next(misread_by_openvino(file.proto), None)
+            proto, misread = file.proto, next(misread_by_openvino(file.proto), None)
     except (OSError, ValueError):
         # OpenVINO itself reports what is wrong with a file that it cannot read.
         return
+    _check_target(proto)
     if misread is not None:
         field = "uint64_data" if misread.uint64_data else "int32_data"
         raise ArgumentError(
             f"the constant {misread.name!r} keeps its numbers in the field {field}, where OpenVINO "
             "reads other numbers; allowed: raw data. 'onnx-philox rewrite' stores it so."
         )
+
+
+def _check_target(model: onnx.ModelProto) -> None:
+    """Refuses standard nodes that are made for another runtime."""
+    found = made.read({entry.key: entry.value for entry in model.metadata_props})
+    if found is None or found.target.name == Model.runtime:
+        return
+    raise ArgumentError(
+        f"the model is one of standard nodes {found.target.note}, which OpenVINO does not compute; "
+        "allowed in openvino: one made for OpenVINO. Rewrite the original with --standard --target "
+        "openvino, or choose --runtime onnxruntime or reference."
+    )
 
 
 def _show_drawn(model: ov.Model) -> dict[str, str]:
