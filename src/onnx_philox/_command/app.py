@@ -86,14 +86,12 @@ def verify(
     """
     from onnx_philox._command import verify as verification
 
-    try:
+    with terminal.errors("verify", verification.SelectionError, RefusalError, OSError):
         _check_page("verify", html, {})
         with terminal.progress("loading the runtimes") as progress:
             report = verification.run(runtime, backend, is_verbose=verbose, progress=progress)
         if html is not None:
             verification.write_page(report, html)
-    except (verification.SelectionError, RefusalError, OSError) as error:
-        terminal.fail("verify", error, 2)
     terminal.show(report, as_json=as_json)
     _say_written(html, as_json=as_json)
     if not report.is_ok:
@@ -118,14 +116,12 @@ def inspect(model: Path, *, html: Path | None, as_json: bool) -> None:
     """
     from onnx_philox._command import inspect
 
-    try:
+    with terminal.errors("inspect", OSError, TypeError, ValueError):
         _check_page("inspect", html, {model: "the model"})
         with terminal.progress("reading the model") as progress:
             report = inspect.inspect(model, progress=progress)
         if html is not None:
             inspect.write_page(report, html)
-    except (OSError, TypeError, ValueError) as error:
-        terminal.fail("inspect", error, 2)
     terminal.show(report, as_json=as_json)
     _say_written(html, as_json=as_json)
 
@@ -208,20 +204,20 @@ def rewrite(
     if (target or inexact) and not standard:
         text = "--target and --inexact say nothing without --standard. Add it, or leave them out."
         terminal.fail("rewrite", ValueError(text), 2)
-    try:
-        with terminal.progress("reading the model") as progress:
-            outcome = rewrite.rewrite(
-                model,
-                output,
-                seed=seed,
-                keep_unknown=keep_unknown,
-                per_row=list(per_row_node) or per_row,
-                standard=(target or "onnxruntime") if standard else None,
-                inexact="allow" if inexact else "refuse",
-                progress=progress,
-            )
-    except (OSError, TypeError, ValueError, ImportError) as error:
-        terminal.fail("rewrite", error, 2)
+    with (
+        terminal.errors("rewrite", OSError, TypeError, ValueError, ImportError),
+        terminal.progress("reading the model") as progress,
+    ):
+        outcome = rewrite.rewrite(
+            model,
+            output,
+            seed=seed,
+            keep_unknown=keep_unknown,
+            per_row=list(per_row_node) or per_row,
+            standard=(target or "onnxruntime") if standard else None,
+            inexact="allow" if inexact else "refuse",
+            progress=progress,
+        )
     terminal.show(outcome, as_json=as_json)
 
 
@@ -291,24 +287,22 @@ def run(
     """
     from onnx_philox._command import run
 
-    try:
-        with terminal.progress("loading the model") as progress:
-            report = run.run(
-                model,
-                runtime=runtime,
-                settings=run.Settings(backend, precision, drawn),
-                seed=seed,
-                first_run=first_run,
-                runs=runs,
-                inputs=input,
-                fills=fill,
-                output=output,
-                progress=progress,
-            )
-    except (run.ArgumentError, OSError) as error:
-        terminal.fail("run", error, 2)
-    except run.RunError as error:
-        terminal.fail("run", error, 1)
+    with (
+        terminal.errors("run", run.ArgumentError, OSError, failed=(run.RunError,)),
+        terminal.progress("loading the model") as progress,
+    ):
+        report = run.run(
+            model,
+            runtime=runtime,
+            settings=run.Settings(backend, precision, drawn),
+            seed=seed,
+            first_run=first_run,
+            runs=runs,
+            inputs=input,
+            fills=fill,
+            output=output,
+            progress=progress,
+        )
     terminal.show(report, as_json=as_json)
 
 
@@ -374,24 +368,22 @@ def compare(
     """
     from onnx_philox._command import compare
 
-    try:
-        with terminal.progress("loading the model") as progress:
-            report = compare.compare(
-                model,
-                runtimes=runtime,
-                precision=precision,
-                seed=seed,
-                first_run=first_run,
-                runs=runs,
-                inputs=input,
-                fills=fill,
-                tolerances=compare.Tolerances(rtol, atol),
-                progress=progress,
-            )
-    except (compare.ArgumentError, OSError) as error:
-        terminal.fail("compare", error, 2)
-    except compare.RunError as error:
-        terminal.fail("compare", error, 1)
+    with (
+        terminal.errors("compare", compare.ArgumentError, OSError, failed=(compare.RunError,)),
+        terminal.progress("loading the model") as progress,
+    ):
+        report = compare.compare(
+            model,
+            runtimes=runtime,
+            precision=precision,
+            seed=seed,
+            first_run=first_run,
+            runs=runs,
+            inputs=input,
+            fills=fill,
+            tolerances=compare.Tolerances(rtol, atol),
+            progress=progress,
+        )
     terminal.show(report, as_json=as_json)
     if not report.is_ok:
         raise SystemExit(1)
@@ -466,11 +458,9 @@ def deploy(
     """
     from onnx_philox._command import deploy
 
-    try:
+    with terminal.errors("deploy", OSError, TypeError, ValueError, ImportError):
         site = deploy.Site(name, library, folder, sequences)
         written = deploy.deploy(server, model, output, site)
-    except (OSError, TypeError, ValueError, ImportError) as error:
-        terminal.fail("deploy", error, 2)
     for path in written.files:
         click.echo(f"Written: {path}")
     click.echo(f"Start the server:\n  {written.start}")

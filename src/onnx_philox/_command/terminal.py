@@ -65,6 +65,25 @@ def progress(description: str) -> Iterator[Callable[[int, int, str], None]]:
         )
 
 
+@contextmanager
+def errors(
+    command: str, *wrong: type[Exception], failed: tuple[type[Exception], ...] = ()
+) -> Iterator[None]:
+    """A block whose errors end the command.
+
+    Args:
+        command: Its name.
+        wrong: What it raises where something that the user gave is wrong: exit code 2.
+        failed: What it raises where all of that is right: exit code 1.
+    """
+    try:
+        yield
+    except wrong as error:
+        fail(command, error, 2)
+    except failed as error:
+        fail(command, error, 1)
+
+
 def fail(command: str, error: Exception, code: int) -> NoReturn:
     """Prints the error on stderr as one sentence, and ends the command.
 
