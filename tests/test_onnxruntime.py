@@ -577,6 +577,30 @@ def test_a_missing_input_is_named_with_the_model_s_own_inputs(ort_backend: str) 
         session.run(None, {})
 
 
+def test_none_for_an_array_is_named(ort_backend: str) -> None:
+    session = InferenceSession(graphs.random_generator(None, rank=1), backend=ort_backend)
+    words = r"the input 'shape' is None; allowed: a tensor\(int64\)\. Pass the array\."
+    with pytest.raises(TypeError, match=f"onnx_philox.onnxruntime: {words}"):
+        session.run(None, {"state": STATE.to_array(), "shape": None})
+
+
+def test_none_where_no_array_is_needed_is_taken_as_onnxruntime_takes_it(ort_backend: str) -> None:
+    x, idle, y = (helper.make_tensor_value_info(name, 1, [2]) for name in ("x", "idle", "y"))
+    optional = helper.make_optional_type_proto(helper.make_tensor_type_proto(1, [2]))
+    maybe = helper.make_value_info("maybe", optional)
+    has = helper.make_tensor_value_info("has", TensorProto.BOOL, [])
+    nodes = [
+        helper.make_node("Neg", ["x"], ["y"]),
+        helper.make_node("OptionalHasElement", ["maybe"], ["has"]),
+    ]
+    graph = helper.make_graph(nodes, "g", [x, idle, maybe], [y, has])
+    opset = [helper.make_opsetid("", 17)]
+    model = helper.make_model(graph, opset_imports=opset, ir_version=8)
+    feeds = {"x": np.ones(2, np.float32), "idle": None, "maybe": None}
+    values, is_there = InferenceSession(model, backend=ort_backend).run(None, feeds)
+    assert (values.tolist(), bool(is_there)) == ([-1, -1], False)
+
+
 def test_the_model_may_go_by_onnxruntime_s_name_for_it(ort_backend: str) -> None:
     model = graphs.random_generator([4]).SerializeToString()
     session = InferenceSession(path_or_bytes=model, backend=ort_backend)

@@ -33,6 +33,8 @@ STANDARD = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
         y = Add (x, a)
     }""")
 
+WITHOUT_INPUTS = graphs.random_normal([2], 0.0, 1.0, "f32", stateful=True, per_row=True)
+
 
 def batch(rows: int) -> dict[str, np.ndarray]:
     return {"x": np.arange(rows * 5, dtype=np.float32).reshape(rows, 5)}
@@ -329,6 +331,19 @@ def test_an_input_of_another_type_is_refused(pipe: Pipeline, type_: Any) -> None
         pipe({"x": batch(2)["x"].astype(type_)}, seed=1)
 
 
+@pytest.mark.parametrize(
+    ("feed", "words"),
+    [
+        (None, "the feed is of type NoneType; allowed: a mapping of names to arrays. Pass the in"),
+        ({"x": None}, "the input 'x' is None; allowed: an array. Pass the array."),
+    ],
+)
+def test_none_is_no_array(pipe: Pipeline, feed: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=f"Pipeline: {words}"):
+        pipe(feed, seed=1)
+    assert_same_answer(pipe(batch(2), seed=1), pipe(batch(2), seed=1))
+
+
 def test_both_runtimes_name_the_outputs_as_the_model_does_and_take_its_inputs() -> None:
     model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
         g (float[n, 5] x, float[3] unread) => (float[n, 5] z, float[n, 5] y, float[n, 5] q) {
@@ -457,6 +472,31 @@ def test_the_model_itself_says_which_random_nodes_it_has() -> None:
             lambda: Pipeline(STANDARD, per_row=True).request(seed=1),
             ValueError,
             "the number of rows is not known",
+        ),
+        (
+            lambda: Pipeline(STANDARD, per_row=True).request(seed=1, rows=-1),
+            ValueError,
+            r"Pipeline\.request: rows is -1; allowed: an integer from 0 to 2\^32\. Pass an int",
+        ),
+        (
+            lambda: Pipeline(STANDARD, per_row=True).request(seed=1, rows=1.5),
+            TypeError,
+            r"rows is 1\.5; allowed: an integer from 0",
+        ),
+        (
+            lambda: list(Pipeline(STANDARD, per_row=True).map([{}], seed=1)),
+            ValueError,
+            r"allowed: an input 'x', whose first dimension says it\. Feed it\.$",
+        ),
+        (
+            lambda: Pipeline(STANDARD, per_row=True)({}, seed=1),
+            ValueError,
+            r"allowed: an input 'x', whose first dimension says it\. Feed it, or pass seeds\.$",
+        ),
+        (
+            lambda: list(Pipeline(WITHOUT_INPUTS).map([{}], seed=1)),
+            ValueError,
+            r"no other input of the model does\. Call the pipeline with seeds, or with state=",
         ),
     ],
 )

@@ -176,3 +176,7 @@ def test_what_is_no_node_of_ours_is_refused() -> None:
         function_of(bernoulli, p_type="f16")
     with pytest.raises(TypeError, match="add_functions: the model is of type int"):
         add_functions(3)  # type: ignore[arg-type]
+    with pytest.raises(
+        TypeError, match=r"function_of: the node is of type int; allowed: an onnx\.NodeProto\. Pass"
+    ):
+        function_of(3)  # type: ignore[arg-type]

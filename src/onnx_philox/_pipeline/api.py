@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract.refusal import refuse
-from onnx_philox._contract.state import PhiloxState, run_words
+from onnx_philox._contract.state import PhiloxState, integer, run_words
 from onnx_philox._contract.streams import Streams
 from onnx_philox._numbers.states import Integers, row_states
 from onnx_philox._pipeline import checkpoint, opening
@@ -20,6 +20,8 @@ from onnx_philox._pipeline.request import Request, check_rows
 from onnx_philox._pipeline.result import Result, Seed
 
 _NAME = "Pipeline"
+_MAP = f"{_NAME}.map"
+_REQUEST = f"{_NAME}.request"
 
 _Start = tuple[Seed, NDArray[np.uint32]]
 
@@ -151,17 +153,17 @@ class Pipeline:
             The request: call it with a feed.
 
         Raises:
-            TypeError: A seed is no integer.
-            ValueError: A seed is out of its range, or the checkpoint is another model's.
+            TypeError: A seed or `rows` is no integer.
+            ValueError: A seed or `rows` is out of its range, or the checkpoint is another model's.
         """
+        if rows is not None:
+            rows = integer(_REQUEST, "rows", rows, 2**32 + 1, "2^32")
         if resume is None:
             start, state = self._start(seed, seeds, rows)
             return Request(self._engine, state, start)
         if not (seed is None and seeds is None and rows is None):
             given = "resume together with a seed"
-            refuse(
-                f"{_NAME}.request", "what it begins with", given, "one of them", "Leave one out."
-            )
+            refuse(_REQUEST, "what it begins with", given, "one of them", "Leave one out.")
         return Request(self._engine, *checkpoint.read(resume, self.streams))
 
     def map(
@@ -193,7 +195,7 @@ class Pipeline:
             ValueError: The model has no state for each row, or a number is out of its range.
         """
         if not self.is_per_row:
-            self._refuse_rows(f"{_NAME}.map", "the model")
+            self._refuse_rows(_MAP, "the model")
         return self._map(batches, seed, first_row, run, progress=progress)
 
     def _map(
@@ -204,7 +206,7 @@ class Pipeline:
 
             batches = track(batches, "Rows drawn and run", transient=True)
         for feed in batches:
-            count = self._rows(f"{_NAME}.map", feed)
+            count = self._rows(_MAP, feed)
             state = row_states(seed, range(row, row + count), run)
             outputs, _ = self._engine.run(feed, state)
             yield Result(outputs, int(seed), state)
@@ -216,11 +218,17 @@ class Pipeline:
 
     def _rows(self, owner: str, feed: Feed) -> int:
         """How many rows a feed has."""
-        assert self.streams.batch is not None
-        rows = rows_of(feed, self.streams.batch)
+        batch = self.streams.batch
+        assert batch is not None
+        rows = rows_of(feed, batch)
         if rows is None:
-            allowed = f"an input {self.streams.batch!r}, whose first dimension says it"
-            refuse(owner, "the number of rows", "not known", allowed, "Feed it, or pass seeds.")
+            allowed = f"an input {batch!r}, whose first dimension says it"
+            remedy = "Feed it." if owner == _MAP else "Feed it, or pass seeds."
+            if batch == self.streams.state:
+                # Nothing that a feed holds says it.
+                allowed = "seeds or states, which say it: no other input of the model does"
+                remedy = "Call the pipeline with seeds, or with state=row_states(seed, rows)."
+            refuse(owner, "the number of rows", "not known", allowed, remedy)
         return rows
 
     def _start(self, seed: int | None, seeds: Integers | None, rows: int | None) -> _Start:
@@ -239,7 +247,7 @@ class Pipeline:
             return int(seed), words
         if rows is None:
             allowed = "seeds, or rows beside the seed, for a model with a state for each row"
-            refuse(f"{_NAME}.request", "the number of rows", "not known", allowed, "Pass rows.")
+            refuse(_REQUEST, "the number of rows", "not known", allowed, "Pass rows.")
         states = row_states(seed, range(rows))
         return int(seed), states
 

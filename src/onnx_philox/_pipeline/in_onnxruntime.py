@@ -9,7 +9,9 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from onnx_philox._contract.streams import METADATA_KEY, Streams
-from onnx_philox._pipeline.engine import Feed, Ran
+from onnx_philox._pipeline.engine import Feed, Ran, check_feed
+
+_NAME = "Pipeline"
 
 
 class _Bound:
@@ -30,6 +32,8 @@ class OnnxRuntime:
         outputs = [output.name for output in session.get_outputs()]
         self._outputs = [name for name in outputs if name != streams.next_state]
         self._all = [*self._outputs, streams.next_state]
+        required = (i.name for i in session.get_inputs() if not i.type.startswith("optional"))
+        self._required = [name for name in required if name != streams.state]
         (state,) = (i for i in session.get_inputs() if i.name == streams.state)
         # By the binding of the user, which no two threads may use at once.
         self._bound: WeakKeyDictionary[onnxruntime.IOBinding, _Bound] = WeakKeyDictionary()
@@ -37,9 +41,14 @@ class OnnxRuntime:
         self._shape = None if streams.batch is not None else [d or 1 for d in state.shape]
 
     def run(self, feed: Feed, state: NDArray[np.uint32]) -> Ran:
-        """Runs the session with a feed, or with an `onnxruntime.IOBinding` of all other inputs."""
+        """Runs the session with a feed, or with an `onnxruntime.IOBinding` of all other inputs.
+
+        Raises:
+            TypeError: The feed is no mapping, or an input that is not optional is None.
+        """
         if isinstance(feed, onnxruntime.IOBinding):
             return self._run_bound(feed, state)
+        check_feed(_NAME, feed, self._required)
         inputs = {**feed, self.streams.state: self._shaped(state)}
         *outputs, after = self.session.run(self._all, inputs)
         return dict(zip(self._outputs, outputs, strict=True)), after.reshape(state.shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import METADATA_KEY, Streams
 from onnx_philox._contract.types import BF16
-from onnx_philox._pipeline.engine import Feed, Outputs, Ran
+from onnx_philox._pipeline.engine import Feed, Outputs, Ran, check_feed
 
 _NAME = "Pipeline"
 # Where OpenVINO keeps the metadata of an ONNX model.
@@ -61,7 +61,7 @@ class OpenVino:
         """Runs the model in an idle infer request, a new one if there is none.
 
         Raises:
-            TypeError: The feed is no mapping, or an input is of another type.
+            TypeError: The feed is no mapping, or an input is None or of another type.
             ValueError: An input is missing.
         """
         tensors = self._tensors(feed)
@@ -88,10 +88,7 @@ class OpenVino:
         An array that it is given to share can be written to by other requests, where a dimension is
         dynamic (docs/troubleshooting.md).
         """
-        if not isinstance(feed, Mapping):
-            given = f"of type {type(feed).__name__}"
-            remedy = "Pass the inputs by name."
-            refuse(_NAME, "the feed", given, "a mapping of names to arrays", remedy, TypeError)
+        check_feed(_NAME, feed, [name for names, _ in self._needed for name in names])
         tensors: dict[str, ov.Tensor | NDArray[np.generic]] = {
             name: value for name, value in feed.items() if name not in self._dropped
         }

@@ -65,7 +65,7 @@ def function_of(node: onnx.NodeProto, *, p_type: str = "f32") -> onnx.FunctionPr
         must have all attributes and all outputs; `add_functions` sees to both.
 
     Raises:
-        TypeError: An attribute is of a wrong type.
+        TypeError: `node` is no NodeProto, or an attribute is of a wrong type.
         ValueError: It is no such node, an attribute is out of its range, or p_type is no such type.
 
     Example:
@@ -75,12 +75,22 @@ def function_of(node: onnx.NodeProto, *, p_type: str = "f32") -> onnx.FunctionPr
         >>> function.domain, function.name, {n.domain for n in function.node}
         ('onnx_philox', 'RandomNormal', {''})
     """
+    owner = "onnx_philox.rewriting.function_of"
+    if not isinstance(node, onnx.NodeProto):
+        checks.refuse(
+            owner,
+            "the node",
+            f"of type {type(node).__name__}",
+            "an onnx.NodeProto",
+            "Pass one of model.graph.node, where the model is an onnx.ModelProto.",
+            TypeError,
+        )
     op = OPERATORS.get(node.op_type) if node.domain == DOMAIN else None
     if op is None:
         given = f"{node.domain or 'ai.onnx'}::{node.op_type}"
         allowed = f"{', '.join(OPERATORS)} of the domain {DOMAIN}"
         checks.refuse(
-            "onnx_philox.rewriting.function_of",
+            owner,
             "the node",
             given,
             allowed,

@@ -16,6 +16,7 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _backends, _runtime_errors
+from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox.onnxruntime import _native_backend, _python_backend
 
@@ -102,6 +103,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
             model or an input breaks a rule of the operators.
         NotImplemented: (likewise) the backend cannot carry a type of the model.
         ValueError: `backend` is none of the above.
+        TypeError: (from a run) an input that is not optional is None.
         ImportError: The backend lacks something that you must install.
     """
 
@@ -164,7 +166,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         """As ONNX Runtime's; bfloat16 goes in and comes out as `ml_dtypes.bfloat16` arrays."""
         input_feed = _with_arrays(input_feed)
         self._check_feed(input_feed)
-        with self._checked(run_options) as run:
+        with self._naming_none(input_feed), self._checked(run_options) as run:
             feed = {**input_feed, **run.hidden_feed}
             if self._has_bfloat16(output_names, input_feed):
                 as_values = {name: _to_ort_value(name, value) for name, value in feed.items()}
@@ -276,6 +278,28 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
             raise ValueError(
                 f"Required inputs ({missing}) are missing from input feed ({list(feed)})."
             )
+        # Of a Python op that reads None, onnxruntime-extensions can crash the process.
+        self._refuse_none(feed)
+
+    @contextmanager
+    def _naming_none(self, feed: Feed) -> Iterator[None]:
+        """A block around a run, which names the input that is None if the run fails.
+
+        ONNX Runtime lets None pass until a node reads it, and then fails in the words of that node.
+        """
+        try:
+            yield
+        except Exception:
+            self._refuse_none(feed)
+            raise
+
+    def _refuse_none(self, feed: Feed) -> None:
+        for given in self.get_inputs():
+            is_none = given.name in feed and feed[given.name] is None
+            if is_none and not given.type.startswith("optional"):
+                what, allowed = f"the input {given.name!r}", f"a {given.type}"
+                remedy = "Pass the array."
+                refuse("onnx_philox.onnxruntime", what, None, allowed, remedy, TypeError)
 
     def _has_bfloat16(self, output_names: Sequence[str] | None, feed: Feed) -> bool:
         return any(
