@@ -283,7 +283,6 @@ def test_a_runtime_that_ends_its_process_ends_none_of_ours(tmp_path, monkeypatch
     worker.write_text(WORKERS[what])
     monkeypatch.setattr(trials, "_WORKER", worker)
     monkeypatch.setattr(trials, "_START_SECONDS", 1 if what == "hangs" else 30)
-    monkeypatch.setattr(trials, "_APART_SECONDS", 0)
     built = [probe(node_model("RandomNormal", 17, shape=[n] * n)) for n in (1, 2)]
     for runtime in trials.run(built, lambda *_: None):
         assert {trial.behaviour for trial in runtime.trials.values()} == {behaviour}

@@ -25,7 +25,8 @@ from onnx_philox._progress import Progress
 
 _WORKER = Path(__file__).with_name("worker.py")
 _PROCESSES = 2
-_APART_SECONDS = 1.1
+# More than the runtimes' clock may be behind.
+_CLOCK_SECONDS = 0.02
 _START_SECONDS = 60
 _PROBE_SECONDS = 20
 _POLL_SECONDS = 0.2
@@ -86,7 +87,7 @@ Tell = Callable[[str], None]
 def run(probes: Sequence[Probe], progress: Progress) -> list[Trials]:
     """Tries each probe in each runtime; equal probes once."""
     runtimes = [runtime for runtime in RUNTIMES.values() if runtime.bare]
-    distinct = list({probe.key: probe for probe in probes}.values())
+    distinct = {probe.key: probe for probe in probes}
     count = itertools.count(1)
     total = len(runtimes) * _PROCESSES * len(distinct)
 
@@ -98,20 +99,26 @@ def run(probes: Sequence[Probe], progress: Progress) -> list[Trials]:
         return list(pool.map(lambda runtime: _try(runtime, distinct, tell), runtimes))
 
 
-def _try(runtime: Runtime, probes: list[Probe], tell: Tell) -> Trials:
+def _try(runtime: Runtime, probes: dict[str, Probe], tell: Tell) -> Trials:
     name = runtime.name
     if not _is_installed(name):
         how = f"pip install 'onnx-philox[{name}]'"
         absent = Trial(Behaviour.NOT_INSTALLED, how)
-        return Trials(name, None, {probe.key: absent for probe in probes})
-    # Two processes, since a runtime may choose its first seed once for each process; at two times,
-    # since the seed may be the current second, as in OpenVINO's Multinomial.
+        return Trials(name, None, dict.fromkeys(probes, absent))
+    # Two processes, since a runtime may choose its first seed once for each process; in two
+    # seconds, since the seed may be the current second, as in OpenVINO's Multinomial.
     with _Worker(runtime) as first, _Worker(runtime) as second:
         here = _answers(first, probes, tell)
-        time.sleep(_APART_SECONDS)
-        there = _answers(second, probes, tell)
+        # What failed or was removed needs no second process.
+        drawn = {key: probe for key, probe in probes.items() if _verdict(probe, here[key]) is None}
+        if drawn:
+            time.sleep(1 - time.time() % 1 + _CLOCK_SECONDS)
+        there = _answers(second, drawn, tell)
+        for _ in range(len(probes) - len(there)):
+            tell(name)
     trials = {
-        probe.key: _trial(probe, *both) for probe, *both in zip(probes, here, there, strict=True)
+        key: _verdict(probe, here[key]) or _trial(probe, here[key], there[key])
+        for key, probe in probes.items()
     }
     return Trials(name, _version(name), trials)
 
@@ -132,14 +139,14 @@ def _version(name: str) -> str:
         return ""
 
 
-def _answers(worker: _Worker, probes: list[Probe], tell: Tell) -> list[dict[str, str]]:
+def _answers(worker: _Worker, probes: dict[str, Probe], tell: Tell) -> dict[str, dict[str, str]]:
     """The answer to each probe; after a probe that ended its process, a new process goes on."""
-    answers = []
+    answers = {}
     with contextlib.ExitStack() as others:
-        for probe in probes:
+        for key, probe in probes.items():
             if not worker.is_alive:
                 worker = others.enter_context(_Worker(worker.runtime))
-            answers.append(worker.ask(probe))
+            answers[key] = worker.ask(probe)
             tell(worker.runtime.name)
     return answers
 
@@ -209,15 +216,21 @@ _FAILURES = {
 }
 
 
-def _trial(probe: Probe, here: dict[str, str], there: dict[str, str]) -> Trial:
-    """What the answers of two processes say together."""
-    for answer in (here, there):
-        if "failed" in answer:
-            return Trial(_FAILURES[answer["failed"]], _runtime_errors.sentence(answer["reason"]))
-    first = here["first"]
-    if probe.undrawn and first == probe.undrawn:
+def _verdict(probe: Probe, answer: dict[str, str]) -> Trial | None:
+    """What one process's answer says by itself; None where another process has to be asked."""
+    if "failed" in answer:
+        return Trial(_FAILURES[answer["failed"]], _runtime_errors.sentence(answer["reason"]))
+    if probe.undrawn and answer["first"] == probe.undrawn:
         reason = "the runtime removes the node when it optimizes the model"
         return Trial(Behaviour.REMOVED, reason)
+    return None
+
+
+def _trial(probe: Probe, here: dict[str, str], there: dict[str, str]) -> Trial:
+    """What the answers of two processes say together."""
+    if "failed" in there:
+        return Trial(_FAILURES[there["failed"]], _runtime_errors.sentence(there["reason"]))
+    first = here["first"]
     behaviour, reason = _behaviour(
         runs=first == here["second"],
         sessions=first == here["session"],
