@@ -108,6 +108,15 @@ def test_node_draws_what_python_draws(clone: Path) -> None:
     assert printed == {str(seed): drawn(seed) for seed in SEEDS}
 
 
+def test_webassembly_draws_every_normal_exactly(clone: Path) -> None:
+    name = "benchmarks/standard_normals.py"
+    (clone / "benchmarks").mkdir()
+    shutil.copy(ROOT / name, clone / name)
+    given = ("--runtime", "onnxruntime-web", "--draws", str(2**22))
+    printed = run("python", name, *given, folder=clone)
+    assert len(re.findall(r" (8,388,608|4,194,304) +│ 0 +│ 0 ", printed)) == 4
+
+
 @pytest.fixture(scope="module", params=["wasm", "webgpu"])
 def visit(request: pytest.FixtureRequest, clone: Path, address: str) -> dict[str, Any]:
     """What a visitor of the page sees, with one of the providers."""
