@@ -246,6 +246,27 @@ def test_openvino_refuses_what_is_not_exact(model: onnx.ModelProto, given: str) 
     assert "allowed: bits, i32 of constant bounds, f32 from 0 on" in str(raised.value)
 
 
+@target
+def test_no_rows_are_drawn_where_their_number_is_not_fixed(target: str) -> None:
+    model = graphs.random_generator(None, rank=2, per_row=True)
+    (state,) = (value for value in model.graph.input if value.name == "state")
+    rows, _ = state.type.tensor_type.shape.dim
+    feeds = {"state": np.zeros((0, 6), np.uint32), "shape": np.int64([0, 4])}
+    for outputs in (
+        RUN[target](to_standard_nodes(model, target=target), feeds, optimised=True),
+        RUN[target](to_standard_nodes(model, target=target), feeds, optimised=False),
+    ):
+        assert [output.shape for output in outputs] == [(0, 4), (0, 6)]
+    rows.dim_value = 0
+    if target == "openvino":
+        # The plugin would end the process.
+        with pytest.raises(ValueError, match=r"input 'state' is declared as \[0, 6\]; allowed"):
+            to_standard_nodes(model, target=target)
+    else:
+        outputs = RUN[target](to_standard_nodes(model, target=target), feeds, optimised=True)
+        assert [output.shape for output in outputs] == [(0, 4), (0, 6)]
+
+
 def test_an_old_opset_whose_nodes_changed_is_refused() -> None:
     model = graphs.random_generator([3])
     model.graph.node.append(helper.make_node("ReduceMax", ["bits"], ["most"], axes=[0]))

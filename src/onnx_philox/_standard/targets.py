@@ -216,6 +216,13 @@ class OpenVino(Target):
 
     def check(self, draw: Draw, *, is_inexact_allowed: bool) -> None:
         op = draw.operator
+        state = draw.known.get("state")
+        is_sized = draw.dimensions is not None and None not in draw.dimensions
+        if not is_sized and state and state.value is None and state.shape and state.shape[0] == 0:
+            # The plugin would end the process when it compiles the nodes.
+            remedy = "Declare the number of rows by a name, such as 'batch': it may be 0 in a run."
+            allowed = "[6], or rows of it"
+            checks.refuse(op, "input 'state'", "declared as [0, 6]", allowed, remedy)
         if op is RANDOM_GENERATOR:
             return
         if is_inexact_allowed and op in (RANDOM_UNIFORM, RANDOM_NORMAL) and draw.type is F32:
