@@ -365,6 +365,16 @@ def test_a_wrong_option_says_what_is_allowed(noisy, arguments, said):
     assert said in refusal(noisy, "--input", INPUT, *arguments)
 
 
+def test_standard_nodes_for_openvino_run_at_the_precision_that_they_are_made_for():
+    model = graphs.random_uniform([8], 0, 1, "f32", stateful=True)
+    onnx.save(onnx_philox.to_standard_nodes(model, target="openvino"), "nodes.onnx")
+    standard = ["nodes.onnx", "--runtime", "openvino", "--seed", "42"]
+    assert "CPU, precision f32" in invoke(*standard).stdout
+    # Where the processor has it, bf16 is the default, at which they would draw others.
+    said = refusal(*standard, "--precision", "bf16")
+    assert "precision is 'bf16', and the model is one of standard nodes, which draw other" in said
+
+
 def test_a_file_that_does_not_exist_is_an_error():
     assert "nowhere.onnx; allowed: a file that exists, and no folder." in refusal("nowhere.onnx")
 

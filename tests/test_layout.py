@@ -32,6 +32,7 @@ ROOMS: dict[str, set[str]] = {
         "_numbers",
         "_openvino_arrays",
         "_rewriting",
+        "_standard",
         "onnxruntime",
         "openvino",
     },

@@ -379,6 +379,39 @@ def _saved(folder: Path) -> Path:
     return path
 
 
+UNIFORM = make_reproducible(
+    parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+    g () => (float[64] y) { y = RandomUniform <shape = [64]> () }""")
+)
+
+
+@pytest.mark.parametrize("given", ["model", "IR"])
+def test_standard_nodes_run_in_openvino_at_the_precision_that_they_are_made_for(
+    given: str, tmp_path: Path
+) -> None:
+    # Where the processor has bf16 or f16, that is the default.
+    model: Any = onnx_philox.to_standard_nodes(UNIFORM, target="openvino")
+    if given == "IR":
+        read = ov.Core().read_model(model.SerializeToString())
+        ov.save_model(read, tmp_path / "model.xml", compress_to_fp16=False)
+        model = tmp_path / "model.xml"
+    expected = Pipeline(UNIFORM)({}, seed=3)["y"]
+    opened = Pipeline(model, runtime="openvino")
+    assert_same_bits(opened({}, seed=3)["y"], expected)
+    used = opened._engine.compiled.get_property("INFERENCE_PRECISION_HINT")
+    assert used == ov.Type.f32
+    for precision in ("bf16", ov.Type.bf16):
+        config = {"INFERENCE_PRECISION_HINT": precision}
+        with pytest.raises(ValueError, match="is bf16, at which standard nodes draw other"):
+            Pipeline(model, runtime="openvino", config=config)
+
+
+def test_standard_nodes_made_for_another_runtime_are_refused() -> None:
+    model = onnx_philox.to_standard_nodes(UNIFORM)
+    with pytest.raises(ValueError, match=r"made for ONNX Runtime; allowed: one made for OpenVINO"):
+        Pipeline(model, runtime="openvino")
+
+
 def test_a_model_of_standard_nodes_has_the_fingerprint_of_its_draws() -> None:
     model = make_reproducible(STANDARD)
     standard = Pipeline(onnx_philox.to_standard_nodes(model))

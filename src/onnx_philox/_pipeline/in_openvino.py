@@ -18,7 +18,7 @@ from onnx_philox._pipeline.engine import Feed, Outputs, Ran, check_feed
 
 _NAME = "Pipeline"
 # Where OpenVINO keeps the metadata of an ONNX model.
-_METADATA = ["framework", METADATA_KEY]
+_METADATA = "framework"
 
 
 class OpenVino:
@@ -104,9 +104,14 @@ class OpenVino:
 
 def streams_in(model: ov.Model) -> Streams | None:
     """What the model's metadata says; a compiled model has none."""
-    if not model.has_rt_info(_METADATA):
-        return None
-    return Streams.from_json(str(model.get_rt_info(_METADATA).value))
+    text = metadata(model, METADATA_KEY)
+    return Streams.from_json(text) if text is not None else None
+
+
+def metadata(model: ov.Model, key: str) -> str | None:
+    """A property that the model had as a file of ONNX."""
+    path = [_METADATA, key]
+    return str(model.get_rt_info(path).value) if model.has_rt_info(path) else None
 
 
 def _tensor(

@@ -15,6 +15,8 @@ from onnx_philox._files.model_file import opened
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._rewriting.api import find_random_nodes, make_reproducible
 from onnx_philox._rewriting.streams import streams_of
+from onnx_philox._standard import made
+from onnx_philox._standard.targets import TARGETS
 
 _NAME = "Pipeline"
 RUNTIMES = ("onnxruntime", "openvino")
@@ -28,6 +30,7 @@ _SESSION_OPTIONS = (
     "read_config_from_model",
 )
 _IR = ".xml"
+_PRECISION_HINT = "INFERENCE_PRECISION_HINT"
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,10 @@ class _Model:
     """What a model says of itself."""
 
     streams: Streams
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    standard: str | None = None
+    """For which runtime its standard nodes are made; see `onnx_philox._standard.made`."""
 
 
 def engine_of(
@@ -108,7 +113,8 @@ def _open_ir(path: str, runtime: str, per_row: Any, options: dict[str, Any]) -> 
     read = core.read_model(path)
     streams = in_openvino.streams_in(read) or _refuse_unsaid("file")
     _check_rows(streams, per_row)
-    return _compiled(core, read, _Model(streams, (), ()), **options)
+    said = _Model(streams, standard=in_openvino.metadata(read, made.METADATA))
+    return _compiled(core, read, said, **options)
 
 
 def _load(model: Any, streams: Streams, options: dict[str, Any]) -> Engine:
@@ -133,6 +139,7 @@ def _core(backend: str) -> Any:
 
 
 def _compile(model: Any, said: _Model, backend: str = "auto", **options: Any) -> Engine:
+    _check_standard(said.standard, options.get("config") or {})
     is_path = isinstance(model, str | os.PathLike)
     core = _core(backend)
     read = core.read_model(model if is_path else model.SerializeToString())
@@ -144,8 +151,28 @@ def _compiled(
 ) -> Engine:
     from onnx_philox._pipeline.in_openvino import OpenVino
 
-    compiled = core.compile_model(read, device, config or {})
+    config = dict(config or {})
+    if said.standard is not None:
+        _check_standard(said.standard, config)
+        config[_PRECISION_HINT] = made.PRECISION
+    compiled = core.compile_model(read, device, config)
     return OpenVino(compiled, said.streams, said.inputs, said.outputs)
+
+
+def _check_standard(note: str | None, config: dict[str, Any]) -> None:
+    """Refuses standard nodes that OpenVINO cannot run, or would draw other numbers from."""
+    if note is None:
+        return
+    if note != TARGETS["openvino"].note:
+        given, allowed = f"one of standard nodes {note}", "one made for OpenVINO"
+        remedy = "Make it with target='openvino', or pass runtime='onnxruntime'."
+        refuse(_NAME, "the model", given, allowed, remedy)
+    asked = config.get(_PRECISION_HINT, made.PRECISION)
+    precision = asked if isinstance(asked, str) else asked.to_string()
+    if precision != made.PRECISION:
+        given = f"{precision}, at which standard nodes draw other numbers"
+        remedy = "Leave it out: it is set by itself."
+        refuse(_NAME, _PRECISION_HINT, given, made.PRECISION, remedy)
 
 
 def _take_session(session: Any, source: Any) -> Engine:
@@ -189,7 +216,7 @@ def _said_by_source(source: Any) -> _Model:
     from onnx_philox._pipeline import in_openvino
 
     streams = in_openvino.streams_in(source) or _refuse_unsaid("openvino.Model")
-    return _Model(streams, (), ())
+    return _Model(streams)
 
 
 def _said_by(given: Any) -> _Model:
@@ -212,7 +239,8 @@ def _said_by(given: Any) -> _Model:
             "Rewrite it with make_reproducible(model).",
         )
     inputs, outputs = ([v.name or "" for v in x] for x in (model.graph.inputs, model.graph.outputs))
-    return _Model(streams, tuple(inputs), tuple(outputs))
+    standard = model.metadata_props.get(made.METADATA)
+    return _Model(streams, tuple(inputs), tuple(outputs), standard)
 
 
 def _refuse_unsaid(what: str) -> NoReturn:

@@ -14,6 +14,9 @@ METADATA = "onnx_philox.standard_nodes"
 
 _DRAWS = "onnx_philox.standard_draws"
 
+PRECISION = "f32"
+"""The only inference precision at which OpenVINO draws the same from standard nodes."""
+
 
 @dataclass(frozen=True)
 class Made:

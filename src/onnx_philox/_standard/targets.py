@@ -217,7 +217,7 @@ class OpenVino(Target):
     def check(self, draw: Draw, *, is_inexact_allowed: bool) -> None:
         op = draw.operator
         state = draw.known.get("state")
-        is_sized = draw.dimensions is not None and None not in draw.dimensions
+        is_sized = "shape" not in draw.known or draw.constant("shape") is not None
         if not is_sized and state and state.value is None and state.shape and state.shape[0] == 0:
             # The plugin would end the process when it compiles the nodes.
             remedy = "Declare the number of rows by a name, such as 'batch': it may be 0 in a run."

@@ -47,6 +47,9 @@ class Model(LoadedModel):
         else:
             _check_target(model)
             read = core.read_model(model.SerializeToString())
+        if read.has_rt_info(["framework", made.METADATA]):
+            _check_precision(precision)
+            precision = made.PRECISION
         self.drawn = _show_drawn(read) if settings.shows_drawn else {}
         config = {} if precision is None else {"INFERENCE_PRECISION_HINT": precision}
         compiled = core.compile_model(read, "CPU", config)
@@ -104,6 +107,15 @@ def _check_target(model: onnx.ModelProto) -> None:
         "allowed in openvino: one made for OpenVINO. Rewrite the original with --standard --target "
         "openvino, or choose --runtime onnxruntime or reference."
     )
+
+
+def _check_precision(precision: str | None) -> None:
+    """Refuses a precision at which standard nodes draw other numbers."""
+    if precision not in (None, made.PRECISION):
+        raise ArgumentError(
+            f"precision is {precision!r}, and the model is one of standard nodes, which draw other "
+            f"numbers then; allowed: {made.PRECISION}. Choose it, or leave --precision out."
+        )
 
 
 def _show_drawn(model: ov.Model) -> dict[str, str]:
