@@ -7,6 +7,7 @@ backends word alike.
 from __future__ import annotations
 
 import inspect
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,7 @@ from cases import assert_same_bits
 from openvino import opset16 as op
 
 import onnx_philox
+from onnx_philox import reference, row_states
 from onnx_philox.openvino import (
     _exact_words,
     _native_backend,
@@ -337,6 +339,27 @@ def test_states_from_accepted_nodes_are_exact(core: ov.Core, row: str) -> None:
 def test_every_kind_of_node_that_is_taken_has_a_row() -> None:
     # Variables need an Assign: tests/test_openvino_stateful.py.
     assert {row.partition(",")[0] for row in EXACT} == set(_exact_words._EXACT) - {"ReadValue"}
+
+
+@pytest.mark.parametrize("backend", ["native", "python"])
+def test_constant_rows_are_exact_or_refused(monkeypatch: pytest.MonkeyPatch, backend: str) -> None:
+    if backend == "python":
+        monkeypatch.setattr(
+            _native_backend, "unavailable", lambda: ImportError("not for this test")
+        )
+    most = 4096 // 6
+    state = row_states(2**63, range(most + 1))
+    drawn = random_generator(ov.op.Constant(state[:most]), [most, 4])
+    expected = reference.random_generator(state[:most], [most, 4])[0]
+    compiled = ov.Core().compile_model(ov.Model([drawn.output(0)], []), "CPU")
+    assert_same_bits(compiled({})[0], expected)
+    said = (
+        "input 'state' is a u32 constant of 4098 elements, one of them 2147483648; allowed: at "
+        "most 4096 elements, or all within int32, since OpenVINO's CPU plugin clamps others. Make the "
+        "whole state a model input, or a constant of at most 4096 elements."
+    )
+    with pytest.raises(ValueError, match=re.escape(said)):
+        random_generator(ov.op.Constant(state), [most + 1, 4])
 
 
 def refusal(graph: Graph) -> str:

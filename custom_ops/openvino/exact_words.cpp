@@ -288,6 +288,12 @@ std::optional<Alteration> AlteredPart(const ov::Node& node, Upstream& upstream) 
     if (const auto constant = ConstantIntegers(next, upstream)) {
       if (!constant->furthest.has_value()) continue;
       const std::string type = next.get_output_element_type(0).get_type_name();
+      if (&next == &node) {
+        const std::string elements = std::to_string(ov::shape_size(next.get_output_shape(0)));
+        return Alteration{"a " + type + " constant of " + elements + " elements, one of them " + *constant->furthest,
+                          "at most " + std::to_string(kMaxElements) +
+                              " elements, or all within int32, since OpenVINO's CPU plugin clamps others"};
+      }
       return Alteration{"merged from a " + type + " constant of " + *constant->furthest, kAllowedConstant};
     }
     if (IsEnd(next)) continue;

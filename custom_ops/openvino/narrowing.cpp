@@ -128,7 +128,7 @@ void RandomOp::RefuseAltered(int input) {
   const auto altered = AlteredPart(*get_input_node_ptr(static_cast<std::size_t>(input)), upstream_);
   if (!altered.has_value()) return;
   Refuse(op_, InputText(op_.input[input].name), altered->given, altered->allowed,
-         "Make the whole state a model input, or the whole state a constant.");
+         "Make the whole state a model input, or " + SmallConstant() + ".");
 }
 
 /// The type in which the plugin computes with values of a declared type; by now, bounds, mean and scale have it.

@@ -15,7 +15,7 @@ import openvino as ov
 from numpy.typing import NDArray
 
 from onnx_philox import _openvino_arrays as arrays
-from onnx_philox.openvino._constants import Upstream
+from onnx_philox.openvino._constants import MAX_ELEMENTS, Upstream
 
 _INT32 = np.iinfo(np.int32)
 # f32 holds every integer up to this one.
@@ -99,6 +99,10 @@ _ALLOWED = (
     f"a constant, a model input, or what {', '.join(sorted(_EXACT))} make of them in integers, "
     "since OpenVINO's CPU plugin computes uint32 as int32"
 )
+_ALLOWED_WHOLE = (
+    f"at most {MAX_ELEMENTS} elements, or all within int32, since OpenVINO's CPU plugin clamps "
+    "others"
+)
 _ALLOWED_CONSTANT = "constants within int32 there, since OpenVINO's CPU plugin clamps them"
 _ALLOWED_MERGED = (
     "one such constant, or several whose product is within int32, since OpenVINO merges them and "
@@ -123,7 +127,7 @@ def altered_part(output: ov.Output, upstream: Upstream) -> tuple[str, str] | Non
     while stack:
         node = stack.pop()
         if (value := _constant(node, upstream)) is not None:
-            found = _clamped(node, value)
+            found = _clamped(node, value, is_whole=len(seen) == 1)
         elif _is_end(node):
             continue
         else:
@@ -159,12 +163,15 @@ def _constant(node: ov.Node, upstream: Upstream) -> NDArray[Any] | None:
     return arrays.memory(node) if node.get_type_name() == "Constant" else upstream.value_of(node)
 
 
-def _clamped(node: ov.Node, value: NDArray[Any]) -> tuple[str, str] | None:
+def _clamped(node: ov.Node, value: NDArray[Any], *, is_whole: bool) -> tuple[str, str] | None:
+    """What the plugin changes of a constant, which may be all that there is."""
     outside = value[(value < _INT32.min) | (value > _INT32.max)].tolist()
     if not outside:
         return None
     kind = node.get_output_element_type(0).get_type_name()
     furthest = max(outside, key=lambda x: x if x >= 0 else ~x)
+    if is_whole:
+        return f"a {kind} constant of {value.size} elements, one of them {furthest}", _ALLOWED_WHOLE
     return f"merged from a {kind} constant of {furthest}", _ALLOWED_CONSTANT
 
 

@@ -393,7 +393,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         is_whole_state = declared.role is Role.STATE and is_unchanged
         altered = _exact_words.altered_part(source, self._upstream) if is_whole_state else None
         if altered is not None:
-            remedy = "Make the whole state a model input, or the whole state a constant."
+            remedy = f"Make the whole state a model input, or {_SMALL_CONSTANT}."
             checks.refuse(self.operator, what, *altered, remedy)
 
     def _set_outputs(
