@@ -355,8 +355,8 @@ def test_constant_rows_are_exact_or_refused(monkeypatch: pytest.MonkeyPatch, bac
     assert_same_bits(compiled({})[0], expected)
     said = (
         "input 'state' is a u32 constant of 4098 elements, one of them 2147483648; allowed: at "
-        "most 4096 elements, or all within int32, since OpenVINO's CPU plugin clamps others. Make the "
-        "whole state a model input, or a constant of at most 4096 elements."
+        "most 4096 elements, or all within int32, since OpenVINO's CPU plugin clamps others. Make "
+        "the whole state a model input, or a constant of at most 4096 elements."
     )
     with pytest.raises(ValueError, match=re.escape(said)):
         random_generator(ov.op.Constant(state), [most + 1, 4])
