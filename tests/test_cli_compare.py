@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import ml_dtypes
 import numpy as np
 import onnx
@@ -134,6 +135,26 @@ def test_the_text_has_one_verdict(noisy):
     )
 
 
+def test_the_verdict_names_only_what_the_model_has():
+    onnx.save(parser.parse_model(NOISY.replace("RandomNormalLike", "Neg")), "plain.onnx")
+    said = " ".join(invoke("compare", "plain.onnx", *INPUT).stdout.split())
+    assert said.endswith("Equal: outputs within rtol 0.001, atol 0.0001.")
+
+
+@pytest.mark.parametrize("width", [44, 80])
+@pytest.mark.parametrize("command", [("compare",), ("run", "--drawn")])
+def test_no_terminal_is_too_narrow_for_the_names(noisy, monkeypatch, width, command):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    name, *options = command
+    arguments = [name, noisy, *INPUT, *options]
+    said = CliRunner().invoke(app.app, arguments, env={"COLUMNS": str(width)}).stdout
+    lines = click.unstyle(said).splitlines()
+    assert max(map(len, lines)) <= 80
+    for output in ("y  ", "next_random_state  ", "noise  (drawn)  "):
+        (line,) = (line for line in lines if output in line)
+        assert "float32" in line or "uint32" in line
+
+
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, ml_dtypes.bfloat16])
 def test_floats_are_compared_by_their_bits_or_by_their_values(kind):
     x = np.array([0.0, np.nan, np.inf, 1.0], kind)
@@ -184,8 +205,8 @@ def test_a_model_that_is_not_rewritten_is_refused_with_the_command(noisy):
     [
         (["--runtime", "openvino"], "--runtime is openvino; allowed: two different ones of "),
         (["--runtime", "openvino"] * 2, "--runtime is openvino and openvino; allowed: two"),
-        (["--runtime", "openvino", "--runtime", "none"], "runtime is 'none'; allowed: onnxruntime"),
-        (["--precision", "i4"], "precision is 'i4'; allowed: f32, bf16, f16."),
+        (["--runtime", "openvino", "--runtime", "none"], "--runtime is 'none'; allowed: onnx"),
+        (["--precision", "i4"], "--precision is 'i4'; allowed: f32, bf16, f16."),
         (["--seed", "-1"], "seed is -1; allowed: "),
     ],
 )
@@ -248,6 +269,6 @@ def test_path_names_the_runtimes_that_have_one():
     result = invoke("path", "reference")
     assert result.exit_code == 2
     assert result.stderr == (
-        "onnx-philox path: runtime is 'reference'; allowed: onnxruntime, openvino. Choose "
+        "onnx-philox path: RUNTIME is 'reference'; allowed: onnxruntime, openvino. Choose "
         "one of these.\n"
     )

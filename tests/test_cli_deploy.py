@@ -173,7 +173,7 @@ def test_weights_beside_the_model_are_copied_too():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["kserve", "noisy.onnx"], "server is 'kserve'; allowed: triton, ovms."),
+        (["kserve", "noisy.onnx"], "SERVER is 'kserve'; allowed: triton, ovms."),
         (["triton", "nowhere.onnx"], "nowhere.onnx; allowed: a file that exists"),
         (["triton", "model.xml"], "the model is model.xml; allowed: an ONNX file"),
         (["triton", "raw.onnx"], "the model has 1 random node of its own"),

@@ -383,6 +383,7 @@ def test_a_model_that_can_have_no_rows_says_why(tmp_path):
     said = document(path)["per_row"]
     assert said["batch"] is None
     assert said["obstacle"].startswith("the model is one with the inputs x0 [3, 4]; allowed: ")
+    assert "(--per-row): not possible: the model is one with" in invoke(path).stdout
     onnx.save(onnx_philox.make_reproducible(path), path)
     assert document(path)["random_nodes"] == []
 

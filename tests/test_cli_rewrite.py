@@ -189,7 +189,7 @@ def test_wrong_names_and_files_are_errors(source, target, said):
 
 def test_a_seed_out_of_range_is_an_error():
     assert refusal(MODEL, "-o", "out.onnx", "--seed", 2**63).startswith(
-        "onnx-philox rewrite: seed is 9223372036854775808; allowed: "
+        "onnx-philox rewrite: --seed is 9223372036854775808; allowed: "
     )
 
 

@@ -313,7 +313,7 @@ def test_missing_inputs_are_listed_with_types_and_shapes(noisy):
     assert re.search(r"^  x +float32 +\[batch, 3\]$", said, re.M)
     assert re.search(r"^  random_state +uint32 +\[6\] +made of --seed$", said, re.M)
     assert (
-        "Pass --input x=FILE.npy, or all in one file: --input FILE.npz, or --fill to make them up"
+        "Pass --input x=FILE.npy, or all in one file: --input FILE.npz, or --fill to make them up."
         in said
     )
 

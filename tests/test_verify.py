@@ -279,6 +279,12 @@ def test_the_verdict_comes_first_then_the_matrix_which_fits_80_columns(report):
     assert max(map(len, said)) <= 80
 
 
+def test_two_backends_are_both(report):
+    two = [r for r in report.results if r.runtime == "reference" and not r.is_peer]
+    meaning = dataclasses.replace(report, results=two).meaning
+    assert meaning == "All is well: both backends draw the published numbers, to the last bit."
+
+
 def test_a_narrow_terminal_has_the_matrix_in_parts(report):
     said = printed(report, 50).splitlines()
     assert max(map(len, said)) <= 50

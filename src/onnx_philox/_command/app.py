@@ -22,6 +22,7 @@ from onnx_philox._command.options import (
     SEED,
     at_least,
     flag,
+    seed_of,
 )
 from onnx_philox._contract.refusal import RefusalError
 
@@ -144,6 +145,7 @@ def inspect(model: Path, *, html: Path | None, as_json: bool) -> None:
 @option(
     "--seed",
     type=frame.INTEGER,
+    callback=seed_of(63),
     metavar="N",
     help="Put the seed, 0 to 2^63-1, into the model: every run gives the same numbers. Without "
     "it, the state is an input of the model.",
@@ -401,7 +403,7 @@ def path(runtime: str) -> None:
     from onnx_philox import _native_library
 
     if runtime not in (allowed := runtimes.with_library()):
-        text = f"runtime is {runtime!r}; allowed: {', '.join(allowed)}. Choose one of these."
+        text = f"RUNTIME is {runtime!r}; allowed: {', '.join(allowed)}. Choose one of these."
         terminal.fail("path", ValueError(text), 2)
     library = _native_library.find(runtime)
     if library is None:

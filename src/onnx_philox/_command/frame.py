@@ -66,6 +66,15 @@ class Command(click.Command):
         self._arguments = arguments or {}
         self._exits = exits
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Reads the arguments; each error is this subcommand's."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            # click does not say whose option lacks a value.
+            error.ctx = error.ctx or ctx
+            raise
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the arguments before the options."""
         if self._arguments:

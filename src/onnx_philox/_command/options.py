@@ -33,6 +33,18 @@ def at_least(least: int) -> Callable[[click.Context, click.Parameter, Any], Any]
     return check
 
 
+def seed_of(bits: int) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """A check of a seed, where one is given."""
+
+    def check(_: click.Context, param: click.Parameter, value: Any) -> Any:
+        if value is not None and not 0 <= value < 2**bits:
+            text = f"is {value}; allowed: an integer from 0 to 2^{bits}-1"
+            raise click.BadParameter(text, param=param)
+        return value
+
+    return check
+
+
 JSON = flag("--json", "as_json", help="Print one JSON document instead of the text.")
 HTML = option(
     "--html",
@@ -43,6 +55,7 @@ HTML = option(
 SEED = option(
     "--seed",
     type=frame.INTEGER,
+    callback=seed_of(64),
     default=0,
     metavar="N",
     help="Which stream of numbers: 0 to 2^64-1. [default: 0]",

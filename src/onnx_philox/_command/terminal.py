@@ -10,12 +10,15 @@ from typing import NoReturn, Protocol
 import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import refusals
 
 # Of a pipe: no line of a report is longer.
 _UNWRAPPED = 100_000
+# Of a terminal: no table is laid out for less.
+_NARROWEST = 80
 
 
 class Printable(Protocol):
@@ -44,6 +47,17 @@ def show(report: Printable, *, as_json: bool = False) -> None:
     text = io.StringIO()
     report.print(Console(file=text, width=_UNWRAPPED))
     click.echo("\n".join(line.rstrip() for line in text.getvalue().splitlines()))
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Prints a table, never so narrow that rich would drop columns or cut names into pieces.
+
+    A narrower terminal wraps the lines itself.
+    """
+    width = console.width
+    console.width = max(width, _NARROWEST)
+    console.print(table)
+    console.width = width
 
 
 def columns(console: Console) -> int:

@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from onnx_philox._command.compare.differences import COMPUTED, DRAWN, Difference, Tolerances
+from onnx_philox._command import terminal
+from onnx_philox._command.compare.differences import COMPUTED, DRAWN, STATE, Difference, Tolerances
 from onnx_philox._command.run.report import about_filled
 from onnx_philox._command.runtimes.models import LoadedModel
 from onnx_philox._command.runtimes.port import Arrays
@@ -19,6 +20,7 @@ from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_CATEGORICAL
 
 # They draw from what the model may have computed.
 _OF_PROBABILITIES = {RANDOM_BERNOULLI.name, RANDOM_CATEGORICAL.name}
+_EXACT = {DRAWN: "draws", STATE: "states"}
 
 
 @dataclass
@@ -75,7 +77,7 @@ class Report:
         console.print(Text.assemble((str(self.model), "bold"), seed))
         for loaded in self.loaded:
             console.print(Text(f"in {loaded.title}"))
-        console.print(self._table())
+        terminal.print_table(console, self._table())
         for line in self._notes():
             console.print(Text(line))
         console.print(self._verdict())
@@ -84,7 +86,9 @@ class Report:
         return [d for _, differences in self.runs for d in differences if not d.is_ok]
 
     def _table(self) -> Table:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+        table = Table(
+            box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, header_style="bold"
+        )
         table.add_column("run", justify="right", no_wrap=True)
         table.add_column("output", overflow="fold")
         table.add_column("type", overflow="fold")
@@ -123,8 +127,11 @@ class Report:
         wrong = self._wrong()
         by = f"rtol {self.tolerances.rtol:g}, atol {self.tolerances.atol:g}"
         if not wrong:
-            equal = "draws and states equal to the last bit, outputs within"
-            return Text.assemble(("Equal", "bold green"), f": {equal} {by}.")
+            kinds = {d.kind for _, differences in self.runs for d in differences}
+            exact = [name for kind, name in _EXACT.items() if kind in kinds]
+            parts = [f"{' and '.join(exact)} equal to the last bit"] if exact else []
+            parts += [f"outputs within {by}"] if COMPUTED in kinds else []
+            return Text.assemble(("Equal", "bold green"), f": {', '.join(parts)}.")
         names = list(dict.fromkeys(d.name for d in wrong if d.kind != COMPUTED))
         parts = [f"{', '.join(names)} not equal to the last bit"] if names else []
         names = list(dict.fromkeys(d.name for d in wrong if d.kind == COMPUTED))

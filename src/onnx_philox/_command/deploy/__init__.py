@@ -86,7 +86,7 @@ def deploy(server: str, model: Path, output: Path, there: Site) -> Deployed:
     """
     if server not in _SERVERS:
         allowed = ", ".join(_SERVERS)
-        raise ArgumentError(f"server is {server!r}; allowed: {allowed}. Choose one of these.")
+        raise ArgumentError(f"SERVER is {server!r}; allowed: {allowed}. Choose one of these.")
     rewritten.check(model)
     if model.suffix != ".onnx":
         raise ArgumentError(f"the model is {model}; allowed: an ONNX file (.onnx). Pass that.")

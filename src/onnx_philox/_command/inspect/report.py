@@ -266,7 +266,7 @@ class Report:
             The answer, and for each node that could not its name and why.
         """
         if self.row_obstacle is not None:
-            return f"not possible. {self.row_obstacle}", []
+            return f"not possible: {self.row_obstacle}", []
         apart = [(name_of(f.node), f.row_problem) for f in self.found if f.row_problem is not None]
         rows = f"draw rows of {self.batch!r}"
         if not apart:

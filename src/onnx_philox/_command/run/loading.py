@@ -24,7 +24,7 @@ def load(path: Path, runtime: str | None, settings: Settings) -> LoadedModel:
     """
     if runtime is not None and runtime not in RUNTIMES:
         raise ArgumentError(
-            f"runtime is {runtime!r}; allowed: {', '.join(RUNTIMES)}. Choose one of these."
+            f"--runtime is {runtime!r}; allowed: {', '.join(RUNTIMES)}. Choose one of these."
         )
     is_ir = path.suffix == ".xml"
     usable = [r for r in RUNTIMES.values() if r.takes_ir or not is_ir]

@@ -50,7 +50,8 @@ def check_all_given(ports: Sequence[Port], feeds: Mapping[str, Any]) -> None:
         more = " ..." if missing[2:] else ""
         raise ArgumentError(
             f"no array is given for {names}. The model takes:\n{_listed(ports)}\n"
-            f"Pass {example}{more}, or all in one file: --input FILE.npz, or --fill to make them up"
+            f"Pass {example}{more}, or all in one file: --input FILE.npz, or --fill to make them "
+            "up."
         )
 
 

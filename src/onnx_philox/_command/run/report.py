@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from onnx_philox._command import terminal
 from onnx_philox._command.rewritten import Inside
 from onnx_philox._command.run.results import Hash, of_all
 from onnx_philox._command.run.states import State
@@ -106,7 +107,7 @@ class Report:
         """Prints the table, the hash of all runs, and what they mean."""
         seed = "" if self.state is None else f"; seed {self.seed}"
         console.print(Text.assemble((str(self.model), "bold"), f" in {self.loaded.title}{seed}"))
-        console.print(self._table())
+        terminal.print_table(console, self._table())
         count = f"{len(self.runs)} runs" if len(self.runs) > 1 else "1 run"
         console.print(Text.assemble(f"{count}, all outputs: ", (self.sha256[:_SHOWN], "bold")))
         if self.drawn_sha256 is not None:
@@ -119,7 +120,9 @@ class Report:
             console.print(Text(line))
 
     def _table(self) -> Table:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+        table = Table(
+            box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, header_style="bold"
+        )
         table.add_column("run", justify="right", no_wrap=True)
         table.add_column("output", overflow="fold")
         table.add_column("type", no_wrap=True)

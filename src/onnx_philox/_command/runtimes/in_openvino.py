@@ -36,7 +36,7 @@ class Model(LoadedModel):
         precision = settings.precision
         if precision not in (None, *_PRECISIONS):
             raise ArgumentError(
-                f"precision is {precision!r}; allowed: {', '.join(_PRECISIONS)}. Choose one of "
+                f"--precision is {precision!r}; allowed: {', '.join(_PRECISIONS)}. Choose one of "
                 "these, or leave --precision out."
             )
         self.backend = models.choose_backend(type(self), settings.backend)
@@ -113,8 +113,8 @@ def _check_precision(precision: str | None) -> None:
     """Refuses a precision at which standard nodes draw other numbers."""
     if precision not in (None, made.PRECISION):
         raise ArgumentError(
-            f"precision is {precision!r}, and the model is one of standard nodes, which draw other "
-            f"numbers then; allowed: {made.PRECISION}. Choose it, or leave --precision out."
+            f"--precision is {precision!r}, and the model is one of standard nodes, which draw "
+            f"other numbers then; allowed: {made.PRECISION}. Choose it, or leave --precision out."
         )
 
 

@@ -106,7 +106,7 @@ def choose_backend(model: type[LoadedModel], requested: str) -> str:
     except ValueError:
         allowed = ", ".join((_backends.AUTO, *backends))
         raise ArgumentError(
-            f"backend is {requested!r}; allowed for {runtime}: {allowed}. Choose one of these."
+            f"--backend is {requested!r}; allowed for {runtime}: {allowed}. Choose one of these."
         ) from None
     except ImportError as error:
         raise ArgumentError(str(error)) from error

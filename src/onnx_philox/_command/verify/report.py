@@ -106,7 +106,8 @@ class Report:
                 "with the output of onnx-philox verify --json."
             )
         tried = {(r.runtime, r.backend) for r in self.results if r.case and not r.is_peer}
-        draw = f"all {len(tried)} backends draw" if len(tried) > 1 else "the backend draws"
+        few = {1: "the backend draws", 2: "both backends draw"}
+        draw = few.get(len(tried), f"all {len(tried)} backends draw")
         meaning = f"All is well: {draw} the published numbers, to the last bit."
         missing = [r.title for r in self.results if r.verdict is Verdict.NOT_INSTALLED]
         return f"{meaning} Not tried: {listed(missing)}." if missing else meaning

@@ -96,7 +96,8 @@ def select(runtimes: Sequence[str] = (), backends: Sequence[str] = ()) -> list[R
     for name in runtimes:
         if name not in RUNTIMES:
             raise SelectionError(
-                f"runtime is {name!r}; allowed: {', '.join(standard_first())}. Choose one of these."
+                f"--runtime is {name!r}; allowed: {', '.join(standard_first())}. Choose one of "
+                "these."
             )
     names = runtimes or [n for n, known in RUNTIMES.items() if not known.is_only_asked_for]
     found = {n: _find(RUNTIMES[n]) for n in standard_first() if n in names}
@@ -171,7 +172,7 @@ def _check_backends(backends: Sequence[str], found: Iterable[list[Runner | Absen
     for name in backends:
         if name not in allowed:
             raise SelectionError(
-                f"backend is {name!r}; allowed: {', '.join(allowed)}. Choose one of these."
+                f"--backend is {name!r}; allowed: {', '.join(allowed)}. Choose one of these."
             )
 
 

@@ -67,8 +67,8 @@ class Rows:
                 OWNER,
                 "the model",
                 f"one with the inputs {', '.join(given)}" if given else "one without inputs",
-                "for a state for each row, one with an input whose first dimension, the batch, is "
-                "no constant",
+                "with a state for each row, a model with an input whose first dimension, the "
+                "batch, is dynamic",
                 "Export the model with a batch that is dynamic (dynamic_shapes of "
                 f"torch.onnx.export), or {_ONE_STATE}.",
             )
