@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -91,6 +92,22 @@ def test_an_error_is_one_line_that_begins_with_the_command(arguments: str, said:
     assert said in result.stderr
     assert result.stderr.startswith("onnx-philox")
     assert result.stderr.count("\n") == 1
+
+
+def test_a_file_that_may_not_be_read_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The root user may read every file.
+    monkeypatch.setattr(os, "access", lambda _, mode: mode != os.R_OK)
+    result = invoke("inspect", str(MODEL))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"inspect: MODEL is {MODEL}, which you may not read; allowed: a file" in result.stderr
+
+
+def test_a_page_that_cannot_be_written_does_not_lose_the_report(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    result = invoke("inspect", str(MODEL), "--html", str(tmp_path / "a" / "page.html"))
+    assert result.exit_code == 2
+    assert "1 random node" in result.stdout
+    assert "page.html" in result.stderr
 
 
 def test_an_interrupt_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

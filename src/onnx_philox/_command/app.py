@@ -91,9 +91,10 @@ def verify(
         _check_page("verify", html, {})
         with terminal.progress("loading the runtimes") as progress:
             report = verification.run(runtime, backend, is_verbose=verbose, progress=progress)
-        if html is not None:
-            verification.write_page(report, html)
     terminal.show(report, as_json=as_json)
+    if html is not None:
+        with terminal.errors("verify", OSError):
+            verification.write_page(report, html)
     _say_written(html, as_json=as_json)
     if not report.is_ok:
         raise SystemExit(1)
@@ -121,9 +122,10 @@ def inspect(model: Path, *, html: Path | None, as_json: bool) -> None:
         _check_page("inspect", html, {model: "the model"})
         with terminal.progress("reading the model") as progress:
             report = inspect.inspect(model, progress=progress)
-        if html is not None:
-            inspect.write_page(report, html)
     terminal.show(report, as_json=as_json)
+    if html is not None:
+        with terminal.errors("inspect", OSError):
+            inspect.write_page(report, html)
     _say_written(html, as_json=as_json)
 
 

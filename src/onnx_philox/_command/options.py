@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 from click import option
 
 from onnx_philox._command import frame, runtimes
 
-PATH = click.Path(path_type=Path)
+
+class _File(click.Path):
+    """A path; click's own words about one that may not be read say nothing of what is allowed."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The text as a path."""
+        path = cast("Path", super().convert(value, param, ctx))
+        if os.access(path, os.F_OK) and not os.access(path, os.R_OK):
+            text = f"is {path}, which you may not read; allowed: a file that you may"
+            self.fail(text, param, ctx)
+        return path
+
+
+PATH = _File(path_type=Path, readable=False)
 NOTES = "; ".join(f"{r.name}: {r.note}" for r in runtimes.RUNTIMES.values() if r.note)
 PRECISIONS = frame.Names("f32", "bf16", "f16")
 

@@ -78,5 +78,5 @@ def check(model: Path) -> None:
         raise ArgumentError(
             f"the model has {len(nodes)} random node{'s'[: len(nodes) > 1]} of its own, such as "
             f"{nodes[0].op_type}, which each runtime draws in its own way; allowed: a rewritten "
-            f"model. Pass what 'onnx-philox rewrite {model} -o FILE' writes."
+            f"model. Rewrite it first: onnx-philox rewrite {shlex.quote(str(model))} -o FILE"
         )
