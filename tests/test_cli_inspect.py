@@ -341,8 +341,20 @@ def test_the_streams_are_those_that_a_rewrite_gives(all_of_them, inspected, tmp_
     after = document(tmp_path / "new.onnx")
     assert after["random_nodes"] == []
     assert after["state"] == "the input random_state"
+    assert after["next_state"] == "next_random_state"
     by_stream = sorted(after["rewritten_nodes"], key=lambda node: node["stream"])
     assert [(n["operator"], n["stream"]) for n in by_stream] == [e[1:] for e in expected]
+
+
+def test_a_rewritten_model_says_how_to_go_on_and_how_to_run_it(tmp_path):
+    path = tmp_path / "my model.onnx"
+    onnx.save(node_model("RandomNormal", 17, shape=[4]), tmp_path / "original.onnx")
+    onnx_philox.rewriting.rewrite_file(tmp_path / "original.onnx", path)
+    said = " ".join(invoke(path).stdout.split())
+    assert "; the output next_random_state is the input of the next run. Run it:" in said
+    command = said.rpartition("Run it: onnx-philox ")[2]
+    ran = CliRunner().invoke(app.app, shlex.split(command))
+    assert ran.exit_code == 0, ran.output
 
 
 def test_every_node_says_what_each_runtime_does(inspected):
@@ -356,7 +368,16 @@ def test_every_node_says_what_each_runtime_does(inspected):
 
 def test_the_json_document_keeps_its_keys(inspected):
     assert set(inspected) == {
-        *("model", "opset", "runtimes", "random_nodes", "obstacle", "state", "rewritten_nodes"),
+        *(
+            "model",
+            "opset",
+            "runtimes",
+            "random_nodes",
+            "obstacle",
+            "next_state",
+            "state",
+            "rewritten_nodes",
+        ),
         *("per_row", "standard"),
     }
     assert set(inspected["random_nodes"][0]) == {

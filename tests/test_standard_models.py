@@ -290,6 +290,8 @@ def test_the_command_writes_a_file(tmp_path: Path, target: str) -> None:
     arguments = ["rewrite", str(tmp_path / "m.onnx"), "-o", str(out), "--standard"]
     result = CliRunner().invoke(app.app, [*arguments, "--target", target])
     assert result.exit_code == 0, result.output
+    said = " ".join(result.output.split())
+    assert "Its draws are standard ONNX nodes, which need no plugin, made for O" in said
     state = PhiloxState.for_run(42).to_array()
     outputs = RUN[target](onnx.load(out), {"random_state": state}, optimised=True)
     assert_same_bits(outputs[0], reference.random_uniform([4], 0, 1, "f32", state=state)[0])

@@ -29,6 +29,7 @@ from onnx_philox._files.new_files import (
 )
 from onnx_philox._progress import Progress
 from onnx_philox._rewriting.passes.order import SEED_RULE, PerRow, check_seed
+from onnx_philox._standard.targets import TARGETS
 from onnx_philox.rewriting import RandomNode
 
 _OWNER = "rewrite"
@@ -89,7 +90,11 @@ class Outcome:
             console.print(_became(self.report.replaced))
         for text in self.warnings:
             console.print(Text.assemble(("Warning: ", "bold yellow"), text))
-        for line in (self._about_state(), f"Written: {_written(self.target)}. Run it:"):
+        for line in (
+            self._about_state(),
+            self._about_nodes(),
+            f"Written: {_written(self.target)}. Run it:",
+        ):
             if line:
                 console.print(Text(line))
         # Not wrapped, so that it can be copied.
@@ -131,6 +136,12 @@ class Outcome:
             f"The state is a constant inside, of seed {self.report.seed}: every run gives the same "
             "numbers."
         )
+
+    def _about_nodes(self) -> str:
+        if self.standard is None or not self.report.replaced:
+            return ""
+        note = TARGETS[self.standard].note
+        return f"Its draws are standard ONNX nodes, which need no plugin, {note}."
 
 
 def rewrite(

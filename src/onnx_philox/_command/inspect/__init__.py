@@ -14,6 +14,7 @@ from onnx_philox._command.inspect import probes, search, standard, trials
 from onnx_philox._command.inspect.report import Found, Report
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.api import OWNERS
+from onnx_philox._rewriting.streams import streams_of
 
 __all__ = ["Report", "inspect", "write_page"]
 
@@ -49,6 +50,7 @@ def inspect(path: Path, *, progress: Progress | None = None) -> Report:
         for node, probe in zip(nodes.unrewritten, tried, strict=True)
     ]
     opset = model.opset_imports.get("")
+    streams = streams_of(model)
     return Report(
         path,
         opset,
@@ -61,6 +63,8 @@ def inspect(path: Path, *, progress: Progress | None = None) -> Report:
         nodes.per_row.batch,
         _problem(nodes.per_row.obstacle),
         standard.find(model, path),
+        standard.command_to_run(model, path) if nodes.rewritten else "",
+        None if streams is None else streams.next_state,
     )
 
 

@@ -54,7 +54,7 @@ def write(report: Report, path: Path) -> None:
         for found in report.found
     ]
     headline, seal = _headline(report)
-    lines, command = report.lost() if report.has_no_draws else [], ""
+    lines, command = report.lost() if report.has_no_draws else [], report.run
     if report.standard is not None:
         lines, command = list(report.standard.lines), report.standard.run
     if report.found:
@@ -75,7 +75,7 @@ def write(report: Report, path: Path) -> None:
         rows=rows,
         key=_KEY,
         rewritten=report.rewritten,
-        state=report.state,
+        state=report.about_state if report.state else "",
         per_row=[_rows(answer), *(f"{name}: {why}" for name, why in apart)] if report.found else [],
         versions={"python": platform.python_version()}
         | {runtime.name: runtime.version for runtime in report.runtimes},

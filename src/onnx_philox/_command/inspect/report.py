@@ -73,6 +73,10 @@ class Report:
     """Why no node could draw from such states."""
     standard: Standard | None = None
     """The draws that are standard nodes already."""
+    run: str = ""
+    """The command line that runs the model; empty where no rewrite made it."""
+    next_state: str | None = None
+    """The output with the state of the next run, if there is one."""
 
     def to_json(self) -> str:
         """Returns one JSON document; its keys never change."""
@@ -84,6 +88,7 @@ class Report:
                 "random_nodes": [self._found_json(found) for found in self.found],
                 "obstacle": self.obstacle,
                 "state": self.state or None,
+                "next_state": self.next_state,
                 "rewritten_nodes": [asdict(node) for node in self.rewritten],
                 "per_row": {"batch": self.batch, "obstacle": self.row_obstacle},
                 "standard": None if self.standard is None else asdict(self.standard),
@@ -98,15 +103,16 @@ class Report:
         if self.rewritten:
             console.print(_rewritten_table(self.rewritten))
             if self.state:
-                console.print(f"Their state: {self.state}.")
+                console.print(f"Their state: {self.about_state}.")
         if self.standard is not None:
             console.print(Text("\n".join(self.standard.lines)))
         if self.has_no_draws:
             console.print(self._what_may_have_happened())
         if not self.found:
-            if self.standard is not None:
+            command = self.run if self.standard is None else self.standard.run
+            if command:
                 console.print(Text("Run it:"))
-                _print_command(console, self.standard.run)
+                _print_command(console, command)
             return
         if width >= _TABLE_WIDTH:
             console.print(self._table())
@@ -120,6 +126,13 @@ class Report:
         console.print(Text(meaning))
         if command:
             _print_command(console, command)
+
+    @property
+    def about_state(self) -> str:
+        """Where the nodes of a rewrite have their state from, and where the next one is."""
+        if self.next_state is None:
+            return self.state
+        return f"{self.state}; the output {self.next_state} is the input of the next run"
 
     @property
     def has_no_draws(self) -> bool:

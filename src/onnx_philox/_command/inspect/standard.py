@@ -69,7 +69,6 @@ def find(model: ir.Model, path: Path) -> Standard | None:
         return None
     streams = streams_of(model)
     state = streams.state if streams else _lone_state(model)
-    inputs = [value for value in model.graph.inputs if not value.is_initializer()]
     return Standard(
         found.target.name,
         found.target.note,
@@ -77,12 +76,16 @@ def find(model: ir.Model, path: Path) -> Standard | None:
         state,
         streams.next_state if streams else None,
         streams is not None and streams.batch is not None,
-        rewritten.command_to_run(
-            path,
-            has_state=state is not None,
-            has_inputs=any(value.name not in STATES for value in inputs),
-            target=found.target.name,
-        ),
+        command_to_run(model, path, found.target.name),
+    )
+
+
+def command_to_run(model: ir.Model, path: Path, target: str | None = None) -> str:
+    """The command line that runs a rewritten model; see `onnx_philox._command.rewritten`."""
+    names = {value.name for value in model.graph.inputs if not value.is_initializer()}
+    states = names & set(STATES)
+    return rewritten.command_to_run(
+        path, has_state=bool(states), has_inputs=bool(names - states), target=target
     )
 
 
