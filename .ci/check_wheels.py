@@ -82,7 +82,7 @@ def main() -> None:
     arguments = parser.parse_args()
     for wheel in arguments.wheels:
         check(wheel, arguments.glibc, arguments.macos)
-    print(f"{len(arguments.wheels)} wheels hold what they should", file=sys.stderr)
+    print("They hold what they should:", *(path.name for path in arguments.wheels), file=sys.stderr)
 
 
 if __name__ == "__main__":
