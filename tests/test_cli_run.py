@@ -379,6 +379,16 @@ def test_a_file_that_does_not_exist_is_an_error():
     assert "nowhere.onnx; allowed: a file that exists, and no folder." in refusal("nowhere.onnx")
 
 
+@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino", "reference", "standard"])
+def test_a_damaged_file_is_refused_in_the_same_words_everywhere(runtime):
+    Path("empty.onnx").write_bytes(b"")
+    Path("cut.onnx").write_bytes(graphs.random_generator([4]).SerializeToString()[:40])
+    for name, given in {"empty": "is empty", "cut": "is not a serialised ONNX model ("}.items():
+        said = refusal(f"{name}.onnx", "--runtime", runtime)
+        assert said.startswith(f"onnx-philox run: the file '{name}.onnx' {given}"), said
+        assert said.endswith("Pass a file that onnx.load reads as protobuf.\n")
+
+
 def test_an_ir_is_for_openvino_alone():
     Path("a.xml").write_text("")
     assert "a.xml is an OpenVINO IR; allowed for onnxruntime: an ONNX file." in refusal(

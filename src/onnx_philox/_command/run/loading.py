@@ -7,6 +7,8 @@ from pathlib import Path
 from onnx_philox._command.runtimes import RUNTIMES, Runtime, listed
 from onnx_philox._command.runtimes.models import LoadedModel, RunError, Settings
 from onnx_philox._command.runtimes.port import ArgumentError
+from onnx_philox._contract.refusal import RefusalError
+from onnx_philox._files.model_file import opened
 
 
 def load(path: Path, runtime: str | None, settings: Settings) -> LoadedModel:
@@ -51,9 +53,21 @@ def load(path: Path, runtime: str | None, settings: Settings) -> LoadedModel:
 
 def _load(path: Path, runtime: Runtime, settings: Settings) -> LoadedModel:
     models = runtime.models()
+    _check_readable(path)
     try:
         return models(path, settings)
     except ArgumentError:
         raise
     except Exception as error:
         raise RunError.of(runtime.name, f"load {path}", error) from error
+
+
+def _check_readable(path: Path) -> None:
+    """Refuses what is no model: each runtime has words of its own for it."""
+    if path.suffix != ".onnx":
+        return
+    try:
+        with opened(path, "run"):
+            pass
+    except RefusalError as error:
+        raise ArgumentError(error.sentence) from error
