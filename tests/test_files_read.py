@@ -12,7 +12,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 from click.testing import CliRunner
-from file_cases import WEIGHTS, model, refusal, succeed, tree, write
+from file_cases import WEIGHTS, model, refusal, succeed, write
 from onnx import TensorProto, helper, numpy_helper, parser
 
 from onnx_philox import make_reproducible
@@ -121,12 +121,9 @@ def test_links_are_refused_where_onnxruntime_refuses_them(tmp_path, layout, is_i
         ("rewrite", path, "-o", tmp_path / "new" / "out.xml"),
     ):
         assert "is a link to" in refusal(tmp_path, *command)
-    before = tree(tmp_path)
     for runtime in ("onnxruntime", "openvino", "reference"):
-        command = ["run", str(path), "--runtime", runtime, "-o", str(tmp_path / "new" / "out")]
-        result = CliRunner().invoke(app.app, command)
-        assert (result.exit_code, result.stdout) == (1, ""), result.output
-        assert tree(tmp_path) == before
+        command = ["run", path, "--runtime", runtime, "-o", tmp_path / "new" / "out"]
+        assert "is a link to" in refusal(tmp_path, *command)
 
 
 @pytest.mark.parametrize("is_folder", [True, False])
