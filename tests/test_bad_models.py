@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ LOW = onnx.numpy_helper.from_array(np.float32(0), "low")
 HIGH = onnx.numpy_helper.from_array(np.float32(1), "high")
 LOGITS = onnx.numpy_helper.from_array(np.zeros((2, 3), np.float32), "logits")
 SEEDS = ("op_seed", "global_seed")
+COMMAND = [sys.executable, "-c", "from onnx_philox._command.app import app; app()"]
 
 
 def model_of(
@@ -228,3 +231,41 @@ def test_an_attribute_without_a_type_is_refused_and_not_read():
     for backend in ("native", "python"):
         with pytest.raises(Exception, match="attribute 'op_seed' is None"):
             onnx_philox.onnxruntime.InferenceSession(model, backend=backend)
+
+
+def dropout_of_floats_in_a_field_for_integers() -> onnx.ModelProto:
+    ratio = onnx.TensorProto(name="ratio", data_type=TensorProto.FLOAT, int32_data=[1])
+    yes = onnx.numpy_helper.from_array(np.array(True), "yes")
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xy"]
+    node = helper.make_node("Dropout", ["x", "ratio", "yes"], ["y"])
+    graph = helper.make_graph([node], "g", values[:1], values[1:], [ratio, yes])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def normal_with_an_attribute_of_no_type() -> onnx.ModelProto:
+    node = helper.make_node("RandomNormal", [], ["y"], shape=[4])
+    node.attribute.append(AttributeProto(name="mean", type=AttributeProto.UNDEFINED))
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [4])
+    graph = helper.make_graph([node], "g", [], [y])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (dropout_of_floats_in_a_field_for_integers, "the constant 'ratio' is damaged ("),
+        (normal_with_an_attribute_of_no_type, "attribute 'mean' is of type UNDEFINED; allowed"),
+    ],
+)
+def test_the_commands_say_what_is_damaged_and_print_no_traceback(tmp_path, make, said):
+    onnx.save(make(), tmp_path / "m.onnx")
+    for command, code in ((["inspect"], 0), (["rewrite", "-o", tmp_path / "out.onnx"], 2)):
+        done = subprocess.run(
+            [*COMMAND, *command, tmp_path / "m.onnx"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code, done.stderr
+        assert said in " ".join((done.stdout + done.stderr).split())
+        assert "Traceback" not in done.stderr

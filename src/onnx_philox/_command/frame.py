@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import logging
 import os
 import stat
 import sys
@@ -192,6 +193,8 @@ class Group(click.Group):
 
         if not standalone_mode:
             return run()
+        # onnx-ir logs tracebacks of damaged models; the command says itself what is wrong.
+        logging.getLogger("onnx_ir").addHandler(logging.NullHandler())
         try:
             code = run()
         except click.exceptions.NoArgsIsHelpError as error:

@@ -194,7 +194,12 @@ def _array(node: ir.Node, value: ir.Value, index: int, type_: ir.DataType | None
 
 def _attributes(node: ir.Node) -> dict[str, ir.Attr]:
     """The node's attributes, with less to compute."""
-    attributes = {a.name: a for a in node.attributes.values() if not a.is_ref()}
+    attributes = {
+        a.name: a
+        for a in node.attributes.values()
+        # One of no type cannot be written; the report says that it is wrong.
+        if not a.is_ref() and a.type is not ir.AttributeType.UNDEFINED
+    }
     shape = attributes.get("shape")
     if shape is not None:
         rank = max(1, len(shape.as_ints()))

@@ -9,6 +9,7 @@ import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
+from onnx_philox._contract.refusal import refuse
 from onnx_philox._files import without_weights
 from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS
 
@@ -49,4 +50,10 @@ def _array(tensor: ir.TensorProtocol) -> NDArray[Any] | None:
         os.fspath(tensor.location)
     ):
         return None
-    return tensor.numpy()
+    try:
+        return tensor.numpy()
+    except AssertionError as error:
+        # onnx-ir's word for numbers in a field that is not for their type.
+        given, allowed = f"damaged ({error})", "a tensor that ONNX can read"
+        remedy = "Check the model with onnx.checker.check_model, and export it again."
+        refuse("onnx_philox", f"the constant {tensor.name!r}", given, allowed, remedy)
