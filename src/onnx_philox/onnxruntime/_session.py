@@ -166,13 +166,18 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         """As ONNX Runtime's; bfloat16 goes in and comes out as `ml_dtypes.bfloat16` arrays."""
         input_feed = _with_arrays(input_feed)
         self._check_feed(input_feed)
-        with self._naming_none(input_feed), self._checked(run_options) as run:
-            feed = {**input_feed, **run.hidden_feed}
-            if self._has_bfloat16(output_names, input_feed):
-                as_values = {name: _to_ort_value(name, value) for name, value in feed.items()}
-                values = super().run_with_ort_values(output_names, as_values, run.options)
-                return [_from_ort_value(value) for value in values]
-            return list(super().run(output_names, feed, run.options))
+        try:
+            with self._checked(run_options) as run:
+                feed = {**input_feed, **run.hidden_feed}
+                if self._has_bfloat16(output_names, input_feed):
+                    as_values = {name: _to_ort_value(name, value) for name, value in feed.items()}
+                    values = super().run_with_ort_values(output_names, as_values, run.options)
+                    return [_from_ort_value(value) for value in values]
+                return list(super().run(output_names, feed, run.options))
+        except Exception:
+            # ONNX Runtime lets None pass until a node reads it, and fails in that node's words.
+            self._refuse_none(input_feed)
+            raise
 
     def run_async(
         self,
@@ -280,18 +285,6 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
             )
         # Of a Python op that reads None, onnxruntime-extensions can crash the process.
         self._refuse_none(feed)
-
-    @contextmanager
-    def _naming_none(self, feed: Feed) -> Iterator[None]:
-        """A block around a run, which names the input that is None if the run fails.
-
-        ONNX Runtime lets None pass until a node reads it, and then fails in the words of that node.
-        """
-        try:
-            yield
-        except Exception:
-            self._refuse_none(feed)
-            raise
 
     def _refuse_none(self, feed: Feed) -> None:
         for given in self.get_inputs():
