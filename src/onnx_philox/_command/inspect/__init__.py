@@ -51,6 +51,10 @@ def inspect(path: Path, *, progress: Progress | None = None) -> Report:
     ]
     opset = model.opset_imports.get("")
     streams = streams_of(model)
+    in_standard = standard.find(model, path)
+    run = standard.command_to_run(model, path) if nodes.rewritten else ""
+    if in_standard is not None:
+        run = in_standard.run
     return Report(
         path,
         opset,
@@ -62,8 +66,8 @@ def inspect(path: Path, *, progress: Progress | None = None) -> Report:
         nodes.idle_dropouts,
         nodes.per_row.batch,
         _problem(nodes.per_row.obstacle),
-        standard.find(model, path),
-        standard.command_to_run(model, path) if nodes.rewritten else "",
+        in_standard,
+        run,
         None if streams is None else streams.next_state,
     )
 

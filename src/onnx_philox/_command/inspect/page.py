@@ -56,7 +56,7 @@ def write(report: Report, path: Path) -> None:
     headline, seal = _headline(report)
     lines, command = report.lost() if report.has_no_draws else [], report.run
     if report.standard is not None:
-        lines, command = list(report.standard.lines), report.standard.run
+        lines = list(report.standard.lines)
     if report.found:
         meaning, command = report.meaning()
         lines = [*lines, meaning]

@@ -109,10 +109,9 @@ class Report:
         if self.has_no_draws:
             console.print(self._what_may_have_happened())
         if not self.found:
-            command = self.run if self.standard is None else self.standard.run
-            if command:
+            if self.run:
                 console.print(Text("Run it:"))
-                _print_command(console, command)
+                _print_command(console, self.run)
             return
         if width >= _TABLE_WIDTH:
             console.print(self._table())
