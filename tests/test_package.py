@@ -8,8 +8,6 @@ import pkgutil
 import re
 import subprocess
 import sys
-import tomllib
-from importlib.metadata import metadata
 from pathlib import Path
 
 import onnx
@@ -162,45 +160,6 @@ def test_links_in_documents_lead_somewhere() -> None:
         if "://" not in link and not (page.parent / link).exists()
     ]
     assert not dead, dead
-
-
-URLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]
-RAW = URLS["Repository"].replace("//github.com/", "//raw.githubusercontent.com/")
-# What a code host puts before a path: of a file, of a folder, of a picture.
-BEFORE_A_PATH = re.compile(rf"{URLS['Repository']}/(blob|tree)/main/|{RAW}/(main)/")
-
-
-def leads_to_the_repository(link: str) -> bool:
-    """Whether it is the address of a file or folder that is here."""
-    before = BEFORE_A_PATH.match(link)
-    if before is None:
-        return False
-    path = ROOT / link[before.end() :].partition("#")[0]
-    is_picture = path.suffix in (".svg", ".png")
-    return (
-        path.is_dir() if before[1] == "tree" else path.is_file() and is_picture == bool(before[2])
-    )
-
-
-def test_the_package_names_its_addresses_and_they_are_those_of_one_repository() -> None:
-    said = metadata("onnx-philox").get_all("Project-URL") or []
-    assert dict(line.split(", ") for line in said) == URLS
-    assert URLS["Issues"] == f"{URLS['Repository']}/issues"
-    assert leads_to_the_repository(URLS["Documentation"])
-    assert leads_to_the_repository(URLS["Changelog"])
-
-
-def test_links_and_pictures_on_a_package_index_lead_to_the_repository() -> None:
-    """The index has neither the pages nor the pictures, so pyproject.toml makes whole links."""
-    page = str(metadata("onnx-philox").get_payload())
-    links = re.findall(r"\]\(([^)]*)\)", page)
-    pictures = re.findall(r'\b(?:src|srcset)="([^"]*)"', page)
-    assert len(links) > 20
-    assert len(pictures) == 4
-    assert [link for link in links + pictures if not leads_to_the_repository(link)] == []
-    assert BEFORE_A_PATH.sub("", page).strip() == (ROOT / "README.md").read_text().strip(), (
-        "more is changed than addresses, or README.md is newer than the installed package"
-    )
 
 
 def test_the_version_is_in_the_changelog() -> None:
