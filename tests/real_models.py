@@ -15,6 +15,7 @@ from runtimes import OpenVino
 
 import onnx_philox
 from onnx_philox import reference
+from onnx_philox._contract.types import BY_NAME
 
 MODELS = Path(__file__).parent / "models"
 SEED = 0xFEDCBA987654321
@@ -150,11 +151,9 @@ def with_draws_as_outputs(model: onnx.ModelProto) -> onnx.ModelProto:
 def stream_and_type(node: onnx.NodeProto) -> tuple[str, int]:
     """The name of the graph output that shows a node's draws, and its element type."""
     attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
-    types = {b"f32": TensorProto.FLOAT, b"i64": TensorProto.INT64}
-    return (
-        f"draw_{attributes['op_seed']}",
-        types[attributes["output_type"]] if "output_type" in attributes else TensorProto.BOOL,
-    )
+    if "output_type" not in attributes:
+        return f"draw_{attributes['op_seed']}", TensorProto.BOOL
+    return f"draw_{attributes['op_seed']}", BY_NAME[attributes["output_type"].decode()].onnx
 
 
 Run = Callable[[Arrays], Arrays]
