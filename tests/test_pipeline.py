@@ -472,6 +472,46 @@ def test_the_model_itself_says_which_random_nodes_it_has() -> None:
     assert Pipeline(plain).streams.fingerprint in prints
 
 
+def with_a_step(draw: str) -> onnx.ModelProto:
+    """A model that counts its runs itself, in an input and an output named like a state's."""
+    return parser.parse_model(f"""<ir_version: 8, opset_import: ["": 17]>
+        g (uint32[6] step, float[n, 5] x) => (uint32[6] next_step, float[n, 5] a)
+        <uint32[1] one = {{1}}, int64 twice = {{2}}> {{
+            next_step = Add (step, one)
+            {draw}
+        }}""")
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        "a = RandomNormalLike (x)",
+        """a = Loop (twice, , x) <body = b (int64 i, bool go, float[n, 5] z)
+            => (bool on, float[n, 5] w) { on = Identity (go)  w = RandomNormalLike (z) }>""",
+    ],
+    ids=["plain", "Loop"],
+)
+def test_an_input_that_is_only_named_like_a_state_is_no_state(draw: str) -> None:
+    model = make_reproducible(with_a_step(draw))
+    (entry,) = model.metadata_props
+    assert json.loads(entry.value)["state"] == "random_state"
+    # An earlier version wrote the other name into files.
+    entry.value = entry.value.replace("random_state", "step")
+    feed = {**batch(2), "step": np.arange(6, dtype=np.uint32)}
+    for runtime in RUNTIMES:
+        result = Pipeline(model, runtime=runtime)(feed, seed=5)
+        expected = drawn_by(model, feed, PhiloxState.for_run(5).to_array())
+        assert_same_bits(result["a"], expected["a"])
+        assert_same_bits(result["next_step"], feed["step"] + np.uint32(1))
+
+
+def test_a_model_with_a_seed_inside_records_no_state_of_its_user() -> None:
+    model = make_reproducible(with_a_step("a = RandomNormalLike (x)"), seed=3)
+    assert not model.metadata_props
+    with pytest.raises(ValueError, match="the model is one without a state as an input"):
+        Pipeline(model)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [

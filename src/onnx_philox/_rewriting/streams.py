@@ -7,16 +7,32 @@ import onnx_ir as ir
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, OUTPUT_TYPE
 from onnx_philox._contract.streams import METADATA_KEY, NEXT_PREFIX, Stream, Streams
 from onnx_philox._rewriting.nodes.attributes import seed_of
+from onnx_philox._rewriting.nodes.earlier_rewrite import STATE, state_of
+from onnx_philox._rewriting.nodes.graphs import subgraphs, walk
 
 
 def streams_of(model: ir.Model) -> Streams | None:
-    """The streams of a model; None if it has no state as an input, or no next state."""
+    """The streams of a model; None if it has no state as an input, or no next state.
+
+    Other inputs and outputs may have such names and types. So the state is one that random nodes
+    read; of standard nodes only the names are known.
+    """
     outputs = {value.name for value in model.graph.outputs}
-    for state in model.graph.inputs:
-        name = state.name or ""
-        if state.dtype is ir.DataType.UINT32 and NEXT_PREFIX + name in outputs:
-            return Streams(name, NEXT_PREFIX + name, _batch_of(model, state), _nodes_of(model))
-    return None
+    states = [
+        value
+        for value in model.graph.inputs
+        if value.dtype is ir.DataType.UINT32 and f"{NEXT_PREFIX}{value.name}" in outputs
+    ]
+    nodes = _nodes_of(model)
+    if states and nodes:
+        sources = _sources_of_states(model)
+        states = [value for value in states if value in sources]
+    if not states:
+        return None
+    # A model that was rewritten may have a state of its user's as well.
+    state = max(states, key=lambda value: value.name == STATE)
+    name = state.name or ""
+    return Streams(name, NEXT_PREFIX + name, _batch_of(model, state), nodes)
 
 
 def record(model: ir.Model) -> None:
@@ -35,6 +51,32 @@ def _batch_of(model: ir.Model, state: ir.Value) -> str | None:
             return value.name
     # Nothing but the states says how many there are.
     return state.name
+
+
+def _sources_of_states(model: ir.Model) -> frozenset[ir.Value]:
+    """The inputs of the model that its random nodes' states are computed from."""
+    # Where a value inside a subgraph or a function comes from.
+    outside: dict[ir.Value, list[ir.Value | None]] = {}
+    waiting: list[ir.Value | None] = []
+    for graph in (model.graph, *(function.graph for function in model.functions.values())):
+        for node, _ in walk(graph):
+            called = model.functions.get(node.op_identifier())
+            for inner in [called] if called else [body for _, body in subgraphs(node)]:
+                for given, taken in zip(node.inputs, inner.inputs, strict=False):
+                    outside.setdefault(taken, []).append(given)
+                for output in node.outputs:
+                    outside.setdefault(output, []).extend(inner.outputs)
+            if node.domain == DOMAIN:
+                waiting.append(state_of(node))
+    found: set[ir.Value] = set()
+    while waiting:
+        value = waiting.pop()
+        if value is None or value in found:
+            continue
+        found.add(value)
+        producer = value.producer()
+        waiting += [*outside.get(value, ()), *(producer.inputs if producer else ())]
+    return frozenset(found)
 
 
 def _nodes_of(model: ir.Model) -> tuple[Stream, ...]:

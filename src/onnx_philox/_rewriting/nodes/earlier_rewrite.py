@@ -70,7 +70,7 @@ def read(model: ir.Model, seed: int | None) -> Recorded:
     state = _state(model)
     if state is None:
         return Recorded(streams=streams)
-    stateful = [node for node in ours if _state_of(node) is not None]
+    stateful = [node for node in ours if state_of(node) is not None]
     if state.is_graph_input():
         if seed is not None:
             checks.refuse(
@@ -84,7 +84,7 @@ def read(model: ir.Model, seed: int | None) -> Recorded:
         return Recorded(state, _this_run(model), None, streams, len(stateful))
     # All nodes of a rewrite have one seed. Nodes in the main graph read the state itself. A node in
     # a loop reads what the loop carries, but so may a node of the user's own with another state.
-    direct = [node for node in stateful if _state_of(node) is state]
+    direct = [node for node in stateful if state_of(node) is state]
     seeds = [seed_of(node, "global_seed") for node in (*direct, *stateful)]
     recorded = seeds[0] if seeds else 0
     if seed is not None and seed != recorded:
@@ -129,7 +129,7 @@ def _this_run(model: ir.Model) -> ir.Value | None:
     return next((value for value in outputs if value.name == name), None)
 
 
-def _state_of(node: ir.Node) -> ir.Value | None:
+def state_of(node: ir.Node) -> ir.Value | None:
     """The state that a node of this package reads; None for one without."""
     operator = OPERATORS.get(node.op_type)
     names = [] if operator is None else [declared.name for declared in operator.inputs]
