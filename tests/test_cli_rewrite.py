@@ -203,7 +203,7 @@ def test_the_json_document_keeps_its_keys():
     said = json.loads(result.stdout)
     assert set(said) == {
         *("source", "target", "is_changed", "seed", "replaced", "kept", "recorded", "warnings"),
-        *("run", "per_row"),
+        *("run", "per_row", "settled"),
     }
     assert [node["stream"] for node in said["replaced"]] == [0]
 

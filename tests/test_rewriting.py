@@ -9,9 +9,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import onnx
+import onnx_ir
 import pytest
 from cases import assert_same_bits
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, parser
 from onnx.reference import ReferenceEvaluator
 from runtimes import OpenVino
 
@@ -19,7 +20,7 @@ import onnx_philox
 from onnx_philox import PhiloxState, make_reproducible, reference
 from onnx_philox._rewriting.nodes.standard import STANDARD_OPERATORS
 from onnx_philox.onnxruntime import InferenceSession
-from onnx_philox.rewriting import find_random_nodes
+from onnx_philox.rewriting import find_random_nodes, rewrite
 
 FLOAT, DOUBLE, HALF, BF16 = (
     TensorProto.FLOAT,
@@ -265,20 +266,10 @@ def dropout_cases() -> list[Case]:
                 case.inputs = ["x", "ratio", "training_mode"]
                 case.outputs, case.note = both, f"training_mode given as {mode}"
                 cases.append(case)
-        for ratio in (0.0, 1.0):
-            constants = {"ratio": np.array(ratio, np.float32), "training_mode": true}
-            draw = dropout(X, np.float32(ratio))
-            cases.append(
-                Case(
-                    "Dropout",
-                    opset,
-                    draw,
-                    {},
-                    {"x": X},
-                    constants,
-                    outputs=(FLOAT, TensorProto.BOOL),
-                )
-            )
+        constants = {"ratio": np.array(1, np.float32), "training_mode": true}
+        everything = Case("Dropout", opset, dropout(X, np.float32(1)), {}, {"x": X}, constants)
+        everything.outputs = (FLOAT, TensorProto.BOOL)
+        cases.append(everything)
         default = Case("Dropout", opset, dropout(X, np.float32(0.5)), {}, {"x": X})
         default.constants, default.inputs = {"training_mode": true}, ["x", "", "training_mode"]
         default.note = "ratio left out"
@@ -360,6 +351,81 @@ def test_dropout_drops_with_its_ratio_to_the_last_bit_of_f32(ratio: np.generic) 
     case.outputs = (FLOAT, TensorProto.BOOL)
     *outputs, _ = reference_run(make_reproducible(case.model), {"x": x, "random_state": STATE})
     assert_outputs(outputs, case)
+
+
+SETTLED = {
+    "plain": """g (float[n, 3] x) => (float[n, 3] y, bool[n, 3] mask, float[n, 3] z) <CONSTANTS> {
+        y, mask = Dropout (x, zero, on)
+        z = RandomNormalLike (x)
+    }""",
+    "mode as input": """g (float[n, 3] x, bool mode)
+        => (float[n, 3] y, bool[n, 3] mask, float[n, 3] z) <CONSTANTS> {
+        y, mask = Dropout (x, zero, mode)
+        z = RandomNormalLike (x)
+    }""",
+    "Loop": """g (float[n, 3] x) => (float[n, 3] y, bool[s, n, 3] mask, float[s, n, 3] z)
+    <CONSTANTS, int64 two = {2}> {
+        y, mask, z = Loop (two, , x) <body =
+            b (int64 i, bool go, float[n, 3] v) =>
+                (bool more, float[n, 3] w, bool[n, 3] kept, float[n, 3] drawn) {
+                more = Identity (go)
+                w, kept = Dropout (v, zero, on)
+                drawn = RandomNormalLike (x)
+            }>
+    }""",
+    "function": """g (float[n, 3] x) => (float[n, 3] y, bool[n, 3] mask, float[n, 3] z) {
+        y, mask = own.keep (x)
+        z = RandomNormalLike (x)
+    }
+    <domain: "own", opset_import: ["": 17]> keep (v) => (kept, m) {
+        ratio = Constant <value_float = 0.0> ()
+        on = Constant <value = bool {1}> ()
+        kept, m = Dropout (v, ratio, on)
+    }""",
+}
+
+
+SETTLED_MODE = {"mode as input": {"mode": np.array(True)}}
+
+
+def settled_model(name: str) -> onnx.ModelProto:
+    text = SETTLED[name].replace("CONSTANTS", "float zero = {0}, bool on = {1}")
+    return parser.parse_model(f'<ir_version: 8, opset_import: ["": 17, "own": 1]> {text}')
+
+
+@pytest.mark.parametrize("per_row", [False, True])
+@pytest.mark.parametrize("name", SETTLED)
+def test_dropout_of_ratio_0_becomes_an_identity_and_takes_no_stream(
+    name: str, per_row: bool, openvino: OpenVino
+) -> None:
+    model = settled_model(name)
+    assert [node.op_type for node in find_random_nodes(model)] == ["RandomNormalLike"]
+    rewritten = make_reproducible(model, per_row=per_row)
+    onnx.checker.check_model(rewritten, full_check=True)
+    x = np.array([[1.5, np.nan, -0.0], [np.inf, 1e-42, 7]], np.float32)
+    states = onnx_philox.row_states(5, range(2))
+    feeds = {"x": x, "random_state": states if per_row else states[0]}
+    # OpenVINO drops inputs that nothing reads.
+    there = openvino(rewritten, feeds)
+    here = InferenceSession(rewritten).run(None, feeds | SETTLED_MODE.get(name, {}))
+    drawn = reference.random_normal(x.shape, 0, 1, "f32", state=feeds["random_state"])[0]
+    for y, mask, z, _ in (here, there):
+        np.testing.assert_array_equal(y, x)
+        assert mask.shape == z.shape
+        assert mask.all()
+        assert_same_bits(z.reshape(-1, *x.shape)[0], drawn)
+
+
+def test_a_model_of_nothing_but_dropout_of_ratio_0_needs_no_state() -> None:
+    model = settled_model("plain")
+    del model.graph.node[1], model.graph.output[1:]
+    assert find_random_nodes(model) == []
+    rewritten = make_reproducible(model, seed=1)
+    assert [node.op_type for node in rewritten.graph.node] == ["Identity"]
+    assert [i.name for i in rewritten.graph.input] == ["x"]
+    assert not rewritten.graph.initializer
+    report = rewrite(onnx_ir.from_proto(model))
+    assert (report.replaced, report.settled, report.is_changed) == ((), 1, True)
 
 
 def test_the_table_has_every_version_of_every_random_operator_of_onnx() -> None:

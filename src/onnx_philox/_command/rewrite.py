@@ -66,6 +66,7 @@ class Outcome:
                 "replaced": [asdict(node) for node in report.replaced],
                 "kept": [asdict(node) for node in report.kept],
                 "recorded": report.recorded,
+                "settled": report.settled,
                 "per_row": report.is_per_row,
                 "warnings": self.warnings,
                 "run": self.command,
@@ -91,6 +92,7 @@ class Outcome:
         for text in self.warnings:
             console.print(Text.assemble(("Warning: ", "bold yellow"), text))
         for line in (
+            self._about_settled(),
             self._about_state(),
             self._about_nodes(),
             f"Written: {_written(self.target)}. Run it:",
@@ -112,11 +114,19 @@ class Outcome:
             streams = f"stream {first}" if first == last else f"streams {first} to {last}"
             before = f" beside {recorded} that were" if recorded else ""
             return Text.assemble(name, f": {_nodes(replaced)} rewritten{before}, {streams}")
+        unchanged = ": " if report.is_changed else ": unchanged, "
         if recorded:
-            return Text.assemble(name, f": unchanged, {_nodes(recorded)} rewritten already")
+            return Text.assemble(name, f"{unchanged}{_nodes(recorded)} rewritten already")
         if report.kept:
-            return Text.assemble(name, ": unchanged, none of its random nodes can be rewritten")
-        return Text.assemble(name, ": unchanged, it has no random nodes")
+            return Text.assemble(name, f"{unchanged}none of its random nodes can be rewritten")
+        return Text.assemble(name, f"{unchanged}it has no random nodes")
+
+    def _about_settled(self) -> str:
+        count = self.report.settled
+        if not count:
+            return ""
+        were = "1 Dropout of ratio 0 is" if count == 1 else f"{count} Dropouts of ratio 0 are"
+        return f"{were} now Identity: they draw nothing and take no stream."
 
     def _about_state(self) -> str:
         if not self.report.replaced and not self.report.recorded:

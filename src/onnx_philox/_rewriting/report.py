@@ -57,6 +57,8 @@ class Report:
         recorded: How many random nodes an earlier rewrite had replaced.
         seed: The seed that is a constant inside the model; None where the state is an input.
         is_per_row: Whether each row of the batch has a state of its own.
+        settled: How many Dropouts of ratio 0 became Identity. They drop nothing in training mode
+            either, so they are no random nodes.
     """
 
     replaced: tuple[RandomNode, ...] = ()
@@ -64,8 +66,9 @@ class Report:
     recorded: int = 0
     seed: int | None = None
     is_per_row: bool = False
+    settled: int = 0
 
     @property
     def is_changed(self) -> bool:
         """Whether the model was changed."""
-        return bool(self.replaced)
+        return bool(self.replaced or self.settled)

@@ -102,7 +102,7 @@ def export(
         # The exporter reports it as one of many errors of its own.
         raise _refusal_in(error) or error from None
     report = rewrite(program.model, seed=seed, per_row=per_row)
-    if not report.is_changed:
+    if not report.replaced:
         warnings.warn(f"{_EXPORT}: {_silence(model)}", stacklevel=2)
     if f is not None:
         program.save(f, external_data=external_data)

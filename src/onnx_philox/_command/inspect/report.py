@@ -66,7 +66,7 @@ class Report:
     runtimes: list[Trials]
     """Empty where there is nothing to try."""
     idle_dropouts: int = 0
-    """How many nodes of Dropout are off."""
+    """How many nodes of Dropout draw nothing."""
     batch: str | None = None
     """The dimension whose rows could each have a state."""
     row_obstacle: str | None = None
@@ -168,7 +168,7 @@ class Report:
         if self.idle_dropouts:
             count = _count(self.idle_dropouts, "Dropout node")
             is_off = "that is off" if self.idle_dropouts == 1 else "that are off"
-            idle.append(f"It has {count} {is_off}: no training_mode that is true.")
+            idle.append(f"It has {count} {is_off}: not in training mode, or of ratio 0.")
         head = "If it should draw, its random numbers were lost before:"
         return [head, *idle, *_WHAT_MAY_HAVE_HAPPENED, _PAGE]
 

@@ -90,7 +90,7 @@ class Nodes:
     """Why the model, whatever its nodes, cannot be rewritten; None where it can."""
     type_of: Types
     idle_dropouts: int
-    """How many nodes of Dropout are off, and so draw nothing."""
+    """How many nodes of Dropout draw nothing: they are off, or of ratio 0."""
     per_row: PerRow
 
 

@@ -71,6 +71,12 @@ class Emitter:
         """A tensor in another type."""
         return self.emit("Cast", what, [value], to, value.shape, {"to": to.value})
 
+    def like(self, op_type: str, what: str, value: ir.Value) -> ir.Value:
+        """A node that gives what it is given, of a type that need not be known."""
+        given = self.emit(op_type, what, [value], ir.DataType.UNDEFINED, value.shape)
+        given.type = value.type
+        return given
+
     def elementwise(
         self, op_type: str, what: str, a: ir.Value, b: ir.Value, dtype: ir.DataType
     ) -> ir.Value:

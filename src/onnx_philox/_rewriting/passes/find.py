@@ -130,11 +130,28 @@ def _is_random(node: ir.Node, version: Version) -> bool:
         case RandomWhen.IS_TEST_IS_ZERO:
             return node.attributes.get_int("is_test", 0) == 0
         case RandomWhen.TRAINING_MODE:
-            mode = node.inputs[2] if len(node.inputs) > 2 else None
-            if mode is None:
-                return False
-            known = constant(mode)
-            return known is None or bool(known.any())
+            return _is_training(node) and not _is_zero(node.inputs[1])
+
+
+def drops_nothing(node: ir.Node, opset: int | None) -> bool:
+    """Whether a node is a Dropout that only its ratio of 0 keeps from being random."""
+    version = _version(node, opset)
+    is_dropout = version is not None and version.random_when is RandomWhen.TRAINING_MODE
+    return is_dropout and _is_training(node) and _is_zero(node.inputs[1])
+
+
+def _is_training(node: ir.Node) -> bool:
+    """Whether a Dropout is, or may be, in training mode."""
+    mode = node.inputs[2] if len(node.inputs) > 2 else None
+    if mode is None:
+        return False
+    known = constant(mode)
+    return known is None or bool(known.any())
+
+
+def _is_zero(ratio: ir.Value | None) -> bool:
+    known = None if ratio is None else constant(ratio)
+    return known is not None and known.size == 1 and bool((known == 0).all())
 
 
 def _refuse_unknown(site: Site) -> NoReturn:

@@ -14,7 +14,7 @@ from onnx_philox._rewriting.nodes import graphs
 from onnx_philox._rewriting.nodes.earlier_rewrite import OWNER
 from onnx_philox._rewriting.nodes.emitter import Names
 from onnx_philox._rewriting.nodes.standard import opset_of
-from onnx_philox._rewriting.passes.find import FUNCTION_OF_ORIGIN, is_random
+from onnx_philox._rewriting.passes.find import FUNCTION_OF_ORIGIN, drops_nothing, is_random
 
 
 class InlineRandomFunctions(ir.passes.InPlacePass):
@@ -63,7 +63,8 @@ def _functions_with_random_nodes(model: ir.Model) -> set[ir.OperatorIdentifier]:
     holding = set()
     for identifier, function in model.functions.items():
         for node in function.all_nodes():
-            if is_random(node, opset_of(function.opset_imports, node.domain), model):
+            opset = opset_of(function.opset_imports, node.domain)
+            if is_random(node, opset, model) or drops_nothing(node, opset):
                 holding.add(identifier)
                 node.meta[FUNCTION_OF_ORIGIN] = f"{function.domain}::{function.name}"
     return holding

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Collection
+from dataclasses import replace
 
 import onnx_ir as ir
 
@@ -22,6 +23,7 @@ from onnx_philox._rewriting.passes.inline import InlineRandomFunctions
 from onnx_philox._rewriting.passes.number import number_nodes
 from onnx_philox._rewriting.passes.prove_rows import prove_rows
 from onnx_philox._rewriting.passes.replace import Replace
+from onnx_philox._rewriting.passes.settle import settle
 from onnx_philox._rewriting.passes.verify import Verify, shadowed_names
 from onnx_philox._rewriting.report import RandomNode, Report
 
@@ -71,14 +73,15 @@ def rewrite(
     )
     if not nodes:
         _log.info("onnx_philox: no random nodes to replace")
-        return report
+        return replace(report, settled=settle(model))
     if recorded.state is not None:
         seed = recorded.seed
     batch = None if named is None else prove_rows(model, nodes, named, recorded)
-    names = Names(model)
-    shadowed = shadowed_names(model.graph)
     numbered = number_nodes(nodes, recorded)
     records = tuple(node.record() for node in numbered)
+    settled = settle(model)
+    names = Names(model)
+    shadowed = shadowed_names(model.graph)
     inputs = list(model.graph.inputs)
     carried = carry_states(model, numbered, recorded, names, seed, batch)
     Replace(carried, names, seed, batch)(model)
@@ -88,7 +91,9 @@ def rewrite(
         if value not in model.graph.inputs:
             reason = "it was a seed, and the model's state now says what is drawn"
             warnings.warn(f"the input {value.name!r} is gone: {reason}", stacklevel=3)
-    return Report(records, report.kept, report.recorded, seed, batch is not None)
+    return replace(
+        report, replaced=records, seed=seed, is_per_row=batch is not None, settled=settled
+    )
 
 
 def find_random_nodes(model: ir.Model) -> list[RandomNode]:
