@@ -216,6 +216,13 @@ def multinomial_cases() -> list[Case]:
             cases.append(
                 Case("Multinomial", opset, draw, attributes, {"x": logits}, outputs=(type,))
             )
+
+        def one_row(**state: Any) -> list[np.ndarray]:
+            return [drawn[0] for drawn in categorical(logits[:1], 11, "i32")(**state)]
+
+        one = Case("Multinomial", opset, one_row, {"sample_size": 11}, {"x": logits[0]})
+        one.outputs, one.note = (TensorProto.INT32,), "of one row, without its dimension"
+        cases.append(one)
     return cases
 
 

@@ -513,6 +513,10 @@ def test_functions_of_another_opset_are_refused() -> None:
             "y = Multinomial <sample_size = 0> (x)",
             "'sample_size' is 0; allowed: an integer from 1",
         ),
+        (
+            "s = Constant <value_ints = [1, 1, 2]> () c = Reshape (x, s) y = Multinomial (c)",
+            "the shape of input 'c' is of 3 dimensions; allowed: classes, or rows of classes",
+        ),
         ("y = RandomNormalLike ()", "input 0 is missing; allowed: a tensor. Connect it."),
         ("y = RandomNormalLike (u)", "type of input 'u' is not known; allowed: one that is decla"),
         (

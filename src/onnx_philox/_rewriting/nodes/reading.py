@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Protocol
 
 import onnx_ir as ir
 
 from onnx_philox._contract.types import ElementType
 from onnx_philox._rewriting.nodes.site import Site
 
-TypeOf = Callable[[ir.Value], ir.DataType | None]
-"""The element type of a value, inferred where it is not declared."""
+
+class TypeOf(Protocol):
+    """What a model says of a value, inferred where it is not declared."""
+
+    def __call__(self, value: ir.Value) -> ir.DataType | None:
+        """The element type."""
+
+    def shape(self, value: ir.Value) -> ir.Shape | None:
+        """The dimensions."""
 
 
 def required_input(site: Site, index: int) -> ir.Value:

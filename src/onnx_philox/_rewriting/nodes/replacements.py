@@ -174,6 +174,8 @@ class MultinomialReplacement(TypedReplacement):
     logits: ElementType
     sample_size: int
     values: ElementType
+    is_one_row: bool = False
+    """Whether the input has no dimension of rows, as torch's older exporter writes it."""
     operator: Operator = RANDOM_CATEGORICAL
 
     @classmethod
@@ -192,7 +194,13 @@ class MultinomialReplacement(TypedReplacement):
         cls, site: Site, version: Version, type_of: TypeOf, sample_size: int, values: ElementType
     ) -> MultinomialReplacement:
         """Draws from the first input's logits."""
-        read = cls(_input_type(site, 0, version, type_of), sample_size, values)
+        shape = type_of.shape(required_input(site, 0))
+        if shape is not None and len(shape) not in (1, 2):
+            allowed, remedy = "classes, or rows of classes", "Reshape it to two dimensions."
+            what = f"the shape of input {input_of(site.node, 0).name!r}"
+            site.refuse(what, f"of {len(shape)} dimensions", allowed, remedy)
+        is_one_row = shape is not None and len(shape) == 1
+        read = cls(_input_type(site, 0, version, type_of), sample_size, values, is_one_row)
         known = {"logits": checks.UNKNOWN, "state": checks.UNKNOWN}
         checks.check_node(read.operator, known, read._attributes)
         return read
@@ -203,8 +211,16 @@ class MultinomialReplacement(TypedReplacement):
 
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
-        logits = _as_f32(emitter, "logits", input_of(node, 0), self.logits)
-        return [draw(self.operator, self.dtype, {"logits": logits}, self._attributes)]
+        given = input_of(node, 0)
+        if self.is_one_row:
+            one_row = emitter.constant("one_row", np.array([1, -1]))
+            given = emitter.emit("Reshape", "row", [given, one_row], ir.DataType(self.logits.onnx))
+        logits = _as_f32(emitter, "logits", given, self.logits)
+        drawn = draw(self.operator, self.dtype, {"logits": logits}, self._attributes)
+        if self.is_one_row:
+            samples = emitter.constant("samples", np.array([-1]))
+            drawn = emitter.emit("Reshape", "drawn", [drawn, samples], self.dtype)
+        return [drawn]
 
 
 @dataclass(frozen=True)
