@@ -10,11 +10,13 @@ import onnx
 import pytest
 import row_cases
 from cases import BOUNDS, EDGE_COUNTERS, SEED, TYPE_BOUNDS, assert_same_bits
+from onnx import parser
 from row_cases import RowCase
-from standard_targets import RUN, drawn, nodes
+from standard_targets import RUN, drawn, in_onnxruntime, nodes
 
 from onnx_philox import PhiloxState, graphs, reference, to_standard_nodes
 from onnx_philox._standard.targets import InexactError
+from onnx_philox.rewriting import add_functions
 
 TARGETS = tuple(RUN)
 ON_OFF = (True, False)
@@ -236,6 +238,28 @@ def test_booleans(target: str, p: float, type_: str, optimised: bool) -> None:
         return
     expected = reference.random_bernoulli([5, 99], p_array, state=state)
     check(target, model, {"state": state}, expected, optimised=optimised)
+
+
+SCALAR = """
+    <ir_version: 8, opset_import: ["": 18, "onnx_philox": 1]>
+    g (uint32[6] state, int64[rank] shape, float[1] p) => (bool y) {
+        y = onnx_philox.RandomBernoulli (shape, p, state)
+    }
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "rank"), [("onnxruntime", "0"), ("onnxruntime", "n"), ("openvino", "0")]
+)
+def test_a_p_of_shape_1_leaves_a_scalar_a_scalar(target: str, rank: str) -> None:
+    model = parser.parse_model(SCALAR.replace("rank", rank))
+    state = PhiloxState(2**64 - 9, 12).to_array()
+    p = np.array([0.6], np.float32)
+    feeds = {"state": state, "shape": np.zeros(0, np.int64), "p": p}
+    expected = reference.random_bernoulli([], p, state=state)
+    check(target, model, feeds, expected)
+    (output,) = in_onnxruntime(add_functions(model), feeds, optimised=True)
+    assert_same_bits(output, expected[0])
 
 
 @optimised

@@ -150,6 +150,13 @@ class Target(ABC):
         """The values that words make."""
 
 
+def _below_p(b: Builder, draw: Draw, u: ir.Value, out: Out) -> ir.Value:
+    """Booleans of uniforms [B, elements]."""
+    is_below = b("Less", out.shaped(b, u), draw.inputs["p"])
+    # A p of shape [1] makes a vector of a scalar, which an output of unknown rank may be.
+    return is_below if draw.dimensions else out.shaped(b, is_below)
+
+
 class OnnxRuntime(Target):
     """ONNX Runtime, everywhere: its CPU provider, WebAssembly and mobile builds."""
 
@@ -190,8 +197,7 @@ class OnnxRuntime(Target):
                 moments = draw.number("mean"), draw.number("scale")
                 return out.shaped(b, values.normal(b, words, *moments, draw.type), is_even=True)
             case RANDOM_BERNOULLI.name:
-                u = out.shaped(b, values.unit(b, words, draw.type_of("p")))
-                return b("Less", u, draw.inputs["p"])
+                return _below_p(b, draw, values.unit(b, words, draw.type_of("p")), out)
             case RANDOM_CATEGORICAL.name:
                 samples = draw.attributes["sample_size"]
                 indices = categorical.classes(b, words, draw.inputs["logits"], samples)
@@ -270,7 +276,7 @@ class OpenVino(Target):
             case RANDOM_GENERATOR.name:
                 return b.cast(out.shaped(b, words), ir.DataType.UINT32)
             case RANDOM_BERNOULLI.name:
-                return b("Less", out.shaped(b, values_limbs.unit(b, words)), draw.inputs["p"])
+                return _below_p(b, draw, values_limbs.unit(b, words), out)
         if draw.operator is RANDOM_NORMAL:
             standard = values.standard_normals(b, values_limbs.unit(b, words), F32)[0]
             moments = draw.number("mean"), draw.number("scale")
