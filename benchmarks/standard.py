@@ -1,12 +1,20 @@
-"""Random bits of standard nodes, in each target, beside the runtime's own RandomUniform.
+"""Standard nodes in each target: bits beside the runtime's RandomUniform, and draws by rows.
 
     python benchmarks/standard.py
+    python benchmarks/standard.py rows
 
 The targets are speeds, so run it on an idle machine; the ratio to the peer holds on a busy one too.
+The second line draws 4 values for each of many states, each size in a process of its own, and
+prints a table in Markdown. Memory is how far the process's highest resident memory rises in the
+draw, the values and the next states with it. Linux only.
 """
 
 from __future__ import annotations
 
+import resource
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -28,30 +36,31 @@ TARGETS = {
     ("openvino", 16): 0.13,
     ("openvino", 20): None,
 }
-STATE = onnx_philox.PhiloxState(0, 42).to_array()
+ONE_STATE = onnx_philox.PhiloxState(0, 42).to_array()
 
 
-def onnxruntime_call(model: onnx.ModelProto) -> Call:
+def onnxruntime_call(model: onnx.ModelProto, state: np.ndarray = ONE_STATE) -> Call:
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
     session = ort.InferenceSession(
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
-    feeds = {i.name: STATE for i in session.get_inputs()}
+    feeds = {i.name: state for i in session.get_inputs()}
     return lambda: session.run(None, feeds)
 
 
-def openvino_call(model: onnx.ModelProto) -> Call:
+def openvino_call(model: onnx.ModelProto, state: np.ndarray = ONE_STATE) -> Call:
     core = ov.Core()
     config = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1}
     read = core.read_model(model.SerializeToString())
     request = core.compile_model(read, "CPU", config).create_infer_request()
     for i in range(len(read.inputs)):
-        request.set_input_tensor(i, ov.Tensor(STATE))
+        request.set_input_tensor(i, ov.Tensor(state))
     return request.infer
 
 
 CALLS = {"onnxruntime": onnxruntime_call, "openvino": openvino_call}
+NAMES = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO"}
 
 
 def own(count: int) -> onnx.ModelProto:
@@ -77,5 +86,57 @@ def rows() -> Iterator[Row]:
         yield row
 
 
+ROWS = (2**14, 2**17, 1_000_000)
+COLUMNS = 4
+DRAWS = {
+    "uniform f32": lambda rows: onnx_philox.graphs.random_uniform(
+        [rows, COLUMNS], 0, 1, "f32", per_row=True
+    ),
+    "normal f32": lambda rows: onnx_philox.graphs.random_normal(
+        [rows, COLUMNS], 0, 1, "f32", per_row=True
+    ),
+    "bits": lambda rows: onnx_philox.graphs.random_generator([rows, COLUMNS], per_row=True),
+}
+# What each target draws exactly.
+DRAWN_IN = {"onnxruntime": tuple(DRAWS), "openvino": ("uniform f32", "bits")}
+REPEATS = 3
+
+
+def by_rows(runtime: str, draw: str, rows: int) -> None:
+    """Prints the shortest time of a draw in milliseconds, and the memory that it takes in MiB."""
+    model = onnx_philox.to_standard_nodes(DRAWS[draw](rows), target=runtime)
+    call = CALLS[runtime](model, onnx_philox.row_states(42, range(rows)))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    seconds = []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - start)
+    taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    print(1e3 * min(seconds), taken / 1024)
+
+
+def rows_table() -> Iterator[str]:
+    """One row for each target and draw."""
+    yield "| | " + " | ".join(f"{rows:,} rows" for rows in ROWS) + " | memory of the last |"
+    yield "|---|" + "--:|" * (len(ROWS) + 1)
+    for runtime, draws in DRAWN_IN.items():
+        for draw in draws:
+            cells = []
+            for rows in ROWS:
+                command = [sys.executable, __file__, runtime, draw, str(rows)]
+                done = subprocess.run(command, check=True, capture_output=True, text=True)
+                milliseconds, mebibytes = map(float, done.stdout.split())
+                cells.append(f"{milliseconds:.0f} ms")
+            yield f"| {NAMES[runtime]}, {draw} | {' | '.join(cells)} | {mebibytes:.0f} MiB |"
+
+
 if __name__ == "__main__":
-    Console(width=160).print(rich_table("Standard nodes", list(rows())))
+    match sys.argv[1:]:
+        case [runtime, draw, number]:
+            by_rows(runtime, draw, int(number))
+        case ["rows"]:
+            for line in rows_table():
+                print(line, flush=True)
+        case _:
+            Console(width=160).print(rich_table("Standard nodes", list(rows())))

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
 import onnx
+import onnxruntime as ort
 import pytest
 from cases import assert_same_bits
 from click.testing import CliRunner
 from onnx import parser
 from onnx.reference import ReferenceEvaluator
+from row_cases import some_states
 from standard_targets import RUN, drawn
 
-from onnx_philox import make_reproducible, onnx_reference, onnxruntime, row_states
+from onnx_philox import (
+    graphs,
+    make_reproducible,
+    onnx_reference,
+    onnxruntime,
+    reference,
+    row_states,
+    to_standard_nodes,
+)
 from onnx_philox._command import app
 
 VAE = Path(__file__).parent / "models" / "vae_decoder.onnx"
@@ -110,6 +121,22 @@ def test_rows_inside_a_loop() -> None:
     outputs = drawn("onnxruntime", rewritten, feeds)
     for output, expected in zip(outputs, plugin.run(None, feeds), strict=True):
         assert_same_bits(output, expected)
+
+
+def test_a_row_takes_no_longer_in_a_large_batch() -> None:
+    standard = to_standard_nodes(graphs.random_generator([None, 3], per_row=True))
+    session = ort.InferenceSession(standard.SerializeToString())
+    seconds = []
+    for rows in (2**13, 2**16):
+        states = some_states(rows)
+        times = []
+        for _ in range(3):
+            start = time.process_time()
+            (bits, _) = session.run(None, {"state": states})
+            times.append(time.process_time() - start)
+        seconds.append(min(times) / rows)
+        assert_same_bits(bits, reference.random_generator(states, [rows, 3])[0])
+    assert seconds[1] < 3 * seconds[0], "before, it took 8 times as long"
 
 
 @pytest.mark.parametrize("option", ["--target=openvino", "--inexact"])

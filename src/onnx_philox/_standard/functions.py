@@ -43,7 +43,7 @@ class _InFunction(OnnxRuntime):
             for name in ("op_seed", "global_seed")
         ]
         joined = b("Concat", b.constant([0]), *given, axis=0)
-        return b.cast(b("Reshape", joined, b.constant([3, 1, 1])), ir.DataType.UINT64)
+        return b.cast(b("Reshape", joined, b.constant([3, 1])), ir.DataType.UINT64)
 
 
 _INT = ir.AttributeType.INT

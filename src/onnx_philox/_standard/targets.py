@@ -171,16 +171,13 @@ class OnnxRuntime(Target):
         return b.constant(words, np.uint32)
 
     def seeds(self, b: Builder, draw: Draw) -> ir.Value:
-        """What is added to the halves of the counter and to the key, uint64 [3, 1, 1]."""
+        """What is added to the halves of the counter and to the key, uint64 [3, 1]."""
         seeds = [0, draw.attributes["op_seed"], draw.attributes["global_seed"]]
-        return b.constant(np.reshape(np.array(seeds, np.uint64), (3, 1, 1)), np.uint64)
+        return b.constant(np.reshape(np.array(seeds, np.uint64), (3, 1)), np.uint64)
 
     def words(self, b: Builder, draw: Draw, rows: Rows, count: Count) -> ir.Value:
         given = self.seeds(b, draw)
-        name, body = "Words", words_u64.words
-        if rows.number == 1:
-            name, body = "WordsOfOne", words_u64.words_of_one
-        return b.call(name, body, rows.state, counts.value(b, count), given)[0]
+        return b.call("Words", words_u64.words, rows.state, counts.value(b, count), given)[0]
 
     def next_state(self, b: Builder, state: ir.Value, count: Count) -> ir.Value:
         return b.call("NextState", words_u64.next_state, state, counts.value(b, count))[0]

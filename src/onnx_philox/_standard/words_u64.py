@@ -14,12 +14,9 @@ from onnx_philox._standard.builder import Builder, Values
 
 # Blocks that are drawn at a time: what lies between the rounds stays in a processor's cache.
 _BLOCKS_AT_ONCE = 2**13
-_U32, _U64 = ir.DataType.UINT32, ir.DataType.UINT64
-
-
-def words_of_one(b: Builder, state: ir.Value, count: ir.Value, seeds: ir.Value) -> Values:
-    """The first words of one state, where nothing need be put in the order of rows."""
-    return _words(b, state, count, seeds, is_one=True)
+_SHIFT = 32
+_MASK = 0xFFFFFFFF
+_U32, _U64, _I64 = ir.DataType.UINT32, ir.DataType.UINT64, ir.DataType.INT64
 
 
 def words(b: Builder, state: ir.Value, count: ir.Value, seeds: ir.Value) -> Values:
@@ -29,20 +26,60 @@ def words(b: Builder, state: ir.Value, count: ir.Value, seeds: ir.Value) -> Valu
         b: Where the nodes go.
         state: uint32, one state, or [B, 6].
         count: int64 [1], how many words of each.
-        seeds: uint64 [3, 1, 1]: what is added to the halves of the counter, and to the key.
+        seeds: uint64 [3, 1]: what is added to the halves of the counter, and to the key.
 
     Returns:
         uint32 [B, count].
     """
-    return _words(b, state, count, seeds, is_one=False)
+    pairs = b("Add", _pairs(b, state), seeds)
+    zero, one, axis = b.constant(0), b.constant([1]), b.constant([0])
+
+    def up_to(end: ir.Value) -> ir.Value:
+        return b("Range", zero, b("Squeeze", end, axis), b.constant(1))
+
+    # A step draws a chunk of one row, or several whole rows: either way the steps lie in order.
+    rows = b("Shape", pairs, start=1, end=2)
+    chunks, blocks_at_once = _divided(b, _blocks(b, count), b.constant([_BLOCKS_AT_ONCE]))
+    # 1 where a row has several chunks, since each is more than half as long as it may be.
+    most_rows = b("Div", b.constant([_BLOCKS_AT_ONCE]), blocks_at_once)
+    groups, rows_at_once = _divided(b, rows, most_rows)
+    step = up_to(b("Mul", groups, chunks))
+    start = b.cast(b("Mul", b("Mod", step, chunks), blocks_at_once), _U64)
+    within = b.cast(b("Reshape", up_to(blocks_at_once), b.constant([1, 1, -1])), _U64)
+    filled = b("Mul", groups, rows_at_once)
+    missing = b("Concat", b.constant([0, 0, 0]), b("Sub", filled, rows), axis=0)
+    by_group = b("Concat", b.constant([3]), groups, rows_at_once, one, axis=0)
+    grouped = b("Reshape", b("Pad", pairs, missing), by_group, allowzero=1)
+
+    def draw(b: Builder, group: ir.Value, start: ir.Value) -> Values:
+        return (_drawn(b, b("Gather", grouped, group, axis=1), b("Add", start, within)),)
+
+    drawn = b(
+        "Scan",
+        b("Div", step, chunks),
+        start,
+        body=b.subgraph((_scalar("group", _I64), _scalar("start", _U64)), draw),
+        num_scan_inputs=2,
+    )
+    words_of_row = b("Mul", b("Mul", chunks, blocks_at_once), b.constant([4]))
+    by_row = b("Reshape", drawn, b("Concat", filled, words_of_row, axis=0), allowzero=1)
+    return (b("Slice", by_row, b.constant([0, 0]), b("Concat", rows, count, axis=0)),)
 
 
-def _words(
-    b: Builder, state: ir.Value, count: ir.Value, seeds: ir.Value, *, is_one: bool
-) -> Values:
-    by_word = b("Transpose", b("Reshape", state, b.constant([-1, 6, 1])), perm=[1, 0, 2])
-    shift, mask = _shift(b), _mask(b)
-    pairs = b("Add", _pairs(b, by_word, axis=0), seeds)
+def _drawn(b: Builder, pairs: ir.Value, position: ir.Value) -> ir.Value:
+    """The words of the blocks at these positions from each state.
+
+    Args:
+        b: Where the nodes go.
+        pairs: Of each state: uint64 [3, B, 1].
+        position: uint64 [1, 1, blocks].
+
+    Returns:
+        uint32 [B, blocks, 2, 2].
+    """
+    # Of rank 3: beside a last dimension of 1, ONNX Runtime takes 20 times as long with a scalar.
+    shift = b.constant(np.reshape(_SHIFT, (1, 1, 1)), np.uint64)
+    mask = b.constant(np.reshape(_MASK, (1, 1, 1)), np.uint64)
     low, high, key = b.node("Split", (pairs,), outputs=3, axis=0, num_outputs=3)
     keys = b(
         "Concat", b("BitwiseAnd", key, mask), b("BitShift", key, shift, direction="RIGHT"), axis=0
@@ -50,46 +87,21 @@ def _words(
     bumps = np.outer(np.arange(10), _philox.WEYL) % 2**32
     keys = b("Tile", keys, b.constant([10, 1, 1]))
     keys = b("BitwiseAnd", b("Add", keys, b.constant(bumps.reshape(20, 1, 1), np.uint64)), mask)
-    round_keys = b.node("Split", (keys,), outputs=10, axis=0, num_outputs=10)
 
-    one = b.constant([1])
-    rows = b("Shape", by_word, start=1, end=2)
-    blocks = _blocks(b, count)
-    chunks = b("Max", one, _ceil(b, b("Mul", rows, blocks), b.constant([_BLOCKS_AT_ONCE])))
-    blocks = _ceil(b, blocks, chunks)
-    zero, axis = b.constant(0), b.constant([0])
-    first = b("Mul", b("Range", zero, b("Squeeze", chunks, axis), b.constant(1)), blocks)
-    within = b.cast(b("Range", zero, b("Squeeze", blocks, axis), b.constant(1)), _U64)
-
-    def draw(b: Builder, start: ir.Value) -> Values:
-        low_sum = b("Add", low, b("Add", start, within))
-        carry = b.cast(b("Less", low_sum, low), _U64)
-        counter = b("Concat", low_sum, b("Add", high, carry), axis=0)
-        even = b("BitwiseAnd", counter, mask)
-        odd = b("BitShift", counter, shift, direction="RIGHT")
-        multipliers = b.constant(np.reshape(_philox.MULTIPLIERS, (2, 1, 1)), np.uint64)
-        for key in round_keys:
-            product = b("Gather", b("Mul", even, multipliers), b.constant([1, 0]), axis=0)
-            upper = b("BitShift", product, shift, direction="RIGHT")
-            even = b("BitwiseXor", upper, b("BitwiseXor", odd, key))
-            odd = b("BitwiseAnd", product, mask)
-        axis = b.constant([1])
-        pair = [b("Unsqueeze", b.cast(x, _U32), axis) for x in (even, odd)]
-        return (b("Transpose", b("Concat", *pair, axis=1), perm=[2, 3, 0, 1]),)
-
-    start = ir.Value(name="start", type=ir.TensorType(_U64), shape=ir.Shape([]))
-    drawn = b(
-        "Scan",
-        b.cast(first, _U64),
-        body=b.subgraph((start,), draw),
-        num_scan_inputs=1,
-    )
-    per_row = b("Mul", b("Mul", chunks, blocks), b.constant([4]))
-    if not is_one:
-        # onnx.reference stacks along the first axis only.
-        drawn = b("Transpose", drawn, perm=[1, 0, 2, 3, 4])
-    flat = b("Reshape", drawn, b("Concat", rows, per_row, axis=0), allowzero=1)
-    return (b("Slice", flat, b.constant([0]), count, one),)
+    low_sum = b("Add", low, position)
+    carry = b.cast(b("Less", low_sum, low), _U64)
+    counter = b("Concat", low_sum, b("Add", high, carry), axis=0)
+    even = b("BitwiseAnd", counter, mask)
+    odd = b("BitShift", counter, shift, direction="RIGHT")
+    multipliers = b.constant(np.reshape(_philox.MULTIPLIERS, (2, 1, 1)), np.uint64)
+    for key in b.node("Split", (keys,), outputs=10, axis=0, num_outputs=10):
+        product = b("Gather", b("Mul", even, multipliers), b.constant([1, 0]), axis=0)
+        upper = b("BitShift", product, shift, direction="RIGHT")
+        even = b("BitwiseXor", upper, b("BitwiseXor", odd, key))
+        odd = b("BitwiseAnd", product, mask)
+    axis = b.constant([1])
+    pair = [b("Unsqueeze", b.cast(x, _U32), axis) for x in (even, odd)]
+    return b("Transpose", b("Concat", *pair, axis=1), perm=[2, 3, 0, 1])
 
 
 def next_state(b: Builder, state: ir.Value, count: ir.Value) -> Values:
@@ -103,40 +115,40 @@ def next_state(b: Builder, state: ir.Value, count: ir.Value) -> Values:
     Returns:
         uint32 of the state's shape.
     """
-    by_row = b("Reshape", state, b.constant([-1, 6]))
-    pairs = _pairs(b, by_row, axis=1)
-    low, high, key = b.node("Split", (pairs,), outputs=3, axis=1, num_outputs=3)
+    low, high, key = b.node("Split", (_pairs(b, state),), outputs=3, axis=0, num_outputs=3)
     low_sum = b("Add", low, b.cast(_blocks(b, count), _U64))
     high = b("Add", high, b.cast(b("Less", low_sum, low), _U64))
-    pairs = b("Unsqueeze", b("Concat", low_sum, high, key, axis=1), b.constant([2]))
-    halves = (
-        b("BitwiseAnd", pairs, _mask(b)),
-        b("BitShift", pairs, _shift(b), direction="RIGHT"),
-    )
-    words = b.cast(b("Concat", *halves, axis=2), _U32)
-    return (b("Reshape", words, b("Shape", state), allowzero=1),)
+    pairs = b("Unsqueeze", b("Concat", low_sum, high, key, axis=0), b.constant([1]))
+    shift, mask = b.constant(_SHIFT, np.uint64), b.constant(_MASK, np.uint64)
+    halves = b("BitwiseAnd", pairs, mask), b("BitShift", pairs, shift, direction="RIGHT")
+    by_row = b("Transpose", b.cast(b("Concat", *halves, axis=1), _U32), perm=[2, 0, 1])
+    return (b("Reshape", by_row, b("Shape", state), allowzero=1),)
 
 
-def _pairs(b: Builder, state: ir.Value, axis: int) -> ir.Value:
-    """The halves of the counter, and the key, along an axis that holds the words."""
-    wide = b.cast(state, _U64)
-    lower = b("Gather", wide, b.constant([0, 2, 4]), axis=axis)
-    upper = b("Gather", wide, b.constant([1, 3, 5]), axis=axis)
-    return b("BitwiseOr", lower, b("BitShift", upper, _shift(b), direction="LEFT"))
-
-
-def _shift(b: Builder) -> ir.Value:
-    return b.constant(32, np.uint64)
-
-
-def _mask(b: Builder) -> ir.Value:
-    return b.constant(0xFFFFFFFF, np.uint64)
+def _pairs(b: Builder, state: ir.Value) -> ir.Value:
+    """The halves of the counter, and the key, of each state: uint64 [3, B]."""
+    by_word = b("Transpose", b("Reshape", state, b.constant([-1, 6])), perm=[1, 0])
+    wide = b.cast(by_word, _U64)
+    lower, upper = (b("Gather", wide, b.constant(i), axis=0) for i in ([0, 2, 4], [1, 3, 5]))
+    shifted = b("BitShift", upper, b.constant(_SHIFT, np.uint64), direction="LEFT")
+    return b("BitwiseOr", lower, shifted)
 
 
 def _blocks(b: Builder, count: ir.Value) -> ir.Value:
-    return _ceil(b, count, b.constant([4]))
+    return b("Div", b("Add", count, b.constant([3])), b.constant([4]))
+
+
+def _divided(b: Builder, number: ir.Value, most: ir.Value) -> Values:
+    """Into how few parts of at most so many a number goes, and how large they are; 0 as 1."""
+    number = b("Max", number, b.constant([1]))
+    parts = _ceil(b, number, most)
+    return parts, _ceil(b, number, parts)
 
 
 def _ceil(b: Builder, number: ir.Value, divisor: ir.Value) -> ir.Value:
     """The quotient of integers of 0 or more, rounded up."""
     return b("Div", b("Sub", b("Add", number, divisor), b.constant([1])), divisor)
+
+
+def _scalar(name: str, type_: ir.DataType) -> ir.Value:
+    return ir.Value(name=name, type=ir.TensorType(type_), shape=ir.Shape([]))
