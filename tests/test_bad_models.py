@@ -163,7 +163,7 @@ def test_the_commands_report_a_bad_model_in_a_line_and_write_nothing(what: str, 
     onnx.save(BAD_FILES[what], path)
     target = tmp_path / "out.onnx"
     assert_one_line(run_cli(["rewrite", path, "-o", target]))
-    assert_one_line(run_cli(["run", path, "-o", f"{tmp_path}/out/"]))
+    assert_one_line(run_cli(["run", path, "-o", f"{tmp_path}/out"]))
     if what != "a seed of a standard node":  # which inspect shows as it is
         assert_one_line(run_cli(["inspect", path]))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["m.onnx"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import shutil
@@ -12,7 +13,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from onnx_philox._command import app, frame
+from onnx_philox._command import app, frame, pages
 from onnx_philox._command.verify import cases
 
 MODEL = Path(__file__).with_name("models") / "vae_decoder.onnx"
@@ -77,12 +78,13 @@ def test_the_example_of_each_help_runs_as_it_is_printed(
         ("run m --seed", "onnx-philox run: option '--seed' requires an argument. Run"),
         ("run m --seed -1", "onnx-philox run: --seed is -1; allowed: an integer from 0 to 2^64-1"),
         ("rewrite m -o n --seed -1", "rewrite: --seed is -1; allowed: an integer from 0 to 2^63-1"),
-        ("run nowhere.onnx", "onnx-philox run: the model is nowhere.onnx; allowed: a file that"),
+        ("run nowhere.onnx", "onnx-philox run: no such file: nowhere.onnx"),
         ("path x", "onnx-philox path: RUNTIME is 'x'; allowed: onnxruntime, openvino. "),
         ("completion x", "onnx-philox completion: SHELL is 'x'; allowed: bash, zsh, fish. Run"),
         ("verify --runtime x", "onnx-philox verify: --runtime is 'x'; allowed: reference, "),
         ("verify --runtime reference --backend x", "verify: --backend is 'x'; allowed: auto, "),
         ("deploy x m.onnx -o n", "onnx-philox deploy: SERVER is 'x'; allowed: triton, ovms. "),
+        ("verify --html no/x.html", "onnx-philox verify: no such folder: no"),
         ("verify --html x.txt", "onnx-philox verify: --html is x.txt; allowed: a name that ends"),
     ],
 )
@@ -102,12 +104,17 @@ def test_a_file_that_may_not_be_read_is_one_line(monkeypatch: pytest.MonkeyPatch
     assert f"inspect: MODEL is {MODEL}, which you may not read; allowed: a file" in result.stderr
 
 
-def test_a_page_that_cannot_be_written_does_not_lose_the_report(tmp_path: Path) -> None:
-    (tmp_path / "a").touch()
-    result = invoke("inspect", str(MODEL), "--html", str(tmp_path / "a" / "page.html"))
+def test_a_page_that_cannot_be_written_does_not_lose_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "page.html")
+
+    monkeypatch.setattr(pages, "write", full)
+    result = invoke("inspect", str(MODEL), "--html", str(tmp_path / "page.html"))
     assert result.exit_code == 2
     assert "1 random node" in result.stdout
-    assert "page.html" in result.stderr
+    assert "page.html: No space left" in result.stderr
 
 
 def test_an_interrupt_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,8 @@ import openvino as ov
 import pytest
 from cases import assert_same_bits
 from click.testing import CliRunner
+from google.protobuf import text_format
+from google.protobuf.struct_pb2 import Value
 from onnx import parser
 
 import onnx_philox
@@ -135,14 +137,89 @@ def test_triton_s_sequences_begin_at_their_number_and_go_on(per_row):
         assert_same_bits(y, reference.random_normal([2, 3], 0, 1, "f32", state=begun)[0])
 
 
+ODD = 'a"\n}\\ # \u00e9\N{GAME DIE}'
+
+
+def with_odd_names(per_row: bool) -> onnx.ModelProto:
+    """The model, each name of its inputs and outputs prefixed by what a careless writer breaks."""
+    model = onnx.load(save(per_row=per_row))
+    infos = [*model.graph.input, *model.graph.output]
+    renamed = {info.name: ODD + info.name for info in infos if "random_state" not in info.name}
+    renamed |= {"random_state": ODD, "next_random_state": f"next_{ODD}"}
+    for info in infos:
+        info.name = renamed[info.name]
+    for node in model.graph.node:
+        for names in (node.input, node.output):
+            names[:] = [renamed.get(name, name) for name in names]
+    return model
+
+
+@pytest.mark.parametrize("per_row", [True, False])
+@pytest.mark.parametrize("options", [(), ("--sequences",)])
+def test_no_name_adds_a_line_to_triton_s_configuration(per_row, options):
+    deploy("triton", save(per_row=per_row), "-o", "models", "--library", "lib", *options)
+    plain = triton_config()
+    model = with_odd_names(per_row)
+    onnx.save(model, f"{ODD}.onnx")
+    deploy("triton", f"{ODD}.onnx", "-o", "models", "--library", ODD, *options)
+    config = Path(f"models/{ODD}/config.pbtxt").read_text()
+    assert config.count("\n") == plain.count("\n")
+    texts = re.findall(r'"(?:[^"\\\n]|\\.)*"', config)
+    # Without its strings, it is the other one.
+    without = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+    assert without.sub("", config) == without.sub("", plain)
+    said = [text_format.Parse(f"string_value: {t}", Value()).string_value for t in texts]
+    named = [info.name for info in (*model.graph.input, *model.graph.output)]
+    assert {*said} >= {*named} | {ODD}
+
+
+def test_a_configuration_that_was_edited_is_not_overwritten_unless_that_is_asked_for():
+    path = save()
+    deploy("triton", path, "-o", "models")
+    written = triton_config()
+    deploy("triton", path, "-o", "models")
+    edited = written.replace("64", "8")
+    Path("models/noisy/config.pbtxt").write_text(edited)
+    Path("models/noisy/1/model.onnx").write_bytes(b"old")
+    said = refusal("triton", path, "-o", "models")
+    config = Path("models", "noisy", "config.pbtxt")
+    assert said == (
+        f"onnx-philox deploy: {config} is there already and differs; allowed: no such file, or "
+        "the same. Move it away, or overwrite it with --overwrite.\n"
+    )
+    assert triton_config() == edited
+    assert Path("models/noisy/1/model.onnx").read_bytes() == b"old"
+    deploy("triton", path, "-o", "models", "--overwrite")
+    assert triton_config() == written
+
+
+def test_the_settings_of_a_model_in_the_configuration_of_ovms_are_kept():
+    deploy("ovms", save(), "-o", "models")
+    path = Path("models/config.json")
+    edited = json.loads(path.read_text())
+    edited["model_config_list"][0]["config"]["nireq"] = 3
+    edited["monitoring"] = {}
+    path.write_text(json.dumps(edited))
+    deploy("ovms", "noisy.onnx", "-o", "models")
+    assert json.loads(path.read_text()) == edited
+
+
+@pytest.mark.parametrize(
+    "content", ["[]", '{"model_config_list": [{"config": 1}]}', '{"a": ' + "[" * 100_000]
+)
+def test_what_is_no_configuration_of_ovms_is_refused(content):
+    Path("models").mkdir()
+    Path("models/config.json").write_text(content)
+    assert "no configuration of OpenVINO Model Server" in refusal("ovms", save(), "-o", "models")
+    assert files() == ["config.json"]
+
+
 def test_another_model_is_added_to_the_configuration_of_ovms():
     for name in ("a", "b", "a"):
         deploy("ovms", save(), "-o", "models", "--name", name, "--folder", f"/{name}")
     config = json.loads(Path("models/config.json").read_text())
     places = [model["config"] for model in config["model_config_list"]]
     assert places == [{"name": "b", "base_path": "/b/b"}, {"name": "a", "base_path": "/a/a"}]
-    Path("models/config.json").write_text("[]")
-    assert "no configuration of OpenVINO Model Server" in refusal("ovms", save(), "-o", "models")
 
 
 def test_the_server_may_see_other_paths():
@@ -174,10 +251,12 @@ def test_weights_beside_the_model_are_copied_too():
     ("arguments", "said"),
     [
         (["kserve", "noisy.onnx"], "SERVER is 'kserve'; allowed: triton, ovms."),
-        (["triton", "nowhere.onnx"], "nowhere.onnx; allowed: a file that exists"),
+        (["triton", "nowhere.onnx"], "onnx-philox deploy: no such file: nowhere.onnx\n"),
         (["triton", "model.xml"], "the model is model.xml; allowed: an ONNX file"),
         (["triton", "raw.onnx"], "the model has 1 random node of its own"),
         (["triton", "noisy.onnx", "--name", "../a"], "the name is '../a'; allowed: a file's name."),
+        (["triton", "noisy.onnx", "--name", "a\udcff"], "the name is 'a\\udcff'; allowed: UTF-8."),
+        (["triton", "taken.onnx", "--sequences"], "the model has the name 'sequence_id', which"),
         (["ovms", "noisy.onnx", "--sequences"], "--sequences is for triton only: OpenVINO Model"),
     ],
 )
@@ -185,8 +264,15 @@ def test_what_cannot_be_served_is_refused_and_nothing_written(arguments, said):
     save()
     Path("model.xml").touch()
     onnx.save(parser.parse_model(ROWS), "raw.onnx")
+    taken = parser.parse_model(ROWS.replace("noise", "sequence_id"))
+    onnx.save(onnx_philox.make_reproducible(taken), "taken.onnx")
     assert said in refusal(*arguments, "-o", "models")
     assert not Path("models").exists()
+
+
+def test_the_folder_of_models_is_made_but_not_those_above_it():
+    assert refusal("triton", save(), "-o", "a/b") == "onnx-philox deploy: no such folder: a\n"
+    assert not Path("a").exists()
 
 
 def test_an_output_of_any_rank_is_refused_by_triton():
@@ -199,18 +285,18 @@ def test_an_output_of_any_rank_is_refused_by_triton():
 
 @pytest.mark.engines
 def test_triton_s_own_schema_reads_its_configuration():
-    from google.protobuf import text_format
     from tritonclient.grpc import model_config_pb2
 
     for per_row in (True, False):
-        deploy("triton", save(per_row=per_row), "-o", "models", "--library", '/a"b.so')
+        path = save(per_row=per_row)
+        deploy("triton", path, "-o", "models", "--library", '/a"b.so', "--overwrite")
         config = text_format.Parse(triton_config(), model_config_pb2.ModelConfig())
         assert (config.name, config.backend) == ("noisy", "onnxruntime")
         assert list(config.model_operations.op_library_filename) == ['/a"b.so']
         assert [i.name for i in config.input] == ["x", "n", "random_state"]
         assert config.input[2].data_type == model_config_pb2.TYPE_UINT32
         assert config.HasField("dynamic_batching") == per_row
-        deploy("triton", save(per_row=per_row), "-o", "models", "--sequences")
+        deploy("triton", path, "-o", "models", "--sequences", "--overwrite")
         config = text_format.Parse(triton_config(), model_config_pb2.ModelConfig())
         start, number = config.sequence_batching.control_input
         assert (start.name, number.name) == ("sequence_start", "sequence_id")
@@ -221,3 +307,9 @@ def test_triton_s_own_schema_reads_its_configuration():
         assert (state.data_type, list(state.dims)) == (model_config_pb2.TYPE_UINT32, [6])
         assert config.sequence_batching.HasField("oldest")
         assert [i.name for i in config.input] == ["x", "n"]
+        onnx.save(with_odd_names(per_row), path)
+        deploy("triton", path, "-o", "models", "--sequences", "--overwrite")
+        config = text_format.Parse(triton_config(), model_config_pb2.ModelConfig())
+        (state,) = config.sequence_batching.state
+        assert (state.input_name, state.output_name) == (ODD, f"next_{ODD}")
+        assert [i.name for i in config.input] == [f"{ODD}x", f"{ODD}n"]

@@ -634,10 +634,8 @@ def test_what_is_no_onnx_model_is_an_error(tmp_path):
         ("text.onnx", "is not a serialised ONNX model"),
         ("empty.onnx", "is empty; allowed: a serialised ONNX model."),
         ("ir.xml", "is an OpenVINO IR; allowed: an ONNX file. Pass the ONNX model that"),
-        (
-            "nowhere.onnx",
-            "nowhere.onnx; allowed: a file that exists, and no folder.",
-        ),
+        ("nowhere.onnx", f"onnx-philox inspect: no such file: {tmp_path / 'nowhere.onnx'}\n"),
+        (".", ", a folder; allowed: a file. Name the model's file."),
     ):
         result = invoke(tmp_path / name)
         assert (result.exit_code, result.stdout) == (2, "")
@@ -696,6 +694,7 @@ def test_the_headline_of_a_page_says_which_runtimes_draw(report, tmp_path):
         ("page.txt", "--html is page.txt; allowed: a name that ends in .html. Choose such a name."),
         ("a.html", "the page 'a.html' is the same file as the model; allowed: a file that is not"),
         ("folder.html", "--html is folder.html, a folder; allowed: a file. Name a file in it."),
+        ("new/page.html", "no such folder: new\n"),
     ],
 )
 def test_a_page_takes_the_place_of_no_other_file(page, said, tmp_path, monkeypatch):

@@ -109,7 +109,7 @@ def commands(path: Path) -> dict[str, list[str]]:
         "rewrite": ["rewrite", str(path), "-o", str(folder / "new.onnx")],
         "rewrite as JSON": ["rewrite", str(path), "-o", str(folder / "new.onnx"), "--json"],
         "rewrite to IR": ["rewrite", str(path), "-o", str(folder / "new.xml")],
-        "run": ["run", str(path), "--input", "x=[1,2]", "-o", f"{folder}/out/"],
+        "run": ["run", str(path), "--input", "x=[1,2]", "-o", f"{folder}/out"],
         "inspect": ["inspect", str(path)],
         "verify": ["verify", "--runtime", "reference"],
         "help": ["--help"],

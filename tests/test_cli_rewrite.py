@@ -61,8 +61,9 @@ def plain() -> str:
     return "plain.onnx"
 
 
-@pytest.mark.parametrize("target", ["out.onnx", "out.xml", "a/new/folder/out.onnx"])
+@pytest.mark.parametrize("target", ["out.onnx", "out.xml", "a folder/out.onnx"])
 def test_the_line_that_is_printed_runs_the_model(target):
+    Path(target).parent.mkdir(exist_ok=True)
     said, command = rewrite(MODEL, "-o", target).splitlines()
     assert said.startswith(f"{MODEL}: 1 random node rewritten, stream 0 1 RandomNormalLike-1 is")
     program, *arguments = shlex.split(command)
@@ -165,11 +166,11 @@ def test_the_input_is_never_overwritten(plain):
 @pytest.mark.parametrize(
     ("source", "target", "said"),
     [
-        (
-            "nowhere.onnx",
-            "out.onnx",
-            "the model is nowhere.onnx; allowed: a file that exists",
-        ),
+        ("nowhere.onnx", "out.onnx", "onnx-philox rewrite: no such file: nowhere.onnx\n"),
+        (".", "out.onnx", "the model is ., a folder; allowed: a file. Name the model's file."),
+        ("plain.onnx", "a/b/out.onnx", "onnx-philox rewrite: no such folder: a/b\n"),
+        ("plain.onnx", "a/b/out.xml", "onnx-philox rewrite: no such folder: a/b\n"),
+        ("plain.onnx", "text.onnx/out.onnx", "onnx-philox rewrite: not a folder: text.onnx\n"),
         ("ir.xml", "out.onnx", "the model is ir.xml, an OpenVINO IR; allowed: an ONNX file."),
         ("plain.onnx", "out.tflite", "allowed: a name that ends in .onnx, or in .xml for an"),
         ("plain.onnx", "out", "allowed: a name that ends in .onnx"),
@@ -185,6 +186,7 @@ def test_wrong_names_and_files_are_errors(source, target, said):
     Path("folder.onnx").mkdir()
     assert said in refusal(source, "-o", target)
     assert not Path("out.onnx").exists()
+    assert not Path("a").exists()
 
 
 def test_a_seed_out_of_range_is_an_error():

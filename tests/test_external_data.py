@@ -83,6 +83,8 @@ def test_data_beyond_the_end_of_its_file_or_at_no_number_is_refused(tmp_path, en
             call()
         assert said in str(caught.value)
     assert tree(tmp_path) == before
+    (tmp_path / "new").mkdir()
+    before = tree(tmp_path)
     for command in (
         ("inspect", path),
         ("rewrite", path, "-o", tmp_path / "out.onnx"),
@@ -93,7 +95,7 @@ def test_data_beyond_the_end_of_its_file_or_at_no_number_is_refused(tmp_path, en
     # OpenVINO's own reader takes the digits at the beginning, and no text as 0.
     is_loose = entries[-1][1] in ("", "20000.0")
     for runtime in ("onnxruntime", "reference", *(() if is_loose else ("openvino",))):
-        command = ["run", str(path), "--runtime", runtime, "-o", str(tmp_path / "ran" / "x")]
+        command = ["run", str(path), "--runtime", runtime, "-o", str(tmp_path / "new" / "x")]
         result = CliRunner().invoke(app.app, command)
         assert isinstance(result.exception, SystemExit), result.exception
         assert (result.exit_code in (1, 2), result.stdout) == (True, ""), result.output
@@ -114,6 +116,7 @@ def test_data_that_ends_with_its_file_is_taken(tmp_path, entries, padding):
     path = save(tmp_path, entries, padding)
     session(path)
     target = tmp_path / "new" / "out.onnx"
+    target.parent.mkdir()
     succeed("rewrite", path, "-o", target)
     for proto in (make_reproducible(path), onnx.load(target)):
         weights = numpy_helper.to_array(proto.graph.initializer[0])

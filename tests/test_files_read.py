@@ -115,6 +115,7 @@ def test_links_are_refused_where_onnxruntime_refuses_them(tmp_path, layout, is_i
     ):
         with pytest.raises(ValueError, match=said):
             call()
+    (tmp_path / "new").mkdir()
     for command in (
         ("inspect", path),
         ("rewrite", path, "-o", tmp_path / "new" / "out.onnx"),
@@ -159,7 +160,7 @@ def test_a_forged_mark_is_a_name_like_any_other(tmp_path):
     source = write(tmp_path / "m.onnx", location)
     (tmp_path / location).unlink()
     for name in ("out.onnx", "out.xml"):
-        said = refusal(tmp_path, "rewrite", source, "-o", tmp_path / "new" / name)
+        said = refusal(tmp_path, "rewrite", source, "-o", tmp_path / name)
         assert f"the external data '{location}' is not there" in said
     with pytest.raises(ValueError, match="is not there"):
         make_reproducible(source)
@@ -171,7 +172,7 @@ def test_a_tensor_with_data_inside_and_outside_is_what_lies_outside(tmp_path):
     source = tmp_path / "m.onnx"
     source.write_bytes(made.SerializeToString())
     assert "'weights.bin' is not there" in refusal(
-        tmp_path, "rewrite", source, "-o", tmp_path / "new" / "out.onnx"
+        tmp_path, "rewrite", source, "-o", tmp_path / "out.onnx"
     )
     (tmp_path / "weights.bin").write_bytes(WEIGHTS.tobytes())
     rewrite_file(source, tmp_path / "new" / "out.onnx")
@@ -288,8 +289,8 @@ def test_names_that_are_no_utf_8_are_refused(tmp_path, prefix):
     source.write_bytes(made.SerializeToString().replace(b"NAME", b"N\xff\xfeE"))
     for command in (
         ("inspect", source),
-        ("rewrite", source, "-o", tmp_path / "new" / "out.onnx"),
-        ("rewrite", source, "-o", tmp_path / "new" / "out.xml"),
+        ("rewrite", source, "-o", tmp_path / "out.onnx"),
+        ("rewrite", source, "-o", tmp_path / "out.xml"),
         ("run", source, "--runtime", "reference", "-o", tmp_path / "out"),
     ):
         said = refusal(tmp_path, *command)

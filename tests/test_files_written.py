@@ -73,6 +73,7 @@ def test_the_model_is_not_overwritten_by_the_weights_of_its_ir(tmp_path):
 def test_the_target_does_not_take_the_place_of_external_data_beside_it(tmp_path, is_command):
     source = write(tmp_path / "in" / "model.onnx", "weights.onnx")
     target = tmp_path / "out" / "weights.onnx"
+    target.parent.mkdir()
     if is_command:
         said = refusal(tmp_path, "rewrite", source, "-o", target)
     else:
@@ -98,6 +99,7 @@ def test_an_ir_of_a_model_with_external_data_of_the_names_of_its_own_files(tmp_p
     for location in ("out.bin", "out.xml", "model.onnx"):
         source = write(tmp_path / location / "source.onnx", location)
         folder = tmp_path / f"of-{location}"
+        folder.mkdir()
         succeed("rewrite", source, "-o", folder / "out.xml", "--seed", 1)
         assert sorted(tree(folder)) == ["out.bin", "out.xml"]
         succeed("run", folder / "out.xml", "-o", tmp_path / "ran")
@@ -278,9 +280,9 @@ app.app()
 @pytest.mark.parametrize("is_there", [True, False])
 def test_a_signal_leaves_what_was_there(tmp_path, name, number, is_there):
     source = write(tmp_path / "model.onnx", "weights.bin")
-    folder = tmp_path / "new" / "folder"
+    folder = tmp_path / "folder"
+    folder.mkdir()
     if is_there:
-        folder.mkdir(parents=True)
         for file in ("out.onnx", "out.xml", "out.bin"):
             (folder / file).write_bytes(b"old")
     before = tree(tmp_path)

@@ -274,7 +274,7 @@ def run(
     backend: str,
     precision: str | None,
     *,
-    seed: int,
+    seed: int | None,
     runs: int,
     first_run: int,
     input: tuple[str, ...],
@@ -356,7 +356,7 @@ def compare(
     runtime: tuple[str, ...],
     precision: str,
     *,
-    seed: int,
+    seed: int | None,
     runs: int,
     first_run: int,
     input: tuple[str, ...],
@@ -446,6 +446,7 @@ def path(runtime: str) -> None:
     help="The folder's path on the server. Without it, this one.",
 )
 @option("--sequences", is_flag=True, help="Keep a state for each sequence; its id is the seed.")
+@flag("--overwrite", help="Replace a configuration of the model that is there and differs.")
 def deploy(
     server: str,
     model: Path,
@@ -455,6 +456,7 @@ def deploy(
     folder: Path | None,
     *,
     sequences: bool,
+    overwrite: bool,
 ) -> None:
     """Write a folder that Triton or OpenVINO Model Server serves a model from.
 
@@ -463,7 +465,7 @@ def deploy(
     from onnx_philox._command import deploy
 
     with terminal.errors("deploy", OSError, TypeError, ValueError, ImportError):
-        site = deploy.Site(name, library, folder, sequences)
+        site = deploy.Site(name, library, folder, sequences, overwrite)
         written = deploy.deploy(server, model, output, site)
     for path in written.files:
         click.echo(f"Written: {path}")
@@ -484,7 +486,8 @@ def completion(shell: str) -> None:
 
 def _check_page(command: str, page: Path | None, read: dict[Path, str]) -> None:
     if page is not None:
-        pages.check(command, page, read)
+        with terminal.errors(command, OSError, ValueError):
+            pages.check(command, page, read)
 
 
 def _say_written(page: Path | None, *, as_json: bool) -> None:

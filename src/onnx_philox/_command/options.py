@@ -70,7 +70,6 @@ SEED = option(
     "--seed",
     type=frame.INTEGER,
     callback=seed_of(64),
-    default=0,
     metavar="N",
     help="Which stream of numbers: 0 to 2^64-1. [default: 0]",
 )

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox import _runtime_errors, rewriting
-from onnx_philox._command import rewritten
+from onnx_philox._command import paths, rewritten
 from onnx_philox._command.runtimes.port import STATES
 from onnx_philox._contract import checks
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
@@ -36,7 +36,6 @@ _OWNER = "rewrite"
 _IR = ".xml"
 _WEIGHTS = ".bin"
 _STATE = "random_state"
-_A_FILE = "a file that exists, and no folder"
 
 
 @dataclass(frozen=True)
@@ -216,8 +215,7 @@ def rewrite(
 
 
 def _check_names(source: Path, target: Path) -> None:
-    if not source.is_file():
-        checks.refuse(_OWNER, "the model", source, _A_FILE, "Check the path.")
+    paths.check_model(source)
     if source.suffix == _IR:
         remedy = "Rewrite the ONNX model that it was made from."
         checks.refuse(_OWNER, "the model", f"{source}, an OpenVINO IR", "an ONNX file", remedy)
@@ -226,6 +224,7 @@ def _check_names(source: Path, target: Path) -> None:
         checks.refuse(_OWNER, "the output", target, allowed, "Choose such a name.")
     if target.is_dir():
         checks.refuse(_OWNER, "the output", f"{target}, a folder", "a file", "Name a file in it.")
+    paths.check_output(target)
     if target.exists() and target.samefile(source):
         checks.refuse(_OWNER, "the output", "the model itself", "another file", "Name another.")
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
-from onnx_philox._command.runtimes.port import ArgumentError
+from onnx_philox._command import paths
+from onnx_philox._command.runtimes.port import STATES, ArgumentError
 from onnx_philox._files.model_file import opened
 from onnx_philox._rewriting.api import find_random_nodes
 from onnx_philox._rewriting.nodes import earlier_rewrite
@@ -21,6 +23,35 @@ class Inside:
     """The random nodes that each runtime draws in its own way."""
     has_seed: bool = False
     """Whether a rewrite put a seed into the model."""
+    has_state: bool | None = None
+    """Whether it takes a state, so that the others do not matter; None where that is unknown."""
+
+    def refuse_seed(self, seed: int, model: Path) -> NoReturn:
+        """Refuses a seed for a model that takes no state.
+
+        Raises:
+            ArgumentError: Always.
+        """
+        fact, remedy = "takes no state", "Leave it out."
+        if self.own_nodes:
+            fact, remedy = f"has {self.counted} and no state", rewrite_first(model)
+        elif self.has_seed:
+            fact = "has its seed inside"
+            remedy = "Leave it out, or rewrite the original without a seed."
+        raise ArgumentError(
+            f"--seed is {seed}, but the model {fact}; allowed: with a model that takes a state. "
+            f"{remedy}"
+        )
+
+    @property
+    def counted(self) -> str:
+        """The random nodes of its own, in words."""
+        return f"{self.own_nodes} random node{'s'[: self.own_nodes > 1]} of its own"
+
+
+def rewrite_first(model: Path) -> str:
+    """What to do with a model whose random nodes each runtime draws in its own way."""
+    return f"Rewrite it first: onnx-philox rewrite {shlex.quote(str(model))} -o FILE"
 
 
 def inside(model: Path) -> Inside:
@@ -29,9 +60,11 @@ def inside(model: Path) -> Inside:
         return Inside()
     try:
         with opened(model, "run") as file:
+            if any(value.name in STATES for value in file.proto.graph.input):
+                return Inside(has_state=True)
             read = Originals(file.proto, file.path.parent).model
             seed = earlier_rewrite.read(read, None).seed
-            return Inside(len(find_random_nodes(read)), seed is not None)
+            return Inside(len(find_random_nodes(read)), seed is not None, has_state=False)
     except (OSError, TypeError, ValueError):
         return Inside()
 
@@ -64,9 +97,7 @@ def check(model: Path) -> None:
     Raises:
         ArgumentError: It is such a file.
     """
-    if not model.is_file():
-        allowed = "a file that exists, and no folder"
-        raise ArgumentError(f"the model is {model}; allowed: {allowed}. Check the path.")
+    paths.check_model(model)
     if model.suffix == ".xml":
         return
     try:
@@ -78,5 +109,5 @@ def check(model: Path) -> None:
         raise ArgumentError(
             f"the model has {len(nodes)} random node{'s'[: len(nodes) > 1]} of its own, such as "
             f"{nodes[0].op_type}, which each runtime draws in its own way; allowed: a rewritten "
-            f"model. Rewrite it first: onnx-philox rewrite {shlex.quote(str(model))} -o FILE"
+            f"model. {rewrite_first(model)}"
         )

@@ -74,5 +74,5 @@ class Streams:
                 return None
             nodes = tuple(Stream(*node) for node in content.pop("nodes"))
             return cls(**content, nodes=nodes)
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None

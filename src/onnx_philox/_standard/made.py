@@ -48,6 +48,6 @@ def read(metadata: Mapping[str, str]) -> Made | None:
         return None
     try:
         draws = {str(name): int(n) for name, n in json.loads(metadata.get(_DRAWS, "{}")).items()}
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, RecursionError):
         draws = {}
     return Made(target, draws)

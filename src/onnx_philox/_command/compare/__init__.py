@@ -28,7 +28,7 @@ def compare(
     *,
     runtimes: Sequence[str] = (),
     precision: str = _PRECISION,
-    seed: int = 0,
+    seed: int | None = None,
     first_run: int = 0,
     runs: int = 1,
     inputs: Sequence[str] = (),
@@ -60,9 +60,11 @@ def compare(
     one, other = _load(model, runtimes, precision)
     # Once for both: OpenVINO forgets the names of dimensions.
     filled = beginning.fill(one, inputs) if fills else {}
-    feeds, state = beginning.begin(one, inputs, seed, first_run, runs, filled=filled)
-    feeds_of_other, _ = beginning.begin(other, inputs, seed, first_run, runs, filled=filled)
-    seed_of_state = seed if state else None
+    feeds, state = beginning.begin(one, inputs, seed or 0, first_run, runs, filled=filled)
+    feeds_of_other, _ = beginning.begin(other, inputs, seed or 0, first_run, runs, filled=filled)
+    if seed is not None and state is None:
+        rewritten.inside(model).refuse_seed(seed, model)
+    seed_of_state = (seed or 0) if state else None
     report = Report(model, (one, other), seed_of_state, tolerances or Tolerances(), filled)
     for number in range(first_run, first_run + runs):
         tell(number - first_run, runs, f"run {number}")

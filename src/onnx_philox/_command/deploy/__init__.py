@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import onnx
 
 from onnx_philox import _native_library
-from onnx_philox._command import rewritten
+from onnx_philox._command import paths, rewritten
 from onnx_philox._command.deploy import ovms, triton
 from onnx_philox._command.deploy.sequences import begin_sequences
 from onnx_philox._command.deploy.served import Served
@@ -32,6 +32,8 @@ class _Server:
     """The configuration's file in this folder of models, and its text."""
     start: Callable[[Served], str]
     """The command that starts it."""
+    merges: bool = False
+    """Whether the configuration keeps what is there."""
     no_sequences: str = ""
     """Why it cannot keep states; empty where it can."""
 
@@ -40,7 +42,13 @@ class _Server:
 _MODEL = "model.onnx"
 _SERVERS = {
     "triton": _Server("onnxruntime", triton.configuration, triton.start),
-    "ovms": _Server("openvino", ovms.configuration, ovms.start, ovms.NO_SEQUENCES),
+    "ovms": _Server(
+        "openvino",
+        ovms.configuration,
+        ovms.start,
+        merges=True,
+        no_sequences=ovms.NO_SEQUENCES,
+    ),
 }
 
 
@@ -62,12 +70,14 @@ class Site:
         library: The native library; None for where it is here.
         served_from: The folder of models; None for where it is here.
         sequences: Whether the server keeps a state for each sequence of requests.
+        overwrites: Whether a configuration that is there gives way to another one.
     """
 
     name: str | None = None
     library: Path | None = None
     served_from: Path | None = None
     sequences: bool = False
+    overwrites: bool = False
 
 
 def deploy(server: str, model: Path, output: Path, there: Site) -> Deployed:
@@ -88,6 +98,7 @@ def deploy(server: str, model: Path, output: Path, there: Site) -> Deployed:
         allowed = ", ".join(_SERVERS)
         raise ArgumentError(f"SERVER is {server!r}; allowed: {allowed}. Choose one of these.")
     rewritten.check(model)
+    paths.check_output(output)
     if model.suffix != ".onnx":
         raise ArgumentError(f"the model is {model}; allowed: an ONNX file (.onnx). Pass that.")
     how = _SERVERS[server]
@@ -97,13 +108,15 @@ def deploy(server: str, model: Path, output: Path, there: Site) -> Deployed:
     name = there.name or model.stem
     if Path(name).name != name or name in (".", ".."):
         raise ArgumentError(f"the name is {name!r}; allowed: a file's name. Pass another --name.")
+    folder = (there.served_from or output).absolute()
+    _check_text({"the name": name, "the library": str(library), "the folder": str(folder)})
     proto = onnx.load(model, load_external_data=False)
     changed = None
     if there.sequences:
         if how.no_sequences:
             raise ArgumentError(how.no_sequences)
         proto, changed = begin_sequences(proto)
-    served = Served(name, proto, library, (there.served_from or output).absolute(), changed)
+    served = Served(name, proto, library, folder, changed)
 
     version = output / name / "1"
     copies = {version / _MODEL: model}
@@ -111,6 +124,8 @@ def deploy(server: str, model: Path, output: Path, there: Site) -> Deployed:
         if path != model:
             copies[version / path.relative_to(model.parent)] = path
     configuration, text = how.configuration(served, output)
+    if not (how.merges or there.overwrites):
+        _check_same(configuration, text)
     files = [configuration, *copies]
     check_apart("deploy", dict.fromkeys(files, "the output"), reading.files(model, ()))
     with NewFiles() as new:
@@ -125,3 +140,21 @@ def deploy(server: str, model: Path, output: Path, there: Site) -> Deployed:
         with new.open(configuration) as opened:
             opened.write(text.encode())
     return Deployed(files, how.start(served))
+
+
+def _check_text(given: Mapping[str, str]) -> None:
+    """Refuses what no configuration can hold."""
+    for what, text in given.items():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise ArgumentError(f"{what} is {text!r}; allowed: UTF-8. Choose another.") from None
+
+
+def _check_same(configuration: Path, text: str) -> None:
+    """Refuses to overwrite a configuration that says something else."""
+    if configuration.exists() and configuration.read_bytes() != text.encode():
+        raise ArgumentError(
+            f"{configuration} is there already and differs; allowed: no such file, or the same. "
+            "Move it away, or overwrite it with --overwrite."
+        )

@@ -17,16 +17,19 @@ NO_SEQUENCES = (
 )
 
 
-def configuration(served: Served, models: Path) -> tuple[Path, str]:
-    """The server's `config.json`: what is there, and this model.
+def configuration(served: Served, folder: Path) -> tuple[Path, str]:
+    """The server's `config.json`: what is there, and this model, which keeps its settings.
 
     Raises:
         ArgumentError: There is a file of this name that is no such configuration.
     """
-    path = models / "config.json"
+    path = folder / "config.json"
     content = _content(path)
-    model = {"config": {"name": served.name, "base_path": str(served.folder / served.name)}}
-    others = [m for m in content.get(_LIST, []) if m.get("config", {}).get("name") != served.name]
+    place = {"name": served.name, "base_path": str(served.folder / served.name)}
+    models = content.get(_LIST, [])
+    others = [m for m in models if m.get("config", {}).get("name") != served.name]
+    before: dict[str, Any] = next((m for m in models if m not in others), {})
+    model = {**before, "config": {**before.get("config", {}), **place}}
     text = json.dumps({**content, _LIST: [*others, model]}, indent=2)
     return path, text + "\n"
 
@@ -42,13 +45,17 @@ def _content(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        content: Any = json.loads(path.read_text())
-    except ValueError as error:
-        content = str(error)
+        content: Any = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError):
+        content = None
     models = content.get(_LIST, []) if isinstance(content, dict) else None
-    if not (isinstance(models, list) and all(isinstance(model, dict) for model in models)):
+    if not (isinstance(models, list) and all(map(_is_entry, models))):
         raise ArgumentError(
             f"{path} is no configuration of OpenVINO Model Server; allowed: one to add the model "
             "to, or no file. Choose another folder."
         )
     return dict(content)
+
+
+def _is_entry(model: Any) -> bool:
+    return isinstance(model, dict) and isinstance(model.get("config", {}), dict)

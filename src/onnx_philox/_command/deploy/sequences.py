@@ -42,13 +42,20 @@ def begin_sequences(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, Streams]:
             f"{_OLDEST_OPSET}; allowed with --sequences: a model with random nodes, rewritten "
             "without a seed. Rewrite it with onnx-philox rewrite."
         )
+    names = Names(model)
+    for name in (START, ID):
+        if names.unique(name) != name:
+            raise ArgumentError(
+                f"the model has the name {name!r}, which is Triton's for a sequence; allowed with "
+                "--sequences: any other. Export the model with other names."
+            )
     graph = model.graph
     (state,) = (value for value in graph.inputs if value.name == streams.state)
     assert state.shape is not None
     rows = [*state.shape][:-1]
     start = ir.val(START, dtype=_BOOL, shape=ir.Shape([*rows, 1]))
     number = ir.val(ID, dtype=_INT64, shape=ir.Shape([*rows, 1]))
-    emitter = Emitter(Names(model), opset, "sequence.")
+    emitter = Emitter(names, opset, "sequence.")
     whole = emitter.constant("whole", np.array([2**32]))
     # Mod takes the sign of the divisor: numbers from 2^63 on, negative here, come out right.
     low = emitter.emit("Mod", "low", [number, whole], _INT64, number.shape)

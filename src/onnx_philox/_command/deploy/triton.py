@@ -46,14 +46,14 @@ def configuration(served: Served, models: Path) -> tuple[Path, str]:
     # What Triton keeps or fills itself is no input of a request.
     inputs = [i for i in served.inputs if not (kept and i.name in (kept.state, START, ID))]
     lines = [
-        f"name: {json.dumps(served.name)}",
+        f"name: {_text(served.name)}",
         'backend: "onnxruntime"',
         f"max_batch_size: {_MAX_BATCH if is_batched else 0}",
         *(_port("input", tensor, is_batched) for tensor in inputs),
         *(_port("output", tensor, is_batched) for tensor in served.outputs),
-        *(_SEQUENCES.format(kept.state, kept.next_state).splitlines() if kept else []),
+        *([_SEQUENCES.format(_text(kept.state), _text(kept.next_state))] if kept else []),
         *(["dynamic_batching { }"] if is_batched and not kept else []),
-        f"model_operations {{ op_library_filename: {json.dumps(str(served.library))} }}",
+        f"model_operations {{ op_library_filename: {_text(str(served.library))} }}",
     ]
     return models / served.name / "config.pbtxt", "\n".join(lines) + "\n"
 
@@ -68,7 +68,7 @@ sequence_batching {{{{
   control_input {{{{
     name: "{ID}" control {{{{ kind: CONTROL_SEQUENCE_CORRID data_type: TYPE_INT64 }}}}
   }}}}
-  state {{{{ input_name: "{{}}" output_name: "{{}}" data_type: TYPE_UINT32 dims: [6] }}}}
+  state {{{{ input_name: {{}} output_name: {{}} data_type: TYPE_UINT32 dims: [6] }}}}
 }}}}"""
 
 
@@ -87,5 +87,10 @@ def _port(kind: str, tensor: Tensor, is_batched: bool) -> str:
     dims = known(tensor.shape[1:] if is_batched else tensor.shape)
     # Triton adds the batch to each shape, but takes no shape without dimensions.
     reshape = " reshape { shape: [ ] }" if not dims else ""
-    words = f"name: {json.dumps(tensor.name)} data_type: TYPE_{_TYPES[tensor.type]}"
+    words = f"name: {_text(tensor.name)} data_type: TYPE_{_TYPES[tensor.type]}"
     return f"{kind} {{ {words} dims: {dims or [1]}{reshape} }}"
+
+
+def _text(name: str) -> str:
+    """A string in protobuf's text format: JSON's, which must not escape what is not ASCII."""
+    return json.dumps(name, ensure_ascii=False)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import onnx_ir as ir
 
+from onnx_philox._command import paths
 from onnx_philox._contract import checks
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._files.model_file import opened
@@ -101,9 +102,7 @@ def load(path: Path) -> ir.Model:
         ValueError: The file does not exist, or is not an ONNX model.
         OSError: The file cannot be read.
     """
-    if not path.is_file():
-        allowed = "a file that exists, and no folder"
-        checks.refuse(_OWNER, "the model", path, allowed, "Check the path.")
+    paths.check_model(path)
     if path.suffix == ".xml":
         remedy = "Pass the ONNX model that it was made from."
         checks.refuse(_OWNER, str(path), "an OpenVINO IR", "an ONNX file", remedy)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import onnx_philox
+from onnx_philox._command import paths
 from onnx_philox._contract import checks
 from onnx_philox._files.new_files import NewFiles, check_apart
 
@@ -46,6 +47,7 @@ def check(owner: str, path: Path, read: Mapping[Path, str]) -> None:
         checks.refuse(owner, "--html", path, allowed, "Choose such a name.")
     if path.is_dir():
         checks.refuse(owner, "--html", f"{path}, a folder", "a file", "Name a file in it.")
+    paths.check_output(path)
     check_apart(owner, {path: "the page"}, read)
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from onnx_philox._command import rewritten
+from onnx_philox._command import paths, rewritten
 from onnx_philox._command.run import beginning, loading, reading, results
 from onnx_philox._command.run.report import Report, Run
 from onnx_philox._command.runtimes.models import RunError, Settings
 from onnx_philox._command.runtimes.port import ArgumentError
 from onnx_philox._contract.refusal import RefusalError
-from onnx_philox._files.new_files import NewFiles, check_apart
+from onnx_philox._files.new_files import check_apart
 from onnx_philox._progress import Progress, ignore
 
 __all__ = ["ArgumentError", "Report", "RunError", "Settings", "run"]
@@ -27,7 +27,7 @@ def run(
     *,
     runtime: str | None = None,
     settings: Settings | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     first_run: int = 0,
     runs: int = 1,
     inputs: Sequence[str] = (),
@@ -43,7 +43,8 @@ def run(
             file.
         settings: How to load the model.
         seed: The first state is `PhiloxState.for_run(seed, first_run)`, or for a model with a state
-            for each row `row_states(seed, range(rows), first_run)`, unless `inputs` has it.
+            for each row `row_states(seed, range(rows), first_run)`, unless `inputs` has it; None
+            for 0, and for a model that takes no state.
         first_run: The number of the first run; 0 if the model's state counts no runs.
         runs: How many runs.
         inputs: The other inputs, as `ports.read` takes them.
@@ -56,33 +57,33 @@ def run(
         ArgumentError: An argument is wrong, or does not suit the model.
         RunError: The runtime does not load the model, or a run fails.
     """
-    if not model.is_file():
-        allowed = "a file that exists, and no folder"
-        raise ArgumentError(f"the model is {model}; allowed: {allowed}. Check the path.")
+    paths.check_model(model)
     tell = progress or ignore
     settings = settings or Settings()
     numbers = range(first_run, first_run + runs)
     prefix = None if output is None else results.prefix(output, model)
     if prefix is not None:
+        paths.check_output(Path(prefix))
         _check_apart(results.existing(prefix, numbers), reading.files(model, inputs))
     tell(0, runs, "loading the model")
+    inside = rewritten.inside(model)
+    if seed is not None and inside.has_state is False:
+        # Now, not after a runtime's own words about random nodes that it does not have.
+        inside.refuse_seed(seed, model)
     loaded = loading.load(model, runtime, settings)
     filled = beginning.fill(loaded, inputs) if fills else {}
-    feeds, state = beginning.begin(loaded, inputs, seed, first_run, runs, filled=filled)
+    feeds, state = beginning.begin(loaded, inputs, seed or 0, first_run, runs, filled=filled)
+    if seed is not None and state is None:
+        inside.refuse_seed(seed, model)
 
-    inside = rewritten.inside(model) if state is None else rewritten.Inside()
-    report = Report(model, loaded, settings, seed, state, filled, inside)
-    with NewFiles() as files:
-        if prefix is not None:
-            # Now, not after a long run.
-            files.make_folder(Path(prefix).parent)
-        for number in numbers:
-            tell(number - first_run, runs, f"run {number}")
-            outputs = loaded.run(feeds)
-            path = results.save(prefix, number, outputs) if prefix is not None else None
-            given = None if state is None else state.words(feeds[state.name])
-            report.runs.append(Run(number, given, results.hashes(outputs, loaded.drawn), path))
-            feeds = beginning.go_on(feeds, state, outputs)
+    report = Report(model, loaded, settings, seed or 0, state, filled, inside)
+    for number in numbers:
+        tell(number - first_run, runs, f"run {number}")
+        outputs = loaded.run(feeds)
+        path = results.save(prefix, number, outputs) if prefix is not None else None
+        given = None if state is None else state.words(feeds[state.name])
+        report.runs.append(Run(number, given, results.hashes(outputs, loaded.drawn), path))
+        feeds = beginning.go_on(feeds, state, outputs)
     return report
 
 

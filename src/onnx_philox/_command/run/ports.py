@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox import _runtime_errors
+from onnx_philox._command import paths
 from onnx_philox._command.runtimes.port import ArgumentError, Arrays, Port, shape_name
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -95,7 +96,7 @@ def _read(path: str, load: Callable[[], Any]) -> Any:
     try:
         return load()
     except FileNotFoundError:
-        raise ArgumentError(f"{_shown_path(path)} does not exist. Check the path.") from None
+        raise paths.no_such_file(_shown_path(path)) from None
     except OSError as error:
         why = error.strerror or str(error)
         raise ArgumentError(

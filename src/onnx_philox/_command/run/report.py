@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
-from onnx_philox._command.rewritten import Inside
+from onnx_philox._command.rewritten import Inside, rewrite_first
 from onnx_philox._command.run.results import Hash, of_all
 from onnx_philox._command.run.states import State
 from onnx_philox._command.runtimes.models import LoadedModel, Settings
@@ -207,17 +206,13 @@ class Report:
 
     def _about_no_state(self, found: str) -> str:
         """What decides the numbers, after what several runs gave."""
-        if count := self.inside.own_nodes:
-            nodes = f"{count} random node{'s'[: count > 1]}"
-            model = shlex.quote(str(self.model))
-            return (
-                f"{found}This model has {nodes} of its own and no state. Rewrite it first: "
-                f"onnx-philox rewrite {model} -o FILE"
-            )
-        if not found and not self.seed:
+        if self.inside.own_nodes:
+            remedy = rewrite_first(self.model)
+            return f"{found}This model has {self.inside.counted} and no state. {remedy}"
+        if not found:
             return ""
-        why = "The seed is inside this model" if self.inside.has_seed else "This model has no state"
-        return f"{found}{why}; --seed has no effect."
+        why = "Its seed is inside" if self.inside.has_seed else "This model has no state"
+        return f"{found}{why}."
 
 
 def about_filled(filled: Arrays) -> str:

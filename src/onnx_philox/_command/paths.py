@@ -1,0 +1,37 @@
+"""The files that a user names: a model must be there, and a folder is never made for an output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from onnx_philox._command.runtimes.port import ArgumentError
+
+
+def no_such_file(path: object) -> ArgumentError:
+    """The error for a file that is not there."""
+    return ArgumentError(f"no such file: {path}")
+
+
+def check_model(path: Path) -> None:
+    """Refuses a model that is not there, or is no file.
+
+    Raises:
+        ArgumentError: It is such a path.
+    """
+    if path.is_file():
+        return
+    if not path.exists():
+        raise no_such_file(path)
+    what = "a folder" if path.is_dir() else "no plain file"
+    raise ArgumentError(f"the model is {path}, {what}; allowed: a file. Name the model's file.")
+
+
+def check_output(path: Path) -> None:
+    """Refuses an output in a folder that is not there: a slip in a path would make new folders.
+
+    Raises:
+        ArgumentError: It is such a path.
+    """
+    folder = path.parent
+    if not folder.is_dir():
+        raise ArgumentError(f"{'not a' if folder.exists() else 'no such'} folder: {folder}")
