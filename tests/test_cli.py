@@ -7,6 +7,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -115,6 +116,49 @@ def test_a_page_that_cannot_be_written_does_not_lose_the_report(
     assert result.exit_code == 2
     assert "1 random node" in result.stdout
     assert "page.html: No space left" in result.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="paths are UTF-8 there")
+def test_a_path_need_not_be_utf_8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = os.fsdecode(b"m\xff.onnx")
+    shutil.copy(MODEL, name)
+    result = invoke("inspect", name, "--html", "page.html")
+    assert result.exit_code == 0, result.output
+    # The bytes themselves, so that the line can be copied.
+    assert b"onnx-philox rewrite 'm\xff.onnx' -o 'm\xff.reproducible.onnx'\n" in result.stdout_bytes
+    assert r"inspect m\udcff.onnx" in Path("page.html").read_text("utf-8")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no folder that is in use can be deleted there")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rewrite {} -o new.onnx",
+        "rewrite {} -o new.xml",
+        "run {} --fill -o new",
+        "inspect {} --html x.html",
+        "verify --html x.html",
+    ],
+)
+def test_a_working_directory_that_was_deleted_is_named(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    result = invoke(*shlex.split(command.format(MODEL)))
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.endswith(
+        ": the working directory has been deleted. Change to another, or give absolute paths.\n"
+    )
+
+
+def test_the_package_is_the_command_too() -> None:
+    command = [sys.executable, "-m", "onnx_philox", "path", "x"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("onnx-philox path: RUNTIME is 'x'; allowed: ")
 
 
 def test_an_interrupt_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

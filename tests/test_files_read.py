@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from file_cases import WEIGHTS, model, refusal, succeed, write
 from onnx import TensorProto, helper, numpy_helper, parser
 
-from onnx_philox import make_reproducible
+from onnx_philox import Pipeline, make_reproducible, to_standard_nodes
 from onnx_philox._command import app
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.rewriting import find_random_nodes, rewrite_file
@@ -164,6 +164,21 @@ def test_a_forged_mark_is_a_name_like_any_other(tmp_path):
         assert f"the external data '{location}' is not there" in said
     with pytest.raises(ValueError, match="is not there"):
         make_reproducible(source)
+
+
+@pytest.mark.parametrize("key", ["onnx_philox.streams", "onnx_philox.standard_draws"])
+def test_metadata_that_is_nested_without_end_is_none(tmp_path, key):
+    standard = to_standard_nodes(make_reproducible(model()))
+    entry = next(entry for entry in standard.metadata_props if entry.key == key)
+    entry.value = "[" * 100_000
+    path = tmp_path / "m.onnx"
+    onnx.save(standard, path)
+    succeed("inspect", path)
+    succeed("rewrite", path, "-o", tmp_path / "new.onnx")
+    session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
+    if key.endswith("streams"):
+        with pytest.raises(ValueError, match="the session is silent about"):
+            Pipeline(session)
 
 
 def test_a_tensor_with_data_inside_and_outside_is_what_lies_outside(tmp_path):

@@ -67,6 +67,7 @@ ROOMS: dict[str, set[str]] = {
         "_versions",
     },
     "rewriting": {"_rewriting", "_standard"},
+    "__main__": {"_command"},
     "_command": {
         "",
         "_backends",

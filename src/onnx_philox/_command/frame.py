@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import io
 import logging
 import os
 import stat
@@ -193,6 +194,9 @@ class Group(click.Group):
 
         if not standalone_mode:
             return run()
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            # A path need not be UTF-8: its bytes are printed as they are, as `ls` does.
+            sys.stdout.reconfigure(errors="surrogateescape")
         # onnx-ir logs tracebacks of damaged models; the command says itself what is wrong.
         logging.getLogger("onnx_ir").addHandler(logging.NullHandler())
         try:

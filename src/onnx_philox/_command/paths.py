@@ -31,7 +31,8 @@ def check_output(path: Path) -> None:
 
     Raises:
         ArgumentError: It is such a path.
+        FileNotFoundError: The working directory has been deleted.
     """
     folder = path.parent
-    if not folder.is_dir():
+    if not folder.absolute().is_dir():
         raise ArgumentError(f"{'not a' if folder.exists() else 'no such'} folder: {folder}")

@@ -110,6 +110,9 @@ def fail(command: str, error: Exception, code: int) -> NoReturn:
     text = refusals.text(error, command, *OWNERS, OWNER)
     if isinstance(error, OSError) and error.filename is not None:
         text = f"{error.filename}: {error.strerror}. Choose another path, or mend this one."
+    elif isinstance(error, FileNotFoundError):
+        # Only the question for the working directory names no file.
+        text = "the working directory has been deleted. Change to another, or give absolute paths."
     print_error(command, text)
     raise SystemExit(code)
 

@@ -69,7 +69,8 @@ def write(template: str, page: Path, **values: Any) -> None:
     shared = {"machine": _machine(), "version": onnx_philox.__version__}
     text = environment.get_template(template).render(**shared, **values)
     with NewFiles() as files, files.open(page) as file:
-        file.write(text.encode())
+        # A path need not be UTF-8.
+        file.write(text.encode(errors="backslashreplace"))
 
 
 def _machine() -> dict[str, str]:
