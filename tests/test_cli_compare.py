@@ -14,12 +14,13 @@ import numpy as np
 import onnx
 import pytest
 from click.testing import CliRunner
+from json_page import keys_of, keys_said
 from onnx import parser
 
 import onnx_philox
 from onnx_philox import graphs, rewriting
 from onnx_philox._command import app, runtimes
-from onnx_philox._command.compare import Tolerances, differences
+from onnx_philox._command.compare import Tolerances, differences, report
 from onnx_philox._command.runtimes import RUNTIMES, Runtime
 
 NOISY = """<ir_version: 8, opset_import: ["": 17]>
@@ -166,6 +167,8 @@ def test_floats_are_compared_by_their_bits_or_by_their_values(kind):
     infinite = np.array([0.0, np.nan, -np.inf, 1.0], kind)
     (computed,) = differences.of_run({"a": x}, {"a": infinite}, {}, Tolerances())
     assert (computed.largest, computed.is_ok) == (np.inf, False)
+    # JSON knows no infinity.
+    assert report._output_json(computed)["largest"] is None
 
 
 def test_other_types_shapes_and_elements_that_are_no_floats_differ():
@@ -185,6 +188,27 @@ def test_other_types_shapes_and_elements_that_are_no_floats_differ():
 def test_filled_inputs_are_the_same_in_both(noisy):
     given = document(noisy, "--fill")
     assert (given["filled"], given["is_ok"]) == (["x"], True)
+
+
+def test_the_json_document_has_the_keys_of_its_page_and_shapes_are_lists(noisy):
+    given = document(noisy, *INPUT)
+    assert (given["schema"], set(keys_of(given))) == keys_said("compare")
+    shapes = {output["name"]: output["shape"] for output in given["runs"][0]["outputs"]}
+    assert shapes == {"y": [2, 3], "next_random_state": [6], "noise": [2, 3]}
+
+
+def test_types_and_shapes_that_differ_are_those_of_both_runtimes(noisy, wrong):
+    wrong.write_text(
+        WRONG.replace(
+            "array.reshape(-1)[-1:].view(np.uint32)[...] ^= {bits}", "array = {bits}"
+        ).format(name="y", bits="array.astype(np.float64)[:1]")
+    )
+    pair = ("--runtime", "reference", "--runtime", "wrong")
+    (y, *_) = document(noisy, *INPUT, *pair, code=1)["runs"][0]["outputs"]
+    assert [y[key] for key in ("type", "shape")] == ["float32", [2, 3]]
+    assert [y[key] for key in ("other_type", "other_shape")] == ["float64", [1, 3]]
+    said = " ".join(invoke("compare", noisy, *INPUT, *pair).stdout.split())
+    assert "y float32 / float64 [2, 3] / [1, 3] 6 different" in said
 
 
 def test_a_model_with_rows_is_compared_too():

@@ -120,6 +120,7 @@ def test_every_page_for_a_task_is_tested_here() -> None:
     others = {
         "design",
         "install",
+        "json",
         "limits",
         "operators",
         "promise",

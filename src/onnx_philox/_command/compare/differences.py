@@ -33,13 +33,28 @@ class Difference:
     operator: str | None
     """That draws it."""
     type: str
-    shape: str
+    """In the first runtime that gives it."""
+    shape: tuple[int, ...]
+    other_type: str | None
+    """In the second runtime, where it is another one."""
+    other_shape: tuple[int, ...] | None
     elements: int
     unequal: int
     """Elements whose bits differ; all of them if the types or shapes do."""
     largest: float | None
     """The largest absolute difference; None where there is none to be had, of texts for example."""
     is_ok: bool
+
+    @property
+    def type_name(self) -> str:
+        """The types in words."""
+        return self.type if self.other_type is None else f"{self.type} / {self.other_type}"
+
+    @property
+    def shape_name(self) -> str:
+        """The shapes in words."""
+        shapes = (self.shape, self.other_shape)
+        return " / ".join(shape_name(shape) for shape in shapes if shape is not None)
 
 
 def of_run(
@@ -66,9 +81,12 @@ def _of(
 ) -> Difference:
     kind = COMPUTED if operator is None else DRAWN if operator else STATE
     known = [array for array in (x, y) if array is not None]
-    types = " / ".join(dict.fromkeys(array.dtype.name for array in known))
-    shapes = " / ".join(dict.fromkeys(shape_name(array.shape) for array in known))
-    described = (name, kind, operator or None, types, shapes)
+    first, last = known[0], known[-1]
+    described = (
+        *(name, kind, operator or None, first.dtype.name, first.shape),
+        None if last.dtype == first.dtype else last.dtype.name,
+        None if last.shape == first.shape else last.shape,
+    )
     size = max(array.size for array in known)
     if x is None or y is None or x.dtype != y.dtype or x.shape != y.shape:
         return Difference(*described, size, size, None, is_ok=False)

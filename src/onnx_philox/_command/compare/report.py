@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -20,6 +22,8 @@ from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_CATEGORICAL
 
 # They draw from what the model may have computed.
 _OF_PROBABILITIES = {RANDOM_BERNOULLI.name, RANDOM_CATEGORICAL.name}
+# Of the JSON document: raised where a key goes or changes.
+_SCHEMA = 1
 _EXACT = {DRAWN: "draws", STATE: "states"}
 
 
@@ -46,9 +50,10 @@ class Report:
         return not self._wrong()
 
     def to_json(self) -> str:
-        """Returns one JSON document; its keys never change."""
+        """Returns one JSON document, as docs/json.md says."""
         return json.dumps(
             {
+                "schema": _SCHEMA,
                 "model": str(self.model),
                 "runtimes": [
                     {
@@ -63,7 +68,7 @@ class Report:
                 "filled": list(self.filled),
                 **asdict(self.tolerances),
                 "runs": [
-                    {"run": run, "outputs": [asdict(d) for d in differences]}
+                    {"run": run, "outputs": [_output_json(d) for d in differences]}
                     for run, differences in self.runs
                 ],
                 "is_ok": self.is_ok,
@@ -104,7 +109,7 @@ class Report:
                 name = Text(each.name)
                 if each.kind == DRAWN:
                     name.append("  (drawn)", "green")
-                cells = (number, name, each.type, each.shape)
+                cells = (number, name, each.type_name, each.shape_name)
                 is_last = i == len(differences) - 1
                 table.add_row(*cells, str(each.unequal), largest, verdict, end_section=is_last)
         return table
@@ -137,6 +142,11 @@ class Report:
         names = list(dict.fromkeys(d.name for d in wrong if d.kind == COMPUTED))
         parts += [f"{', '.join(names)} not within {by}"] if names else []
         return Text.assemble(("Different", "bold red"), f": {'; '.join(parts)}.")
+
+
+def _output_json(each: Difference) -> dict[str, Any]:
+    is_number = each.largest is not None and math.isfinite(each.largest)
+    return {**asdict(each), "largest": each.largest if is_number else None}
 
 
 def _verdict_of(each: Difference) -> Text:

@@ -26,6 +26,8 @@ from onnx_philox._contract.state import RUNS
 _SHOWN = 12
 # Beyond so many lines a run is one line.
 _MOST_LINES = 60
+# Of the JSON document: raised where a key goes or changes.
+_SCHEMA = 1
 
 
 # They draw from what the model may have computed.
@@ -84,10 +86,11 @@ class Report:
         return of_all(run.drawn_sha256 for run in self.runs) if self.loaded.drawn else None
 
     def to_json(self) -> str:
-        """Returns one JSON document; its keys never change."""
+        """Returns one JSON document, as docs/json.md says."""
         loaded = self.loaded
         return json.dumps(
             {
+                "schema": _SCHEMA,
                 "model": str(self.model),
                 "runtime": loaded.runtime,
                 "version": loaded.version,
