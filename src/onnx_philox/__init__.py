@@ -5,21 +5,14 @@ DirectML's operator of that name; `RandomUniform` draws values, as OpenVINO's Ra
 `RandomNormal`, `RandomBernoulli` and `RandomCategorical` draw normals, booleans and classes. The
 same model gives the same bits in every runtime.
 
-Importing this package loads no runtime and registers nothing. `onnx_philox.onnxruntime` and
-`onnx_philox.openvino` load theirs when they are first used.
+Importing this package loads no runtime, not even NumPy, and registers nothing. Each name loads what
+it needs when it is first used: `onnx_philox.onnxruntime` and `onnx_philox.openvino` their runtime.
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 from typing import TYPE_CHECKING, Any
-
-from onnx_philox import reference
-from onnx_philox._contract.schemas import register_schemas
-from onnx_philox._contract.state import PhiloxState
-from onnx_philox._numbers.generate import generate
-from onnx_philox._numbers.states import row_states, split_states
 
 if TYPE_CHECKING:
     from onnx_philox import (
@@ -28,13 +21,18 @@ if TYPE_CHECKING:
         onnx_reference,
         onnxruntime,
         openvino,
+        reference,
         rewriting,
         torch,
     )
+    from onnx_philox._contract.schemas import register_schemas
+    from onnx_philox._contract.state import PhiloxState
+    from onnx_philox._numbers.generate import generate
+    from onnx_philox._numbers.states import row_states, split_states
     from onnx_philox._pipeline.api import Pipeline
     from onnx_philox.rewriting import make_reproducible, to_standard_nodes
 
-__version__ = importlib.metadata.version("onnx-philox")
+    __version__: str
 
 __all__ = [
     "PhiloxState",
@@ -56,28 +54,40 @@ __all__ = [
     "torch",
 ]
 
-_LAZY = (
+_MODULES = {
     "diffusers",
     "graphs",
     "onnx_reference",
     "onnxruntime",
     "openvino",
+    "reference",
     "rewriting",
     "torch",
-)
+}
 _PLACES = {
+    "PhiloxState": "onnx_philox._contract.state",
     "Pipeline": "onnx_philox._pipeline.api",
+    "generate": "onnx_philox._numbers.generate",
     "make_reproducible": "onnx_philox.rewriting",
+    "register_schemas": "onnx_philox._contract.schemas",
+    "row_states": "onnx_philox._numbers.states",
+    "split_states": "onnx_philox._numbers.states",
     "to_standard_nodes": "onnx_philox.rewriting",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
+    """Loads a public name when it is first used: most programs need few of them."""
+    if name in _MODULES:
         return importlib.import_module(f"onnx_philox.{name}")
     if name in _PLACES:
-        return getattr(importlib.import_module(_PLACES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(importlib.import_module(_PLACES[name]), name)
+    elif name == "__version__":
+        found = importlib.import_module("importlib.metadata").version("onnx-philox")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-import secrets
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -90,7 +90,7 @@ class PhiloxState:
     @classmethod
     def from_entropy(cls) -> PhiloxState:
         """The start of an unpredictable stream: a key from the operating system."""
-        return cls(0, secrets.randbits(_KEY_BITS))
+        return cls(0, int.from_bytes(os.urandom(_KEY_BITS // 8), "little"))
 
     @classmethod
     def from_seeds(cls, global_seed: int, op_seed: int) -> PhiloxState:

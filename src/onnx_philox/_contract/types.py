@@ -11,7 +11,6 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-import onnx
 
 
 @dataclass(frozen=True)
@@ -21,27 +20,26 @@ class ElementType:
     name: str
     dtype: np.dtype[Any]
     onnx: int
+    """The number in `onnx.TensorProto.DataType`."""
+    onnx_name: str
+    """The name in ONNX schemas."""
     is_float: bool
 
-    @property
-    def onnx_name(self) -> str:
-        """The name in ONNX schemas, ``tensor(float)`` for f32."""
-        return f"tensor({onnx.TensorProto.DataType.Name(self.onnx).lower()})"
 
-
-def _element_type(name: str, dtype: Any, onnx_type: int) -> ElementType:
+def _element_type(name: str, dtype: Any, onnx_type: int, onnx_name: str) -> ElementType:
     is_float = name.startswith(("f", "bf"))
-    return ElementType(name, np.dtype(dtype), onnx_type, is_float)
+    return ElementType(name, np.dtype(dtype), onnx_type, f"tensor({onnx_name})", is_float)
 
 
-U32 = _element_type("u32", np.uint32, onnx.TensorProto.UINT32)
-I32 = _element_type("i32", np.int32, onnx.TensorProto.INT32)
-I64 = _element_type("i64", np.int64, onnx.TensorProto.INT64)
-F16 = _element_type("f16", np.float16, onnx.TensorProto.FLOAT16)
-BF16 = _element_type("bf16", ml_dtypes.bfloat16, onnx.TensorProto.BFLOAT16)
-F32 = _element_type("f32", np.float32, onnx.TensorProto.FLOAT)
-F64 = _element_type("f64", np.float64, onnx.TensorProto.DOUBLE)
-BOOL = _element_type("bool", np.bool_, onnx.TensorProto.BOOL)
+# In numbers, since importing onnx takes as long as importing a runtime.
+U32 = _element_type("u32", np.uint32, 12, "uint32")
+I32 = _element_type("i32", np.int32, 6, "int32")
+I64 = _element_type("i64", np.int64, 7, "int64")
+F16 = _element_type("f16", np.float16, 10, "float16")
+BF16 = _element_type("bf16", ml_dtypes.bfloat16, 16, "bfloat16")
+F32 = _element_type("f32", np.float32, 1, "float")
+F64 = _element_type("f64", np.float64, 11, "double")
+BOOL = _element_type("bool", np.bool_, 9, "bool")
 
 BY_NAME = {t.name: t for t in (U32, I32, I64, F16, BF16, F32, F64, BOOL)}
 BY_DTYPE = {t.dtype: t for t in BY_NAME.values()}

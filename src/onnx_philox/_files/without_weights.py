@@ -9,23 +9,21 @@ into the pieces of a file, in which the large tensors are stretches of the old f
 from __future__ import annotations
 
 import bisect
-import mmap
-import secrets
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import onnx
 
-Buffer = bytes | mmap.mmap
+from onnx_philox._files import wire
+from onnx_philox._files.wire import Buffer, Field, fields, tagged
 
 LARGE = 2**14
 """Tensors of more bytes than this stay in the file."""
 
 # Different in each process, so that nobody can make a file that misleads this reader.
-_MARK = f"onnx_philox.stretch.{secrets.token_hex(16)}"
-_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
-_VARINT_BYTES = 10
+_MARK = f"onnx_philox.stretch.{os.urandom(16).hex()}"
 _TENSOR = onnx.TensorProto.DESCRIPTOR.full_name
 
 
@@ -91,40 +89,9 @@ def size_of(pieces: list[Piece]) -> int:
     return sum(p.end - p.start if isinstance(p, Stretch) else len(p) for p in pieces)
 
 
-@dataclass(frozen=True)
-class _Field:
-    number: int
-    wire_type: int
-    start: int
-    """Where its tag is."""
-    value: int
-    """Where its content begins."""
-    end: int
-
-
-def _fields(buffer: Buffer, start: int, end: int) -> Iterator[_Field]:
-    position = start
-    while position < end:
-        tag, value = _varint(buffer, position)
-        wire_type = tag & 7
-        if wire_type == _VARINT:
-            _, after = _varint(buffer, value)
-        elif wire_type == _LENGTH:
-            length, value = _varint(buffer, value)
-            after = value + length
-        elif wire_type in (_FIXED64, _FIXED32):
-            after = value + (8 if wire_type == _FIXED64 else 4)
-        else:
-            raise ValueError(f"wire type {wire_type} at byte {position}")
-        if after > end:
-            raise ValueError(f"the field at byte {position} ends after its message")
-        yield _Field(tag >> 3, wire_type, position, value, after)
-        position = after
-
-
 def _thin(buffer: Buffer, start: int, end: int, message: _Descriptor) -> Iterator[bytes]:
     """The fields of a message, with placeholders for the large tensors in them."""
-    for field in _fields(buffer, start, end):
+    for field in fields(buffer, start, end):
         inner = _message_of(message, field)
         if inner is None or field.end - field.value <= LARGE:
             yield buffer[field.start : field.end]
@@ -133,15 +100,15 @@ def _thin(buffer: Buffer, start: int, end: int, message: _Descriptor) -> Iterato
             content = _placeholder(buffer, field)
         else:
             content = b"".join(_thin(buffer, field.value, field.end, inner))
-        yield _tagged(field.number, len(content))
+        yield tagged(field.number, len(content))
         yield content
 
 
-def _placeholder(buffer: Buffer, tensor: _Field) -> bytes:
+def _placeholder(buffer: Buffer, tensor: Field) -> bytes:
     """The small fields of a tensor, and the place of the whole tensor."""
     small = [
         buffer[field.start : field.end]
-        for field in _fields(buffer, tensor.value, tensor.end)
+        for field in fields(buffer, tensor.value, tensor.end)
         if field.end - field.value <= LARGE
     ]
     place = onnx.TensorProto.FromString(b"".join(small))
@@ -161,7 +128,7 @@ def _expand(
     pieces: list[Piece] = []
     size = 0
     plain = start
-    for field in _fields(buffer, start, end):
+    for field in fields(buffer, start, end):
         next_mark = bisect.bisect_left(marks, field.value)
         inner = _message_of(message, field)
         if inner is None or next_mark == len(marks) or marks[next_mark] >= field.end:
@@ -175,7 +142,7 @@ def _expand(
             length = stretch.end - stretch.start
         else:
             content, length = _expand(buffer, field.value, field.end, inner, marks)
-        before = buffer[plain : field.start] + _tagged(field.number, length)
+        before = buffer[plain : field.start] + tagged(field.number, length)
         pieces += [before, *content]
         size += len(before) + length
         plain = field.end
@@ -183,35 +150,12 @@ def _expand(
     return pieces, size + end - plain
 
 
-def _message_of(message: _Descriptor, field: _Field) -> _Descriptor | None:
+def _message_of(message: _Descriptor, field: Field) -> _Descriptor | None:
     """The type of a field that is a message; None for other and unknown fields."""
-    if field.wire_type != _LENGTH:
+    if field.wire_type != wire.LENGTH:
         return None
     descriptor = message.fields_by_number.get(field.number)
     return None if descriptor is None else descriptor.message_type
-
-
-def _varint(buffer: Buffer, position: int) -> tuple[int, int]:
-    """A number of up to ten bytes, and where it ends."""
-    number = 0
-    for i, byte in enumerate(buffer[position : position + _VARINT_BYTES]):
-        number |= (byte & 0x7F) << 7 * i
-        if byte < 0x80:
-            return number, position + i + 1
-    raise ValueError(f"the number at byte {position} does not end")
-
-
-def _tagged(number: int, length: int) -> bytes:
-    return _to_varint(number << 3 | _LENGTH) + _to_varint(length)
-
-
-def _to_varint(number: int) -> bytes:
-    digits = bytearray()
-    while number >= 0x80:
-        digits.append(number & 0x7F | 0x80)
-        number >>= 7
-    digits.append(number)
-    return bytes(digits)
 
 
 def _find_all(buffer: bytes, pattern: bytes) -> list[int]:

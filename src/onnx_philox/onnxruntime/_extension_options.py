@@ -16,10 +16,11 @@ import onnxruntime as ort
 from onnxruntime_extensions import get_library_path
 
 from onnx_philox._contract.operators import RANDOM_GENERATOR
-from onnx_philox._contract.types import U32
+from onnx_philox._contract.types import I64, U32
 from onnx_philox.onnxruntime import _python_ops, _session_config, _trial
 
 _log = logging.getLogger("onnx_philox")
+_STRING = 8  # in onnx.TensorProto.DataType
 
 _holders: weakref.WeakSet[ort.SessionOptions] = weakref.WeakSet()
 
@@ -76,14 +77,14 @@ def _try_python_op(options: ort.SessionOptions) -> ort.SessionOptions | None:
         options,
         _python_ops.DOMAIN,
         _python_ops.python_op(op, U32, {}).name,
-        [("run", "INT64"), ("state", "UINT32"), ("shape", "INT64")],
-        [("bits", "UINT32"), ("next_state", "UINT32")],
-        **{a.name: a.default for a in op.attributes},
+        [("run", I64.onnx), ("state", U32.onnx), ("shape", I64.onnx)],
+        [("bits", U32.onnx), ("next_state", U32.onnx)],
+        **{a.name: a.default for a in op.attributes if a.default is not None},
     )
 
 
 def _try_extensions(options: ort.SessionOptions) -> ort.SessionOptions | None:
     # An operator that every release of onnxruntime-extensions has.
     return _trial.try_node(
-        options, "ai.onnx.contrib", "StringLength", [("x", "STRING")], [("y", "INT64")]
+        options, "ai.onnx.contrib", "StringLength", [("x", _STRING)], [("y", I64.onnx)]
     )

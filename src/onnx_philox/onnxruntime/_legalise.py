@@ -20,7 +20,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 from onnx_philox._contract import checks
 from onnx_philox._contract.operators import OUTPUT_TYPE, STATE_WORDS, Input, Operator
 from onnx_philox._contract.types import ElementType
-from onnx_philox.onnxruntime import _nodes, _python_ops, _source
+from onnx_philox.onnxruntime import _nodes, _python_ops, _source, _surgery
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ def legalise(source: Any) -> Legalised:
     if not loaded.is_ours:
         return Legalised(loaded.untouched)
     try:
-        model = _source.read_ir(loaded)
-        run_input = _Rewriter(model, loaded).rewrite()
+        opened = _surgery.open_model(loaded)
+        run_input = _Rewriter(opened).rewrite()
     except ir.serde.SerdeError:
         # The model is invalid, with two values of one name for example: ONNX Runtime reports it.
         return Legalised(loaded.untouched)
@@ -58,15 +58,16 @@ def legalise(source: Any) -> Legalised:
         raise ort_state.InvalidArgument(str(error)) from error
     if run_input is None:
         return Legalised(loaded.untouched)
-    return Legalised(loaded.whole(model), run_input, loaded.folder)
+    return Legalised(opened.whole(), run_input, loaded.folder)
 
 
 class _Rewriter:
     """Rewrites the nodes of one model, in all its graphs."""
 
-    def __init__(self, model: ir.Model, source: _source.Source) -> None:
+    def __init__(self, opened: _surgery.Opened) -> None:
+        model = opened.model
         self._model = model
-        self._source = source
+        self._opened = opened
         self._graph = model.graph
         self._names = {
             value.name
@@ -95,7 +96,7 @@ class _Rewriter:
         return self._run.name
 
     def _rewrite_node(self, node: ir.Node) -> None:
-        checked = _nodes.check(node, self._source)
+        checked = _nodes.check(node, self._opened)
         op, inputs, attributes = checked.operator, checked.inputs, checked.attributes
         values = checks.output_type(op, attributes)
         self._check_type(op, values)

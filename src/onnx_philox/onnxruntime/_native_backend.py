@@ -7,19 +7,15 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-import onnx_ir as ir
 import onnxruntime as ort
-from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _native_library
 from onnx_philox._contract.operators import DOMAIN, RANDOM_GENERATOR
 from onnx_philox._contract.refusal import refuse
-from onnx_philox.onnxruntime import _nodes, _session_config, _source, _trial
+from onnx_philox._contract.types import I64, U32
+from onnx_philox.onnxruntime import _session_config, _source, _trial
 
 _RUNTIME = "onnxruntime"
-
-_INSERTED_CAST = "InsertedPrecisionFreeCast_"
-"""How the names begin that ONNX Runtime gives to what lies between a node and a Cast for it."""
 
 _holders: weakref.WeakSet[ort.SessionOptions] = weakref.WeakSet()
 
@@ -80,8 +76,8 @@ def _try_native_op(options: ort.SessionOptions) -> ort.SessionOptions | None:
         options,
         DOMAIN,
         RANDOM_GENERATOR.name,
-        [("state", "UINT32"), ("shape", "INT64")],
-        [("bits", "UINT32"), ("next_state", "UINT32")],
+        [("state", U32.onnx), ("shape", I64.onnx)],
+        [("bits", U32.onnx), ("next_state", U32.onnx)],
     )
 
 
@@ -89,41 +85,21 @@ def plan(model: Any, options: ort.SessionOptions | None) -> NativePlan:
     """Registers the library on the options if the model needs it."""
     source = _source.load(model)
     # A file in ONNX Runtime's own format, which only it can read, may contain our operators.
-    if source.is_ours or source.proto is None:
+    if source.is_ours or source.outline is None:
         if options is None:
             options = ort.SessionOptions()
             options.register_custom_ops_library(library_path())
         else:
             options = register(options)
-    if source.proto is None or not source.is_ours:
+    if not source.is_ours or source.needs_nothing:
         return NativePlan(source.untouched, options)
-    try:
-        inlined = _source.read_ir(source)
-        nodes = _nodes.of_domain(inlined)
-        for node in nodes:
-            if not _is_widened(node):
-                _nodes.check(node, source)
-    except ir.serde.SerdeError:
-        # The model is invalid, with two values of one name for example: ONNX Runtime reports it.
+    # Imported here, because it needs onnx-ir, and few models need it.
+    from onnx_philox.onnxruntime import _changed
+
+    changed = _changed.model(source)
+    if changed is None:
         return NativePlan(source.untouched, options)
-    except (TypeError, ValueError) as error:
-        # The library says the same, but ONNX Runtime turns it into another exception at load.
-        raise ort_state.InvalidArgument(str(error)) from error
-    # ONNX Runtime does not infer the types of custom operators inside functions. Before 1.24 it
-    # ends the process if RandomCategorical, whose type we infer, has an empty name for its state.
-    has_empty_end = sum(map(_nodes.drop_empty_end, nodes)) > 0
-    if not source.is_ours_in_functions and not has_empty_end:
-        return NativePlan(source.untouched, options)
-    return NativePlan(source.whole(inlined), options, source.folder)
-
-
-def _is_widened(node: ir.Node) -> bool:
-    """Whether ONNX Runtime has turned a float16 node into a float32 one.
-
-    It does so among nodes that have no float16 kernels, and a model that it has optimised and
-    saved can hold one. The library knows such nodes, and checks them by itself.
-    """
-    return any((value.name or "").startswith(_INSERTED_CAST) for value in node.outputs)
+    return NativePlan(changed, options, source.folder)
 
 
 @dataclass(frozen=True)

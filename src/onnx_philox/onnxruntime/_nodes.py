@@ -12,7 +12,7 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.checks import Known
 from onnx_philox._contract.operators import DOMAIN, MAX_RANK, OPERATORS, Operator, Role
 from onnx_philox._contract.types import BY_ONNX, ElementType
-from onnx_philox.onnxruntime._source import Source
+from onnx_philox.onnxruntime._surgery import Opened
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ def of_domain(model: ir.Model) -> list[ir.Node]:
     return [node for node in nodes if node.domain == DOMAIN]
 
 
-def check(node: ir.Node, source: Source) -> CheckedNode:
+def check(node: ir.Node, opened: Opened) -> CheckedNode:
     """Checks a node with all that the model says about it.
 
     Args:
         node: The node.
-        source: What the model was read from.
+        opened: Its model.
 
     Raises:
         TypeError: An input or attribute of a wrong type.
@@ -62,7 +62,7 @@ def check(node: ir.Node, source: Source) -> CheckedNode:
     op = operator_of(node)
     checks.check_counts(op, len(node.inputs), len(node.outputs))
     inputs = named_inputs(op, node)
-    known = {name: _known(value, source) for name, value in inputs.items()}
+    known = {name: _known(value, opened) for name, value in inputs.items()}
     return CheckedNode(op, inputs, known, checks.check_node(op, known, _attributes(node)))
 
 
@@ -109,14 +109,14 @@ def _attributes(node: ir.Node) -> dict[str, Any]:
     return {name: attribute.value for name, attribute in node.attributes.items()}
 
 
-def _known(value: ir.Value | None, source: Source) -> Known | None:
+def _known(value: ir.Value | None, opened: Opened) -> Known | None:
     if value is None:
         return None
     # The default of a graph input is not a constant: a run may override it.
     tensor = None if value.is_graph_input() else ir.convenience.get_const_tensor(value)
     # More dimensions are refused whatever their values, and NumPy cannot hold many more.
     if tensor is not None and len(tensor.shape) <= MAX_RANK:
-        return Known.array(source.array(tensor))
+        return Known.array(opened.array(tensor))
     shape = None
     if value.shape is not None:
         shape = tuple(d if isinstance(d, int) else None for d in value.shape)

@@ -7,25 +7,27 @@ import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-import ml_dtypes
 import numpy as np
-import onnx
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _backends, _runtime_errors
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.state import PhiloxState
+from onnx_philox._contract.types import BF16
 from onnx_philox.onnxruntime import _native_backend, _python_backend
 
-_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+if TYPE_CHECKING:
+    import onnx
+
+_BFLOAT16 = BF16.dtype
 
 TAKES_BFLOAT16 = hasattr(ort.OrtValue, "ortvalue_from_numpy_with_onnx_type")
 """Whether ONNX Runtime makes a value of an array of bfloat16: from 1.20 on."""
 
-Model = str | os.PathLike[str] | bytes | onnx.ModelProto
+Model: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
 Feed = dict[str, Any]
 
 
@@ -326,13 +328,13 @@ def _to_ort_value(name: str, value: Any) -> ort.OrtValue:
                 "Upgrade it: pip install --upgrade 'onnx-philox[onnxruntime]'."
             )
         return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(
-            np.ascontiguousarray(array), onnx.TensorProto.BFLOAT16
+            np.ascontiguousarray(array), BF16.onnx
         )
     return ort.OrtValue.ortvalue_from_numpy(array)
 
 
 def _from_ort_value(value: ort.OrtValue) -> Any:
-    if not value.is_tensor() or value.element_type() != onnx.TensorProto.BFLOAT16:
+    if not value.is_tensor() or value.element_type() != BF16.onnx:
         return value.numpy()
     shape = value.shape()
     count = math.prod(shape)

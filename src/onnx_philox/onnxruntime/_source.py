@@ -1,28 +1,27 @@
 """The source of a session's model: a path, bytes or an `onnx.ModelProto`.
 
-A session needs the graph to check the operators. It does not need the weights, which only ONNX
-Runtime reads. So this module reads a model without its large tensors, and a model that need not
-change reaches ONNX Runtime as it was given.
+A model that need not change reaches ONNX Runtime as it was given. So this module reads only what it
+says of the domain (`_proof`); `_surgery` reads the graph, where it must be changed or is refused.
 """
 
 from __future__ import annotations
 
 import mmap
 import os
-from dataclasses import dataclass
-from typing import Any
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
-import onnx
-import onnx_ir as ir
-from numpy.typing import NDArray
-from onnx_ir.passes.common import InlinePass
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
-from onnx_philox._contract import checks, inlined_size
-from onnx_philox._contract.operators import DOMAIN
-from onnx_philox._files import without_weights
+from onnx_philox._contract import checks
+from onnx_philox._files.wire import Buffer
+from onnx_philox.onnxruntime import _proof
 
 _OWNER = "onnx_philox.onnxruntime.InferenceSession"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -31,111 +30,72 @@ class Source:
 
     untouched: str | bytes
     """For ONNX Runtime: the path or the bytes."""
-    proto: onnx.ModelProto | None
-    """The model without its large tensors and its external data; None where ONNX cannot read it."""
+    outline: _proof.Outline | None
+    """What it says of the domain; None where it is no ONNX model."""
     folder: str | None
     """Where the model's external data lies; None for a model that is no file."""
 
     @property
     def is_ours(self) -> bool:
         """Whether the model uses the domain."""
-        return bool(self.opsets)
+        return self.outline is not None and bool(self.outline.opsets)
 
     @property
-    def is_ours_in_functions(self) -> bool:
-        """Whether the model's own functions use the domain."""
-        functions = [] if self.proto is None else self.proto.functions
-        return any(node.domain == DOMAIN for f in functions for node in f.node)
+    def needs_nothing(self) -> bool:
+        """Whether the model is proved to keep the rules, and to need no change."""
+        outline = self.outline
+        return outline is not None and self.read(lambda model: _proof.holds(model, outline))
 
-    @property
-    def opsets(self) -> list[int]:
-        """The versions of the domain that the model and its functions import."""
-        if self.proto is None:
-            return []
-        imports = [self.proto.opset_import, *(f.opset_import for f in self.proto.functions)]
-        return [o.version for opsets in imports for o in opsets if o.domain == DOMAIN]
+    def read(self, reader: Callable[[Buffer], T]) -> T:
+        """What a function reads in the model's bytes.
 
-    def array(self, tensor: ir.TensorProtocol) -> NDArray[Any]:
-        """The content of a tensor of the model; a large one is read only now."""
-        stretch = None
-        if isinstance(tensor, ir.ExternalTensor):
-            stretch = without_weights.stretch_at(os.fspath(tensor.location))
-        if stretch is None:
-            return tensor.numpy()
-        proto = onnx.TensorProto.FromString(self._read(stretch))
-        return ir.serde.deserialize_tensor(proto, self.folder or "").numpy()
-
-    def whole(self, model: ir.Model) -> bytes:
-        """The bytes of a model made from this one, with its large tensors put back."""
-        pieces = without_weights.expand(ir.to_proto(model))
-        return b"".join(p if isinstance(p, bytes) else self._read(p) for p in pieces)
-
-    def _read(self, stretch: without_weights.Stretch) -> bytes:
+        Raises:
+            OSError: The file cannot be read.
+            ValueError: It is empty, or the function says so.
+        """
         if isinstance(self.untouched, bytes):
-            return self.untouched[stretch.start : stretch.end]
-        with open(self.untouched, "rb") as file:
-            file.seek(stretch.start)
-            return file.read(stretch.end - stretch.start)
+            return reader(self.untouched)
+        with (
+            open(self.untouched, "rb") as file,
+            # Nothing touches the pages of the weights, so mapping costs no memory.
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as buffer,
+        ):
+            return reader(buffer)
 
 
 def load(source: Any) -> Source:
-    """Reads a model without its weights, and refuses one that a newer version of the domain saved.
+    """Reads what a model says of the domain, and refuses one that a newer version of it saved.
 
-    It leaves a file that ONNX cannot read, such as one in ONNX Runtime's own format, to ONNX
+    It leaves a file that is no ONNX model, such as one in ONNX Runtime's own format, to ONNX
     Runtime, which reports what it is.
 
     Raises:
         TypeError: The source is none of the three.
         InvalidArgument: The model's opset of the domain is newer than this package.
     """
-    if isinstance(source, onnx.ModelProto):
+    if _is_proto(source):
         source = source.SerializeToString()
     if isinstance(source, bytes):
-        loaded = Source(source, _parse(source), None)
+        given = Source(source, None, None)
     elif isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
-        loaded = Source(path, _parse_file(path), os.path.dirname(os.path.abspath(path)))
+        given = Source(path, None, os.path.dirname(os.path.abspath(path)))
     else:
-        given, allowed = f"of type {type(source).__name__}", "a path, bytes, an onnx.ModelProto"
-        checks.refuse(_OWNER, "model", given, allowed, "Pass one of these.", TypeError)
-    for version in loaded.opsets:
+        what, allowed = f"of type {type(source).__name__}", "a path, bytes, an onnx.ModelProto"
+        checks.refuse(_OWNER, "model", what, allowed, "Pass one of these.", TypeError)
+    try:
+        outline = given.read(_proof.outline)
+    except (OSError, ValueError):
+        return given
+    for version in outline.opsets:
         try:
             checks.check_opset(version, _OWNER)
         except ValueError as error:
             raise ort_state.InvalidArgument(str(error)) from error
-    return loaded
+    return replace(given, outline=outline)
 
 
-def read_ir(source: Source) -> ir.Model:
-    """The model for surgery, with its functions inlined and its weights left in place."""
-    assert source.proto is not None
-    model = ir.from_proto(source.proto)
-    if source.folder is not None:
-        ir.external_data.set_base_dir(model.graph, source.folder)
-    if model.functions:
-        try:
-            inlined_size.check(model, model.functions.keys())
-        except ValueError as error:
-            raise ValueError(f"the model's functions cannot be inlined: {error}") from error
-        InlinePass()(model)
-    return model
-
-
-def _parse(source: bytes | mmap.mmap) -> onnx.ModelProto | None:
-    try:
-        return without_weights.thin(source)
-    except ValueError:
-        return None
-
-
-def _parse_file(path: str) -> onnx.ModelProto | None:
-    try:
-        with (
-            open(path, "rb") as file,
-            # Nothing touches the pages of the weights, so mapping costs no memory.
-            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as buffer,
-        ):
-            return _parse(buffer)
-    except (OSError, ValueError):
-        # The file is missing or empty.
-        return None
+def _is_proto(source: Any) -> bool:
+    """Whether it is an `onnx.ModelProto`, which nobody has before onnx is imported."""
+    onnx = sys.modules.get("onnx")
+    return onnx is not None and isinstance(source, onnx.ModelProto)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-import onnx
 import onnxruntime as ort
-from onnx import helper
+
+from onnx_philox._files.wire import written
 
 LOCK = threading.RLock()
 """Held while options of the user's are changed, if only for a moment."""
@@ -22,11 +21,11 @@ def try_node(
     options: ort.SessionOptions,
     domain: str,
     op_type: str,
-    inputs: list[tuple[str, str]],
-    outputs: list[tuple[str, str]],
-    **attributes: Any,
+    inputs: list[tuple[str, int]],
+    outputs: list[tuple[str, int]],
+    **attributes: int | str,
 ) -> ort.SessionOptions | None:
-    """Makes a session of one node; its inputs and outputs are pairs of a name and an ONNX type.
+    """Makes a session of one node; its inputs and outputs are pairs of a name and a type of ONNX.
 
     Returns:
         A copy of the options' settings, without their operators, if a session can be made; None if
@@ -62,19 +61,32 @@ def _without_traces(options: ort.SessionOptions) -> Iterator[None]:
 def _model(
     domain: str,
     op_type: str,
-    inputs: list[tuple[str, str]],
-    outputs: list[tuple[str, str]],
-    attributes: dict[str, Any],
+    inputs: list[tuple[str, int]],
+    outputs: list[tuple[str, int]],
+    attributes: dict[str, int | str],
 ) -> bytes:
-    def infos(named: list[tuple[str, str]]) -> list[onnx.ValueInfoProto]:
-        return [
-            helper.make_tensor_value_info(name, onnx.TensorProto.DataType.Value(kind), None)
-            for name, kind in named
-        ]
+    """The messages of onnx.proto; importing onnx takes longer than the trial."""
 
-    node = helper.make_node(
-        op_type, [n for n, _ in inputs], [n for n, _ in outputs], domain=domain, **attributes
+    def info(name: str, kind: int) -> bytes:
+        return written((1, name.encode()), (2, written((1, written((1, kind))))))
+
+    def attribute(name: str, value: int | str) -> bytes:
+        if isinstance(value, int):
+            return written((1, name.encode()), (3, value), (20, 2))
+        return written((1, name.encode()), (4, value.encode()), (20, 3))
+
+    node = written(
+        *((1, name.encode()) for name, _ in inputs),
+        *((2, name.encode()) for name, _ in outputs),
+        (4, op_type.encode()),
+        *((5, attribute(*item)) for item in attributes.items()),
+        (7, domain.encode()),
     )
-    graph = helper.make_graph([node], "trial", infos(inputs), infos(outputs))
-    imports = [helper.make_opsetid("", 17), helper.make_opsetid(domain, 1)]
-    return bytes(helper.make_model(graph, opset_imports=imports, ir_version=8).SerializeToString())
+    graph = written(
+        (1, node),
+        (2, b"trial"),
+        *((11, info(*value)) for value in inputs),
+        *((12, info(*value)) for value in outputs),
+    )
+    imports = (written((1, b""), (2, 17)), written((1, domain.encode()), (2, 1)))
+    return written((1, 8), (7, graph), *((8, opset) for opset in imports))

@@ -1,0 +1,72 @@
+"""A session's model, read by onnx-ir: for what must change, and to word what is wrong.
+
+The weights, which only ONNX Runtime reads, stay where they are until the model is whole again.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import onnx
+import onnx_ir as ir
+from numpy.typing import NDArray
+from onnx_ir.passes.common import InlinePass
+
+from onnx_philox._contract import inlined_size
+from onnx_philox._contract.operators import DOMAIN
+from onnx_philox._files import without_weights
+from onnx_philox.onnxruntime._source import Source
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A model, its functions inlined, and what it was read from."""
+
+    model: ir.Model
+    source: Source
+    is_ours_in_functions: bool
+    """Whether the model's own functions used the domain."""
+
+    def array(self, tensor: ir.TensorProtocol) -> NDArray[Any]:
+        """The content of a tensor of the model; a large one is read only now."""
+        stretch = None
+        if isinstance(tensor, ir.ExternalTensor):
+            stretch = without_weights.stretch_at(os.fspath(tensor.location))
+        if stretch is None:
+            return tensor.numpy()
+        proto = onnx.TensorProto.FromString(self._read(stretch))
+        return ir.serde.deserialize_tensor(proto, self.source.folder or "").numpy()
+
+    def whole(self) -> bytes:
+        """The bytes of the model as it is now, with its large tensors put back."""
+        pieces = without_weights.expand(ir.to_proto(self.model))
+        return b"".join(p if isinstance(p, bytes) else self._read(p) for p in pieces)
+
+    def _read(self, stretch: without_weights.Stretch) -> bytes:
+        return self.source.read(lambda model: model[stretch.start : stretch.end])
+
+
+def open_model(source: Source) -> Opened:
+    """Reads a model, and inlines its functions.
+
+    Raises:
+        ir.serde.SerdeError: The model is invalid, as ONNX Runtime will report.
+        ValueError: The functions cannot be inlined.
+    """
+    try:
+        proto = source.read(without_weights.thin)
+    except ValueError as error:
+        raise ir.serde.SerdeError(str(error)) from error
+    model = ir.from_proto(proto)
+    if source.folder is not None:
+        ir.external_data.set_base_dir(model.graph, source.folder)
+    if model.functions:
+        try:
+            inlined_size.check(model, model.functions.keys())
+        except ValueError as error:
+            raise ValueError(f"the model's functions cannot be inlined: {error}") from error
+        InlinePass()(model)
+    drawing = any(node.domain == DOMAIN for f in proto.functions for node in f.node)
+    return Opened(model, source, drawing)
