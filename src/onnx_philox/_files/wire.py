@@ -24,6 +24,9 @@ class Field(NamedTuple):
     end: int
 
 
+_new = tuple.__new__  # half the time of the class's own
+
+
 def fields(buffer: Buffer, start: int, end: int) -> Iterator[Field]:
     """The fields of the message that lies from `start` to before `end`.
 
@@ -45,7 +48,7 @@ def fields(buffer: Buffer, start: int, end: int) -> Iterator[Field]:
             raise ValueError(f"wire type {wire_type} at byte {position}")
         if after > end:
             raise ValueError(f"the field at byte {position} ends after its message")
-        yield Field(tag >> 3, wire_type, position, value, after)
+        yield _new(Field, (tag >> 3, wire_type, position, value, after))
         position = after
 
 
@@ -129,7 +132,8 @@ class Message:
 
     def integer(self, number: int) -> int:
         """The int64 in a field; 0 where it is not there."""
-        return self.integers(number)[-1] if number in self else 0
+        integers = self.integers(number)
+        return integers[-1] if integers else 0
 
 
 def _check(field: Field, wire_type: int) -> bool:

@@ -42,4 +42,4 @@ def _is_widened(node: ir.Node) -> bool:
     It does so among nodes that have no float16 kernels, and a model that it has optimised and
     saved can hold one. The library knows such nodes, and checks them by itself.
     """
-    return any((value.name or "").startswith(INSERTED_CAST) for value in node.outputs)
+    return any(str(value.name).startswith(INSERTED_CAST) for value in node.outputs)

@@ -20,14 +20,14 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.checks import Known
 from onnx_philox._contract.operators import DOMAIN, MAX_RANK, OPERATORS
 from onnx_philox._contract.types import BY_ONNX, F32, F64, I32, I64, U32
-from onnx_philox._files.wire import Buffer, Field, Message, fields
+from onnx_philox._files.wire import Buffer, Field, Message, fields, written
 
 INSERTED_CAST = "InsertedPrecisionFreeCast_"
 """How the names begin that ONNX Runtime gives to what lies between a node and a Cast for it."""
 
 _DOMAIN, _CAST = DOMAIN.encode(), INSERTED_CAST.encode()
 _SEARCHED = 2**14
-"""A node of up to so many bytes is searched for a name before it is read."""
+"""A node of up to so many bytes is searched for a field before it is read."""
 
 # The numbers of the fields in onnx.proto, and of the types of attributes.
 _GRAPH, _OPSETS, _FUNCTIONS, _FUNCTION_OPSETS = 7, 8, 25, 9
@@ -39,6 +39,8 @@ _TYPE_IS_INT, _TYPE_IS_STRING = 2, 3
 _INFO_NAME, _INFO_TYPE, _TENSOR_TYPE = 1, 2, 1
 _ELEMENT_TYPE, _SHAPE, _DIMENSIONS, _DIM_VALUE = 1, 2, 1, 1
 _DIMS, _DATA_TYPE, _TENSOR_NAME, _RAW, _EXTERNAL = 1, 2, 8, 9, (13, 14)
+# The fields as they stand in the bytes of a node.
+_IS_OF_DOMAIN, _IS_CONSTANT = written((_NODE_DOMAIN, _DOMAIN)), written((_OP_TYPE, b"Constant"))
 _PACKED_FLOATS = {F32: 4, F64: 10}
 _PACKED_INTEGERS = {I32: 5, I64: 7, U32: 11}
 
@@ -104,7 +106,7 @@ class _Scope:
             TypeError: One breaks a rule.
             ValueError: Likewise, or the bytes are no model.
         """
-        for node in self._with(_DOMAIN):
+        for node in self._with(_IS_OF_DOMAIN):
             if node.text(_NODE_DOMAIN) == _DOMAIN:
                 self._check(node)
                 continue
@@ -143,7 +145,7 @@ class _Scope:
     def _constants(self) -> dict[bytes, Callable[[], NDArray[Any]]]:
         """What reads the initializers, and the values of the nodes Constant."""
         found: dict[bytes, Callable[[], NDArray[Any]]] = {}
-        for node in self._with(b"Constant"):
+        for node in self._with(_IS_CONSTANT):
             if node.text(_OP_TYPE) == b"Constant" and not node.text(_NODE_DOMAIN):
                 found[node.text(_NODE_OUTPUTS)] = partial(_constant, node)
         for tensor in self._messages(_INITIALIZERS):
@@ -162,13 +164,13 @@ class _Scope:
     def _messages(self, kind: int) -> list[Message]:
         return [Message.within(self._model, field) for field in self._found[kind]]
 
-    def _with(self, name: bytes) -> list[Message]:
-        """The nodes that may have a name in them; the search passes by large ones' weights."""
+    def _with(self, part: bytes) -> list[Message]:
+        """The nodes that may have a field in them; the search passes by large ones' weights."""
         return [
             Message.within(self._model, field)
             for field in self._found[_NODES]
             if field.end - field.value > _SEARCHED
-            or self._model.find(name, field.value, field.end) >= 0
+            or self._model.find(part, field.value, field.end) >= 0
         ]
 
 
