@@ -1,10 +1,13 @@
-"""The state and the next state in one piece of memory, from run to run.
+"""The state and the outputs in one piece of memory.
 
-Users bind one buffer as both, so that nothing is copied between runs. A runtime may then write the
-next state before it has read the state for every draw.
+Users bind one buffer as the state and the next state, so that nothing is copied between runs. A
+runtime may then write the next state before it has read the state for every draw. Any other output
+may lie on the state as well, or on a part of it.
 """
 
 from __future__ import annotations
+
+import itertools
 
 import numpy as np
 import onnx
@@ -15,7 +18,8 @@ from cases import assert_same_bits
 from onnx import parser
 from runtimes import OpenVino
 
-from onnx_philox import PhiloxState, graphs, make_reproducible, reference
+import onnx_philox
+from onnx_philox import PhiloxState, graphs, make_reproducible, reference, row_states
 from onnx_philox.onnxruntime import InferenceSession
 
 # A run whose number carries into nothing: it wraps after the second one.
@@ -171,3 +175,65 @@ def test_one_operator_of_openvino_reads_its_state_before_it_writes_the_next(
         request.infer()
         assert_same_bits(request.get_tensor("bits").data, expected)
         assert_same_bits(state.data, current)
+
+
+# One state; then rows that are drawn many at once, and rows that are drawn one after the other.
+SHAPES = [(6,), (4, 6), (500, 3), (40, 300)]
+OVERLAPS = list(itertools.product(SHAPES, (0, 3), ("bits", "next_state")))
+"""What is drawn, how far after the states an output begins, and which one it is."""
+
+
+class Overlap:
+    """States, and memory for both outputs; one of these lies on the states."""
+
+    def __init__(self, shape: tuple[int, ...], words_after: int, output: str) -> None:
+        states = STATE.to_array() if len(shape) == 1 else row_states(np.arange(shape[0]))
+        self.expected = reference.random_generator(states, shape)
+        self.onto = ["bits", "next_state"].index(output)
+        size = self.expected[self.onto].size
+        memory = np.zeros(states.size + words_after + size, np.uint32)
+        self.states = memory[: states.size].reshape(states.shape)
+        self.states[...] = states
+        self.outputs = [np.zeros_like(values) for values in self.expected]
+        over = memory[words_after : words_after + size]
+        self.outputs[self.onto] = over.reshape(self.expected[self.onto].shape)
+
+
+def test_onnx_runtime_reads_states_before_it_writes_an_output_onto_them(ort_backend: str) -> None:
+    for shape, words_after, output in OVERLAPS:
+        case = Overlap(shape, words_after, output)
+        model = graphs.random_generator(shape, per_row=len(shape) > 1)
+        session = InferenceSession(model, backend=ort_backend)
+        binding = session.io_binding()
+        binding.bind_ortvalue_input("state", ort.OrtValue.ortvalue_from_numpy(case.states))
+        for name, memory in zip(("bits", "next_state"), case.outputs, strict=True):
+            binding.bind_ortvalue_output(name, ort.OrtValue.ortvalue_from_numpy(memory))
+        session.run_with_iobinding(binding)
+        for actual, expected in zip(case.outputs, case.expected, strict=True):
+            assert_same_bits(actual, expected)
+
+
+# OpenVINO copies u32 to i32, and hands an operator i32 as it is.
+@pytest.mark.parametrize("type_", ["u32", "i32"])
+def test_openvino_reads_states_before_it_writes_an_output_onto_them(
+    type_: str, factories: str
+) -> None:
+    core = onnx_philox.openvino.register(ov.Core(), backend=factories)
+    for shape, words_after, output in OVERLAPS:
+        case = Overlap(shape, words_after, output)
+        given = ov.PartialShape(list(case.states.shape))
+        parameter = ov.op.Parameter(getattr(ov.Type, type_), given)
+        node = onnx_philox.openvino.random_generator(parameter, shape)
+        compiled = core.compile_model(ov.Model(node.outputs(), [parameter]), "CPU")
+        request = compiled.create_infer_request()
+        request.set_input_tensor(0, shared(case.states, compiled.input(0)))
+        memory = shared(case.outputs[case.onto], compiled.output(case.onto))
+        request.set_output_tensor(case.onto, memory)
+        request.infer()
+        for index, expected in enumerate(case.expected):
+            drawn = request.get_output_tensor(index).data
+            assert_same_bits(drawn.view(np.uint32), expected)
+
+
+def shared(words: np.ndarray, port: ov.ConstOutput) -> ov.Tensor:
+    return ov.Tensor(words.view(port.get_element_type().to_dtype()), shared_memory=True)

@@ -288,6 +288,11 @@ std::string CheckRange(const Operator& op, OutputType output, const Bounds& boun
                  remedy);
 }
 
+bool Overlaps(const Written& one, const Written& other) {
+  const std::uintptr_t a = reinterpret_cast<std::uintptr_t>(one.data), b = reinterpret_cast<std::uintptr_t>(other.data);
+  return one.data != nullptr && other.data != nullptr && a < b + other.bytes && b < a + one.bytes;
+}
+
 }  // namespace
 
 std::string CheckLeftOut(const Operator& op, int index, const Attributes& attributes) {
@@ -380,6 +385,21 @@ Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& a
   draw.logits = arguments.logits;
   draw.out = out;
   return draw;
+}
+
+std::uint64_t StateBytes(const Arguments& arguments) {
+  return static_cast<std::uint64_t>(arguments.states) * kStateWords * sizeof(std::uint32_t);
+}
+
+void KeepStates(const Written& values, const Written& next_states, Arguments* arguments,
+                std::vector<std::uint32_t>* copy) {
+  if (arguments->states <= 1) return;
+  const std::uint32_t* const words = arguments->state_words;
+  const Written states{words, StateBytes(*arguments)};
+  const bool is_in_place = next_states.data == words;
+  if (!Overlaps(states, values) && (is_in_place || !Overlaps(states, next_states))) return;
+  copy->assign(words, words + states.bytes / sizeof(*words));
+  arguments->state_words = copy->data();
 }
 
 void WriteNextState(const Draw& draw, const Arguments& arguments, std::uint32_t* words) {

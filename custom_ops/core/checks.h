@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "attributes.h"
 #include "kernels.h"
@@ -64,6 +65,21 @@ std::string CheckTogether(const Operator& op, const Attributes& attributes, cons
 
 /// The draw of a node, after everything is known; its first element goes to `out`.
 Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& arguments, void* out);
+
+/// Memory that a call writes; null if it writes none.
+struct Written {
+  const void* data;
+  std::uint64_t bytes;
+};
+
+/// The bytes of the states, and of the next states.
+std::uint64_t StateBytes(const Arguments& arguments);
+
+/// Copies the states of rows into `copy`, and has `arguments` point there, if the call writes where they lie: a caller
+/// may bind an output onto the states, which are read as rows are drawn, and again for the next states. Call it before
+/// DrawOf. Next states exactly in place of the states need no copy.
+void KeepStates(const Written& values, const Written& next_states, Arguments* arguments,
+                std::vector<std::uint32_t>* copy);
 
 /// Writes the next state, or that of each row, to memory for as many words as the state has.
 void WriteNextState(const Draw& draw, const Arguments& arguments, std::uint32_t* words);

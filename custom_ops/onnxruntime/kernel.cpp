@@ -358,6 +358,9 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
   }
 
   const std::uint64_t elements = static_cast<std::uint64_t>(dimensions.elements);
+  std::vector<std::uint32_t> states;
+  KeepStates({values_data, static_cast<std::uint64_t>(written.bytes)},
+             {next_state_data, StateBytes(call.arguments)}, &call.arguments, &states);
   const Draw draw = DrawOf(op_, attributes_, call.arguments, values_data);
   const FillDraw fill = is_widened_ ? FillWidened : Fill;
   if (values_data != nullptr) {

@@ -66,6 +66,16 @@ void SetShape(const Operator& op, const Dimensions& dimensions, OutputType type,
   }
 }
 
+/// The memory of a tensor, gaps included.
+Written MemoryOf(const ov::Tensor* tensor) {
+  if (tensor == nullptr || tensor->get_size() == 0) return {nullptr, 0};
+  std::uint64_t bytes = tensor->get_element_type().size();
+  const ov::Shape& shape = tensor->get_shape();
+  const ov::Strides strides = tensor->get_strides();
+  for (std::size_t i = 0; i < shape.size(); ++i) bytes += (shape[i] - 1) * strides[i];
+  return {tensor->data(), bytes};
+}
+
 }  // namespace
 
 /// A tensor as it arrived; what is known of it points in here.
@@ -142,6 +152,14 @@ bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& input
   const std::uint64_t elements = static_cast<std::uint64_t>(arguments.dimensions.elements);
 
   SetShape(op_, arguments.dimensions, type, outputs[0]);
+  ov::Tensor* const next = outputs.size() < 2 ? nullptr : &outputs[1];
+  if (next != nullptr) {
+    static const ov::Shape kSixWords{kStateWords};
+    const ov::Shape& shape = state != nullptr ? state->get_shape() : kSixWords;
+    if (next->get_shape() != shape) next->set_shape(shape);
+  }
+  std::vector<std::uint32_t> states;
+  if (arguments.states > 1) KeepStates(MemoryOf(&outputs[0]), MemoryOf(next), &arguments, &states);
   const Draw draw = DrawOf(op_, attributes_, arguments, nullptr);
   if (!FillTensor(*ActiveKernels().kernels, draw, elements, outputs[0])) {
     Refuse(op_, OutputText(op_.output[0].name),
@@ -152,20 +170,16 @@ bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& input
   }
   const bool is_folded = IsFolded(*this, inputs, is_clone_, was_transformed_);
   if (is_folded) RefuseAlteredResult(0, outputs[0]);
-  if (outputs.size() < 2) return true;
+  if (next == nullptr) return true;
 
-  ov::Tensor& next = outputs[1];
-  static const ov::Shape kSixWords{kStateWords};
-  const ov::Shape& next_shape = state != nullptr ? state->get_shape() : kSixWords;
-  if (next.get_shape() != next_shape) next.set_shape(next_shape);
-  if (IsContiguous(next)) {
-    WriteNextState(draw, arguments, static_cast<std::uint32_t*>(next.data()));
+  if (IsContiguous(*next)) {
+    WriteNextState(draw, arguments, static_cast<std::uint32_t*>(next->data()));
   } else {
-    ov::Tensor whole(next.get_element_type(), next_shape);
+    ov::Tensor whole(next->get_element_type(), next->get_shape());
     WriteNextState(draw, arguments, static_cast<std::uint32_t*>(whole.data()));
-    whole.copy_to(next);
+    whole.copy_to(*next);
   }
-  if (is_folded) RefuseAlteredResult(1, next);
+  if (is_folded) RefuseAlteredResult(1, *next);
   return true;
 } catch (const std::bad_alloc&) {
   ThrowIf(OutOfMemory(op_));
