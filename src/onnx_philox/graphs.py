@@ -26,7 +26,12 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 from onnx_philox._contract import checks, operators
-from onnx_philox._contract.arguments import number_array, probability_array, shape_array
+from onnx_philox._contract.arguments import (
+    number_array,
+    plain_array,
+    probability_array,
+    shape_array,
+)
 from onnx_philox._contract.checks import Known
 from onnx_philox._contract.operators import DOMAIN, MAX_RANK, OPSET_VERSION, STATE_WORDS, Operator
 from onnx_philox._contract.types import BY_NAME, BY_ONNX, I64, U32, ElementType
@@ -330,7 +335,7 @@ def random_categorical(
         element_type = _input_type(op, "logits", logits_type)
         tensor: Tensor = _input("logits", element_type, ["batch", "classes"])
     else:
-        tensor = _initializer("logits", np.asarray(logits))
+        tensor = _initializer("logits", plain_array(op, "input 'logits'", logits))
         batch = next(iter(tensor.dims), None)
     rows = _rows([batch], per_row=per_row)
     return _build(

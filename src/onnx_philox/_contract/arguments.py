@@ -8,9 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import checks, float_environment
+from onnx_philox._contract import arrays, checks, float_environment
 from onnx_philox._contract.operators import PROBABILITY_RULE, Operator
 from onnx_philox._contract.types import ElementType
+
+
+def plain_array(op: Operator | str, what: str, given: Any) -> NDArray[Any]:
+    """What `given` is to NumPy, as `arrays.array_of` makes it."""
+    return arrays.array_of(op if isinstance(op, str) else op.name, what, given)
 
 
 def shape_array(op: Operator | str, shape: Any) -> NDArray[np.int64]:
@@ -32,9 +37,9 @@ def number_array(op: Operator | str, name: str, given: Any, values: ElementType)
     A number is converted if that type can hold it. An array stays as it is, to be checked like a
     node's input.
     """
-    if isinstance(given, np.ndarray):
-        return given
     what = f"input {name!r}"
+    if isinstance(given, np.ndarray):
+        return plain_array(op, what, given)
     number: Any
     try:
         number = float(given) if values.is_float else given.__index__()
@@ -65,9 +70,9 @@ def probability_array(op: Operator | str, given: Any) -> NDArray[Any]:
     A Python number becomes f32. A NumPy number or array stays as it is, to be checked like a node's
     input.
     """
-    if isinstance(given, np.ndarray | np.generic):
-        return np.asarray(given)
     what = "input 'p'"
+    if isinstance(given, np.ndarray | np.generic):
+        return plain_array(op, what, given)
     try:
         number = float(given)
     except (TypeError, ValueError, OverflowError):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from onnx_philox import _philox
-from onnx_philox._contract import memory
+from onnx_philox._contract import arrays, memory
 from onnx_philox._contract.operators import (
     INT64_MAX,
     MAX_RANK,
@@ -271,7 +271,7 @@ def states_array(
     owner: str, what: str, given: Any, is_allowed: Callable[[tuple[int, ...]], bool], allowed: str
 ) -> NDArray[np.uint32]:
     """Returns a state or states as an array, or raises an error that says what is wrong."""
-    array = np.asarray(given)
+    array = arrays.array_of(owner, what, given)
     remedy = "Pass PhiloxState(...).to_array()."
     if array.dtype != np.uint32:
         refuse(owner, what, array.dtype, "uint32", remedy, TypeError)

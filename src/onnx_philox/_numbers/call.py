@@ -15,7 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract import checks, float_environment
-from onnx_philox._contract.arguments import number_array, probability_array, shape_array
+from onnx_philox._contract.arguments import (
+    number_array,
+    plain_array,
+    probability_array,
+    shape_array,
+)
 from onnx_philox._contract.checks import Known
 from onnx_philox._contract.operators import STATE_WORDS, Input, Operator, Role
 from onnx_philox._contract.state import PhiloxState, rows_of_states
@@ -87,15 +92,18 @@ def _arrays(
 
 
 def _array(op: Operator, declared: Input, given: Any, values: ElementType | None) -> Any:
+    what = f"input {declared.name!r}"
     match declared.role:
         case Role.STATE:
-            return None if given is None and declared.optional else np.asarray(given)
+            return None if given is None and declared.optional else plain_array(op, what, given)
         case Role.SHAPE:
-            return given if isinstance(given, np.ndarray) else shape_array(op, given)
+            is_array = isinstance(given, np.ndarray)
+            return plain_array(op, what, given) if is_array else shape_array(op, given)
         case Role.PROBABILITY:
             return probability_array(op, given)
         case Role.LOGITS:
-            return np.ascontiguousarray(given) if np.ndim(given) else np.asarray(given)
+            logits = plain_array(op, what, given)
+            return np.ascontiguousarray(logits) if logits.ndim else logits
         case Role.BOUND | Role.MOMENT:
             assert values is not None, "their type is that of the values"
             return number_array(op, declared.name, given, values)

@@ -7,7 +7,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from onnx_philox._contract import checks, float_environment
+from onnx_philox._contract import arrays, checks, float_environment
 from onnx_philox._contract.arguments import number_array, probability_array
 from onnx_philox._contract.operators import STATE_SHAPE_RULE
 from onnx_philox._contract.state import PhiloxState, is_state_shape, states_array
@@ -98,6 +98,8 @@ def generate(
         array([-0.3010158 ,  0.5185915 , -0.15693986, -1.1760874 ], dtype=float32)
     """
     before = states_array(_NAME, "state", state, is_state_shape, STATE_SHAPE_RULE)
+    if isinstance(out, np.ndarray):
+        arrays.check_shared(_NAME, "out", out)
     values = BY_DTYPE.get(getattr(out, "dtype", None))  # type: ignore[arg-type]
     if not isinstance(out, np.ndarray) or values is None:
         allowed = "an array of " + ", ".join(str(dtype) for dtype in BY_DTYPE)

@@ -8,7 +8,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import checks
+from onnx_philox._contract import arrays, checks
 from onnx_philox._contract.operators import ONE_STATE_RULE, STATE_WORDS
 from onnx_philox._contract.refusal import RefusalError, refuse
 from onnx_philox._contract.state import PhiloxState, integer, is_one_state, states_array
@@ -16,6 +16,8 @@ from onnx_philox._contract.types import U32
 from onnx_philox._numbers.draw import Draw
 from onnx_philox._numbers.fill_native import fastest_fill
 from onnx_philox._numbers.uniform import Bits
+
+_ROW_STATES = "row_states"
 
 Integers = SupportsIndex | Sequence[SupportsIndex] | NDArray[np.integer[Any]]
 
@@ -42,7 +44,8 @@ def row_states(seeds: Integers, rows: Integers = 0, run: Integers = 0) -> NDArra
 
     Raises:
         TypeError: An argument is not made of integers.
-        ValueError: A number is out of its range, or the lengths differ.
+        ValueError: A number is out of its range, the lengths differ, or there are more than memory
+            can hold.
 
     Examples:
         A seed for each request, and rows 1000 to 1002 of a data set:
@@ -72,6 +75,7 @@ def row_states(seeds: Integers, rows: Integers = 0, run: Integers = 0) -> NDArra
             "one length, or 1",
             "Pass one number for all rows, or one for each.",
         )
+    _check_count(*shape)
     states = np.zeros((*shape, STATE_WORDS), np.uint32)
     keys, row_numbers, runs = numbers
     # Words that stay 0 cost nothing; astype keeps the low 32 bits.
@@ -79,6 +83,16 @@ def row_states(seeds: Integers, rows: Integers = 0, run: Integers = 0) -> NDArra
         if numbers_of_word.any():
             states[:, word] = numbers_of_word.astype(np.uint32, copy=False)
     return states
+
+
+def _check_count(rows: int) -> None:
+    """Refuses more rows than memory can hold."""
+    try:
+        # Beside the states, the numbers that they are made of.
+        checks.check_memory(_ROW_STATES, [rows, STATE_WORDS], U32, copies=2)
+    except RefusalError:
+        allowed, remedy = "as many as free memory holds", "Take fewer rows at a time."
+        refuse(_ROW_STATES, "the number of rows", rows, allowed, remedy)
 
 
 def _upper(keys: NDArray[Any]) -> NDArray[Any]:
@@ -135,8 +149,8 @@ def split_states(state: PhiloxState | NDArray[np.uint32], n: int) -> NDArray[np.
 
 def _numbers(name: str, given: Any, bits: int) -> NDArray[Any]:
     """Integers of so many bits, of rank 0 or 1, or an error that names the wrong one."""
-    owner, limit, limit_name = "row_states", 2**bits, f"2^{bits}-1"
-    array = _integer_array(given)
+    owner, limit, limit_name = _ROW_STATES, 2**bits, f"2^{bits}-1"
+    array = _integer_array(name, given)
     if array is None:
         # NumPy would make floats of some of Python's integers.
         is_list = isinstance(given, Sequence) and not isinstance(given, str | bytes)
@@ -156,14 +170,18 @@ def _numbers(name: str, given: Any, bits: int) -> NDArray[Any]:
     return array
 
 
-def _integer_array(given: Any) -> NDArray[Any] | None:
+def _integer_array(name: str, given: Any) -> NDArray[Any] | None:
     """Integers as an array of them; None for what NumPy does not take for integers."""
     if isinstance(given, PhiloxState | str | bytes):
         return None
-    if isinstance(given, range) and given and -(2**62) < given[0] < 2**62 > given[-1] > -(2**62):
-        return np.arange(given.start, given.stop, given.step)  # at once, not one by one
-    try:
-        array = np.asarray(given)
-    except ValueError:  # nested, with different lengths
-        return None
+    if isinstance(given, range) and given:
+        _check_count((given[-1] - given[0]) // given.step + 1)
+        if -(2**62) < given[0] < 2**62 > given[-1] > -(2**62):
+            return np.arange(given.start, given.stop, given.step)  # at once, not one by one
+    if not isinstance(given, np.ndarray):
+        try:
+            given = np.asarray(given)
+        except ValueError:  # nested, with different lengths
+            return None
+    array = arrays.plain(_ROW_STATES, name, given)
     return array if array.dtype.kind in "iu" else None

@@ -15,9 +15,8 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _backends, _runtime_errors
 from onnx_philox._contract.refusal import refuse
-from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.types import BF16
-from onnx_philox.onnxruntime import _native_backend, _python_backend
+from onnx_philox.onnxruntime import _feeds, _native_backend, _python_backend
 
 if TYPE_CHECKING:
     import onnx
@@ -87,7 +86,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
 
     Everything that ONNX Runtime's session does works the same here, also for models without such
     operators. In addition `run` returns bfloat16 outputs as `ml_dtypes.bfloat16` arrays, and takes
-    such arrays and `PhiloxState`s as inputs.
+    such arrays, `PhiloxState`s and arrays in any byte order as inputs. Masked values are refused.
 
     Args:
         model: A path, the bytes of a model, or an `onnx.ModelProto`.
@@ -166,7 +165,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         run_options: ort.RunOptions | None = None,
     ) -> list[Any]:
         """As ONNX Runtime's; bfloat16 goes in and comes out as `ml_dtypes.bfloat16` arrays."""
-        input_feed = _with_arrays(input_feed)
+        input_feed = _feeds.with_arrays(input_feed)
         self._check_feed(input_feed)
         try:
             with self._checked(run_options) as run:
@@ -190,7 +189,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         run_options: ort.RunOptions | None = None,
     ) -> None:
         """As ONNX Runtime's; a refused input reaches the callback as its third argument."""
-        input_feed = _with_arrays(input_feed)
+        input_feed = _feeds.with_arrays(input_feed)
         self._check_feed(input_feed)
         run = self._plan.start_run(run_options)
 
@@ -208,6 +207,10 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
             run.check()
             raise
 
+    def io_binding(self) -> ort.IOBinding:
+        """As ONNX Runtime's; it refuses arrays in another byte order, whose memory it shares."""
+        return _feeds.IOBinding(self)
+
     def run_with_ort_values(
         self,
         output_names: Sequence[str] | None,
@@ -216,6 +219,8 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
     ) -> list[Any]:
         """As ONNX Runtime's."""
         self._check_feed(input_dict_ort_values)
+        for name, value in input_dict_ort_values.items():
+            _feeds.check_value(f"the input {name!r}", value)
         with self._checked(run_options) as run:
             hidden = {name: _to_ort_value(name, value) for name, value in run.hidden_feed.items()}
             feed = {**input_dict_ort_values, **hidden}
@@ -306,14 +311,6 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
 def _path_of(model: Any) -> str | None:
     """What ONNX Runtime's session keeps as `_model_path`; None for a model that is not a file."""
     return os.fspath(model) if isinstance(model, (str, os.PathLike)) else None
-
-
-def _with_arrays(feed: Feed) -> Feed:
-    """ONNX Runtime takes arrays, but nothing else that could become one."""
-    return {
-        name: value.to_array() if isinstance(value, PhiloxState) else value
-        for name, value in feed.items()
-    }
 
 
 def _to_ort_value(name: str, value: Any) -> ort.OrtValue:

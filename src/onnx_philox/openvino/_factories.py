@@ -12,7 +12,12 @@ from openvino.utils.node_factory import NodeFactory
 from onnx_philox import _openvino_arrays as arrays
 from onnx_philox import _runtime_errors
 from onnx_philox._contract import checks
-from onnx_philox._contract.arguments import number_array, probability_array, shape_array
+from onnx_philox._contract.arguments import (
+    number_array,
+    plain_array,
+    probability_array,
+    shape_array,
+)
 from onnx_philox._contract.operators import (
     RANDOM_BERNOULLI,
     RANDOM_CATEGORICAL,
@@ -21,7 +26,6 @@ from onnx_philox._contract.operators import (
     RANDOM_UNIFORM,
     Operator,
 )
-from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.types import ElementType
 from onnx_philox.openvino import _native_backend
 from onnx_philox.openvino._narrowing import with_wide_shape
@@ -64,7 +68,7 @@ def random_generator(
     op = RANDOM_GENERATOR
     attributes = {"global_seed": global_seed, "op_seed": op_seed}
     complete = checks.check_attributes(op, attributes)
-    return _make(op, [_state(state), _shape(op, shape)], complete, name)
+    return _make(op, [_state(op, state), _shape(op, shape)], complete, name)
 
 
 def random_uniform(
@@ -108,7 +112,7 @@ def random_uniform(
         _shape(op, shape),
         _number(op, "minval", minval, values),
         _number(op, "maxval", maxval, values),
-        *_optional_state(state),
+        *_optional_state(op, state),
     ]
     return _make(op, inputs, complete, name)
 
@@ -154,7 +158,7 @@ def random_normal(
         _shape(op, shape),
         _number(op, "mean", mean, values),
         _number(op, "scale", scale, values),
-        *_optional_state(state),
+        *_optional_state(op, state),
     ]
     return _make(op, inputs, complete, name)
 
@@ -193,7 +197,7 @@ def random_bernoulli(
     attributes = {"global_seed": global_seed, "op_seed": op_seed}
     complete = checks.check_attributes(op, attributes)
     probabilities = _output(p) or arrays.constant(probability_array(op, p)).output(0)
-    inputs = [_shape(op, shape), probabilities, *_optional_state(state)]
+    inputs = [_shape(op, shape), probabilities, *_optional_state(op, state)]
     return _make(op, inputs, complete, name)
 
 
@@ -236,18 +240,16 @@ def random_categorical(
         "op_seed": op_seed,
     }
     complete = checks.check_attributes(op, attributes)
-    rows = _output(logits) or arrays.constant(np.asarray(logits)).output(0)
-    return _make(op, [rows, *_optional_state(state)], complete, name)
+    rows = _output(logits) or _constant(op, "logits", logits)
+    return _make(op, [rows, *_optional_state(op, state)], complete, name)
 
 
-def _optional_state(state: Any) -> list[ov.Output]:
-    return [] if state is None else [_state(state)]
+def _optional_state(op: Operator, state: Any) -> list[ov.Output]:
+    return [] if state is None else [_state(op, state)]
 
 
-def _state(state: Any) -> ov.Output:
-    if isinstance(state, PhiloxState):
-        state = state.to_array()
-    return _output(state) or arrays.constant(np.asarray(state)).output(0)
+def _state(op: Operator, state: Any) -> ov.Output:
+    return _output(state) or _constant(op, "state", state)
 
 
 def _shape(op: Operator, shape: Any) -> ov.Output:
@@ -255,7 +257,11 @@ def _shape(op: Operator, shape: Any) -> ov.Output:
     if output is not None:
         return output
     array = shape if isinstance(shape, np.ndarray) else shape_array(op, shape)
-    return arrays.constant(array).output(0)
+    return _constant(op, "shape", array)
+
+
+def _constant(op: Operator, name: str, given: Any) -> ov.Output:
+    return arrays.constant(plain_array(op, f"input {name!r}", given)).output(0)
 
 
 def _number(op: Operator, name: str, given: Any, values: ElementType) -> ov.Output:

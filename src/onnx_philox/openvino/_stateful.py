@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from openvino import opset6, opset8
 from openvino.op.util import Variable, VariableInfo
 
+from onnx_philox._contract.arrays import array_of
 from onnx_philox._contract.operators import STATE_SHAPE_RULE, STATE_WORDS
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.state import PhiloxState, is_state_shape
@@ -115,7 +116,7 @@ def _initial(given: PhiloxState | ArrayLike | None, shape: ov.PartialShape) -> N
     if given is None and is_rows:
         given_text = f"left out, for states of shape {shape}"
         refuse(_NAME, "initial", given_text, f"[B, {STATE_WORDS}], a state for each row", remedy)
-    words = np.asarray(PhiloxState() if given is None else given)
+    words = array_of(_NAME, "initial", PhiloxState() if given is None else given)
     if words.dtype != np.uint32:
         refuse(_NAME, "initial", words.dtype, "uint32", remedy, TypeError)
     if shape.is_static and words.size == STATE_WORDS == int(np.prod(shape.to_shape())):

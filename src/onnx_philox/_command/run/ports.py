@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from onnx_philox import _runtime_errors
 from onnx_philox._command import paths
 from onnx_philox._command.runtimes.port import ArgumentError, Arrays, Port, shape_name
+from onnx_philox._contract import arrays
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 # What NumPy makes of a bfloat16 array in a file: two bytes without a type.
@@ -161,11 +162,9 @@ def _suited(port: Port, array: NDArray[Any]) -> NDArray[Any]:
     """The array in the port's type, if its type and shape fit."""
     if port.dtype is None:
         raise ArgumentError(f"input {port.name} is no tensor, which this command cannot pass.")
-    suited = array
+    suited = arrays.plain("run", f"input {port.name}", array)
     if port.dtype == _BFLOAT16:
-        suited = _as_bfloat16(array)
-    elif not array.dtype.isnative:
-        suited = array.astype(array.dtype.newbyteorder("="))
+        suited = _as_bfloat16(suited)
     if suited.dtype == port.dtype and port.takes(suited.shape):
         return suited
     remedy = f"Save it as array.astype({port.type_name!r})."
