@@ -99,6 +99,27 @@ def test_runtimes_agree_over_several_runs(noisy, pair):
         assert all(o["unequal"] == 0 for o in run["outputs"] if o["kind"] != "computed")
 
 
+def test_names_that_openvino_changes_are_the_model_s():
+    # It calls what goes through a Dropout by its last name.
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[2, 3] z, float[3] unread) => (float[2, 3] a, float[2, 3] w, float[2, 3] v) {
+            d = Dropout (z)
+            v = Neg (d)
+            a = RandomNormalLike (d)
+            w = Dropout (a)
+        }""")
+    onnx.save(model, "model.onnx")
+    rewriting.rewrite_file("model.onnx", "new.onnx")
+    given = document("new.onnx", "--input", "z=[[1,2,3],[4,5,6]]", "--input", "unread=[0,0,0]")
+    outputs = given["runs"][0]["outputs"]
+    assert {o["name"]: o["unequal"] for o in outputs} == {
+        "a": 0,
+        "w": 0,
+        "v": 0,
+        "next_random_state": 0,
+    }
+
+
 @pytest.mark.parametrize("name", ["noise", "next_random_state"])
 def test_one_bit_of_a_draw_or_a_state_is_a_difference(noisy, wrong, name):
     wrong.write_text(WRONG.format(name=name, bits=1))

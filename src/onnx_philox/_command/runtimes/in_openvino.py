@@ -19,6 +19,7 @@ from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.types import BF16
 from onnx_philox._files.model_file import opened
 from onnx_philox._files.tensors import misread_by_openvino
+from onnx_philox._openvino_ports import input_names, output_names
 from onnx_philox._standard import made
 from onnx_philox.openvino import BACKENDS, register
 
@@ -41,11 +42,13 @@ class Model(LoadedModel):
             )
         self.backend = models.choose_backend(type(self), settings.backend)
         core = _core(self.backend)
+        graph = None
         if isinstance(model, Path):
-            _check_file(model)
+            graph = _check_file(model)
             read = core.read_model(model)
         else:
             _check_target(model)
+            graph = model.graph
             read = core.read_model(model.SerializeToString())
         if read.has_rt_info(["framework", made.METADATA]):
             _check_precision(precision)
@@ -57,12 +60,13 @@ class Model(LoadedModel):
         self.how = f"CPU, precision {used}"
         if precision not in (None, used):
             self.how += f" ({precision} was asked for; this device does not have it)"
-        self.inputs = [_port(i) for i in compiled.inputs]
-        self.outputs = [_output_name(o) for o in compiled.outputs]
+        names = input_names(compiled.inputs, graph)
+        self.inputs = [_port(*named) for named in zip(names, compiled.inputs, strict=True)]
+        self.outputs = output_names(compiled.outputs, graph)
         self._request = compiled.create_infer_request()
 
     def outputs_of(self, feeds: Arrays) -> Arrays:
-        # By position: OpenVINO drops the name of an input that only an Identity reads.
+        # By position: OpenVINO may know an input by another name.
         for i, port in enumerate(self.inputs):
             self._request.set_input_tensor(i, _tensor(feeds[port.name]))
         self._request.infer()
@@ -78,16 +82,20 @@ def _core(backend: str) -> ov.Core:
     return register(ov.Core(), backend=backend)
 
 
-def _check_file(path: Path) -> None:
-    """Refuses an ONNX file that OpenVINO misreads, or that is made for another runtime."""
+def _check_file(path: Path) -> onnx.GraphProto | None:
+    """Refuses an ONNX file that OpenVINO misreads, or that is made for another runtime.
+
+    Returns:
+        The graph, without large weights; None of IR, and of a file that OpenVINO will refuse.
+    """
     if path.suffix == ".xml":
-        return
+        return None
     try:
         with opened(path, "run") as file:
             proto, misread = file.proto, next(misread_by_openvino(file.proto), None)
     except (OSError, ValueError):
         # OpenVINO itself reports what is wrong with a file that it cannot read.
-        return
+        return None
     _check_target(proto)
     if misread is not None:
         field = "uint64_data" if misread.uint64_data else "int32_data"
@@ -95,6 +103,7 @@ def _check_file(path: Path) -> None:
             f"the constant {misread.name!r} keeps its numbers in the field {field}, where OpenVINO "
             "reads other numbers; allowed: raw data. 'onnx-philox rewrite' stores it so."
         )
+    return proto.graph
 
 
 def _check_target(model: onnx.ModelProto) -> None:
@@ -125,7 +134,7 @@ def _show_drawn(model: ov.Model) -> dict[str, str]:
         for node in model.get_ordered_ops()
         if node.get_type_name() in OPERATORS and node.get_type_info().version_id == "extension"
     }
-    known = {_output_name(output) for output in model.outputs}
+    known = set(output_names(model.outputs, None))
     for name in sorted(drawn.keys() - known):
         result = model.add_outputs(drawn[name])[0]
         result.get_node().set_friendly_name(name)
@@ -140,25 +149,13 @@ def _tensor(array: NDArray[Any]) -> Any:
     return tensor
 
 
-def _port(given: Any) -> Port:
+def _port(name: str, given: Any) -> Port:
     shape = None
     if given.partial_shape.rank.is_static:
         shape = tuple(None if d.is_dynamic else d.get_length() for d in given.partial_shape)
     known = ov_arrays.element_type(given.element_type)
     dtype = known if known is None or isinstance(known, np.dtype) else known.dtype
-    return Port(_input_name(given), dtype, shape)
-
-
-def _input_name(given: Any) -> str:
-    """The name in the ONNX model, which OpenVINO keeps as the node's; in other IR, the tensor's."""
-    name: str = given.get_node().get_friendly_name()
-    return min(given.names) if name.startswith("Parameter_") and given.names else name
-
-
-def _output_name(given: Any) -> str:
-    """The name in the ONNX model; a tensor may have several."""
-    name: str = given.get_node().get_friendly_name().removesuffix("/sink_port_0")
-    return min(given.names) if name not in given.names and given.names else name
+    return Port(name, dtype, shape)
 
 
 def _tensor_name(output: ov.Output) -> str:

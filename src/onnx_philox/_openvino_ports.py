@@ -1,0 +1,62 @@
+"""The names that an ONNX model gives to the inputs and outputs of what OpenVINO made of it.
+
+OpenVINO drops nodes that change nothing, such as a Dropout that is not in training, and calls what
+went through them by its last name: the input `z` becomes `d` after `d = Dropout (z)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import onnx
+import openvino as ov
+
+# How OpenVINO calls the end of an output of an ONNX model.
+_END = "/sink_port_0"
+
+
+def input_names(ports: Sequence[ov.ConstOutput], graph: onnx.GraphProto | None) -> list[str]:
+    """A name for each input.
+
+    Args:
+        ports: The inputs in OpenVINO, which drops those that nothing reads.
+        graph: The ONNX model's; None if there is none.
+    """
+    declared = {value.name for value in graph.input} if graph else set()
+    dropouts = [n for n in graph.node if n.op_type == "Dropout"] if graph else []
+    before = {node.output[0]: node.input[0] for node in dropouts}
+
+    def name_of(port: ov.ConstOutput) -> str:
+        names: set[str] = port.get_names()
+        for name in sorted(names, key=lambda name: name not in declared):
+            while name not in declared and name in before:
+                name = before[name]
+            if name in declared:
+                return name
+        return _chosen(port, names)
+
+    return [name_of(port) for port in ports]
+
+
+def output_names(ports: Sequence[ov.ConstOutput], graph: onnx.GraphProto | None) -> list[str]:
+    """A name for each output."""
+    declared = {value.name for value in graph.output} if graph else set()
+    ends = [_node_name(port) for port in ports]
+    names = []
+    for port, end in zip(ports, ends, strict=True):
+        # The tensor may have the names of other values; the end of the model keeps its own.
+        own: set[str] = port.get_names()
+        names.append(end if end in declared else _chosen(port, own & declared or own))
+    # Two outputs of one tensor.
+    return [e if names.count(name) > 1 else name for name, e in zip(names, ends, strict=True)]
+
+
+def _chosen(port: ov.ConstOutput, names: set[str]) -> str:
+    """One of a tensor's names: that of the node, if it is among them."""
+    name = _node_name(port)
+    return name if name in names else min(names, default=name)
+
+
+def _node_name(port: ov.ConstOutput) -> str:
+    name: str = port.get_node().get_friendly_name()
+    return name.removesuffix(_END)
