@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import os
+import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
@@ -24,6 +28,7 @@ from onnx import parser
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, graphs, make_reproducible, row_states
+from onnx_philox._contract import memory
 
 RUNTIMES = ("onnxruntime", "openvino")
 STANDARD = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
@@ -124,6 +129,8 @@ def test_a_checkpoint_of_another_model_is_refused(pipe: Pipeline, runtime: str) 
     ("changes", "words"),
     [
         ({"onnx_philox": 2}, "resume is version 2; allowed: a checkpoint of version 1"),
+        ({"onnx_philox": True}, "resume is version True; allowed: a checkpoint of version 1"),
+        ({"onnx_philox": 1.0}, r"resume is version 1\.0; allowed: a checkpoint of version 1"),
         ({"state": [1, 2, 3]}, r"resume's state is \[1, 2, 3\]; allowed: six words"),
         ({"state": [0, 0, 0, 0, 0, 2**32]}, "resume's state is"),
         ({"state": [0.5] * 6}, "resume's state is"),
@@ -141,6 +148,12 @@ def test_a_damaged_checkpoint_is_refused(changes: dict[str, Any], words: str) ->
         pipe.request(resume=pipe.request(seed=1).checkpoint() | changes)
     with pytest.raises(ValueError, match=r"resume is no JSON: .*; allowed: a checkpoint"):
         pipe.request(resume="{")
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_request_is_not_copied(pipe: Pipeline, copied: Any) -> None:
+    with pytest.raises(TypeError, match=r"the request is to be copied or pickled; .* checkpoint"):
+        copied(pipe.request(seed=1))
 
 
 def test_a_run_that_fails_advances_nothing(pipe: Pipeline) -> None:
@@ -328,10 +341,63 @@ def test_an_input_that_is_missing_is_none_of_the_request_before(pipe: Pipeline) 
         pipe({}, seed=1)
 
 
-@pytest.mark.parametrize("type_", [np.float64, np.int64])
+@pytest.mark.parametrize("type_", [np.float64, np.int64, str, object, "M8[s]"])
 def test_an_input_of_another_type_is_refused(pipe: Pipeline, type_: Any) -> None:
-    with pytest.raises(Exception, match=r"float64|int64|double"):
-        pipe({"x": batch(2)["x"].astype(type_)}, seed=1)
+    x = batch(2)["x"].astype(type_)
+    words = f"Pipeline: the input 'x' is of type {re.escape(x.dtype.name)}; allowed: float32. Pass"
+    with pytest.raises(TypeError, match=words):
+        pipe({"x": x}, seed=1)
+
+
+def test_an_input_of_bfloat16_takes_no_other_floats() -> None:
+    # OpenVINO would take the first half of their bytes.
+    model = make_reproducible(
+        parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (bfloat16[4] x) => (float[4] y) {
+            c = Cast <to = 1> (x)
+            a = RandomNormalLike (c)
+            y = Sub (c, a)
+        }""")
+    )
+    x = np.array([1.5, -2, 3, 0.25], np.float32)
+    expected = Pipeline(model)({"x": x.astype(ml_dtypes.bfloat16)}, seed=1)["y"]
+    pipe = Pipeline(model, runtime="openvino")
+    for given in (x.astype(ml_dtypes.bfloat16), x.tolist()):
+        assert_same_bits(pipe({"x": given}, seed=1)["y"], expected)
+    for runtime in RUNTIMES:
+        with pytest.raises(TypeError, match="'x' is of type float32; allowed: bfloat16"):
+            Pipeline(model, runtime=runtime)({"x": x}, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("feed", "words"),
+    [
+        ({}, r"the input 'x' is missing; allowed: an array for each of x \(float32\)\. Pass it"),
+        ({"z": 1}, r"the input 'z' is unknown; allowed: x \(float32\)\. Leave it out, or correct"),
+        ({3: 1}, "the input 3 is unknown; allowed: x"),
+    ],
+)
+def test_inputs_that_the_model_does_not_have_are_refused(
+    pipe: Pipeline, feed: dict[Any, Any], words: str
+) -> None:
+    with pytest.raises(ValueError, match=f"Pipeline: {words}"):
+        pipe({**(feed and batch(2)), **feed}, seed=1)
+
+
+def test_inputs_with_a_value_in_the_model_may_be_left_out() -> None:
+    model = make_reproducible(STANDARD)
+    model.graph.node.append(onnx.helper.make_node("Add", ["y", "shift"], ["shifted"]))
+    model.graph.output.append(onnx.helper.make_tensor_value_info("shifted", 1, ["n", 5]))
+    shift = onnx.numpy_helper.from_array(np.float32(8), "shift")
+    model.graph.initializer.append(shift)
+    model.graph.input.append(onnx.helper.make_tensor_value_info("shift", 1, []))
+    pipe = Pipeline(model)
+    left_out = pipe(batch(2), seed=1)
+    assert_same_bits(left_out["shifted"], left_out["y"] + np.float32(8))
+    given = pipe({**batch(2), "shift": np.array(9, np.float32)}, seed=1)
+    assert_same_bits(given["shifted"], left_out["y"] + np.float32(9))
+    with pytest.raises(TypeError, match="the input 'shift' is of type float64; allowed: float32"):
+        pipe({**batch(2), "shift": np.array(9.0)}, seed=1)
 
 
 @pytest.mark.parametrize(
@@ -359,6 +425,51 @@ def test_both_runtimes_name_the_outputs_as_the_model_does_and_take_its_inputs() 
     assert list(one) == list(other) == ["z", "y", "q"]
     for name in one:
         assert_same_bits(one[name], other[name])
+
+
+# OpenVINO calls what goes through a Dropout by its last name.
+DROPOUTS = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+    g (float[n, 5] z, float[3] unread, float[n, 5] x)
+    => (float[n, 5] a, float[n, 5] w, float[n, 5] y, float[n, 5] v) {
+        d, m = Dropout (z)
+        e = Dropout (d)
+        v = Dropout (e)
+        a = RandomNormalLike (x)
+        w = Dropout (a)
+        y = Sub (e, x)
+    }""")
+
+
+def test_inputs_and_outputs_keep_the_names_that_openvino_changes() -> None:
+    numbers = np.arange(20, dtype=np.float32).reshape(2, 2, 5)
+    feed = {"z": numbers[0] * 10, "unread": np.zeros(3, np.float32), "x": numbers[1]}
+    model = make_reproducible(DROPOUTS)
+    compiled = compiled_of(model)
+    expected = Pipeline(model)(feed, seed=4)
+    for pipe in (Pipeline(model, runtime="openvino"), Pipeline(compiled, source=model)):
+        result = pipe(feed, seed=4)
+        assert list(result) == ["a", "w", "y", "v"]
+        for name, values in expected.items():
+            assert_same_bits(result[name], values)
+        # OpenVINO's own name means the same.
+        (name,) = compiled.input(0).get_names()
+        renamed = {name: feed["z"], "x": feed["x"]}
+        assert name != "z"
+        assert_same_bits(pipe(renamed, seed=4)["y"], expected["y"])
+        with pytest.raises(ValueError, match=r"'z' is missing; allowed: an array for each of z "):
+            pipe({"x": feed["x"]}, seed=4)
+
+
+def test_two_outputs_of_one_tensor_are_two_in_openvino_s_own_file(tmp_path: Path) -> None:
+    read = onnx_philox.openvino.register(ov.Core()).read_model(
+        make_reproducible(DROPOUTS).SerializeToString()
+    )
+    ov.save_model(read, tmp_path / "model.xml")
+    pipe = Pipeline(tmp_path / "model.xml", runtime="openvino")
+    (name,) = read.input(0).get_names()
+    result = pipe({name: np.ones((2, 5), np.float32), **batch(2)}, seed=4)
+    assert list(result) == ["a", "w", "y", "v"]
+    assert_same_bits(result["a"], result["w"])
 
 
 def test_a_model_may_be_openvino_s_own_file(tmp_path: Path) -> None:
@@ -449,8 +560,8 @@ def test_bound_memory_is_used_as_it_is() -> None:
     binding = session.io_binding()
     outputs = {name: np.zeros((3, 5), np.float32) for name in ("a", "b", "y")}
     binding.bind_cpu_input("x", batch(3)["x"])
-    for name, memory in outputs.items():
-        binding.bind_ortvalue_output(name, onnxruntime.OrtValue.ortvalue_from_numpy(memory))
+    for name, array in outputs.items():
+        binding.bind_ortvalue_output(name, onnxruntime.OrtValue.ortvalue_from_numpy(array))
     request = pipe.request(seed=6)
     for run in range(3):
         result = request(binding)
@@ -512,6 +623,40 @@ def test_a_model_with_a_seed_inside_records_no_state_of_its_user() -> None:
         Pipeline(model)
 
 
+def with_a_counter(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with an input and an output that look like a state and the next, and are none."""
+    model.graph.input.append(onnx.helper.make_tensor_value_info("step", 12, [6]))
+    model.graph.output.append(onnx.helper.make_tensor_value_info("next_step", 12, [6]))
+    model.graph.node.append(onnx.helper.make_node("Identity", ["step"], ["next_step"]))
+    return model
+
+
+def test_a_record_of_a_state_that_no_random_node_reads_is_refused(tmp_path: Path) -> None:
+    model = with_a_counter(make_reproducible(STANDARD))
+    (entry,) = (p for p in model.metadata_props if p.key == "onnx_philox.streams")
+    entry.value = entry.value.replace("random_state", "step")
+    session = session_of(model)
+    core = onnx_philox.openvino.register(ov.Core())
+    ov.save_model(core.read_model(model.SerializeToString()), tmp_path / "model.xml")
+    for given, options in ((session, {}), (tmp_path / "model.xml", {"runtime": "openvino"})):
+        with pytest.raises(ValueError, match="state is 'step', which no random node reads; allo"):
+            Pipeline(given, **options)
+    # The nodes say which state they read.
+    feed = {**batch(2), "step": np.zeros(6, np.uint32)}
+    expected = Pipeline(STANDARD)(batch(2), seed=5)
+    for pipe in (Pipeline(model), Pipeline(session, source=model)):
+        assert_same_bits(pipe(feed, seed=5)["b"], expected["b"])
+
+
+def test_a_model_whose_state_is_read_by_nothing_random_is_refused() -> None:
+    model = with_a_counter(
+        parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[n, 5] x) => (float[n, 5] y) { y = Neg (x) }""")
+    )
+    with pytest.raises(ValueError, match=r"no random node reads|without a state"):
+        Pipeline(model)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
@@ -560,6 +705,16 @@ def test_a_model_with_a_seed_inside_records_no_state_of_its_user() -> None:
             r"rows is 1\.5; allowed: an integer from 0",
         ),
         (
+            lambda: Pipeline(STANDARD, per_row=True).map([batch(2)], seed=1, first_row=1.5),
+            TypeError,
+            r"Pipeline\.map: first_row is 1\.5; allowed: an integer from 0 to 2\^32-1",
+        ),
+        (
+            lambda: Pipeline(STANDARD, per_row=True).map([batch(2)], seed=-1),
+            ValueError,
+            r"Pipeline\.map: seed is -1; allowed: an integer from 0 to 2\^64-1",
+        ),
+        (
             lambda: list(Pipeline(STANDARD, per_row=True).map([{}], seed=1)),
             ValueError,
             r"allowed: an input 'x', whose first dimension says it\. Feed it\.$",
@@ -579,6 +734,15 @@ def test_a_model_with_a_seed_inside_records_no_state_of_its_user() -> None:
 def test_bad_calls_are_refused(call: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         call()
+
+
+def test_a_request_of_more_rows_than_memory_holds_is_refused(
+    rows: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "find", lambda: memory.Memory(free=2**28))
+    words = "the number of rows is 16777216; allowed: as many as free memory holds. Take fewer"
+    with pytest.raises(ValueError, match=words):
+        rows.request(seed=1, rows=2**24)
 
 
 SCORE = """

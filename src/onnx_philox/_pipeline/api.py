@@ -15,7 +15,8 @@ from onnx_philox._contract.state import PhiloxState, integer, run_words
 from onnx_philox._contract.streams import Streams
 from onnx_philox._numbers.states import Integers, row_states
 from onnx_philox._pipeline import checkpoint, opening
-from onnx_philox._pipeline.engine import Engine, Feed, rows_of
+from onnx_philox._pipeline.engine import Engine
+from onnx_philox._pipeline.inputs import Feed, rows_of
 from onnx_philox._pipeline.request import Request, check_rows
 from onnx_philox._pipeline.result import Result, Seed
 
@@ -110,9 +111,10 @@ class Pipeline:
             The outputs by name, with the attributes `seed` and `state`.
 
         Raises:
-            TypeError: A seed is no integer.
-            ValueError: A seed is out of its range, there are not as many as rows, or `state` is no
-                state. Of wrong inputs the runtime says what it finds.
+            TypeError: A seed is no integer, or an input is of another type than the model's.
+            ValueError: A seed is out of its range, there are not as many as rows, `state` is no
+                state, or an input is missing or unknown. Of wrong shapes the runtime says what it
+                finds.
         """
         if state is None:
             begun, words = self._begin(feed, seed, seeds)
@@ -154,7 +156,8 @@ class Pipeline:
 
         Raises:
             TypeError: A seed or `rows` is no integer.
-            ValueError: A seed or `rows` is out of its range, or the checkpoint is another model's.
+            ValueError: A seed or `rows` is out of its range, the checkpoint is another model's, or
+                there are more rows than memory holds states for.
         """
         if rows is not None:
             rows = integer(_REQUEST, "rows", rows, 2**32 + 1, "2^32")
@@ -196,6 +199,9 @@ class Pipeline:
         """
         if not self.is_per_row:
             self._refuse_rows(_MAP, "the model")
+        seed = integer(_MAP, "seed", seed, 2**64, "2^64-1")
+        first_row = integer(_MAP, "first_row", first_row, 2**32, "2^32-1")
+        run = integer(_MAP, "run", run, 2**32, "2^32-1")
         return self._map(batches, seed, first_row, run, progress=progress)
 
     def _map(
@@ -209,7 +215,7 @@ class Pipeline:
             count = self._rows(_MAP, feed)
             state = row_states(seed, range(row, row + count), run)
             outputs, _ = self._engine.run(feed, state)
-            yield Result(outputs, int(seed), state)
+            yield Result(outputs, seed, state)
             row += count
 
     def _begin(self, feed: Feed, seed: int | None, seeds: Integers | None) -> _Start:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox._contract import arrays
 from onnx_philox._contract.operators import STATE_WORDS
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import Streams
@@ -42,8 +43,10 @@ def read(given: Any, streams: Streams) -> tuple[NDArray[np.uint32], Seed | None,
             given = json.loads(given)
         except ValueError as error:
             refuse(_OWNER, "resume", f"no JSON: {error}", "a checkpoint", _REMEDY)
-    if not isinstance(given, dict) or given.get("onnx_philox") != _VERSION:
-        shown = f"version {given.get('onnx_philox')!r}" if isinstance(given, dict) else repr(given)
+    version = given.get("onnx_philox") if isinstance(given, dict) else None
+    # To Python, true and 1.0 are 1, too.
+    if type(version) is not int or version != _VERSION:
+        shown = f"version {version!r}" if isinstance(given, dict) else repr(given)
         refuse(_OWNER, "resume", shown, f"a checkpoint of version {_VERSION}", _REMEDY)
     if given.get("model") != streams.fingerprint:
         refuse(
@@ -85,9 +88,10 @@ def state_of(
         ValueError: They are anything else.
     """
     try:
-        words = np.asarray(given)
+        made = given if isinstance(given, np.ndarray) else np.asarray(given)
     except ValueError:  # lists of different lengths
-        words = np.zeros(())
+        made = np.zeros(())
+    words = arrays.plain(owner, what, made)
     is_right = words.ndim == 1 + is_rows and words.shape[-1] == STATE_WORDS
     is_integer = words.dtype.kind in "iu" or words.size == 0
     if not (

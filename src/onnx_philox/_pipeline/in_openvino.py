@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
+import onnx
 import openvino as ov
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from onnx_philox import _openvino_arrays as arrays
-from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import METADATA_KEY, Streams
 from onnx_philox._contract.types import BF16
-from onnx_philox._pipeline.engine import Feed, Outputs, Ran, check_feed
+from onnx_philox._openvino_ports import input_names, output_names
+from onnx_philox._pipeline.engine import Outputs, Ran
+from onnx_philox._pipeline.inputs import Feed, Inputs, Port, check_type
 
-_NAME = "Pipeline"
 # Where OpenVINO keeps the metadata of an ONNX model.
 _METADATA = "framework"
 
@@ -27,30 +27,36 @@ class OpenVino:
     Args:
         compiled: The model.
         streams: Its random nodes.
-        inputs: The inputs that the model declares; OpenVINO drops those that nothing reads.
-        outputs: The outputs that the model declares, in order: OpenVINO knows some by other names.
+        graph: Of the ONNX model that it was made from, whose names are those of the feed and of the
+            result; None if there is none.
     """
 
     def __init__(
-        self,
-        compiled: ov.CompiledModel,
-        streams: Streams,
-        inputs: Collection[str] = (),
-        outputs: Sequence[str] = (),
+        self, compiled: ov.CompiledModel, streams: Streams, graph: onnx.GraphProto | None = None
     ) -> None:
         self.compiled = compiled
         self.streams = streams
-        names = [_name(i, output, outputs) for i, output in enumerate(compiled.outputs)]
-        self._next = next(
-            i for i, o in enumerate(compiled.outputs) if streams.next_state in o.get_names()
-        )
+        names = output_names(compiled.outputs, graph)
+        self._next = names.index(streams.next_state)
         self._outputs = {i: name for i, name in enumerate(names) if i != self._next}
-        (state,) = (i for i in compiled.inputs if streams.state in i.get_names())
-        self._needed = [
-            (frozenset(i.get_names()), _dtype(i)) for i in compiled.inputs if i is not state
-        ]
-        known = {name for port in compiled.inputs for name in port.get_names()}
-        self._dropped = set(inputs) - known
+        names = input_names(compiled.inputs, graph)
+        self._state = names.index(streams.state)
+        state = compiled.inputs[self._state]
+        # By position: not every input has its name here.
+        self._needed = {
+            i: Port(name, _dtype(port))
+            for i, (name, port) in enumerate(zip(names, compiled.inputs, strict=True))
+            if port is not state
+        }
+        # OpenVINO drops inputs that nothing reads, and those with a value in the model.
+        dropped = {value.name for value in graph.input} - set(names) if graph else set()
+        optional = [Port(name, is_required=False) for name in sorted(dropped)]
+        aliases = {
+            other: port.name
+            for i, port in self._needed.items()
+            for other in compiled.inputs[i].get_names() - set(names) - dropped
+        }
+        self._inputs = Inputs(streams.state, [*self._needed.values(), *optional], aliases)
         shape = state.get_partial_shape()
         self._shape = tuple(shape.to_shape()) if streams.batch is None else None
         self._type = np.dtype(state.get_element_type().to_dtype())
@@ -62,17 +68,21 @@ class OpenVino:
 
         Raises:
             TypeError: The feed is no mapping, or an input is None or of another type.
-            ValueError: An input is missing.
+            ValueError: An input is missing or unknown.
         """
-        tensors = self._tensors(feed)
+        given = self._inputs.of(feed)
+        # OpenVINO copies them all: a request keeps the inputs of the run before. An array that it
+        # is given to share can be written to by other requests, where a dimension is dynamic
+        # (docs/troubleshooting.md).
+        tensors = {i: _tensor(port, given[port.name]) for i, port in self._needed.items()}
         try:
             request = self._idle.pop()
         except IndexError:
             request = self.compiled.create_infer_request()
         try:
             words = np.ascontiguousarray(state).view(self._type)
-            given = words if self._shape is None else words.reshape(self._shape)
-            request.infer({**tensors, self.streams.state: given})
+            tensors[self._state] = words if self._shape is None else words.reshape(self._shape)
+            request.infer(tensors)
             outputs: Outputs = {
                 name: arrays.memory(request.get_output_tensor(index)).copy()
                 for index, name in self._outputs.items()
@@ -81,25 +91,6 @@ class OpenVino:
             return outputs, after.reshape(state.shape).copy()
         finally:
             self._idle.append(request)
-
-    def _tensors(self, feed: Feed) -> dict[str, ov.Tensor | NDArray[np.generic]]:
-        """What OpenVINO copies, of all inputs: a request keeps those of the run before.
-
-        An array that it is given to share can be written to by other requests, where a dimension is
-        dynamic (docs/troubleshooting.md).
-        """
-        check_feed(_NAME, feed, [name for names, _ in self._needed for name in names])
-        tensors: dict[str, ov.Tensor | NDArray[np.generic]] = {
-            name: value for name, value in feed.items() if name not in self._dropped
-        }
-        for names, dtype in self._needed:
-            given_names = names & tensors.keys()
-            if not given_names:
-                what = f"the input {min(names)!r}"
-                refuse(_NAME, what, "missing", "an array for each input", "Pass it, too.")
-            for name in given_names:
-                tensors[name] = _tensor(name, tensors[name], dtype)
-        return tensors
 
 
 def streams_in(model: ov.Model) -> Streams | None:
@@ -114,33 +105,23 @@ def metadata(model: ov.Model, key: str) -> str | None:
     return str(model.get_rt_info(path).value) if model.has_rt_info(path) else None
 
 
-def _tensor(
-    name: str, value: ArrayLike, dtype: np.dtype[Any] | None
-) -> ov.Tensor | NDArray[np.generic]:
+def _tensor(port: Port, value: Any) -> ov.Tensor | NDArray[np.generic]:
     """An array of the input's type, to which OpenVINO would cast others in silence."""
-    array = value.data if isinstance(value, ov.Tensor) else np.asarray(value)
-    if array.dtype == BF16.dtype:
-        return arrays.tensor(array)
-    is_typed = isinstance(value, ov.Tensor | np.ndarray | np.generic) and array.dtype.kind in "biuf"
-    if is_typed and dtype is not None and array.dtype != dtype:
-        given, allowed = f"of type {array.dtype.name}", dtype.name
-        remedy = "Pass an array of the input's type."
-        refuse(_NAME, f"the input {name!r}", given, allowed, remedy, TypeError)
-    return array
+    if isinstance(value, ov.Tensor):
+        value = arrays.memory(value)
+        check_type(port, value)
+    elif not isinstance(value, np.ndarray):
+        value = np.asarray(value)
+        if port.dtype is not None:
+            if value.dtype.kind not in "biuf":
+                check_type(port, value)
+            value = value.astype(port.dtype)
+    return arrays.tensor(value) if value.dtype == BF16.dtype else value
 
 
 def _dtype(port: ov.ConstOutput) -> np.dtype[Any] | None:
     """The type of an input's arrays; None where NumPy has none of its own."""
     type_ = port.get_element_type()
-    if type_ in (ov.Type.bf16, ov.Type.string):
+    if type_ == ov.Type.string:
         return None
-    dtype: np.dtype[Any] = np.dtype(type_.to_dtype())
-    return dtype
-
-
-def _name(index: int, output: ov.ConstOutput, declared: Sequence[str]) -> str:
-    """The name of an output in the model; a tensor may have those of other values, too."""
-    names: set[str] = output.get_names()
-    if index < len(declared) and declared[index] in names:
-        return declared[index]
-    return min(names & set(declared) or names)
+    return BF16.dtype if type_ == ov.Type.bf16 else np.dtype(type_.to_dtype())

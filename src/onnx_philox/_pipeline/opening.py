@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -14,7 +16,9 @@ from onnx_philox._contract.streams import METADATA_KEY, Streams
 from onnx_philox._files.model_file import opened
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._rewriting.api import find_random_nodes, make_reproducible
+from onnx_philox._rewriting.nodes.earlier_rewrite import STATE
 from onnx_philox._rewriting.streams import streams_of
+from onnx_philox._rewriting.untouched import Originals
 from onnx_philox._standard import made
 from onnx_philox._standard.targets import TARGETS
 
@@ -38,8 +42,8 @@ class _Model:
     """What a model says of itself."""
 
     streams: Streams
-    inputs: tuple[str, ...] = ()
-    outputs: tuple[str, ...] = ()
+    graph: onnx.GraphProto | None = None
+    """Of a model of ONNX; large weights may be missing."""
     standard: str | None = None
     """For which runtime its standard nodes are made; see `onnx_philox._standard.made`."""
 
@@ -54,8 +58,7 @@ def engine_of(
     if isinstance(model, str | os.PathLike | bytes | onnx.ModelProto):
         if _is_ir(model):
             return _open_ir(str(model), runtime, per_row, options)
-        model = _rewritten(model, per_row)
-        said = _said_by(model)
+        model, said = _rewritten(model, per_row)
         _check_rows(said.streams, per_row)
         if runtime == "openvino":
             return _compile(model, said, **options)
@@ -83,11 +86,25 @@ def engine_of(
     )
 
 
-def _rewritten(model: Any, per_row: Any) -> Any:
-    """The model itself, or what a rewrite makes of it."""
+def _rewritten(model: Any, per_row: Any) -> tuple[Any, _Model]:
+    """The model itself, or what a rewrite makes of it; and what it says."""
     if isinstance(model, bytes):
         model = onnx.load_from_string(model)
-    return make_reproducible(model, per_row=per_row) if find_random_nodes(model) else model
+    with _graph_of(model) as (proto, graph):
+        if not find_random_nodes(graph):
+            return model, _said_by(proto, graph)
+    rewritten = make_reproducible(model, per_row=per_row)
+    return rewritten, _said_by(rewritten, ir.from_proto(rewritten))
+
+
+@contextmanager
+def _graph_of(model: Any) -> Iterator[tuple[onnx.ModelProto, ir.Model]]:
+    """A model of ONNX in both forms; those of a file are without its weights."""
+    if isinstance(model, onnx.ModelProto):
+        yield model, Originals(model, owner=_NAME).model
+        return
+    with opened(model, _NAME) as file:
+        yield file.proto, Originals(file.proto, file.path.parent, owner=_NAME).model
 
 
 def _is_ir(model: Any) -> bool:
@@ -112,6 +129,7 @@ def _open_ir(path: str, runtime: str, per_row: Any, options: dict[str, Any]) -> 
     core = _core(options.pop("backend", "auto"))
     read = core.read_model(path)
     streams = in_openvino.streams_in(read) or _refuse_unsaid("file")
+    _check_record(streams, {name for port in read.inputs for name in port.get_names()})
     _check_rows(streams, per_row)
     said = _Model(streams, standard=in_openvino.metadata(read, made.METADATA))
     return _compiled(core, read, said, **options)
@@ -156,7 +174,7 @@ def _compiled(
         _check_standard(said.standard, config)
         config[_PRECISION_HINT] = made.PRECISION
     compiled = core.compile_model(read, device, config)
-    return OpenVino(compiled, said.streams, said.inputs, said.outputs)
+    return OpenVino(compiled, said.streams, said.graph)
 
 
 def _check_standard(note: str | None, config: dict[str, Any]) -> None:
@@ -178,12 +196,15 @@ def _check_standard(note: str | None, config: dict[str, Any]) -> None:
 def _take_session(session: Any, source: Any) -> Engine:
     from onnx_philox._pipeline import in_onnxruntime
 
+    names = {i.name for i in session.get_inputs()}
     own = in_onnxruntime.streams_in(session)
     streams = own if source is None else _said_by_source(source).streams
     streams = streams or _refuse_unsaid("session")
-    if own is not None and own != streams:
+    if streams.state not in names:
         _refuse_source("session")
-    _check_names(streams, {i.name for i in session.get_inputs()}, "session")
+    _check_record(streams, names)
+    if own not in (None, streams) and _is_right(own, names):
+        _refuse_source("session")
     return in_onnxruntime.OnnxRuntime(session, streams)
 
 
@@ -192,13 +213,27 @@ def _take_compiled(compiled: Any, source: Any) -> Engine:
 
     said = _refuse_unsaid("compiled model") if source is None else _said_by_source(source)
     names = {name for port in compiled.inputs for name in port.get_names()}
-    _check_names(said.streams, names, "compiled model")
-    return in_openvino.OpenVino(compiled, said.streams, said.inputs, said.outputs)
+    if said.streams.state not in names:
+        _refuse_source("compiled model")
+    return in_openvino.OpenVino(compiled, said.streams, said.graph)
 
 
-def _check_names(streams: Streams, names: set[str], what: str) -> None:
-    if streams.state not in names:
-        _refuse_source(what)
+def _is_right(streams: Streams, inputs: Collection[str]) -> bool:
+    """Whether a record can be of the state that random nodes read.
+
+    Earlier versions recorded any input with the type of a state, and an output of its name.
+    """
+    return streams.state == STATE or STATE not in inputs
+
+
+def _check_record(streams: Streams, inputs: Collection[str]) -> None:
+    if not _is_right(streams, inputs):
+        _refuse_state(streams, "Rewrite the original with make_reproducible(model) once more.")
+
+
+def _refuse_state(streams: Streams, remedy: str) -> NoReturn:
+    given = f"{streams.state!r}, which no random node reads"
+    refuse(_NAME, "the model's state", given, "the input that random nodes draw from", remedy)
 
 
 def _refuse_source(what: str) -> NoReturn:
@@ -212,20 +247,16 @@ def _said_by_source(source: Any) -> _Model:
     if _is_ir(source):
         source = _core("auto").read_model(os.fspath(source))
     if isinstance(source, str | os.PathLike | onnx.ModelProto):
-        return _said_by(source)
+        with _graph_of(source) as graph:
+            return _said_by(*graph)
     from onnx_philox._pipeline import in_openvino
 
     streams = in_openvino.streams_in(source) or _refuse_unsaid("openvino.Model")
+    _check_record(streams, {name for port in source.inputs for name in port.get_names()})
     return _Model(streams)
 
 
-def _said_by(given: Any) -> _Model:
-    if isinstance(given, str | os.PathLike):
-        # Without its weights.
-        with opened(given, _NAME) as file:
-            model = ir.from_proto(file.proto)
-    else:
-        model = ir.from_proto(given)
+def _said_by(proto: onnx.ModelProto, model: ir.Model) -> _Model:
     streams = streams_of(model)
     if streams is not None and not streams.nodes:
         # Of standard nodes only the metadata knows what they draw.
@@ -238,9 +269,11 @@ def _said_by(given: Any) -> _Model:
             "a model with random nodes, rewritten without a seed",
             "Rewrite it with make_reproducible(model).",
         )
-    inputs, outputs = ([v.name or "" for v in x] for x in (model.graph.inputs, model.graph.outputs))
     standard = model.metadata_props.get(made.METADATA)
-    return _Model(streams, tuple(inputs), tuple(outputs), standard)
+    if not streams.nodes and standard is None:
+        _refuse_state(streams, "Pass a model with random nodes.")
+    _check_record(streams, {value.name for value in proto.graph.input})
+    return _Model(streams, proto.graph, standard)
 
 
 def _refuse_unsaid(what: str) -> NoReturn:

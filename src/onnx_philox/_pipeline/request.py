@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import threading
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import Streams
 from onnx_philox._pipeline import checkpoint
-from onnx_philox._pipeline.engine import Engine, Feed, Ran, rows_of
+from onnx_philox._pipeline.engine import Engine, Ran
+from onnx_philox._pipeline.inputs import Feed, rows_of
 from onnx_philox._pipeline.result import Result, Seed
 
 if TYPE_CHECKING:
@@ -38,6 +39,12 @@ class Request:
         self._seed = seed
         self._runs = runs
         self._running = threading.Lock()
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        """Refuses copies and pickles: two requests at one place would draw the same numbers."""
+        allowed = "one request at a place in its stream, in one process"
+        remedy = "Go on from a checkpoint: pipe.request(resume=request.checkpoint())."
+        refuse(_NAME, "the request", "to be copied or pickled", allowed, remedy, TypeError)
 
     @property
     def seed(self) -> Seed | None:

@@ -1,0 +1,110 @@
+"""The inputs that a model takes beside its state, and what a feed holds for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._contract import arrays
+from onnx_philox._contract.refusal import refuse
+
+Feed = Any
+"""A mapping of names to arrays, or what else an engine takes in its place."""
+
+_NAME = "Pipeline"
+
+
+class Port(NamedTuple):
+    """An input of a model."""
+
+    name: str
+    dtype: np.dtype[Any] | None = None
+    """The type of its arrays; None where the runtime decides what it takes."""
+    is_required: bool = True
+
+
+class Inputs:
+    """Checks feeds, in one way for every runtime.
+
+    Args:
+        state: The name of the state, which the pipeline feeds.
+        ports: The other inputs.
+        aliases: Other names that a feed may use, and the inputs that they mean.
+    """
+
+    def __init__(
+        self, state: str, ports: Iterable[Port], aliases: Mapping[str, str] | None = None
+    ) -> None:
+        self._state = state
+        self._aliases = aliases or {}
+        self._ports = {port.name: port for port in ports}
+        self._types = {port.name: port.dtype for port in self._ports.values()}
+        self._required = [port.name for port in self._ports.values() if port.is_required]
+
+    def of(self, feed: Feed) -> dict[str, Any]:
+        """What a feed holds, with arrays whose memory is as their type says.
+
+        Raises:
+            TypeError: The feed is no mapping, or an input is None or an array of another type.
+            ValueError: An input is missing, unknown or masked in part.
+        """
+        if type(feed) is not dict and not isinstance(feed, Mapping):
+            given, remedy = f"of type {type(feed).__name__}", "Pass the inputs by name."
+            refuse(_NAME, "the feed", given, "a mapping of names to arrays", remedy, TypeError)
+        types, array, taken = self._types, np.ndarray, dict(feed)
+        for name, value in feed.items():
+            # The usual array needs no further look.
+            if type(value) is not array or value.dtype is not types.get(name):
+                taken[name] = self._checked(name, value)
+        for name in self._required:
+            if name not in taken:
+                return self._complete(taken)
+        return taken
+
+    def _complete(self, taken: dict[str, Any]) -> dict[str, Any]:
+        """The same by the model's names, if none is missing."""
+        taken = {self._aliases.get(name, name): value for name, value in taken.items()}
+        missing = next((name for name in self._required if name not in taken), None)
+        if missing is not None:
+            allowed = f"an array for each of {self._listed(self._required)}"
+            refuse(_NAME, f"the input {missing!r}", "missing", allowed, "Pass it, too.")
+        return taken
+
+    def _checked(self, name: str, value: Any) -> Any:
+        if name == self._state:
+            # A feed for the bare runtime has one; the pipeline's own takes its place.
+            return value
+        port, what = self._ports.get(self._aliases.get(name, name)), f"the input {name!r}"
+        if port is None:
+            allowed = self._listed(self._ports) or "no inputs but the state"
+            refuse(_NAME, what, "unknown", allowed, "Leave it out, or correct its name.")
+        if value is None and port.is_required:
+            refuse(_NAME, what, None, "an array", "Pass the array.", TypeError)
+        if not isinstance(value, np.ndarray | np.generic):
+            return value
+        array = arrays.array_of(_NAME, what, value)
+        check_type(port, array)
+        return array
+
+    def _listed(self, names: Iterable[str]) -> str:
+        """The inputs of these names, with their types."""
+        ports = [self._ports[name] for name in names]
+        return ", ".join(p.name if p.dtype is None else f"{p.name} ({p.dtype.name})" for p in ports)
+
+
+def check_type(port: Port, array: NDArray[Any]) -> None:
+    """Refuses an array of another type than the input's."""
+    if port.dtype is not None and array.dtype != port.dtype:
+        given, remedy = f"of type {array.dtype.name}", "Pass an array of the input's type."
+        refuse(_NAME, f"the input {port.name!r}", given, port.dtype.name, remedy, TypeError)
+
+
+def rows_of(feed: Feed, name: str) -> int | None:
+    """The first dimension of an input; None if the feed does not say it."""
+    if not isinstance(feed, Mapping) or name not in feed:
+        return None
+    shape = np.shape(feed[name])
+    return shape[0] if shape else None

@@ -1,0 +1,273 @@
+"""Arrays whose memory does not lie as runtimes read it: in another byte order, or masked."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import openvino as ov
+import pytest
+from cases import assert_same_bits
+from click.testing import CliRunner
+from onnx import parser
+from onnx.reference import ReferenceEvaluator
+
+import onnx_philox
+from onnx_philox import (
+    PhiloxState,
+    Pipeline,
+    generate,
+    graphs,
+    make_reproducible,
+    onnx_reference,
+    reference,
+    row_states,
+    split_states,
+)
+from onnx_philox._command import app
+from onnx_philox.onnxruntime import InferenceSession
+
+STATE = PhiloxState(counter=2**33 + 5, key=2**40 + 42)
+NOISY = make_reproducible(
+    parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+    g (float[n, 5] x) => (float[n, 5] a, float[n, 5] y) {
+        a = RandomNormalLike (x)
+        y = Add (x, a)
+    }""")
+)
+X = np.arange(10, dtype=np.float32).reshape(2, 5)
+BYTE_ORDER = "of another byte order than this machine's"
+
+
+def swapped(array: Any) -> np.ndarray:
+    """The same numbers in the other byte order."""
+    array = np.asarray(array)
+    other = array.astype(array.dtype.newbyteorder())
+    assert not other.dtype.isnative
+    return other
+
+
+def masked(array: Any) -> np.ndarray:
+    """The array, its first number masked."""
+    array = np.asarray(array)
+    mask = np.zeros(array.shape, bool)
+    mask.flat[0] = True
+    return np.ma.masked_array(array, mask)
+
+
+def generated(state: Any, minval: Any) -> list[np.ndarray]:
+    out = np.empty(5, np.float32)
+    after = generate(state, out=out, minval=minval, maxval=np.array(9, np.float32))
+    return [out, after.to_array()]
+
+
+def compiled(node: ov.Node) -> list[np.ndarray]:
+    core = onnx_philox.openvino.register(ov.Core())
+    return [core.compile_model(ov.Model([node.output(0)], []), "CPU")()[0]]
+
+
+def stateful(initial: Any) -> list[np.ndarray]:
+    core = onnx_philox.openvino.register(ov.Core())
+    model = core.read_model(graphs.random_generator([5]).SerializeToString())
+    made = onnx_philox.openvino.make_stateful(model, initial=initial)
+    return [core.compile_model(made, "CPU")()[0]]
+
+
+F32, LOGITS = np.array(2, np.float32), np.log(np.array([[1, 2, 5]], np.float32))
+SIZE = np.array([5], np.int64)
+
+# What takes arrays, and some of them; each gives arrays.
+CALLS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
+    "PhiloxState.from_array": (lambda s: [PhiloxState.from_array(s).to_array()], [STATE]),
+    "split_states": (lambda s: [split_states(s, 3)], [STATE]),
+    "row_states": (
+        lambda seeds, rows: [row_states(seeds, rows)],
+        [np.array([2**60, 3], np.uint64), np.array([7, 8])],
+    ),
+    "generate": (generated, [STATE, F32]),
+    "reference.random_generator": (reference.random_generator, [STATE, SIZE]),
+    "reference.random_uniform": (
+        lambda low, high, s: reference.random_uniform([5], low, high, "f32", state=s),
+        [F32, F32 + 7, STATE],
+    ),
+    "reference.random_normal": (
+        lambda mean, scale, s: reference.random_normal([5], mean, scale, "f32", state=s),
+        [F32, F32 + 7, STATE],
+    ),
+    "reference.random_bernoulli": (
+        lambda p, s: reference.random_bernoulli([5], p, state=s),
+        [np.linspace(0, 1, 5), STATE],
+    ),
+    "reference.random_categorical": (
+        lambda logits, s: reference.random_categorical(logits, 9, state=s),
+        [LOGITS, STATE],
+    ),
+    "graphs.random_uniform": (
+        lambda low, high: InferenceSession(
+            graphs.random_uniform([5], low, high, "f32", op_seed=3)
+        ).run(None, {}),
+        [F32, F32 + 7],
+    ),
+    "graphs.random_categorical": (
+        lambda logits: InferenceSession(graphs.random_categorical(logits, 9, op_seed=3)).run(
+            None, {}
+        ),
+        [LOGITS],
+    ),
+    "onnx_reference": (
+        lambda s: ReferenceEvaluator(graphs.random_generator([5]), new_ops=onnx_reference.OPS).run(
+            None, {"state": s}
+        ),
+        [STATE],
+    ),
+    "openvino.random_generator": (
+        lambda s, shape: compiled(onnx_philox.openvino.random_generator(s, shape)),
+        [STATE, SIZE],
+    ),
+    "openvino.random_uniform": (
+        lambda low, s: compiled(onnx_philox.openvino.random_uniform([5], low, 9, "f32", state=s)),
+        [F32, STATE],
+    ),
+    "openvino.random_categorical": (
+        lambda logits: compiled(onnx_philox.openvino.random_categorical(logits, 9, op_seed=3)),
+        [LOGITS],
+    ),
+    "openvino.make_stateful": (stateful, [STATE]),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_arrays_in_another_byte_order_mean_their_numbers(call: str) -> None:
+    function, arguments = CALLS[call]
+    expected = function(*arguments)
+    for actual, values in zip(function(*map(swapped, arguments)), expected, strict=True):
+        assert_same_bits(actual, values)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_masked_arrays_are_refused(call: str) -> None:
+    function, arguments = CALLS[call]
+    for i, argument in enumerate(arguments):
+        with pytest.raises(ValueError, match="is masked in part; allowed: an array without mask"):
+            function(*arguments[:i], masked(argument), *arguments[i + 1 :])
+
+
+def test_a_masked_array_of_which_nothing_is_masked_is_an_array() -> None:
+    assert PhiloxState.from_array(np.ma.masked_array(STATE)) == STATE
+
+
+@pytest.mark.parametrize("kind", ["run", "async", "sequence"])
+def test_a_session_reads_arrays_in_another_byte_order(kind: str, ort_backend: str) -> None:
+    if kind == "sequence":
+        model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+            g (seq(float[2]) x) => (float[4] y) { y = ConcatFromSequence <axis = 0> (x) }""")
+        session = InferenceSession(model, backend=ort_backend)
+        x = np.array([1, 2], np.float32)
+        (y,) = session.run(None, {"x": [swapped(x), swapped(x)]})
+        assert_same_bits(y, np.concatenate([x, x]))
+        return
+    session = InferenceSession(NOISY, backend=ort_backend)
+    feed = {"x": X, "random_state": STATE.to_array()}
+    expected = session.run(None, feed)
+    feed = {name: swapped(array) for name, array in feed.items()}
+    if kind == "async":
+        done, actual = threading.Event(), []
+
+        def callback(results: Any, _: Any, error: str) -> None:
+            actual.extend([error] if error else results)
+            done.set()
+
+        session.run_async(None, feed, callback, None)
+        assert done.wait(60)
+    else:
+        actual = session.run(None, feed)
+    for one, other in zip(actual, expected, strict=True):
+        assert_same_bits(one, other)
+
+
+def test_a_session_refuses_masked_arrays(ort_backend: str) -> None:
+    session = InferenceSession(NOISY, backend=ort_backend)
+    feed = {"x": X, "random_state": STATE.to_array()}
+    for name in feed:
+        with pytest.raises(Exception, match=f"the input {name!r} is masked in part") as raised:
+            session.run(None, {**feed, name: masked(feed[name])})
+        assert type(raised.value).__name__ == "InvalidArgument"
+
+
+def test_a_session_refuses_memory_in_another_byte_order(ort_backend: str) -> None:
+    session = InferenceSession(NOISY, backend=ort_backend)
+    values = {
+        name: ort.OrtValue.ortvalue_from_numpy(swapped(array))
+        for name, array in {"x": X, "random_state": STATE.to_array()}.items()
+    }
+    binding = session.io_binding()
+    calls: list[Callable[[], Any]] = [
+        lambda: session.run(None, values),
+        lambda: session.run_with_ort_values(None, values),
+        lambda: binding.bind_cpu_input("x", swapped(X)),
+        lambda: binding.bind_ortvalue_input("x", values["x"]),
+        lambda: binding.bind_ortvalue_output("x", values["x"]),
+    ]
+    for call in calls:
+        with pytest.raises(Exception, match=f"'x' is .f4, {BYTE_ORDER}; allowed: th") as raised:
+            call()
+        assert type(raised.value).__name__ == "InvalidArgument"
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
+def test_a_pipeline_reads_arrays_in_another_byte_order_and_refuses_masked_ones(
+    runtime: str,
+) -> None:
+    pipe = Pipeline(NOISY, runtime=runtime)
+    expected = pipe({"x": X}, state=STATE)
+    actual = pipe({"x": swapped(X)}, state=swapped(STATE))
+    for name, values in expected.items():
+        assert_same_bits(actual[name], values)
+    with pytest.raises(ValueError, match="Pipeline: the input 'x' is masked in part"):
+        pipe({"x": masked(X)}, seed=1)
+    with pytest.raises(ValueError, match="Pipeline: state is masked in part"):
+        pipe({"x": X}, state=masked(STATE))
+
+
+def test_a_pipeline_refuses_bound_arrays_in_another_byte_order() -> None:
+    options = onnx_philox.onnxruntime.register(ort.SessionOptions())
+    session = ort.InferenceSession(NOISY.SerializeToString(), options)
+    binding = session.io_binding()
+    binding.bind_cpu_input("x", swapped(X))
+    with pytest.raises(ValueError, match=f"Pipeline: the input 'x' is .f4, {BYTE_ORDER}"):
+        Pipeline(session)(binding, seed=1)
+
+
+def test_generate_refuses_to_fill_memory_in_another_byte_order() -> None:
+    with pytest.raises(ValueError, match=f"generate: out is .f8, {BYTE_ORDER}"):
+        generate(STATE, out=swapped(np.empty(5)))
+
+
+def test_files_of_arrays_may_be_in_another_byte_order(tmp_path: Path) -> None:
+    onnx.save(NOISY, tmp_path / "model.onnx")
+    given = {"x": X, "random_state": STATE.to_array()}
+    outputs = []
+    for name, change in (("native", np.asarray), ("swapped", swapped)):
+        file = tmp_path / f"{name}.npz"
+        np.savez(file, **{key: change(array) for key, array in given.items()})
+        arguments = ["run", str(tmp_path / "model.onnx"), "--input", str(file), "--json"]
+        outputs.append(CliRunner().invoke(app.app, arguments))
+    assert outputs[0].exit_code == 0
+    assert outputs[0].stdout == outputs[1].stdout
+
+
+def test_a_file_of_bfloat16_may_hold_floats_in_another_byte_order(tmp_path: Path) -> None:
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (bfloat16[2] x) => (float[2] y) { y = Cast <to = 1> (x) }""")
+    onnx.save(model, tmp_path / "model.onnx")
+    np.save(tmp_path / "x.npy", swapped(np.array([1.5, -2], np.float32)))
+    result = CliRunner().invoke(
+        app.app,
+        ["run", str(tmp_path / "model.onnx"), "--input", f"x={tmp_path / 'x.npy'}"],
+    )
+    assert result.exit_code == 0, result.output
