@@ -40,12 +40,12 @@ def plain(owner: str, what: str, given: NDArray[Any]) -> NDArray[Any]:
 
 
 def check_shared(owner: str, what: str, given: NDArray[Any]) -> None:
-    """Refuses an array whose memory is to be read or written as it lies, and cannot be.
+    """Refuses an array in another byte order, whose memory is to be read or written as it lies.
 
     Raises:
-        ValueError: It is in another byte order, or some of its values are masked.
+        ValueError: It is in another byte order.
     """
-    if plain(owner, what, given).dtype != given.dtype:
+    if not given.dtype.isnative:
         shown = f"{given.dtype.str}, of another byte order than this machine's"
         allowed = "this machine's byte order, since the memory is shared"
         remedy = f"Pass memory of {given.dtype.newbyteorder('=').name}."

@@ -93,6 +93,7 @@ def _check_bound(binding: onnxruntime.IOBinding) -> None:
     """
     for name, array in getattr(binding, "_numpy_obj_references", {}).items():
         arrays.check_shared(_NAME, f"the input {name!r}", array)
+        arrays.plain(_NAME, f"the input {name!r}", array)
 
 
 def _dtype(type_: str) -> np.dtype[Any] | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import onnxruntime as ort
+from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox._contract import arrays
@@ -43,9 +44,10 @@ def _readable(what: str, value: Any) -> Any:
 
 def check_value(what: str, value: Any) -> None:
     """Refuses an OrtValue over an array that ONNX Runtime misreads; others do not show theirs."""
-    array = getattr(value, "_numpy_obj", None)
+    array = _check_shared(what, value)
     if array is not None:
-        _check_shared(what, array)
+        with _invalid_arguments():
+            arrays.plain(_NAME, what, array)
 
 
 class IOBinding(ort.IOBinding):  # type: ignore[misc]
@@ -53,8 +55,7 @@ class IOBinding(ort.IOBinding):  # type: ignore[misc]
 
     def bind_cpu_input(self, name: str, arr_on_cpu: Any) -> None:
         """As ONNX Runtime's."""
-        if isinstance(arr_on_cpu, np.ndarray):
-            _check_shared(f"the input {name!r}", arr_on_cpu)
+        check_value(f"the input {name!r}", arr_on_cpu)
         super().bind_cpu_input(name, arr_on_cpu)
 
     def bind_ortvalue_input(self, name: str, ortvalue: ort.OrtValue) -> None:
@@ -64,13 +65,18 @@ class IOBinding(ort.IOBinding):  # type: ignore[misc]
 
     def bind_ortvalue_output(self, name: str, ortvalue: ort.OrtValue) -> None:
         """As ONNX Runtime's."""
-        check_value(f"the output {name!r}", ortvalue)
+        _check_shared(f"the output {name!r}", ortvalue)
         super().bind_ortvalue_output(name, ortvalue)
 
 
-def _check_shared(what: str, array: Any) -> None:
+def _check_shared(what: str, value: Any) -> NDArray[Any] | None:
+    """The array of a value, if it shows one; refuses another byte order."""
+    array = getattr(value, "_numpy_obj", value)
+    if not isinstance(array, np.ndarray):
+        return None
     with _invalid_arguments():
         arrays.check_shared(_NAME, what, array)
+    return array
 
 
 @contextmanager
