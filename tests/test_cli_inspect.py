@@ -206,6 +206,46 @@ def test_no_operator_draws_the_same_in_both(tried):
         assert draws[0] != draws[1]
 
 
+def test_nodes_that_repeat_each_other_are_said_to(tried):
+    def repeats(is_seeded: bool, runtime: str) -> set[str]:
+        trials_ = {op_type: tried[op_type, 17, is_seeded, runtime] for op_type in RANDOM}
+        return {op_type for op_type, trial in trials_.items() if "repeat each" in trial.reason}
+
+    assert repeats(False, "onnxruntime") == set()
+    assert repeats(True, "onnxruntime") == set(RANDOM)
+    # Two nodes that take their shape from one place become one; a seed is the time in seconds.
+    assert repeats(False, "openvino") == {"RandomNormalLike", "Multinomial"}
+    assert repeats(True, "openvino") == RANDOM.keys() - {"Dropout"}
+    assert tried["RandomNormalLike", 17, False, "openvino"].reason == (
+        "and in each session: none can be reproduced; and they repeat each other: two that read "
+        "the same tensor draw the same numbers"
+    )
+    assert tried["RandomNormal", 17, True, "openvino"].reason.endswith(
+        "; and they repeat each other: two of them draw the same numbers"
+    )
+
+
+def test_a_node_alone_of_its_kind_repeats_no_other(tmp_path, monkeypatch):
+    worker = tmp_path / "worker.py"
+    worker.write_text(
+        "import itertools, json, sys\n"
+        "for line, number in zip(sys.stdin, itertools.count()):\n"
+        "    names = ('first', 'second', 'session', 'other_seed')\n"
+        "    is_twins = 'twins' in json.loads(line)\n"
+        "    hashes = ['one'] * 4 if is_twins else [f'{number}{name}' for name in names]\n"
+        "    print(json.dumps(dict(zip(names, hashes))), flush=True)\n"
+    )
+    monkeypatch.setattr(trials, "_WORKER", worker)
+    models = [node_model("RandomNormal", 17, shape=[3], mean=mean) for mean in (0.0, 1.0)]
+    models += [
+        node_model("RandomNormal", 17, shape=[3], **a) for a in ({"seed": 1.0}, {"dtype": 10})
+    ]
+    built = [probe(model) for model in models]
+    for runtime in trials.run(built, lambda *_: None):
+        said = ["repeat" in runtime.trials[each.key].reason for each in built]
+        assert said == [True, True, False, False]
+
+
 @pytest.mark.parametrize(
     ("same", "behaviour"),
     [
@@ -227,7 +267,7 @@ def test_what_is_the_same_makes_the_behaviour(same, behaviour):
         return {"first": process, **others}
 
     given = probes.Probe("", has_seed="seed" in same)
-    assert trials._trial(given, answer("a"), answer("b")).behaviour is behaviour
+    assert trials._trial(given, answer("a"), answer("b"), {}).behaviour is behaviour
 
 
 def test_a_probe_keeps_operator_opset_attributes_and_types_but_not_the_size():
@@ -433,13 +473,68 @@ def test_the_text_fits_and_nothing_is_cut(all_of_them, report, printed, width):
     assert any("Could not" in line or "Training mode is" in line for line in lines)
 
 
+def printed_at(report: Report, width: int) -> list[str]:
+    report.print(Console(file=(file := io.StringIO()), width=width))
+    return [line.rstrip() for line in file.getvalue().splitlines()]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("count", [20, 21])
+def test_equal_nodes_are_shown_as_one_above_20(report, count, width):
+    first = report.found[0]
+    assert first.node.op_type == "RandomUniform"
+
+    def copy(number: int):
+        node = replace(first.node, name=f"node_{number}", stream=number, path=())
+        return replace(first, node=node, row_problem=f"problem {number}")
+
+    # The second is in another place.
+    found = [copy(number) for number in range(count)]
+    found[1] = replace(found[1], node=replace(found[1].node, path=("Loop 'steps' body",)))
+    many = replace(report, found=found)
+    said, whole = printed_at(many, width), printed_at(replace(many, shows_all=True), width)
+    assert max(map(len, said[:-1])) <= width
+    for number in range(count):
+        assert any(f"problem {number}" in line for line in whole)
+        assert any(f"node_{number}" in line for line in whole)
+    if count == 20:
+        assert said == whole
+        return
+    assert len(said) < len(whole)
+    said = " ".join(" ".join(said).split())
+    assert "RandomUniform-1, 21 nodes onnxruntime" in said
+    assert "streams 0, 2, ..., 20 node_0, ..., node_20 in the main graph stream 1 node_1" in said
+    assert "problem 2 ... and 18 nodes more Equal nodes are shown as one; --all shows each." in said
+
+
+def test_equal_nodes_of_a_rewrite_are_shown_as_one_above_20(tmp_path):
+    draws = " ".join(f"n{i} = RandomNormal <shape = [2]> ()" for i in range(20))
+    outputs = ", ".join(f"float[2] n{i}" for i in range(20))
+    model = parser.parse_model(
+        f'<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => ({outputs}, float[2] b) '
+        f"{{ {draws} b = Bernoulli (x) }}"
+    )
+    for number, node in enumerate(model.graph.node):
+        node.name = f"node_{number}"
+    path = tmp_path / "model.onnx"
+    onnx.save(onnx_philox.make_reproducible(model), path)
+    said = " ".join(invoke(path).stdout.split())
+    assert "node_0, ..., node_19 20 RandomNormal 0 to 19 node_20 RandomBernoulli 20 Equal" in said
+    assert "; --all shows each. Their state: " in said
+    whole = invoke(path, "--all").stdout
+    assert "Equal nodes" not in whole
+    assert whole.count("RandomNormal") == 20
+    assert len(document(path)["rewritten_nodes"]) == 21
+
+
 MAY_HAVE_HAPPENED = """\
 If it should draw, its random numbers were lost before:
 - Dropout inside attention (torch's scaled_dot_product_attention) is exported switched off.
 - Noise that depends on no input, not even by its shape, is baked in as a constant.
 - Draws that look equal, such as dropouts of one tensor, are merged into one, and a dropout is \
 removed, by exporters and simplifiers.
-docs/export-quantise-rewrite-simplify.md says how to find out, and what to do.
+To find out, run it twice: equal outputs mean that nothing draws. From PyTorch, \
+onnx_philox.torch.export keeps every draw.
 """
 
 
@@ -452,7 +547,8 @@ def test_a_model_without_random_nodes_says_so_and_what_may_have_happened(tmp_pat
     assert result.exit_code == 0
     assert said[0] == f"{path}, opset 17: no random nodes, nothing to rewrite."
     assert said[1:] == MAY_HAVE_HAPPENED.splitlines()
-    assert (Path(__file__).parents[1] / said[-1].partition(" ")[0]).is_file()
+    # A wheel has no pages.
+    assert ".md" not in result.stdout
     assert document(path)["runtimes"] == {}
 
 
@@ -478,7 +574,7 @@ def test_a_dropout_that_does_not_train_is_no_random_node_but_is_counted(tmp_path
 def test_onnxruntime_inverts_a_bernoulli_and_this_is_said(tried):
     for is_seeded in (False, True):
         reason = tried["Bernoulli", 17, is_seeded, "onnxruntime"].reason
-        said, share = reason.rsplit(", ", 1)
+        said, share = reason.partition("; and they repeat")[0].rsplit(", ", 1)
         assert said.endswith("; and it is inverted: where p is 0.1")
         # Within five standard deviations.
         assert 85 < float(share.removesuffix("% are 1")) < 95
@@ -490,7 +586,7 @@ def test_onnxruntime_inverts_a_bernoulli_and_this_is_said(tried):
 def test_a_bernoulli_that_is_not_inverted_is_not_said_to_be(ones, is_inverted):
     names = ("first", "second", "session", "other_seed")
     answers = [dict.fromkeys(names, process) | {"ones": str(ones)} for process in "ab"]
-    trial = trials._trial(probes.Probe("", has_seed=False, p=0.1), *answers)
+    trial = trials._trial(probes.Probe("", has_seed=False, p=0.1), *answers, {})
     assert ("inverted" in trial.reason) is is_inverted
 
 

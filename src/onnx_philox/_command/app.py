@@ -107,9 +107,14 @@ def verify(
     exits="0, also where there are none; 2, the file cannot be read.",
 )
 @click.argument("model", type=PATH)
+@flag(
+    "--all",
+    "shows_all",
+    help="Show each node. Without it, equal ones of more than 20 are shown as one.",
+)
 @HTML
 @JSON
-def inspect(model: Path, *, html: Path | None, as_json: bool) -> None:
+def inspect(model: Path, *, shows_all: bool, html: Path | None, as_json: bool) -> None:
     """Show the random nodes of a model, and what the runtimes do with them today.
 
     Tries each node alone, in every installed runtime and in separate processes: it loads a small
@@ -121,7 +126,7 @@ def inspect(model: Path, *, html: Path | None, as_json: bool) -> None:
     with terminal.errors("inspect", OSError, TypeError, ValueError):
         _check_page("inspect", html, {model: "the model"})
         with terminal.progress("reading the model") as progress:
-            report = inspect.inspect(model, progress=progress)
+            report = inspect.inspect(model, shows_all=shows_all, progress=progress)
     terminal.show(report, as_json=as_json)
     if html is not None:
         with terminal.errors("inspect", OSError):

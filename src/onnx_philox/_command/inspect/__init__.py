@@ -19,13 +19,14 @@ from onnx_philox._rewriting.streams import streams_of
 __all__ = ["Report", "inspect", "write_page"]
 
 
-def inspect(path: Path, *, progress: Progress | None = None) -> Report:
+def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = None) -> Report:
     """Finds the random nodes of a model, and tries each in the installed runtimes.
 
     It does not read large weights.
 
     Args:
         path: An ONNX file.
+        shows_all: Whether the text of the report shows each node, however many there are.
         progress: Called during the trials with how many are done, how many there are, and what
             comes next.
 
@@ -69,6 +70,7 @@ def inspect(path: Path, *, progress: Progress | None = None) -> Report:
         in_standard,
         run,
         None if streams is None else streams.next_state,
+        shows_all,
     )
 
 

@@ -26,6 +26,8 @@ _COUNT = 64
 # data.
 _LARGEST_ARGUMENT = 1
 _HALF = 0.5
+# The attributes that move, stretch or lay out what is drawn.
+_OF_VALUES = {"mean", "scale", "low", "high", "shape"}
 # For a Bernoulli: few ones, and enough elements to tell few from many.
 _RARE = 0.1
 _RARE_COUNT = 1024
@@ -41,6 +43,11 @@ class Probe:
     """The hash of what comes out of a Dropout that drops nothing; empty for other nodes."""
     p: float | None = None
     """The probability of a Bernoulli; None for other nodes."""
+    twins: str = ""
+    """Another line for a worker: a model of the node twice, which reads the same inputs."""
+    has_inputs: bool = False
+    kind: str = ""
+    """The same for nodes that may draw the same numbers: of one operator, seed and type."""
 
     @property
     def key(self) -> str:
@@ -61,6 +68,7 @@ def build(node: ir.Node, model: ir.Model, type_of: TypeOf) -> Probe:
     opsets = model.opset_imports
     imports = {domain: opsets[domain] for domain in ("", node.domain) if domain in opsets}
     models = [_model(node, inputs, attributes, imports, model.ir_version)]
+    twins = _model(node, inputs, attributes, imports, model.ir_version, copies=2)
     seed = attributes.get("seed")
     if seed is not None:
         other = ir.Attr("seed", seed.type, seed.value + 1)
@@ -69,13 +77,24 @@ def build(node: ir.Node, model: ir.Model, type_of: TypeOf) -> Probe:
         )
     p = _RARE if _is_bernoulli(node) and feeds else None
     document = {
-        "models": [base64.b64encode(model).decode() for model in models],
+        "models": [_text(model) for model in models],
         "feeds": [_feed(array) for array in feeds],
         "count": _RARE_COUNT if p is not None else 0,
     }
     drops = node.op_type == "Dropout" and not any(map(_is_given, node.outputs[1:]))
+    in_twos = {**document, "models": [_text(twins)], "twins": True}
     undrawn = hashlib.sha256(feeds[0].tobytes()).hexdigest() if drops and feeds else ""
-    return Probe(json.dumps(document), seed is not None, undrawn, p)
+    told = {name: str(a.value) for name, a in attributes.items() if name not in _OF_VALUES}
+    kind = str([node.domain, node.op_type, sorted(told.items()), [a.dtype.name for a in feeds]])
+    return Probe(
+        json.dumps(document),
+        seed is not None,
+        undrawn,
+        p,
+        json.dumps(in_twos),
+        bool(inputs),
+        kind,
+    )
 
 
 def _model(
@@ -84,11 +103,8 @@ def _model(
     attributes: Mapping[str, ir.Attr],
     opsets: Mapping[str, int],
     model_version: int,
+    copies: int = 1,
 ) -> bytes:
-    outputs = [
-        ir.Value(name=f"output_{i}" if _is_given(output) else "")
-        for i, output in enumerate(node.outputs)
-    ]
     values = [_copy(value) for value in inputs]
     given = [value for value in values if value is not None]
     # An optimizer may not touch a node next to an input or output of the graph: ONNX Runtime
@@ -98,19 +114,26 @@ def _model(
     if first is not None and first.producer() is not None:
         nodes.append(ir.Node("", "Flatten", [values[0]], name="before"))
         values[0] = nodes[0].outputs[0]
-    nodes.append(
-        ir.Node(
-            node.domain, node.op_type, values, attributes.values(), outputs=outputs, name="node"
+    drawn = []
+    for copy in range(copies):
+        outputs = [
+            ir.Value(name=f"output_{i}_{copy}" if _is_given(output) else "")
+            for i, output in enumerate(node.outputs)
+        ]
+        name = f"node_{copy}"
+        given_attributes = attributes.values()
+        nodes.append(
+            ir.Node(node.domain, node.op_type, values, given_attributes, outputs=outputs, name=name)
         )
-    )
-    if node.outputs[0].uses() and not node.outputs[0].is_graph_output():
-        outputs[0].name = "drawn"
-        nodes.append(ir.Node("", "Flatten", [outputs[0]], name="after"))
-        outputs = [nodes[-1].outputs[0], *outputs[1:]]
-        outputs[0].name = "output_0"
+        if node.outputs[0].uses() and not node.outputs[0].is_graph_output():
+            outputs[0].name = f"drawn_{copy}"
+            nodes.append(ir.Node("", "Flatten", [outputs[0]], name=f"after_{copy}"))
+            outputs = [nodes[-1].outputs[0], *outputs[1:]]
+            outputs[0].name = f"output_0_{copy}"
+        drawn += [output for output in outputs if output.name]
     graph = ir.Graph(
         [v for v in given if v.const_value is None],
-        [output for output in outputs if output.name],
+        drawn,
         nodes=nodes,
         initializers=[v for v in given if v.const_value is not None],
         opset_imports=dict(opsets),
@@ -210,6 +233,10 @@ def _attributes(node: ir.Node) -> dict[str, ir.Attr]:
     if "ratio" in attributes:
         attributes["ratio"] = ir.AttrFloat32("ratio", _HALF)
     return attributes
+
+
+def _text(model: bytes) -> str:
+    return base64.b64encode(model).decode()
 
 
 def _feed(array: NDArray[Any]) -> dict[str, Any]:

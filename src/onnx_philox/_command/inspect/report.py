@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
+from onnx_philox._command.inspect import groups
 from onnx_philox._command.inspect.search import Rewritten
 from onnx_philox._command.inspect.standard import Standard
 from onnx_philox._command.inspect.trials import Behaviour, Trial, Trials
@@ -31,7 +32,10 @@ _WHAT_MAY_HAVE_HAPPENED = (
     "Draws that look equal, such as dropouts of one tensor, are merged into one, and a dropout "
     "is removed, by exporters and simplifiers.",
 )
-_PAGE = "docs/export-quantise-rewrite-simplify.md says how to find out, and what to do."
+_WHAT_TO_DO = (
+    "To find out, run it twice: equal outputs mean that nothing draws. From PyTorch, "
+    "onnx_philox.torch.export keeps every draw."
+)
 
 FAILURES = (Behaviour.NOT_LOADED, Behaviour.NOT_RUN, Behaviour.CRASHED, Behaviour.HUNG)
 
@@ -77,6 +81,8 @@ class Report:
     """The command line that runs the model; empty where no rewrite made it."""
     next_state: str | None = None
     """The output with the state of the next run, if there is one."""
+    shows_all: bool = False
+    """Whether the text shows each node, however many there are."""
 
     def to_json(self) -> str:
         """Returns one JSON document; its keys never change."""
@@ -101,7 +107,10 @@ class Report:
         console.print(self._heading())
         width = terminal.columns(console)
         if self.rewritten:
-            console.print(_rewritten_table(self.rewritten))
+            is_grouped = self._groups(self.rewritten)
+            console.print(_rewritten_table(self.rewritten, is_grouped=is_grouped))
+            if is_grouped and not self._groups(self.found):
+                console.print(groups.GROUPED)
             if self.state:
                 console.print(f"Their state: {self.about_state}.")
         if self.standard is not None:
@@ -113,13 +122,16 @@ class Report:
                 console.print(Text("Run it:"))
                 _print_command(console, self.run)
             return
-        if width >= _TABLE_WIDTH:
+        if width >= _TABLE_WIDTH and not self._groups(self.found):
             console.print(self._table())
             console.print(self._reasons())
         else:
             console.print(Group(*self._blocks()))
         console.print()
         console.print(self._per_row())
+        if self._groups(self.found):
+            console.print()
+            console.print(groups.GROUPED)
         meaning, command = self.meaning()
         console.print()
         console.print(Text(meaning))
@@ -154,13 +166,13 @@ class Report:
         return Text.assemble(name, f"{opset}: {'; '.join(parts)}")
 
     def _what_may_have_happened(self) -> RenderableType:
-        head, *reasons, page = self.lost()
+        head, *reasons, what_to_do = self.lost()
         lines = Table.grid(padding=(0, 1))
         lines.add_column(no_wrap=True)
         lines.add_column(overflow="fold")
         for reason in reasons:
             lines.add_row("-", reason)
-        return Group(head, lines, page)
+        return Group(head, lines, what_to_do)
 
     def lost(self) -> list[str]:
         """Why a model that should draw may have no random nodes."""
@@ -170,7 +182,7 @@ class Report:
             is_off = "that is off" if self.idle_dropouts == 1 else "that are off"
             idle.append(f"It has {count} {is_off}: not in training mode, or of ratio 0.")
         head = "If it should draw, its random numbers were lost before:"
-        return [head, *idle, *_WHAT_MAY_HAVE_HAPPENED, _PAGE]
+        return [head, *idle, *_WHAT_MAY_HAVE_HAPPENED, _WHAT_TO_DO]
 
     def _table(self) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
@@ -188,6 +200,10 @@ class Report:
             today = [_label(self.trial(runtime, found)) for runtime in self.runtimes]
             table.add_row(name, operator_of(node), *today, becomes(node), stream_of(node))
         return table
+
+    def _groups(self, nodes: Sized) -> bool:
+        """Whether equal nodes are shown as one."""
+        return len(nodes) > groups.MOST and not self.shows_all
 
     @property
     def _has_places(self) -> bool:
@@ -216,12 +232,12 @@ class Report:
 
     def _blocks(self) -> Iterable[RenderableType]:
         """For each operator, what the runtimes do with it, then its nodes."""
-        groups: dict[Any, list[Found]] = {}
+        alike: dict[Any, list[Found]] = {}
         for found in self.found:
             does = (self.trial(runtime, found).sentence for runtime in self.runtimes)
             key = (operator_of(found.node), becomes(found.node).plain, *does)
-            groups.setdefault(key, []).append(found)
-        for group in groups.values():
+            alike.setdefault(key, []).append(found)
+        for group in alike.values():
             first = group[0]
             count = f", {len(group)} nodes" if len(group) > 1 else ""
             yield ""
@@ -232,15 +248,28 @@ class Report:
             for runtime in self.runtimes:
                 lines.add_row(f"  {runtime.title}", self.trial(runtime, first).sentence)
             lines.add_row("  becomes", becomes(first.node))
-            for found in group:
-                node = found.node
-                place = f"  {place_of(node)}" if self._has_places else ""
-                text = Text.assemble(name_of(node), (place, "dim"))
-                if found.problem is not None:
-                    text.append(f"\n{found.problem}")
-                stream = stream_of(node)
-                lines.add_row(f"  stream {stream}" if stream else "  node", text)
+            if self._groups(self.found):
+                equal: dict[Any, list[Found]] = {}
+                for found in group:
+                    apart = (place_of(found.node), found.node.stream is None, found.problem is None)
+                    equal.setdefault(apart, []).append(found)
+                rows = list(equal.values())
+            else:
+                rows = [[found] for found in group]
+            for row in rows:
+                lines.add_row(*self._row(row))
             yield lines
+
+    def _row(self, equal: list[Found]) -> tuple[str, Text]:
+        """The streams and the names of nodes in one place, and why the first is not rewritten."""
+        first = equal[0]
+        place = f"  {place_of(first.node)}" if self._has_places else ""
+        text = Text.assemble(groups.names([name_of(found.node) for found in equal]), (place, "dim"))
+        if first.problem is not None:
+            text.append(f"\n{first.problem}")
+        s = "s"[: len(equal) > 1]
+        streams = [found.node.stream for found in equal if found.node.stream is not None]
+        return f"  stream{s} {groups.numbers(streams)}" if streams else f"  node{s}", text
 
     def trial(self, runtime: Trials, found: Found) -> Trial:
         """What a runtime did with a node."""
@@ -267,8 +296,11 @@ class Report:
         lines = Table.grid(padding=(0, 2))
         lines.add_column(no_wrap=True)
         lines.add_column(overflow="fold")
-        for name, problem in apart:
+        shown = groups.FEW if len(apart) > groups.FEW and self._groups(self.found) else len(apart)
+        for name, problem in apart[:shown]:
             lines.add_row(f"  {name}", problem)
+        if more := len(apart) - shown:
+            lines.add_row("  ...", f"and {_count(more, 'node')} more")
         return Group(Text(head), lines)
 
     def per_row(self) -> tuple[str, list[tuple[str, str]]]:
@@ -363,7 +395,7 @@ def _label(trial: Trial) -> Text:
     return Text(trial.behaviour.value, "red" if trial.behaviour in FAILURES else "")
 
 
-def _rewritten_table(nodes: list[Rewritten]) -> Table:
+def _rewritten_table(nodes: list[Rewritten], *, is_grouped: bool) -> Table:
     has_places = any(node.path for node in nodes)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("node", overflow="fold")
@@ -371,10 +403,17 @@ def _rewritten_table(nodes: list[Rewritten]) -> Table:
     if has_seeds := any(node.global_seed for node in nodes):
         table.add_column("global seed", justify="right", no_wrap=True)
     table.add_column("stream", justify="right", no_wrap=True)
-    for node in nodes:
+    rows: dict[Any, list[Rewritten]] = {}
+    for number, node in enumerate(nodes):
+        key = (node.path, node.operator, node.global_seed)
+        rows.setdefault(key if is_grouped else number, []).append(node)
+    for equal in rows.values():
+        node = equal[0]
         seed = [str(node.global_seed)] if has_seeds else []
-        name = Text(node.name or "(no name)")
+        name = Text(groups.names([each.name or "(no name)" for each in equal]))
         if has_places:
             name.append(f"\n{_path(node.path)}", "dim")
-        table.add_row(name, node.operator, *seed, str(node.stream))
+        operator = node.operator if len(equal) == 1 else f"{len(equal)} {node.operator}"
+        streams = groups.numbers(sorted(each.stream for each in equal))
+        table.add_row(name, operator, *seed, streams)
     return table

@@ -12,7 +12,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
@@ -88,6 +89,8 @@ def run(probes: Sequence[Probe], progress: Progress) -> list[Trials]:
     """Tries each probe in each runtime; equal probes once."""
     runtimes = [runtime for runtime in RUNTIMES.values() if runtime.bare]
     distinct = {probe.key: probe for probe in probes}
+    counts = Counter(probe.kind for probe in probes)
+    several = {key for key, probe in distinct.items() if counts[probe.kind] > 1}
     count = itertools.count(1)
     total = len(runtimes) * _PROCESSES * len(distinct)
 
@@ -96,10 +99,13 @@ def run(probes: Sequence[Probe], progress: Progress) -> list[Trials]:
 
     progress(0, total, "loading the runtimes")
     with ThreadPoolExecutor(len(runtimes)) as pool:
-        return list(pool.map(lambda runtime: _try(runtime, distinct, tell), runtimes))
+        return list(pool.map(lambda runtime: _try(runtime, distinct, several, tell), runtimes))
 
 
-def _try(runtime: Runtime, probes: dict[str, Probe], tell: Tell) -> Trials:
+def _try(
+    runtime: Runtime, probes: Mapping[str, Probe], several: Container[str], tell: Tell
+) -> Trials:
+    """Tries probes in a runtime; of those in `several`, the model has more of their kind."""
     name = runtime.name
     if not _is_installed(name):
         how = f"pip install 'onnx-philox[{name}]'"
@@ -108,16 +114,18 @@ def _try(runtime: Runtime, probes: dict[str, Probe], tell: Tell) -> Trials:
     # Two processes, since a runtime may choose its first seed once for each process; in two
     # seconds, since the seed may be the current second, as in OpenVINO's Multinomial.
     with _Worker(runtime) as first, _Worker(runtime) as second:
-        here = _answers(first, probes, tell)
+        here = _answers(first, {key: probe.line for key, probe in probes.items()}, tell)
         # What failed or was removed needs no second process.
         drawn = {key: probe for key, probe in probes.items() if _verdict(probe, here[key]) is None}
+        in_twos = {key: probe.twins for key, probe in drawn.items() if key in several}
+        twins = _answers(first, in_twos, lambda _: None)
         if drawn:
             time.sleep(1 - time.time() % 1 + _CLOCK_SECONDS)
-        there = _answers(second, drawn, tell)
+        there = _answers(second, {key: probe.line for key, probe in drawn.items()}, tell)
         for _ in range(len(probes) - len(there)):
             tell(name)
     trials = {
-        key: _verdict(probe, here[key]) or _trial(probe, here[key], there[key])
+        key: _verdict(probe, here[key]) or _trial(probe, here[key], there[key], twins.get(key, {}))
         for key, probe in probes.items()
     }
     return Trials(name, _version(name), trials)
@@ -139,14 +147,14 @@ def _version(name: str) -> str:
         return ""
 
 
-def _answers(worker: _Worker, probes: dict[str, Probe], tell: Tell) -> dict[str, dict[str, str]]:
+def _answers(worker: _Worker, probes: Mapping[str, str], tell: Tell) -> dict[str, dict[str, str]]:
     """The answer to each probe; after a probe that ended its process, a new process goes on."""
     answers = {}
     with contextlib.ExitStack() as others:
-        for key, probe in probes.items():
+        for key, line in probes.items():
             if not worker.is_alive:
                 worker = others.enter_context(_Worker(worker.runtime))
-            answers[key] = worker.ask(probe)
+            answers[key] = worker.ask(line)
             tell(worker.runtime.name)
     return answers
 
@@ -180,11 +188,11 @@ class _Worker:
             self._process.stdin.close()
         self._process.wait()
 
-    def ask(self, probe: Probe) -> dict[str, str]:
-        """The answer to a probe, which may have ended the process."""
+    def ask(self, line: str) -> dict[str, str]:
+        """The answer to a probe's line, which may have ended the process."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
-            self._process.stdin.write(probe.line + "\n")
+            self._process.stdin.write(line + "\n")
             self._process.stdin.flush()
         end = time.monotonic() + self._seconds
         while time.monotonic() < end:
@@ -226,8 +234,10 @@ def _verdict(probe: Probe, answer: dict[str, str]) -> Trial | None:
     return None
 
 
-def _trial(probe: Probe, here: dict[str, str], there: dict[str, str]) -> Trial:
-    """What the answers of two processes say together."""
+def _trial(
+    probe: Probe, here: dict[str, str], there: dict[str, str], twins: Mapping[str, str]
+) -> Trial:
+    """What the answers of two processes say together, and what two nodes in one model drew."""
     if "failed" in there:
         return Trial(_FAILURES[there["failed"]], _runtime_errors.sentence(there["reason"]))
     first = here["first"]
@@ -240,6 +250,9 @@ def _trial(probe: Probe, here: dict[str, str], there: dict[str, str]) -> Trial:
     )
     if "ones" in here and probe.p is not None:
         reason += _inverted(float(here["ones"]), probe.p)
+    if "first" in twins and twins["first"] == twins["second"]:
+        which = "two that read the same tensor" if probe.has_inputs else "two of them"
+        reason += f"; and they repeat each other: {which} draw the same numbers"
     return Trial(behaviour, reason, first)
 
 

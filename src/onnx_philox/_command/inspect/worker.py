@@ -56,7 +56,8 @@ def _loader(runtime: str, file: str) -> Load:
 def _try(load: Load, probe: dict[str, Any]) -> dict[str, str]:
     """Hashes of the numbers that two runs, another session and another seed draw.
 
-    With a count, it also returns the share of ones in the first run.
+    With a count, it also returns the share of ones in the first run. Of twins it returns what each
+    of the two nodes draws in one run.
     """
     stage = "load"
     try:
@@ -64,6 +65,9 @@ def _try(load: Load, probe: dict[str, Any]) -> dict[str, str]:
         run = load(models[0])
         stage = "run"
         drawn = run(probe["feeds"])
+        if "twins" in probe:
+            half = len(drawn) // 2
+            return {"first": _hash(drawn[:half]), "second": _hash(drawn[half:])}
         first, second = _hash(drawn), _hash(run(probe["feeds"]))
         sessions = [_hash(load(model)(probe["feeds"])) for model in (models[0], models[-1])]
     except Exception as error:
