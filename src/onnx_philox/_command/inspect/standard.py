@@ -50,6 +50,7 @@ class Standard:
         return [
             f"{f'Operators: {drawn}. ' if drawn else ''}They need no plugin, and are {self.note}.",
             self._about_state(),
+            "Convert to float16 before such a rewrite: afterwards, converters change the draws.",
         ]
 
     def _about_state(self) -> str:
