@@ -50,7 +50,8 @@ class Standard:
         return [
             f"{f'Operators: {drawn}. ' if drawn else ''}They need no plugin, and are {self.note}.",
             self._about_state(),
-            "Convert to float16 before such a rewrite: afterwards, converters change the draws.",
+            "To use float16, convert the model before the rewrite: afterwards, a converter "
+            "changes the draws.",
         ]
 
     def _about_state(self) -> str:
