@@ -267,13 +267,6 @@ def test_no_rows_are_drawn_where_their_number_is_not_fixed(target: str) -> None:
         assert [output.shape for output in outputs] == [(0, 4), (0, 6)]
 
 
-def test_an_old_opset_whose_nodes_changed_is_refused() -> None:
-    model = graphs.random_generator([3])
-    model.graph.node.append(helper.make_node("ReduceMax", ["bits"], ["most"], axes=[0]))
-    with pytest.raises(ValueError, match="17, and ReduceMax changed until 18"):
-        to_standard_nodes(model)
-
-
 def test_a_bad_node_is_refused_by_name() -> None:
     model = graphs.random_uniform([3], 0, 1, "f32", global_seed=4)
     (attribute,) = (a for a in model.graph.node[0].attribute if a.name == "output_type")

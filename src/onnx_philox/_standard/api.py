@@ -43,7 +43,7 @@ def to_standard_nodes(
 
     Args:
         model: An `onnx.ModelProto`, an `onnx_ir.Model` or a path; the model given stays as it is.
-            Its opset must be 18 or newer, or one that can be raised to 18 without a change.
+            Its opset must be 18 or newer, or one that `onnx.version_converter` raises to 18.
         target: "onnxruntime" draws in 64-bit integers, in functions that draws share. "openvino"
             draws in 16-bit limbs and has no functions; compile it with the precision hint f32.
         inexact: "refuse" refuses what the target would not compute exactly. "allow" makes nodes
@@ -55,7 +55,11 @@ def to_standard_nodes(
 
     Raises:
         TypeError: `model`, or an input of a node, is of a wrong type.
-        ValueError: A node breaks its rules, or what it draws is not exact in the target.
+        ValueError: A node breaks its rules, what it draws is not exact in the target, or the opset
+            cannot be raised.
+
+    Warns:
+        UserWarning: Nodes of the model were rewritten to raise its opset.
 
     Examples:
         >>> from onnx.reference import ReferenceEvaluator
@@ -105,6 +109,9 @@ def to_standard_file(
         TypeError: As in `make_reproducible`.
         ValueError: As in both, and in `rewrite_file`.
         OSError: A file cannot be read or written.
+
+    Warns:
+        UserWarning: As in both.
     """
     chosen = _target(target)
     _check_inexact(inexact)

@@ -124,7 +124,7 @@ def add_functions(model: Model) -> onnx.ModelProto:
 
     Args:
         model: An `onnx.ModelProto`, an `onnx_ir.Model` or a path; the model given stays as it is.
-            Its opset must be 18 or newer, or one that can be raised to 18 without a change.
+            Its opset must be 18 or newer, or one that `onnx.version_converter` raises to 18.
 
     Returns:
         The new model, which names all attributes and outputs of these nodes. It has a function for
@@ -133,7 +133,10 @@ def add_functions(model: Model) -> onnx.ModelProto:
 
     Raises:
         TypeError: `model`, or an input of a node, is of a wrong type.
-        ValueError: A node breaks its rules.
+        ValueError: A node breaks its rules, or the opset cannot be raised.
+
+    Warns:
+        UserWarning: As in `to_standard_nodes`.
     """
     return reading.each_form(model, OWNER, _with_functions)
 

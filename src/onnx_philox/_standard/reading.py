@@ -9,7 +9,6 @@ from collections.abc import Callable
 import numpy as np
 import onnx
 import onnx_ir as ir
-from onnx import defs
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.checks import Known
@@ -23,6 +22,7 @@ from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS, onnx_opset_o
 from onnx_philox._rewriting.nodes.types import Types
 from onnx_philox._rewriting.passes.inline import inline
 from onnx_philox._standard.builder import OPSET
+from onnx_philox._standard.raising import is_changed, raise_opset
 from onnx_philox._standard.targets import Draw, Target
 
 FilePath = str | os.PathLike[str]
@@ -78,7 +78,11 @@ def draws(
 
     Raises:
         TypeError: An input of a node is of a wrong type.
-        ValueError: A node breaks its rules, or the target does not draw it exactly.
+        ValueError: A node breaks its rules, the target does not draw it exactly, or the opset
+            cannot be raised.
+
+    Warns:
+        UserWarning: Nodes were rewritten to raise the opset.
     """
     for imports in (model.opset_imports, *(f.opset_imports for f in model.functions.values())):
         checks.check_opset(imports.get(DOMAIN, 1), owner)
@@ -89,57 +93,27 @@ def draws(
     found = [node for node, _ in graphs.walk(model.graph) if node.domain == DOMAIN]
     if not found:
         return {}
-    _raise_opset(model, owner)
+    raise_opset(model, owner)
     types = Types(model)
     return {node: _read(node, types, target, is_allowed=is_inexact_allowed) for node in found}
 
 
 def _inline(model: ir.Model, target: Target, owner: str) -> None:
-    """Inlines functions with nodes of ours; all functions, where a target reads none."""
+    """Inlines functions with nodes of ours or of an older opset; all, where a target reads none."""
+    is_raised = onnx_opset_of(model.opset_imports) < OPSET
+
+    def has_such(function: ir.Function) -> bool:
+        given = onnx_opset_of(function.opset_imports)
+        return any(
+            n.domain == DOMAIN or (is_raised and is_changed(n, given)) for n in function.all_nodes()
+        )
+
     holding = {
         identifier
         for identifier, function in model.functions.items()
-        if not target.has_functions or any(n.domain == DOMAIN for n in function.all_nodes())
+        if not target.has_functions or has_such(function)
     }
     inline(model, holding, owner, "functions")
-
-
-def _raise_opset(model: ir.Model, owner: str) -> None:
-    """Raises the model's opset to the oldest with all that is needed, if that changes no node."""
-    given = onnx_opset_of(model.opset_imports)
-    if given >= OPSET:
-        return
-    nodes = [node for node, _ in graphs.walk(model.graph)]
-    nodes += [node for function in model.functions.values() for node in function.all_nodes()]
-    changed = sorted(
-        {
-            node.op_type
-            for node in nodes
-            if node.domain in STANDARD_DOMAINS and _differs(node, given)
-        }
-    )
-    if changed:
-        checks.refuse(
-            owner,
-            "the model's opset",
-            f"{given}, and {', '.join(changed)} changed until {OPSET}",
-            f"{OPSET} or newer",
-            f"Raise it before the draws are put in: onnx.version_converter.convert_version(model, "
-            f"{OPSET}).",
-        )
-    for imports in (model.opset_imports, *(f.opset_imports for f in model.functions.values())):
-        for domain in STANDARD_DOMAINS:
-            if domain in imports:
-                imports[domain] = OPSET
-
-
-def _differs(node: ir.Node, opset: int) -> bool:
-    """Whether an operator of ONNX means something else in the raised opset, or is unknown."""
-    try:
-        before = defs.get_schema(node.op_type, opset).since_version
-        return before != defs.get_schema(node.op_type, OPSET).since_version
-    except defs.SchemaError:
-        return True
 
 
 def _read(node: ir.Node, types: Types, target: Target, *, is_allowed: bool) -> Draw:

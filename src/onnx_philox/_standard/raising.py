@@ -1,0 +1,208 @@
+"""Raises a model to the opset that standard nodes need.
+
+ONNX's version converter rewrites the nodes whose operators changed until then. It gets only these,
+each with the types of its inputs: so weights, all other nodes and what it knows nothing of stay as
+they are.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
+
+import onnx
+import onnx_ir as ir
+from onnx import defs, shape_inference, version_converter
+
+from onnx_philox._contract import checks
+from onnx_philox._rewriting.nodes import graphs
+from onnx_philox._rewriting.nodes.emitter import Names
+from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS, onnx_opset_of
+from onnx_philox._rewriting.nodes.types import Types
+from onnx_philox._rewriting.passes.replace import remove, take_over
+from onnx_philox._standard.builder import OPSET
+
+# Operators of which the converter makes nodes that compute something else, without a word: those
+# of an older opset than this.
+_ALTERED = {"Dropout": 7, "Scan": 9, "Upsample": 10, "Resize": 11, "Hardmax": 13}
+
+# What changed of them since then is the types that they take.
+_SAME = ("Constant", "If", "Loop", "Scan")
+
+# The converter's own, and those of the inference that checks what it made.
+_FAILURES = (RuntimeError, version_converter.ConvertError, shape_inference.InferenceError)
+
+
+def is_changed(node: ir.Node, opset: int) -> bool:
+    """Whether an operator of ONNX is another one in the raised opset, or is unknown."""
+    if node.domain not in STANDARD_DOMAINS or opset >= OPSET:
+        return False
+    if node.op_type in _SAME and opset >= _ALTERED.get(node.op_type, 0):
+        return False
+    try:
+        before = defs.get_schema(node.op_type, opset).since_version
+        return before != defs.get_schema(node.op_type, OPSET).since_version
+    except defs.SchemaError:
+        return True
+
+
+def raise_opset(model: ir.Model, owner: str) -> None:
+    """Raises the model's opset to the oldest with all that is needed.
+
+    Args:
+        model: The model, changed in place; its functions have no changed nodes.
+        owner: Who refuses a model that cannot be raised.
+
+    Raises:
+        ValueError: A node cannot be raised.
+
+    Warns:
+        UserWarning: Nodes were rewritten.
+    """
+    given = onnx_opset_of(model.opset_imports)
+    if given >= OPSET:
+        return
+    changed = [node for node, _ in graphs.walk(model.graph) if is_changed(node, given)]
+    for node in changed:
+        if given < _ALTERED.get(node.op_type, 0):
+            _refuse(node, given, owner, "would change what {} computes")
+    count = _replace(model, changed, given, owner) if changed else {}
+    for domain in STANDARD_DOMAINS:
+        if domain in model.opset_imports:
+            model.opset_imports[domain] = OPSET
+    if count:
+        rewritten = ", ".join(f"{number} {op_type}" for op_type, number in sorted(count.items()))
+        warnings.warn(
+            f"the opset was raised from {given} to {OPSET}, which standard nodes need: "
+            f"onnx.version_converter rewrote {rewritten}",
+            stacklevel=_frames_of_this_package(),
+        )
+
+
+def _frames_of_this_package() -> int:
+    """The `stacklevel` of a warning that points at the code that called this package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("onnx_philox."):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _replace(model: ir.Model, nodes: Sequence[ir.Node], opset: int, owner: str) -> Counter[str]:
+    """Puts what the converter makes of nodes in their place; returns how many it rewrote."""
+    types = Types(model)
+    excerpt = _excerpt(nodes, opset, types)
+    try:
+        converted = _convert(excerpt)
+    except _FAILURES:
+        for node in nodes:
+            try:
+                _convert(_excerpt([node], opset, types))
+            except _FAILURES:
+                _refuse(node, opset, owner, f"cannot raise {{}} to {OPSET}")
+        raise
+    count: Counter[str] = Counter()
+    taken = Names(model)
+    names = (taken.new(f"raised.{i}") for i in itertools.count())
+    groups = _groups(excerpt.graph, converted.graph)
+    for node, before, after in zip(nodes, excerpt.graph.node, groups, strict=True):
+        if [_meaning(made) for made in after] != [_meaning(before)]:
+            count[node.op_type] += 1
+            _put(after, before, node, names)
+    return count
+
+
+def _excerpt(nodes: Sequence[ir.Node], opset: int, types: Types) -> onnx.ModelProto:
+    """A model of these nodes alone, each of which reads inputs."""
+    inputs: dict[ir.Value, str] = {}
+    model = onnx.ModelProto(ir_version=8)
+    model.opset_import.add(version=opset)
+    model.graph.name = "excerpt"
+    for i, node in enumerate(nodes):
+        proto = model.graph.node.add()
+        proto.CopyFrom(ir.to_proto(node))
+        proto.input[:] = [
+            inputs.setdefault(value, f"i{len(inputs)}") if value is not None else ""
+            for value in node.inputs
+        ]
+        proto.output[:] = [f"o{i}_{j}" if v.name else "" for j, v in enumerate(node.outputs)]
+        model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in proto.output if name)
+    for value, name in inputs.items():
+        dtype = types(value)
+        type_ = value.type or (None if dtype is None else ir.TensorType(dtype))
+        given = ir.Value(name=name, type=type_, shape=types.shape(value))
+        model.graph.input.append(ir.serde.serialize_value(given))
+    return model
+
+
+def _convert(model: onnx.ModelProto) -> onnx.ModelProto:
+    converted = version_converter.convert_version(model, OPSET)
+    # It makes an f32 of every number that was an attribute, whatever the node's type.
+    shape_inference.infer_shapes(converted, check_type=True, strict_mode=True)
+    return converted
+
+
+def _groups(excerpt: onnx.GraphProto, converted: onnx.GraphProto) -> list[list[onnx.NodeProto]]:
+    """The converted nodes, in order, by the node that they were made of."""
+    groups: list[list[onnx.NodeProto]] = [[] for _ in excerpt.node]
+    place = {name: i for i, node in enumerate(excerpt.node) for name in node.output if name}
+    constants = (
+        onnx.helper.make_node("Constant", [], [tensor.name], value=tensor)
+        for tensor in converted.initializer
+    )
+    for node in reversed([*constants, *converted.node]):
+        # Something reads each.
+        index = next(place[name] for name in node.output if name in place)
+        place.update(dict.fromkeys(filter(None, node.input), index))
+        groups[index].insert(0, node)
+    return groups
+
+
+def _meaning(node: onnx.NodeProto) -> tuple[object, ...]:
+    attributes = sorted(a.SerializeToString(deterministic=True) for a in node.attribute)
+    return node.op_type, list(node.input), list(node.output), attributes
+
+
+def _put(
+    protos: Sequence[onnx.NodeProto], before: onnx.NodeProto, node: ir.Node, names: Iterator[str]
+) -> None:
+    """Puts nodes, which were made of `before`, in the place of the node that this stood for."""
+    # Its inputs may be others by now.
+    values = {"": None, **dict(zip(before.input, node.inputs, strict=True))}
+    nodes = []
+    for proto in protos:
+        new = ir.Node(
+            "",
+            proto.op_type,
+            [values[name] for name in proto.input],
+            [ir.from_proto(attribute) for attribute in proto.attribute],
+            num_outputs=len(proto.output),
+        )
+        nodes.append(new)
+        for name, value in zip(proto.output, new.outputs, strict=True):
+            value.name = next(names) if name and name not in before.output else ""
+            values.setdefault(name, value)
+    for name, theirs in zip(before.output, node.outputs, strict=True):
+        ours = values[name]
+        if ours is not None:
+            take_over(ours, theirs)
+    node.prepend(nodes)
+    for new in nodes:
+        # onnx-ir names nodes that have no name.
+        new.name = ""
+    nodes[-1].name, nodes[-1].doc_string = node.name, node.doc_string
+    nodes[-1].metadata_props.update(node.metadata_props)
+    remove(node)
+
+
+def _refuse(node: ir.Node, opset: int, owner: str, problem: str) -> NoReturn:
+    checks.refuse(
+        owner,
+        "the model's opset",
+        f"{opset}, and onnx.version_converter {problem.format(graphs.label(node))}",
+        f"{OPSET} or newer",
+        "Export the model with such an opset.",
+    )
