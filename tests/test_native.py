@@ -263,7 +263,7 @@ def test_generate_fills_the_memory_of_array_subclasses() -> None:
 
 def test_the_core_takes_no_copies() -> None:
     with pytest.raises(TypeError):
-        _core.fill_uniform(np.zeros(8, np.uint8)[::2], "u32", 0, 0, 0)
+        _core.fill(np.zeros(8, np.uint8)[::2], "RandomGenerator", "u32", 0, 0, 0, [], {})
 
 
 def test_threads_fill_parts_of_one_array() -> None:

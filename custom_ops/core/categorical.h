@@ -38,10 +38,10 @@ class Weights {
   static constexpr unsigned kLanes = sizeof(typename Isa::Words) / 8;
   static constexpr unsigned kAtOnce = 4 * kLanes;
 
-  /// Row `row` of `logits`.
-  Weights(const Logits& logits, std::uint64_t row) : type_(logits.logits.type), classes_(logits.classes) {
+  /// Row `row` of the draw's logits.
+  Weights(const Draw& draw, std::uint64_t row) : type_(draw[Parameter::kLogits].type), classes_(draw.classes) {
     size_ = ElementSize(type_);
-    row_ = static_cast<const unsigned char*>(logits.logits.data) + row * classes_ * size_;
+    row_ = static_cast<const unsigned char*>(draw[Parameter::kLogits].data) + row * classes_ * size_;
     typename Isa::Words most = Load(0);
     for (std::uint64_t begin = kLanes; begin < classes_; begin += kLanes) most = Isa::MaxF64(most, Load(begin));
     double lanes[kLanes];
@@ -102,7 +102,7 @@ class Weights {
 template <class Isa>
 class RunningSums {
  public:
-  RunningSums(const Logits& logits, std::uint64_t row) : weights_(logits, row), classes_(logits.classes) {
+  RunningSums(const Draw& draw, std::uint64_t row) : weights_(draw, row), classes_(draw.classes) {
     constexpr unsigned kAtOnce = Weights<Isa>::kAtOnce;
     // The number of weights made at once, or a multiple of it, except for a distance of 1.
     distance_ = classes_ <= kSumsKept ? 1 : (classes_ / kSumsKept / kAtOnce + 1) * kAtOnce;
@@ -163,15 +163,15 @@ class RunningSums {
 
 template <class Isa, class From, class Index>
 void FillCategoricalAs(const Piece& piece) {
-  const Logits& logits = piece.draw.logits;
+  const std::uint64_t samples = piece.draw.samples;
   alignas(64) double uniforms[kUniformsAtOnce];
   unsigned char* out = static_cast<unsigned char*>(piece.draw.out);
   std::uint64_t drawn = piece.begin;  // uniforms are there up to this one
   std::uint64_t first_drawn = piece.begin;
   for (std::uint64_t i = piece.begin; i < piece.end;) {
-    const std::uint64_t row = i / logits.samples;
-    const std::uint64_t row_end = piece.end - i > (row + 1) * logits.samples - i ? (row + 1) * logits.samples : piece.end;
-    const RunningSums<Isa> sums(logits, row);
+    const std::uint64_t row = i / samples;
+    const std::uint64_t row_end = piece.end - i > (row + 1) * samples - i ? (row + 1) * samples : piece.end;
+    const RunningSums<Isa> sums(piece.draw, row);
     const double total = sums.Total();
     for (; i < row_end; ++i) {
       if (i == drawn) {

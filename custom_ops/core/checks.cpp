@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <limits>
 
 #include "text.h"
@@ -34,10 +35,12 @@ std::string CheckType(const Operator& op, const InputDeclaration& input, Element
                  std::string("Cast it to ") + ElementTypeName(types.type[0]) + ".");
 }
 
-/// The type of checked floats: f16, f32 or f64.
-OutputType FloatType(ElementType type) {
-  if (type == ElementType::kF16) return OutputType::kF16;
-  return type == ElementType::kF64 ? OutputType::kF64 : OutputType::kF32;
+/// The type of checked numbers.
+OutputType NumberType(ElementType type) {
+  for (int i = 0; i < kOutputTypes; ++i) {
+    if (ElementTypeOf(static_cast<OutputType>(i)) == type) return static_cast<OutputType>(i);
+  }
+  return OutputType::kBits;  // of no input that holds numbers
 }
 
 /// Whether a shape is, or may be, that of one state, or of one for each row.
@@ -170,85 +173,84 @@ std::string CheckShape(const Operator& op, const InputDeclaration& input, const 
   return error;
 }
 
-/// One finite number of the output's type: a bound or a moment. Writes `bits` if the value is known, see Bounds.
-std::string CheckNumber(const Operator& op, const InputDeclaration& input, const Known& known, OutputType output,
-                        std::uint64_t* bits) {
-  if (known.rank != Known::kUnknownRank && !IsOneElement(known)) {
-    return Refusal(op.name, InputText(input.name), OfShape(known), "a scalar, or 1-D of one element",
-                   "Pass one number.");
+/// The number at `index` of an array of this shape, and where that is if it is one of several.
+std::string ShowNumberAt(const Numbers& numbers, const Known& known, std::uint64_t count, std::uint64_t index) {
+  std::string shown = ShowNumber(numbers.type, BitsAt(numbers, index));
+  if (count == 1) return shown;
+  shown += " at [";
+  std::uint64_t rest = index, below = count;
+  for (int i = 0; i < known.rank; ++i) {
+    below /= static_cast<std::uint64_t>(known.dimensions[i]);
+    shown += (i > 0 ? ", " : "") + std::to_string(rest / below);
+    rest %= below;
   }
-  if (known.data == nullptr) return std::string();
-  *bits = BitsAt(Numbers{output, known.data}, 0);
-  if (IsFinite(output, *bits)) return std::string();
-  return Refusal(op.name, InputText(input.name), ShowNumber(output, *bits), "a finite number",
-                 std::string("Pass a finite ") + (input.role == Role::kBound ? "bound" : input.name) + ".");
+  return shown + "]";
 }
 
-/// Checks that `p` has one element or the output's shape, then its values. Writes `*probabilities` if the values are
-/// known.
-std::string CheckProbabilities(const Operator& op, const InputDeclaration& input, const Known& known,
-                               const ShapeSoFar& output, Probabilities* probabilities, const ForEach& for_each) {
-  const char* const name = input.name;
-  if (known.rank == Known::kUnknownRank) return std::string();
-  std::string error = CheckRank(op, name, known.rank);
-  if (!error.empty()) return error;
-  const bool is_one = IsOneElement(known);
-  if (!is_one && output.rank != Known::kUnknownRank) {
-    ShapeSoFar shape;
-    shape.rank = known.rank;
-    for (int i = 0; i < known.rank; ++i) shape.dimension[i] = known.dimensions[i];
-    if (!CanBeEqual(shape, output)) {
-      return Refusal(op.name, InputText(name), OfShape(known),
-                     "a scalar, 1-D of one element, or the output's shape " +
-                         ShowDimensions(output.dimension, output.rank, true),
-                     "Pass one number, or expand it to that shape.");
-    }
-  }
-  if (known.data == nullptr) return std::string();
+/// Refuses more than one number, and none where it may not be left out.
+std::string CheckOne(const Operator& op, const InputDeclaration& input, const Known& known) {
+  const bool is_left_out = input.optional && known.rank == 1 && known.dimensions[0] == 0;
+  if (known.rank == Known::kUnknownRank || is_left_out || IsOneElement(known)) return std::string();
+  return Refusal(op.name, InputText(input.name), OfShape(known), "a scalar, or 1-D of one element", "Pass one number.");
+}
 
+/// Refuses an array that is neither one number nor one for each element of the output.
+std::string CheckOneOrEach(const Operator& op, const InputDeclaration& input, const Known& known,
+                           const ShapeSoFar& output, ShapeSoFar* shape) {
+  if (known.rank == Known::kUnknownRank) return std::string();
+  std::string error = CheckRank(op, input.name, known.rank);
+  if (!error.empty()) return error;
+  shape->rank = known.rank;
+  for (int i = 0; i < known.rank; ++i) shape->dimension[i] = known.dimensions[i];
+  if (output.rank == Known::kUnknownRank || IsOneElement(known) || CanBeEqual(*shape, output)) return std::string();
+  return Refusal(op.name, InputText(input.name), OfShape(known),
+                 "a scalar, 1-D of one element, or the output's shape " +
+                     ShowDimensions(output.dimension, output.rank, true),
+                 "Pass one number, or expand it to that shape.");
+}
+
+/// Checks known numbers by the limits that are declared, and writes `*given`.
+std::string CheckNumbers(const Operator& op, const InputDeclaration& input, const Known& known, OutputType type,
+                         const ForEach& for_each, ManyNumbers many, Argument* given) {
+  if (known.data == nullptr) return std::string();
   std::uint64_t count = 1;
   for (int i = 0; i < known.rank; ++i) count *= static_cast<std::uint64_t>(known.dimensions[i]);
-  const Numbers numbers{FloatType(known.type), known.data};
-  const std::uint64_t wrong = FirstWrong(count, 1, for_each, [&](std::uint64_t begin, std::uint64_t end) {
-    const void* const first = static_cast<const unsigned char*>(numbers.data) + begin * ElementSize(numbers.type);
-    return begin + FirstImprobable(Numbers{numbers.type, first}, end - begin);
+  const Numbers numbers{type, known.data};
+  const std::uint64_t checked = count > 1 && many == ManyNumbers::kTrust ? 0 : count;
+  const std::uint64_t wrong = FirstWrong(checked, 1, for_each, [&](std::uint64_t begin, std::uint64_t end) {
+    const void* const first = static_cast<const unsigned char*>(numbers.data) + begin * ElementSize(type);
+    return begin + FirstOutside(Numbers{type, first}, end - begin, input.limits);
   });
-  if (wrong == count) {
-    *probabilities = Probabilities{numbers, count != 1};
-    return std::string();
+  if (count == 0) return std::string();
+  if (wrong != checked) {
+    return Refusal(op.name, InputText(input.name), ShowNumberAt(numbers, known, count, wrong), input.rule, input.remedy);
   }
-  std::string given = ShowNumber(numbers.type, BitsAt(numbers, wrong));
-  if (count > 1) {
-    given += " at [";
-    std::uint64_t rest = wrong, below = count;
-    for (int i = 0; i < known.rank; ++i) {
-      below /= static_cast<std::uint64_t>(known.dimensions[i]);
-      given += (i > 0 ? ", " : "") + std::to_string(rest / below);
-      rest %= below;
-    }
-    given += "]";
-  }
-  return Refusal(op.name, InputText(name), given, kProbabilityRule, "Pass probabilities.");
+  *given = count == 1 ? Argument{type, BitsAt(numbers, 0), nullptr} : Argument{type, 0, known.data};
+  return std::string();
 }
 
-/// Writes `*output`, and `*logits` if the values are known.
+/// Writes the shape of the output, and the logits if their values are known.
 std::string CheckLogits(const Operator& op, const InputDeclaration& input, const Known& known,
-                        const Attributes& attributes, Logits* logits, ShapeSoFar* output, const ForEach& for_each) {
+                        const Attributes& attributes, const ForEach& for_each, ManyNumbers many,
+                        Arguments* arguments) {
   const char* const name = input.name;
   if (known.rank != Known::kUnknownRank && known.rank != 2) {
     return Refusal(op.name, InputText(name), OfShape(known), "2-D, [batch, classes]", "Reshape it to 2-D.");
   }
-  output->rank = 2;
-  output->dimension[0] = known.rank == 2 ? known.dimensions[0] : Known::kUnknownDimension;
-  output->dimension[1] = attributes.sample_size;
+  ShapeSoFar& output = arguments->output;
+  output.rank = 2;
+  output.dimension[0] = known.rank == 2 ? known.dimensions[0] : Known::kUnknownDimension;
+  output.dimension[1] = attributes.sample_size;
   if (known.rank == Known::kUnknownRank) return std::string();
   const std::int64_t batch = known.dimensions[0], classes = known.dimensions[1];
   if (classes == 0 && batch > 0) {
     return Refusal(op.name, InputText(name), OfShape(known), "at least one class", "Draw from something, or from no rows.");
   }
   if (known.data == nullptr) return std::string();
-  const Numbers numbers{FloatType(known.type), known.data};
-  *logits = Logits{numbers, static_cast<std::uint64_t>(classes), static_cast<std::uint64_t>(attributes.sample_size)};
+  const Numbers numbers{NumberType(known.type), known.data};
+  arguments->given[static_cast<int>(input.parameter)] = Argument{numbers.type, 0, numbers.data};
+  arguments->classes = static_cast<std::uint64_t>(classes);
+  if (many == ManyNumbers::kTrust) return std::string();
   return CheckRows(op, name, numbers, static_cast<std::uint64_t>(batch), static_cast<std::uint64_t>(classes),
                    for_each);
 }
@@ -267,12 +269,11 @@ std::string CheckRowsOfStates(const Operator& op, const InputDeclaration& input,
                  kStateRowsRule, "Pass as many states as rows, from row_states(...) for instance.");
 }
 
-/// Both bounds, after each has passed CheckNumber.
+/// Both bounds, after each has passed CheckNumbers.
 std::string CheckRange(const Operator& op, OutputType output, const Bounds& bounds) {
   std::string allowed, remedy;
   switch (RangeProblemOf(output, bounds)) {
     case RangeProblem::kNone:
-    case RangeProblem::kNotFinite:  // CheckNumber has refused it
       return std::string();
     case RangeProblem::kInverted:
       allowed = IsFloat(output) ? "minval <= maxval" : "minval < maxval";
@@ -308,9 +309,10 @@ std::string CheckLeftOut(const Operator& op, int index, const Attributes& attrib
 }
 
 std::string CheckInput(const Operator& op, int index, const Known& known, const Attributes& attributes,
-                       Arguments* arguments, const ForEach& for_each) {
+                       Arguments* arguments, const ForEach& for_each, ManyNumbers many) {
   const InputDeclaration& input = op.input[index];
-  const bool is_second = index > 0 && op.input[index - 1].role == input.role;  // maxval, scale
+  Argument* const given = &arguments->given[static_cast<int>(input.parameter)];
+  const OutputType type = input.has_output_type() ? attributes.output : NumberType(known.type);
   std::string error = CheckType(op, input, known.type, attributes.output);
   if (!error.empty()) return error;
   switch (input.role) {
@@ -327,23 +329,16 @@ std::string CheckInput(const Operator& op, int index, const Known& known, const 
       }
       break;
     }
-    case Role::kBound:
-      error = CheckNumber(op, input, known, attributes.output,
-                          is_second ? &arguments->bounds.maxval : &arguments->bounds.minval);
+    case Role::kNumber:
+      error = CheckOne(op, input, known);
+      if (error.empty()) error = CheckNumbers(op, input, known, type, for_each, many, given);
       break;
-    case Role::kMoment:
-      error = CheckNumber(op, input, known, attributes.output,
-                          is_second ? &arguments->affine.scale : &arguments->affine.mean);
-      break;
-    case Role::kProbability:
-      error = CheckProbabilities(op, input, known, arguments->output, &arguments->probabilities, for_each);
-      if (error.empty() && known.rank != Known::kUnknownRank) {
-        arguments->p.rank = known.rank;
-        for (int i = 0; i < known.rank; ++i) arguments->p.dimension[i] = known.dimensions[i];
-      }
+    case Role::kNumbers:
+      error = CheckOneOrEach(op, input, known, arguments->output, &arguments->numbers[static_cast<int>(input.parameter)]);
+      if (error.empty()) error = CheckNumbers(op, input, known, type, for_each, many, given);
       break;
     case Role::kLogits:
-      error = CheckLogits(op, input, known, attributes, &arguments->logits, &arguments->output, for_each);
+      error = CheckLogits(op, input, known, attributes, for_each, many, arguments);
       if (error.empty()) error = Complete(op, attributes, arguments);
       break;
   }
@@ -354,15 +349,15 @@ std::string CheckInput(const Operator& op, int index, const Known& known, const 
 std::string CheckTogether(const Operator& op, const Attributes& attributes, const Arguments& arguments) {
   for (int i = 0; i < op.inputs; ++i) {
     const InputDeclaration& input = op.input[i];
-    std::string error;
-    if (input.role == Role::kProbability) {
-      const Known p{ElementType::kUnknown, arguments.p.rank, arguments.p.dimension, nullptr};
-      error = CheckProbabilities(op, input, p, arguments.output, nullptr, nullptr);
-    }
-    const bool is_range = input.role == Role::kBound && i > 0 && op.input[i - 1].role == Role::kBound;
-    if (is_range && arguments.has_value[i - 1] && arguments.has_value[i]) {
-      error = CheckRange(op, attributes.output, arguments.bounds);
-    }
+    if (input.role != Role::kNumbers) continue;
+    ShapeSoFar shape = arguments.numbers[static_cast<int>(input.parameter)];
+    const Known numbers{ElementType::kUnknown, shape.rank, shape.dimension, nullptr};
+    const std::string error = CheckOneOrEach(op, input, numbers, arguments.output, &shape);
+    if (!error.empty()) return error;
+  }
+  const int minval = IndexOf(op, Parameter::kMinval), maxval = IndexOf(op, Parameter::kMaxval);
+  if (minval >= 0 && maxval >= 0 && arguments.has_value[minval] && arguments.has_value[maxval]) {
+    const std::string error = CheckRange(op, attributes.output, BoundsOf(arguments.given));
     if (!error.empty()) return error;
   }
   const int state = IndexOf(op, Role::kState);
@@ -378,11 +373,12 @@ Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& a
   }
   draw.distribution = op.distribution;
   draw.type = attributes.output;
-  // What the operator has no inputs for stays zeros, and no kernel of its distribution reads it.
-  draw.bounds = arguments.bounds;
-  draw.affine = arguments.affine;
-  draw.probabilities = arguments.probabilities;
-  draw.logits = arguments.logits;
+  const OutputType by =
+      op.words.by < 0 ? draw.type : arguments.given[static_cast<int>(op.input[op.words.by].parameter)].type;
+  draw.words = op.words.each > 0 ? op.words.each : WordsPerElement(by);
+  std::copy(std::begin(arguments.given), std::end(arguments.given), draw.given);
+  draw.classes = arguments.classes;
+  draw.samples = static_cast<std::uint64_t>(attributes.sample_size);
   draw.out = out;
   return draw;
 }

@@ -30,18 +30,16 @@
 
 namespace onnx_philox {
 
-/// What the inputs of a node say, as far as known. Rows of states, `probabilities` and `logits` point into the node's
-/// inputs.
+/// What the inputs of a node say, as far as known. Rows of states, and parameters of more than one number, point into the
+/// node's inputs.
 struct Arguments {
   State state{};  ///< zeros where there is none, or one for each row
   std::int64_t states = 1;  ///< how many: any other number than 1 is one for each row; kUnknownDimension
   const std::uint32_t* state_words = nullptr;  ///< of the states, if they are known and not one
-  Bounds bounds{};
-  Affine affine{};
-  Probabilities probabilities{};
-  Logits logits{};
-  ShapeSoFar p;       ///< the shape of `p`
-  ShapeSoFar output;  ///< the first output's shape
+  Argument given[kParameters] = {};    ///< by Parameter
+  ShapeSoFar numbers[kParameters];  ///< the shapes of those that may have one number for each element
+  std::uint64_t classes = 0;        ///< of each row of logits
+  ShapeSoFar output;      ///< the first output's shape
   Dimensions dimensions;  ///< the same, where all of it is known: `has_dimensions`
   bool has_dimensions = false;
   bool has_value[kMaxInputs] = {};  ///< whether the value of an input is known
@@ -54,13 +52,17 @@ std::string CheckLeftOut(const Operator& op, int index, const Attributes& attrib
 /// Calls task(0) to task(count - 1) and waits for them, on several threads if it can.
 using ForEach = std::function<void(std::uint64_t count, const std::function<void(std::uint64_t)>& task)>;
 
+/// Whether to look at all numbers of an input that may have many; someone else has, where not.
+enum class ManyNumbers { kCheck, kTrust };
+
 /// Checks input `index` alone, by its type and role. Writes its value into `arguments` if that is known. Shares its work
 /// by `for_each` if that is given, and there is much to check.
 std::string CheckInput(const Operator& op, int index, const Known& known, const Attributes& attributes,
-                       Arguments* arguments, const ForEach& for_each = nullptr);
+                       Arguments* arguments, const ForEach& for_each = nullptr,
+                       ManyNumbers many = ManyNumbers::kCheck);
 
-/// Checks what relates inputs to each other, as far as known: minval to maxval, `p` to `shape`, rows of states to those
-/// of the output. Call it after CheckInput has passed each of them.
+/// Checks what relates inputs to each other, as far as known: minval to maxval, a number for each element to `shape`, rows
+/// of states to those of the output. Call it after CheckInput has passed each of them.
 std::string CheckTogether(const Operator& op, const Attributes& attributes, const Arguments& arguments);
 
 /// The draw of a node, after everything is known; its first element goes to `out`.

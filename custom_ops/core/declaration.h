@@ -9,24 +9,26 @@
 
 namespace onnx_philox {
 
-/// What an input means, and so which check applies to it.
-enum class Role {
-  kState,
-  kShape,
-  kBound,   ///< of a uniform draw: minval, maxval
-  kMoment,  ///< of a normal draw: mean, scale
-  kProbability,
-  kLogits,
+/// The numbers from `least` to `greatest` of a type, as InOrder in values.h orders them.
+struct Limits {
+  std::uint64_t least, greatest;
 };
 
 struct InputDeclaration {
   const char* name;
   Role role;
-  bool optional;
+  Parameter parameter;  ///< of inputs that say what is drawn
+  bool optional;  ///< a number is left out where it is an empty 1-D tensor, too
   ElementTypes types;      ///< empty: the type of the first output
   const char* type_names;  ///< `types` as errors list them; null where they are empty
+  const Limits* limits;    ///< of kNumber and kNumbers: which numbers it takes, by OutputType
+  const char* rule;        ///< the same, as errors say it
+  const char* remedy;
 
   bool has_output_type() const { return types.count == 0; }
+  bool is_parameter() const { return role != Role::kState && role != Role::kShape; }
+  /// Whether it may have more than one number.
+  bool is_array() const { return is_parameter() && role != Role::kNumber; }
 };
 
 struct OutputDeclaration {
@@ -36,10 +38,6 @@ struct OutputDeclaration {
   bool has_type;    ///< false: the attribute `output_type` names the type
   OutputType type;  ///< where `has_type`
 };
-
-/// Which attribute it is, and so what its value is for.
-enum class AttributeRole { kType, kOutputType, kSampleSize, kGlobalSeed, kOpSeed };
-constexpr int kAttributeRoles = 5;
 
 /// An attribute is a text, one of `texts`, or an integer.
 struct AttributeDeclaration {
@@ -57,10 +55,17 @@ struct AttributeDeclaration {
   bool is_text() const { return texts > 0; }
 };
 
+/// How many words of the generator an element takes.
+struct Words {
+  unsigned each;  ///< 0: two for a type of 64 bits, else one
+  int by;         ///< the input of that type; -1: the first output
+};
+
 /// An operator: its inputs, outputs and attributes in order.
 struct Operator {
   const char* name;
   Distribution distribution;
+  Words words;
   int inputs;
   const InputDeclaration* input;
   int outputs;

@@ -42,15 +42,15 @@ constexpr double kWordsPerClass = 4, kWordsPerSample = 16;
 
 /// Every piece makes the running sums of its rows again. So pieces are whole rows, unless there are fewer rows than
 /// pieces and a row has so many samples that its sums cost little in comparison.
-Split SplitCategorical(const Logits& logits, std::uint64_t elements, std::uint64_t max_pieces) {
-  const std::uint64_t rows = elements / logits.samples + (elements % logits.samples != 0 ? 1 : 0);
-  const double sums = static_cast<double>(logits.classes) * kWordsPerClass;
-  const double samples = static_cast<double>(logits.samples) * kWordsPerSample;
+Split SplitCategorical(const Draw& draw, std::uint64_t elements, std::uint64_t max_pieces) {
+  const std::uint64_t rows = elements / draw.samples + (elements % draw.samples != 0 ? 1 : 0);
+  const double sums = static_cast<double>(draw.classes) * kWordsPerClass;
+  const double samples = static_cast<double>(draw.samples) * kWordsPerSample;
   const double most = static_cast<double>(rows) * (sums + samples) / static_cast<double>(kLeastWords);
   const std::uint64_t pieces =
       most < static_cast<double>(max_pieces) ? static_cast<std::uint64_t>(most) : max_pieces;
   if (pieces <= 1) return Split{1, elements};
-  std::uint64_t step = (rows + pieces - 1) / pieces * logits.samples;
+  std::uint64_t step = (rows + pieces - 1) / pieces * draw.samples;
   if (rows < pieces && samples > 2 * sums) step = elements / pieces + (elements % pieces != 0 ? 1 : 0);
   return Split{elements / step + (elements % step != 0 ? 1 : 0), step};
 }
@@ -143,58 +143,12 @@ const Selection& ActiveKernels() {
   return selection;
 }
 
-Draw UniformDraw(const State& state, OutputType type, const Bounds& bounds, void* out) {
-  Draw draw{};
-  draw.state = state;
-  draw.distribution = Distribution::kUniform;
-  draw.type = type;
-  draw.bounds = bounds;
-  draw.out = out;
-  return draw;
-}
-
-Draw AffineDraw(const State& state, Distribution distribution, OutputType type, const Affine& affine, void* out) {
-  Draw draw = UniformDraw(state, type, Bounds{}, out);
-  draw.distribution = distribution;
-  draw.affine = affine;
-  return draw;
-}
-
-Draw NormalDraw(const State& state, OutputType type, const Affine& affine, void* out) {
-  return AffineDraw(state, Distribution::kNormal, type, affine, out);
-}
-
-Draw BernoulliDraw(const State& state, const Probabilities& probabilities, void* out) {
-  Draw draw = UniformDraw(state, OutputType::kBool, Bounds{}, out);
-  draw.distribution = Distribution::kBernoulli;
-  draw.probabilities = probabilities;
-  return draw;
-}
-
-Draw CategoricalDraw(const State& state, OutputType type, const Logits& logits, void* out) {
-  Draw draw = UniformDraw(state, type, Bounds{}, out);
-  draw.distribution = Distribution::kCategorical;
-  draw.logits = logits;
-  return draw;
-}
-
-unsigned WordsPerElement(const Draw& draw) {
-  switch (draw.distribution) {
-    case Distribution::kBernoulli:
-      return WordsPerElement(draw.probabilities.p.type);
-    case Distribution::kCategorical:
-      return WordsPerElement(OutputType::kF64);
-    default:
-      return WordsPerElement(draw.type);
-  }
-}
-
 State NextState(const Draw& draw, const State& state, std::uint64_t elements) {
-  return Advance(state, WordsPerElement(draw), elements);
+  return Advance(state, draw.words, elements);
 }
 
 void NextStates(const Draw& draw, std::uint64_t count, std::uint32_t* words) {
-  const std::uint64_t blocks = BlocksUsed(WordsPerElement(draw), draw.rows.elements);
+  const std::uint64_t blocks = BlocksUsed(draw.words, draw.rows.elements);
   for (std::uint64_t row = 0; row < count; ++row) {
     const State state = StateFromWords(draw.rows.words + row * kStateWords);
     StateToWords(State{Add(state.counter, blocks), state.key}, words + row * kStateWords);
@@ -214,11 +168,11 @@ void FillTo(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::
 }
 
 Split SplitDraw(const Draw& draw, std::uint64_t elements, std::uint64_t max_pieces) {
-  if (draw.distribution == Distribution::kCategorical) return SplitCategorical(draw.logits, elements, max_pieces);
-  std::uint64_t least = kLeastWords / WordsPerElement(draw);
+  if (draw.distribution == Distribution::kCategorical) return SplitCategorical(draw, elements, max_pieces);
+  std::uint64_t least = kLeastWords / draw.words;
   if (draw.rows.words != nullptr && draw.rows.elements > 0) {
     // Short rows waste words of their last blocks.
-    const std::uint64_t row_words = BlocksUsed(WordsPerElement(draw), draw.rows.elements) * kWordsPerBlock;
+    const std::uint64_t row_words = BlocksUsed(draw.words, draw.rows.elements) * kWordsPerBlock;
     if (row_words <= kLeastWords) least = (kLeastWords / row_words) * draw.rows.elements;
   }
   std::uint64_t pieces = elements / least;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 #include "categorical.h"
@@ -13,10 +14,14 @@
 
 namespace onnx_philox {
 
+/// Ends the process, where a kernel lacks what the declaration promises: memory that nobody wrote to must not pass for a
+/// draw.
+[[noreturn]] static inline void NoRule() { std::abort(); }
+
 /// Random bits, or numbers in a range, by the rule that the bounds allow.
 template <class Isa, class From>
 void FillUniform(const Piece& piece) {
-  const std::uint64_t low = piece.draw.bounds.minval, high = piece.draw.bounds.maxval;
+  const std::uint64_t low = piece.draw[Parameter::kMinval].bits, high = piece.draw[Parameter::kMaxval].bits;
   switch (piece.draw.type) {
     case OutputType::kBits:
       return From::Fill(piece, BitsRule<Isa>());
@@ -55,14 +60,15 @@ void FillUniform(const Piece& piece) {
       return From::Fill(piece, I64Rule<Isa, typename Isa::SmallRemainder64>(width, low));
     }
     case OutputType::kBool:
-      return;
+      break;
   }
+  NoRule();
 }
 
 /// Normal values.
 template <class Isa, class From>
 void FillNormal(const Piece& piece) {
-  const std::uint64_t scale = piece.draw.affine.scale, mean = piece.draw.affine.mean;
+  const std::uint64_t scale = piece.draw[Parameter::kScale].bits, mean = piece.draw[Parameter::kMean].bits;
   switch (piece.draw.type) {
     case OutputType::kF32:
       return From::Fill(piece, NormalF32Rule<Isa>(F32FromBits(scale), F32FromBits(mean)));
@@ -72,9 +78,13 @@ void FillNormal(const Piece& piece) {
       return From::Fill(piece, NormalBF16Rule<Isa>(F32FromBF16(scale), F32FromBF16(mean)));
     case OutputType::kF64:
       return From::Fill(piece, NormalF64Rule<Isa>(F64FromBits(scale), F64FromBits(mean)));
-    default:
-      return;
+    case OutputType::kBits:
+    case OutputType::kI32:
+    case OutputType::kI64:
+    case OutputType::kBool:
+      break;
   }
+  NoRule();
 }
 
 /// Bytes 0 and 1 by a probability for each element. Uniforms are never negative, so their order is that of their bits as
@@ -82,7 +92,7 @@ void FillNormal(const Piece& piece) {
 template <class Isa, class From, class Rule, class Bits>
 void FillBernoulliEach(const Piece& piece) {
   alignas(64) Bits uniforms[kUniformsAtOnce];
-  const unsigned char* p = static_cast<const unsigned char*>(piece.draw.probabilities.p.data) + piece.begin * sizeof(Bits);
+  const unsigned char* p = static_cast<const unsigned char*>(piece.draw[Parameter::kP].data) + piece.begin * sizeof(Bits);
   unsigned char* out = static_cast<unsigned char*>(piece.draw.out);
   for (std::uint64_t begin = piece.begin; begin < piece.end;) {
     const std::uint64_t end = piece.end - begin > kUniformsAtOnce ? begin + kUniformsAtOnce : piece.end;
@@ -108,21 +118,17 @@ static inline std::uint64_t RoundUp(double x) {
 /// Bytes 0 and 1.
 template <class Isa, class From>
 void FillBernoulli(const Piece& piece) {
-  const Probabilities& probabilities = piece.draw.probabilities;
-  const bool is_f32 = probabilities.p.type == OutputType::kF32;
-  if (probabilities.each) {
+  const Argument& given = piece.draw[Parameter::kP];
+  const bool is_f32 = given.type == OutputType::kF32;
+  if (given.each()) {
     return is_f32 ? FillBernoulliEach<Isa, From, F32UnitRule<Isa>, std::int32_t>(piece)
                   : FillBernoulliEach<Isa, From, F64UnitRule<Isa>, std::int64_t>(piece);
   }
   if (is_f32) {
-    std::uint32_t bits;
-    std::memcpy(&bits, probabilities.p.data, sizeof(bits));
-    const double p = static_cast<double>(F32FromBits(bits));
+    const double p = static_cast<double>(F32FromBits(given.bits));
     return From::Fill(piece, BernoulliF32Rule<Isa>(static_cast<std::uint32_t>(RoundUp(p * 0x1p23))));
   }
-  double p;
-  std::memcpy(&p, probabilities.p.data, sizeof(p));
-  From::Fill(piece, BernoulliF64Rule<Isa>(RoundUp(p * 0x1p52)));
+  From::Fill(piece, BernoulliF64Rule<Isa>(RoundUp(F64FromBits(given.bits) * 0x1p52)));
 }
 
 template <class Isa, class From>
@@ -137,6 +143,7 @@ void FillFrom(const Piece& piece) {
     case Distribution::kCategorical:
       return FillCategorical<Isa, From>(piece);
   }
+  NoRule();
 }
 
 /// Any draw. Call it through a pointer, in the environment of float_environment.h.

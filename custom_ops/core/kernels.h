@@ -2,12 +2,9 @@
 //
 //   const Selection& selection = ActiveKernels();
 //   if (selection.kernels == nullptr) return selection.error;             // ONNX_PHILOX_ISA names something unusable
-//   Draw draw = UniformDraw(Derive(state, global_seed, op_seed), OutputType::kF32, bounds, out);
-//   if (RangeProblemOf(draw.type, draw.bounds) != RangeProblem::kNone) ...  // once, before the first Fill: see values.h
+//   Draw draw = DrawOf(op, attributes, arguments, out);                   // once all is checked: see checks.h
 //   Fill(*selection.kernels, draw, 0, elements);                          // or pieces of it, from any threads
-//   State next = Advance(state, WordsPerElement(draw), elements);
-//
-// NormalDraw, BernoulliDraw and CategoricalDraw work in the same way.
+//   State next = NextState(draw, state, elements);
 //
 // Nothing here throws (but for std::bad_alloc while composing an error text), allocates memory that grows with the
 // output, keeps state between calls, or is affected by the caller's floating-point settings.
@@ -35,31 +32,15 @@ struct Draw {
   Rows rows;
   Distribution distribution;
   OutputType type;
-  Bounds bounds;                ///< of kUniform
-  Affine affine;                ///< of distributions of two moments
-  Probabilities probabilities;  ///< of kBernoulli
-  Logits logits;                ///< of kCategorical
+  unsigned words;            ///< of the generator that one element uses: 1 or 2
+  Argument given[kParameters];  ///< by Parameter; no kernel reads what its distribution does not have
+  std::uint64_t classes;     ///< of each row of logits, 1 or more
+  std::uint64_t samples;     ///< of each row of logits, 1 or more
   void* out;
+
+  const Argument& operator[](Parameter parameter) const { return given[static_cast<int>(parameter)]; }
+  Argument& operator[](Parameter parameter) { return given[static_cast<int>(parameter)]; }
 };
-
-/// Random bits (kBits), or numbers in [minval, maxval).
-Draw UniformDraw(const State& state, OutputType type, const Bounds& bounds, void* out);
-
-/// What a distribution of two moments draws: normal values for instance, of a float type.
-Draw AffineDraw(const State& state, Distribution distribution, OutputType type, const Affine& affine, void* out);
-
-/// Normal values, of a float type.
-Draw NormalDraw(const State& state, OutputType type, const Affine& affine, void* out);
-
-/// Bytes 1 where a uniform value is below p, 0 elsewhere: kBool. `probabilities` must hold one number for each element,
-/// or one for all.
-Draw BernoulliDraw(const State& state, const Probabilities& probabilities, void* out);
-
-/// Classes from 0 on, kI32 or kI64: `logits.samples` of the first row, then of the second, and so on.
-Draw CategoricalDraw(const State& state, OutputType type, const Logits& logits, void* out);
-
-/// Generator words that one element uses: 1 or 2.
-unsigned WordsPerElement(const Draw& draw);
 
 /// The state after a draw of `elements` elements from `state`, which does not contain the seeds.
 State NextState(const Draw& draw, const State& state, std::uint64_t elements);

@@ -1,7 +1,7 @@
-"""Makes the C++ table of the operators from their declaration in Python.
+"""Makes the C++ tables of the operators from their declaration in Python.
 
-python custom_ops/core/make_operators.py          writes operators_table.h beside this file
-python custom_ops/core/make_operators.py --check  exits with 1 if it is not what would be written
+python custom_ops/core/make_operators.py          writes operators_table.h and declared_names.h
+python custom_ops/core/make_operators.py --check  exits with 1 if one is not what would be written
 """
 
 from __future__ import annotations
@@ -11,11 +11,21 @@ import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+
 from onnx_philox._contract import operators
 from onnx_philox._contract.operators import Attribute, Input, Operator, Output
-from onnx_philox._contract.types import U32, ElementType
+from onnx_philox._contract.types import BF16, F16, F32, F64, I32, I64, U32, ElementType
 
-_HEADER = Path(__file__).with_name("operators_table.h")
+_NAMES = f"""\
+// What the declaration of the operators names, in src/onnx_philox/_contract/operators.py.
+// Made by custom_ops/core/{Path(__file__).name}; do not edit.
+//
+// Included by the per-instruction-set files: see philox.h.
+#pragma once
+
+namespace onnx_philox {{
+"""
 _HEAD = f"""\
 // The operators, as src/onnx_philox/_contract/operators.py declares them. For the structures see
 // declaration.h.
@@ -29,8 +39,50 @@ namespace onnx_philox {{
 """
 
 
+def names() -> str:
+    """The whole file of enumerations."""
+    declared = list(operators.OPERATORS.values())
+    return "\n".join(
+        [
+            _NAMES,
+            *_enumeration(
+                "Distribution",
+                "How words become elements. Random bits are a uniform draw of kBits.",
+                (op.distribution for op in declared),
+            ),
+            *_enumeration(
+                "Parameter",
+                "The inputs that say what is drawn.",
+                (i.name for op in declared for i in op.parameters),
+            ),
+            *_enumeration(
+                "Role",
+                "What an input means, and so which check applies to it.",
+                (i.role.value for op in declared for i in op.inputs),
+            ),
+            *_enumeration(
+                "AttributeRole",
+                "Which attribute it is, and so what its value is for.",
+                (a.name for op in declared for a in op.attributes),
+            ),
+            "}  // namespace onnx_philox",
+            "",
+        ]
+    )
+
+
+def _enumeration(name: str, doc: str, given: Iterable[str]) -> list[str]:
+    members = [f"k{_camel(member)}" for member in dict.fromkeys(given)]
+    return [
+        f"/// {doc}",
+        f"enum class {name} {_braces(members)};",
+        f"constexpr int k{name}s = {len(members)};",
+        "",
+    ]
+
+
 def table() -> str:
-    """The whole file."""
+    """The whole file of declarations."""
     declared = list(operators.OPERATORS.values())
     foreign = ", ".join(f'"{name}"' for name in operators.FOREIGN_ATTRIBUTES)
     parts = [
@@ -39,14 +91,12 @@ def table() -> str:
         f"inline constexpr int kOpsetVersion = {operators.OPSET_VERSION};",
         f"inline constexpr int kMaxRank = {operators.MAX_RANK};",
         f"inline constexpr int kMaxInputs = {max(len(op.inputs) for op in declared)};",
-        f"inline constexpr unsigned kUlpAboveOne = {operators.ULP_ABOVE_ONE};",
         f'static_assert(kStateWords == {operators.STATE_WORDS}, "as the declaration says");',
         "",
         "// What refusals say is allowed.",
         *_text("kStateShapeRule", operators.STATE_SHAPE_RULE),
         f'inline constexpr char kStateRowsRule[] = "{operators.STATE_ROWS_RULE}";',
         f'inline constexpr char kRankRule[] = "{operators.RANK_RULE.format(operators.MAX_RANK)}";',
-        f'inline constexpr char kProbabilityRule[] = "{operators.PROBABILITY_RULE}";',
         "",
         "/// Attributes of ONNX's own random operators, given to one of ours by mistake.",
         f"inline constexpr const char* kForeignAttributes[] = {{{foreign}}};",
@@ -54,6 +104,7 @@ def table() -> str:
         "namespace table {",
         "",
         *_type_lists(declared),
+        *_limit_lists(declared),
         "}  // namespace table",
         "",
         *(_operator(op) for op in declared),
@@ -83,13 +134,55 @@ def _type_lists(declared: list[Operator]) -> list[str]:
     return [*lines, ""]
 
 
+_BY_OUTPUT_TYPE = [None, F32, F16, BF16, F64, I32, I64, None]
+"""The element types of numbers, as output.h orders OutputType."""
+
+
+def _limit_lists(declared: list[Operator]) -> list[str]:
+    """The limits of inputs, each once, by the type of the numbers."""
+    lines = []
+    for each, name in _limits_names(declared).items():
+        values = (f"{{0x{least:x}u, 0x{greatest:x}u}}" for least, greatest in each)
+        lines.append(f"inline constexpr Limits {name}[kOutputTypes] = {_braces(values)};")
+    return [*lines, ""]
+
+
+def _limits(op: Operator, i: Input) -> tuple[tuple[int, ...], ...]:
+    """The least and the greatest of an input's numbers in each type, in order."""
+    assert i.numbers is not None
+    types = i.types or op.output_types
+    return tuple(
+        (0, 0)
+        if t is None or t not in types
+        else tuple(_in_order(limit, t) for limit in i.numbers.limits(t))
+        for t in _BY_OUTPUT_TYPE
+    )
+
+
+def _limits_names(declared: Iterable[Operator]) -> dict[tuple[tuple[int, ...], ...], str]:
+    limits = (_limits(op, i) for op in declared for i in op.inputs if i.numbers is not None)
+    return {each: f"kLimits{i}" for i, each in enumerate(dict.fromkeys(limits))}
+
+
+def _in_order(number: np.generic, type_: ElementType) -> int:
+    """A number as an unsigned integer, in the order of numbers: see `InOrder` in values.h."""
+    bits = int.from_bytes(number.tobytes(), "little")
+    sign = 1 << (8 * type_.dtype.itemsize - 1)
+    if not type_.is_float:
+        return bits ^ sign
+    if number == 0:
+        # -0 is 0.
+        return sign - 1
+    return 2 * sign - 1 - bits if bits & sign else bits | sign
+
+
 def _operator(op: Operator) -> str:
     """The structure of an operator, what it points to, and its documentation."""
     name = f"k{op.name}"
     arrays = [
         *_texts(op),
         f"inline constexpr InputDeclaration {name}Inputs[] = {{",
-        *(f"    {_input(i)}," for i in op.inputs),
+        *(f"    {_input(op, i)}," for i in op.inputs),
         "};",
         f"inline constexpr OutputDeclaration {name}Outputs[] = {{",
         *(f"    {_output(o)}," for o in op.outputs),
@@ -101,7 +194,8 @@ def _operator(op: Operator) -> str:
     structure = [
         f"inline constexpr Operator {name} = {{",
         f'    "{op.name}",',
-        f"    Distribution::k{op.distribution.value.capitalize()},",
+        f"    Distribution::k{_camel(op.distribution)},",
+        f"    {_words(op)},",
         f"    {len(op.inputs)},",
         f"    table::{name}Inputs,",
         f"    {len(op.outputs)},",
@@ -158,11 +252,25 @@ def _texts(op: Operator) -> list[str]:
     return lines
 
 
-def _input(i: Input) -> str:
-    role = f"Role::k{i.role.value.capitalize()}"
+def _words(op: Operator) -> str:
+    """How many words an element takes: a number, or by which input; else by the output's type."""
+    by = -1
+    if op.words.each is None and op.words.by != operators.OUTPUT_TYPE:
+        by = op.inputs.index(op.input(op.words.by))
+    return f"{{{op.words.each or 0}, {by}}}"
+
+
+def _input(op: Operator, i: Input) -> str:
+    role = f"Role::k{_camel(i.role.value)}"
     types = f"{{{len(i.types)}, {_list_name(i.types)}}}" if i.types else "{0, nullptr}"
     names = f'"{operators.type_names(i.types)}"' if i.types else "nullptr"
-    return f'{{"{i.name}", {role}, {_bool(i.optional)}, {types}, {names}}}'
+    parameter = f"Parameter::k{_camel(i.name)}" if i.role.is_parameter else "Parameter()"
+    numbers = "nullptr, nullptr, nullptr"
+    if i.numbers is not None:
+        limits = _limits_names(operators.OPERATORS.values())[_limits(op, i)]
+        numbers = f'{limits}, "{i.numbers.rule}", "{i.numbers.remedy}"'
+    optional = _bool(i.optional)
+    return f'{{"{i.name}", {role}, {parameter}, {optional}, {types}, {names}, {numbers}}}'
 
 
 def _output(o: Output) -> str:
@@ -218,9 +326,12 @@ def _bool(value: bool) -> str:
     return str(value).lower()
 
 
+_FILES = {"operators_table.h": table, "declared_names.h": names}
+
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--check"]:
-        if _HEADER.read_text() != table():
-            sys.exit(f"{_HEADER.name} is not what the declaration says: run {Path(__file__).name}")
-    else:
-        _HEADER.write_text(table())
+    for name, make in _FILES.items():
+        header = Path(__file__).with_name(name)
+        if sys.argv[1:] != ["--check"]:
+            header.write_text(make())
+        elif header.read_text() != make():
+            sys.exit(f"{name} is not what the declaration says: run {Path(__file__).name}")

@@ -18,4 +18,11 @@ int IndexOf(const Operator& op, Role role) {
   return -1;
 }
 
+int IndexOf(const Operator& op, Parameter parameter) {
+  for (int i = 0; i < op.inputs; ++i) {
+    if (op.input[i].is_parameter() && op.input[i].parameter == parameter) return i;
+  }
+  return -1;
+}
+
 }  // namespace onnx_philox

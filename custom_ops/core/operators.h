@@ -14,5 +14,7 @@ std::string TypeNames(const InputDeclaration& input, OutputType output);
 
 /// The first input of a role; -1 if there is none.
 int IndexOf(const Operator& op, Role role);
+/// The input of a parameter; -1 if there is none.
+int IndexOf(const Operator& op, Parameter parameter);
 
 }  // namespace onnx_philox

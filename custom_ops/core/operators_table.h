@@ -12,7 +12,6 @@ inline constexpr char kDomain[] = "onnx_philox";
 inline constexpr int kOpsetVersion = 1;
 inline constexpr int kMaxRank = 8;
 inline constexpr int kMaxInputs = 4;
-inline constexpr unsigned kUlpAboveOne = 4;
 static_assert(kStateWords == 6, "as the declaration says");
 
 // What refusals say is allowed.
@@ -20,7 +19,6 @@ inline constexpr char kStateShapeRule[] =
     "last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row of the output";
 inline constexpr char kStateRowsRule[] = "one state for all of the output, or one for each of its rows";
 inline constexpr char kRankRule[] = "0 to 8 dimensions";
-inline constexpr char kProbabilityRule[] = "0 to 1, or at most 4 ulp above 1";
 
 /// Attributes of ONNX's own random operators, given to one of ours by mistake.
 inline constexpr const char* kForeignAttributes[] = {"dtype", "high", "low", "mean", "ratio", "scale", "seed"};
@@ -32,13 +30,17 @@ inline constexpr ElementType kF32F64[] = {ElementType::kF32, ElementType::kF64};
 inline constexpr ElementType kI64I32[] = {ElementType::kI64, ElementType::kI32};
 inline constexpr ElementType kU32[] = {ElementType::kU32};
 
+inline constexpr Limits kLimits0[kOutputTypes] = {{0x0u, 0x0u}, {0x800000u, 0xff7fffffu}, {0x400u, 0xfbffu}, {0x80u, 0xff7fu}, {0x10000000000000u, 0xffefffffffffffffu}, {0x0u, 0xffffffffu}, {0x0u, 0xffffffffffffffffu}, {0x0u, 0x0u}};
+inline constexpr Limits kLimits1[kOutputTypes] = {{0x0u, 0x0u}, {0x800000u, 0xff7fffffu}, {0x400u, 0xfbffu}, {0x80u, 0xff7fu}, {0x10000000000000u, 0xffefffffffffffffu}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}};
+inline constexpr Limits kLimits2[kOutputTypes] = {{0x0u, 0x0u}, {0x7fffffffu, 0xbf800004u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x7fffffffffffffffu, 0xbff0000000000004u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}};
+
 }  // namespace table
 
 namespace table {
 inline constexpr const char* kRandomGeneratorType[] = {"philox4x32_10"};
 inline constexpr InputDeclaration kRandomGeneratorInputs[] = {
-    {"state", Role::kState, false, {1, kU32}, "u32"},
-    {"shape", Role::kShape, false, {2, kI64I32}, "i64 or i32"},
+    {"state", Role::kState, Parameter(), false, {1, kU32}, "u32", nullptr, nullptr, nullptr},
+    {"shape", Role::kShape, Parameter(), false, {2, kI64I32}, "i64 or i32", nullptr, nullptr, nullptr},
 };
 inline constexpr OutputDeclaration kRandomGeneratorOutputs[] = {
     {"bits", false, false, true, OutputType::kBits},
@@ -60,6 +62,7 @@ inline constexpr AttributeDeclaration kRandomGeneratorAttributes[] = {
 inline constexpr Operator kRandomGenerator = {
     "RandomGenerator",
     Distribution::kUniform,
+    {1, -1},
     2,
     table::kRandomGeneratorInputs,
     2,
@@ -75,10 +78,10 @@ namespace table {
 inline constexpr const char* kRandomUniformOutputType[] = {"i32", "i64", "f16", "bf16", "f32", "f64"};
 inline constexpr OutputType kRandomUniformOutputTypes[] = {OutputType::kI32, OutputType::kI64, OutputType::kF16, OutputType::kBF16, OutputType::kF32, OutputType::kF64};
 inline constexpr InputDeclaration kRandomUniformInputs[] = {
-    {"shape", Role::kShape, false, {2, kI64I32}, "i64 or i32"},
-    {"minval", Role::kBound, false, {0, nullptr}, nullptr},
-    {"maxval", Role::kBound, false, {0, nullptr}, nullptr},
-    {"state", Role::kState, true, {1, kU32}, "u32"},
+    {"shape", Role::kShape, Parameter(), false, {2, kI64I32}, "i64 or i32", nullptr, nullptr, nullptr},
+    {"minval", Role::kNumber, Parameter::kMinval, false, {0, nullptr}, nullptr, kLimits0, "a finite number", "Pass a finite bound."},
+    {"maxval", Role::kNumber, Parameter::kMaxval, false, {0, nullptr}, nullptr, kLimits0, "a finite number", "Pass a finite bound."},
+    {"state", Role::kState, Parameter(), true, {1, kU32}, "u32", nullptr, nullptr, nullptr},
 };
 inline constexpr OutputDeclaration kRandomUniformOutputs[] = {
     {"values", false, false, false, OutputType::kBits},
@@ -101,6 +104,7 @@ inline constexpr AttributeDeclaration kRandomUniformAttributes[] = {
 inline constexpr Operator kRandomUniform = {
     "RandomUniform",
     Distribution::kUniform,
+    {0, -1},
     4,
     table::kRandomUniformInputs,
     2,
@@ -116,10 +120,10 @@ namespace table {
 inline constexpr const char* kRandomNormalOutputType[] = {"f16", "bf16", "f32", "f64"};
 inline constexpr OutputType kRandomNormalOutputTypes[] = {OutputType::kF16, OutputType::kBF16, OutputType::kF32, OutputType::kF64};
 inline constexpr InputDeclaration kRandomNormalInputs[] = {
-    {"shape", Role::kShape, false, {2, kI64I32}, "i64 or i32"},
-    {"mean", Role::kMoment, false, {0, nullptr}, nullptr},
-    {"scale", Role::kMoment, false, {0, nullptr}, nullptr},
-    {"state", Role::kState, true, {1, kU32}, "u32"},
+    {"shape", Role::kShape, Parameter(), false, {2, kI64I32}, "i64 or i32", nullptr, nullptr, nullptr},
+    {"mean", Role::kNumber, Parameter::kMean, false, {0, nullptr}, nullptr, kLimits1, "a finite number", "Pass a finite mean."},
+    {"scale", Role::kNumber, Parameter::kScale, false, {0, nullptr}, nullptr, kLimits1, "a finite number", "Pass a finite scale."},
+    {"state", Role::kState, Parameter(), true, {1, kU32}, "u32", nullptr, nullptr, nullptr},
 };
 inline constexpr OutputDeclaration kRandomNormalOutputs[] = {
     {"values", false, false, false, OutputType::kBits},
@@ -143,6 +147,7 @@ inline constexpr AttributeDeclaration kRandomNormalAttributes[] = {
 inline constexpr Operator kRandomNormal = {
     "RandomNormal",
     Distribution::kNormal,
+    {0, -1},
     4,
     table::kRandomNormalInputs,
     2,
@@ -156,9 +161,9 @@ inline constexpr Operator kRandomNormal = {
 
 namespace table {
 inline constexpr InputDeclaration kRandomBernoulliInputs[] = {
-    {"shape", Role::kShape, false, {2, kI64I32}, "i64 or i32"},
-    {"p", Role::kProbability, false, {2, kF32F64}, "f32 or f64"},
-    {"state", Role::kState, true, {1, kU32}, "u32"},
+    {"shape", Role::kShape, Parameter(), false, {2, kI64I32}, "i64 or i32", nullptr, nullptr, nullptr},
+    {"p", Role::kNumbers, Parameter::kP, false, {2, kF32F64}, "f32 or f64", kLimits2, "0 to 1, or at most 4 ulp above 1", "Pass probabilities."},
+    {"state", Role::kState, Parameter(), true, {1, kU32}, "u32", nullptr, nullptr, nullptr},
 };
 inline constexpr OutputDeclaration kRandomBernoulliOutputs[] = {
     {"values", false, false, true, OutputType::kBool},
@@ -178,6 +183,7 @@ inline constexpr AttributeDeclaration kRandomBernoulliAttributes[] = {
 inline constexpr Operator kRandomBernoulli = {
     "RandomBernoulli",
     Distribution::kBernoulli,
+    {0, 1},
     3,
     table::kRandomBernoulliInputs,
     2,
@@ -193,8 +199,8 @@ namespace table {
 inline constexpr const char* kRandomCategoricalOutputType[] = {"i32", "i64"};
 inline constexpr OutputType kRandomCategoricalOutputTypes[] = {OutputType::kI32, OutputType::kI64};
 inline constexpr InputDeclaration kRandomCategoricalInputs[] = {
-    {"logits", Role::kLogits, false, {3, kF32F16F64}, "f32 or f16 or f64"},
-    {"state", Role::kState, true, {1, kU32}, "u32"},
+    {"logits", Role::kLogits, Parameter::kLogits, false, {3, kF32F16F64}, "f32 or f16 or f64", nullptr, nullptr, nullptr},
+    {"state", Role::kState, Parameter(), true, {1, kU32}, "u32", nullptr, nullptr, nullptr},
 };
 inline constexpr OutputDeclaration kRandomCategoricalOutputs[] = {
     {"values", false, false, false, OutputType::kBits},
@@ -217,6 +223,7 @@ inline constexpr AttributeDeclaration kRandomCategoricalAttributes[] = {
 inline constexpr Operator kRandomCategorical = {
     "RandomCategorical",
     Distribution::kCategorical,
+    {2, -1},
     2,
     table::kRandomCategoricalInputs,
     2,

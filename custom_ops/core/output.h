@@ -5,13 +5,12 @@
 
 #include <cstdint>
 
+#include "declared_names.h"
+
 namespace onnx_philox {
 
 enum class OutputType { kBits, kF32, kF16, kBF16, kF64, kI32, kI64, kBool };
 constexpr int kOutputTypes = 8;
-
-/// How words become elements. Random bits are a uniform draw of kBits.
-enum class Distribution { kUniform, kNormal, kBernoulli, kCategorical };
 
 /// The range [minval, maxval) as bit patterns of the output type, zero-extended: nothing is rounded on the way in, and
 /// float16 and bfloat16 need no C++ type. Ignored for kBits.
@@ -20,32 +19,27 @@ struct Bounds {
   std::uint64_t maxval;
 };
 
-/// What a standard value is multiplied by, and what is added then: bit patterns as those of Bounds, and finite.
-struct Affine {
-  std::uint64_t mean;
-  std::uint64_t scale;
-};
-
-/// Numbers that a draw reads while it fills: kF16, kF32 or kF64, at any alignment. Nobody may write to them meanwhile.
+/// Numbers of a type, at any alignment.
 struct Numbers {
   OutputType type;
   const void* data;
 };
 
-/// The probabilities of `true`: kF32 or kF64, each in [0, 1] or at most 4 ulp above, which also means always true. One
-/// for all elements, or one for each.
-struct Probabilities {
-  Numbers p;
-  bool each;
+/// A parameter of a draw, within the limits that its declaration says: one number, or many that the draw reads while it
+/// fills, and to which nobody may write meanwhile.
+struct Argument {
+  OutputType type;
+  std::uint64_t bits;  ///< of one number: its bit pattern, zero-extended
+  const void* data;    ///< of many, at any alignment; null: there is one, or an optional input is left out
+
+  bool each() const { return data != nullptr; }
+  Numbers numbers() const { return Numbers{type, data}; }
 };
 
-/// Unnormalised log-probabilities, kF16, kF32 or kF64: rows of `classes` (1 or more), with `samples` draws (1 or more)
-/// from each. They have no NaN, no positive infinity, and in each row a number that is not negative infinity.
-struct Logits {
-  Numbers logits;
-  std::uint64_t classes;
-  std::uint64_t samples;
-};
+/// The bounds among the parameters of a draw.
+static inline Bounds BoundsOf(const Argument (&given)[kParameters]) {
+  return Bounds{given[static_cast<int>(Parameter::kMinval)].bits, given[static_cast<int>(Parameter::kMaxval)].bits};
+}
 
 /// Bytes of one element.
 static inline unsigned ElementSize(OutputType type) {

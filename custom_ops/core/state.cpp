@@ -24,6 +24,7 @@ State Derive(const State& state, std::int64_t global_seed, std::int64_t op_seed)
 }
 
 std::uint64_t BlocksUsed(unsigned words_per_element, std::uint64_t elements) {
+  if (words_per_element > kWordsPerBlock) return elements * (words_per_element / kWordsPerBlock);
   // Not ceil(elements * words / 4): the product could overflow.
   const std::uint64_t per_block = static_cast<std::uint64_t>(kWordsPerBlock) / words_per_element;
   return elements / per_block + (elements % per_block != 0 ? 1 : 0);

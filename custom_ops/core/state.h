@@ -15,7 +15,8 @@ void StateToWords(const State& state, std::uint32_t words[kStateWords]);
 /// 2^128. Seeds are attributes of an operator, where they are never negative; a missing seed is 0.
 State Derive(const State& state, std::int64_t global_seed, std::int64_t op_seed);
 
-/// Blocks that `elements` elements use: the last block's unused words are dropped. `words_per_element` is 1 or 2.
+/// Blocks that `elements` elements use: the last block's unused words are dropped. `words_per_element` is 1, 2, or
+/// whole blocks.
 std::uint64_t BlocksUsed(unsigned words_per_element, std::uint64_t elements);
 
 /// The next state: `state` moved past `elements` elements. Call it on the input state, not on the derived one: a next

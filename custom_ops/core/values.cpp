@@ -5,7 +5,6 @@
 
 #include "float_environment.h"
 #include "floats.h"
-#include "operators_table.h"
 
 namespace onnx_philox {
 
@@ -19,23 +18,29 @@ Bits BitsAt(const void* data, std::uint64_t i) {
   return bits;
 }
 
-/// The first number below 0 or above `most`, or `count`. It compares bits: floats of 0 or more are in the order of
-/// their bits, and -0 counts as 0.
+/// See InOrder in values.h.
 template <class Bits>
-std::uint64_t FirstImprobable(const void* data, std::uint64_t count, Bits most) {
-  constexpr Bits kMinusZero = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+Bits InOrder(Bits bits, bool is_float) {
+  constexpr Bits kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+  const Bits all = is_float ? static_cast<Bits>(-static_cast<Bits>(bits / kSign)) : Bits{0};
+  return static_cast<Bits>(bits ^ (all | kSign));
+}
+
+/// The first number that is not within the limits, or `count`.
+template <class Bits>
+std::uint64_t FirstOutside(const void* data, std::uint64_t count, bool is_float, const Limits& limits) {
+  const Bits least = static_cast<Bits>(limits.least), most = static_cast<Bits>(limits.greatest - limits.least);
+  const auto is_outside = [=](std::uint64_t i) {
+    return static_cast<Bits>(InOrder(BitsAt<Bits>(data, i), is_float) - least) > most;
+  };
   constexpr std::uint64_t kChunk = 4096;  // a loop without a way out is vectorised
   for (std::uint64_t begin = 0; begin < count; begin += kChunk) {
     const std::uint64_t end = begin + kChunk < count ? begin + kChunk : count;
-    Bits wrong = 0;
+    bool wrong = false;
+    for (std::uint64_t i = begin; i < end; ++i) wrong |= is_outside(i);
+    if (!wrong) continue;
     for (std::uint64_t i = begin; i < end; ++i) {
-      const Bits bits = BitsAt<Bits>(data, i);
-      wrong |= static_cast<Bits>(bits > most) & static_cast<Bits>(bits != kMinusZero);
-    }
-    if (wrong == 0) continue;
-    for (std::uint64_t i = begin; i < end; ++i) {
-      const Bits bits = BitsAt<Bits>(data, i);
-      if (bits > most && bits != kMinusZero) return i;
+      if (is_outside(i)) return i;
     }
   }
   return count;
@@ -76,7 +81,6 @@ double Width(OutputType type, const Bounds& bounds) {
 }
 
 RangeProblem FloatRangeProblem(OutputType type, const Bounds& bounds) {
-  if (!IsFinite(type, bounds.minval) || !IsFinite(type, bounds.maxval)) return RangeProblem::kNotFinite;
   if (FloatValue(type, bounds.minval) > FloatValue(type, bounds.maxval)) return RangeProblem::kInverted;
   const double width = Width(type, bounds);
   // Infinite: x - x is 0 for every finite number.
@@ -88,27 +92,6 @@ RangeProblem FloatRangeProblem(OutputType type, const Bounds& bounds) {
 bool IsFloat(OutputType type) {
   return type == OutputType::kF16 || type == OutputType::kBF16 || type == OutputType::kF32 ||
          type == OutputType::kF64;
-}
-
-bool IsFinite(OutputType type, std::uint64_t bits) {
-  std::uint64_t exponent = 0;
-  switch (type) {
-    case OutputType::kF16:
-      exponent = 0x7C00u;
-      break;
-    case OutputType::kBF16:
-      exponent = 0x7F80u;
-      break;
-    case OutputType::kF32:
-      exponent = 0x7F800000u;
-      break;
-    case OutputType::kF64:
-      exponent = 0x7FF0000000000000u;
-      break;
-    default:
-      return true;
-  }
-  return (bits & exponent) != exponent;
 }
 
 double FloatValue(OutputType type, std::uint64_t bits) {
@@ -135,10 +118,17 @@ std::uint64_t BitsAt(const Numbers& numbers, std::uint64_t i) {
   }
 }
 
-std::uint64_t FirstImprobable(const Numbers& p, std::uint64_t count) {
-  return p.type == OutputType::kF32
-             ? FirstImprobable<std::uint32_t>(p.data, count, 0x3F800000u + kUlpAboveOne)
-             : FirstImprobable<std::uint64_t>(p.data, count, 0x3FF0000000000000u + kUlpAboveOne);
+std::uint64_t FirstOutside(const Numbers& numbers, std::uint64_t count, const Limits* limits) {
+  const Limits& own = limits[static_cast<int>(numbers.type)];
+  const bool is_float = IsFloat(numbers.type);
+  switch (ElementSize(numbers.type)) {
+    case 2:
+      return FirstOutside<std::uint16_t>(numbers.data, count, is_float, own);
+    case 4:
+      return FirstOutside<std::uint32_t>(numbers.data, count, is_float, own);
+    default:
+      return FirstOutside<std::uint64_t>(numbers.data, count, is_float, own);
+  }
 }
 
 std::int64_t WrongInRow(const Numbers& logits, std::uint64_t begin, std::uint64_t classes) {

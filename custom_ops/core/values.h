@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "output.h"
+#include "declaration.h"
 
 namespace onnx_philox {
 
@@ -13,14 +13,14 @@ bool IsFloat(OutputType type);
 /// The value of a float type's bits. In the environment of float_environment.h.
 double FloatValue(OutputType type, std::uint64_t bits);
 
-/// Whether a number is finite; integers always are. It looks at the exponent bits, so no arithmetic can disturb it.
-bool IsFinite(OutputType type, std::uint64_t bits);
-
 /// The bits of number `i`.
 std::uint64_t BitsAt(const Numbers& numbers, std::uint64_t i);
 
-/// The first of `count` numbers, f32 or f64, that is not a probability; `count` if all of them are.
-std::uint64_t FirstImprobable(const Numbers& p, std::uint64_t count);
+/// The first of `count` numbers that is not within the limits of their type; `count` if all are. `limits` are by
+/// OutputType. Numbers are compared as unsigned integers in the same order, -0 right below 0: the bits of positive floats
+/// with the sign set, those of negative ones inverted, integers with the sign inverted. So no arithmetic disturbs it, and
+/// NaN is outside of all limits.
+std::uint64_t FirstOutside(const Numbers& numbers, std::uint64_t count, const Limits* limits);
 
 /// What is wrong with a row of logits: the index of its first NaN or positive infinity, or one of these.
 constexpr std::int64_t kNothing = -1, kOnlyNegativeInfinity = -2;
@@ -31,12 +31,11 @@ std::int64_t WrongInRow(const Numbers& logits, std::uint64_t begin, std::uint64_
 /// Why a pair of bounds is not a range.
 enum class RangeProblem {
   kNone,
-  kNotFinite,  ///< floats: one of them
   kInverted,   ///< floats: minval > maxval; integers: minval >= maxval
   kTooWide,    ///< floats: maxval - minval is infinite in the type
 };
 
-/// None for kBits, which has no bounds.
+/// Of finite bounds. None for kBits, which has no bounds.
 RangeProblem RangeProblemOf(OutputType type, const Bounds& bounds);
 
 }  // namespace onnx_philox

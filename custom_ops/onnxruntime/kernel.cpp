@@ -252,8 +252,7 @@ std::string Kernel::Check(int index, const Known& known, Call* call, OrtKernelCo
     OrtStatus* status;
   } run{api_, context, nullptr};
   ForEach for_each;
-  const Role role = op_.input[index].role;
-  if (context != nullptr && (role == Role::kProbability || role == Role::kLogits)) {
+  if (context != nullptr && op_.input[index].is_array()) {
     for_each = [&run](std::uint64_t count, const std::function<void(std::uint64_t)>& task) {
       void* const data = const_cast<std::function<void(std::uint64_t)>*>(&task);
       run.status = run.api.KernelContext_ParallelFor(run.context, RunTask, count, 0, data);

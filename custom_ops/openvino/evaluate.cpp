@@ -144,7 +144,7 @@ bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& input
     if (RoleOf(i) == Role::kState) state = &tensor;
     if (IsKnown(i)) continue;
     const bool is_apart = RoleOf(i) == Role::kState ||
-                          (RoleOf(i) == Role::kShape && IndexOf(op_, Role::kProbability) < 0);
+                          (RoleOf(i) == Role::kShape && IndexOf(op_, Role::kNumbers) < 0);
     is_together_checked = is_together_checked && is_apart;
     ThrowIf(CheckInput(op_, i, Read(i, &readings[i].emplace(tensor)), attributes_, &arguments, ForEachThread));
   }

@@ -112,10 +112,9 @@ void RandomOp::RefuseNarrowed(int input) const {
   const ElementType type = types.Has(ArrivedType(input)) ? ArrivedType(input) : types.type[0];
   if (type != ElementType::kF64 && type != ElementType::kI64) return;
   const std::string name = op_.input[input].name;
-  std::string allowed = "a constant", remedy = "Make " + name + " a constant, or draw in [0, 1) and scale in the graph.";
-  if (RoleOf(input) == Role::kMoment) {
-    remedy = "Make " + name + " a constant, or scale in the graph.";
-  } else if (RoleOf(input) != Role::kBound) {
+  std::string allowed = "a constant";
+  std::string remedy = "Make " + name + " a constant, or scale in the graph.";
+  if (!op_.input[input].has_output_type()) {
     allowed = SmallConstant();
     remedy = "Cast " + name + " to f32.";
   }

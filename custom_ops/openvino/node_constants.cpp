@@ -16,7 +16,7 @@ void RandomOp::ReadTexts() {
     if (captured.text.empty()) continue;
     const ElementTypes types = TypesAt(i);
     const bool is_state = RoleOf(i) == Role::kState;
-    const bool is_array = RoleOf(i) == Role::kProbability || RoleOf(i) == Role::kLogits;
+    const bool is_array = op_.input[i].is_array();
     Captured read;
     const bool is_right = FromText(captured.text, types, &read) &&
                           (is_array || (is_state ? read.elements() % kStateWords == 0 : read.elements() == 1));

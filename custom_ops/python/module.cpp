@@ -4,19 +4,23 @@
 // Where there are `states`, the bytes of an array [rows, 6], counter and key are what is added to each of them.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <limits>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
+#include <vector>
 
-#include "element_types.h"
-#include "kernels.h"
+#include "checks.h"
 #include "memory.h"
-#include "operators.h"
-#include "values.h"
 
 namespace nb = nanobind;
 
@@ -29,14 +33,19 @@ using ReadOnlyBytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig,
 
 [[noreturn]] void Refuse(const std::string& why) { throw std::invalid_argument("onnx_philox._core: " + why); }
 
-OutputType TypeNamed(const std::string& name) {
+ElementType TypeNamed(const std::string& name) {
   for (int i = 0; i < kOutputTypes; ++i) {
-    const OutputType type = static_cast<OutputType>(i);
-    if (name == ElementTypeName(ElementTypeOf(type))) {
-      return type;
-    }
+    const ElementType type = ElementTypeOf(static_cast<OutputType>(i));
+    if (name == ElementTypeName(type)) return type;
   }
   Refuse("no element type " + name);
+}
+
+const Operator& OperatorNamed(const std::string& name) {
+  for (const Operator* op : kAllOperators) {
+    if (name == op->name) return *op;
+  }
+  Refuse("no operator " + name);
 }
 
 const Kernels& KernelsOrThrow() {
@@ -47,29 +56,79 @@ const Kernels& KernelsOrThrow() {
   return *selection.kernels;
 }
 
-State StateOf(std::uint64_t counter_low, std::uint64_t counter_high, std::uint64_t key) {
-  return State{{counter_low, counter_high}, key};
-}
-
-std::uint64_t ElementsOf(const Bytes& out, OutputType type) { return out.size() / ElementSize(type); }
-
-/// Numbers that a draw reads: at least `count` of them.
-Numbers NumbersOf(const ReadOnlyBytes& bytes, const std::string& type_name, std::uint64_t count) {
-  const OutputType type = TypeNamed(type_name);
-  if (type != OutputType::kF16 && type != OutputType::kF32 && type != OutputType::kF64) {
-    Refuse("no numbers of " + type_name);
-  }
-  if (bytes.size() / ElementSize(type) < count) {
-    Refuse("fewer numbers than the draw reads");
-  }
-  return Numbers{type, bytes.data()};
-}
-
 /// States of rows: the words of an array [rows, 6]. Without them, a draw has one state.
 using States = std::optional<ReadOnlyBytes>;
 
-void FillAll(Draw draw, std::uint64_t elements, const States& states) {
-  const Kernels& kernels = KernelsOrThrow();
+/// A parameter: its name, type, shape and bytes.
+using Number = std::tuple<std::string, std::string, std::vector<std::int64_t>, ReadOnlyBytes>;
+
+void ThrowIf(const std::string& error) {
+  if (!error.empty()) Refuse(error);
+}
+
+/// The bytes of an array of this shape and type; those past 2^63-1 are as many.
+std::uint64_t BytesOf(const std::vector<std::int64_t>& shape, ElementType type) {
+  std::uint64_t bytes = 1;
+  for (int i = 0; i < kOutputTypes; ++i) {
+    if (ElementTypeOf(static_cast<OutputType>(i)) == type) bytes = ElementSize(static_cast<OutputType>(i));
+  }
+  constexpr std::uint64_t kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  for (const std::int64_t d : shape) {
+    if (d < 0) Refuse("a negative dimension");
+    if (d == 0) return 0;
+    bytes = bytes > kMost / static_cast<std::uint64_t>(d) ? kMost : bytes * static_cast<std::uint64_t>(d);
+  }
+  return bytes;
+}
+
+/// Checks what memory safety needs: types, shapes and single numbers. Python has looked at all of them.
+Arguments ArgumentsOf(const Operator& op, const Attributes& attributes, std::int64_t elements,
+                      const std::vector<Number>& numbers) {
+  Arguments arguments;
+  bool is_given[kMaxInputs] = {};
+  if (IndexOf(op, Role::kShape) >= 0) {
+    // The elements, in one dimension.
+    arguments.output.rank = 1;
+    arguments.output.dimension[0] = elements;
+  }
+  for (const auto& [name, type_name, shape, bytes] : numbers) {
+    int index = 0;
+    while (index < op.inputs && !(op.input[index].is_parameter() && name == op.input[index].name)) ++index;
+    if (index == op.inputs) Refuse(std::string(op.name) + " has no parameter " + name);
+    const ElementType type = TypeNamed(type_name);
+    if (bytes.size() < BytesOf(shape, type)) Refuse("fewer bytes than " + name + " has");
+    const Known known{type, static_cast<int>(shape.size()), shape.data(), bytes.data()};
+    ThrowIf(CheckInput(op, index, known, attributes, &arguments, nullptr, ManyNumbers::kTrust));
+    is_given[index] = true;
+  }
+  for (int i = 0; i < op.inputs; ++i) {
+    if (op.input[i].is_parameter() && !is_given[i]) ThrowIf(CheckLeftOut(op, i, attributes));
+  }
+  ThrowIf(CheckTogether(op, attributes, arguments));
+  const std::int64_t* const output = arguments.output.dimension;
+  ThrowIf(CheckDimensions(op, output, arguments.output.rank, attributes.output, &arguments.dimensions));
+  if (arguments.dimensions.elements != elements) Refuse("as many values as " + std::string(op.name) + " draws");
+  return arguments;
+}
+
+void FillDraw(const Bytes& out, const std::string& name, const std::string& type_name, std::uint64_t counter_low,
+              std::uint64_t counter_high, std::uint64_t key, const std::vector<Number>& numbers,
+              const std::map<std::string, std::int64_t>& given_attributes, const States& states) {
+  const Operator& op = OperatorNamed(name);
+  GivenAttributes given;
+  for (int i = 0; i < op.attributes; ++i) {
+    const AttributeDeclaration& declared = op.attribute[i];
+    const auto found = given_attributes.find(declared.name);
+    if (declared.role == AttributeRole::kOutputType) given[declared.role] = GivenAttribute::Text(type_name);
+    if (found != given_attributes.end()) given[declared.role] = GivenAttribute::Integer(found->second);
+  }
+  Attributes attributes;
+  ThrowIf(CheckAttributes(op, given, &attributes));
+  if (TypeNamed(type_name) != ElementTypeOf(attributes.output)) Refuse(name + " draws no " + type_name);
+  const std::uint64_t elements = out.size() / ElementSize(attributes.output);
+  const Arguments arguments = ArgumentsOf(op, attributes, static_cast<std::int64_t>(elements), numbers);
+  Draw draw = DrawOf(op, attributes, arguments, out.data());
+  draw.state = State{{counter_low, counter_high}, key};
   if (states.has_value()) {
     const std::uint64_t rows = states->size() / (kStateWords * sizeof(std::uint32_t));
     const bool is_aligned = reinterpret_cast<std::uintptr_t>(states->data()) % alignof(std::uint32_t) == 0;
@@ -78,71 +137,9 @@ void FillAll(Draw draw, std::uint64_t elements, const States& states) {
     }
     draw.rows = Rows{reinterpret_cast<const std::uint32_t*>(states->data()), elements / rows};
   }
+  const Kernels& kernels = KernelsOrThrow();
   nb::gil_scoped_release released;
   Fill(kernels, draw, 0, elements);
-}
-
-void FillUniform(const Bytes& out, const std::string& type_name, std::uint64_t counter_low,
-                 std::uint64_t counter_high, std::uint64_t key, std::uint64_t minval, std::uint64_t maxval,
-                 const States& states) {
-  const OutputType type = TypeNamed(type_name);
-  const Bounds bounds{minval, maxval};
-  if (RangeProblemOf(type, bounds) != RangeProblem::kNone) {
-    Refuse("the bounds are no range of " + type_name);
-  }
-  FillAll(UniformDraw(StateOf(counter_low, counter_high, key), type, bounds, out.data()), ElementsOf(out, type),
-          states);
-}
-
-/// The distribution of an operator that has moments.
-Distribution AffineOf(const std::string& operator_name) {
-  for (const Operator* op : kAllOperators) {
-    if (operator_name == op->name && IndexOf(*op, Role::kMoment) >= 0) return op->distribution;
-  }
-  Refuse("no operator of moments " + operator_name);
-}
-
-void FillAffine(const Bytes& out, const std::string& operator_name, const std::string& type_name,
-                std::uint64_t counter_low, std::uint64_t counter_high, std::uint64_t key, std::uint64_t mean,
-                std::uint64_t scale, const States& states) {
-  const Distribution distribution = AffineOf(operator_name);
-  const OutputType type = TypeNamed(type_name);
-  FillAll(AffineDraw(StateOf(counter_low, counter_high, key), distribution, type, Affine{mean, scale}, out.data()),
-          ElementsOf(out, type), states);
-}
-
-void FillBernoulli(const Bytes& out, std::uint64_t counter_low, std::uint64_t counter_high, std::uint64_t key,
-                   const ReadOnlyBytes& p, const std::string& p_type, bool each, const States& states) {
-  const Numbers numbers = NumbersOf(p, p_type, each ? out.size() : 1);
-  if (numbers.type == OutputType::kF16) {
-    Refuse("no probabilities of f16");
-  }
-  FillAll(BernoulliDraw(StateOf(counter_low, counter_high, key), Probabilities{numbers, each}, out.data()), out.size(),
-          states);
-}
-
-void FillCategorical(const Bytes& out, const std::string& type_name, std::uint64_t counter_low,
-                     std::uint64_t counter_high, std::uint64_t key, const ReadOnlyBytes& logits,
-                     const std::string& logits_type, std::uint64_t classes, std::uint64_t samples,
-                     const States& states) {
-  const OutputType type = TypeNamed(type_name);
-  if (type != OutputType::kI32 && type != OutputType::kI64) {
-    Refuse("no classes of " + type_name);
-  }
-  const std::uint64_t elements = ElementsOf(out, type);
-  if (elements == 0) {
-    return;
-  }
-  if (classes == 0 || samples == 0 || elements % samples != 0) {
-    Refuse("no classes, or no whole rows");
-  }
-  const std::uint64_t rows = elements / samples;
-  if (classes > logits.size() / rows) {  // so that their product does not wrap
-    Refuse("fewer numbers than the draw reads");
-  }
-  const Numbers numbers = NumbersOf(logits, logits_type, rows * classes);
-  FillAll(CategoricalDraw(StateOf(counter_low, counter_high, key), type, Logits{numbers, classes, samples}, out.data()),
-          elements, states);
 }
 
 }  // namespace
@@ -150,23 +147,14 @@ void FillCategorical(const Bytes& out, const std::string& type_name, std::uint64
 
 NB_MODULE(_core, module) {
   module.doc() = "The native core: kernels that fill memory with a draw.";
-  module.def("fill_uniform", &onnx_philox::FillUniform, nb::arg("out").noconvert(), nb::arg("type"),
-             nb::arg("counter_low"), nb::arg("counter_high"), nb::arg("key"), nb::arg("minval") = 0,
-             nb::arg("maxval") = 0, nb::arg("states").noconvert().none() = nb::none(),
-             "Fills bytes with random bits, or numbers in a range; bounds are bit patterns of the type, zero-extended.");
-  module.def("fill_affine", &onnx_philox::FillAffine, nb::arg("out").noconvert(), nb::arg("operator"), nb::arg("type"),
-             nb::arg("counter_low"), nb::arg("counter_high"), nb::arg("key"), nb::arg("mean"), nb::arg("scale"),
-             nb::arg("states").noconvert().none() = nb::none(),
-             "Fills bytes with what an operator of two moments draws; they are bit patterns of the type, zero-extended.");
-  module.def("fill_bernoulli", &onnx_philox::FillBernoulli, nb::arg("out").noconvert(), nb::arg("counter_low"),
-             nb::arg("counter_high"), nb::arg("key"), nb::arg("p").noconvert(), nb::arg("p_type"), nb::arg("each"),
-             nb::arg("states").noconvert().none() = nb::none(),
-             "Fills bytes with 0 and 1, by one probability or one for each.");
-  module.def("fill_categorical", &onnx_philox::FillCategorical, nb::arg("out").noconvert(), nb::arg("type"),
-             nb::arg("counter_low"), nb::arg("counter_high"), nb::arg("key"), nb::arg("logits").noconvert(),
-             nb::arg("logits_type"), nb::arg("classes"), nb::arg("samples"),
-             nb::arg("states").noconvert().none() = nb::none(),
-             "Fills bytes with classes, so many samples of each row of logits.");
+  module.def("fill", &onnx_philox::FillDraw, nb::arg("out").noconvert(), nb::arg("operator"), nb::arg("type"),
+             nb::arg("counter_low"), nb::arg("counter_high"), nb::arg("key"), nb::arg("numbers"),
+             nb::arg("attributes"), nb::arg("states").noconvert().none() = nb::none(),
+             "Fills bytes with what an operator draws. Its parameters are numbers, each with its name, type, shape and "
+             "bytes. Which numbers they are is not checked where there may be many.");
+  nb::list operators;
+  for (const onnx_philox::Operator* op : onnx_philox::kAllOperators) operators.append(op->name);
+  module.attr("OPERATORS") = nb::steal<nb::object>(PyFrozenSet_New(operators.ptr()));
   module.attr("ALWAYS_THERE") = onnx_philox::kAlwaysThere;
   module.def(
       "memory",

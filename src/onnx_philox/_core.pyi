@@ -3,59 +3,30 @@
 With `states`, the bytes of an array [rows, 6], counter and key are what is added to each of them.
 """
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-def fill_uniform(
-    out: NDArray[np.uint8],
-    type: str,
-    counter_low: int,
-    counter_high: int,
-    key: int,
-    minval: int = 0,
-    maxval: int = 0,
-    states: NDArray[np.uint8] | None = None,
-) -> None:
-    """Fills bytes with random bits, or numbers in a range; bounds are bit patterns of the type."""
+OPERATORS: frozenset[str]
+"""The operators that it draws, by their names."""
 
-def fill_affine(
+def fill(
     out: NDArray[np.uint8],
     operator: str,
     type: str,
     counter_low: int,
     counter_high: int,
     key: int,
-    mean: int,
-    scale: int,
+    numbers: Sequence[tuple[str, str, Sequence[int], NDArray[np.uint8]]],
+    attributes: Mapping[str, int],
     states: NDArray[np.uint8] | None = None,
 ) -> None:
-    """Fills bytes with what an operator of two moments draws, given as bit patterns of the type."""
+    """Fills bytes with what an operator draws.
 
-def fill_bernoulli(
-    out: NDArray[np.uint8],
-    counter_low: int,
-    counter_high: int,
-    key: int,
-    p: NDArray[np.uint8],
-    p_type: str,
-    each: bool,
-    states: NDArray[np.uint8] | None = None,
-) -> None:
-    """Fills bytes with 0 and 1, by one probability or one for each."""
-
-def fill_categorical(
-    out: NDArray[np.uint8],
-    type: str,
-    counter_low: int,
-    counter_high: int,
-    key: int,
-    logits: NDArray[np.uint8],
-    logits_type: str,
-    classes: int,
-    samples: int,
-    states: NDArray[np.uint8] | None = None,
-) -> None:
-    """Fills bytes with classes, so many samples of each row of logits."""
+    Its parameters are numbers, each with its name, type, shape and bytes. Which numbers they are is
+    not checked where there may be many.
+    """
 
 ALWAYS_THERE: int
 

@@ -26,7 +26,7 @@ _MASK128 = 2**128 - 1
 
 # Fewer blocks at a time cost more NumPy calls: 4096 are half as fast. More gain 2% at the most
 # (benchmarks/python_backends.py), and memory.
-_CHUNK_BLOCKS = 16384
+_CHUNK_BLOCKS = 2**14
 
 
 def word_chunks(counter: int, key: int, count: int) -> Iterator[NDArray[np.uint32]]:
@@ -38,8 +38,8 @@ def word_chunks(counter: int, key: int, count: int) -> Iterator[NDArray[np.uint3
         count: How many words, 0 or more.
 
     Yields:
-        The next words, whole blocks of them but at the end. The array is overwritten by the next
-        chunk.
+        The next words: of 2^14 blocks, fewer at the end. So what takes a power of two of blocks is
+        never cut. The array is overwritten by the next chunk.
     """
     blocks = -(-count // WORDS_PER_BLOCK)
     size = min(blocks, _CHUNK_BLOCKS)
@@ -50,13 +50,16 @@ def word_chunks(counter: int, key: int, count: int) -> Iterator[NDArray[np.uint3
     start = 0
     while start < blocks:
         counter_low, counter_high = counter & _MASK64, counter >> 64
-        # The upper half of the counter is one number within a chunk: cut where it carries.
-        n = min(size, blocks - start, 2**64 - counter_low)
+        n = min(size, blocks - start)
         even, odd, product = work[:, :, :n]
         np.add(position[:n], np.uint64(counter_low), out=product[0])
         np.bitwise_and(product[0], _LOW, out=even[0])
         np.right_shift(product[0], _HIGH_SHIFT, out=odd[0])
         even[1], odd[1] = counter_high & _MASK32, counter_high >> 32
+        carry = 2**64 - counter_low
+        if carry < n:
+            counter_high = (counter_high + 1) & _MASK64
+            even[1, carry:], odd[1, carry:] = counter_high & _MASK32, counter_high >> 32
         _rounds(even, odd, product, keys, words[:n])
         yield words.reshape(-1)[: min(n * WORDS_PER_BLOCK, count - start * WORDS_PER_BLOCK)]
         start += n

@@ -26,12 +26,7 @@ from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
 from onnx_philox._contract import checks, operators
-from onnx_philox._contract.arguments import (
-    number_array,
-    plain_array,
-    probability_array,
-    shape_array,
-)
+from onnx_philox._contract.arguments import number_array, numbers_array, shape_array
 from onnx_philox._contract.checks import Known
 from onnx_philox._contract.operators import DOMAIN, MAX_RANK, OPSET_VERSION, STATE_WORDS, Operator
 from onnx_philox._contract.types import BY_NAME, BY_ONNX, I64, U32, ElementType
@@ -274,7 +269,7 @@ def random_bernoulli(
         of_input = _symbols("p", dimensions, rows) if per_element else []
         probabilities: Tensor = _input("p", element_type, of_input)
     else:
-        probabilities = _initializer("p", probability_array(op, p))
+        probabilities = _initializer("p", numbers_array(op, op.input("p"), p))
     return _build(
         op,
         {

@@ -19,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "draws.h"
 #include "kernels.h"
 
 namespace {

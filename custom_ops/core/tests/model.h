@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "coefficients.h"
+#include "draws.h"
 #include "kernels.h"
 
 namespace model {
@@ -274,15 +275,15 @@ inline std::uint64_t CategoricalElement(const State& state, const onnx_philox::L
 inline std::uint64_t Element(const Draw& draw, std::uint64_t index) {
   switch (draw.distribution) {
     case Distribution::kUniform:
-      return Uniform(draw.state, draw.type, draw.bounds, index);
+      return Uniform(draw.state, draw.type, BoundsOf(draw.given), index);
     case Distribution::kNormal:
-      return NormalElement(draw.state, draw.type, draw.affine, index);
+      return NormalElement(draw.state, draw.type, AffineOf(draw), index);
     case Distribution::kBernoulli:
-      return BernoulliElement(draw.state, draw.probabilities, index);
+      return BernoulliElement(draw.state, ProbabilitiesOf(draw), index);
     case Distribution::kCategorical:
       break;
   }
-  return CategoricalElement(draw.state, draw.logits, index);
+  return CategoricalElement(draw.state, LogitsOf(draw), index);
 }
 
 /// Elements [begin, begin + count) as bytes.

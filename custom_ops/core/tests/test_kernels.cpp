@@ -405,11 +405,11 @@ std::vector<unsigned char> ElementsOfRows(const Draw& draw, std::uint64_t rows) 
     const State own = StateFromWords(draw.rows.words + b * kStateWords);
     row.state.counter = Counter{own.counter.low, own.counter.high + draw.state.counter.high};
     row.state.key = own.key + draw.state.key;
-    const auto move = [&](Numbers* numbers, std::uint64_t count) {
-      numbers->data = static_cast<const unsigned char*>(numbers->data) + count * ElementSize(numbers->type);
-    };
-    if (draw.distribution == Distribution::kBernoulli && draw.probabilities.each) move(&row.probabilities.p, b * elements);
-    if (draw.distribution == Distribution::kCategorical) move(&row.logits.logits, b * draw.logits.classes);
+    const std::uint64_t numbers = draw.distribution == Distribution::kCategorical ? draw.classes : elements;
+    for (Argument& given : row.given) {
+      if (!given.each()) continue;
+      given.data = static_cast<const unsigned char*>(given.data) + b * numbers * ElementSize(given.type);
+    }
     const std::vector<unsigned char> bytes = model::Elements(row, 0, elements);
     all.insert(all.end(), bytes.begin(), bytes.end());
   }
@@ -424,7 +424,7 @@ void TestRows(const Kernels& kernels) {
   for (const Case& c : AllCases()) {
     const bool is_categorical = c.draw.distribution == Distribution::kCategorical;
     for (std::uint64_t elements : {1u, 2u, 3u, 4u, 5u, 7u, 8u, 12u, 31u, 33u, 64u, 127u, 128u, 129u, 255u, 257u, 1021u}) {
-      if (is_categorical) elements = c.draw.logits.samples;
+      if (is_categorical) elements = c.draw.samples;
       if (elements > kMost) break;
       const std::uint64_t rows = std::min<std::uint64_t>(70, kMost / elements);
       std::vector<std::uint32_t> words(rows * kStateWords);
@@ -625,7 +625,7 @@ void TestCallersFloatSettingsChangeNothing(const Kernels& kernels, const std::ve
       WriteControl(hostile);
       const std::uint64_t before = ReadControl();
       const bool is_uniform = draw.distribution == Distribution::kUniform;
-      const RangeProblem problem = is_uniform ? RangeProblemOf(draw.type, draw.bounds) : RangeProblem::kNone;
+      const RangeProblem problem = is_uniform ? RangeProblemOf(draw.type, BoundsOf(draw.given)) : RangeProblem::kNone;
       Fill(kernels, draw, 0, kMost);
       const std::uint64_t after = ReadControl();
       WriteControl(usual);

@@ -224,6 +224,34 @@ void TestAttributesOfDistributions() {
      "RandomBernoulli: input 'p' is missing; allowed: shape, p, state (optional). Connect it.");
 }
 
+const Argument& GivenTo(const Arguments& arguments, Parameter parameter) {
+  return arguments.given[static_cast<int>(parameter)];
+}
+
+/// An operator as a user of the declaration may write one: a scale without a mean, and a number that may be left out.
+void TestParametersGoByTheirNames() {
+  constexpr ElementType f32[] = {ElementType::kF32};
+  const Limits limits[kOutputTypes] = {{0, 0}, {0x80000001u, 0xFF7FFFFFu}};  // above 0
+  const InputDeclaration inputs[] = {
+      {"scale", Role::kNumber, Parameter::kScale, false, {1, f32}, "f32", limits, "above 0", "Raise it."},
+      {"p", Role::kNumber, Parameter::kP, true, {1, f32}, "f32", limits, "above 0", "Raise it."},
+  };
+  const Operator op = {"Made", Distribution::kNormal, {128, -1}, 2, inputs, 0, nullptr, 0, nullptr, "", "", ""};
+  const float values[] = {2, 0, -0x1p-149f, 0x1p-149f};
+  const auto check = [&](const float* value, Arguments* arguments) {
+    return CheckInput(op, 0, Known{ElementType::kF32, 0, nullptr, value}, Attributes(), arguments);
+  };
+  Arguments arguments;
+  Is(check(values, &arguments), "");
+  check::That(GivenTo(arguments, Parameter::kScale).bits == 0x40000000, "the scale is not in its place");
+  check::That(GivenTo(arguments, Parameter::kMean).bits == 0, "a mean that nobody gave");
+  Is(CheckLeftOut(op, 1, Attributes()), "");
+  check::That(DrawOf(op, Attributes(), arguments, nullptr).words == 128, "the words of an element");
+  Is(check(values + 1, &arguments), "Made: input 'scale' is 0.0; allowed: above 0. Raise it.");
+  Says(check(values + 2, &arguments), "is -1.401298464324817e-45; allowed");
+  Is(check(values + 3, &arguments), "");
+}
+
 void TestMeanAndScale() {
   Arguments arguments;
   Attributes attributes;
@@ -233,7 +261,8 @@ void TestMeanAndScale() {
   Is(CheckInput(kRandomNormal, 1, mean, attributes, &arguments), "");
   Is(CheckInput(kRandomNormal, 2, scale, attributes, &arguments), "");
   Is(CheckTogether(kRandomNormal, attributes, arguments), "");
-  check::That(arguments.affine.mean == 0x40000000 && arguments.affine.scale == 0xC0400000, "wrong mean or scale");
+  check::That(GivenTo(arguments, Parameter::kMean).bits == 0x40000000 &&
+                  GivenTo(arguments, Parameter::kScale).bits == 0xC0400000, "wrong mean or scale");
   const Known infinite{ElementType::kF32, 0, nullptr, values + 2};
   Is(CheckInput(kRandomNormal, 2, infinite, attributes, &arguments),
      "RandomNormal: input 'scale' is inf; allowed: a finite number. Pass a finite scale.");
@@ -247,10 +276,11 @@ std::string ProbabilityError(std::initializer_list<std::int64_t> dimensions, con
 void TestProbabilities() {
   const float p[] = {0, -0.0f, 1, 0x1p-149f, 0.5f, -0x1p-149f};
   Arguments arguments;
-  Is(ProbabilityError({}, p, &arguments), "");
-  check::That(!arguments.probabilities.each && arguments.probabilities.p.data == p, "one probability");
+  Is(ProbabilityError({}, p + 4, &arguments), "");
+  check::That(!GivenTo(arguments, Parameter::kP).each() && GivenTo(arguments, Parameter::kP).bits == 0x3F000000,
+              "one probability");
   Is(ProbabilityError({5}, p, &arguments), "");
-  check::That(arguments.probabilities.each && arguments.has_value[1], "one for each");
+  check::That(GivenTo(arguments, Parameter::kP).data == p && arguments.has_value[1], "one for each");
   Is(ProbabilityError({2, 3}, p, &arguments),
      "RandomBernoulli: input 'p' is -1.401298464324817e-45 at [1, 2]; allowed: 0 to 1, or at most 4 ulp above 1. "
      "Pass probabilities.");
@@ -291,7 +321,8 @@ void TestProbabilities() {
        "RandomBernoulli: input 'p' is of 9 dimensions; allowed: 0 to 8 dimensions. Merge some and reshape the output.");
   }
   Is(ProbabilityError({1, 1, 1, 1, 1, 1, 1, 5}, p, &arguments), "");
-  check::That(arguments.p.rank == kMaxRank && arguments.p.dimension[7] == 5, "the shape of p");
+  const ShapeSoFar& of_p = arguments.numbers[static_cast<int>(Parameter::kP)];
+  check::That(of_p.rank == kMaxRank && of_p.dimension[7] == 5, "the shape of p");
 }
 
 std::string LogitsError(std::initializer_list<std::int64_t> dimensions, ElementType type, const void* data,
@@ -308,8 +339,7 @@ void TestLogits() {
   const float logits[] = {0, -inf, -inf, -inf, 1, inf, 1, nan};
   Arguments arguments;
   Is(LogitsError({1, 2}, ElementType::kF32, logits, &arguments), "");
-  check::That(arguments.has_dimensions && arguments.dimensions.elements == 3 && arguments.logits.classes == 2 &&
-                  arguments.logits.samples == 3,
+  check::That(arguments.has_dimensions && arguments.dimensions.elements == 3 && arguments.classes == 2,
               "wrong rows or samples");
   Is(LogitsError({2, 2}, ElementType::kF32, logits, &arguments),
      "RandomCategorical: input 'logits' is -inf in all of row 1; allowed: finite numbers and -inf, one finite in each "
@@ -343,6 +373,7 @@ int main() {
   TestShapes();
   TestBounds();
   TestAttributesOfDistributions();
+  TestParametersGoByTheirNames();
   TestMeanAndScale();
   TestProbabilities();
   TestLogits();

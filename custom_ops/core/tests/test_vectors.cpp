@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "check.h"
+#include "draws.h"
 #include "kernels.h"
 #include "values.h"
 

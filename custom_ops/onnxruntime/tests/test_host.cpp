@@ -438,10 +438,9 @@ class Fuzzer {
         return RandomState(entries);
       case Role::kShape:
         return RandomShape(entries);
-      case Role::kBound:
-      case Role::kMoment:
+      case Role::kNumber:
         return RandomBound(output);
-      case Role::kProbability:
+      case Role::kNumbers:
         return RandomProbabilities(entries);
       case Role::kLogits:
         break;

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "draws.h"
 #include "fill_tensor.h"
 #include "kernels.h"
 #include "node.h"
@@ -147,11 +148,10 @@ class Fuzzer {
         case Role::kShape:
           inputs_.push_back(RandomShape());
           break;
-        case Role::kBound:
-        case Role::kMoment:
+        case Role::kNumber:
           inputs_.push_back(NumberInput(op_->input[i - 1].role == op_->input[i].role ? second : first));
           break;
-        case Role::kProbability:
+        case Role::kNumbers:
           inputs_.push_back(RandomProbabilities());
           break;
         case Role::kLogits:
@@ -716,7 +716,7 @@ class Fuzzer {
       return NormalDraw({}, type_, affine, nullptr);
     }
     const bool is_bernoulli = op_ == &kRandomBernoulli;
-    const ov::Tensor& tensor = *TensorOf(is_bernoulli ? Role::kProbability : Role::kLogits);
+    const ov::Tensor& tensor = *TensorOf(is_bernoulli ? Role::kNumbers : Role::kLogits);
     const Numbers numbers = NumbersOf(tensor);
     if (is_bernoulli) {
       const bool is_one = tensor.get_shape().empty() || tensor.get_shape() == ov::Shape{1};

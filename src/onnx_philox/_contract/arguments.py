@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract import arrays, checks, float_environment
-from onnx_philox._contract.operators import PROBABILITY_RULE, Operator
+from onnx_philox._contract.operators import Input, Operator, Role, type_names
 from onnx_philox._contract.types import ElementType
 
 
@@ -63,22 +63,37 @@ def number_array(op: Operator | str, name: str, given: Any, values: ElementType)
     return array
 
 
-@float_environment.kept()
-def probability_array(op: Operator | str, given: Any) -> NDArray[Any]:
-    """Probabilities as an array.
+def parameter_array(
+    op: Operator | str, declared: Input, given: Any, values: ElementType | None
+) -> NDArray[Any]:
+    """A parameter as an array; `values` is the type of the values, if it may be that of `given`."""
+    if declared.role is Role.LOGITS:
+        logits = plain_array(op, f"input {declared.name!r}", given)
+        return np.ascontiguousarray(logits) if logits.ndim else logits
+    if declared.types:
+        return numbers_array(op, declared, given)
+    assert values is not None, "their type is that of the values"
+    return number_array(op, declared.name, given, values)
 
-    A Python number becomes f32. A NumPy number or array stays as it is, to be checked like a node's
-    input.
+
+@float_environment.kept()
+def numbers_array(op: Operator | str, declared: Input, given: Any) -> NDArray[Any]:
+    """Numbers, one or one for each element, as an array of one of an input's own types.
+
+    A Python number becomes the first of them. A NumPy number or array stays as it is, to be checked
+    like a node's input.
     """
-    what = "input 'p'"
+    what, type_, numbers = f"input {declared.name!r}", declared.types[0], declared.numbers
+    assert numbers is not None, "for its role"
     if isinstance(given, np.ndarray | np.generic):
         return plain_array(op, what, given)
     try:
         number = float(given)
     except (TypeError, ValueError, OverflowError):
-        kinds = "a number, or an array of f32 or f64"
+        kinds = f"a number, or an array of {type_names(declared.types)}"
         checks.refuse(op, what, repr(given), kinds, "Pass one of these.", TypeError)
-    if not 0 <= number <= float(checks.largest_probability(np.dtype(np.float32))):
-        # f32 may round it to a valid number.
-        checks.refuse(op, what, number, PROBABILITY_RULE, "Pass probabilities.")
-    return np.array(number, np.float32)
+    low, high = numbers.limits(type_)
+    if not max(numbers.low, float(low)) <= number <= float(high):
+        # The type may round it to a valid number.
+        checks.refuse(op, what, number, numbers.rule, numbers.remedy)
+    return np.array(number, type_.dtype)

@@ -12,7 +12,7 @@ import math
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +24,10 @@ from onnx_philox._contract.operators import (
     MAX_RANK,
     OPSET_VERSION,
     OUTPUT_TYPE,
-    PROBABILITY_RULE,
-    PROBABILITY_TYPES,
     RANK_RULE,
     SEEDS,
     STATE_ROWS_RULE,
     STATE_SHAPE_RULE,
-    ULP_ABOVE_ONE,
     Attribute,
     Input,
     Operator,
@@ -112,6 +109,20 @@ def check_node(
     return complete
 
 
+def check_parameters(
+    owner: str,
+    op: Operator,
+    given: Mapping[str, NDArray[Any]],
+    values: ElementType,
+    shape: tuple[int, ...],
+) -> None:
+    """Checks parameters as those of a node, for an output of that type and shape."""
+    known = {name: Known.array(array) for name, array in given.items()}
+    for declared in op.parameters:
+        _check_parameter(owner, declared, known[declared.name], values, shape)
+    _check_range(owner, known.get("minval"), known.get("maxval"))
+
+
 def check_given(op: Operator, inputs: Mapping[str, Any]) -> None:
     """Refuses an input that is None or absent and not optional."""
     for declared in op.inputs:
@@ -128,34 +139,6 @@ def check_counts(op: Operator, inputs: int, outputs: int) -> None:
         if given > len(names):
             allowed = f"{len(names)}: {', '.join(names)}"
             refuse(op, f"the number of {what}", given, allowed, "Remove the others.")
-
-
-def check_bounds(
-    op: Operator | str, bounds: Mapping[str, NDArray[Any]], values: ElementType
-) -> None:
-    """Checks bounds given as arrays, by the rules for a node's inputs."""
-    for name, bound in bounds.items():
-        known = Known.array(bound)
-        _check_type(op, f"input {name!r}", known, (values,), values.name)
-        _check_finite(op, f"input {name!r}", known, "bound")
-    _check_range(op, Known.array(bounds["minval"]), Known.array(bounds["maxval"]))
-
-
-def check_moments(
-    op: Operator | str, moments: Mapping[str, NDArray[Any]], values: ElementType
-) -> None:
-    """Checks mean and scale in the same way."""
-    for name, moment in moments.items():
-        known = Known.array(moment)
-        _check_type(op, f"input {name!r}", known, (values,), values.name)
-        _check_finite(op, f"input {name!r}", known, name)
-
-
-def check_probability(op: Operator | str, p: NDArray[Any], shape: tuple[int, ...]) -> None:
-    """Checks probabilities for an output of that shape in the same way."""
-    known, output = Known.array(p), Known.array(np.array(shape, np.int64))
-    _check_type(op, "input 'p'", known, PROBABILITY_TYPES)
-    _check_probability(op, "input 'p'", known, output)
 
 
 def _check_type(
@@ -237,26 +220,47 @@ def _check_input(
 ) -> None:
     known = inputs[declared.name]
     assert known is not None
-    types = declared.types or (output_type(op, attributes),)
+    values = output_type(op, attributes)
     what = f"input {declared.name!r}"
-    rule = None if declared.types else f"{types[0].name}, as {OUTPUT_TYPE} says"
-    _check_type(op, what, known, types, rule)
     match declared.role:
         case Role.STATE:
+            _check_type(op, what, known, declared.types)
             _check_state(op, what, known)
         case Role.SHAPE:
-            _check_shape(op, what, known, output_type(op, attributes))
-        case Role.BOUND:
-            _check_finite(op, what, known, "bound")
-        case Role.MOMENT:
-            _check_finite(op, what, known, declared.name)
-        case Role.PROBABILITY:
-            _check_probability(op, what, known, inputs.get("shape") or UNKNOWN)
+            _check_type(op, what, known, declared.types)
+            _check_shape(op, what, known, values)
+        case _:
+            output = _dimensions(inputs.get("shape") or UNKNOWN)
+            _check_parameter(op, declared, known, values, output)
+    if declared is op.size_input and declared.role is not Role.SHAPE:
+        dimensions = output_dimensions(op, inputs, attributes)
+        if dimensions is not None and None not in dimensions:
+            check_dimensions(op, "the output", cast("tuple[int, ...]", dimensions), values)
+
+
+def _check_parameter(
+    op: Operator | str,
+    declared: Input,
+    known: Known,
+    values: ElementType,
+    output: tuple[int | None, ...] | None,
+) -> None:
+    """Checks numbers that say what is drawn, by what is known of them and of the output's shape."""
+    what = f"input {declared.name!r}"
+    types = declared.types or (values,)
+    rule = None
+    if not declared.types:
+        rule = f"{values.name}, as {OUTPUT_TYPE} says" if isinstance(op, Operator) else values.name
+    _check_type(op, what, known, types, rule)
+    match declared.role:
+        case Role.NUMBER:
+            _check_one(op, what, declared, known)
+            _check_numbers(op, what, declared, known)
+        case Role.NUMBERS:
+            _check_one_or_each(op, what, known, output)
+            _check_numbers(op, what, declared, known)
         case Role.LOGITS:
             _check_logits(op, what, known)
-            if known.shape is not None and known.shape[0] is not None:
-                dimensions = (known.shape[0], attributes["sample_size"])
-                check_dimensions(op, "the output", dimensions, output_type(op, attributes))
 
 
 def _check_state(op: Operator, what: str, known: Known) -> None:
@@ -288,10 +292,10 @@ def output_dimensions(
     op: Operator, inputs: Mapping[str, Known | None], attributes: Mapping[str, Any]
 ) -> tuple[int | None, ...] | None:
     """The first output's dimensions, as far as they are known, from complete attributes."""
+    known = inputs.get(op.size_input.name) or UNKNOWN
     if op.has_shape:
-        return _dimensions(inputs.get("shape") or UNKNOWN)
-    logits = inputs.get("logits") or UNKNOWN
-    return None if logits.shape is None else (logits.shape[0], attributes["sample_size"])
+        return _dimensions(known)
+    return None if known.shape is None else (known.shape[0], attributes["sample_size"])
 
 
 def _check_shape(op: Operator, what: str, known: Known, values: ElementType) -> None:
@@ -368,13 +372,12 @@ def output_size(op: Operator | str) -> str:
     return "input 'shape'" if isinstance(op, str) else op.size_source
 
 
-def _check_finite(op: Operator | str, what: str, known: Known, noun: str) -> None:
-    """Refuses more than one number, and numbers that are not finite."""
-    if known.shape is not None and not _is_one_element(known.shape):
+def _check_one(op: Operator | str, what: str, declared: Input, known: Known) -> None:
+    """Refuses more than one number, and none where it may not be left out."""
+    is_left_out = declared.optional and known.shape == (0,)
+    if known.shape is not None and not is_left_out and not _is_one_element(known.shape):
         given = f"of shape {_dims(known.shape)}"
         refuse(op, what, given, "a scalar, or 1-D of one element", "Pass one number.")
-    if known.value is not None and not np.isfinite(known.value).all():
-        refuse(op, what, known.value.item(), "a finite number", f"Pass a finite {noun}.")
 
 
 def _is_one_element(shape: tuple[int | None, ...]) -> bool:
@@ -382,29 +385,33 @@ def _is_one_element(shape: tuple[int | None, ...]) -> bool:
     return shape in ((), (1,), (None,))
 
 
-def _check_probability(op: Operator | str, what: str, known: Known, output: Known) -> None:
-    if known.shape is not None:
-        check_rank(op, what, len(known.shape))
-    if known.shape is not None and not _is_one_element(known.shape):
-        dimensions = _dimensions(output)
-        if dimensions is not None and not _can_be_equal(known.shape, dimensions):
-            given = f"of shape {_dims(known.shape)}"
-            allowed = f"a scalar, 1-D of one element, or the output's shape {_dims(dimensions)}"
-            refuse(op, what, given, allowed, "Pass one number, or expand it to that shape.")
-    if known.value is not None:
-        # Not `p < 0 or p > ...`: NaN is neither.
-        wrong = ~((known.value >= 0) & (known.value <= largest_probability(known.value.dtype)))
-        if wrong.any():
-            index = np.unravel_index(int(wrong.argmax()), wrong.shape)
-            place = f" at {_dims([int(i) for i in index])}" * (wrong.size > 1)
-            given = f"{known.value[index].item()!r}{place}"
-            refuse(op, what, given, PROBABILITY_RULE, "Pass probabilities.")
+def _check_one_or_each(
+    op: Operator | str, what: str, known: Known, output: tuple[int | None, ...] | None
+) -> None:
+    """Refuses an array that is neither one number nor one for each element of the output."""
+    if known.shape is None:
+        return
+    check_rank(op, what, len(known.shape))
+    if output is None or _is_one_element(known.shape) or _can_be_equal(known.shape, output):
+        return
+    given = f"of shape {_dims(known.shape)}"
+    allowed = f"a scalar, 1-D of one element, or the output's shape {_dims(output)}"
+    refuse(op, what, given, allowed, "Pass one number, or expand it to that shape.")
 
 
-def largest_probability(type_: np.dtype[Any]) -> Any:
-    """The largest probability: every uniform is below it, as it is below 1."""
-    one = type_.type(1)
-    return one + ULP_ABOVE_ONE * np.finfo(type_).eps
+def _check_numbers(op: Operator | str, what: str, declared: Input, known: Known) -> None:
+    """Refuses the first number that is not within the declared limits."""
+    if known.value is None:
+        return
+    assert declared.numbers is not None, "for its role"
+    low, high = declared.numbers.limits(BY_DTYPE[known.value.dtype])
+    # Not `x < low or x > high`: NaN is neither.
+    wrong = ~((known.value >= low) & (known.value <= high))
+    if wrong.any():
+        index = np.unravel_index(int(wrong.argmax()), wrong.shape)
+        place = f" at {_dims([int(i) for i in index])}" * (wrong.size > 1)
+        given = f"{known.value[index].item()!r}{place}"
+        refuse(op, what, given, declared.numbers.rule, declared.numbers.remedy)
 
 
 def _dimensions(shape: Known) -> tuple[int | None, ...] | None:
@@ -421,7 +428,7 @@ def _can_be_equal(shape: tuple[int | None, ...], other: tuple[int | None, ...]) 
     )
 
 
-def _check_logits(op: Operator, what: str, known: Known) -> None:
+def _check_logits(op: Operator | str, what: str, known: Known) -> None:
     if known.shape is not None and len(known.shape) != 2:
         given = f"of shape {_dims(known.shape)}"
         refuse(op, what, given, "2-D, [batch, classes]", "Reshape it to 2-D.")
@@ -432,7 +439,7 @@ def _check_logits(op: Operator, what: str, known: Known) -> None:
         _check_rows(op, what, known.value)
 
 
-def _check_rows(op: Operator, what: str, logits: NDArray[Any]) -> None:
+def _check_rows(op: Operator | str, what: str, logits: NDArray[Any]) -> None:
     """Refuses the first row from which no class can be drawn."""
     wrong = ~(logits < np.inf)
     row_is_wrong = wrong.any(axis=1) | np.isneginf(logits).all(axis=1)

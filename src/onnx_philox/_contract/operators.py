@@ -1,29 +1,23 @@
 """The one declaration of the operators of the domain ``onnx_philox``.
 
-ONNX schemas, ONNX Runtime's Python ops, OpenVINO's operators, the argument checks, the reference
-page of the docs and the table of the C++ code (`custom_ops/core/make_operators.py`) are made from
-`OPERATORS`. The parts of refusals that a declaration implies, lists of types and names for
-instance, are worded here too. `docs/design.md` says what a new operator needs besides.
+ONNX schemas, ONNX Runtime's Python ops, OpenVINO's operators, the argument checks, the builders and
+factories, the reference page of the docs and the tables of the C++ code are made from `OPERATORS`.
+The parts of refusals that a declaration implies, lists of types and names for instance, are worded
+here too. `docs/design.md` says what a new operator needs besides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import Enum
-
-from onnx_philox._contract.types import (
-    BF16,
-    BOOL,
-    BY_NAME,
-    F16,
-    F32,
-    F64,
-    I32,
-    I64,
-    U32,
-    ElementType,
-)
+from onnx_philox._contract.declaration import OUTPUT_TYPE as OUTPUT_TYPE
+from onnx_philox._contract.declaration import Attribute as Attribute
+from onnx_philox._contract.declaration import Input as Input
+from onnx_philox._contract.declaration import Numbers as Numbers
+from onnx_philox._contract.declaration import Operator as Operator
+from onnx_philox._contract.declaration import Output as Output
+from onnx_philox._contract.declaration import Role as Role
+from onnx_philox._contract.declaration import Words as Words
+from onnx_philox._contract.declaration import type_names as type_names
+from onnx_philox._contract.types import BF16, BOOL, F16, F32, F64, I32, I64, U32
 
 DOMAIN = "onnx_philox"
 OPSET_VERSION = 1
@@ -40,129 +34,6 @@ STATE_ROWS_RULE = "one state for all of the output, or one for each of its rows"
 RANK_RULE = "0 to {} dimensions"
 PROBABILITY_RULE = f"0 to 1, or at most {ULP_ABOVE_ONE} ulp above 1"
 
-OUTPUT_TYPE = "output_type"
-"""The attribute that names the element type of the values, and of bounds, mean and scale."""
-
-
-class Role(Enum):
-    """What an input means, and so which rules apply to it."""
-
-    STATE = "state"
-    SHAPE = "shape"
-    BOUND = "bound"
-    MOMENT = "moment"
-    """A mean or a scale."""
-    PROBABILITY = "probability"
-    LOGITS = "logits"
-
-
-class Distribution(Enum):
-    """How the native core turns words into elements; random bits are a uniform draw of words."""
-
-    UNIFORM = "uniform"
-    NORMAL = "normal"
-    BERNOULLI = "bernoulli"
-    CATEGORICAL = "categorical"
-
-
-def type_names(types: Sequence[ElementType]) -> str:
-    """Types as messages list them: ``f32 or f64``."""
-    return " or ".join(t.name for t in types)
-
-
-@dataclass(frozen=True)
-class Input:
-    """An input; no `types` means the type that the attribute `output_type` names."""
-
-    name: str
-    role: Role
-    doc: str
-    types: tuple[ElementType, ...] = ()
-    optional: bool = False
-
-
-@dataclass(frozen=True)
-class Output:
-    """An output; no `type` means the type that the attribute `output_type` names."""
-
-    name: str
-    doc: str
-    type: ElementType | None = None
-    is_state: bool = False
-    optional: bool = False
-
-
-@dataclass(frozen=True)
-class Attribute:
-    """An attribute; no `default` means it is required.
-
-    A string takes one of `allowed`; an integer takes `minimum` to 2^63-1.
-    """
-
-    name: str
-    doc: str
-    default: int | str | None
-    allowed: tuple[str, ...] = ()
-    minimum: int = 0
-
-    @property
-    def type(self) -> type[int] | type[str]:
-        """The Python type of the attribute's value."""
-        return str if self.allowed else int
-
-    @property
-    def rule(self) -> str:
-        """The values it takes, as messages say it."""
-        if self.allowed:
-            return ", ".join(repr(name) for name in self.allowed)
-        return f"an integer from {self.minimum} to 2^63-1"
-
-
-@dataclass(frozen=True)
-class Operator:
-    """An operator: its inputs, outputs and attributes in order, and what it does."""
-
-    name: str
-    function: str
-    """The function of `onnx_philox.reference` that computes it, and the builder's name."""
-    doc: str
-    inputs: tuple[Input, ...]
-    outputs: tuple[Output, ...]
-    attributes: tuple[Attribute, ...]
-    distribution: Distribution
-
-    @property
-    def output_types(self) -> tuple[ElementType, ...]:
-        """The element types the first output can have."""
-        if self.outputs[0].type is not None:
-            return (self.outputs[0].type,)
-        (attribute,) = (a for a in self.attributes if a.name == OUTPUT_TYPE)
-        return tuple(BY_NAME[name] for name in attribute.allowed)
-
-    @property
-    def has_shape(self) -> bool:
-        """Whether an input gives the dimensions of the first output."""
-        return any(i.role is Role.SHAPE for i in self.inputs)
-
-    @property
-    def size_source(self) -> str:
-        """What messages blame for too large an output."""
-        return "input 'shape'" if self.has_shape else "the output"
-
-    @property
-    def input_names(self) -> str:
-        """The inputs as messages list them."""
-        return ", ".join(f"{i.name}{' (optional)' * i.optional}" for i in self.inputs)
-
-    @property
-    def attribute_names(self) -> str:
-        """The attributes as messages list them."""
-        return ", ".join(a.name for a in self.attributes)
-
-    def input(self, name: str) -> Input:
-        """The input called `name`."""
-        return next(i for i in self.inputs if i.name == name)
-
 
 def _state(*, optional: bool) -> Input:
     doc = (
@@ -177,11 +48,15 @@ def _state(*, optional: bool) -> Input:
 
 
 def _bound(name: str, doc: str) -> Input:
-    return Input(name, Role.BOUND, f"{doc} A scalar or one element, of the output's type.")
+    numbers = Numbers("a finite number", "Pass a finite bound.")
+    doc += " A scalar or one element, of the output's type."
+    return Input(name, Role.NUMBER, doc, numbers=numbers)
 
 
 def _moment(name: str, doc: str) -> Input:
-    return Input(name, Role.MOMENT, f"{doc} Finite; a scalar or one element, of the output's type.")
+    numbers = Numbers("a finite number", f"Pass a finite {name}.")
+    doc += " Finite; a scalar or one element, of the output's type."
+    return Input(name, Role.NUMBER, doc, numbers=numbers)
 
 
 _SHAPE = Input(
@@ -199,7 +74,6 @@ _NEXT_STATE = Output(
     is_state=True,
     optional=True,
 )
-PROBABILITY_TYPES = (F32, F64)
 FOREIGN_ATTRIBUTES = ("dtype", "high", "low", "mean", "ratio", "scale", "seed")
 """Attributes of ONNX's own random operators, which a node of ours may have been given by mistake.
 
@@ -222,7 +96,8 @@ RANDOM_GENERATOR = Operator(
         Attribute("type", "The generator.", "philox4x32_10", allowed=("philox4x32_10",)),
         *SEEDS,
     ),
-    distribution=Distribution.UNIFORM,
+    distribution="uniform",
+    words=Words(each=1),
 )
 
 RANDOM_UNIFORM = Operator(
@@ -248,7 +123,8 @@ RANDOM_UNIFORM = Operator(
         ),
         *SEEDS,
     ),
-    distribution=Distribution.UNIFORM,
+    distribution="uniform",
+    words=Words(),
 )
 
 RANDOM_NORMAL = Operator(
@@ -276,7 +152,8 @@ RANDOM_NORMAL = Operator(
         ),
         *SEEDS,
     ),
-    distribution=Distribution.NORMAL,
+    distribution="normal",
+    words=Words(are_paired=True),
 )
 
 RANDOM_BERNOULLI = Operator(
@@ -289,17 +166,21 @@ RANDOM_BERNOULLI = Operator(
         _SHAPE,
         Input(
             "p",
-            Role.PROBABILITY,
+            Role.NUMBERS,
             "The probability of true, in [0, 1], or at most 4 ulp above 1, as the sum of a "
             "softmax can be: a scalar or one element for all values, or exactly of the output's "
             "shape, one for each.",
-            types=PROBABILITY_TYPES,
+            types=(F32, F64),
+            numbers=Numbers(
+                PROBABILITY_RULE, "Pass probabilities.", 0, 1, ulp_above_high=ULP_ABOVE_ONE
+            ),
         ),
         _state(optional=True),
     ),
     outputs=(Output("values", "Random booleans of the given shape.", type=BOOL), _NEXT_STATE),
     attributes=SEEDS,
-    distribution=Distribution.BERNOULLI,
+    distribution="bernoulli",
+    words=Words(by="p"),
 )
 
 RANDOM_CATEGORICAL = Operator(
@@ -330,7 +211,8 @@ RANDOM_CATEGORICAL = Operator(
         ),
         *SEEDS,
     ),
-    distribution=Distribution.CATEGORICAL,
+    distribution="categorical",
+    words=Words(each=2),
 )
 
 OPERATORS = {

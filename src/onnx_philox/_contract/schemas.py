@@ -17,10 +17,9 @@ from onnx_philox._contract.operators import (
     STATE_WORDS,
     Attribute,
     Operator,
-    Role,
 )
 from onnx_philox._contract.state import rows_of_states
-from onnx_philox._contract.types import BY_ONNX
+from onnx_philox._contract.types import BY_ONNX, U32
 
 _OPTION = defs.OpSchema.FormalParameterOption
 _TYPES = "T"
@@ -124,25 +123,26 @@ def _infer(op: Operator, context: Any) -> None:
         if index >= context.get_num_outputs() or not context.has_output(index):
             continue
         if output.is_state:
-            shape = _shape_of(op, Role.STATE, context) if "state" in inputs else (STATE_WORDS,)
-            element_type = output.type or checks.output_type(op, attributes)
+            index_of_state = op.inputs.index(op.input("state"))
+            shape = _shape_of(index_of_state, context) if "state" in inputs else (STATE_WORDS,)
+            element_type = U32
         else:
             shape = _values_shape(op, context, inputs, attributes)
             state = inputs.get("state")
             if shape and shape[0] is None and state is not None and state.shape is not None:
                 # One state, or as yet unknown, says nothing of the rows.
                 shape = (rows_of_states(state.shape), *shape[1:])
-            element_type = checks.output_type(op, attributes)
+            element_type = output.type or checks.output_type(op, attributes)
         context.set_output_type(index, helper.make_tensor_type_proto(element_type.onnx, shape))
 
 
 def _values_shape(
     op: Operator, context: Any, inputs: dict[str, Known], attributes: dict[str, Any]
 ) -> Shape:
+    index = op.inputs.index(op.size_input)
     if not op.has_shape:
-        logits = _shape_of(op, Role.LOGITS, context)
+        logits = _shape_of(index, context)
         return (None if logits is None else logits[0], attributes["sample_size"])
-    index = _index_of(op, Role.SHAPE)
     known = inputs[op.inputs[index].name]
     if known.value is not None:
         return tuple(known.value.tolist())
@@ -155,16 +155,12 @@ def _values_shape(
     return None
 
 
-def _shape_of(op: Operator, role: Role, context: Any) -> Shape:
+def _shape_of(index: int, context: Any) -> Shape:
     """An input's shape, with its symbols."""
-    proto = context.get_input_type(_index_of(op, role))
+    proto = context.get_input_type(index)
     if proto is None or not proto.tensor_type.HasField("shape"):
         return None
     return tuple(_dimension(d) for d in proto.tensor_type.shape.dim)
-
-
-def _index_of(op: Operator, role: Role) -> int:
-    return next(i for i, declared in enumerate(op.inputs) if declared.role is role)
 
 
 def _dimension(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:

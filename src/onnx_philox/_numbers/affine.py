@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from onnx_philox._contract.operators import Operator
 from onnx_philox._contract.types import ElementType
-from onnx_philox._numbers.uniform import Values
+from onnx_philox._numbers.draw import Distribution, Values
 
 
 @dataclass(frozen=True)
-class Affine:
+class Affine(Distribution):
     """Values around or from `mean`, `scale` wide; both of rank 0 and the values' type."""
 
-    operator: ClassVar[Operator]
-    """The operator that draws it, by whose name the native core knows it."""
     mean: Values
     scale: Values
 

@@ -8,25 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from onnx_philox._contract.operators import RANDOM_BERNOULLI
 from onnx_philox._contract.types import BY_DTYPE, ElementType
 from onnx_philox._numbers import uniform
-from onnx_philox._numbers.uniform import Convert, Values, Words
+from onnx_philox._numbers.draw import Convert, Distribution, Values, Words, one_or_each
 
 
 @dataclass(frozen=True)
-class Bernoulli:
+class Bernoulli(Distribution):
     """True with probability `p`: f32 or f64, of rank 0, or of rank 1 with one for each element."""
 
+    operator = RANDOM_BERNOULLI
     p: Values
-
-    @classmethod
-    def of(cls, p: Values) -> Bernoulli:
-        """Of probabilities as the operator takes them: one element is one for all values."""
-        return cls(p.reshape(() if p.shape in ((), (1,)) else -1))
-
-    def words(self, values: ElementType, elements: int) -> int:  # noqa: ARG002
-        """How many words of the generator these elements take, by the type of `p`."""
-        return elements * uniform.words_per_uniform(BY_DTYPE[self.p.dtype])
 
     def converter(self, values: ElementType) -> Convert:  # noqa: ARG002
         """The function from words to booleans."""
@@ -41,4 +34,4 @@ class Bernoulli:
 
 def of(inputs: Mapping[str, Values], attributes: Mapping[str, Any]) -> Bernoulli:  # noqa: ARG001
     """What RandomBernoulli draws by its inputs."""
-    return Bernoulli.of(inputs["p"])
+    return Bernoulli(one_or_each(inputs["p"]))

@@ -9,18 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract import checks, float_environment
-from onnx_philox._contract.arguments import (
-    number_array,
-    plain_array,
-    probability_array,
-    shape_array,
-)
+from onnx_philox._contract.arguments import parameter_array, plain_array, shape_array
 from onnx_philox._contract.checks import Known
 from onnx_philox._contract.operators import STATE_WORDS, Input, Operator, Role
 from onnx_philox._contract.state import PhiloxState, rows_of_states
@@ -28,10 +23,11 @@ from onnx_philox._contract.types import U32, ElementType
 from onnx_philox._numbers import rows
 from onnx_philox._numbers.draw import Distribution, Draw, distribution_of
 
-Fill = Callable[[Draw, NDArray[Any]], None]
-"""Fills a contiguous array of rank 1 with a draw."""
+Fill = Callable[..., None]
+"""Called with a draw and a contiguous array of rank 1 for each output: fills them."""
 
-Result = tuple[NDArray[Any], NDArray[np.uint32]]
+Result = tuple[NDArray[Any], ...]
+"""The outputs, and the next state last."""
 
 
 @contextmanager
@@ -62,7 +58,7 @@ def run(
         copies: How many copies of the output the caller will hold, for the check of memory.
 
     Returns:
-        The first output, and the next state.
+        The outputs, and the next state last.
 
     Raises:
         TypeError: An argument of a wrong type.
@@ -74,7 +70,10 @@ def run(
         arrays = _arrays(op, inputs, given)
         known = {name: None if a is None else Known.array(a) for name, a in arrays.items()}
         attributes = checks.check_node(op, known, given)
-        return _draw(op, fill, arrays, attributes, copies)
+        dimensions = checks.output_dimensions(op, known, attributes)
+        assert dimensions is not None, "all is known"
+        shape = tuple(cast("int", d) for d in dimensions)
+        return _draw(op, fill, arrays, attributes, shape, copies)
 
 
 def _arrays(
@@ -99,14 +98,11 @@ def _array(op: Operator, declared: Input, given: Any, values: ElementType | None
         case Role.SHAPE:
             is_array = isinstance(given, np.ndarray)
             return plain_array(op, what, given) if is_array else shape_array(op, given)
-        case Role.PROBABILITY:
-            return probability_array(op, given)
-        case Role.LOGITS:
-            logits = plain_array(op, what, given)
-            return np.ascontiguousarray(logits) if logits.ndim else logits
-        case Role.BOUND | Role.MOMENT:
-            assert values is not None, "their type is that of the values"
-            return number_array(op, declared.name, given, values)
+        case _ if given is None and declared.optional:
+            return None
+        case _:
+            array = parameter_array(op, declared, given, values)
+            return None if declared.optional and array.shape == (0,) else array
 
 
 def _draw(
@@ -114,27 +110,28 @@ def _draw(
     fill: Fill,
     arrays: Mapping[str, Any],
     attributes: dict[str, Any],
+    shape: tuple[int, ...],
     copies: int,
 ) -> Result:
     values = checks.output_type(op, attributes)
-    if op.has_shape:
-        shape = tuple(arrays["shape"].tolist())
-    else:
-        shape = (arrays["logits"].shape[0], attributes["sample_size"])
     distribution = distribution_of(op, arrays, attributes)
-    checks.check_memory(op, shape, values, copies=copies)
-    try:
-        if copies > 1:
-            # Reserves the caller's own copies, which the caller may not survive, and frees them at
-            # once.
-            np.empty(copies * math.prod(shape), values.dtype)
-        output = np.empty(shape, values.dtype)
-    except MemoryError:
-        checks.refuse_out_of_memory(op, shape, values)
+    outputs = []
+    for output in op.values_outputs:
+        type_ = output.type or values
+        checks.check_memory(op, shape, type_, copies=copies)
+        try:
+            if copies > 1:
+                # Reserves the caller's own copies, which the caller may not survive, and frees them
+                # at once.
+                np.empty(copies * math.prod(shape), type_.dtype)
+            outputs.append(np.empty(shape, type_.dtype))
+        except MemoryError:
+            checks.refuse_out_of_memory(op, shape, type_)
     state = arrays["state"]
     before = np.zeros(STATE_WORDS, np.uint32) if state is None else state
     seeds = attributes["global_seed"], attributes["op_seed"]
-    return output, fill_from(before, seeds, values, distribution, fill, output.reshape(-1))
+    flat = (output.reshape(-1) for output in outputs)
+    return *outputs, fill_from(before, seeds, values, distribution, fill, *flat)
 
 
 def fill_from(
@@ -143,17 +140,17 @@ def fill_from(
     values: ElementType,
     distribution: Distribution,
     fill: Fill,
-    out: NDArray[Any],
+    *outs: NDArray[Any],
 ) -> NDArray[np.uint32]:
-    """Fills an array of rank 1 from a state, or from a state for each row.
+    """Fills an array of rank 1 for each output, from a state or from a state for each row.
 
     Args:
         state: The state or states, without the seeds.
         seeds: `global_seed` and `op_seed`, which are added to each of them.
         values: The type of the elements.
         distribution: What to draw.
-        fill: What fills the array.
-        out: The array; if each row has a state, all rows one after the other.
+        fill: What fills the arrays.
+        outs: The arrays; if each row has a state, all rows one after the other.
 
     Returns:
         The next state or states, of the shape of `state`.
@@ -161,10 +158,10 @@ def fill_from(
     if rows_of_states(state.shape) is None:
         before = PhiloxState.from_array(state)
         draw = Draw(values, before.with_seeds(*seeds), distribution)
-        fill(draw, out)
-        return before.advance(draw.words(out.size)).to_array().reshape(state.shape)
+        fill(draw, *outs)
+        return before.advance(draw.words(outs[0].size)).to_array().reshape(state.shape)
     by_rows = Draw(
         values, PhiloxState.from_seeds(*seeds), distribution, np.ascontiguousarray(state)
     )
-    fill(by_rows, out)
-    return rows.advance(state, by_rows.words(by_rows.row_elements(out.size)))
+    fill(by_rows, *outs)
+    return rows.advance(state, by_rows.words(by_rows.row_elements(outs[0].size)))

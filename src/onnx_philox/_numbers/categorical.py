@@ -8,24 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from onnx_philox._contract.operators import RANDOM_CATEGORICAL
 from onnx_philox._contract.types import F64, ElementType
 from onnx_philox._numbers import elementary, uniform
-from onnx_philox._numbers.uniform import Convert, Values, Words
+from onnx_philox._numbers.draw import Convert, Distribution, Values, Words
 
 # Works on rows together as long as they have no more weights than this.
 _WEIGHTS_AT_ONCE = 2**16
 
 
 @dataclass(frozen=True)
-class Categorical:
+class Categorical(Distribution):
     """Classes drawn by log-probabilities `logits` [batch, classes], `sample_size` for each row."""
 
+    operator = RANDOM_CATEGORICAL
     logits: Values
     sample_size: int
-
-    def words(self, values: ElementType, elements: int) -> int:  # noqa: ARG002
-        """How many words of the generator these elements take."""
-        return elements * uniform.words_per_uniform(F64)
 
     def converter(self, values: ElementType) -> Convert:
         """The function from words to indices."""

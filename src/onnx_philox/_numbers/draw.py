@@ -1,35 +1,57 @@
 """What to draw: where in which stream, and what becomes of the words that are there.
 
-A distribution is the module of this package that its member of `operators.Distribution` names. The
-module's function `of` makes one of an operator's inputs and attributes.
+The module of this package that `Operator.distribution` names has a function `of`, which makes the
+distribution of an operator's inputs and attributes.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import operators
-from onnx_philox._contract.operators import Operator
+from onnx_philox._contract.operators import OUTPUT_TYPE, Operator
 from onnx_philox._contract.state import PhiloxState
-from onnx_philox._contract.types import ElementType
-from onnx_philox._numbers.uniform import Convert, Values
+from onnx_philox._contract.types import BY_DTYPE, ElementType
+
+Words = NDArray[np.uint32]
+Values = NDArray[Any]
+Convert = Callable[[int, Words], Values | tuple[Values, ...]]
+"""From the position of an element, and the words from it on, to the elements they make: those of
+the output, or of each where there are several."""
 
 
-class Distribution(Protocol):
-    """What words of the generator become."""
+class Distribution(ABC):
+    """What words of the generator become.
+
+    A subclass is a dataclass. Its fields are the operator's parameters and attributes that say what
+    is drawn, by their names: the native core is given just these. A number is an array of rank 0;
+    numbers for each element are one of rank 1.
+    """
+
+    operator: ClassVar[Operator]
+    """The operator that draws it, by whose name the native core knows it."""
 
     def words(self, values: ElementType, elements: int) -> int:
         """How many words of the generator these elements take."""
+        words = self.operator.words
+        type_ = values if words.by == OUTPUT_TYPE else BY_DTYPE[getattr(self, words.by).dtype]
+        return words.of(type_, elements)
 
+    @abstractmethod
     def converter(self, values: ElementType) -> Convert:
         """The function from words to elements."""
+
+
+def one_or_each(numbers: Values) -> Values:
+    """Numbers as a distribution has them: one of rank 0, or of rank 1 one for each element."""
+    return numbers.reshape(() if numbers.shape in ((), (1,)) else -1)
 
 
 @dataclass(frozen=True)
@@ -66,8 +88,8 @@ def distribution_of(
 
 @cache
 def _maker(
-    distribution: operators.Distribution,
+    distribution: str,
 ) -> Callable[[Mapping[str, Values], Mapping[str, Any]], Distribution]:
-    module = import_module(f"onnx_philox._numbers.{distribution.value}")
+    module = import_module(f"onnx_philox._numbers.{distribution}")
     make: Callable[[Mapping[str, Values], Mapping[str, Any]], Distribution] = module.of
     return make

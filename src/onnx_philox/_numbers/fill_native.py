@@ -10,12 +10,8 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract.types import BY_DTYPE
 from onnx_philox._numbers import fill_numpy
-from onnx_philox._numbers.affine import Affine
-from onnx_philox._numbers.bernoulli import Bernoulli
 from onnx_philox._numbers.call import Fill
-from onnx_philox._numbers.categorical import Categorical
-from onnx_philox._numbers.draw import Draw
-from onnx_philox._numbers.uniform import Bits, Uniform
+from onnx_philox._numbers.draw import Distribution, Draw
 
 try:
     # Not `from onnx_philox import`: while the package loads, that never says "not found".
@@ -31,48 +27,44 @@ else:
 _MASK64 = 2**64 - 1
 
 
-def fill(draw: Draw, out: NDArray[Any]) -> None:
-    """Fills an array of rank 1 with the kernels of this processor; releases the GIL.
+def fill(draw: Draw, *outs: NDArray[Any]) -> None:
+    """Fills arrays of rank 1 with the kernels of this processor; releases the GIL.
+
+    What the core does not know is drawn by NumPy: the same bits, slower.
 
     Raises:
         RuntimeError: ONNX_PHILOX_ISA names kernels that do not exist or cannot run here.
     """
-    if out.size == 0:
+    if outs[0].size == 0:
         return
+    name = draw.distribution.operator.name
+    if name not in _core.OPERATORS:
+        fill_numpy.fill(draw, *outs)
+        return
+    (out,) = outs
     counter = draw.state.counter
     state = counter & _MASK64, counter >> 64, draw.state.key
-    memory, name = out.view(np.uint8), draw.values.name
     states = None if draw.rows is None else _aligned(draw.rows)
-    match draw.distribution:
-        case Bits():
-            _core.fill_uniform(memory, name, *state, states=states)
-        case Uniform(minval, maxval):
-            bounds = _bits(minval), _bits(maxval)
-            _core.fill_uniform(memory, name, *state, *bounds, states)
-        case Affine(mean, scale) as affine:
-            numbers = _bits(mean), _bits(scale)
-            _core.fill_affine(memory, affine.operator.name, name, *state, *numbers, states)
-        case Bernoulli(p):
-            _core.fill_bernoulli(memory, *state, *_numbers(p), p.ndim > 0, states)
-        case Categorical(logits, samples):
-            classes = logits.shape[1]
-            sizes = classes, samples
-            _core.fill_categorical(memory, name, *state, *_numbers(logits), *sizes, states)
+    _core.fill(
+        out.view(np.uint8), name, draw.values.name, *state, *_parameters(draw.distribution), states
+    )
+
+
+def _parameters(distribution: Distribution) -> tuple[list[Any], dict[str, int]]:
+    """The fields of a distribution, as the core takes them: numbers, and attributes."""
+    numbers, attributes = [], {}
+    for name, value in vars(distribution).items():
+        if isinstance(value, np.ndarray | np.generic):
+            data = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+            numbers.append((name, BY_DTYPE[value.dtype].name, value.shape, data))
+        elif value is not None:
+            attributes[name] = value
+    return numbers, attributes
 
 
 def _aligned(states: NDArray[np.uint32]) -> NDArray[np.uint8]:
     """The bytes of the states, which the core reads as words."""
     return np.require(states, requirements=["C", "A"]).reshape(-1).view(np.uint8)
-
-
-def _bits(number: NDArray[Any]) -> int:
-    """A number's bit pattern as an unsigned integer."""
-    return int.from_bytes(number.tobytes(), "little")
-
-
-def _numbers(array: NDArray[Any]) -> tuple[NDArray[np.uint8], str]:
-    """The bytes of an array, and the core's name for their type."""
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8), BY_DTYPE[array.dtype].name
 
 
 fastest_fill: Fill = fill if IS_THERE else fill_numpy.fill

@@ -13,21 +13,24 @@ from onnx_philox._numbers import rows
 from onnx_philox._numbers.draw import Draw
 
 
-def fill(draw: Draw, out: NDArray[Any]) -> None:
-    """Fills an array of rank 1 chunk by chunk, so that working memory does not grow with it."""
-    if out.size == 0:
+def fill(draw: Draw, *outs: NDArray[Any]) -> None:
+    """Fills arrays of rank 1 chunk by chunk, so that working memory does not grow with them."""
+    if outs[0].size == 0:
         return
     convert = draw.distribution.converter(draw.values)
-    each = draw.row_elements(out.size)
+    each = draw.row_elements(outs[0].size)
     position = 0
     # Overflow and underflow follow IEEE 754, whatever NumPy's error settings are.
     with np.errstate(all="ignore"):
         for words in _chunks(draw, draw.words(each)):
-            values = convert(position, words.reshape(-1)).reshape(len(words), -1)
-            # The last pair of a row may have one value too many.
-            values = values[:, : each - position % each]
-            out[position : position + values.size] = values.reshape(-1)
-            position += values.size
+            made = convert(position, words.reshape(-1))
+            all_values = made if isinstance(made, tuple) else (made,)
+            for out, values in zip(outs, all_values, strict=True):
+                # The last pair of a row may have one value too many.
+                rows_of_values = values.reshape(len(words), -1)[:, : each - position % each]
+                end = position + rows_of_values.size
+                out[position:end] = rows_of_values.reshape(-1)
+            position = end
 
 
 def _chunks(draw: Draw, count: int) -> Iterator[NDArray[np.uint32]]:

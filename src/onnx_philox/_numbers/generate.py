@@ -8,15 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onnx_philox._contract import arrays, checks, float_environment
-from onnx_philox._contract.arguments import number_array, probability_array
-from onnx_philox._contract.operators import STATE_SHAPE_RULE
+from onnx_philox._contract.arguments import parameter_array
+from onnx_philox._contract.operators import (
+    RANDOM_BERNOULLI,
+    RANDOM_NORMAL,
+    RANDOM_UNIFORM,
+    STATE_SHAPE_RULE,
+    Operator,
+)
 from onnx_philox._contract.state import PhiloxState, is_state_shape, states_array
 from onnx_philox._contract.types import BOOL, BY_DTYPE, U32, ElementType
-from onnx_philox._numbers.bernoulli import Bernoulli
 from onnx_philox._numbers.call import fill_from
-from onnx_philox._numbers.draw import Distribution
+from onnx_philox._numbers.draw import Distribution, distribution_of
 from onnx_philox._numbers.fill_native import fastest_fill
-from onnx_philox._numbers.normal import Normal
 from onnx_philox._numbers.uniform import Bits, Uniform
 
 _NAME = "generate"
@@ -134,13 +138,14 @@ def _distribution(
         checks.refuse(_NAME, "what is to be drawn", f"said by {given}", allowed, "Leave it out.")
     match names:
         case ("p",):
-            return _bernoulli(shape, arguments.get("p"))
+            if not arguments:
+                checks.refuse(_NAME, "p", "missing", "a probability, for bool", "Pass one.")
+            return _checked(RANDOM_BERNOULLI, values, shape, arguments)
         case ("minval", "maxval"):
-            return _uniform(values, arguments)
+            return _uniform(values, shape, arguments)
         case ("mean", "scale"):
-            moments = _numbers(values, {"mean": 0, "scale": 1} | arguments)
-            checks.check_moments(_NAME, moments, values)
-            return Normal(*(moment.reshape(()) for moment in moments.values()))
+            numbers = {"mean": 0, "scale": 1} | arguments
+            return _checked(RANDOM_NORMAL, values, shape, numbers)
     return Bits()
 
 
@@ -153,27 +158,22 @@ def _choices(values: ElementType) -> list[tuple[str, ...]]:
     return [("minval", "maxval"), ("mean", "scale")] if values.is_float else [("minval", "maxval")]
 
 
-def _bernoulli(shape: tuple[int, ...], p: ArrayLike | None) -> Bernoulli:
-    if p is None:
-        checks.refuse(_NAME, "p", "missing", "a probability, for bool", "Pass one.")
-    probabilities = probability_array(_NAME, p)
-    checks.check_probability(_NAME, probabilities, shape)
-    return Bernoulli.of(probabilities)
-
-
-def _uniform(values: ElementType, bounds: dict[str, Any]) -> Uniform:
+def _uniform(values: ElementType, shape: tuple[int, ...], bounds: dict[str, Any]) -> Distribution:
     if not bounds and values.is_float:
         return _UNIT[values]
     if not values.is_float and len(bounds) < 2:
         allowed = "minval and maxval for integers"
         checks.refuse(_NAME, "a bound", "missing", allowed, "Pass both.")
-    numbers = _numbers(values, {"minval": 0, "maxval": 1} | bounds)
-    checks.check_bounds(_NAME, numbers, values)
-    return Uniform(*(bound.reshape(()) for bound in numbers.values()))
+    return _checked(RANDOM_UNIFORM, values, shape, {"minval": 0, "maxval": 1} | bounds)
 
 
-def _numbers(values: ElementType, numbers: dict[str, Any]) -> dict[str, NDArray[Any]]:
-    return {name: number_array(_NAME, name, number, values) for name, number in numbers.items()}
+def _checked(
+    op: Operator, values: ElementType, shape: tuple[int, ...], given: dict[str, Any]
+) -> Distribution:
+    """What an operator draws into an array of that type and shape, by its parameters."""
+    arrays = {i.name: parameter_array(_NAME, i, given[i.name], values) for i in op.parameters}
+    checks.check_parameters(_NAME, op, arrays, values, shape)
+    return distribution_of(op, arrays, {})
 
 
 _UNIT = {

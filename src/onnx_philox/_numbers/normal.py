@@ -12,7 +12,7 @@ from onnx_philox._contract.operators import RANDOM_NORMAL
 from onnx_philox._contract.types import F32, F64, ElementType
 from onnx_philox._numbers import elementary, uniform
 from onnx_philox._numbers.affine import Affine
-from onnx_philox._numbers.uniform import Convert, Values, Words
+from onnx_philox._numbers.draw import Convert, Values, Words
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,6 @@ class Normal(Affine):
     """Normal values: `scale` is their standard deviation."""
 
     operator = RANDOM_NORMAL
-
-    def words(self, values: ElementType, elements: int) -> int:
-        """How many words of the generator these elements take; pairs are never split."""
-        return -(-elements // 2) * 2 * uniform.words_per_uniform(values)
 
     def converter(self, values: ElementType) -> Convert:
         """The function from words to values, two at a time."""

@@ -13,23 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox._contract.operators import RANDOM_GENERATOR, RANDOM_UNIFORM
 from onnx_philox._contract.types import BF16, F16, F32, F64, I32, I64, ElementType
-
-Words = NDArray[np.uint32]
-Values = NDArray[Any]
-
-
-Convert = Callable[[int, Words], Values]
-"""From the position of an element, and the words from it on, to the elements they make."""
+from onnx_philox._numbers.draw import Convert, Distribution, Values, Words
 
 
 @dataclass(frozen=True)
-class Bits:
+class Bits(Distribution):
     """Random bits: the words as they are."""
 
-    def words(self, values: ElementType, elements: int) -> int:  # noqa: ARG002
-        """How many words of the generator these elements take."""
-        return elements
+    operator = RANDOM_GENERATOR
 
     def converter(self, values: ElementType) -> Convert:  # noqa: ARG002
         """The function from words to elements."""
@@ -37,15 +30,12 @@ class Bits:
 
 
 @dataclass(frozen=True)
-class Uniform:
+class Uniform(Distribution):
     """Values in [minval, maxval); both bounds of rank 0 and the values' type."""
 
+    operator = RANDOM_UNIFORM
     minval: Values
     maxval: Values
-
-    def words(self, values: ElementType, elements: int) -> int:
-        """How many words of the generator these elements take."""
-        return elements * words_per_uniform(values)
 
     def converter(self, values: ElementType) -> Convert:
         """The function from words to values."""
@@ -62,11 +52,6 @@ def of(
     if "minval" not in inputs:
         return Bits()
     return Uniform(inputs["minval"].reshape(()), inputs["maxval"].reshape(()))
-
-
-def words_per_uniform(values: ElementType) -> int:
-    """How many words of the generator one uniform value takes."""
-    return 2 if values.dtype.itemsize == 8 else 1
 
 
 def unit(values: ElementType) -> Callable[[Words], Values]:

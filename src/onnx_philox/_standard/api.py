@@ -182,7 +182,8 @@ def _replace(
     pairs = zip(draw.operator.inputs, node.inputs, strict=False)
     inputs = {declared.name: value for declared, value in pairs if value is not None}
     draw = replace(draw, inputs=inputs)
-    needs_state = len(node.outputs) > 1 and graphs.is_wanted(node.outputs[1])
+    declared = zip(draw.operator.outputs, node.outputs, strict=False)
+    needs_state = any(o.is_state and graphs.is_wanted(value) for o, value in declared)
     outputs = drawing.emit(b, target, draw, needs_state=needs_state, shared_words=shared_words)
     for ours, theirs in zip(outputs, node.outputs, strict=False):
         if ours is not None:

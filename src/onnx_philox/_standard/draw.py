@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from onnx_philox._contract.operators import RANDOM_CATEGORICAL, RANDOM_NORMAL, STATE_WORDS
+from onnx_philox._contract.operators import STATE_WORDS
 from onnx_philox._standard import counts
 from onnx_philox._standard.builder import Builder
 from onnx_philox._standard.counts import Count, Rows
@@ -72,7 +72,7 @@ def _state(b: Builder, target: Target, draw: Draw) -> ir.Value:
 
 def _output(b: Builder, draw: Draw, rows: Rows) -> Out:
     dimensions, is_by_row = draw.dimensions, draw.is_by_row
-    if draw.operator is not RANDOM_CATEGORICAL:
+    if draw.operator.has_shape:
         shape = counts.int64(b, draw.inputs["shape"], draw.constant("shape"))
         count = counts.per_row(b, rows, shape, dimensions, is_by_row=is_by_row)
         return Out(shape, count)
@@ -90,7 +90,6 @@ def _output(b: Builder, draw: Draw, rows: Rows) -> Out:
 
 def _words(b: Builder, draw: Draw, elements: Count) -> Count:
     """How many words each state draws."""
-    if draw.operator is RANDOM_NORMAL:
-        # Pairs are never split.
+    if draw.operator.words.are_paired:
         elements = counts.rounded_up_to_even(b, elements)
     return counts.times(b, elements, draw.words_per_value)

@@ -103,7 +103,7 @@ def function_of(node: onnx.NodeProto, *, p_type: str = "f32") -> onnx.FunctionPr
     names = [declared.name for declared, name in zip(op.inputs, node.input, strict=False) if name]
     types: dict[str, ElementType] = {}
     for declared in op.inputs:
-        if declared.role is Role.PROBABILITY:
+        if declared.role is Role.NUMBERS:
             allowed_types = {t.name: t for t in declared.types}
             if p_type not in allowed_types:
                 remedy = "Choose the type of the node's input p."
@@ -176,7 +176,7 @@ def _types(draw: Draw) -> dict[str, ElementType]:
     return {
         declared.name: draw.type_of(declared.name)
         for declared in draw.operator.inputs
-        if declared.role is Role.PROBABILITY
+        if declared.role is Role.NUMBERS
     }
 
 
@@ -247,6 +247,7 @@ def _function(
         known,
         attributes,
     )
+    _TARGET.check(draw, is_inexact_allowed=False)
     b = Builder(None)
     outputs = drawing.emit(b, _TARGET, draw, needs_state=True)
     defaults = {**attributes, **{seed.name: seed.default for seed in SEEDS}}

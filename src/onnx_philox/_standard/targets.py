@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from onnx_philox._contract import checks
 from onnx_philox._contract.checks import Known
 from onnx_philox._contract.operators import (
+    OUTPUT_TYPE,
     RANDOM_BERNOULLI,
     RANDOM_CATEGORICAL,
     RANDOM_GENERATOR,
@@ -23,7 +24,7 @@ from onnx_philox._contract.operators import (
 )
 from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._contract.state import PhiloxState
-from onnx_philox._contract.types import F32, F64, I32, I64, ElementType
+from onnx_philox._contract.types import F32, I32, ElementType
 from onnx_philox._standard import (
     categorical,
     counts,
@@ -89,12 +90,9 @@ class Draw:
     @property
     def words_per_value(self) -> int:
         """How many words of the generator a value takes."""
-        wide = self.type
-        if self.operator is RANDOM_BERNOULLI:
-            wide = self.type_of("p")
-        if self.operator is RANDOM_CATEGORICAL:
-            wide = F64
-        return 2 if wide in (F64, I64) else 1
+        words = self.operator.words
+        is_fixed = words.each is not None or words.by == OUTPUT_TYPE
+        return words.per_element(self.type if is_fixed else self.type_of(words.by))
 
 
 @dataclass(frozen=True)
@@ -164,8 +162,16 @@ class OnnxRuntime(Target):
     has_functions = True
     note = "made for ONNX Runtime"
 
-    def check(self, draw: Draw, *, is_inexact_allowed: bool) -> None:
-        """Its kernels draw all that the operators do."""
+    def check(self, draw: Draw, *, is_inexact_allowed: bool) -> None:  # noqa: ARG002
+        """Its kernels draw all that the operators do for which there are nodes."""
+        if draw.operator.name not in _OF_ONNX_RUNTIME:
+            raise InexactError(
+                draw.operator.name,
+                "the operator",
+                "one that has no standard nodes",
+                ", ".join(_OF_ONNX_RUNTIME),
+                "Load the plugin there (onnx_philox.onnxruntime), or draw it outside the model.",
+            )
 
     def state(self, b: Builder, words: NDArray[np.uint32]) -> ir.Value:
         return b.constant(words, np.uint32)
@@ -183,23 +189,41 @@ class OnnxRuntime(Target):
         return b.call("NextState", words_u64.next_state, state, counts.value(b, count))[0]
 
     def values(self, b: Builder, draw: Draw, words: ir.Value, out: Out) -> ir.Value:
-        match draw.operator.name:
-            case RANDOM_GENERATOR.name:
-                return out.shaped(b, words)
-            case RANDOM_UNIFORM.name:
-                make = values.uniform if draw.type.is_float else values.integers
-                bounds = draw.number("minval"), draw.number("maxval")
-                return out.shaped(b, make(b, words, *bounds, draw.type))
-            case RANDOM_NORMAL.name:
-                moments = draw.number("mean"), draw.number("scale")
-                return out.shaped(b, values.normal(b, words, *moments, draw.type), is_even=True)
-            case RANDOM_BERNOULLI.name:
-                return _below_p(b, draw, values.unit(b, words, draw.type_of("p")), out)
-            case RANDOM_CATEGORICAL.name:
-                samples = draw.attributes["sample_size"]
-                indices = categorical.classes(b, words, draw.inputs["logits"], samples)
-                return indices if draw.type is I32 else b.cast(indices, ir.DataType.INT64)
-        raise AssertionError(draw.operator.name)
+        return _OF_ONNX_RUNTIME[draw.operator.name](b, draw, words, out)
+
+
+def _bits(b: Builder, _: Draw, words: ir.Value, out: Out) -> ir.Value:
+    return out.shaped(b, words)
+
+
+def _uniforms(b: Builder, draw: Draw, words: ir.Value, out: Out) -> ir.Value:
+    make = values.uniform if draw.type.is_float else values.integers
+    return out.shaped(b, make(b, words, draw.number("minval"), draw.number("maxval"), draw.type))
+
+
+def _normals(b: Builder, draw: Draw, words: ir.Value, out: Out) -> ir.Value:
+    moments = draw.number("mean"), draw.number("scale")
+    return out.shaped(b, values.normal(b, words, *moments, draw.type), is_even=True)
+
+
+def _booleans(b: Builder, draw: Draw, words: ir.Value, out: Out) -> ir.Value:
+    return _below_p(b, draw, values.unit(b, words, draw.type_of("p")), out)
+
+
+def _classes(b: Builder, draw: Draw, words: ir.Value, _: Out) -> ir.Value:
+    samples = draw.attributes["sample_size"]
+    indices = categorical.classes(b, words, draw.inputs["logits"], samples)
+    return indices if draw.type is I32 else b.cast(indices, ir.DataType.INT64)
+
+
+_OF_ONNX_RUNTIME: dict[str, Callable[[Builder, Draw, ir.Value, Out], ir.Value]] = {
+    RANDOM_GENERATOR.name: _bits,
+    RANDOM_UNIFORM.name: _uniforms,
+    RANDOM_NORMAL.name: _normals,
+    RANDOM_BERNOULLI.name: _booleans,
+    RANDOM_CATEGORICAL.name: _classes,
+}
+"""The values that words make there, by operator."""
 
 
 # Times 2^-23 it is a normal number: one product is then all that is rounded.

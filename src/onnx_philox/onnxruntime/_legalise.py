@@ -18,7 +18,7 @@ from onnx_ir.passes.common import ShapeInferencePass
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.operators import OUTPUT_TYPE, STATE_WORDS, Input, Operator
+from onnx_philox._contract.operators import OUTPUT_TYPE, STATE_WORDS, Input, Operator, Role
 from onnx_philox._contract.types import ElementType
 from onnx_philox.onnxruntime import _nodes, _python_ops, _source, _surgery
 
@@ -76,7 +76,7 @@ class _Rewriter:
             if value is not None
         } | {value.name for value in (*model.graph.inputs, *model.graph.initializers.values())}
         self._run = self._new_value("run", ir.DataType.INT64, [])
-        self._no_state: ir.Value | None = None
+        self._absent: dict[tuple[ElementType, int], ir.Value] = {}
 
     def rewrite(self) -> str | None:
         """Rewrites every node of the domain; returns the name of the run's input, or None."""
@@ -116,7 +116,8 @@ class _Rewriter:
         node.replace_input_with(0, self._run)
         for index, declared in enumerate(op.inputs, start=1):
             value = inputs.get(declared.name)
-            node.replace_input_with(index, self._zero_state() if value is None else value)
+            given = self._left_out(python, declared) if value is None else value
+            node.replace_input_with(index, given)
         node.resize_outputs(len(op.outputs))
         for output in node.outputs:
             self._shield(node, output)
@@ -181,14 +182,17 @@ class _Rewriter:
         node.prepend(cast)
         return cast.outputs[0]
 
-    def _zero_state(self) -> ir.Value:
-        """A state of zeros, for nodes without one."""
-        if self._no_state is None:
-            zeros = ir.tensor(np.zeros(STATE_WORDS, np.uint32))
-            self._no_state = self._new_value("zero_state", ir.DataType.UINT32, [STATE_WORDS])
-            self._no_state.const_value = zeros
-            self._graph.register_initializer(self._no_state)
-        return self._no_state
+    def _left_out(self, python: _python_ops.PythonOp, declared: Input) -> ir.Value:
+        """What stands for an input that a node leaves out: a state of zeros, or an empty tensor."""
+        size = STATE_WORDS if declared.role is Role.STATE else 0
+        type_ = python.inputs[python.operator.inputs.index(declared)]
+        if (type_, size) not in self._absent:
+            name = "zero_state" if size else f"no_{type_.name}"
+            value = self._new_value(name, ir.DataType(type_.onnx), [size])
+            value.const_value = ir.tensor(np.zeros(size, type_.dtype))
+            self._graph.register_initializer(value)
+            self._absent[type_, size] = value
+        return self._absent[type_, size]
 
     def _new_value(self, name: str, dtype: ir.DataType, shape: list[int]) -> ir.Value:
         return ir.val(self._new_name(name), dtype=dtype, shape=shape)

@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.checks import Known
-from onnx_philox._contract.operators import DOMAIN, MAX_RANK, OPERATORS, Operator, Role
+from onnx_philox._contract.operators import DOMAIN, MAX_RANK, OPERATORS, Operator
 from onnx_philox._contract.types import BY_ONNX, ElementType
 from onnx_philox.onnxruntime._surgery import Opened
 
@@ -33,13 +33,10 @@ class CheckedNode:
 
     def dimensions(self) -> list[int] | None:
         """The first output's dimensions; None if they are not known yet."""
-        for declared in self.operator.inputs:
-            known = self.known[declared.name] or checks.UNKNOWN
-            if declared.role is Role.SHAPE and known.value is not None:
-                return [int(d) for d in known.value]
-            if declared.role is Role.LOGITS and known.shape and known.shape[0] is not None:
-                return [known.shape[0], self.attributes["sample_size"]]
-        return None
+        dimensions = checks.output_dimensions(self.operator, self.known, self.attributes)
+        if dimensions is None or None in dimensions:
+            return None
+        return [cast("int", d) for d in dimensions]
 
 
 def of_domain(model: ir.Model) -> list[ir.Node]:

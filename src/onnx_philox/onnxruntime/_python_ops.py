@@ -177,7 +177,11 @@ def _nothing(python: PythonOp, inputs: dict[str, Any]) -> tuple[np.ndarray[Any, 
     state = inputs["state"]
     if not is_state_shape(state.shape):
         state = np.zeros(STATE_WORDS, np.uint32)
-    return np.empty((0,) * rank, python.values.dtype), state
+    nothing = [
+        np.empty((0,) * rank, (o.type or python.values).dtype)
+        for o in python.operator.values_outputs
+    ]
+    return *nothing, state
 
 
 for _op in OPERATORS.values():

@@ -12,12 +12,7 @@ from openvino.utils.node_factory import NodeFactory
 from onnx_philox import _openvino_arrays as arrays
 from onnx_philox import _runtime_errors
 from onnx_philox._contract import checks
-from onnx_philox._contract.arguments import (
-    number_array,
-    plain_array,
-    probability_array,
-    shape_array,
-)
+from onnx_philox._contract.arguments import number_array, numbers_array, shape_array
 from onnx_philox._contract.operators import (
     RANDOM_BERNOULLI,
     RANDOM_CATEGORICAL,
@@ -196,8 +191,8 @@ def random_bernoulli(
     op = RANDOM_BERNOULLI
     attributes = {"global_seed": global_seed, "op_seed": op_seed}
     complete = checks.check_attributes(op, attributes)
-    probabilities = _output(p) or arrays.constant(probability_array(op, p)).output(0)
-    inputs = [_shape(op, shape), probabilities, *_optional_state(op, state)]
+    probabilities = _output(p) or arrays.constant(numbers_array(op, op.input("p"), p)).output(0)
+    inputs = [_shape(op, shape), probabilities, *_optional_state(state)]
     return _make(op, inputs, complete, name)
 
 

@@ -76,7 +76,7 @@ def computed_type(
     By now, bounds, mean and scale have that type.
     """
     for declared in op.inputs:
-        if declared.role in (Role.BOUND, Role.MOMENT) and declared.name in sources:
+        if not declared.types and declared.name in sources:
             return arrays.element_type(sources[declared.name].get_element_type())
     return values
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import openvino as ov
 from openvino.frontend import NodeContext
 from openvino.frontend.onnx import ConversionExtension
 
+from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract import attribute_names
-from onnx_philox._contract.operators import DOMAIN, Operator
+from onnx_philox._contract.operators import DOMAIN, OUTPUT_TYPE, Operator
+from onnx_philox._contract.types import BY_NAME
 from onnx_philox.openvino._narrowing import with_wide_shape
 from onnx_philox.openvino._python_ops import OPS, RandomOp
 
@@ -31,13 +34,23 @@ def _conversion(op_class: type[RandomOp]) -> ConversionExtension:
 
     def convert(node: NodeContext) -> list[ov.Output]:
         inputs = [node.get_input(i) for i in range(node.get_input_size())]
-        # An optional input that is left out arrives as a node of this type.
-        while inputs and inputs[-1].get_node().get_type_name() == "NullNode":
+        while inputs and _is_left_out(inputs[-1]):
             inputs.pop()
+        attributes = _attributes(op, node)
+        for index, declared in enumerate(op.inputs[: len(inputs)]):
+            if _is_left_out(inputs[index]):
+                # OpenVINO's nodes have no inputs without a tensor.
+                type_ = declared.types[0] if declared.types else BY_NAME[attributes[OUTPUT_TYPE]]
+                inputs[index] = arrays.constant(np.empty(0, type_.dtype)).output(0)
         inputs = with_wide_shape(op, inputs)
-        return list(op_class(inputs, **_attributes(op, node)).outputs())
+        return list(op_class(inputs, **attributes).outputs())
 
     return ConversionExtension(op.name, DOMAIN, convert)
+
+
+def _is_left_out(source: ov.Output) -> bool:
+    """Whether this is what the front end hands over for an input that a node leaves out."""
+    return bool(source.get_node().get_type_name() == "NullNode")
 
 
 def _attributes(op: Operator, node: NodeContext) -> dict[str, Any]:

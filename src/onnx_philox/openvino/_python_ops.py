@@ -57,12 +57,6 @@ _NARROWED = "narrowed"
 _CAPTURED = "const_"
 # OpenVINO's own mark, by which it keeps constants from being saved in f16.
 _PRECISION_SENSITIVE = "precision_sensitive_0"
-_CONSTANT_ONLY_RULES = {
-    Role.BOUND: ("a constant", "Make {} a constant, or draw in [0, 1) and scale in the graph."),
-    Role.MOMENT: ("a constant", "Make {} a constant, or scale in the graph."),
-    Role.PROBABILITY: (_SMALL_CONSTANT, "Cast {} to f32."),
-    Role.LOGITS: (_SMALL_CONSTANT, "Cast {} to f32."),
-}
 
 
 class RandomOp(ov.Op):  # type: ignore[misc]
@@ -380,13 +374,16 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         types = types_of(declared, values)
         type_ = arrived if arrived in types else types[0]
         if type_ in _CONSTANT_ONLY:
-            allowed, remedy = _CONSTANT_ONLY_RULES[declared.role]
+            allowed, remedy = _SMALL_CONSTANT, f"Cast {declared.name} to f32."
+            if not declared.types:
+                allowed = "a constant"
+                remedy = f"Make {declared.name} a constant, or scale in the graph."
             checks.refuse(
                 self.operator,
                 what,
                 f"not constant, of type {type_.name}",
                 f"{allowed} in OpenVINO, whose CPU plugin rounds such inputs to 32 bits",
-                remedy.format(declared.name),
+                remedy,
             )
         # From there on the plugin has also changed the nodes.
         is_unchanged = not self._is_clone if self._has_signed_state else arrived is U32
@@ -410,7 +407,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 value = self._shape_value(sources["shape"]) if op.has_shape else None
                 shape = values_shape(op, values, sources, value, samples)
             state_type = I32 if self._has_signed_state else U32
-            type_ = arrays.openvino_type(state_type if output.is_state else values)
+            type_ = arrays.openvino_type(state_type if output.is_state else output.type or values)
             if type_ == ov.Type.boolean and self._has_narrowed_shape(values, sources):
                 # The plugin's own operators declare it this way from there on.
                 type_ = ov.Type.u8
@@ -463,7 +460,7 @@ def _numbers(op: Operator, sources: dict[str, ov.Output]) -> list[tuple[Input, o
     return [
         (declared, sources[declared.name])
         for declared in op.inputs
-        if declared.name in sources and declared.role not in (Role.SHAPE, Role.STATE)
+        if declared.name in sources and declared.role.is_parameter
     ]
 
 

@@ -1,0 +1,25 @@
+// What the declaration of the operators names, in src/onnx_philox/_contract/operators.py.
+// Made by custom_ops/core/make_operators.py; do not edit.
+//
+// Included by the per-instruction-set files: see philox.h.
+#pragma once
+
+namespace onnx_philox {
+
+/// How words become elements. Random bits are a uniform draw of kBits.
+enum class Distribution {kUniform, kNormal, kBernoulli, kCategorical};
+constexpr int kDistributions = 4;
+
+/// The inputs that say what is drawn.
+enum class Parameter {kMinval, kMaxval, kMean, kScale, kP, kLogits};
+constexpr int kParameters = 6;
+
+/// What an input means, and so which check applies to it.
+enum class Role {kState, kShape, kNumber, kNumbers, kLogits};
+constexpr int kRoles = 5;
+
+/// Which attribute it is, and so what its value is for.
+enum class AttributeRole {kType, kGlobalSeed, kOpSeed, kOutputType, kSampleSize};
+constexpr int kAttributeRoles = 5;
+
+}  // namespace onnx_philox

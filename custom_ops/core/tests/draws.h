@@ -1,0 +1,85 @@
+// Draws as tests name them: checked by nobody.
+#pragma once
+
+#include <cstring>
+
+#include "kernels.h"
+
+namespace onnx_philox {
+
+/// What a standard value is multiplied by, and what is added then: bit patterns as those of Bounds.
+struct Affine {
+  std::uint64_t mean;
+  std::uint64_t scale;
+};
+
+/// The probabilities of `true`: one for all elements, or one for each.
+struct Probabilities {
+  Numbers p;
+  bool each;
+};
+
+/// Rows of `classes`, with `samples` draws from each.
+struct Logits {
+  Numbers logits;
+  std::uint64_t classes;
+  std::uint64_t samples;
+};
+
+inline Draw UniformDraw(const State& state, OutputType type, const Bounds& bounds, void* out) {
+  Draw draw{};
+  draw.state = state;
+  draw.distribution = Distribution::kUniform;
+  draw.type = type;
+  draw.words = WordsPerElement(type);
+  draw[Parameter::kMinval] = Argument{type, bounds.minval, nullptr};
+  draw[Parameter::kMaxval] = Argument{type, bounds.maxval, nullptr};
+  draw.out = out;
+  return draw;
+}
+
+inline Draw NormalDraw(const State& state, OutputType type, const Affine& affine, void* out) {
+  Draw draw = UniformDraw(state, type, Bounds{}, out);
+  draw.distribution = Distribution::kNormal;
+  draw[Parameter::kMean] = Argument{type, affine.mean, nullptr};
+  draw[Parameter::kScale] = Argument{type, affine.scale, nullptr};
+  return draw;
+}
+
+inline Draw BernoulliDraw(const State& state, const Probabilities& probabilities, void* out) {
+  Draw draw = UniformDraw(state, OutputType::kBool, Bounds{}, out);
+  const Numbers& p = probabilities.p;
+  std::uint64_t bits = 0;
+  if (!probabilities.each) std::memcpy(&bits, p.data, ElementSize(p.type));
+  draw.distribution = Distribution::kBernoulli;
+  draw.words = WordsPerElement(p.type);
+  draw[Parameter::kP] = Argument{p.type, bits, probabilities.each ? p.data : nullptr};
+  return draw;
+}
+
+inline Draw CategoricalDraw(const State& state, OutputType type, const Logits& logits, void* out) {
+  Draw draw = UniformDraw(state, type, Bounds{}, out);
+  draw.distribution = Distribution::kCategorical;
+  draw.words = WordsPerElement(OutputType::kF64);
+  draw[Parameter::kLogits] = Argument{logits.logits.type, 0, logits.logits.data};
+  draw.classes = logits.classes;
+  draw.samples = logits.samples;
+  return draw;
+}
+
+/// The other way round.
+inline Affine AffineOf(const Draw& draw) {
+  return Affine{draw[Parameter::kMean].bits, draw[Parameter::kScale].bits};
+}
+
+/// One probability points into the draw.
+inline Probabilities ProbabilitiesOf(const Draw& draw) {
+  const Argument& p = draw[Parameter::kP];
+  return Probabilities{{p.type, p.each() ? p.data : &p.bits}, p.each()};
+}
+
+inline Logits LogitsOf(const Draw& draw) {
+  return Logits{draw[Parameter::kLogits].numbers(), draw.classes, draw.samples};
+}
+
+}  // namespace onnx_philox

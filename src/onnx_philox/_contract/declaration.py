@@ -1,0 +1,207 @@
+"""What the declaration of an operator says: see `operators` for the declarations themselves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from onnx_philox._contract.types import BY_NAME, ElementType
+
+OUTPUT_TYPE = "output_type"
+"""The attribute that names the element type of the values, and of bounds, mean and scale."""
+
+
+class Role(Enum):
+    """What an input means, and so which rules apply to it."""
+
+    STATE = "state"
+    SHAPE = "shape"
+    NUMBER = "number"
+    """One number, of which `Input.numbers` says what it may be."""
+    NUMBERS = "numbers"
+    """One number, or an array of the output's shape: one for each element."""
+    LOGITS = "logits"
+
+    @property
+    def is_parameter(self) -> bool:
+        """Whether it holds numbers that say what is drawn."""
+        return self not in (Role.STATE, Role.SHAPE)
+
+
+def type_names(types: Sequence[ElementType]) -> str:
+    """Types as messages list them: ``f32 or f64``."""
+    return " or ".join(t.name for t in types)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Which numbers an input takes: finite ones, from `low` to `high`."""
+
+    rule: str
+    """The same, as messages say it."""
+    remedy: str
+    """What a message says to do."""
+    low: float = -math.inf
+    high: float = math.inf
+    is_above_low: bool = False
+    """Whether `low` itself is refused."""
+    ulp_above_high: int = 0
+    """How many steps of the type a number may be above `high`, a power of two."""
+
+    def limits(self, type_: ElementType) -> tuple[Any, Any]:
+        """The least and the greatest of these numbers in a type."""
+        number = type_.dtype.type
+        if not type_.is_float:
+            integers = np.iinfo(type_.dtype)
+            low = max(self.low, integers.min) + self.is_above_low
+            return number(low), number(min(self.high, integers.max))
+        floats = ml_dtypes.finfo(type_.dtype)  # type: ignore[no-untyped-call]
+        low, high = max(self.low, float(floats.min)), min(self.high, float(floats.max))
+        least = np.nextafter(number(low), number(1)) if self.is_above_low else number(low)
+        return least, number(high + self.ulp_above_high * float(floats.eps) * high)
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input; no `types` means the type that the attribute `output_type` names."""
+
+    name: str
+    role: Role
+    doc: str
+    types: tuple[ElementType, ...] = ()
+    optional: bool = False
+    """Whether a node may leave it out. A number is left out where it is an empty 1-D tensor, too:
+    not every runtime has inputs without a tensor."""
+    numbers: Numbers | None = None
+    """Which numbers it takes, where its role is NUMBER or NUMBERS."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """An output; no `type` means the type that the attribute `output_type` names."""
+
+    name: str
+    doc: str
+    type: ElementType | None = None
+    is_state: bool = False
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An attribute; no `default` means it is required.
+
+    A string takes one of `allowed`; an integer takes `minimum` to 2^63-1.
+    """
+
+    name: str
+    doc: str
+    default: int | str | None
+    allowed: tuple[str, ...] = ()
+    minimum: int = 0
+
+    @property
+    def type(self) -> type[int] | type[str]:
+        """The Python type of the attribute's value."""
+        return str if self.allowed else int
+
+    @property
+    def rule(self) -> str:
+        """The values it takes, as messages say it."""
+        if self.allowed:
+            return ", ".join(repr(name) for name in self.allowed)
+        return f"an integer from {self.minimum} to 2^63-1"
+
+
+@dataclass(frozen=True)
+class Words:
+    """How many words of the generator an element takes."""
+
+    each: int | None = None
+    """So many; None: two for a type of 64 bits, else one."""
+    by: str = OUTPUT_TYPE
+    """What has that type: the values, or the input of this name."""
+    are_paired: bool = False
+    """Whether elements are drawn in pairs, which are never split."""
+
+    def of(self, type_: ElementType | None, elements: int) -> int:
+        """Those of so many elements; `type_` is the one that `by` says."""
+        if self.are_paired:
+            elements += elements % 2
+        return elements * self.per_element(type_)
+
+    def per_element(self, type_: ElementType | None) -> int:
+        """Those of one element, which may be drawn in a pair."""
+        if self.each is not None:
+            return self.each
+        assert type_ is not None, "by what it is drawn"
+        return 2 if type_.dtype.itemsize == 8 else 1
+
+
+@dataclass(frozen=True)
+class Operator:
+    """An operator: its inputs, outputs and attributes in order, and what it does."""
+
+    name: str
+    function: str
+    """The function of `onnx_philox.reference` that computes it, and the builder's name."""
+    doc: str
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    attributes: tuple[Attribute, ...]
+    distribution: str
+    """How words become elements: the module of `_numbers`, and what the native core calls it."""
+    words: Words
+
+    @property
+    def output_types(self) -> tuple[ElementType, ...]:
+        """The element types the first output can have."""
+        if self.outputs[0].type is not None:
+            return (self.outputs[0].type,)
+        (attribute,) = (a for a in self.attributes if a.name == OUTPUT_TYPE)
+        return tuple(BY_NAME[name] for name in attribute.allowed)
+
+    @property
+    def has_shape(self) -> bool:
+        """Whether an input gives the dimensions of the first output."""
+        return any(i.role is Role.SHAPE for i in self.inputs)
+
+    @property
+    def values_outputs(self) -> tuple[Output, ...]:
+        """The outputs that are drawn, all of one shape."""
+        return tuple(o for o in self.outputs if not o.is_state)
+
+    @property
+    def size_input(self) -> Input:
+        """The input that gives the dimensions of the first output."""
+        return next(i for i in self.inputs if i.role in (Role.SHAPE, Role.LOGITS))
+
+    @property
+    def parameters(self) -> tuple[Input, ...]:
+        """The inputs that say what is drawn."""
+        return tuple(i for i in self.inputs if i.role.is_parameter)
+
+    @property
+    def size_source(self) -> str:
+        """What messages blame for too large an output."""
+        return "input 'shape'" if self.has_shape else "the output"
+
+    @property
+    def input_names(self) -> str:
+        """The inputs as messages list them."""
+        return ", ".join(f"{i.name}{' (optional)' * i.optional}" for i in self.inputs)
+
+    @property
+    def attribute_names(self) -> str:
+        """The attributes as messages list them."""
+        return ", ".join(a.name for a in self.attributes)
+
+    def input(self, name: str) -> Input:
+        """The input called `name`."""
+        return next(i for i in self.inputs if i.name == name)

@@ -1,0 +1,223 @@
+"""An operator that exists in Python alone: for test_next_operator, in a process of its own.
+
+RandomTriangle draws, around `peak`, the difference of two uniforms times `width`; values below
+`floor` are raised to it, if there is one. It has what no other operator has: two outputs besides
+the state, an optional input before the state, limits of its own, and two blocks for each element.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from onnx_philox._contract import operators
+from onnx_philox._contract.declaration import (
+    Attribute,
+    Input,
+    Numbers,
+    Operator,
+    Output,
+    Role,
+    Words,
+)
+from onnx_philox._contract.types import BOOL, F32, F64, I64, ElementType
+from onnx_philox._numbers import uniform
+from onnx_philox._numbers.draw import Convert, Distribution, Values, one_or_each
+
+_SHAPE = operators.RANDOM_UNIFORM.input("shape")
+_STATE = operators.RANDOM_UNIFORM.input("state")
+_FINITE = Numbers("a finite number", "Pass a finite one.")
+WORDS = 8
+
+RANDOM_TRIANGLE = Operator(
+    "RandomTriangle",
+    "random_triangle",
+    "The difference of two uniforms.",
+    inputs=(
+        _SHAPE,
+        Input("peak", Role.NUMBER, "Where.", numbers=_FINITE),
+        Input(
+            "width",
+            Role.NUMBERS,
+            "How wide: one, or one for each element.",
+            types=(F32, F64),
+            numbers=Numbers("above 0, at most 2^20", "Pass such.", 0, 2**20, is_above_low=True),
+        ),
+        Input("floor", Role.NUMBER, "The least.", types=(I64,), optional=True, numbers=_FINITE),
+        _STATE,
+    ),
+    outputs=(
+        Output("values", "The values."),
+        Output("is_right", "Whether they are right of the peak.", type=BOOL),
+        operators.RANDOM_UNIFORM.outputs[-1],
+    ),
+    attributes=(
+        Attribute("output_type", "Of the values.", None, allowed=("f32", "f64")),
+        *operators.SEEDS,
+    ),
+    distribution="triangle",
+    words=Words(each=WORDS),
+)
+
+
+@dataclass(frozen=True)
+class Triangle(Distribution):
+    """The difference of a uniform of the first block of two and one of the second."""
+
+    operator = RANDOM_TRIANGLE
+    peak: Values
+    width: Values
+    floor: Values | None
+
+    def converter(self, values: ElementType) -> Convert:
+        """Both outputs."""
+        unit = uniform.unit(F64)
+
+        def convert(position: int, words: np.ndarray) -> tuple[Values, ...]:
+            u = unit(words).reshape(-1, WORDS // 2)
+            difference = u[:, 0] - u[:, 2]
+            width = self.width
+            if width.ndim:
+                width = width[position : position + difference.size]
+            drawn = (self.peak + difference * width).astype(values.dtype)
+            if self.floor is not None:
+                drawn = np.maximum(drawn, self.floor.astype(values.dtype))
+            return drawn, difference > 0
+
+        return convert
+
+
+def _of(inputs: Mapping[str, Values], attributes: Mapping[str, Any]) -> Triangle:  # noqa: ARG001
+    floor = inputs["floor"]
+    return Triangle(
+        inputs["peak"].reshape(()),
+        one_or_each(inputs["width"]),
+        None if floor is None else floor.reshape(()),
+    )
+
+
+def register() -> None:
+    """Adds it to the declaration, before anything else is imported that reads that."""
+    module = ModuleType("onnx_philox._numbers.triangle")
+    module.of = _of  # type: ignore[attr-defined]
+    sys.modules[module.__name__] = module
+    operators.OPERATORS[RANDOM_TRIANGLE.name] = RANDOM_TRIANGLE
+
+
+def _model(*, has_floor: bool, rows: int | None) -> Any:
+    """A node of it with all that can be an input, but for its shape."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    width = np.linspace(0.5, 3, 15, dtype=np.float32).reshape(3, 5)
+    constants = {
+        "shape": np.array([3, 5], np.int64),
+        "peak": np.array(2, np.float32),
+        "width": width,
+        "floor": np.array([1], np.int64),
+    }
+    floor = "floor" if has_floor else ""
+    node = helper.make_node(
+        RANDOM_TRIANGLE.name,
+        ["shape", "peak", "width", floor, "state"],
+        [output.name for output in RANDOM_TRIANGLE.outputs],
+        domain=operators.DOMAIN,
+        output_type="f32",
+        op_seed=7,
+    )
+    state = [6] if rows is None else [rows, 6]
+    graph = helper.make_graph(
+        [node],
+        "triangle",
+        [helper.make_tensor_value_info("state", TensorProto.UINT32, state)],
+        [
+            helper.make_tensor_value_info("values", TensorProto.FLOAT, [3, 5]),
+            helper.make_tensor_value_info("is_right", TensorProto.BOOL, [3, 5]),
+            helper.make_tensor_value_info("next_state", TensorProto.UINT32, state),
+        ],
+        [
+            numpy_helper.from_array(value, name)
+            for name, value in constants.items()
+            if has_floor or name != "floor"
+        ],
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid(operators.DOMAIN, 1)]
+    given = {**constants, "floor": constants["floor"] if has_floor else None}
+    return helper.make_model(graph, ir_version=8, opset_imports=opsets), given
+
+
+def _places(model: Any, given: dict[str, Any], attributes: dict[str, Any]) -> dict[str, Any]:
+    """Each place where a model of it may be drawn, as a function."""
+    import openvino as ov
+    from onnx.reference import ReferenceEvaluator
+
+    import onnx_philox as op
+    from onnx_philox._numbers import call, fill_native
+
+    feed = {"state": given["state"]}
+
+    def in_openvino(backend: str) -> Any:
+        core = op.openvino.register(ov.Core(), backend=backend)
+        results = core.compile_model(core.read_model(model.SerializeToString()), "CPU")(feed)
+        return [results[i] for i in range(3)]
+
+    def in_onnxruntime(backend: str) -> Any:
+        return op.onnxruntime.InferenceSession(model, backend=backend).run(None, feed)
+
+    def in_reference() -> Any:
+        return ReferenceEvaluator(model, new_ops=op.onnx_reference.OPS).run(None, feed)
+
+    return {
+        "native core": lambda: call.run(RANDOM_TRIANGLE, fill_native.fill, given, attributes),
+        "onnx.reference": in_reference,
+        "ONNX Runtime, python": lambda: in_onnxruntime("python"),
+        "ONNX Runtime, native": lambda: in_onnxruntime("native"),
+        "OpenVINO, python": lambda: in_openvino("python"),
+        "OpenVINO, native": lambda: in_openvino("native"),
+        "standard nodes for ONNX Runtime": lambda: op.to_standard_nodes(model),
+        "standard nodes for OpenVINO": lambda: op.to_standard_nodes(model, target="openvino"),
+        "functions": lambda: op.rewriting.add_functions(model),
+        "the body": lambda: op.rewriting.function_of(model.graph.node[0]),
+    }
+
+
+def _outcomes() -> dict[str, dict[str, str]]:
+    """What becomes of the operator in each place: "same bits", or the text of a refusal."""
+    import onnx_philox as op
+    from onnx_philox._numbers import call, fill_numpy
+
+    def reference(**inputs: Any) -> Any:
+        given = {name: inputs.pop(name) for name in ("output_type", "global_seed", "op_seed")}
+        return call.run(RANDOM_TRIANGLE, fill_numpy.fill, inputs, given)
+
+    op.reference.random_triangle = reference
+    one, three = op.PhiloxState(2**64 - 5, 42).to_array(), op.row_states(7, range(3))
+    attributes = {"output_type": "f32", "op_seed": 7, "global_seed": 0}
+    outcomes: dict[str, dict[str, str]] = {}
+    for name, has_floor, state in (
+        ("plain", True, one),
+        ("without the optional input", False, one),
+        ("a state for each row", True, three),
+    ):
+        model, given = _model(has_floor=has_floor, rows=None if state is one else 3)
+        given["state"] = state
+        expected = reference(**given, **attributes)
+        assert len(np.unique(expected[0])) > 5
+        outcomes[name] = {}
+        for place, run in _places(model, given, attributes).items():
+            try:
+                same = [np.array_equal(a, b) for a, b in zip(run(), expected, strict=True)]
+                outcomes[name][place] = "same bits" if same == [True] * 3 else f"other bits: {same}"
+            except Exception as error:
+                outcomes[name][place] = f"{type(error).__name__}: {error}"
+    return outcomes
+
+
+if __name__ == "__main__":
+    register()
+    print(json.dumps(_outcomes()))
