@@ -11,11 +11,14 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
+import make_functions
 from onnx_philox._contract import operators
 from onnx_philox._contract.declaration import (
     Attribute,
@@ -63,6 +66,7 @@ RANDOM_TRIANGLE = Operator(
     ),
     distribution="triangle",
     words=Words(each=WORDS),
+    draws="numbers around a peak",
 )
 
 
@@ -151,6 +155,14 @@ def _model(*, has_floor: bool, rows: int | None) -> Any:
     return helper.make_model(graph, ir_version=8, opset_imports=opsets), given
 
 
+def _functions(module: Any) -> Any:
+    """The operator's function, as it would be written into a module."""
+    operators.RANDOM_TRIANGLE = RANDOM_TRIANGLE
+    names: dict[str, Any] = {}
+    exec(module.text(), names)
+    return names[RANDOM_TRIANGLE.function]
+
+
 def _places(model: Any, given: dict[str, Any], attributes: dict[str, Any]) -> dict[str, Any]:
     """Each place where a model of it may be drawn, as a function."""
     import openvino as ov
@@ -160,6 +172,20 @@ def _places(model: Any, given: dict[str, Any], attributes: dict[str, Any]) -> di
     from onnx_philox._numbers import call, fill_native
 
     feed = {"state": given["state"]}
+    made = {module.path: _functions(module) for module in make_functions.MODULES}
+    inputs = {name: given[name] for name in ("shape", "peak", "width", "floor")}
+
+    def built() -> Any:
+        by_row = {"per_row": True} if given["state"].ndim == 2 else {"stateful": True}
+        shape = given["shape"].tolist()
+        return made["graphs.py"](**{**inputs, "shape": shape}, **attributes, **by_row)
+
+    def node() -> Any:
+        made_node = made["openvino/_factories.py"](**given, **attributes)
+        results = op.openvino.register(ov.Core()).compile_model(
+            ov.Model(made_node.outputs(), []), "CPU"
+        )({})
+        return [results[i] for i in range(3)]
 
     def in_openvino(backend: str) -> Any:
         core = op.openvino.register(ov.Core(), backend=backend)
@@ -175,6 +201,11 @@ def _places(model: Any, given: dict[str, Any], attributes: dict[str, Any]) -> di
     return {
         "native core": lambda: call.run(RANDOM_TRIANGLE, fill_native.fill, given, attributes),
         "onnx.reference": in_reference,
+        "the function of `reference`": lambda: made["reference.py"](**given, **attributes),
+        "the builder of `graphs`": lambda: ReferenceEvaluator(
+            built(), new_ops=op.onnx_reference.OPS
+        ).run(None, feed),
+        "the factory of `openvino`": node,
         "ONNX Runtime, python": lambda: in_onnxruntime("python"),
         "ONNX Runtime, native": lambda: in_onnxruntime("native"),
         "OpenVINO, python": lambda: in_openvino("python"),

@@ -47,7 +47,8 @@ ROOMS: dict[str, set[str]] = {
     "_state": {"_contract"},
     "diffusers": {"_numbers"},
     "torch": {"_backends", "_contract", "_rewriting"},
-    "graphs": {"_contract"},
+    "_builders": {"_contract"},
+    "graphs": {"_builders", "_contract"},
     "reference": {"_contract", "_numbers"},
     "onnx_reference": {"_contract", "reference"},
     "onnxruntime": {
@@ -106,13 +107,21 @@ ROOMS: dict[str, set[str]] = {
     },
 }
 
-GENERATED = ("custom_ops/core/operators_table.h", "custom_ops/core/coefficients.h")
+GENERATED = (
+    "custom_ops/core/coefficients.h",
+    "custom_ops/core/declared_names.h",
+    "custom_ops/core/operators_table.h",
+    "src/onnx_philox/graphs.py",
+    "src/onnx_philox/openvino/_factories.py",
+    "src/onnx_philox/reference.py",
+)
 GENERATORS = (
     "custom_ops/core/make_operators.py",
     "custom_ops/core/make_coefficients.py",
     "docs/make_operators_page.py",
     "docs/make_pictures.py",
     "graphs/backend_tests/make.py",
+    "src/make_functions.py",
 )
 
 

@@ -26,7 +26,16 @@ def outcomes() -> dict[str, dict[str, str]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("place", ["native core", "onnx.reference", "OpenVINO, python"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "native core",
+        "onnx.reference",
+        "OpenVINO, python",
+        "the function of `reference`",
+        "the builder of `graphs`",
+    ],
+)
 def test_it_is_drawn_where_the_core_does_not_know_it(
     outcomes: dict[str, dict[str, str]], kind: str, place: str
 ) -> None:
@@ -47,6 +56,7 @@ def test_it_is_drawn_by_the_python_ops_of_onnxruntime(
     [
         "ONNX Runtime, native",
         "OpenVINO, native",
+        "the factory of `openvino`",
         "standard nodes for ONNX Runtime",
         "standard nodes for OpenVINO",
         "functions",

@@ -24,16 +24,18 @@ Examples:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onnx_philox._contract import operators
 from onnx_philox._numbers import call
-from onnx_philox._numbers.call import Result
 from onnx_philox._numbers.fill_numpy import fill
 
+Shape = Sequence[SupportsIndex] | NDArray[np.int64] | NDArray[np.int32]
+
+# From here on made by src/make_functions.py from the declaration; do not edit.
 __all__ = [
     "random_bernoulli",
     "random_categorical",
@@ -41,8 +43,6 @@ __all__ = [
     "random_normal",
     "random_uniform",
 ]
-
-Shape = Sequence[SupportsIndex] | NDArray[np.int64] | NDArray[np.int32]
 
 
 def random_generator(
@@ -52,30 +52,31 @@ def random_generator(
     type: str = "philox4x32_10",
     global_seed: int = 0,
     op_seed: int = 0,
-) -> Result:
+) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """Draws random bits, as DirectML's DML_RANDOM_GENERATOR_OPERATOR_DESC does.
 
     Args:
         state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
             of an output whose first dimension is B.
         shape: The dimensions of the output, 0 to 8 of them; none mean a scalar.
-        type: The generator; philox4x32_10 is the only one.
-        global_seed: 0 to 2^63-1, added to the key.
-        op_seed: 0 to 2^63-1, added to the counter's upper 64 bits.
+        type: The generator. Only philox4x32_10.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
 
     Returns:
-        The bits, uint32 of that shape, and the next state, of the state's shape.
+        The bits (uint32), and the next state, of the state's shape.
 
     Raises:
         TypeError: An input of a wrong type.
         ValueError: A wrong shape or value, or an output that memory cannot hold.
     """
-    return call.run(
+    bits, next_state = call.run(
         operators.RANDOM_GENERATOR,
         fill,
         {"state": state, "shape": shape},
         {"type": type, "global_seed": global_seed, "op_seed": op_seed},
     )
+    return bits, next_state
 
 
 def random_uniform(
@@ -87,16 +88,18 @@ def random_uniform(
     global_seed: int = 0,
     op_seed: int = 0,
     state: NDArray[np.uint32] | None = None,
-) -> Result:
+) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """Draws uniform values in [minval, maxval), as OpenVINO's RandomUniform-8 does.
 
     Args:
         shape: The dimensions of the output, 0 to 8 of them; none mean a scalar.
-        minval: A number, or an array of one element and of the output's type.
-        maxval: Likewise. Rounding can make a float equal it.
-        output_type: One of i32, i64, f16, bf16, f32, f64.
-        global_seed: 0 to 2^63-1, added to the key.
-        op_seed: 0 to 2^63-1, added to the counter's upper 64 bits.
+        minval: The lower bound, included. A finite number, or an array of one element and of the
+            output's type.
+        maxval: The upper bound, not included. Rounding can make a float equal it. Likewise.
+        output_type: The element type of the values and of both bounds. One of i32, i64, f16, bf16,
+            f32, f64.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
         state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
             of an output whose first dimension is B. None is a state of zeros.
 
@@ -108,12 +111,13 @@ def random_uniform(
         ValueError: A wrong shape or value, no state with both seeds 0, or an output that memory
             cannot hold.
     """
-    return call.run(
+    values, next_state = call.run(
         operators.RANDOM_UNIFORM,
         fill,
         {"shape": shape, "minval": minval, "maxval": maxval, "state": state},
         {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
     )
+    return values, next_state
 
 
 def random_normal(
@@ -125,16 +129,17 @@ def random_normal(
     global_seed: int = 0,
     op_seed: int = 0,
     state: NDArray[np.uint32] | None = None,
-) -> Result:
+) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """Draws normal values, by TensorFlow's Box-Muller method.
 
     Args:
         shape: The dimensions of the output, 0 to 8 of them; none mean a scalar.
-        mean: A finite number, or an array of one element and of the output's type.
-        scale: Likewise. 0 and negative numbers are factors like others.
-        output_type: One of f16, bf16, f32, f64.
-        global_seed: 0 to 2^63-1, added to the key.
-        op_seed: 0 to 2^63-1, added to the counter's upper 64 bits.
+        mean: The mean. A finite number, or an array of one element and of the output's type.
+        scale: The standard deviation; 0 and negative numbers are factors like others. Likewise.
+        output_type: The element type of the values, and of mean and scale. One of f16, bf16, f32,
+            f64.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
         state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
             of an output whose first dimension is B. None is a state of zeros.
 
@@ -150,12 +155,13 @@ def random_normal(
         >>> random_normal([4], 0, 1, "f32", global_seed=42)[0]
         array([-0.3010158 ,  0.5185915 , -0.15693986, -1.1760874 ], dtype=float32)
     """
-    return call.run(
+    values, next_state = call.run(
         operators.RANDOM_NORMAL,
         fill,
         {"shape": shape, "mean": mean, "scale": scale, "state": state},
         {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
     )
+    return values, next_state
 
 
 def random_bernoulli(
@@ -165,21 +171,21 @@ def random_bernoulli(
     global_seed: int = 0,
     op_seed: int = 0,
     state: NDArray[np.uint32] | None = None,
-) -> Result:
+) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """Draws booleans that are true with probability p.
 
     Args:
         shape: The dimensions of the output, 0 to 8 of them; none mean a scalar.
-        p: In [0, 1], or at most 4 ulp above 1. A Python number is f32. A NumPy number or array is
-            f32 or f64, as it is: one element (rank 0 or 1) for all values, or an array of exactly
-            that shape.
-        global_seed: 0 to 2^63-1, added to the key.
-        op_seed: 0 to 2^63-1, added to the counter's upper 64 bits.
+        p: The probability of true: 0 to 1, or at most 4 ulp above 1. A Python number is f32. A
+            NumPy number or array is f32 or f64, as it is: one element (rank 0 or 1) for all values,
+            or an array of exactly that shape.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
         state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
             of an output whose first dimension is B. None is a state of zeros.
 
     Returns:
-        The values, bool, and the next state, of the state's shape.
+        The values (bool), and the next state, of the state's shape.
 
     Raises:
         TypeError: An input of a wrong type.
@@ -190,12 +196,13 @@ def random_bernoulli(
         >>> random_bernoulli([4], 0.75, global_seed=42)[0]
         array([False, False,  True,  True])
     """
-    return call.run(
+    values, next_state = call.run(
         operators.RANDOM_BERNOULLI,
         fill,
         {"shape": shape, "p": p, "state": state},
         {"global_seed": global_seed, "op_seed": op_seed},
     )
+    return values, next_state
 
 
 def random_categorical(
@@ -206,26 +213,26 @@ def random_categorical(
     global_seed: int = 0,
     op_seed: int = 0,
     state: NDArray[np.uint32] | None = None,
-) -> Result:
+) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """Draws indices of classes, by unnormalised log-probabilities.
 
     Args:
-        logits: f16, f32 or f64 of shape [batch, classes], at least one class. -inf is a class
-            that is never drawn.
-        sample_size: How many samples of each row, 1 or more.
-        output_type: i32 or i64.
-        global_seed: 0 to 2^63-1, added to the key.
-        op_seed: 0 to 2^63-1, added to the counter's upper 64 bits.
+        logits: Unnormalised log-probabilities [batch, classes], of at least one class. -inf is a
+            class that is never drawn. An array of f32, f16 or f64.
+        sample_size: How many samples of each row; 1 or more.
+        output_type: The element type of the indices. One of i32, i64.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
         state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
             of an output whose first dimension is B. None is a state of zeros.
 
     Returns:
-        The indices, of shape [batch, sample_size], and the next state, of the state's shape.
+        The values [batch, sample_size], and the next state, of the state's shape.
 
     Raises:
         TypeError: An input of a wrong type.
-        ValueError: A wrong shape or value, a row with NaN, +inf or -inf alone, no state with both
-            seeds 0, or an output that memory cannot hold.
+        ValueError: A wrong shape or value, no state with both seeds 0, or an output that memory
+            cannot hold.
 
     Examples:
         >>> logits = np.log(np.array([[1, 2, 1], [0.5, 0.25, 0.25]]))
@@ -233,7 +240,7 @@ def random_categorical(
         array([[1, 2, 1, 2, 2, 2],
                [0, 2, 0, 2, 1, 0]], dtype=int32)
     """
-    return call.run(
+    values, next_state = call.run(
         operators.RANDOM_CATEGORICAL,
         fill,
         {"logits": logits, "state": state},
@@ -244,3 +251,4 @@ def random_categorical(
             "op_seed": op_seed,
         },
     )
+    return values, next_state

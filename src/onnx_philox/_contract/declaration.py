@@ -34,6 +34,11 @@ class Role(Enum):
         return self not in (Role.STATE, Role.SHAPE)
 
 
+def listed(names: Sequence[str]) -> str:
+    """Names as a sentence lists them: ``f16, f32 or f64``."""
+    return " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
 def type_names(types: Sequence[ElementType]) -> str:
     """Types as messages list them: ``f32 or f64``."""
     return " or ".join(t.name for t in types)
@@ -80,6 +85,8 @@ class Input:
     not every runtime has inputs without a tensor."""
     numbers: Numbers | None = None
     """Which numbers it takes, where its role is NUMBER or NUMBERS."""
+    brief: str = ""
+    """What it is, in a sentence for Python functions that have it as an argument."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +165,12 @@ class Operator:
     distribution: str
     """How words become elements: the module of `_numbers`, and what the native core calls it."""
     words: Words
+    draws: str
+    """What it draws, after "draws" in a sentence."""
+    like: str = ""
+    """What the sentence may add: whose rule that is."""
+    example: str = ""
+    """Doctests of the function in `onnx_philox.reference`."""
 
     @property
     def output_types(self) -> tuple[ElementType, ...]:
@@ -181,6 +194,11 @@ class Operator:
     def size_input(self) -> Input:
         """The input that gives the dimensions of the first output."""
         return next(i for i in self.inputs if i.role in (Role.SHAPE, Role.LOGITS))
+
+    @property
+    def size_rule(self) -> str:
+        """The dimensions of the values, where no input `shape` gives them."""
+        return "" if self.has_shape else "batch, sample_size"
 
     @property
     def parameters(self) -> tuple[Input, ...]:

@@ -47,16 +47,16 @@ def _state(*, optional: bool) -> Input:
     return Input("state", Role.STATE, doc, types=(U32,), optional=optional)
 
 
-def _bound(name: str, doc: str) -> Input:
+def _bound(name: str, doc: str, note: str = "") -> Input:
     numbers = Numbers("a finite number", "Pass a finite bound.")
-    doc += " A scalar or one element, of the output's type."
-    return Input(name, Role.NUMBER, doc, numbers=numbers)
+    form = "A scalar or one element, of the output's type."
+    return Input(name, Role.NUMBER, f"{doc} {form}", numbers=numbers, brief=doc + note)
 
 
 def _moment(name: str, doc: str) -> Input:
     numbers = Numbers("a finite number", f"Pass a finite {name}.")
-    doc += " Finite; a scalar or one element, of the output's type."
-    return Input(name, Role.NUMBER, doc, numbers=numbers)
+    form = "Finite; a scalar or one element, of the output's type."
+    return Input(name, Role.NUMBER, f"{doc} {form}", numbers=numbers, brief=doc)
 
 
 _SHAPE = Input(
@@ -98,6 +98,8 @@ RANDOM_GENERATOR = Operator(
     ),
     distribution="uniform",
     words=Words(each=1),
+    draws="random bits",
+    like=", as DirectML's DML_RANDOM_GENERATOR_OPERATOR_DESC does",
 )
 
 RANDOM_UNIFORM = Operator(
@@ -110,7 +112,11 @@ RANDOM_UNIFORM = Operator(
     inputs=(
         _SHAPE,
         _bound("minval", "The lower bound, included."),
-        _bound("maxval", "The upper bound, not included."),
+        _bound(
+            "maxval",
+            "The upper bound, not included.",
+            " Rounding can make a float equal it.",
+        ),
         _state(optional=True),
     ),
     outputs=(Output("values", "Random values of the given shape."), _NEXT_STATE),
@@ -125,6 +131,8 @@ RANDOM_UNIFORM = Operator(
     ),
     distribution="uniform",
     words=Words(),
+    draws="uniform values in [minval, maxval)",
+    like=", as OpenVINO's RandomUniform-8 does",
 )
 
 RANDOM_NORMAL = Operator(
@@ -154,6 +162,12 @@ RANDOM_NORMAL = Operator(
     ),
     distribution="normal",
     words=Words(are_paired=True),
+    draws="normal values",
+    like=", by TensorFlow's Box-Muller method",
+    example="""
+>>> random_normal([4], 0, 1, "f32", global_seed=42)[0]
+array([-0.3010158 ,  0.5185915 , -0.15693986, -1.1760874 ], dtype=float32)
+""",
 )
 
 RANDOM_BERNOULLI = Operator(
@@ -174,6 +188,7 @@ RANDOM_BERNOULLI = Operator(
             numbers=Numbers(
                 PROBABILITY_RULE, "Pass probabilities.", 0, 1, ulp_above_high=ULP_ABOVE_ONE
             ),
+            brief="The probability of true.",
         ),
         _state(optional=True),
     ),
@@ -181,6 +196,11 @@ RANDOM_BERNOULLI = Operator(
     attributes=SEEDS,
     distribution="bernoulli",
     words=Words(by="p"),
+    draws="booleans that are true with probability p",
+    example="""
+>>> random_bernoulli([4], 0.75, global_seed=42)[0]
+array([False, False,  True,  True])
+""",
 )
 
 RANDOM_CATEGORICAL = Operator(
@@ -197,6 +217,8 @@ RANDOM_CATEGORICAL = Operator(
             "Unnormalised log-probabilities [batch, classes]. -inf is a class that is never "
             "drawn; NaN, +inf and a row of -inf alone are refused.",
             types=(F32, F16, F64),
+            brief="Unnormalised log-probabilities [batch, classes], of at least one class. -inf is "
+            "a class that is never drawn.",
         ),
         _state(optional=True),
     ),
@@ -213,6 +235,13 @@ RANDOM_CATEGORICAL = Operator(
     ),
     distribution="categorical",
     words=Words(each=2),
+    draws="indices of classes, by unnormalised log-probabilities",
+    example="""
+>>> logits = np.log(np.array([[1, 2, 1], [0.5, 0.25, 0.25]]))
+>>> random_categorical(logits, 6, global_seed=42)[0]
+array([[1, 2, 1, 2, 2, 2],
+       [0, 2, 0, 2, 1, 0]], dtype=int32)
+""",
 )
 
 OPERATORS = {

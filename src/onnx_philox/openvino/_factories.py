@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
-import numpy as np
 import openvino as ov
-from openvino.utils.node_factory import NodeFactory
 
-from onnx_philox import _openvino_arrays as arrays
-from onnx_philox import _runtime_errors
-from onnx_philox._contract import checks
-from onnx_philox._contract.arguments import number_array, numbers_array, shape_array
-from onnx_philox._contract.operators import (
-    RANDOM_BERNOULLI,
-    RANDOM_CATEGORICAL,
-    RANDOM_GENERATOR,
-    RANDOM_NORMAL,
-    RANDOM_UNIFORM,
-    Operator,
-)
-from onnx_philox._contract.types import ElementType
-from onnx_philox.openvino import _native_backend
-from onnx_philox.openvino._narrowing import with_wide_shape
-from onnx_philox.openvino._python_ops import OPS
+from onnx_philox._contract import operators
+from onnx_philox.openvino._making import make
 
+# From here on made by src/make_functions.py from the declaration; do not edit.
 __all__ = [
     "random_bernoulli",
     "random_categorical",
@@ -46,11 +30,11 @@ def random_generator(
     """Makes a node that draws random bits.
 
     Args:
-        state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others
-            1, rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
+        state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others 1,
+            rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
         shape: A node or output of type i64 or i32, 1-D; or a sequence of ints.
-        global_seed: 0 to 2^63-1, added to the key.
-        op_seed: 0 to 2^63-1, added to the counter's upper 64 bits.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
         name: The node's friendly name.
 
     Returns:
@@ -60,10 +44,12 @@ def random_generator(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range.
     """
-    op = RANDOM_GENERATOR
-    attributes = {"global_seed": global_seed, "op_seed": op_seed}
-    complete = checks.check_attributes(op, attributes)
-    return _make(op, [_state(op, state), _shape(op, shape)], complete, name)
+    return make(
+        operators.RANDOM_GENERATOR,
+        {"state": state, "shape": shape},
+        {"global_seed": global_seed, "op_seed": op_seed},
+        name,
+    )
 
 
 def random_uniform(
@@ -81,14 +67,16 @@ def random_uniform(
 
     Args:
         shape: A node or output of type i64 or i32, 1-D; or a sequence of ints.
-        minval: A node or output of the output's type, or a number. It must be a constant if the
-            type is f64 or i64.
-        maxval: Likewise.
-        output_type: One of i32, i64, f16, bf16, f32, f64.
-        global_seed: 0 to 2^63-1.
-        op_seed: 0 to 2^63-1.
-        state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others
-            1, rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
+        minval: The lower bound, included. A node or output of the output's type, or a finite
+            number, or an array of one element and of the output's type. It must be a constant if
+            the type is i64 or f64.
+        maxval: The upper bound, not included. Rounding can make a float equal it. Likewise.
+        output_type: The element type of the values and of both bounds. One of i32, i64, f16, bf16,
+            f32, f64.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
+        state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others 1,
+            rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
             Without it one of the seeds must not be 0.
         name: The node's friendly name.
 
@@ -99,17 +87,12 @@ def random_uniform(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    op = RANDOM_UNIFORM
-    attributes = {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed}
-    complete = checks.check_attributes(op, attributes)
-    values = checks.output_type(op, complete)
-    inputs = [
-        _shape(op, shape),
-        _number(op, "minval", minval, values),
-        _number(op, "maxval", maxval, values),
-        *_optional_state(op, state),
-    ]
-    return _make(op, inputs, complete, name)
+    return make(
+        operators.RANDOM_UNIFORM,
+        {"shape": shape, "minval": minval, "maxval": maxval, "state": state},
+        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        name,
+    )
 
 
 def random_normal(
@@ -127,14 +110,15 @@ def random_normal(
 
     Args:
         shape: A node or output of type i64 or i32, 1-D; or a sequence of ints.
-        mean: A node or output of the output's type, or a finite number. It must be a constant if
-            the type is f64.
-        scale: Likewise.
-        output_type: One of f16, bf16, f32, f64.
-        global_seed: 0 to 2^63-1.
-        op_seed: 0 to 2^63-1.
-        state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others
-            1, rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
+        mean: The mean. A node or output of the output's type, or a finite number, or an array of
+            one element and of the output's type. It must be a constant if the type is f64.
+        scale: The standard deviation; 0 and negative numbers are factors like others. Likewise.
+        output_type: The element type of the values, and of mean and scale. One of f16, bf16, f32,
+            f64.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
+        state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others 1,
+            rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
             Without it one of the seeds must not be 0.
         name: The node's friendly name.
 
@@ -145,17 +129,12 @@ def random_normal(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    op = RANDOM_NORMAL
-    attributes = {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed}
-    complete = checks.check_attributes(op, attributes)
-    values = checks.output_type(op, complete)
-    inputs = [
-        _shape(op, shape),
-        _number(op, "mean", mean, values),
-        _number(op, "scale", scale, values),
-        *_optional_state(op, state),
-    ]
-    return _make(op, inputs, complete, name)
+    return make(
+        operators.RANDOM_NORMAL,
+        {"shape": shape, "mean": mean, "scale": scale, "state": state},
+        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        name,
+    )
 
 
 def random_bernoulli(
@@ -167,33 +146,34 @@ def random_bernoulli(
     *,
     name: str | None = None,
 ) -> ov.Node:
-    """Makes a node that draws booleans, true with probability p.
+    """Makes a node that draws booleans that are true with probability p.
 
     Args:
         shape: A node or output of type i64 or i32, 1-D; or a sequence of ints.
-        p: A node or output of type f32 or f64, a number (which is f32), or a NumPy number or
-            array; in [0, 1] or at most 4 ulp above 1, one element or one for each. f64 must be a
-            constant of at most 4096 elements.
-        global_seed: 0 to 2^63-1.
-        op_seed: 0 to 2^63-1.
-        state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others
-            1, rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
+        p: The probability of true: 0 to 1, or at most 4 ulp above 1. A node or output of type f32
+            or f64, or what NumPy holds. A Python number is f32. A NumPy number or array is f32 or
+            f64, as it is: one element (rank 0 or 1) for all values, or an array of exactly that
+            shape. It must be a constant of at most 4096 elements if the type is f64.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
+        state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others 1,
+            rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
             Without it one of the seeds must not be 0.
         name: The node's friendly name.
 
     Returns:
-        A node with the outputs values (boolean) and next state (u32).
+        A node with the outputs values (bool) and next state (u32).
 
     Raises:
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    op = RANDOM_BERNOULLI
-    attributes = {"global_seed": global_seed, "op_seed": op_seed}
-    complete = checks.check_attributes(op, attributes)
-    probabilities = _output(p) or arrays.constant(numbers_array(op, op.input("p"), p)).output(0)
-    inputs = [_shape(op, shape), probabilities, *_optional_state(state)]
-    return _make(op, inputs, complete, name)
+    return make(
+        operators.RANDOM_BERNOULLI,
+        {"shape": shape, "p": p, "state": state},
+        {"global_seed": global_seed, "op_seed": op_seed},
+        name,
+    )
 
 
 def random_categorical(
@@ -209,14 +189,15 @@ def random_categorical(
     """Makes a node that draws indices of classes, by unnormalised log-probabilities.
 
     Args:
-        logits: A node or output of type f16, f32 or f64, or an array, [batch, classes]. f64 must
-            be a constant of at most 4096 elements.
-        sample_size: How many samples of each row, 1 or more.
-        output_type: i32 or i64.
-        global_seed: 0 to 2^63-1.
-        op_seed: 0 to 2^63-1.
-        state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others
-            1, rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
+        logits: Unnormalised log-probabilities [batch, classes], of at least one class. -inf is a
+            class that is never drawn. A node or output of type f32, f16 or f64, or an array of f32,
+            f16 or f64. It must be a constant of at most 4096 elements if the type is f64.
+        sample_size: How many samples of each row; 1 or more.
+        output_type: The element type of the indices. One of i32, i64.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
+        state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others 1,
+            rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
             Without it one of the seeds must not be 0.
         name: The node's friendly name.
 
@@ -227,68 +208,14 @@ def random_categorical(
         TypeError: An argument of a wrong type.
         ValueError: An argument out of its range, or neither seed nor state.
     """
-    op = RANDOM_CATEGORICAL
-    attributes = {
-        "sample_size": sample_size,
-        "output_type": output_type,
-        "global_seed": global_seed,
-        "op_seed": op_seed,
-    }
-    complete = checks.check_attributes(op, attributes)
-    rows = _output(logits) or _constant(op, "logits", logits)
-    return _make(op, [rows, *_optional_state(op, state)], complete, name)
-
-
-def _optional_state(op: Operator, state: Any) -> list[ov.Output]:
-    return [] if state is None else [_state(op, state)]
-
-
-def _state(op: Operator, state: Any) -> ov.Output:
-    return _output(state) or _constant(op, "state", state)
-
-
-def _shape(op: Operator, shape: Any) -> ov.Output:
-    output = _output(shape)
-    if output is not None:
-        return output
-    array = shape if isinstance(shape, np.ndarray) else shape_array(op, shape)
-    return _constant(op, "shape", array)
-
-
-def _constant(op: Operator, name: str, given: Any) -> ov.Output:
-    return arrays.constant(plain_array(op, f"input {name!r}", given)).output(0)
-
-
-def _number(op: Operator, name: str, given: Any, values: ElementType) -> ov.Output:
-    return _output(given) or arrays.constant(number_array(op, name, given, values)).output(0)
-
-
-def _output(value: Any) -> ov.Output | None:
-    """The output of a node, or the output itself; None for anything else."""
-    if isinstance(value, ov.Node):
-        return value.output(0)
-    return value if isinstance(value, ov.Output) else None
-
-
-def _make(
-    op: Operator, inputs: list[ov.Output], attributes: dict[str, Any], name: str | None
-) -> ov.Node:
-    """A node of the native extension if it can be used, otherwise of the Python one."""
-    inputs = with_wide_shape(op, inputs)
-    if _native_backend.unavailable() is None:
-        try:
-            node = _native_factory().create(op.name, inputs, attributes)
-        except RuntimeError as error:
-            raise ValueError(_runtime_errors.refusal_in_openvino(error)) from error
-    else:
-        node = OPS[op.name](inputs, **attributes)
-    if name is not None:
-        node.set_friendly_name(name)
-    return node
-
-
-@cache
-def _native_factory() -> NodeFactory:
-    factory = NodeFactory()
-    factory.add_extension(_native_backend.library_path())
-    return factory
+    return make(
+        operators.RANDOM_CATEGORICAL,
+        {"logits": logits, "state": state},
+        {
+            "sample_size": sample_size,
+            "output_type": output_type,
+            "global_seed": global_seed,
+            "op_seed": op_seed,
+        },
+        name,
+    )

@@ -369,6 +369,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         """Refuses inputs that the CPU plugin would hand over changed."""
         if source is None or declared.role is Role.SHAPE or self._attributes[_captured(declared)]:
             return
+        if declared.optional and source.get_partial_shape() == ov.PartialShape([0]):
+            # A number that is left out.
+            return
         what = f"input {declared.name!r}"
         arrived = self._arrived(declared, source)
         types = types_of(declared, values)
@@ -425,6 +428,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         if declared.role is Role.SHAPE:
             return _as_dimensions(arrays.memory(tensor))
         types = types_of(declared, values)
+        if tensor.get_size() == 0:
+            return np.empty(tuple(tensor.get_shape()), types[0].dtype)
         kept = str(self._attributes[_captured(declared)])
         if kept:
             return _constants.from_text(kept, types).reshape(tuple(tensor.get_shape()))

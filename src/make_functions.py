@@ -1,0 +1,485 @@
+"""Makes the Python functions of the operators from their declaration.
+
+They are `onnx_philox.reference`, the builders of `onnx_philox.graphs` and the factories of
+`onnx_philox.openvino`: signatures, docstrings, and calls of the one function that does the work.
+
+python src/make_functions.py          writes the three files
+python src/make_functions.py --check  exits with 1 if one is not what would be written
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from onnx_philox._contract.declaration import Role, listed
+from onnx_philox._contract.operators import (
+    OPERATORS,
+    OUTPUT_TYPE,
+    SEEDS,
+    Attribute,
+    Input,
+    Operator,
+)
+
+_PACKAGE = Path(__file__).parent / "onnx_philox"
+_MARK = "# From here on made by src/make_functions.py from the declaration; do not edit.\n"
+_WIDTH = 100
+_SEEDS = tuple(seed.name for seed in SEEDS)
+_ROWS = (
+    "uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row of an "
+    "output whose first dimension is B."
+)
+
+Argument = tuple[str, str, str | None, str]
+"""A name, its type, its default, and what the docstring says of it."""
+
+
+class _Module(ABC):
+    """A module with a function for each operator."""
+
+    path: str
+    returns: str
+
+    @abstractmethod
+    def positional(self, op: Operator) -> Iterator[Argument]:
+        """The arguments that may be given without their names, in order."""
+
+    @abstractmethod
+    def named(self, op: Operator) -> Iterator[Argument]:
+        """The others."""
+
+    @abstractmethod
+    def summary(self, op: Operator) -> str:
+        """The first line of the docstring."""
+
+    @abstractmethod
+    def result(self, op: Operator) -> str:
+        """What the function returns."""
+
+    @abstractmethod
+    def errors(self, op: Operator) -> dict[str, str]:
+        """What it raises, and why."""
+
+    @abstractmethod
+    def call(self, op: Operator) -> tuple[str, list[str]]:
+        """The function that does the work, and what it is given."""
+
+    def example(self, op: Operator) -> str:  # noqa: ARG002
+        """Doctests."""
+        return ""
+
+    def names(self, op: Operator) -> list[str]:  # noqa: ARG002
+        """The names of what the call returns, where its type does not say how many that are."""
+        return []
+
+    def returned(self, op: Operator) -> str:  # noqa: ARG002
+        """The type of what the function returns."""
+        return self.returns
+
+    @property
+    def file(self) -> Path:
+        """Where it is."""
+        return _PACKAGE / self.path
+
+    def text(self) -> str:
+        """The whole file: what stands before the mark stays as it is."""
+        head, mark, _ = self.file.read_text().partition(_MARK)
+        names = sorted(op.function for op in OPERATORS.values())
+        lines = ["__all__ = [", *(f'    "{name}",' for name in names), "]"]
+        for op in OPERATORS.values():
+            lines += ["", "", *self._function(op)]
+        return head + mark + "\n".join([*lines, ""])
+
+    def _function(self, op: Operator) -> Iterator[str]:
+        # Arguments without a default come first.
+        positional = sorted(self.positional(op), key=lambda argument: argument[2] is not None)
+        named = list(self.named(op))
+        yield f"def {op.function}("
+        for name, type_, default, _ in positional:
+            yield f"    {name}: {type_}{_default(default)},"
+        if named:
+            yield "    *,"
+        for name, type_, default, _ in named:
+            yield f"    {name}: {type_}{_default(default)},"
+        yield f") -> {self.returned(op)}:"
+        yield f'    """{self.summary(op)}'
+        yield from ("", "    Args:")
+        for name, _, _, doc in (*positional, *named):
+            yield from _wrapped(f"{name}: {doc}")
+        yield from ("", "    Returns:", *_wrapped(self.result(op), hanging=False))
+        yield from ("", "    Raises:")
+        for error, why in self.errors(op).items():
+            yield from _wrapped(f"{error}: {why}")
+        if example := self.example(op):
+            yield from ("", "    Examples:", textwrap.indent(example.strip("\n"), "        "))
+        yield '    """'
+        function, arguments = self.call(op)
+        names = ", ".join(self.names(op))
+        yield f"    {names} = {function}(" if names else f"    return {function}("
+        yield from (f"        {argument}," for argument in arguments)
+        yield "    )"
+        if names:
+            yield f"    return {names}"
+
+
+def _default(default: str | None) -> str:
+    return "" if default is None else f" = {default}"
+
+
+def _wrapped(text: str, *, hanging: bool = True) -> list[str]:
+    """A paragraph of a docstring."""
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=" " * 8,
+        subsequent_indent=" " * (12 if hanging else 8),
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+
+
+def _constant(op: Operator) -> str:
+    return f"operators.{op.function.upper()}"
+
+
+def _braces(names: Sequence[str]) -> str:
+    """A dict of arguments by their names; in lines of its own if it does not fit into one."""
+    line = "{" + ", ".join(f'"{name}": {name}' for name in names) + "}"
+    if len(line) <= _WIDTH - 9:
+        return line
+    return "\n".join(["{", *(f'            "{name}": {name},' for name in names), "        }"])
+
+
+def _attributes(op: Operator, *, all_: bool = False) -> list[Attribute]:
+    """Those that a user chooses: not what has one value only."""
+    return [a for a in op.attributes if all_ or len(a.allowed) != 1]
+
+
+def _own(op: Operator) -> list[Attribute]:
+    return [a for a in _attributes(op) if a.name not in _SEEDS]
+
+
+def _names(attributes: Sequence[Attribute]) -> list[str]:
+    return [a.name for a in attributes]
+
+
+def _attribute(a: Attribute) -> Argument:
+    default = None if a.default is None else f'"{a.default}"' if a.allowed else str(a.default)
+    doc = a.doc
+    if a.name == OUTPUT_TYPE:
+        doc += f" One of {', '.join(a.allowed)}."
+    elif a.allowed:
+        doc += f" One of {listed(a.allowed)}." if len(a.allowed) > 1 else f" Only {a.allowed[0]}."
+    else:
+        doc = f"{doc[:-1]}; {a.minimum}{' to 2^63-1' if a in SEEDS else ' or more'}."
+    return a.name, a.type.__name__, default, doc
+
+
+def _types(i: Input) -> str:
+    return listed([t.name for t in i.types])
+
+
+def _is_like(op: Operator, i: Input) -> bool:
+    """Whether all but the first sentence of an input's text is that of the one before."""
+    index = op.parameters.index(i)
+    before = op.parameters[index - 1] if index else None
+    return before is not None and (before.role, before.types, before.optional) == (
+        i.role,
+        i.types,
+        i.optional,
+    )
+
+
+def _sentence(i: Input, node: str = "") -> str:
+    """What a parameter may be: a node of a runtime, or a number or an array."""
+    if i.role is Role.LOGITS:
+        return f"{i.brief} {_one_of(node, f'an array of {_types(i)}')}."
+    assert i.numbers is not None, "for its role"
+    if not i.types:
+        array = f"{i.numbers.rule}, or an array of one element and of the output's type"
+        return f"{i.brief} {_one_of(node, array)}."
+    many = " for all values, or an array of exactly that shape" * (i.role is Role.NUMBERS)
+    node = node and f"{_one_of(node, 'what NumPy holds')}. "
+    return (
+        f"{i.brief[:-1]}: {i.numbers.rule}. {node}A Python number is {i.types[0].name}. A NumPy "
+        f"number or array is {_types(i)}, as it is: one element (rank 0 or 1){many}."
+    )
+
+
+def _one_of(node: str, array: str) -> str:
+    return f"{node}, or {array}" if node else array[0].upper() + array[1:]
+
+
+def _left_out(i: Input) -> str:
+    return " None leaves it out." * i.optional
+
+
+class _Reference(_Module):
+    """`onnx_philox.reference`: the operators in NumPy."""
+
+    path = "reference.py"
+    returns = ""
+
+    def summary(self, op: Operator) -> str:
+        return f"Draws {op.draws}{op.like}."
+
+    def positional(self, op: Operator) -> Iterator[Argument]:
+        for i in op.inputs:
+            if not (i.role is Role.STATE and i.optional):
+                yield self._input(op, i)
+        yield from (_attribute(a) for a in _own(op))
+
+    def named(self, op: Operator) -> Iterator[Argument]:
+        yield from (_attribute(a) for a in op.attributes if len(a.allowed) == 1 or a in SEEDS)
+        yield from (self._input(op, i) for i in op.inputs if i.role is Role.STATE and i.optional)
+
+    def _input(self, op: Operator, i: Input) -> Argument:
+        match i.role:
+            case Role.STATE if i.optional:
+                doc = f"{_ROWS} None is a state of zeros."
+                return i.name, "NDArray[np.uint32] | None", "None", doc
+            case Role.STATE:
+                return i.name, "NDArray[np.uint32]", None, _ROWS
+            case Role.SHAPE:
+                doc = "The dimensions of the output, 0 to 8 of them; none mean a scalar."
+                return i.name, "Shape", None, doc
+        doc = f"{i.brief} Likewise." if _is_like(op, i) else _sentence(i) + _left_out(i)
+        type_, default = ("ArrayLike | None", "None") if i.optional else ("ArrayLike", None)
+        return i.name, type_, default, doc
+
+    def result(self, op: Operator) -> str:
+        what = [
+            f"the {o.name}{_type_in_numpy(op, index)}" for index, o in enumerate(op.outputs[:-1])
+        ]
+        return (
+            f"{_and([what[0].capitalize(), *what[1:]])}, and the next state, of the state's shape."
+        )
+
+    def errors(self, op: Operator) -> dict[str, str]:
+        unseeded = ", no state with both seeds 0" * op.inputs[-1].optional
+        return {
+            "TypeError": "An input of a wrong type.",
+            "ValueError": f"A wrong shape or value{unseeded}, or an output that memory cannot "
+            "hold.",
+        }
+
+    def example(self, op: Operator) -> str:
+        return op.example
+
+    def names(self, op: Operator) -> list[str]:
+        return [o.name for o in op.outputs]
+
+    def returned(self, op: Operator) -> str:
+        types = ["NDArray[np.uint32]" if o.is_state else "NDArray[Any]" for o in op.outputs]
+        return f"tuple[{', '.join(types)}]"
+
+    def call(self, op: Operator) -> tuple[str, list[str]]:
+        inputs = _braces([i.name for i in op.inputs])
+        return "call.run", [_constant(op), "fill", inputs, _braces(_names(op.attributes))]
+
+
+def _and(words: Sequence[str]) -> str:
+    return ", ".join(words)
+
+
+def _type_in_numpy(op: Operator, index: int) -> str:
+    """What a docstring adds to the name of an output."""
+    output = op.outputs[index]
+    shape = f" [{op.size_rule}]" if op.size_rule else ""
+    if output.type is not None:
+        return f"{shape} ({output.type.dtype})"
+    is_bf16 = any(t.name == "bf16" for t in op.output_types)
+    return shape + " (bf16 as `ml_dtypes.bfloat16`)" * is_bf16
+
+
+class _Graphs(_Module):
+    """`onnx_philox.graphs`: builders of ONNX models."""
+
+    path = "graphs.py"
+    returns = "onnx.ModelProto"
+
+    def summary(self, op: Operator) -> str:
+        return f"Builds a model that draws {op.draws}."
+
+    def positional(self, op: Operator) -> Iterator[Argument]:
+        for i in op.inputs:
+            if i.role is not Role.STATE:
+                yield self._input(op, i)
+        yield from (_attribute(a) for a in _own(op))
+
+    def _input(self, op: Operator, i: Input) -> Argument:
+        if i.role is Role.SHAPE:
+            doc = (
+                "The dimensions of the output, 0 to 8 of them. None makes them the int64 graph "
+                'input "shape", of length `rank`.'
+            )
+            return i.name, "Shape", None, doc
+        # What gives the size may come first, and then has a default if all after it have one.
+        is_alone = i is op.size_input and all(a.default is not None for a in _own(op))
+        is_alone = is_alone and all(other.optional for other in op.parameters if other is not i)
+        default = "None" if i.optional or is_alone else None
+        if i.optional:
+            return i.name, "Any", default, _sentence(i) + _left_out(i)
+        if _is_like(op, i):
+            return i.name, "Any", default, f'{i.brief} Likewise, "{i.name}".'
+        none = f' None makes it the graph input "{i.name}"'
+        none += ", a scalar." if not i.types else "."
+        return i.name, "Any", default, _sentence(i) + none
+
+    def named(self, op: Operator) -> Iterator[Argument]:
+        for i in op.parameters:
+            if len(i.types) > 1:
+                doc = f"The type of that graph input, {_types(i)}."
+                yield f"{i.name}_type", "str", f'"{i.types[0].name}"', doc
+        if any(i.role is Role.NUMBERS for i in op.parameters):
+            doc = (
+                "Whether that graph input is of the output's shape, a number for each element, "
+                "rather than a scalar."
+            )
+            yield "per_element", "bool", "False", doc
+        yield from (_attribute(seed) for seed in SEEDS)
+        if op.inputs[-1].optional:
+            doc = (
+                'Whether the model has the graph input "state" (uint32[6]) and the output '
+                '"next_state". Without it one of the seeds must not be 0.'
+            )
+            yield "stateful", "bool", "False", doc
+        if op.has_shape:
+            yield "rank", "int | None", "None", "How many dimensions, where `shape` is None."
+        doc = (
+            'Whether each row of the output has a state of its own: the graph input "state" is '
+            'uint32[batch, 6], and so is "next_state".'
+        )
+        if op.has_shape:
+            doc += (
+                " The first entry of `shape` is the number of rows; None there, or `shape` None, "
+                "leaves it to the run."
+            )
+        yield "per_row", "bool", "False", doc
+
+    def result(self, op: Operator) -> str:
+        outputs = [f'"{o.name}"{_type_in_onnx(op, o.type)}' for o in op.outputs[:-1]]
+        if op.inputs[-1].optional:
+            named = f"output{'s' * (len(outputs) > 1)} {_and(outputs)}"
+            return f"A model with the {named}, and {_NEXT} if stateful or by rows."
+        return (
+            f'A model with the graph input "state" (uint32[6]); its outputs are {_and(outputs)} '
+            f"and {_NEXT}."
+        )
+
+    def errors(self, op: Operator) -> dict[str, str]:
+        unseeded = ", or neither seed nor state" * op.inputs[-1].optional
+        return {
+            "TypeError": "An argument of a wrong type.",
+            "ValueError": f"An argument out of its range{unseeded}.",
+        }
+
+    def call(self, op: Operator) -> tuple[str, list[str]]:
+        named = [name for name, *_ in self.named(op)]
+        types = {i.name: f"{i.name}_type" for i in op.parameters if len(i.types) > 1}
+        given = [n for n in named if n not in (*types.values(), *_SEEDS)]
+        if types:
+            listed_types = ", ".join(f'"{name}": {type_}' for name, type_ in types.items())
+            given.insert(0, "types")
+        if not op.inputs[-1].optional:
+            given.append("stateful")
+        if op.has_shape:
+            given.append("shape")
+        values = {"types": "{" + listed_types + "}"} if types else {}
+        if not op.inputs[-1].optional:
+            values["stateful"] = "True"
+        arguments = [
+            _constant(op),
+            _braces([i.name for i in op.parameters]),
+            _braces(_names(_attributes(op))),
+            *(f"{name}={values.get(name, name)}" for name in sorted(given)),
+        ]
+        return "build", arguments
+
+
+_NEXT = '"next_state"'
+
+
+def _type_in_onnx(op: Operator, type_: object) -> str:
+    shape = f" [{op.size_rule}]" if op.size_rule else ""
+    return shape if type_ is None else f"{shape} ({type_.dtype})"
+
+
+class _Factories(_Module):
+    """`onnx_philox.openvino`: factories of nodes."""
+
+    path = "openvino/_factories.py"
+    returns = "ov.Node"
+    _STATE = (
+        "A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others 1, "
+        "rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B."
+    )
+
+    def summary(self, op: Operator) -> str:
+        return f"Makes a node that draws {op.draws}."
+
+    def positional(self, op: Operator) -> Iterator[Argument]:
+        for i in op.inputs:
+            if not (i.role is Role.STATE and i.optional):
+                yield self._input(op, i)
+        yield from (_attribute(a) for a in _attributes(op))
+        for i in op.inputs:
+            if i.role is Role.STATE and i.optional:
+                yield self._input(op, i)
+
+    def _input(self, op: Operator, i: Input) -> Argument:
+        match i.role:
+            case Role.STATE if i.optional:
+                return (
+                    i.name,
+                    "Any",
+                    "None",
+                    f"{self._STATE} Without it one of the seeds must not be 0.",
+                )
+            case Role.STATE:
+                return i.name, "Any", None, self._STATE
+            case Role.SHAPE:
+                doc = "A node or output of type i64 or i32, 1-D; or a sequence of ints."
+                return i.name, "Any", None, doc
+        default = "None" if i.optional else None
+        if _is_like(op, i):
+            return i.name, "Any", default, f"{i.brief} Likewise."
+        types = [t.name for t in i.types or op.output_types]
+        type_ = f"type {_types(i)}" if i.types else "the output's type"
+        node = f"A node or output of {type_}"
+        constant = listed([t for t in types if t in ("f64", "i64")])
+        small = "" if i.role is Role.NUMBER else " of at most 4096 elements"
+        rule = f" It must be a constant{small} if the type is {constant}." if constant else ""
+        return i.name, "Any", default, _sentence(i, node) + rule + _left_out(i)
+
+    def named(self, op: Operator) -> Iterator[Argument]:  # noqa: ARG002
+        yield "name", "str | None", "None", "The node's friendly name."
+
+    def result(self, op: Operator) -> str:
+        outputs = [
+            f"{o.name}{f' [{op.size_rule}]' if op.size_rule else ''}"
+            f"{f' ({o.type.name})' if o.type else ''}"
+            for o in op.outputs[:-1]
+        ]
+        return f"A node with the outputs {_and(outputs)} and next state (u32)."
+
+    def errors(self, op: Operator) -> dict[str, str]:
+        return _Graphs().errors(op)
+
+    def call(self, op: Operator) -> tuple[str, list[str]]:
+        inputs, attributes = [i.name for i in op.inputs], _names(_attributes(op))
+        return "make", [_constant(op), _braces(inputs), _braces(attributes), "name"]
+
+
+MODULES: tuple[_Module, ...] = (_Reference(), _Graphs(), _Factories())
+
+if __name__ == "__main__":
+    for module in MODULES:
+        if sys.argv[1:] != ["--check"]:
+            module.file.write_text(module.text())
+        elif module.file.read_text() != module.text():
+            sys.exit(f"{module.path} is not what the declaration says: run {Path(__file__).name}")

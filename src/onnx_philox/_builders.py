@@ -1,0 +1,269 @@
+"""What the builders of `graphs` have in common: a checked model of one node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, SupportsIndex
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import helper, numpy_helper
+
+from onnx_philox._contract import checks
+from onnx_philox._contract.arguments import parameter_array, shape_array
+from onnx_philox._contract.checks import Known
+from onnx_philox._contract.operators import (
+    DOMAIN,
+    MAX_RANK,
+    OPSET_VERSION,
+    STATE_WORDS,
+    Input,
+    Operator,
+    Role,
+)
+from onnx_philox._contract.types import BY_NAME, BY_ONNX, I64, U32, ElementType
+
+# The oldest version that has all that the models need; every supported runtime reads it.
+STANDARD_OPSET = 17
+IR_VERSION = 8
+# The first dimension of the state of each row, and of the output.
+BATCH = "batch"
+
+Shape = Sequence[SupportsIndex | None] | None
+
+
+@dataclass(frozen=True)
+class _RowsOf:
+    """An input `shape` that a model computes: as many rows as there are states, of this shape."""
+
+    row: NDArray[np.int64]
+
+    def nodes(self) -> list[onnx.NodeProto]:
+        """From the graph input "state" to "shape"."""
+        rows = "shape" if not self.row.size else "rows"
+        nodes = [helper.make_node("Shape", ["state"], [rows], name=rows, start=0, end=1)]
+        if self.row.size:
+            nodes.append(helper.make_node("Concat", [rows, "row"], ["shape"], name="shape", axis=0))
+        return nodes
+
+    def initializers(self) -> list[onnx.TensorProto]:
+        """What the nodes need."""
+        return [_initializer("row", self.row)] if self.row.size else []
+
+
+Tensor = onnx.TensorProto | onnx.ValueInfoProto | _RowsOf | None
+
+
+def build(
+    op: Operator,
+    parameters: Mapping[str, Any],
+    attributes: Mapping[str, Any],
+    *,
+    per_row: bool,
+    shape: Shape = None,
+    rank: int | None = None,
+    stateful: bool = False,
+    types: Mapping[str, str] | None = None,
+    per_element: bool = False,
+) -> onnx.ModelProto:
+    """Builds a model of one node.
+
+    Args:
+        op: The operator.
+        parameters: Its parameters by name; None makes a graph input of one that the operator needs.
+        attributes: Its attributes.
+        per_row: Whether each row of the output has a state.
+        shape: The dimensions of the output, where an input gives them; None for those, or for one,
+            that only a run shows.
+        rank: How many they are, where `shape` is None.
+        stateful: Whether the graph has a state.
+        types: The types of graph inputs that may have several, by their names.
+        per_element: Whether a graph input that may hold a number for each element does.
+
+    Returns:
+        The model.
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range.
+    """
+    complete = checks.check_attributes(op, attributes)
+    values = checks.output_type(op, complete)
+    for name, type_name in (types or {}).items():
+        _check_type_name(op, name, type_name)
+    given = {i.name: parameters.get(i.name) for i in op.parameters}
+    # What an array tells the size by comes first.
+    tensors: dict[str, Tensor] = {}
+    if op.has_shape:
+        dimensions = _dimensions(op, shape, rank, per_row=per_row)
+        tensors["shape"] = _shape(dimensions, shape)
+    else:
+        size = op.size_input
+        tensors[size.name] = _parameter(op, size, given[size.name], values, types, [])
+        known = {size.name: _known(tensors[size.name])}
+        dimensions = list(checks.output_dimensions(op, known, complete) or [])
+    rows = _rows(dimensions, per_row=per_row)
+    for declared in op.parameters:
+        if declared.name not in tensors:
+            of_each = _symbols(declared.name, dimensions, rows) if per_element else []
+            tensors[declared.name] = _parameter(
+                op, declared, given[declared.name], values, types, of_each
+            )
+    if stateful or rows is not None:
+        tensors["state"] = _input("state", U32, _state_shape(rows))
+    in_order = {i.name: tensors.get(i.name) for i in op.inputs}
+    return _model(op, in_order, dict(attributes), dimensions, rows)
+
+
+def _parameter(
+    op: Operator,
+    declared: Input,
+    given: Any,
+    values: ElementType,
+    types: Mapping[str, str] | None,
+    of_each: Sequence[int | str],
+) -> Tensor:
+    """A parameter as an initializer, or as a graph input; None where it is left out."""
+    name = declared.name
+    if given is not None:
+        return _initializer(name, parameter_array(op, declared, given, values))
+    if declared.optional:
+        return None
+    type_ = values
+    if declared.types:
+        type_ = BY_NAME[(types or {}).get(name, declared.types[0].name)]
+    if declared.role is Role.LOGITS:
+        return _input(name, type_, [BATCH, "classes"])
+    return _input(name, type_, of_each if declared.role is Role.NUMBERS else [])
+
+
+def _check_type_name(op: Operator, name: str, given: str) -> None:
+    """Refuses a type of a graph input that the operator's input does not allow."""
+    names = [t.name for t in op.input(name).types]
+    if given not in names:
+        allowed = ", ".join(map(repr, names))
+        checks.refuse(op, f"{name}_type", repr(given), allowed, "Choose one of these.")
+
+
+def _dimensions(op: Operator, shape: Shape, rank: int | None, *, per_row: bool) -> list[int | None]:
+    """The output's dimensions; None for each that is known only at run."""
+    dimensions: list[int | None]
+    if shape is None:
+        if not isinstance(rank, int) or not 0 <= rank <= MAX_RANK:
+            allowed = f"0 to {MAX_RANK} where shape is None"
+            checks.refuse(op, "rank", rank, allowed, "Say how many dimensions a run will ask for.")
+        dimensions = [None] * rank
+    else:
+        is_open = per_row and isinstance(shape, Sequence) and bool(shape) and shape[0] is None
+        dimensions = [None] * is_open + shape_array(op, shape[1:] if is_open else shape).tolist()
+        if rank is not None and rank != len(dimensions):
+            allowed = f"None or {len(dimensions)}, the length of shape"
+            checks.refuse(op, "rank", rank, allowed, "Leave it out.")
+    if per_row and not dimensions:
+        allowed = "1 dimension or more, the first for the rows, with per_row"
+        checks.refuse(op, "the output", "a scalar", allowed, "Leave per_row out.")
+    return dimensions
+
+
+def _rows(dimensions: Sequence[int | None], *, per_row: bool) -> int | str | None:
+    """How many rows have a state of their own; None if there is one state for all."""
+    if not per_row:
+        return None
+    return BATCH if dimensions[0] is None else dimensions[0]
+
+
+def _state_shape(rows: int | str | None) -> list[int | str]:
+    return [STATE_WORDS] if rows is None else [rows, STATE_WORDS]
+
+
+def _input(name: str, element_type: ElementType, shape: Sequence[int | str]) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, element_type.onnx, shape)
+
+
+def _initializer(name: str, array: NDArray[Any]) -> onnx.TensorProto:
+    # from_array writes raw_data: OpenVINO's front end misreads bfloat16 in int32_data.
+    return numpy_helper.from_array(array, name)
+
+
+def _shape(dimensions: Sequence[int | None], shape: Shape) -> Tensor:
+    if shape is None:
+        return _input("shape", I64, [len(dimensions)])
+    if None in dimensions:
+        return _RowsOf(np.array(dimensions[1:], np.int64))
+    return _initializer("shape", np.array(dimensions, np.int64))
+
+
+def _model(
+    op: Operator,
+    inputs: dict[str, Tensor],
+    given: dict[str, Any],
+    dimensions: Sequence[int | None],
+    rows: int | str | None,
+) -> onnx.ModelProto:
+    known = {name: _known(tensor) for name, tensor in inputs.items()}
+    attributes = checks.check_node(op, known, given)
+    values_type = checks.output_type(op, attributes)
+    outputs = [
+        _input(o.name, o.type or values_type, _symbols(op.outputs[0].name, dimensions, rows))
+        for o in op.values_outputs
+    ]
+    if inputs["state"] is not None:
+        outputs.append(_input("next_state", U32, _state_shape(rows)))
+    shape = inputs.get("shape")
+    computed = [shape] if isinstance(shape, _RowsOf) else []
+    for rows_of in computed:
+        checks.check_dimensions(op, "input 'shape'", rows_of.row.tolist(), values_type)
+    names = [name if tensor is not None else "" for name, tensor in inputs.items()]
+    while names and not names[-1]:
+        names.pop()
+    node = helper.make_node(
+        op.name, names, [o.name for o in outputs], name=op.function, domain=DOMAIN, **attributes
+    )
+    tensors = inputs.values()
+    graph = helper.make_graph(
+        [*(n for rows_of in computed for n in rows_of.nodes()), node],
+        op.function,
+        [t for t in tensors if isinstance(t, onnx.ValueInfoProto)],
+        outputs,
+        initializer=[
+            *(t for rows_of in computed for t in rows_of.initializers()),
+            *(t for t in tensors if isinstance(t, onnx.TensorProto)),
+        ],
+    )
+    return helper.make_model(
+        graph,
+        ir_version=IR_VERSION,
+        opset_imports=[
+            helper.make_opsetid("", STANDARD_OPSET),
+            helper.make_opsetid(DOMAIN, OPSET_VERSION),
+        ],
+        producer_name="onnx-philox",
+    )
+
+
+def _known(tensor: Tensor) -> Known | None:
+    match tensor:
+        case None:
+            return None
+        case onnx.TensorProto():
+            return Known.array(numpy_helper.to_array(tensor))
+        case _RowsOf(row):
+            return Known(I64, (1 + row.size,))
+        case _:
+            type_ = tensor.type.tensor_type
+            dimensions = tuple(
+                d.dim_value if d.HasField("dim_value") else None for d in type_.shape.dim
+            )
+            return Known(BY_ONNX[type_.elem_type], dimensions)
+
+
+def _symbols(
+    tensor: str, dimensions: Sequence[int | None], rows: int | str | None
+) -> list[int | str]:
+    """The dimensions of a tensor, named where they are known only at run; `rows` is the first."""
+    symbols: list[int | str] = [
+        f"{tensor}_{i}" if d is None else d for i, d in enumerate(dimensions)
+    ]
+    return symbols if rows is None else [rows, *symbols[1:]]

@@ -1,0 +1,82 @@
+"""What the factories of nodes have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+import openvino as ov
+from openvino.utils.node_factory import NodeFactory
+
+from onnx_philox import _openvino_arrays as arrays
+from onnx_philox import _runtime_errors
+from onnx_philox._contract import checks
+from onnx_philox._contract.arguments import parameter_array, plain_array, shape_array
+from onnx_philox._contract.operators import Input, Operator, Role
+from onnx_philox._contract.types import ElementType
+from onnx_philox.openvino import _native_backend
+from onnx_philox.openvino._narrowing import with_wide_shape
+from onnx_philox.openvino._python_ops import OPS
+
+
+def make(
+    op: Operator, given: Mapping[str, Any], attributes: Mapping[str, Any], name: str | None
+) -> ov.Node:
+    """A node of the native extension if it can be used, otherwise of the Python one.
+
+    Args:
+        op: The operator.
+        given: Its inputs by name: nodes, outputs, arrays or numbers; None for one left out.
+        attributes: Its attributes.
+        name: The node's friendly name.
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range.
+    """
+    complete = checks.check_attributes(op, attributes)
+    values = checks.output_type(op, complete)
+    # The state comes last where it may be left out.
+    present = [i for i in op.inputs if i.role is not Role.STATE or given[i.name] is not None]
+    inputs = [_input(op, declared, given[declared.name], values) for declared in present]
+    inputs = with_wide_shape(op, inputs)
+    if _native_backend.unavailable() is None:
+        try:
+            node = _native_factory().create(op.name, inputs, complete)
+        except RuntimeError as error:
+            raise ValueError(_runtime_errors.refusal_in_openvino(error)) from error
+    else:
+        node = OPS[op.name](inputs, **complete)
+    if name is not None:
+        node.set_friendly_name(name)
+    return node
+
+
+def _input(op: Operator, declared: Input, given: Any, values: ElementType) -> ov.Output:
+    if isinstance(given, ov.Node):
+        return given.output(0)
+    if isinstance(given, ov.Output):
+        return given
+    return arrays.constant(_array(op, declared, given, values)).output(0)
+
+
+def _array(op: Operator, declared: Input, given: Any, values: ElementType) -> Any:
+    match declared.role:
+        case Role.STATE:
+            return plain_array(op, "input 'state'", given)
+        case Role.SHAPE:
+            is_array = isinstance(given, np.ndarray)
+            return plain_array(op, "input 'shape'", given) if is_array else shape_array(op, given)
+    if given is None and declared.optional:
+        type_ = declared.types[0] if declared.types else values
+        return np.empty(0, type_.dtype)
+    return parameter_array(op, declared, given, values)
+
+
+@cache
+def _native_factory() -> NodeFactory:
+    factory = NodeFactory()
+    factory.add_extension(_native_backend.library_path())
+    return factory
