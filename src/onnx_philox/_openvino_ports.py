@@ -7,9 +7,12 @@ went through them by its last name: the input `z` becomes `d` after `d = Dropout
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import onnx
 import openvino as ov
+
+if TYPE_CHECKING:
+    import onnx
 
 # How OpenVINO calls the end of an output of an ONNX model.
 _END = "/sink_port_0"

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnx
 import openvino as ov
 from numpy.typing import NDArray
 
@@ -16,6 +15,9 @@ from onnx_philox._contract.types import BF16
 from onnx_philox._openvino_ports import input_names, output_names
 from onnx_philox._pipeline.engine import Outputs, Ran
 from onnx_philox._pipeline.inputs import Feed, Inputs, Port, check_type
+
+if TYPE_CHECKING:
+    import onnx
 
 # Where OpenVINO keeps the metadata of an ONNX model.
 _METADATA = "framework"
