@@ -70,7 +70,8 @@ class Streams:
         """Reads the metadata; None if it is anything that this version did not write."""
         try:
             content = json.loads(text)
-            if content.pop("version") != _VERSION:
+            version = content.pop("version")
+            if type(version) is not int or version != _VERSION:  # True is 1, too
                 return None
             nodes = tuple(Stream(*node) for node in content.pop("nodes"))
             return cls(**content, nodes=nodes)
