@@ -232,14 +232,18 @@ def test_each_row_gets_a_state_of_its_own(target):
 
 
 def test_a_node_that_is_not_proved_to_draw_rows_is_named_in_the_command_s_words():
-    text = """<ir_version: 8, opset_import: ["": 17]> g (float[batch, 4] x) => (float[a, 4] y) {
+    text = """<ir_version: 8, opset_import: ["": 17]>
+    g (float[batch, 4] x) => (float[a, 4] y, float[a, 4] z) {
         both = Concat <axis = 0> (x, x)
         [noise] y = RandomNormalLike (both)
+        ["more noise"] z = RandomNormalLike (both)
     }"""
     onnx.save(parser.parse_model(text), "both.onnx")
     said = refusal("both.onnx", "-o", "out.onnx", "--per-row")
-    assert "say so with --per-row-node 'noise'; or rewrite the model with one state" in said
-    result = invoke("rewrite", "both.onnx", "-o", "out.onnx", "--per-row-node", "noise", "--json")
+    assert said.startswith("onnx-philox rewrite: 2 random nodes: the shape of what each draws is ")
+    named = "--per-row-node noise --per-row-node 'more noise'"
+    assert f"say so with {named}; or rewrite the model with one state" in said
+    result = invoke("rewrite", "both.onnx", "-o", "out.onnx", *shlex.split(named), "--json")
     assert json.loads(result.stdout)["per_row"]
 
 

@@ -16,6 +16,7 @@ from onnx.reference import ReferenceEvaluator
 from real_models import (
     DIFFUSION,
     DROPOUT,
+    MODELS,
     SEED,
     TOKENS,
     VAE,
@@ -129,6 +130,25 @@ def test_a_row_draws_what_it_draws_alone_with_one_state(real: RealModel, load: L
         outputs = rows(fed(real, [row]) | {"random_state": state[np.newaxis]})
         same(draws_of(outputs), draws_of(alone))
         assert_same_bits(outputs["next_random_state"], alone["next_random_state"][np.newaxis])
+
+
+# By torch's older exporter, with shapes that the model computes; what each is fed.
+LIBRARIES = {
+    "bert": np.arange(15).reshape(3, 5) % 12,
+    "categorical": np.linspace(-1, 1, 15, dtype=np.float32).reshape(3, 5),
+    "plate": np.linspace(-1, 1, 15, dtype=np.float32).reshape(3, 5),
+    "vision_transformer": np.linspace(-1, 1, 192, dtype=np.float32).reshape(3, 1, 8, 8),
+}
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_what_libraries_draw_is_proved_to_be_rows(name: str, load: Load) -> None:
+    model = make_reproducible(MODELS / f"{name}.onnx", per_row=True)
+    run, x = load(with_draws_as_outputs(model)), LIBRARIES[name]
+    whole = draws_of(run({"x": x, "random_state": states_of(range(3))}))
+    for rows in ([2, 0], [1]):
+        part = draws_of(run({"x": x[rows], "random_state": states_of(rows)}))
+        same(part, [draw[rows] for draw in whole])
 
 
 def with_dropout(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -273,6 +293,38 @@ PROVED = {
         {TRUE}
         y = If (go) <then_branch = t () => (float[e, f] n) {{ n = RandomNormalLike (x) }},
                      else_branch = e () => (float[e, f] m) {{ m = Identity (x) }}>""",
+    "spread over a shape where -1 means 1": f"""{SIZE}
+        rest = Constant <value_ints = [-1]> ()
+        said = Concat <axis = 0> (sizes, rest)
+        length = Shape (said)
+        ones = ConstantOfShape <value = int64[1] {{1}}> (length)
+        minus_one = Constant <value_int = -1> ()
+        negative = Mul (ones, minus_one)
+        is_rest = Equal (said, negative)
+        spread = Where (is_rest, ones, said)
+        token = Constant <value = float[1, 4] {{1, 2, 3, 4}}> ()
+        tokens = Expand (token, spread)
+        y = RandomNormalLike (tokens)""",
+    "flattened to rows of the last dimension": """
+        flat = Constant <value_ints = [-1, 4]> ()
+        logits = Reshape (x, flat)
+        classes = Multinomial <sample_size = 4> (logits)
+        y = Cast <to = 1> (classes)""",
+    "cut into windows and put together": """
+        cut = Constant <value_ints = [-1, 2]> ()
+        windows = Reshape (x, cut)
+        weights = Constant <value = float[2, 2] {1, 2, 3, 4}> ()
+        mixed = MatMul (windows, weights)
+        together = Constant <value_ints = [-1, 4]> ()
+        whole = Reshape (mixed, together)
+        y = RandomNormalLike (whole)""",
+    "as many as are counted": f"""{SIZE}
+        one = Constant <value_int = 1> ()
+        indices = Range (zero, size, one)
+        rows = Shape (indices)
+        shape_of_rows = Concat <axis = 0> (rows, four)
+        zeros = ConstantOfShape (shape_of_rows)
+        y = RandomNormalLike (zeros)""",
     "after a Loop": f"""{TRUE}
         rows = Loop (three, go, x) <body = b (int64 i, bool ci, float[r, c] v)
             => (bool co, float[p, q] w) {{
@@ -393,16 +445,70 @@ def test_what_is_not_proved_is_refused_by_name(name: str) -> None:
     make_reproducible(model, per_row=[draw])
 
 
+def test_all_nodes_that_are_not_proved_are_refused_at_once() -> None:
+    model = model_of(
+        """y = RandomNormalLike (x) a = RandomNormalLike (z) kept = Compress <axis = 0> (x, mask)
+        [named] b = RandomNormalLike (kept) c = RandomUniformLike (z)""",
+        INPUTS,
+    )
+    for per_row, names in ((True, "['a', 'named', 'c']"), (["c"], "['c', 'a', 'named']")):
+        with pytest.raises(ValueError, match=r"^\d random nodes: the shape of what each") as error:
+            make_reproducible(model, per_row=per_row)
+        assert "is [other, 4] of 'a', [?, 4] of 'named'" in str(error.value)
+        assert (
+            f"If they draw rows of the batch all the same, say so with per_row={names}; or"
+            in str(error.value)
+        )
+    make_reproducible(model, per_row=["a", "named", "c"])
+
+
+CUT = """<domain: "own", opset_import: ["": 17]> cut <perm> (v, n) => (w) {
+    zero = Constant <value_ints = [0]> ()
+    turned = Transpose <perm: ints = @perm> (v)
+    w = Slice (turned, zero, n, zero)
+}"""
+
+
+def test_dimensions_of_two_calls_of_a_function_are_told_apart() -> None:
+    # If the first dimension of a and b were one, that of y would be the batch.
+    text = f"""<ir_version: 8, opset_import: ["": 17, "own": 1]>
+    g ({X}, int64[1] m, int64[1] n) => (float[p, q] y) {{
+        a = own.cut <perm = [0, 1]> (x, m)
+        b = own.cut <perm = [0, 1]> (x, SECOND)
+        dims_of_a = Shape <end = 1> (a)
+        dims_of_b = Shape <end = 1> (b)
+        dims_of_x = Shape <end = 1> (x)
+        area = Concat <axis = 0> (dims_of_a, dims_of_x)
+        one = Constant <value_float = 1.0> ()
+        ones = Expand (one, area)
+        rest = Constant <value_ints = [-1]> ()
+        said = Concat <axis = 0> (dims_of_DIVISOR, rest)
+        whole = Reshape (ones, said)
+        turned = Transpose (whole)
+        y = RandomNormalLike (turned)
+    }} {CUT}"""
+    with pytest.raises(ValueError, match=r"is \[\?, \?\]; allowed"):
+        make_reproducible(
+            parser.parse_model(text.replace("SECOND", "n").replace("DIVISOR", "b")), per_row=True
+        )
+    proved = parser.parse_model(text.replace("SECOND", "n").replace("DIVISOR", "a"))
+    assert make_reproducible(proved, per_row=True).graph.input[-1].name == "random_state"
+
+
 @pytest.mark.parametrize(
     ("body", "shape"),
     [
         ("y = RandomNormal <shape = [1, 4]> ()", "[1, 4]"),
         ("y = RandomNormal <shape = [5, 4]> ()", "[5, 4]"),
         ("one = Constant <value_float = 1.0> () n = RandomNormalLike (one) y = Add (x, n)", "[]"),
+        (
+            "s = Constant <value_ints = [-1, 2]> () r = Reshape (x, s) y = RandomNormalLike (r)",
+            "[2 * batch, 2]",
+        ),
     ],
 )
 @pytest.mark.parametrize("is_named", [False, True])
-def test_a_constant_number_of_rows_is_refused_also_by_name(
+def test_another_number_of_rows_for_sure_is_refused_also_by_name(
     body: str, shape: str, is_named: bool
 ) -> None:
     per_row = ["n" if "n = " in body else "y"] if is_named else True
@@ -516,6 +622,11 @@ WHILE = """
         ("number = Size (x) often = Cast <to = 9> (number)", IF),
         (
             "dims = Shape <end = 1> (x) n = ReduceMax <keepdims = 0> (dims) often = Identity (n)",
+            LOOP,
+        ),
+        (
+            """cut = Constant <value_ints = [-1, 2]> () windows = Reshape (x, cut)
+            dims = Shape <end = 1> (windows) often = ReduceMax <keepdims = 0> (dims)""",
             LOOP,
         ),
         ("", WHILE),

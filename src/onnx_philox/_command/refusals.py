@@ -23,7 +23,7 @@ def text(error: Exception, *commands: str) -> str:
     if isinstance(error, MayStayError):
         error = error.offering(KEEP_UNKNOWN)
     if isinstance(error, NotRowsError):
-        error = error.naming(PER_ROW_NODE + " {!r}")
+        error = error.naming(PER_ROW_NODE)
     if isinstance(error, RefusalError) and error.operator in commands:
         return error.sentence
     return str(error)

@@ -28,7 +28,7 @@ class RefusalError(Exception):
         self.given = str(given)
         self.allowed = allowed
         self.remedy = remedy
-        self.parts: tuple[str, ...] = (operator, what, self.given, allowed, remedy)
+        self.parts: tuple[Any, ...] = (operator, what, self.given, allowed, remedy)
         super().__init__(f"{operator}: {self.sentence}")
 
     @property

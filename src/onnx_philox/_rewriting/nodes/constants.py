@@ -21,6 +21,19 @@ _NUMBERS = {
 }
 
 
+def small_constant(value: ir.Value, most: int) -> NDArray[Any] | None:
+    """The array that a value is in every run, if it has at most so many elements.
+
+    A larger one is not read: it may be the model's weights, in a file that need not be there.
+    """
+    tensor = value.const_value
+    node = value.producer()
+    if tensor is None and node is not None and node.op_type == "Constant":
+        given = node.attributes.get("value")
+        tensor = None if given is None or given.is_ref() else tensor_in(given)
+    return None if tensor is not None and tensor.size > most else constant(value)
+
+
 def constant(value: ir.Value) -> NDArray[Any] | None:
     """The array that a value is in every run: an initializer's or a Constant's; None for others.
 
@@ -39,10 +52,21 @@ def constant(value: ir.Value) -> NDArray[Any] | None:
         if attribute.is_ref():
             continue
         if name == "value":
-            return _array(attribute.as_tensor())
+            return _array(tensor_in(attribute))
         if name in _NUMBERS:
             return np.array(attribute.value, _NUMBERS[name])
     return None
+
+
+def tensor_in(attribute: ir.Attr) -> ir.TensorProtocol:
+    """The tensor that an attribute is; `as_tensor` takes its time over a check of its methods.
+
+    Raises:
+        TypeError: It is none.
+    """
+    is_tensor = attribute.type is ir.AttributeType.TENSOR
+    tensor: ir.TensorProtocol = attribute.value if is_tensor else attribute.as_tensor()
+    return tensor
 
 
 def _array(tensor: ir.TensorProtocol) -> NDArray[Any] | None:

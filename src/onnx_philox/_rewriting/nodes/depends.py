@@ -57,7 +57,7 @@ class BatchDependence:
         if shape is None:
             return True
         chosen = [shape[axis] for axis in axes] if axes else shape
-        return any(d is None or d == self._batch for d in chosen)
+        return any(self._shapes.may_depend(d, self._batch) for d in chosen)
 
     def _is_any(self, values: Collection[ir.Value | None]) -> bool:
         return any(value in self._dependent for value in values)
@@ -90,7 +90,7 @@ class BatchDependence:
             return False
         start = node.attributes.get_int("start", 0)
         chosen = shape[start : node.attributes.get_int("end", len(shape))]
-        return all(d is not None and d != self._batch for d in chosen)
+        return not any(self._shapes.may_depend(d, self._batch) for d in chosen)
 
     def _follow_if(self, node: ir.Node, branches: list[ir.Graph]) -> None:
         for branch in branches:

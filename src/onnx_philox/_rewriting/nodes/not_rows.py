@@ -1,10 +1,11 @@
-"""The refusal of a random node that is not proved to draw rows of the batch."""
+"""The refusal of random nodes that are not proved to draw rows of the batch."""
 
 from __future__ import annotations
 
-from onnx_philox._contract.refusal import ValueRefusalError
+import shlex
+from collections.abc import Sequence
 
-OPTION = "per_row=[{!r}]"
+from onnx_philox._contract.refusal import ValueRefusalError
 
 
 class NotRowsError(ValueRefusalError):
@@ -15,24 +16,50 @@ class NotRowsError(ValueRefusalError):
         what: What is not proved.
         given: What is known instead.
         allowed: What it has to be.
-        name: What the user calls the node.
-        option: How to say that it draws rows all the same, with a place for the name.
+        names: What the user calls the nodes to name, this one and any other.
+        option: The option of a command that takes one name; empty for Python's `per_row`.
     """
 
     def __init__(
-        self, operator: str, what: str, given: str, allowed: str, name: str, option: str = OPTION
+        self,
+        operator: str,
+        what: str,
+        given: str,
+        allowed: str,
+        names: tuple[str, ...],
+        option: str = "",
     ) -> None:
+        draws = "it draws" if len(names) == 1 else "they draw"
+        said = f"per_row={list(names)!r}"
+        if option:
+            said = " ".join(f"{option} {shlex.quote(name)}" for name in names)
         super().__init__(
             operator,
             what,
             given,
             allowed,
-            f"If it draws rows of the batch all the same, say so with {option.format(name)}; or "
-            "rewrite the model with one state for the whole batch.",
+            f"If {draws} rows of the batch all the same, say so with {said}; or rewrite the model "
+            "with one state for the whole batch.",
         )
-        self.parts = (operator, what, given, allowed, name, option)
+        self.names = names
+        self.parts = (operator, what, given, allowed, names, option)
 
     def naming(self, option: str) -> NotRowsError:
         """The same refusal to those who know the option by another name."""
-        operator, what, given, allowed, name, _ = self.parts
-        return NotRowsError(operator, what, given, allowed, name, option)
+        operator, what, given, allowed, names, _ = self.parts
+        return NotRowsError(operator, what, given, allowed, names, option)
+
+
+def of_all(errors: Sequence[NotRowsError], named: Sequence[str]) -> NotRowsError:
+    """One refusal for several nodes.
+
+    Args:
+        errors: That of each node.
+        named: The names of nodes that the user has named already.
+    """
+    names = (*named, *(name for error in errors for name in error.names))
+    operator, what, given, allowed, *_ = errors[0].parts
+    if len(errors) > 1:
+        operator, what = f"{len(errors)} random nodes", "the shape of what each draws"
+        given = ", ".join(f"{error.given} of {error.names[0]!r}" for error in errors)
+    return NotRowsError(operator, what, given, allowed, names)

@@ -10,11 +10,12 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._rewriting.nodes.batch import OLDEST_OPSET, Batch
 from onnx_philox._rewriting.nodes.depends import BatchDependence
+from onnx_philox._rewriting.nodes.dimensions import Dimension, Dimensions
 from onnx_philox._rewriting.nodes.earlier_rewrite import OWNER, STATE, Recorded
-from onnx_philox._rewriting.nodes.not_rows import NotRowsError
+from onnx_philox._rewriting.nodes.not_rows import NotRowsError, of_all
 from onnx_philox._rewriting.nodes.outcome import Replaceable
 from onnx_philox._rewriting.nodes.standard import onnx_opset_of
-from onnx_philox._rewriting.nodes.symbolic_shapes import Dimensions, SymbolicShapes
+from onnx_philox._rewriting.nodes.symbolic_shapes import SymbolicShapes
 
 _ONE_STATE = "rewrite the model with one state for the whole batch"
 
@@ -82,7 +83,7 @@ class Rows:
         site, node = random.site, random.site.node
         shape = self._shapes.of(node.outputs[0])
         batch = f"{self.batch.name!r}, the first of the input {self.batch.input.name!r}"
-        if shape == () or (shape and isinstance(shape[0], int)):
+        if shape == () or (shape and self._is_never_batch(shape[0])):
             return ValueRefusalError(
                 site.title,
                 "the shape of what it draws",
@@ -107,9 +108,17 @@ class Rows:
                 "the shape of what it draws",
                 _shape(shape),
                 f"for a state for each row, one whose first dimension is proved to be {batch}",
-                min(_names(node), key=lambda name: name != node.name),
+                (_name(node),),
             )
         return None
+
+    def _is_never_batch(self, dimension: Dimension) -> bool:
+        """Whether a dimension is a number, or a multiple of the batch."""
+        if dimension == self.batch.name:
+            return False
+        return isinstance(dimension, int) or isinstance(
+            self._shapes.quotient(dimension, self.batch.name), int
+        )
 
 
 def prove_rows(
@@ -143,14 +152,16 @@ def prove_rows(
                 "Choose one of these.",
             )
     rows = Rows(model, nodes, recorded)
-    unproved = set()
-    for node in nodes:
-        error = rows.obstacle(node)
-        if error is None:
-            continue
-        if not (isinstance(error, NotRowsError) and names[node.site.node] & set(named)):
+    unproved: dict[ir.Node, NotRowsError] = {}
+    for random in nodes:
+        error = rows.obstacle(random)
+        if isinstance(error, NotRowsError):
+            unproved[random.site.node] = error
+        elif error is not None:
             raise error
-        unproved.add(node.site.node)
+    unnamed = [error for node, error in unproved.items() if not names[node] & set(named)]
+    if unnamed:
+        raise of_all(unnamed, [_name(node) for node in unproved if names[node] & set(named)])
     return Batch(rows.batch.input, rows.batch.name, frozenset(unproved))
 
 
@@ -160,6 +171,11 @@ def _first(value: ir.Value | None) -> object:
         return None
     first = value.shape[0]
     return first if isinstance(first, int) else first.value
+
+
+def _name(node: ir.Node) -> str:
+    """What messages call a node."""
+    return node.name or node.outputs[0].name or ""
 
 
 def _names(node: ir.Node) -> set[str]:

@@ -1,0 +1,316 @@
+"""Dimensions in terms of the names of a model's inputs, and integers that are computed from them.
+
+A dimension is a number, a name, or a product of both. Exporters compute shapes of them; the nodes
+that they use for that are followed here, and any other node gives integers that are not known.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+
+from onnx_philox._rewriting.nodes.constants import small_constant, tensor_in
+from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS
+
+Dimension = int | str | None
+"""A number, a name, or None where neither is known."""
+Dimensions = tuple[Dimension, ...]
+
+_INTEGERS = {ir.DataType.INT32.value, ir.DataType.INT64.value}
+
+# A tensor of more numbers is no shape, and no axes.
+MOST_NUMBERS = 64
+
+Numbers = NDArray[np.object_]
+"""A small tensor of integers or booleans, some of which may be dimensions."""
+
+
+class Products:
+    """Names of dimensions, and of products of these: "16 * batch".
+
+    Args:
+        names: Those of the inputs' dimensions.
+
+    Attributes:
+        names: The same.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = frozenset(names)
+        self._factors: dict[str, tuple[int, tuple[str, ...]]] = {n: (1, (n,)) for n in self.names}
+        self._places: dict[Hashable, str] = {}
+
+    def __contains__(self, name: str | None) -> bool:
+        return name in self._factors
+
+    def at(self, place: Hashable) -> str:
+        """A name for the dimension at a place in the model, of which nothing else is known.
+
+        It tells the dimension from others, and goes out of what is divided by it.
+        """
+        if place not in self._places:
+            names = (f"? {i}" for i in itertools.count(len(self._places)))
+            name = next(name for name in names if name not in self._factors)
+            self._places[place] = name
+            self._factors[name] = (1, (name,))
+        return self._places[place]
+
+    def of_inputs(self, dimension: Dimension) -> Dimension:
+        """The dimension, if it is a number or made of inputs' dimensions; else None."""
+        if isinstance(dimension, str) and not self.names.issuperset(self._factors[dimension][1]):
+            return None
+        return dimension
+
+    def may_depend(self, dimension: Dimension, name: str) -> bool:
+        """Whether a dimension depends on one of an input, or may."""
+        if self.of_inputs(dimension) is None:
+            return True
+        return isinstance(dimension, str) and name in self._factors[dimension][1]
+
+    def of(self, dimensions: Iterable[Dimension]) -> Dimension:
+        """The product of dimensions; None where it is not known."""
+        return self.quotient(dimensions, ())
+
+    def quotient(self, dimensions: Iterable[Dimension], divisors: Iterable[Dimension]) -> Dimension:
+        """The product of dimensions, divided by others; None where it is not known or not whole."""
+        above, below = self._split(dimensions), self._split(divisors)
+        if above is None or below is None or below[0] == 0 or above[0] % below[0] != 0:
+            return None
+        if below[1] - above[1]:
+            return None
+        return self._name(above[0] // below[0], sorted((above[1] - below[1]).elements()))
+
+    def _split(self, dimensions: Iterable[Dimension]) -> tuple[int, Counter[str]] | None:
+        numbers, names = [1], Counter[str]()
+        for d in dimensions:
+            if d is None:
+                return None
+            number, factors = (d, ()) if isinstance(d, int) else self._factors[d]
+            numbers.append(number)
+            names.update(factors)
+        return prod(numbers), names
+
+    def _name(self, number: int, names: Sequence[str]) -> Dimension:
+        if number == 0 or not names:
+            return number
+        if number < 0:
+            return None
+        text = " * ".join([*([str(number)] if number != 1 else []), *names])
+        # An input's dimension may have such a name, too.
+        meant = (number, tuple(names))
+        return text if self._factors.setdefault(text, meant) == meant else None
+
+
+class Arithmetic:
+    """Follows integers through the nodes that exporters compute shapes with.
+
+    Args:
+        products: The names of dimensions.
+        dimensions: The shape of a value, as far as it is known.
+    """
+
+    def __init__(
+        self, products: Products, dimensions: Callable[[ir.Value], Dimensions | None]
+    ) -> None:
+        self._products = products
+        self._dimensions = dimensions
+        self._known: dict[ir.Value, Numbers | None] = {}
+
+    def of(self, value: ir.Value | None) -> Numbers | None:
+        """The integers that a value is; None where it is anything else."""
+        if value is None:
+            return None
+        if value not in self._known and value.producer() is None:
+            self._known[value] = _of_array(small_constant(value, MOST_NUMBERS))
+        return self._known.get(value)
+
+    def give(self, value: ir.Value, numbers: Numbers | None) -> None:
+        """Says what a value is."""
+        self._known[value] = numbers
+
+    def follow(self, node: ir.Node) -> None:
+        """Computes the output of a node from inputs that have been followed."""
+        rule = _RULES.get(node.op_type) if node.domain in STANDARD_DOMAINS else None
+        for output in node.outputs:
+            self._known[output] = None
+        if rule is not None:
+            numbers = rule(self, node)
+            if numbers is not None and np.size(numbers) <= MOST_NUMBERS:
+                # NumPy gives an element in place of an array without dimensions.
+                self._known[node.outputs[0]] = np.array(numbers, object)
+
+    def said_by(self, value: ir.Value | None) -> list[int] | None:
+        """The numbers of a vector, or of a scalar; none of them where there is no such input."""
+        numbers = None if value is None else whole(self.of(value))
+        if numbers is None:
+            return [] if value is None else None
+        return [int(number) for number in numbers.reshape(-1)]
+
+    def _constant(self, node: ir.Node) -> Numbers | None:
+        return _of_array(small_constant(node.outputs[0], MOST_NUMBERS))
+
+    def _shape(self, node: ir.Node) -> Numbers | None:
+        dims = self._dimensions_of_input(node)
+        if dims is None:
+            return None
+        start = node.attributes.get_int("start", 0)
+        return np.array(dims[start : node.attributes.get_int("end", len(dims))], object)
+
+    def _size(self, node: ir.Node) -> Numbers | None:
+        dims = self._dimensions_of_input(node)
+        return None if dims is None else np.array(self._products.of(dims), object)
+
+    def _dimensions_of_input(self, node: ir.Node) -> Dimensions | None:
+        return None if node.inputs[0] is None else self._dimensions(node.inputs[0])
+
+    def _gather(self, node: ir.Node) -> Numbers | None:
+        data, indices = self.of(node.inputs[0]), whole(self.of(node.inputs[1]))
+        axis = node.attributes.get_int("axis", 0)
+        if data is None or indices is None or not data.ndim:
+            return None
+        if not all(-data.shape[axis] <= i < data.shape[axis] for i in indices.reshape(-1)):
+            return None
+        return data.take(indices, axis)
+
+    def _slice(self, node: ir.Node) -> Numbers | None:
+        data, cuts = self.of(node.inputs[0]), self.cuts(node)
+        if data is None or cuts is None or len(cuts) > data.ndim:
+            return None
+        at = [slice(None)] * data.ndim
+        for axis, (start, end, step) in cuts.items():
+            if not isinstance(start, int) or not isinstance(end, int) or step == 0:
+                return None
+            if not -data.ndim <= axis < data.ndim:
+                return None
+            # An end before the first element means all of them.
+            stop = None if step < 0 and end < -data.shape[axis] else end
+            at[axis] = slice(start, stop, step)
+        return data[tuple(at)]
+
+    def cuts(self, node: ir.Node) -> dict[int, tuple[Dimension, Dimension, int]] | None:
+        """Where a Slice begins and ends on each axis, and its steps; None where it is not known."""
+        if len(node.inputs) > 1:
+            starts, ends = (self.of(value) for value in node.inputs[1:3])
+            axes, steps = (self.said_by(value) for value in [*node.inputs[3:5], None, None][:2])
+            if starts is None or ends is None or axes is None or steps is None:
+                return None
+            begins, stops = starts.reshape(-1).tolist(), ends.reshape(-1).tolist()
+        else:
+            begins, stops, axes = (
+                list(node.attributes.get_ints(name, [])) for name in ("starts", "ends", "axes")
+            )
+            steps = []
+        axes = axes or list(range(len(begins)))
+        steps = steps or [1] * len(begins)
+        return dict(zip(axes, zip(begins, stops, steps, strict=False), strict=False))
+
+    def _concat(self, node: ir.Node) -> Numbers | None:
+        parts = [part for value in node.inputs if (part := self.of(value)) is not None]
+        if len(parts) < len(node.inputs) or len({part.ndim for part in parts}) != 1:
+            return None
+        axis = node.attributes.get_int("axis", 0)
+        return np.concatenate(parts, axis) if -parts[0].ndim <= axis < parts[0].ndim else None
+
+    def _transpose(self, node: ir.Node) -> Numbers | None:
+        data = self.of(node.inputs[0])
+        return None if data is None else data.transpose(node.attributes.get_ints("perm") or None)
+
+    def _reshaped(self, node: ir.Node) -> Numbers | None:
+        """The same integers in the shape of the output."""
+        data, dims = self.of(node.inputs[0]), self._dimensions(node.outputs[0])
+        if node.op_type == "Cast" and node.attributes.get_int("to", 0) not in _INTEGERS:
+            return None
+        if data is None or dims is None:
+            return None
+        shape = [d for d in dims if isinstance(d, int)]
+        return data.reshape(shape) if len(shape) == len(dims) and prod(shape) == data.size else None
+
+    def _filled(self, node: ir.Node) -> Numbers | None:
+        shape, fill = self.said_by(node.inputs[0]), node.attributes.get("value")
+        value = None if fill is None else _of_array(tensor_in(fill).numpy())
+        if shape is None or value is None or not 0 <= prod(shape) <= MOST_NUMBERS:
+            return None
+        return np.full(shape, value.item(), object)
+
+    def _elementwise(self, node: ir.Node) -> Numbers | None:
+        inputs = [given for value in node.inputs if (given := self.of(value)) is not None]
+        if len(inputs) < len(node.inputs) or len(inputs) < 2:
+            return None
+        compute = getattr(self, f"_{node.op_type.lower()}")
+        try:
+            numbers: Numbers = np.frompyfunc(compute, len(inputs), 1)(*inputs)
+        except ValueError:  # shapes that do not broadcast
+            return None
+        return numbers
+
+    def _add(self, a: Dimension, b: Dimension) -> Dimension:
+        if isinstance(a, int) and isinstance(b, int):
+            return a + b
+        return a if b == 0 else b if a == 0 else None
+
+    def _sub(self, a: Dimension, b: Dimension) -> Dimension:
+        if isinstance(a, int) and isinstance(b, int):
+            return a - b
+        return a if b == 0 else None
+
+    def _mul(self, a: Dimension, b: Dimension) -> Dimension:
+        return self._products.of((a, b))
+
+    def _div(self, a: Dimension, b: Dimension) -> Dimension:
+        if isinstance(a, int) and isinstance(b, int) and a >= 0 and b > 0:
+            return a // b
+        return self._products.quotient((a,), (b,))
+
+    def _mod(self, a: Dimension, b: Dimension) -> Dimension:
+        if isinstance(a, int) and isinstance(b, int) and a >= 0 and b > 0:
+            return a % b
+        return None
+
+    def _equal(self, a: Dimension, b: Dimension) -> Dimension:
+        if a is None or b is None:
+            return None
+        if a == b:
+            return 1
+        if isinstance(a, int) and isinstance(b, int):
+            return 0
+        # No dimension is negative.
+        return 0 if any(isinstance(d, int) and d < 0 for d in (a, b)) else None
+
+    def _where(self, condition: Dimension, a: Dimension, b: Dimension) -> Dimension:
+        if condition is None:
+            return a if a == b else None
+        return a if condition else b
+
+
+def whole(numbers: Numbers | None) -> NDArray[np.int64] | None:
+    """Integers all of which are numbers; None for others."""
+    if numbers is None or not all(isinstance(number, int) for number in numbers.reshape(-1)):
+        return None
+    return numbers.astype(np.int64)
+
+
+def _of_array(array: NDArray[Any] | None) -> Numbers | None:
+    if array is None or array.size > MOST_NUMBERS or array.dtype.kind not in "iub":
+        return None
+    return np.array(array.astype(object))
+
+
+_RULES: dict[str, Callable[[Arithmetic, ir.Node], Numbers | None]] = {
+    "Constant": Arithmetic._constant,
+    "Shape": Arithmetic._shape,
+    "Size": Arithmetic._size,
+    "Gather": Arithmetic._gather,
+    "Slice": Arithmetic._slice,
+    "Concat": Arithmetic._concat,
+    "Transpose": Arithmetic._transpose,
+    "ConstantOfShape": Arithmetic._filled,
+    **dict.fromkeys(("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze"), Arithmetic._reshaped),
+    **dict.fromkeys(("Add", "Sub", "Mul", "Div", "Mod", "Equal", "Where"), Arithmetic._elementwise),
+}
