@@ -44,9 +44,9 @@ class Elements {
          declared + ", unchanged", "Make it a constant, or compile with the inference precision f32.");
 }
 
-void ForEachThread(std::uint64_t count, const std::function<void(std::uint64_t)>& task) {
+const ForEach kForEachThread = [](std::uint64_t count, const std::function<void(std::uint64_t)>& task) {
   ov::parallel_for(count, [&](std::uint64_t i) { task(i); });
-}
+};
 
 void SetShape(const Operator& op, const Dimensions& dimensions, OutputType type, ov::Tensor& tensor) {
   const ov::Shape& shape = tensor.get_shape();
@@ -109,10 +109,7 @@ Known RandomOp::Read(int input, Reading* reading) const {
   const ElementType type = reading->type;
   const KnownShape& shape = reading->shape;
   const void* data = reading->elements.data();
-  if (RoleOf(input) == Role::kShape) {
-    if (shape.rank() == 0 && IsInteger(type) && IntegerAt(type, data, 0) == 0) return EmptyShape(type);
-    return shape.WithType(type, data);
-  }
+  if (RoleOf(input) == Role::kShape) return KnownSizes(shape, type, data);
   const ElementType declared = DeclaredType(input, type);
   const bool is_wider = type == ElementType::kF32 && (declared == ElementType::kF16 || declared == ElementType::kBF16);
   // Only for what the plugin computed in f16, where it declares f16.
@@ -133,20 +130,27 @@ Known RandomOp::Read(int input, Reading* reading) const {
   return shape.WithType(declared, data);
 }
 
-bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& inputs) const try {
+bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& inputs) const {
+  Tensors tensors = {};
+  for (int i = 0; i < op_.inputs && static_cast<std::size_t>(i) < inputs.size(); ++i) {
+    tensors[i] = &inputs[static_cast<std::size_t>(i)];
+  }
+  return Run(outputs, tensors, IsFolded(*this, inputs, is_clone_, was_transformed_));
+}
+
+bool RandomOp::Run(ov::TensorVector& outputs, const Tensors& inputs, bool is_folded) const try {
   const OutputType type = attributes_.output;
   Arguments arguments = arguments_;
   std::optional<Reading> readings[kMaxInputs];
   bool is_together_checked = true;  // by validation
   const ov::Tensor* state = nullptr;
-  for (int i = 0; i < op_.inputs && static_cast<std::size_t>(i) < inputs.size(); ++i) {
-    const ov::Tensor& tensor = inputs[static_cast<std::size_t>(i)];
-    if (RoleOf(i) == Role::kState) state = &tensor;
-    if (IsKnown(i)) continue;
+  for (int i = 0; i < op_.inputs; ++i) {
+    if (RoleOf(i) == Role::kState) state = inputs[i];
+    if (inputs[i] == nullptr || IsKnown(i)) continue;
     const bool is_apart = RoleOf(i) == Role::kState ||
                           (RoleOf(i) == Role::kShape && IndexOf(op_, Role::kNumbers) < 0);
     is_together_checked = is_together_checked && is_apart;
-    ThrowIf(CheckInput(op_, i, Read(i, &readings[i].emplace(tensor)), attributes_, &arguments, ForEachThread));
+    ThrowIf(CheckInput(op_, i, Read(i, &readings[i].emplace(*inputs[i])), attributes_, &arguments, kForEachThread));
   }
   if (!is_together_checked || arguments.states != 1) ThrowIf(CheckTogether(op_, attributes_, arguments));
   const std::uint64_t elements = static_cast<std::uint64_t>(arguments.dimensions.elements);
@@ -168,7 +172,6 @@ bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& input
            std::string(ElementTypeName(ElementTypeOf(type))) + ", unchanged",
            "Compile with the inference precision f32.");
   }
-  const bool is_folded = IsFolded(*this, inputs, is_clone_, was_transformed_);
   if (is_folded) RefuseAlteredResult(0, outputs[0]);
   if (next == nullptr) return true;
 

@@ -50,10 +50,12 @@ bool All(const ov::Tensor& tensor, Predicate predicate) {
 
 bool IsTransformed(const ov::Node& node) { return node.get_rt_info().count(kTransformed) != 0; }
 
+bool Stays(const ov::Node& node) { return node.get_rt_info().count(kStays) != 0; }
+
 bool IsFolded(const ov::Node& node, const ov::TensorVector& inputs, bool is_clone, bool was_transformed) {
   const ov::RTMap& marks = node.get_rt_info();
   if (marks.count(kTransformed) == 0) return false;
-  // A Loop's inputs may also become constants late. The plugin's own runs never see these types.
+  // A Loop's inputs may also become constants late. The plugin's own runs see these types in settled nodes only.
   const bool is_late = is_clone && std::any_of(inputs.begin(), inputs.end(), [](const ov::Tensor& tensor) {
     return tensor.get_element_type() == ov::element::f64 || tensor.get_element_type() == ov::element::i64;
   });

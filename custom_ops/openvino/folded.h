@@ -13,6 +13,9 @@ namespace onnx_philox {
 /// Whether OpenVINO has begun to transform the model, now or before saving it.
 bool IsTransformed(const ov::Node& node);
 
+/// Whether OpenVINO has begun to fold constants, and leaves the body of a Loop that holds the node.
+bool Stays(const ov::Node& node);
+
 /// Whether a node is evaluated to become part of a constant, not to be run. `was_transformed`: its mark may come from a file,
 /// since a cached model keeps only the first. Never true if Model::evaluate alone evaluates the node.
 bool IsFolded(const ov::Node& node, const ov::TensorVector& inputs, bool is_clone, bool was_transformed);

@@ -63,4 +63,10 @@ inline Known EmptyShape(ElementType type) {
 
 inline bool IsInteger(ElementType type) { return type == ElementType::kI32 || type == ElementType::kI64; }
 
+/// What an input `shape` says; `data` is null where its value is not known.
+inline Known KnownSizes(const KnownShape& shape, ElementType type, const void* data) {
+  const bool is_empty = data != nullptr && shape.rank() == 0 && IsInteger(type) && IntegerAt(type, data, 0) == 0;
+  return is_empty ? EmptyShape(type) : shape.WithType(type, data);
+}
+
 }  // namespace onnx_philox

@@ -4,6 +4,7 @@
 
 #include "constants.h"
 #include "exact_words.h"
+#include "folded.h"
 #include "half_precision.h"
 #include "node.h"
 #include "openvino_types.h"
@@ -70,10 +71,11 @@ void RandomOp::ReadNarrowed(const std::string& text) {
   }
 }
 
-/// Records the types of numbers as long as only the user can have chosen them.
+/// Records the types of `shape` and of numbers as long as only the user can have chosen them.
 void RandomOp::NoteDeclared() {
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     if (RoleOf(i) == Role::kState && !is_clone_) has_signed_state_ = ArrivedType(i) == ElementType::kI32;
+    if (RoleOf(i) == Role::kShape && !is_clone_) declared_[i] = ArrivedType(i);
     if (!IsNumber(i) || (is_clone_ && declared_[i] != ElementType::kUnknown)) continue;
     const ElementType type = ArrivedType(i);
     const ElementTypes types = TypesAt(i);
@@ -131,13 +133,32 @@ void RandomOp::RefuseAltered(int input) {
 }
 
 /// The type in which the plugin computes with values of a declared type; by now, bounds, mean and scale have it.
-ov::element::Type RandomOp::ComputedType(const ov::element::Type& declared) const {
+ov::element::Type RandomOp::ComputedType() const {
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     if (op_.input[i].has_output_type()) {
       return get_input_element_type(static_cast<std::size_t>(i));
     }
   }
-  return declared;
+  return OpenVinoType(attributes_.output);
+}
+
+bool RandomOp::IsComputedNarrower() const {
+  const ov::element::Type declared = OpenVinoType(attributes_.output), computed = ComputedType();
+  return (computed == ov::element::f32 && declared == ov::element::f64) ||
+         (computed == ov::element::i32 && declared == ov::element::i64);
+}
+
+/// Whether the plugin has changed all types that it changes: integers are the last of them. Not at the precision f16.
+bool RandomOp::MaySettle() const {
+  if (!is_clone_ || has_settled_ || !IsTransformed(*this) || !Stays(*this)) return false;
+  bool is_narrowed = false;
+  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+    const ElementType type = ArrivedType(i), declared = RoleOf(i) == Role::kState ? StateType() : declared_[i];
+    if (IsNumber(i) && type == ElementType::kF16) return false;
+    const bool is_wide = declared == ElementType::kI64 || declared == ElementType::kU32;
+    is_narrowed = is_narrowed || (is_wide && type == ElementType::kI32);
+  }
+  return is_narrowed;
 }
 
 }  // namespace onnx_philox

@@ -15,6 +15,7 @@
 #include "openvino/op/util/framework_node.hpp"
 #include "openvino_types.h"
 #include "refuse.h"
+#include "settled.h"
 
 namespace onnx_philox {
 
@@ -137,6 +138,7 @@ std::shared_ptr<ov::Node> RandomOp::CloneInto(std::shared_ptr<RandomOp> clone, c
   clone->was_transformed_ = was_transformed_ && IsTransformed(*this);
   clone->has_signed_state_ = has_signed_state_;
   clone->has_left_ = has_left_;
+  clone->has_settled_ = has_settled_;
   clone->set_arguments(inputs);
   clone->constructor_validate_and_infer_types();
   return clone;
@@ -186,6 +188,7 @@ void RandomOp::validate_and_infer_types() {
   if (is_half_new && attributes_.output == OutputType::kF32) ConvertForConsumers(output(0), ov::element::f16);
   upstream_ = Upstream();
   is_validated_ = true;
+  if (MaySettle()) Settle(*this);
 }
 
 void RandomOp::ValidateShape(int input, const Dimensions& before) {
@@ -193,9 +196,7 @@ void RandomOp::ValidateShape(int input, const Dimensions& before) {
   const ElementType type = ArrivedType(input);
   const KnownShape shape(get_input_partial_shape(index));
   const ConstantValue value = upstream_.ValueOf(*get_input_node_ptr(index));
-  Known known = shape.WithType(type, value.data);
-  if (value && shape.rank() == 0 && IsInteger(type) && IntegerAt(type, value.data, 0) == 0) known = EmptyShape(type);
-  ThrowIf(CheckInput(op_, input, known, attributes_, &arguments_));
+  ThrowIf(CheckInput(op_, input, KnownSizes(shape, type, value.data), attributes_, &arguments_));
   if (!arguments_.has_dimensions) return;
   // The plugin turns i64 constants into i32. A dimension that still has its value has not changed otherwise.
   const Dimensions& now = arguments_.dimensions;
@@ -215,21 +216,11 @@ void RandomOp::SetOutputs() {
     if (!is_validated_) memory.held = 0;
     ThrowIf(CheckMemory(op_, arguments_.dimensions, attributes_.output, memory));
   }
-  // The plugin needs at least the rank.
-  ov::PartialShape values = ov::PartialShape::dynamic();
-  if (arguments_.output.rank != Known::kUnknownRank) {
-    const std::int64_t* const d = arguments_.output.dimension;  // unknown ones are -1 there as here
-    std::vector<ov::Dimension> dimensions(d, d + arguments_.output.rank);
-    if (!dimensions.empty() && arguments_.states != 1 && dimensions[0].is_dynamic()) dimensions[0] = arguments_.states;
-    values = ov::PartialShape(dimensions);
-  }
   ov::element::Type type = OpenVinoType(attributes_.output);
   // The plugin's own operators declare it this way from there on.
   if (type == ov::element::boolean && HasNarrowedShape()) type = ov::element::u8;
-  const ov::element::Type computed = ComputedType(type);
+  const ov::element::Type computed = ComputedType();
   const bool is_wider = computed == ov::element::f32 && (type == ov::element::f16 || type == ov::element::bf16);
-  const bool is_narrower = (computed == ov::element::f32 && type == ov::element::f64) ||
-                           (computed == ov::element::i32 && type == ov::element::i64);
   // The plugin restores the type of a result of the model.
   if (is_wider) type = computed;
   ov::PartialShape state{kStateWords};
@@ -237,13 +228,21 @@ void RandomOp::SetOutputs() {
     if (RoleOf(i) == Role::kState) state = get_input_partial_shape(static_cast<std::size_t>(i));
   }
   set_output_size(2);
-  set_output_type(0, type, values);
+  set_output_type(0, type, ValuesShape(arguments_));
   set_output_type(1, has_signed_state_ ? ov::element::i32 : ov::element::u32, state);
   // A result keeps all bits.
-  if (is_narrower) {
-    has_left_ = has_left_ || Leaves(output(0));
-    ConvertForConsumers(output(0), computed);
-  }
+  if (!IsComputedNarrower()) return;
+  has_left_ = has_left_ || Leaves(output(0));
+  ConvertForConsumers(output(0), computed);
+}
+
+/// The first output's shape. The plugin needs at least the rank.
+ov::PartialShape RandomOp::ValuesShape(const Arguments& arguments) const {
+  if (arguments.output.rank == Known::kUnknownRank) return ov::PartialShape::dynamic();
+  const std::int64_t* const d = arguments.output.dimension;  // unknown ones are -1 there as here
+  std::vector<ov::Dimension> dimensions(d, d + arguments.output.rank);
+  if (!dimensions.empty() && arguments.states != 1 && dimensions[0].is_dynamic()) dimensions[0] = arguments.states;
+  return ov::PartialShape(dimensions);
 }
 
 /// Whether an input has been read before the run.

@@ -20,6 +20,8 @@
 
 namespace onnx_philox {
 
+class Settled;
+
 /// What the operators share.
 class RandomOp : public ov::op::Op {
  public:
@@ -32,6 +34,9 @@ class RandomOp : public ov::op::Op {
   using ov::op::Op::evaluate;
   bool evaluate(ov::TensorVector& outputs, const ov::TensorVector& inputs) const override;
 
+  /// The tensors of a run, by input; null for one that is left out, or whose value the node keeps.
+  using Tensors = const ov::Tensor* [kMaxInputs];
+
   /// OpenVINO would compute a node of constants when it compiles the model, and clamp its uint32 outputs to 2^31-1.
   bool can_constant_fold(const ov::OutputVector&) const override { return false; }
 
@@ -42,6 +47,7 @@ class RandomOp : public ov::op::Op {
   std::shared_ptr<ov::Node> CloneInto(std::shared_ptr<RandomOp> clone, const ov::OutputVector& inputs) const;
 
  private:
+  friend class Settled;
   struct Reading;
 
   bool Has(int input) const { return static_cast<std::size_t>(input) < get_input_size(); }
@@ -66,9 +72,13 @@ class RandomOp : public ov::op::Op {
   void RefuseAltered(int input);
   void RefuseAlteredResult(int output, const ov::Tensor& drawn) const;
   void SetOutputs();
-  ov::element::Type ComputedType(const ov::element::Type& declared) const;
+  ov::PartialShape ValuesShape(const Arguments& arguments) const;
+  bool MaySettle() const;
+  ov::element::Type ComputedType() const;
+  bool IsComputedNarrower() const;
   bool IsKnown(int input) const;
   Known Read(int input, Reading* reading) const;
+  bool Run(ov::TensorVector& outputs, const Tensors& inputs, bool is_folded) const;
 
   const Operator& op_;
 
@@ -93,6 +103,8 @@ class RandomOp : public ov::op::Op {
   bool has_signed_state_ = false;
   // Values left their graph before the plugin narrowed what reads them.
   bool has_left_ = false;
+  // A settled node has taken this one's place, or that of the node that this is a clone of.
+  bool has_settled_ = false;
   // Valid for one validation: a model may change between two.
   Upstream upstream_;
 };

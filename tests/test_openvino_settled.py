@@ -1,0 +1,143 @@
+"""What the CPU plugin runs in place of the native operators, once it has changed all types."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import openvino as ov
+import pytest
+from cases import assert_same_bits
+from onnx import ModelProto
+from runtimes import OpenVino, tensor_of
+
+from onnx_philox import graphs, reference
+
+STATE = np.array([5, 2**32 - 1, 7, 9, 2**31, 2**32 - 2], np.uint32)
+SIZES = [5, 5, 0, 4099, 1, 65536, 5]
+SEEDS = {"global_seed": 3, "op_seed": 4}
+OPENVINO = OpenVino("native")
+
+
+def compiled(model: ModelProto) -> ov.CompiledModel:
+    return OPENVINO.core.compile_model(OPENVINO.read(model), "CPU")
+
+
+def run(request: ov.InferRequest, feeds: dict[str, Any]) -> list[np.ndarray]:
+    request.infer({name: tensor_of(value) for name, value in feeds.items()})
+    return [tensor.data.copy() for tensor in request.output_tensors]
+
+
+def inputs_of_the_node(model: ov.CompiledModel) -> list[tuple[str, str]]:
+    """The names and types of what the plugin gives the operator."""
+    nodes = model.get_runtime_model().get_ordered_ops()
+    [node] = (n for n in nodes if n.get_rt_info()["layerType"].astype(str) == "Reference")
+    inputs = node.input_values()
+    return [
+        (i.get_node().get_friendly_name(), i.get_element_type().get_type_name()) for i in inputs
+    ]
+
+
+def uniform(
+    type_: str = "f32", bounds: tuple[float, float] = (0.1, 0.7), **more: Any
+) -> ModelProto:
+    return graphs.random_uniform(None, *bounds, type_, rank=1, **SEEDS, **more)
+
+
+def generator() -> ModelProto:
+    return graphs.random_generator(None, rank=1)
+
+
+def categorical() -> ModelProto:
+    return graphs.random_categorical([[0.1, 0.5, -2.0]], 999, stateful=True, **SEEDS)
+
+
+READ = {
+    "seeds": (uniform(), [("shape", "i64")]),
+    "state": (uniform(stateful=True), [("shape", "i64"), ("state", "u32")]),
+    "f64": (uniform("f64", stateful=True), [("shape", "i64"), ("state", "u32")]),
+    "bits": (generator(), [("state", "u32"), ("shape", "i64")]),
+    "logits": (categorical(), [("state", "u32")]),
+    "bounds that are inputs": (
+        uniform(bounds=(0.1, None)),
+        [("shape", "i64"), ("maxval", "f32")],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_the_plugin_gives_a_node_only_what_the_node_does_not_know(name: str) -> None:
+    model, expected = READ[name]
+    assert inputs_of_the_node(compiled(model)) == expected
+
+
+def draws(type_: str, size: int, state: np.ndarray | None) -> list[np.ndarray]:
+    values, next_state = reference.random_uniform([size], 0.1, 0.7, type_, **SEEDS, state=state)
+    return [values] if state is None else [values, next_state]
+
+
+@pytest.mark.parametrize("type_", ["f32", "f64", "f16"])
+@pytest.mark.parametrize("state", [None, STATE], ids=["seeds", "state"])
+def test_runs_of_many_sizes_draw_what_the_reference_draws(
+    type_: str, state: np.ndarray | None
+) -> None:
+    request = compiled(uniform(type_, stateful=state is not None)).create_infer_request()
+    for size in SIZES:
+        feeds = {"shape": np.array([size])} | ({} if state is None else {"state": state})
+        for result, expected in zip(run(request, feeds), draws(type_, size, state), strict=True):
+            assert_same_bits(result, expected)
+
+
+def test_threads_that_share_a_model_draw_sizes_of_their_own() -> None:
+    model = compiled(uniform(stateful=True))
+
+    def draw(first: int) -> None:
+        request = model.create_infer_request()
+        for size in range(first, first + 300):
+            values, next_state = run(request, {"shape": np.array([size]), "state": STATE})
+            expected, expected_next = draws("f32", size, STATE)
+            assert_same_bits(values, expected)
+            assert_same_bits(next_state, expected_next)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(draw, [1, 200, 1000, 2000]))
+
+
+def test_a_next_state_may_go_where_the_state_came_from() -> None:
+    request = compiled(uniform(stateful=True)).create_infer_request()
+    carried, state = ov.Tensor(STATE.copy()), STATE
+    request.set_tensor("state", carried)
+    request.set_tensor("next_state", carried)
+    for size in (6, 7, 4000):
+        request.infer({"shape": np.array([size])})
+        expected, state = draws("f32", size, state)
+        assert_same_bits(request.get_tensor("values").data, expected)
+        assert_same_bits(carried.data, state)
+
+
+@pytest.mark.parametrize("dimension", [2**40, 2**40 + 5], ids="{:,}".format)
+def test_a_dimension_beyond_int32_is_refused_and_not_cut(dimension: int) -> None:
+    request = compiled(uniform(stateful=True)).create_infer_request()
+    with pytest.raises(RuntimeError, match=f"input 'shape' is \\[{dimension}\\], .* bytes"):
+        run(request, {"shape": np.array([dimension]), "state": STATE})
+    assert_same_bits(
+        run(request, {"shape": np.array([5]), "state": STATE})[0], draws("f32", 5, STATE)[0]
+    )
+
+
+@pytest.mark.parametrize("name", READ)
+def test_every_backend_imports_what_the_native_one_exports(name: str) -> None:
+    model = compiled(READ[name][0])
+    feeds = {
+        "shape": np.array([999]),
+        "state": STATE,
+        "maxval": np.array(0.9, np.float32),
+    }
+    feeds = {port.any_name: feeds[port.any_name] for port in model.inputs}
+    expected = run(model.create_infer_request(), feeds)
+    for backend in ("native", "python"):
+        imported = OpenVino(backend).core.import_model(model.export_model(), "CPU")
+        results = run(imported.create_infer_request(), feeds)
+        for result, value in zip(results, expected, strict=True):
+            assert_same_bits(result, value)
