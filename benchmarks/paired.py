@@ -85,6 +85,11 @@ def compare(row: Row, ours: Call, peer: Call, pairs: int, describe: Callable[[fl
             mine = _burst(ours, calls)
             theirs = _burst(peer, calls)
         row.pairs.append((mine, theirs))
+    return summarise(row, describe)
+
+
+def summarise(row: Row, describe: Callable[[float], str]) -> Row:
+    """Fills in what follows from a row's pairs."""
     ratios = [theirs / mine for mine, theirs in row.pairs]
     low, row.measured, high = statistics.quantiles(ratios, n=4)
     row.quartiles = low, high
