@@ -103,15 +103,46 @@ def test_every_operator_has_its_functions_and_classes() -> None:
     assert [c.__name__ for c in onnx_philox.onnx_reference.OPS] == list(operators.OPERATORS)
 
 
-def test_importing_loads_no_runtime_and_registers_nothing() -> None:
-    program = """
-import sys, onnx
-import onnx_philox, onnx_philox._command.app
-loaded = {"onnxruntime", "onnxruntime_extensions", "openvino", "torch"} & set(sys.modules)
-assert not loaded, loaded
+LOADS = """
+import sys
+from pathlib import Path
+
+def loaded(*names):
+    return {name for name in names if name in sys.modules}
+
+import onnx_philox
+assert not loaded("numpy"), "import onnx_philox"
+
+import onnx_philox._command.app
+try:
+    onnx_philox._command.app.app(["--help"])
+except SystemExit:
+    pass
+assert not loaded("numpy", "rich", "logging"), "--help"
+
+from onnx_philox.onnxruntime import InferenceSession
+InferenceSession(sys.argv[1]).run(None, {})
+assert not loaded("onnx", "onnx_ir", "rich", "openvino", "torch"), "a session"
+
+import onnx
 assert not onnx.defs.has("RandomUniform", "onnx_philox")
+
+try:
+    onnx_philox._command.app.app(["inspect", "--json", sys.argv[2]])
+except SystemExit:
+    pass
+assert loaded("onnx_ir"), "inspect"
+assert not loaded("sympy.core", "jinja2", "openvino", "torch"), "inspect"
 """
-    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_nothing_is_loaded_or_registered_before_it_is_needed(tmp_path: Path) -> None:
+    drawing = graphs.random_uniform([3], 0, 1, "f32", op_seed=1)
+    onnx.save(drawing, tmp_path / "drawing.onnx")
+    model = ROOT / "tests" / "models" / "mc_dropout.onnx"
+    command = [sys.executable, "-c", LOADS, str(tmp_path / "drawing.onnx"), str(model)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_an_unknown_attribute_is_an_attribute_error() -> None:

@@ -1,4 +1,4 @@
-"""The command `onnx-philox`; each subcommand imports what it needs when it runs."""
+"""The command `onnx-philox`: its subcommands, with their arguments and help."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 from click import option
 
-import onnx_philox
-from onnx_philox._command import frame, pages, refusals, runtimes, terminal
+from onnx_philox import _command as rooms
+from onnx_philox._command import frame, refusals, runtimes
 from onnx_philox._command.options import (
     FILL,
     FIRST_RUN,
@@ -44,7 +44,7 @@ TensorFlow, DirectML and Random123 document.
 
 @click.command(frame.NAME, cls=frame.Group, help=_HELP)
 @click.version_option(
-    onnx_philox.__version__, message="%(prog)s %(version)s", help="Print the version."
+    package_name="onnx-philox", message="%(prog)s %(version)s", help="Print the version."
 )
 def app() -> None:
     frame.check_output()
@@ -85,16 +85,14 @@ def verify(
     documentation, Random123's known answers, DirectML's counter example, TensorFlow's and torch's
     Philox.
     """
-    from onnx_philox._command import verify as verification
-
-    with terminal.errors("verify", verification.SelectionError, RefusalError, OSError):
+    with rooms.terminal.errors("verify", rooms.verify.SelectionError, RefusalError, OSError):
         _check_page("verify", html, {})
-        with terminal.progress("loading the runtimes") as progress:
-            report = verification.run(runtime, backend, is_verbose=verbose, progress=progress)
-    terminal.show(report, as_json=as_json)
+        with rooms.terminal.progress("loading the runtimes") as progress:
+            report = rooms.verify.run(runtime, backend, is_verbose=verbose, progress=progress)
+    rooms.terminal.show(report, as_json=as_json)
     if html is not None:
-        with terminal.errors("verify", OSError):
-            verification.write_page(report, html)
+        with rooms.terminal.errors("verify", OSError):
+            rooms.verify.write_page(report, html)
     _say_written(html, as_json=as_json)
     if not report.is_ok:
         raise SystemExit(1)
@@ -121,16 +119,14 @@ def inspect(model: Path, *, shows_all: bool, html: Path | None, as_json: bool) -
     model with the same operator, opset, attributes and types, and runs it several times. It does
     not run the model itself, or read its weights.
     """
-    from onnx_philox._command import inspect
-
-    with terminal.errors("inspect", OSError, TypeError, ValueError):
+    with rooms.terminal.errors("inspect", OSError, TypeError, ValueError):
         _check_page("inspect", html, {model: "the model"})
-        with terminal.progress("reading the model") as progress:
-            report = inspect.inspect(model, shows_all=shows_all, progress=progress)
-    terminal.show(report, as_json=as_json)
+        with rooms.terminal.progress("reading the model") as progress:
+            report = rooms.inspect.inspect(model, shows_all=shows_all, progress=progress)
+    rooms.terminal.show(report, as_json=as_json)
     if html is not None:
-        with terminal.errors("inspect", OSError):
-            inspect.write_page(report, html)
+        with rooms.terminal.errors("inspect", OSError):
+            rooms.inspect.write_page(report, html)
     _say_written(html, as_json=as_json)
 
 
@@ -208,16 +204,14 @@ def rewrite(
     With `--per-row` each row of a batch has a state of its own: a request draws the same numbers in
     any batch.
     """
-    from onnx_philox._command import rewrite
-
     if (target or inexact) and not standard:
         text = "--target and --inexact say nothing without --standard. Add it, or leave them out."
-        terminal.fail("rewrite", ValueError(text), 2)
+        rooms.terminal.fail("rewrite", ValueError(text), 2)
     with (
-        terminal.errors("rewrite", OSError, TypeError, ValueError, ImportError),
-        terminal.progress("reading the model") as progress,
+        rooms.terminal.errors("rewrite", OSError, TypeError, ValueError, ImportError),
+        rooms.terminal.progress("reading the model") as progress,
     ):
-        outcome = rewrite.rewrite(
+        outcome = rooms.rewrite.rewrite(
             model,
             output,
             seed=seed,
@@ -227,7 +221,7 @@ def rewrite(
             inexact="allow" if inexact else "refuse",
             progress=progress,
         )
-    terminal.show(outcome, as_json=as_json)
+    rooms.terminal.show(outcome, as_json=as_json)
 
 
 @app.command(
@@ -294,16 +288,16 @@ def run(
     types, shapes and bytes: two machines or days with the same hash had the same bits. To compare
     two runtimes, use `onnx-philox compare`.
     """
-    from onnx_philox._command import run
-
     with (
-        terminal.errors("run", run.ArgumentError, OSError, failed=(run.RunError,)),
-        terminal.progress("loading the model") as progress,
+        rooms.terminal.errors(
+            "run", rooms.run.ArgumentError, OSError, failed=(rooms.run.RunError,)
+        ),
+        rooms.terminal.progress("loading the model") as progress,
     ):
-        report = run.run(
+        report = rooms.run.run(
             model,
             runtime=runtime,
-            settings=run.Settings(backend, precision, drawn),
+            settings=rooms.run.Settings(backend, precision, drawn),
             seed=seed,
             first_run=first_run,
             runs=runs,
@@ -312,7 +306,7 @@ def run(
             output=output,
             progress=progress,
         )
-    terminal.show(report, as_json=as_json)
+    rooms.terminal.show(report, as_json=as_json)
 
 
 @app.command(
@@ -375,13 +369,13 @@ def compare(
     What the random nodes of the main graph draw, and the next state, must be equal to the last bit.
     The outputs must agree within tolerances, since each runtime rounds in its own way.
     """
-    from onnx_philox._command import compare
-
     with (
-        terminal.errors("compare", compare.ArgumentError, OSError, failed=(compare.RunError,)),
-        terminal.progress("loading the model") as progress,
+        rooms.terminal.errors(
+            "compare", rooms.compare.ArgumentError, OSError, failed=(rooms.compare.RunError,)
+        ),
+        rooms.terminal.progress("loading the model") as progress,
     ):
-        report = compare.compare(
+        report = rooms.compare.compare(
             model,
             runtimes=runtime,
             precision=precision,
@@ -390,10 +384,10 @@ def compare(
             runs=runs,
             inputs=input,
             fills=fill,
-            tolerances=compare.Tolerances(rtol, atol),
+            tolerances=rooms.compare.Tolerances(rtol, atol),
             progress=progress,
         )
-    terminal.show(report, as_json=as_json)
+    rooms.terminal.show(report, as_json=as_json)
     if not report.is_ok:
         raise SystemExit(1)
 
@@ -411,10 +405,10 @@ def path(runtime: str) -> None:
 
     if runtime not in (allowed := runtimes.with_library()):
         text = f"RUNTIME is {runtime!r}; allowed: {', '.join(allowed)}. Choose one of these."
-        terminal.fail("path", ValueError(text), 2)
+        rooms.terminal.fail("path", ValueError(text), 2)
     library = _native_library.find(runtime)
     if library is None:
-        terminal.fail("path", ImportError(_native_library.missing(runtime)), 2)
+        rooms.terminal.fail("path", ImportError(_native_library.missing(runtime)), 2)
     click.echo(library)
 
 
@@ -467,11 +461,9 @@ def deploy(
 
     It holds a copy of the model, and the server's configuration with the native library.
     """
-    from onnx_philox._command import deploy
-
-    with terminal.errors("deploy", OSError, TypeError, ValueError, ImportError):
-        site = deploy.Site(name, library, folder, sequences, overwrite)
-        written = deploy.deploy(server, model, output, site)
+    with rooms.terminal.errors("deploy", OSError, TypeError, ValueError, ImportError):
+        site = rooms.deploy.Site(name, library, folder, sequences, overwrite)
+        written = rooms.deploy.deploy(server, model, output, site)
     for path in written.files:
         click.echo(f"Written: {path}")
     click.echo(f"Start the server:\n  {written.start}")
@@ -491,8 +483,8 @@ def completion(shell: str) -> None:
 
 def _check_page(command: str, page: Path | None, read: dict[Path, str]) -> None:
     if page is not None:
-        with terminal.errors(command, OSError, ValueError):
-            pages.check(command, page, read)
+        with rooms.terminal.errors(command, OSError, ValueError):
+            rooms.pages.check(command, page, read)
 
 
 def _say_written(page: Path | None, *, as_json: bool) -> None:

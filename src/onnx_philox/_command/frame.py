@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import errno
 import io
-import logging
 import os
 import stat
 import sys
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from onnx_philox._command import terminal
+from onnx_philox import _command as rooms
 
 NAME = "onnx-philox"
 _UNPRINTABLE = "standard output cannot be written: {}. Free space there, or print elsewhere."
@@ -76,6 +75,11 @@ class Command(click.Command):
             # click does not say whose option lacks a value.
             error.ctx = error.ctx or ctx
             raise
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs this subcommand."""
+        rooms.libraries.prepare()
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the arguments before the options."""
@@ -197,8 +201,6 @@ class Group(click.Group):
         if isinstance(sys.stdout, io.TextIOWrapper):
             # A path need not be UTF-8: its bytes are printed as they are, as `ls` does.
             sys.stdout.reconfigure(errors="surrogateescape")
-        # onnx-ir logs tracebacks of damaged models; the command says itself what is wrong.
-        logging.getLogger("onnx_ir").addHandler(logging.NullHandler())
         try:
             code = run()
         except click.exceptions.NoArgsIsHelpError as error:
@@ -206,10 +208,10 @@ class Group(click.Group):
             code = error.exit_code
         except click.ClickException as error:
             context = getattr(error, "ctx", None)
-            terminal.print_error(_subcommand(context), _sentence(error, context))
+            rooms.terminal.print_error(_subcommand(context), _sentence(error, context))
             code = error.exit_code
         except click.Abort:
-            terminal.print_error("", "interrupted.")
+            rooms.terminal.print_error("", "interrupted.")
             code = _INTERRUPTED
         except OSError as error:
             # The commands themselves name the files that they cannot read or write. A closed pipe
@@ -218,7 +220,7 @@ class Group(click.Group):
                 raise
             # Python would fail to write the rest of the buffer once more when it ends.
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            terminal.print_error("", _UNPRINTABLE.format(error.strerror))
+            rooms.terminal.print_error("", _UNPRINTABLE.format(error.strerror))
             code = 1
         sys.exit(code if isinstance(code, int) else 0)
 
