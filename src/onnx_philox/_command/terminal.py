@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NoReturn, Protocol
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import refusals
+from onnx_philox._progress import ignore
 
 # Of a pipe: no line of a report is longer.
 _UNWRAPPED = 100_000
+_REFRESH_SECONDS = 0.1
 # Of a terminal: no table is laid out for less.
 _NARROWEST = 80
 
@@ -69,14 +71,32 @@ def columns(console: Console) -> int:
 def progress(description: str) -> Iterator[Callable[[int, int, str], None]]:
     """A bar on stderr, so that stdout holds the result and nothing else."""
     stderr = Console(stderr=True)
+    if not stderr.is_terminal:
+        yield ignore
+        return
+    # Imported only where a bar is seen.
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
     bar_columns = (BarColumn(20), TaskProgressColumn(), TextColumn("{task.description}"))
+    shown = description, 0.0
     with Progress(
-        *bar_columns, console=stderr, transient=True, disable=not stderr.is_terminal
+        *bar_columns,
+        console=stderr,
+        transient=True,
+        # Without a thread of its own, so that a process can be forked meanwhile.
+        auto_refresh=False,
     ) as bar:
         task = bar.add_task(description, total=None)
-        yield lambda done, total, what: bar.update(
-            task, completed=done, total=total, description=what
-        )
+        bar.refresh()
+
+        def tell(done: int, total: int, what: str) -> None:
+            nonlocal shown
+            now = time.monotonic()
+            is_due = what != shown[0] or now - shown[1] > _REFRESH_SECONDS
+            shown = (what, now) if is_due else shown
+            bar.update(task, completed=done, total=total, description=what, refresh=is_due)
+
+        yield tell
 
 
 @contextmanager

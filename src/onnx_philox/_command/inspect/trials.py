@@ -8,8 +8,6 @@ import importlib.util
 import itertools
 import json
 import queue
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -20,12 +18,13 @@ from enum import Enum
 from pathlib import Path
 
 from onnx_philox import _runtime_errors
+from onnx_philox._command.inspect import processes
 from onnx_philox._command.inspect.probes import Probe
 from onnx_philox._command.runtimes import RUNTIMES, Runtime
 from onnx_philox._progress import Progress
 
 _WORKER = Path(__file__).with_name("worker.py")
-_PROCESSES = 2
+_ROLES = ("all", "first")
 # More than the runtimes' clock may be behind.
 _CLOCK_SECONDS = 0.02
 _START_SECONDS = 60
@@ -92,38 +91,53 @@ def run(probes: Sequence[Probe], progress: Progress) -> list[Trials]:
     counts = Counter(probe.kind for probe in probes)
     several = {key for key, probe in distinct.items() if counts[probe.kind] > 1}
     count = itertools.count(1)
-    total = len(runtimes) * _PROCESSES * len(distinct)
+    total = len(runtimes) * len(_ROLES) * len(distinct)
 
     def tell(runtime: str) -> None:
         progress(next(count), total, f"trying the random nodes in {runtime}")
 
     progress(0, total, "loading the runtimes")
-    with ThreadPoolExecutor(len(runtimes)) as pool:
-        return list(pool.map(lambda runtime: _try(runtime, distinct, several, tell), runtimes))
+    with contextlib.ExitStack() as started:
+        # Two processes, since a runtime may choose its first seed once for each process. They start
+        # before there are threads here.
+        workers = {
+            runtime.name: [started.enter_context(_Worker(runtime, role)) for role in _ROLES]
+            for runtime in runtimes
+            if _is_installed(runtime.name)
+        }
+
+        def try_in(runtime: Runtime) -> Trials:
+            return _try(runtime, workers.get(runtime.name), distinct, several, tell)
+
+        with ThreadPoolExecutor(len(runtimes)) as pool:
+            return list(pool.map(try_in, runtimes))
 
 
 def _try(
-    runtime: Runtime, probes: Mapping[str, Probe], several: Container[str], tell: Tell
+    runtime: Runtime,
+    workers: Sequence[_Worker] | None,
+    probes: Mapping[str, Probe],
+    several: Container[str],
+    tell: Tell,
 ) -> Trials:
     """Tries probes in a runtime; of those in `several`, the model has more of their kind."""
     name = runtime.name
-    if not _is_installed(name):
+    if workers is None:
         how = f"pip install 'onnx-philox[{name}]'"
         absent = Trial(Behaviour.NOT_INSTALLED, how)
         return Trials(name, None, dict.fromkeys(probes, absent))
-    # Two processes, since a runtime may choose its first seed once for each process; in two
-    # seconds, since the seed may be the current second, as in OpenVINO's Multinomial.
-    with _Worker(runtime) as first, _Worker(runtime) as second:
-        here = _answers(first, {key: probe.line for key, probe in probes.items()}, tell)
-        # What failed or was removed needs no second process.
-        drawn = {key: probe for key, probe in probes.items() if _verdict(probe, here[key]) is None}
-        in_twos = {key: probe.twins for key, probe in drawn.items() if key in several}
-        twins = _answers(first, in_twos, lambda _: None)
-        if drawn:
-            time.sleep(1 - time.time() % 1 + _CLOCK_SECONDS)
-        there = _answers(second, {key: probe.line for key, probe in drawn.items()}, tell)
-        for _ in range(len(probes) - len(there)):
-            tell(name)
+    first, second = workers
+    here = _answers(first, {key: probe.line for key, probe in probes.items()}, tell)
+    # What failed or was removed needs no second process.
+    drawn = {key: probe for key, probe in probes.items() if _verdict(probe, here[key]) is None}
+    in_twos = {key: probe.twins for key, probe in drawn.items() if key in several}
+    twins = _answers(first, in_twos, lambda _: None)
+    if drawn:
+        # In another second, since the seed may be the current one, as in OpenVINO's Multinomial.
+        time.sleep(1 - time.time() % 1 + _CLOCK_SECONDS)
+    there = _answers(second, {key: probe.line for key, probe in drawn.items()}, tell)
+    for _ in range(len(probes) - len(there)):
+        tell(name)
     trials = {
         key: _verdict(probe, here[key]) or _trial(probe, here[key], there[key], twins.get(key, {}))
         for key, probe in probes.items()
@@ -153,7 +167,7 @@ def _answers(worker: _Worker, probes: Mapping[str, str], tell: Tell) -> dict[str
     with contextlib.ExitStack() as others:
         for key, line in probes.items():
             if not worker.is_alive:
-                worker = others.enter_context(_Worker(worker.runtime))
+                worker = others.enter_context(_Worker(worker.runtime, worker.role))
             answers[key] = worker.ask(line)
             tell(worker.runtime.name)
     return answers
@@ -162,20 +176,16 @@ def _answers(worker: _Worker, probes: Mapping[str, str], tell: Tell) -> dict[str
 class _Worker:
     """A process that answers probes one after the other."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, role: str) -> None:
         self.runtime = runtime
-        self._process = subprocess.Popen(
-            [sys.executable, str(_WORKER), runtime.name, str(runtime.bare)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        self.role = role
+        arguments = runtime.name, str(runtime.bare), role
+        self._process = processes.start(_WORKER, *arguments, absent=RUNTIMES)
         self._seconds = _START_SECONDS
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         # A thread reads, since a read cannot be abandoned: if the runtime forked, the pipe stays
         # open after the process has ended.
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
         self.is_alive = True
 
     def __enter__(self) -> _Worker:
@@ -186,11 +196,15 @@ class _Worker:
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()
+        if self._reader.ident is None and self._process.stdout is not None:
+            self._process.stdout.close()
         self._process.wait()
 
     def ask(self, line: str) -> dict[str, str]:
         """The answer to a probe's line, which may have ended the process."""
         assert self._process.stdin is not None
+        if self._reader.ident is None:
+            self._reader.start()
         with contextlib.suppress(OSError):
             self._process.stdin.write(line + "\n")
             self._process.stdin.flush()

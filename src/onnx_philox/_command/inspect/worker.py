@@ -1,4 +1,4 @@
-"""Tries probes in one runtime: a program of its own, `python worker.py RUNTIME FILE`.
+"""Tries probes in one runtime: a program of its own, `python worker.py RUNTIME FILE WHAT`.
 
 A runtime may end its process, and may print anywhere. So this program reads probes as lines of JSON
 from stdin, and writes one line for each to stdout. To begin at once, it imports nothing of this
@@ -21,12 +21,13 @@ import numpy as np
 Load = Callable[[bytes], Callable[[list[dict[str, Any]]], bytes]]
 
 
-def main(runtime: str, file: str) -> None:
+def main(runtime: str, file: str, what: str) -> None:
     """Answers every line of stdin.
 
     Args:
         runtime: The runtime's name.
         file: A `bare_` module of `onnx_philox._command.runtimes`.
+        what: "all" that can be drawn, or the "first" run alone.
     """
     answers = os.fdopen(os.dup(1), "w")
     # Discards what the runtime prints.
@@ -35,7 +36,7 @@ def main(runtime: str, file: str) -> None:
     os.dup2(nowhere, 2)
     load = _loader(runtime, file)
     for line in sys.stdin:
-        answers.write(json.dumps(_try(load, json.loads(line))) + "\n")
+        answers.write(json.dumps(_try(load, json.loads(line), what)) + "\n")
         answers.flush()
 
 
@@ -53,7 +54,7 @@ def _loader(runtime: str, file: str) -> Load:
     return refuse
 
 
-def _try(load: Load, probe: dict[str, Any]) -> dict[str, str]:
+def _try(load: Load, probe: dict[str, Any], what: str) -> dict[str, str]:
     """Hashes of the numbers that two runs, another session and another seed draw.
 
     With a count, it also returns the share of ones in the first run. Of twins it returns what each
@@ -61,19 +62,21 @@ def _try(load: Load, probe: dict[str, Any]) -> dict[str, str]:
     """
     stage = "load"
     try:
-        models = [base64.b64decode(model) for model in probe["models"]]
-        run = load(models[0])
+        model, *others = (base64.b64decode(model) for model in probe["models"])
+        run = load(model)
         stage = "run"
         drawn = run(probe["feeds"])
         if "twins" in probe:
             half = len(drawn) // 2
             return {"first": _hash(drawn[:half]), "second": _hash(drawn[half:])}
-        first, second = _hash(drawn), _hash(run(probe["feeds"]))
-        sessions = [_hash(load(model)(probe["feeds"])) for model in (models[0], models[-1])]
+        answer = {"first": _hash(drawn)}
+        if what == "all":
+            answer["second"] = _hash(run(probe["feeds"]))
+            answer["session"] = _hash(load(model)(probe["feeds"]))
+            for other_seed in others:
+                answer["other_seed"] = _hash(load(other_seed)(probe["feeds"]))
     except Exception as error:
         return {"failed": stage, "reason": str(error)}
-    session, other_seed = sessions
-    answer = {"first": first, "second": second, "session": session, "other_seed": other_seed}
     if probe["count"]:
         answer["ones"] = str(_ones(drawn, probe["count"]))
     return answer

@@ -15,6 +15,8 @@ def prepare() -> Callable[[bytes], Callable[[list[dict[str, Any]]], bytes]]:
     # At every import, its telemetry forks a process, which may hang when this one is killed and
     # then keep its pipes open. If OpenVINO cannot import the telemetry, it works without.
     sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
+    # Nor can it convert models of other frameworks, which takes as long to import as all the rest.
+    sys.modules["openvino.tools.ovc"] = None  # type: ignore[assignment]
     import openvino as ov
 
     core = ov.Core()
