@@ -243,6 +243,24 @@ def test_generate_fills_booleans() -> None:
             assert after == PhiloxState.from_array(next_state)
 
 
+def test_generate_tells_numbers_apart_that_are_equal() -> None:
+    """It keeps what it has looked at for the next call: 0.0 is no -0.0, and 4 no 4.0 or True."""
+    zeros = [np.empty(9, np.float32) for _ in range(3)]
+    for out, mean in zip(zeros, (0.0, -0.0, 0), strict=True):
+        generate(STATE, out=out, mean=mean, scale=-0.0)
+        moments = (np.float32(mean), np.float32(-0.0))
+        expected, _ = reference.random_normal([9], *moments, "f32", state=STATE.to_array())
+        assert_same_bits(out, expected)
+    assert np.signbit(zeros[1]).any()
+    assert not np.signbit(zeros[0]).any()
+    integers = np.empty(9, np.int32)
+    for _ in range(2):
+        generate(STATE, out=integers, minval=0, maxval=1)
+        for one in (1.0, np.float32(1)):
+            with pytest.raises(TypeError, match="allowed: an integer"):
+                generate(STATE, out=integers, minval=0, maxval=one)
+
+
 @pytest.mark.parametrize("offset", range(9))
 def test_generate_writes_the_array_and_nothing_beside_it(offset: int) -> None:
     for length in (0, 1, 5, 63, 64, 65, 1000, 4099):
@@ -315,6 +333,7 @@ def test_generate_refuses(out, bounds: dict, error: type[Exception], text: str) 
 
 def test_generate_refuses_memory_that_is_read_only() -> None:
     out = np.empty(4, np.uint32)
+    generate(STATE, out=out)
     out.flags.writeable = False
     with pytest.raises(ValueError, match="out is read-only"):
         generate(STATE, out=out)

@@ -6,6 +6,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -13,10 +14,12 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "checks.h"
@@ -111,20 +114,28 @@ Arguments ArgumentsOf(const Operator& op, const Attributes& attributes, std::int
   return arguments;
 }
 
-void FillDraw(const Bytes& out, const std::string& name, const std::string& type_name, std::uint64_t counter_low,
-              std::uint64_t counter_high, std::uint64_t key, const std::vector<Number>& numbers,
-              const std::map<std::string, std::int64_t>& given_attributes, const States& states) {
-  const Operator& op = OperatorNamed(name);
+using GivenIntegers = std::map<std::string, std::int64_t>;
+
+/// The attributes of a draw of values of that type.
+Attributes AttributesOf(const Operator& op, const std::string& type_name, const GivenIntegers& integers) {
   GivenAttributes given;
   for (int i = 0; i < op.attributes; ++i) {
     const AttributeDeclaration& declared = op.attribute[i];
-    const auto found = given_attributes.find(declared.name);
+    const auto found = integers.find(declared.name);
     if (declared.role == AttributeRole::kOutputType) given[declared.role] = GivenAttribute::Text(type_name);
-    if (found != given_attributes.end()) given[declared.role] = GivenAttribute::Integer(found->second);
+    if (found != integers.end()) given[declared.role] = GivenAttribute::Integer(found->second);
   }
   Attributes attributes;
   ThrowIf(CheckAttributes(op, given, &attributes));
-  if (TypeNamed(type_name) != ElementTypeOf(attributes.output)) Refuse(name + " draws no " + type_name);
+  if (TypeNamed(type_name) != ElementTypeOf(attributes.output)) Refuse(std::string(op.name) + " draws no " + type_name);
+  return attributes;
+}
+
+void FillDraw(const Bytes& out, const std::string& name, const std::string& type_name, std::uint64_t counter_low,
+              std::uint64_t counter_high, std::uint64_t key, const std::vector<Number>& numbers,
+              const GivenIntegers& integers, const States& states) {
+  const Operator& op = OperatorNamed(name);
+  const Attributes attributes = AttributesOf(op, type_name, integers);
   const std::uint64_t elements = out.size() / ElementSize(attributes.output);
   const Arguments arguments = ArgumentsOf(op, attributes, static_cast<std::int64_t>(elements), numbers);
   Draw draw = DrawOf(op, attributes, arguments, out.data());
@@ -142,16 +153,62 @@ void FillDraw(const Bytes& out, const std::string& name, const std::string& type
   Fill(kernels, draw, 0, elements);
 }
 
+/// What an operator draws from one state, its parameters single numbers: all is known but the state and the memory.
+class Prepared {
+ public:
+  Prepared(const std::string& name, const std::string& type_name, const std::vector<Number>& numbers,
+           const GivenIntegers& integers) {
+    const Operator& op = OperatorNamed(name);
+    const Attributes attributes = AttributesOf(op, type_name, integers);
+    draw_ = DrawOf(op, attributes, ArgumentsOf(op, attributes, 0, numbers), nullptr);
+    for (const Argument& argument : draw_.given) {
+      if (argument.each()) Refuse("more than one number");
+    }
+  }
+
+  /// Fills memory that Python's buffer protocol gives, and returns the next counter.
+  std::pair<std::uint64_t, std::uint64_t> Fill(nb::handle out, std::uint64_t counter_low, std::uint64_t counter_high,
+                                               std::uint64_t key) const {
+    Py_buffer memory;
+    if (PyObject_GetBuffer(out.ptr(), &memory, PyBUF_CONTIG) != 0) throw nb::python_error();
+    const std::unique_ptr<Py_buffer, decltype(&PyBuffer_Release)> released(&memory, &PyBuffer_Release);
+    if (static_cast<std::uint64_t>(memory.itemsize) != ElementSize(draw_.type)) Refuse("elements of another size");
+    const Kernels& kernels = KernelsOrThrow();
+    const std::uint64_t elements = static_cast<std::uint64_t>(memory.len) / ElementSize(draw_.type);
+    Draw draw = draw_;
+    draw.state = State{{counter_low, counter_high}, key};
+    draw.out = memory.buf;
+    if (elements > 0) {
+      nb::gil_scoped_release unlocked;
+      onnx_philox::Fill(kernels, draw, 0, elements);
+    }
+    const State next = NextState(draw, draw.state, elements);
+    return {next.counter.low, next.counter.high};
+  }
+
+ private:
+  Draw draw_;
+};
+
 }  // namespace
 }  // namespace onnx_philox
 
 NB_MODULE(_core, module) {
   module.doc() = "The native core: kernels that fill memory with a draw.";
+  // What Python keeps until it ends is no leak.
+  nb::set_leak_warnings(false);
   module.def("fill", &onnx_philox::FillDraw, nb::arg("out").noconvert(), nb::arg("operator"), nb::arg("type"),
              nb::arg("counter_low"), nb::arg("counter_high"), nb::arg("key"), nb::arg("numbers"),
              nb::arg("attributes"), nb::arg("states").noconvert().none() = nb::none(),
              "Fills bytes with what an operator draws. Its parameters are numbers, each with its name, type, shape and "
              "bytes. Which numbers they are is not checked where there may be many.");
+  nb::class_<onnx_philox::Prepared>(module, "Prepared",
+                                    "What an operator draws from one state, its parameters single numbers.")
+      .def(nb::init<const std::string&, const std::string&, const std::vector<onnx_philox::Number>&,
+                    const onnx_philox::GivenIntegers&>(),
+           nb::arg("operator"), nb::arg("type"), nb::arg("numbers"), nb::arg("attributes"))
+      .def("fill", &onnx_philox::Prepared::Fill, nb::arg("out"), nb::arg("counter_low"), nb::arg("counter_high"),
+           nb::arg("key"), "Fills writable, contiguous memory; returns the low and the high half of the next counter.");
   nb::list operators;
   for (const onnx_philox::Operator* op : onnx_philox::kAllOperators) operators.append(op->name);
   module.attr("OPERATORS") = nb::steal<nb::object>(PyFrozenSet_New(operators.ptr()));

@@ -4,6 +4,7 @@ With `states`, the bytes of an array [rows, 6], counter and key are what is adde
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,21 @@ def fill(
     Its parameters are numbers, each with its name, type, shape and bytes. Which numbers they are is
     not checked where there may be many.
     """
+
+class Prepared:
+    """What an operator draws from one state, its parameters single numbers."""
+
+    def __init__(
+        self,
+        operator: str,
+        type: str,
+        numbers: Sequence[tuple[str, str, Sequence[int], NDArray[np.uint8]]],
+        attributes: Mapping[str, int],
+    ) -> None: ...
+    def fill(
+        self, out: NDArray[Any], counter_low: int, counter_high: int, key: int
+    ) -> tuple[int, int]:
+        """Fills writable, contiguous memory; returns the halves of the next counter, low first."""
 
 ALWAYS_THERE: int
 

@@ -83,6 +83,13 @@ class PhiloxState:
             object.__setattr__(self, name, value)
 
     @classmethod
+    def of(cls, counter: int, key: int) -> PhiloxState:
+        """The state of numbers that are known to be in their ranges."""
+        state = object.__new__(cls)
+        vars(state).update(counter=counter, key=key)
+        return state
+
+    @classmethod
     def from_seed(cls, seed: int) -> PhiloxState:
         """The start of the stream of a seed: counter 0, the seed (0 to 2^64-1) as the key."""
         return cls(0, integer("PhiloxState.from_seed", "seed", seed, 2**_KEY_BITS, "2^64-1"))
@@ -165,7 +172,7 @@ class PhiloxState:
         array = states_array(owner, "the array", array, is_one_state, ONE_STATE_RULE)
         words = array.reshape(STATE_WORDS).tolist()
         counter = sum(word << (32 * i) for i, word in enumerate(words[:4]))
-        return cls(counter, words[4] | words[5] << 32)
+        return cls.of(counter, words[4] | words[5] << 32)
 
     def to_array(self) -> NDArray[np.uint32]:
         """The six words of the operators' state tensor, least significant word first."""
@@ -196,7 +203,7 @@ class PhiloxState:
         """
         words = integer("PhiloxState.advance", "words", words, 2**130, "2^130-1")
         counter = (self.counter + (words + 3) // 4) % 2**_COUNTER_BITS
-        return PhiloxState(counter, self.key)
+        return PhiloxState.of(counter, self.key)
 
     def with_seeds(self, global_seed: int, op_seed: int) -> PhiloxState:
         """The state from which a node with these seeds (0 to 2^63-1) and this state draws.
@@ -205,7 +212,7 @@ class PhiloxState:
         """
         global_seed = _seed("PhiloxState.with_seeds", "global_seed", global_seed)
         op_seed = _seed("PhiloxState.with_seeds", "op_seed", op_seed)
-        return PhiloxState(
+        return PhiloxState.of(
             (self.counter + (op_seed << 64)) % 2**_COUNTER_BITS,
             (self.key + global_seed) % 2**_KEY_BITS,
         )

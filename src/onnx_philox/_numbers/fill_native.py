@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract.types import BY_DTYPE
+from onnx_philox._contract.state import PhiloxState
+from onnx_philox._contract.types import BY_DTYPE, ElementType
 from onnx_philox._numbers import fill_numpy
 from onnx_philox._numbers.call import Fill
 from onnx_philox._numbers.draw import Distribution, Draw
@@ -48,6 +49,25 @@ def fill(draw: Draw, *outs: NDArray[Any]) -> None:
     _core.fill(
         out.view(np.uint8), name, draw.values.name, *state, *_parameters(draw.distribution), states
     )
+
+
+class Prepared:
+    """A distribution of single numbers, which the core has looked at before it draws."""
+
+    def __init__(self, values: ElementType, distribution: Distribution) -> None:
+        operator = distribution.operator.name
+        self._fill = _core.Prepared(operator, values.name, *_parameters(distribution)).fill
+
+    def fill(self, state: PhiloxState, out: NDArray[Any]) -> PhiloxState:
+        """Fills a contiguous array of the values' type from a state; returns the next state.
+
+        Raises:
+            BufferError: The array is not contiguous, or read-only. Likewise ValueError.
+            RuntimeError: As `fill`.
+        """
+        counter = state.counter
+        low, high = self._fill(out, counter & _MASK64, counter >> 64, state.key)
+        return PhiloxState.of(high << 64 | low, state.key)
 
 
 def _parameters(distribution: Distribution) -> tuple[list[Any], dict[str, int]]:

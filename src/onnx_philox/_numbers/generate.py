@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import Any, overload
 
 import numpy as np
@@ -18,9 +20,9 @@ from onnx_philox._contract.operators import (
 )
 from onnx_philox._contract.state import PhiloxState, is_state_shape, states_array
 from onnx_philox._contract.types import BOOL, BY_DTYPE, U32, ElementType
+from onnx_philox._numbers import fill_native
 from onnx_philox._numbers.call import fill_from
 from onnx_philox._numbers.draw import Distribution, distribution_of
-from onnx_philox._numbers.fill_native import fastest_fill
 from onnx_philox._numbers.uniform import Bits, Uniform
 
 _NAME = "generate"
@@ -52,7 +54,6 @@ def generate(
 ) -> PhiloxState | NDArray[np.uint32]: ...
 
 
-@float_environment.kept()
 def generate(
     state: PhiloxState | NDArray[np.uint32],
     *,
@@ -101,6 +102,50 @@ def generate(
         >>> values
         array([-0.3010158 ,  0.5185915 , -0.15693986, -1.1760874 ], dtype=float32)
     """
+    if isinstance(state, PhiloxState):
+        numbers: tuple[Any, ...] = (minval, maxval, mean, scale, p)
+        ready = _prepared(getattr(out, "dtype", None), *numbers) if _are_plain(numbers) else None
+        if ready is not None:
+            try:
+                return ready.fill(state, out)
+            except (BufferError, ValueError):
+                pass  # what is wrong with the memory is said below
+    given = {"minval": minval, "maxval": maxval, "mean": mean, "scale": scale, "p": p}
+    with float_environment.kept():
+        return _generate(state, out, {name: n for name, n in given.items() if n is not None})
+
+
+def _are_plain(numbers: tuple[Any, ...]) -> bool:
+    """Whether equal numbers of a type mean the same, which those of NumPy and -0.0 do not."""
+    return all(
+        n is None or (type(n) in (int, float) and (n != 0 or math.copysign(1, n) > 0))
+        for n in numbers
+    )
+
+
+@lru_cache(maxsize=256, typed=True)
+def _prepared(
+    dtype: Any, minval: Any, maxval: Any, mean: Any, scale: Any, p: Any
+) -> fill_native.Prepared | None:
+    """What is drawn into an array of a type, ready to be drawn from any state.
+
+    None without the native core, and for what `generate` refuses.
+    """
+    values = BY_DTYPE.get(dtype)
+    if values is None or not fill_native.IS_THERE:
+        return None
+    given = {"minval": minval, "maxval": maxval, "mean": mean, "scale": scale, "p": p}
+    arguments = {name: n for name, n in given.items() if n is not None}
+    try:
+        with float_environment.kept():
+            return fill_native.Prepared(values, _distribution(values, (), arguments))
+    except (TypeError, ValueError):
+        return None
+
+
+def _generate(
+    state: PhiloxState | NDArray[np.uint32], out: NDArray[Any], arguments: dict[str, Any]
+) -> PhiloxState | NDArray[np.uint32]:
     before = states_array(_NAME, "state", state, is_state_shape, STATE_SHAPE_RULE)
     if isinstance(out, np.ndarray):
         arrays.check_shared(_NAME, "out", out)
@@ -117,11 +162,9 @@ def generate(
         # The next state is made of it once `out` has been filled.
         before = before.copy()
     flat = np.asarray(out).reshape(-1)
-    named = {"minval": minval, "maxval": maxval, "mean": mean, "scale": scale, "p": p}
-    arguments = {name: argument for name, argument in named.items() if argument is not None}
     checks.check_rows_of_states(_NAME, "state", before.shape, out.shape)
     distribution = _distribution(values, out.shape, arguments)
-    after = fill_from(before, (0, 0), values, distribution, fastest_fill, flat)
+    after = fill_from(before, (0, 0), values, distribution, fill_native.fastest_fill, flat)
     return after if before.ndim == 2 else PhiloxState.from_array(after)
 
 
