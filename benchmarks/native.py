@@ -38,6 +38,7 @@ PARTS = (
     "isa",
     "types",
     "numpy",
+    "small",
     "memory",
 )
 HIDDEN_PARTS = ("forced-isa",)
@@ -45,7 +46,7 @@ HIDDEN_PARTS = ("forced-isa",)
 
 def rows_of(part: str, pairs: int) -> list[Row]:
     # Imported late: MKL and the runtimes bring thread pools of their own.
-    if part in ("types", "numpy"):
+    if part in ("types", "numpy", "small"):
         import native_arrays as module
     elif part == "memory":
         import native_memory as module
