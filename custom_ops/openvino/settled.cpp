@@ -22,7 +22,6 @@ namespace {
 
 using ov::op::v0::Constant;
 using ov::op::v0::Convert;
-using ov::op::v0::Parameter;
 
 /// The shapes of a node's outputs, and nothing else.
 class Shapes : public ov::op::Op {
@@ -112,7 +111,7 @@ std::shared_ptr<Settled> Settled::Of(const RandomOp& node, std::size_t outputs) 
     if (is_constant) {
       all.push_back(Copy(*source.get_node()));
     } else {
-      all.push_back(std::make_shared<Parameter>(source.get_element_type(), source.get_partial_shape()));
+      all.push_back(std::make_shared<ov::op::v0::Parameter>(source.get_element_type(), source.get_partial_shape()));
     }
     if (node.IsKnown(input) && node.IsNumber(input)) continue;
     read.push_back(source);
@@ -144,7 +143,7 @@ void Settled::Add(std::size_t port, const KnownShape& shape, ElementType type, c
 void Settled::ReadDirectly() {
   for (std::size_t i = 0; i < input_.size(); ++i) {
     const auto convert = ov::as_type<Convert>(get_input_node_ptr(i));
-    if (convert == nullptr || !ov::is_type<Parameter>(convert->get_input_node_ptr(0)) || whole_->IsNumber(input_[i])) continue;
+    if (convert == nullptr || !ov::is_type<ov::op::v0::Parameter>(convert->get_input_node_ptr(0)) || whole_->IsNumber(input_[i])) continue;
     const ElementType declared = Is(i, Role::kState) ? whole_->StateType() : whole_->declared_[input_[i]];
     if (ElementTypeOf(convert->get_input_element_type(0)) != declared) continue;
     input(i).replace_source_output(convert->input_value(0));
@@ -166,7 +165,7 @@ void Settled::validate_and_infer_types() {
     if (Is(i, Role::kShape) || get_input_partial_shape(i).is_dynamic()) asked_.push_back(i);
   }
   ThrowIf(CheckTogether(whole_->op_, whole_->attributes_, arguments_));
-  is_apart_ = asked_.size() == 1 && arguments_.states == 1 && IndexOf(whole_->op_, Role::kProbability) < 0;
+  is_apart_ = asked_.size() == 1 && arguments_.states == 1 && IndexOf(whole_->op_, Role::kNumbers) < 0;
   set_output_type(0, whole_->get_output_element_type(0), whole_->ValuesShape(arguments_));
   if (get_output_size() > 1) set_output_type(1, whole_->get_output_element_type(1), next);
   next_ = ShapeSoFar();
