@@ -73,12 +73,6 @@ def integers(low: int, high: int) -> np.ndarray:
     return reference.random_uniform(X.shape, low, high, "i32", state=STATE)[0]
 
 
-# As of a Metropolis test: above 1, below 0, NaN; the very numbers that are drawn, and those right
-# above them.
-RATIOS = np.nextafter(uniform(), np.float32(2))
-RATIOS[::3] = uniform()[::3]
-RATIOS[1::3] = ODD
-
 LIKE = "u = RandomUniformLike (x)"
 STATIC = f"u = RandomUniform <shape = [{ROWS}, {COLUMNS}]> ()"
 HALF = "u = RandomUniformLike <dtype = 10> (x)"
@@ -135,7 +129,7 @@ PATTERNS = {
         uniform() < np.float32(0.3),
         inputs=", float p",
         feeds=SCALAR,
-        gone=("RandomUniformLike",),
+        gone=("Less",),
     ),
     "of an input of one element": Pattern(
         f"{LIKE} y = Less (u, p)",
@@ -143,7 +137,7 @@ PATTERNS = {
         uniform() < np.float32(0.3),
         inputs=", float[1, 1] p",
         feeds={"p": np.array([[0.3]], np.float32)},
-        gone=("RandomUniformLike",),
+        gone=("Less",),
     ),
     "of an input for each column": Pattern(
         f"{LIKE} y = Less (u, p)",
@@ -151,7 +145,7 @@ PATTERNS = {
         uniform() < P,
         inputs=COLUMN_INPUT,
         feeds={"p": P},
-        gone=("RandomUniformLike",),
+        gone=("Less",),
     ),
     "of an input for each element": Pattern(
         f"{LIKE} y = Less (u, p)",
@@ -159,39 +153,7 @@ PATTERNS = {
         uniform() < np.abs(np.tanh(X)),
         inputs=f", float[n, {COLUMNS}] p",
         feeds={"p": np.abs(np.tanh(X))},
-        gone=("RandomUniformLike",),
-    ),
-    **{
-        f"of an input that is no probability, {formula}": Pattern(
-            f"{LIKE} y = {nodes}",
-            "RandomBernoulli",
-            expected,
-            inputs=f", float[n, {COLUMNS}] p",
-            feeds={"p": RATIOS},
-            gone=("Greater", "GreaterOrEqual", "LessOrEqual"),
-        )
-        for formula, nodes, expected in (
-            ("u < p", "Less (u, p)", uniform() < RATIOS),
-            ("p > u", "Greater (p, u)", uniform() < RATIOS),
-            ("u >= p", "GreaterOrEqual (u, p)", uniform() >= RATIOS),
-            ("p <= u", "LessOrEqual (p, u)", uniform() >= RATIOS),
-        )
-    },
-    "of an input for each column that is no probability": Pattern(
-        f"{LIKE} y = GreaterOrEqual (u, p)",
-        "RandomBernoulli",
-        uniform() >= ODD,
-        inputs=COLUMN_INPUT,
-        feeds={"p": ODD},
-        gone=("GreaterOrEqual",),
-    ),
-    "of an input of one NaN": Pattern(
-        f"{LIKE} y = GreaterOrEqual (u, p)",
-        "RandomBernoulli",
-        uniform() >= np.float32(np.nan),
-        inputs=", float p",
-        feeds={"p": np.array(np.nan, np.float32)},
-        gone=("GreaterOrEqual",),
+        gone=("Less",),
     ),
     "of constants for each column": Pattern(
         f"{LIKE} y = Less (u, p)",
