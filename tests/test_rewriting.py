@@ -12,6 +12,7 @@ import onnx
 import onnx_ir
 import pytest
 from cases import assert_same_bits
+from half_precision import evaluate, in_half_precision
 from onnx import TensorProto, helper, numpy_helper, parser
 from onnx.reference import ReferenceEvaluator
 from runtimes import OpenVino
@@ -433,6 +434,51 @@ def test_a_model_of_nothing_but_dropout_of_ratio_0_needs_no_state() -> None:
     assert not rewritten.graph.initializer
     report = rewrite(onnx_ir.from_proto(model))
     assert (report.replaced, report.settled, report.is_changed) == ((), 1, True)
+
+
+SHARING = """<ir_version: 8, opset_import: ["": 17]>
+g (float[n, 3] x) => (float[n, 3] a, float[n, 3] b, float[n, 3] c, float[s, n, 3] d, float[n, 3] y)
+<float ratio = {0.5}, bool on = {1}, int64 two = {2}> {
+    a = RandomUniformLike (x)
+    b = RandomNormalLike (x)
+    c = RandomUniformLike (x)
+    d = Loop (two, ) <body = l (int64 i, bool go) => (bool more, float[n, 3] e) {
+        more = Identity (go)
+        e = RandomUniformLike (x)
+    }>
+    y = Dropout (x, ratio, on)
+}"""
+
+
+def test_equal_constants_are_there_once_in_each_graph(openvino: OpenVino) -> None:
+    model = make_reproducible(parser.parse_model(SHARING))
+    (loop,) = (node for node in model.graph.node if node.op_type == "Loop")
+    (body,) = (a.g for a in loop.attribute if a.name == "body")
+    drawn: dict[int, list[bytes]] = {}
+    for graph in (model.graph, body):
+        made = {n.output[0]: n.attribute[0].t for n in graph.node if n.op_type == "Constant"}
+        read = {i for n in graph.node if n.domain == "onnx_philox" for i in n.input} & made.keys()
+        others = {i for n in graph.node if n.domain != "onnx_philox" for i in n.input}
+        # OpenVINO rounds what other nodes read.
+        assert not read & others
+        drawn[len(graph.node)] = [numpy_helper.to_array(made[name]).tobytes() for name in read]
+    numbers = sorted(np.float32(number).tobytes() for number in (0, 1))
+    assert sorted(drawn[len(body.node)]) == numbers
+    # The mean and the lower bound are one 0; the scale and the upper bound are one 1.
+    assert sorted(drawn[len(model.graph.node)]) == sorted([*numbers, np.float32(0.5).tobytes()])
+    x = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
+    feeds = {"x": x, "random_state": STATE}
+    here = InferenceSession(model).run(None, feeds)
+    for actual, expected in zip(openvino(model, feeds)[:4], here[:4], strict=True):
+        assert_same_bits(actual, expected)
+    # OpenVINO's reference code does not know how often a Loop runs.
+    without_loop = parser.parse_model(SHARING)
+    del without_loop.graph.node[3], without_loop.graph.output[3]
+    model = make_reproducible(without_loop)
+    here = InferenceSession(model).run(None, feeds)
+    in_f16 = evaluate(in_half_precision(openvino.read(model)), feeds)
+    for actual, expected in zip(in_f16[:3], here[:3], strict=True):
+        assert_same_bits(actual, expected)
 
 
 def test_the_table_has_every_version_of_every_random_operator_of_onnx() -> None:

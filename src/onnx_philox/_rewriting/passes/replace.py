@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import onnx_ir as ir
 
 from onnx_philox._contract.operators import DOMAIN, OPSET_VERSION, Operator
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._rewriting.nodes.batch import Batch
+from onnx_philox._rewriting.nodes.constants import constant
 from onnx_philox._rewriting.nodes.emitter import Emitter, Names
 from onnx_philox._rewriting.nodes.foreign import KEY_MAKERS, STATELESS
 from onnx_philox._rewriting.nodes.outcome import Carried
@@ -26,6 +27,7 @@ class Replace(ir.passes.InPlacePass):
         self._nodes = nodes
         self._names = names
         self._seed = seed
+        self._constants: dict[tuple[Hashable, ...], ir.Value] = {}
 
     def call(self, model: ir.Model) -> ir.passes.PassResult:
         """Replaces."""
@@ -66,12 +68,33 @@ class Replace(ir.passes.InPlacePass):
             return values
 
         new = random.replacement.emit(old, emitter, draw)
-        last.prepend(emitter.nodes)
+        assert last.graph is not None
+        last.prepend([node for node in emitter.nodes if not self._is_shared(node, last.graph)])
         for ours, theirs in zip(new, last.outputs, strict=False):
             take_over(ours, theirs)
         seeded = model if old.op_type.startswith(STATELESS) else None
         for gone in (*reversed(random.absorbed), old):
             remove(gone, seeded)
+
+    def _is_shared(self, node: ir.Node, graph: ir.Graph) -> bool:
+        """Whether a node is a constant that comes first in the graph, once for all that read it.
+
+        No other graph reads it: OpenVINO takes no f32 into an If or Loop in f16. And no draw shares
+        it with other nodes, for which OpenVINO may round it.
+        """
+        if node.op_type != "Constant":
+            return False
+        (value,) = node.outputs
+        array = constant(value)
+        assert array is not None
+        is_drawn_by = frozenset(use.node.domain == DOMAIN for use in value.uses())
+        key = (graph, is_drawn_by, array.dtype, array.shape, array.tobytes())
+        first = self._constants.setdefault(key, value)
+        if first is value:
+            graph[0].prepend(node)
+        else:
+            value.replace_all_uses_with(first)
+        return True
 
     def _checked(
         self, old: ir.Node, state: ir.Value, emitter: Emitter, inputs: dict[str, ir.Value]
