@@ -46,7 +46,7 @@ ROOMS: dict[str, set[str]] = {
     "_openvino_ports": set(),
     "_state": {"_contract"},
     "diffusers": {"_numbers"},
-    "torch": {"_backends", "_contract", "_rewriting"},
+    "torch": {"_backends", "_contract", "_files", "_rewriting"},
     "_builders": {"_contract"},
     "graphs": {"_builders", "_contract"},
     "reference": {"_contract", "_numbers"},

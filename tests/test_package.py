@@ -44,7 +44,7 @@ PUBLIC = {
         "torch",
     },
     "onnx_philox.diffusers": {"generator", "latents"},
-    "onnx_philox.torch": {"export", "translations"},
+    "onnx_philox.torch": {"ProgramDraw", "check_export", "export", "translations"},
     "onnx_philox.reference": {
         "random_bernoulli",
         "random_categorical",

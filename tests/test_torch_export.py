@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import warnings
@@ -231,6 +232,96 @@ def test_what_the_export_would_lose_is_said() -> None:
         exported(lambda x: x + torch.tensor(np.random.default_rng(1).normal(size=4)))
     with pytest.raises(ValueError, match="dynamo is False; allowed: True, or left out"):
         onnx_philox.torch.export(torch.nn.Dropout(0.5), x, dynamo=False)
+
+
+def exported_by_torch(module: torch.nn.Module, **options: Any) -> onnx.ModelProto:
+    """What torch's newer exporter makes of a module, without our table."""
+    import torch
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program = torch.onnx.export(
+            module, (torch.tensor(X),), dynamo=True, verbose=False, **options
+        )
+    assert program is not None
+    return program.model_proto
+
+
+@pytest.mark.engines
+def test_the_check_names_what_torch_s_exporter_loses_and_alters() -> None:
+    import torch
+    from torch.nn import functional
+
+    class Program(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(4, 4))
+            self.drop = torch.nn.Dropout(0.5)
+            self.attention = torch.nn.MultiheadAttention(4, 2, dropout=0.3, batch_first=True)
+
+        def forward(self, x: torch.Tensor) -> list[torch.Tensor]:
+            return [
+                x @ functional.dropout(self.weight, 0.5),
+                torch.stack([self.drop(x) for _ in range(5)]),
+                torch.normal(0.0, x.abs()),
+                self.attention(x[None], x[None], x[None], need_weights=False)[0],
+                torch.randn_like(x),
+            ]
+
+    x, check = (torch.tensor(X),), onnx_philox.torch.check_export
+    with pytest.raises(ValueError, match="does not draw what the program does") as refused:
+        check(Program(), x, exported_by_torch(Program()))
+    place = r" \(test_torch_export.py:\d+{}\) "
+    for lost in (
+        r"dropout of \[4, 4\]" + place.format("") + "lost",
+        r"4 of 5 dropout of \[3, 4\]" + place.format(" in 'drop'") + "lost",
+        r"normal of \[3, 4\]" + place.format("") + "drawn as 1 number",
+        r"of \[1, 2, 3, 3\]" + place.format(" in 'attention'") + "lost",
+    ):
+        assert re.search(lost, str(refused.value)), lost
+    assert "randn_like" not in str(refused.value)
+
+    kept = onnx_philox.torch.export(Program(), x, verbose=False)
+    draws = check(Program(), x, kept)
+    assert [draw.shape for draw in draws].count((3, 4)) == 7
+    assert len({draw.node for draw in draws}) == len(draws) == 9
+
+
+@pytest.mark.engines
+def test_the_check_finds_what_was_drawn_with_replacement_or_is_gone_from_a_file(
+    tmp_path: Path,
+) -> None:
+    import torch
+
+    def forward(x: torch.Tensor) -> list[torch.Tensor]:
+        return [torch.rand_like(x), torch.multinomial(x.abs() + 1, 2)]
+
+    module = torch.nn.Module()
+    module.forward = forward  # type: ignore[method-assign]
+    x, check = (torch.tensor(X),), onnx_philox.torch.check_export
+    model = exported_by_torch(module)
+    with pytest.raises(ValueError, match=r"multinomial of \[3, 2\] .* drawn with replacement"):
+        check(module, x, model)
+    for node in model.graph.node:
+        # As another exporter writes it.
+        node.ClearField("metadata_props")
+    del model.graph.node[[n.op_type for n in model.graph.node].index("Multinomial")]
+    onnx.save(model, tmp_path / "m.onnx")
+    with pytest.raises(ValueError, match=r": multinomial of \[3, 2\] \(.*\) lost; allowed"):
+        check(module, x, tmp_path / "m.onnx")
+
+
+@pytest.mark.engines
+def test_an_operation_without_a_translation_is_named_with_its_line() -> None:
+    import torch
+
+    with pytest.raises(
+        ValueError,
+        match=r"is aten::linalg_eig \(test_torch_export.py:\d+\), which has no translation",
+    ):
+        exported(lambda x: torch.linalg.eig(x[:, :3])[0].real)
+    with pytest.raises(ValueError, match=r"aten::randn: generator is a torch.Generator; allowed"):
+        exported(lambda x: x + torch.randn(3, 4, generator=torch.Generator()))
 
 
 WAITING = """<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>

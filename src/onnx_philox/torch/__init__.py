@@ -3,6 +3,7 @@
 Needs PyTorch and onnxscript (the extra ``torch``), which are loaded when a function is called.
 """
 
+from onnx_philox.torch._check import ProgramDraw, check_export
 from onnx_philox.torch._export import export, translations
 
-__all__ = ["export", "translations"]
+__all__ = ["ProgramDraw", "check_export", "export", "translations"]

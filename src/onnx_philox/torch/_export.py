@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -11,6 +13,8 @@ from onnx_philox import _backends
 from onnx_philox._contract.refusal import RefusalError, refuse
 from onnx_philox._contract.schemas import register_schemas
 from onnx_philox._rewriting.passes.order import PerRow, check_seed, rewrite
+from onnx_philox.torch._check import compare, describe
+from onnx_philox.torch._program import functional, operations, place_of
 
 _EXPORT = "onnx_philox.torch.export"
 
@@ -32,15 +36,20 @@ def translations() -> dict[Callable[..., Any], Callable[..., Any]]:
     Raises:
         ImportError: PyTorch or onnxscript is not installed.
     """
+    require_torch()
+    from onnx_philox.torch import _translations
+
+    register_schemas()
+    return _translations.Translations().table()
+
+
+def require_torch() -> None:
+    """Refuses to go on without the packages of the extra."""
     for package in ("torch", "onnxscript"):
         try:
             __import__(package)
         except ImportError as error:
             raise _backends.NotInstalledError("onnx_philox.torch", package, "torch") from error
-    from onnx_philox.torch import _translations
-
-    register_schemas()
-    return _translations.Translations().table()
 
 
 def export(
@@ -76,11 +85,12 @@ def export(
     Raises:
         ImportError: PyTorch or onnxscript is not installed.
         TypeError: As in `make_reproducible`.
-        ValueError: As in `make_reproducible`.
-        torch.onnx.OnnxExporterError: torch cannot export the module.
+        ValueError: As in `make_reproducible`; or the program has an operation that cannot be
+            exported, which the message names, with its line where torch knows it.
+        torch.onnx.OnnxExporterError: torch cannot export the module for another reason.
 
     Warns:
-        UserWarning: The exported model draws nothing.
+        UserWarning: The exported model draws nothing, or not all that the program draws.
     """
     for option in ("dynamo", "verify"):
         if options.get(option) not in (None, option == "dynamo"):
@@ -100,7 +110,14 @@ def export(
             )
     except torch.onnx.OnnxExporterError as error:
         # The exporter reports it as one of many errors of its own.
-        raise _refusal_in(error) or error from None
+        if refusal := _refusal_in(error):
+            raise refusal from None
+        _name_operation(error, model, args, options)
+        raise
+    if program.exported_program is not None:
+        found = compare(operations(program.exported_program), program.model.clone())
+        if problems := describe(found):
+            warnings.warn(f"{_EXPORT}: the model draws otherwise: {problems}", stacklevel=2)
     report = rewrite(program.model, seed=seed, per_row=per_row)
     if not report.replaced:
         warnings.warn(f"{_EXPORT}: {_silence(model)}", stacklevel=2)
@@ -109,12 +126,47 @@ def export(
     return program
 
 
+def _name_operation(
+    error: BaseException, model: Any, args: Sequence[Any], options: Mapping[str, Any]
+) -> None:
+    """Refuses in a sentence what torch's exporter has no translation of."""
+    text = "\n".join(map(str, _causes(error)))
+    generator = re.search(r"(aten::\w+)\(\) Expected a value of type 'Optional\[Generator", text)
+    if generator is not None:
+        remedy = "Leave it out: the model's state says what is drawn."
+        refuse(generator[1], "generator", "a torch.Generator", "None", remedy)
+    missing = re.search(r"No ONNX function found for <OpOverload\(op='([\w.]+)'", text)
+    if missing is None:
+        return
+    import torch
+
+    place = ""
+    with contextlib.suppress(Exception):
+        # For the line alone, which the exporter does not say.
+        if not isinstance(model, torch.export.ExportedProgram):
+            known = {k: options[k] for k in ("kwargs", "dynamic_shapes") if k in options}
+            model = torch.export.export(model, tuple(args), **known, strict=False)
+        place = place_of(functional(model), missing[1])
+    given = f"{missing[1].replace('.', '::', 1)}{f' ({place})' if place else ''}"
+    refuse(
+        _EXPORT,
+        "an operation of the program",
+        f"{given}, which has no translation",
+        "those of torch.onnx, and of onnx_philox.torch.translations()",
+        "Write it with these, or pass a function for it in custom_translation_table.",
+    )
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__
+
+
 def _refusal_in(error: BaseException) -> RefusalError | None:
     """The refusal that led to an error; None where it was none of ours."""
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, RefusalError):
-        cause = cause.__cause__
-    return cause
+    return next((cause for cause in _causes(error) if isinstance(cause, RefusalError)), None)
 
 
 def _silence(model: Any) -> str:

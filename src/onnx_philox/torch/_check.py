@@ -1,0 +1,274 @@
+"""Compares the draws of a program with those of a model that was made of it."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import onnx
+import onnx_ir as ir
+
+from onnx_philox._contract.operators import DOMAIN, OPERATORS
+from onnx_philox._contract.refusal import refuse
+from onnx_philox._files.model_file import opened
+from onnx_philox._rewriting.nodes import graphs
+from onnx_philox._rewriting.nodes.constants import constant
+from onnx_philox._rewriting.nodes.standard import opset_of
+from onnx_philox._rewriting.nodes.types import Types
+from onnx_philox._rewriting.passes.find import is_random
+from onnx_philox._rewriting.passes.inline import InlineRandomFunctions
+from onnx_philox.torch._program import Dimension, Operation, functional, normalised, operations
+
+OWNER = "onnx_philox.torch.check_export"
+
+# Under which torch's exporter notes where in the program a node is from.
+_TRACE = "pkg.torch.onnx.stack_trace"
+
+_UNIFORM = ("RandomUniform", "RandomUniformLike", "RandomExponential")
+_NORMAL = ("RandomNormal", "RandomNormalLike")
+_BOOLEANS = ("Bernoulli", "Dropout", "RandomBernoulli", "RandomDropout", *_UNIFORM)
+_CLASSES = ("Multinomial", "RandomCategorical")
+
+# By the beginning of ATen's names: what an exporter may draw it with. Others may become anything.
+_FITTING = {
+    "rand": _UNIFORM,
+    "uniform": _UNIFORM,
+    "exponential": _UNIFORM,
+    "geometric": _UNIFORM,
+    "cauchy": _UNIFORM,
+    "rrelu": _UNIFORM,
+    "randn": _NORMAL,
+    "normal": _NORMAL,
+    "log_normal": _NORMAL,
+    "multinomial": _CLASSES,
+}
+
+
+@dataclass(frozen=True)
+class ProgramDraw:
+    """A random operation of a program, and what a model has of it.
+
+    Attributes:
+        operation: What the program calls, such as ``dropout``.
+        shape: The dimensions of what it draws: numbers, or names of what only a run shows; None
+            where they are not known.
+        where: Its place in the program, ``model.py:12 in 'encoder.dropout1'``; may be empty.
+        node: The model's node that draws it; None if there is none.
+        problem: What is wrong: ``lost``, or how the model's draw differs; None if nothing is.
+    """
+
+    operation: str
+    shape: tuple[Dimension, ...] | None
+    where: str
+    node: str | None
+    problem: str | None
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    """A random node of a model."""
+
+    op_type: str
+    label: str
+    scope: str
+    trace: str
+    elements: int | None
+    is_with_replacement: bool
+
+
+def check_export(
+    model: Any,
+    args: Sequence[Any],
+    f: Any,
+    *,
+    kwargs: Mapping[str, Any] | None = None,
+    dynamic_shapes: Any = None,
+) -> tuple[ProgramDraw, ...]:
+    """Checks that a model draws all that the program it was exported from draws.
+
+    Args:
+        model: The `torch.nn.Module`, in the mode that it was exported in, or a
+            `torch.export.ExportedProgram`.
+        args: Its example inputs.
+        f: What was made of it, by any exporter, rewritten or not: a file, an `onnx.ModelProto`, an
+            `onnx_ir.Model` or a `torch.onnx.ONNXProgram`.
+        kwargs: As in `torch.onnx.export`.
+        dynamic_shapes: As in `torch.onnx.export`.
+
+    Returns:
+        The random operations of the program, in order, each with the node that draws it.
+
+    Raises:
+        ValueError: The model lacks draws of the program, or draws less than it does. The message
+            names each operation, with its line where torch knows it.
+        ImportError: PyTorch is not installed.
+        OSError: The file cannot be read.
+    """
+    from onnx_philox.torch._export import require_torch
+
+    require_torch()
+    import torch
+
+    if not isinstance(model, torch.export.ExportedProgram):
+        model = torch.export.export(
+            model,
+            tuple(args),
+            dict(kwargs or {}),
+            dynamic_shapes=dynamic_shapes,
+            strict=False,
+        )
+    found = compare(operations(functional(model)), _read(f))
+    problems = describe(found)
+    if problems:
+        refuse(
+            OWNER,
+            "the model",
+            f"one that does not draw what the program does: {problems}",
+            "every draw of the program",
+            "Export with onnx_philox.torch.export, which keeps them all.",
+        )
+    return found
+
+
+def _read(f: Any) -> ir.Model:
+    if isinstance(f, (str, os.PathLike)):
+        with opened(Path(f), OWNER) as file:
+            return ir.from_proto(file.proto)
+    f = getattr(f, "model_proto", f)
+    if isinstance(f, ir.Model):
+        return f.clone()
+    if not isinstance(f, onnx.ModelProto):
+        refuse(
+            OWNER,
+            "the model",
+            f"of type {type(f).__name__}",
+            "a path, an onnx.ModelProto, an onnx_ir.Model or a torch.onnx.ONNXProgram",
+            "Pass one of these.",
+            TypeError,
+        )
+    return ir.from_proto(f)
+
+
+def compare(program: Sequence[Operation], model: ir.Model) -> tuple[ProgramDraw, ...]:
+    """Finds the node of each operation; may inline functions of the model.
+
+    A node whose stack trace is one of the program's draws that operation only. Others go by what
+    they draw, how much, and the names of their modules.
+    """
+    InlineRandomFunctions()(model)
+    drawings = list(_drawings(model))
+    traces = {operation.trace for operation in program if operation.trace}
+    scores = [
+        (-score, i, j)
+        for i, operation in enumerate(program)
+        for j, drawing in enumerate(drawings)
+        if (score := _score(operation, drawing, traces)) is not None
+    ]
+    node_of: dict[int, int] = {}
+    taken: set[int] = set()
+    for _, i, j in sorted(scores):
+        if i not in node_of and j not in taken:
+            node_of[i] = j
+            taken.add(j)
+    return tuple(
+        ProgramDraw(
+            operation.name,
+            operation.shape,
+            operation.where,
+            drawings[node_of[i]].label if i in node_of else None,
+            _difference(operation, drawings[node_of[i]]) if i in node_of else "lost",
+        )
+        for i, operation in enumerate(program)
+    )
+
+
+def _drawings(model: ir.Model) -> Iterator[_Drawing]:
+    types = Types(model)
+    for node, _ in graphs.walk(model.graph):
+        is_ours = node.domain == DOMAIN and node.op_type in OPERATORS
+        opset = opset_of(model.opset_imports, node.domain)
+        if not is_ours and not is_random(node, opset, model):
+            continue
+        replacement = node.attributes.get("replacement")
+        yield _Drawing(
+            node.op_type,
+            graphs.label(node),
+            f"/{(node.name or '').strip('/')}/",
+            normalised(node.metadata_props.get(_TRACE, "")),
+            _elements(node, types, is_ours=is_ours),
+            node.op_type in _CLASSES and (replacement is None or replacement.as_int() != 0),
+        )
+
+
+def _elements(node: ir.Node, types: Types, *, is_ours: bool) -> int | None:
+    """How many numbers a node draws, if that is known before a run."""
+    if is_ours and "shape" in (names := [i.name for i in OPERATORS[node.op_type].inputs]):
+        given = node.inputs[names.index("shape")]
+        array = None if given is None else constant(given)
+        if array is not None:
+            return int(array.prod())
+    shape = types.shape(node.outputs[0])
+    known = [] if shape is None else [d for d in shape if isinstance(d, int)]
+    return None if shape is None or len(known) != len(shape) else math.prod(known)
+
+
+def _score(operation: Operation, drawing: _Drawing, traces: set[str]) -> int | None:
+    """How well a node fits an operation; None if it does not."""
+    fitting = _fitting(operation.kind)
+    if fitting is not None and drawing.op_type not in fitting:
+        return None
+    is_traced = drawing.trace in traces
+    if is_traced and drawing.trace != operation.trace:
+        return None
+    path = operation.module.replace(".", "/")
+    is_scope = bool(path) and f"/{path}/" in drawing.scope
+    return 4 * is_traced + 2 * (_wrong_size(operation, drawing) is None) + is_scope
+
+
+def _fitting(kind: str) -> tuple[str, ...] | None:
+    if "dropout" in kind or kind in ("bernoulli", "scaled_dot_product_attention"):
+        return _BOOLEANS
+    if kind in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
+        return _BOOLEANS
+    beginnings = [beginning for beginning in _FITTING if kind.startswith(beginning)]
+    # randperm is no rand.
+    if not beginnings or kind == "randperm":
+        return None
+    return _FITTING[max(beginnings, key=len)]
+
+
+def _difference(operation: Operation, drawing: _Drawing) -> str | None:
+    if operation.is_without_replacement and drawing.is_with_replacement:
+        return "drawn with replacement"
+    return _wrong_size(operation, drawing)
+
+
+def _wrong_size(operation: Operation, drawing: _Drawing) -> str | None:
+    """How many numbers a node draws, if the operation draws another number of them."""
+    if operation.shape is None or drawing.elements is None:
+        return None
+    known = math.prod(d for d in operation.shape if isinstance(d, int))
+    is_whole = all(isinstance(d, int) for d in operation.shape)
+    count = drawing.elements
+    if count == known if is_whole else count > 1 and known and count % known == 0:
+        return None
+    return f"drawn as {count} number{'s' * (count != 1)}"
+
+
+def describe(found: Sequence[ProgramDraw]) -> str:
+    """The problems, in words; nothing if there are none."""
+    alike = Counter((d.operation, d.shape, d.where) for d in found)
+    wrong = Counter((d.operation, d.shape, d.where, d.problem) for d in found if d.problem)
+    parts = []
+    for (operation, shape, where, problem), count in wrong.items():
+        of_all = alike[operation, shape, where]
+        several = f"{count} of {of_all} " if of_all > 1 else ""
+        size = "" if shape is None else f" of [{', '.join(map(str, shape))}]"
+        place = f" ({where})" if where else ""
+        parts.append(f"{several}{operation}{size}{place} {problem}")
+    return "; ".join(parts)

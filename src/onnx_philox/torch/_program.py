@@ -1,0 +1,164 @@
+"""The random operations of a program, as `torch.export` records them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+Dimension = int | str
+"""A number, or the name of what only a run shows."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A random operation: one draw.
+
+    Attributes:
+        kind: The operator, as ATen calls it: ``native_dropout``.
+        name: What the program calls: ``dropout``.
+        shape: The dimensions of what is drawn; None where they are not known.
+        module: The path of the module that it is in, such as ``encoder.dropout1``; may be empty.
+        line: The line of the program, ``model.py:12``; empty where it is not known.
+        trace: Where it is, as torch notes it; the exporter notes the same on the nodes that it
+            makes.
+        is_without_replacement: Whether it is a sample of several without replacement.
+    """
+
+    kind: str
+    name: str
+    shape: tuple[Dimension, ...] | None
+    module: str = ""
+    line: str = ""
+    trace: str = ""
+    is_without_replacement: bool = False
+
+    @property
+    def where(self) -> str:
+        """The place, in words."""
+        module = f" in {self.module!r}" if self.module else ""
+        return f"{self.line}{module}" if self.line else module.strip()
+
+
+def operations(program: Any) -> list[Operation]:
+    """The random operations of a `torch.export.ExportedProgram` that its outputs depend on.
+
+    Args:
+        program: The program. It should be functional: what `run_decompositions` returns.
+    """
+    return [
+        operation
+        for node in _nodes(program)
+        for operation in [_operation(node)] * _draws(node.target, _arguments(node))
+    ]
+
+
+def functional(program: Any) -> Any:
+    """A program without operations in place, and without what nothing reads."""
+    try:
+        return program.run_decompositions({})
+    except RuntimeError:
+        # It has what torch cannot take apart, such as a Generator.
+        return program
+
+
+def place_of(program: Any, operator: str) -> str:
+    """Where a program first calls an operator, in words; empty if that is not known.
+
+    Args:
+        program: The program.
+        operator: Its name, ``aten.randperm``.
+    """
+    return next(
+        (
+            _operation(node).where
+            for node in _nodes(program)
+            if str(node.target).startswith(f"{operator}.")
+        ),
+        "",
+    )
+
+
+def normalised(trace: str) -> str:
+    """A stack trace without folders: the file may have been made on another machine."""
+    return re.sub(r'File "(?:[^"]*[/\\])?([^"/\\]*)"', r'File "\1"', trace).strip()
+
+
+def _nodes(program: Any) -> Iterator[Any]:
+    """The calls of operators, those of branches too."""
+    for module in program.graph_module.modules():
+        for node in getattr(getattr(module, "graph", None), "nodes", ()):
+            if node.op == "call_function" and hasattr(node.target, "_schema"):
+                yield node
+
+
+def _arguments(node: Any) -> dict[str, Any]:
+    """The arguments of a call by their names, defaults included."""
+    declared = node.target._schema.arguments
+    given = dict(zip((a.name for a in declared), node.args, strict=False)) | dict(node.kwargs)
+    return {a.name: given.get(a.name, a.default_value) for a in declared}
+
+
+def _draws(operator: Any, given: dict[str, Any]) -> int:
+    """How many draws a call makes."""
+    import torch
+
+    if torch.Tag.nondeterministic_seeded not in operator.tags:
+        return 0
+    if "dropout_p" in given:
+        return int(given["dropout_p"] > 0)
+    if "num_layers" in given:
+        # Between the layers of an LSTM, GRU or RNN.
+        return given["num_layers"] - 1 if given["train"] and given["dropout"] > 0 else 0
+    if "training" in given:
+        return int(bool(given["training"]))
+    if "train" in given:
+        # Not given, it is on.
+        return int(given["train"] is not False and 0 < given["p"] < 1)
+    return 1
+
+
+def _operation(node: Any) -> Operation:
+    kind = node.target._schema.name.rpartition("::")[2]
+    called = node.meta.get("torch_fn") or ("", "")
+    trace = node.meta.get("stack_trace") or ""
+    modules = list((node.meta.get("nn_module_stack") or {}).values())
+    given = _arguments(node)
+    return Operation(
+        kind,
+        called[1].rpartition(".")[2] or kind,
+        _shape(node, given),
+        modules[-1][0] if modules else "",
+        _line(trace),
+        normalised(trace),
+        given.get("replacement") is False and given.get("num_samples") != 1,
+    )
+
+
+def _shape(node: Any, given: dict[str, Any]) -> tuple[Dimension, ...] | None:
+    """The dimensions of what is drawn, which need not be those of the result."""
+    if "num_layers" in given:
+        return None
+    if "dropout_p" in given:
+        query, key = (given[name].meta["val"].shape for name in ("query", "key"))
+        return _dimensions((*query[:-1], key[-2]))
+    value = node.meta.get("val")
+    first = value[0] if isinstance(value, (tuple, list)) and value else value
+    shape = getattr(first, "shape", None)
+    return None if shape is None else _dimensions(shape)
+
+
+def _dimensions(shape: Any) -> tuple[Dimension, ...]:
+    return tuple(d if isinstance(d, int) else str(d) for d in shape)
+
+
+def _line(trace: str) -> str:
+    """The line of the program itself: the innermost that is not one of torch's own."""
+    import torch
+
+    own = os.path.dirname(torch.__file__)
+    frames = re.findall(r'File "([^"]*)", line (\d+)', trace)
+    lines = [(file, line) for file, line in frames if not file.startswith(own)] or frames[-1:]
+    return f"{os.path.basename(lines[-1][0])}:{lines[-1][1]}" if lines else ""
