@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
+# Last, so that the package is the installed one.
+sys.path.append(str(Path(__file__).parents[1] / "src"))
 import make_functions
 from onnx_philox._contract import operators
 from onnx_philox._contract.declaration import (

@@ -69,7 +69,7 @@ def raise_opset(model: ir.Model, owner: str) -> None:
     changed = [node for node, _ in graphs.walk(model.graph) if is_changed(node, given)]
     for node in changed:
         if given < _ALTERED.get(node.op_type, 0):
-            _refuse(node, given, owner, "would change what {} computes")
+            _refuse(given, owner, f"would change what {graphs.label(node)} computes")
     count = _replace(model, changed, given, owner) if changed else {}
     for domain in STANDARD_DOMAINS:
         if domain in model.opset_imports:
@@ -102,7 +102,7 @@ def _replace(model: ir.Model, nodes: Sequence[ir.Node], opset: int, owner: str) 
             try:
                 _convert(_excerpt([node], opset, types))
             except _FAILURES:
-                _refuse(node, opset, owner, f"cannot raise {{}} to {OPSET}")
+                _refuse(opset, owner, f"cannot raise {graphs.label(node)} to {OPSET}")
         raise
     count: Counter[str] = Counter()
     taken = Names(model)
@@ -198,11 +198,11 @@ def _put(
     remove(node)
 
 
-def _refuse(node: ir.Node, opset: int, owner: str, problem: str) -> NoReturn:
+def _refuse(opset: int, owner: str, problem: str) -> NoReturn:
     checks.refuse(
         owner,
         "the model's opset",
-        f"{opset}, and onnx.version_converter {problem.format(graphs.label(node))}",
+        f"{opset}, and onnx.version_converter {problem}",
         f"{OPSET} or newer",
         "Export the model with such an opset.",
     )
