@@ -13,6 +13,7 @@
 
 #include "check.h"
 #include "checks.h"
+#include "draws.h"
 #include "floats.h"
 #include "host.h"
 #include "kernels.h"

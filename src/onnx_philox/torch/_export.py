@@ -141,8 +141,9 @@ def _name_operation(
     import torch
 
     place = ""
-    with contextlib.suppress(Exception):
-        # For the line alone, which the exporter does not say.
+    with contextlib.suppress(Exception), warnings.catch_warnings():
+        # For the line alone, which the exporter does not say. torch warns of its own deprecations.
+        warnings.simplefilter("ignore")
         if not isinstance(model, torch.export.ExportedProgram):
             known = {k: options[k] for k in ("kwargs", "dynamic_shapes") if k in options}
             model = torch.export.export(model, tuple(args), **known, strict=False)
