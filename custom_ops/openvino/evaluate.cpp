@@ -72,7 +72,7 @@ Written MemoryOf(const ov::Tensor* tensor) {
   std::uint64_t bytes = tensor->get_element_type().size();
   const ov::Shape& shape = tensor->get_shape();
   const ov::Strides strides = tensor->get_strides();
-  for (std::size_t i = 0; i < shape.size(); ++i) bytes += (shape[i] - 1) * strides[i];
+  for (std::size_t i = 0; i < shape.size(); ++i) bytes += (shape.data()[i] - 1) * strides.data()[i];
   return {tensor->data(), bytes};
 }
 

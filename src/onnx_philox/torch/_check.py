@@ -22,7 +22,14 @@ from onnx_philox._rewriting.nodes.standard import opset_of
 from onnx_philox._rewriting.nodes.types import Types
 from onnx_philox._rewriting.passes.find import is_random
 from onnx_philox._rewriting.passes.inline import InlineRandomFunctions
-from onnx_philox.torch._program import Dimension, Operation, functional, normalised, operations
+from onnx_philox.torch._program import (
+    Dimension,
+    Operation,
+    functional,
+    normalised,
+    operations,
+    require_torch,
+)
 
 OWNER = "onnx_philox.torch.check_export"
 
@@ -109,8 +116,6 @@ def check_export(
         ImportError: PyTorch is not installed.
         OSError: The file cannot be read.
     """
-    from onnx_philox.torch._export import require_torch
-
     require_torch()
     import torch
 

@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from onnx_philox import _backends
 from onnx_philox._contract.refusal import RefusalError, refuse
 from onnx_philox._contract.schemas import register_schemas
 from onnx_philox._rewriting.passes.order import PerRow, check_seed, rewrite
 from onnx_philox.torch._check import compare, describe
-from onnx_philox.torch._program import functional, operations, place_of
+from onnx_philox.torch._program import functional, operations, place_of, require_torch
 
 _EXPORT = "onnx_philox.torch.export"
 
@@ -41,15 +40,6 @@ def translations() -> dict[Callable[..., Any], Callable[..., Any]]:
 
     register_schemas()
     return _translations.Translations().table()
-
-
-def require_torch() -> None:
-    """Refuses to go on without the packages of the extra."""
-    for package in ("torch", "onnxscript"):
-        try:
-            __import__(package)
-        except ImportError as error:
-            raise _backends.NotInstalledError("onnx_philox.torch", package, "torch") from error
 
 
 def export(

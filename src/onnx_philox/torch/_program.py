@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from onnx_philox import _backends
+
 Dimension = int | str
 """A number, or the name of what only a run shows."""
 
@@ -53,6 +55,15 @@ def operations(program: Any) -> list[Operation]:
         for node in _nodes(program)
         for operation in [_operation(node)] * _draws(node.target, _arguments(node))
     ]
+
+
+def require_torch() -> None:
+    """Refuses to go on without the packages of the extra."""
+    for package in ("torch", "onnxscript"):
+        try:
+            __import__(package)
+        except ImportError as error:
+            raise _backends.NotInstalledError("onnx_philox.torch", package, "torch") from error
 
 
 def functional(program: Any) -> Any:
