@@ -171,7 +171,7 @@ void Settled::validate_and_infer_types() {
   next_ = ShapeSoFar();
   if (next.is_static()) {
     next_.rank = static_cast<int>(next.size());
-    for (std::size_t i = 0; i < next.size(); ++i) next_.dimension[i] = next[i].get_length();
+    for (int i = 0; i < next_.rank; ++i) next_.dimension[i] = next[i].get_length();
   }
   if (whole_->IsComputedNarrower()) ConvertForConsumers(output(0), whole_->ComputedType());
 }
