@@ -69,6 +69,8 @@ void SetShape(const Operator& op, const Dimensions& dimensions, OutputType type,
 /// The memory of a tensor, gaps included.
 Written MemoryOf(const ov::Tensor* tensor) {
   if (tensor == nullptr || tensor->get_size() == 0) return {nullptr, 0};
+  // Types below a byte have no strides.
+  if (IsContiguous(*tensor)) return {tensor->data(), tensor->get_byte_size()};
   std::uint64_t bytes = tensor->get_element_type().size();
   const ov::Shape& shape = tensor->get_shape();
   const ov::Strides strides = tensor->get_strides();
