@@ -129,7 +129,7 @@ PATTERNS = {
         uniform() < np.float32(0.3),
         inputs=", float p",
         feeds=SCALAR,
-        gone=("Less",),
+        gone=("RandomUniformLike",),
     ),
     "of an input of one element": Pattern(
         f"{LIKE} y = Less (u, p)",
@@ -137,7 +137,7 @@ PATTERNS = {
         uniform() < np.float32(0.3),
         inputs=", float[1, 1] p",
         feeds={"p": np.array([[0.3]], np.float32)},
-        gone=("Less",),
+        gone=("RandomUniformLike",),
     ),
     "of an input for each column": Pattern(
         f"{LIKE} y = Less (u, p)",
@@ -145,7 +145,7 @@ PATTERNS = {
         uniform() < P,
         inputs=COLUMN_INPUT,
         feeds={"p": P},
-        gone=("Less",),
+        gone=("RandomUniformLike",),
     ),
     "of an input for each element": Pattern(
         f"{LIKE} y = Less (u, p)",
@@ -153,7 +153,23 @@ PATTERNS = {
         uniform() < np.abs(np.tanh(X)),
         inputs=f", float[n, {COLUMNS}] p",
         feeds={"p": np.abs(np.tanh(X))},
-        gone=("Less",),
+        gone=("RandomUniformLike",),
+    ),
+    "of an input for each column that is no probability": Pattern(
+        f"{LIKE} y = GreaterOrEqual (u, p)",
+        "RandomBernoulli",
+        uniform() >= ODD,
+        inputs=COLUMN_INPUT,
+        feeds={"p": ODD},
+        gone=("GreaterOrEqual",),
+    ),
+    "of an input of one NaN": Pattern(
+        f"{LIKE} y = GreaterOrEqual (u, p)",
+        "RandomBernoulli",
+        uniform() >= np.float32(np.nan),
+        inputs=", float p",
+        feeds={"p": np.array(np.nan, np.float32)},
+        gone=("GreaterOrEqual",),
     ),
     "of constants for each column": Pattern(
         f"{LIKE} y = Less (u, p)",

@@ -93,16 +93,27 @@ struct RandomOp::Reading {
   /// The floats in another type.
   const void* Converted(ElementType to) {
     const std::uint64_t count = static_cast<std::uint64_t>(shape.elements());
-    void* target = &converted;
-    if (count > 1) {
-      all_converted_.resize(count);
-      target = all_converted_.data();
-    }
+    void* const target = Own(count);
     ConvertFloats(elements.data(), type, target, to, count);
     return target;
   }
 
+  /// These f32 numbers, from 0 to 1.
+  const void* Clamped(Clamp clamp, const void* numbers) {
+    const std::uint64_t count = static_cast<std::uint64_t>(shape.elements());
+    void* const target = Own(count);
+    ClampNumbers(clamp, numbers, count, target);
+    return target;
+  }
+
  private:
+  /// Memory for so many numbers, the same in each call.
+  void* Own(std::uint64_t count) {
+    if (count <= 1) return &converted;
+    all_converted_.resize(count);
+    return all_converted_.data();
+  }
+
   std::vector<std::uint32_t> all_converted_;  // of f32 or less
 };
 
@@ -129,6 +140,7 @@ Known RandomOp::Read(int input, Reading* reading) const {
     reading->converted = static_cast<std::uint64_t>(IntegerAt(ElementType::kI32, data, 0));
     data = &reading->converted;
   }
+  if (data != nullptr && IsClamped(input)) data = reading->Clamped(clamp_, data);
   return shape.WithType(declared, data);
 }
 

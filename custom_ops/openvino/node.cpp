@@ -27,6 +27,7 @@ constexpr Dimensions kNoDimensions{-1};
 // Attributes in IR that are in no declaration.
 constexpr char kNarrowed[] = "narrowed";
 constexpr char kCaptured[] = "const_";
+constexpr char kClamped[] = "clamped";
 
 /// Shows an attribute to IR; returns whether it came back changed.
 bool Visit(ov::AttributeVisitor& visitor, const std::string& name, std::string shown, std::string* text) {
@@ -43,6 +44,9 @@ void VisitInteger(ov::AttributeVisitor& visitor, const std::string& name, GivenA
   *changed = true;
 }
 
+/// Whether an operator draws by probabilities, which the model may clamp.
+bool HasProbabilities(const Operator& op) { return IndexOf(op, Parameter::kP) >= 0; }
+
 /// The first attribute that IR has for a node but that its operator does not have; empty if there is none.
 ///
 /// A reader of IR gives all of them at once only to a caller that asks for the attributes of another framework's node.
@@ -53,7 +57,7 @@ std::string UnknownIn(const Operator& op, ov::AttributeVisitor& visitor) {
   visitor.on_attribute("framework_node_attrs", all);
   std::string first;
   for (const auto& [name, text] : all) {
-    bool is_known = HasAttribute(op, name) || name == kNarrowed;
+    bool is_known = HasAttribute(op, name) || name == kNarrowed || (name == kClamped && HasProbabilities(op));
     for (int i = 0; i < op.inputs; ++i) is_known = is_known || name == std::string(kCaptured) + op.input[i].name;
     if (!is_known && (first.empty() || name < first)) first = name;
   }
@@ -118,6 +122,11 @@ bool RandomOp::visit_attributes(ov::AttributeVisitor& visitor) {
     attributes_checked_ = false;
     arguments_ = Arguments();
   }
+  if (HasProbabilities(op_) && (!is_validated_ || clamp_ != Clamp::kNone)) {
+    if (Visit(visitor, kClamped, ClampText(clamp_), &text) && !ClampFromText(text, &clamp_)) {
+      Refuse(op_, AttributeText(kClamped), ShowText(text), "'nan to 0' or 'nan to 1'", "Save the model again.");
+    }
+  }
   const std::string narrowed = NarrowedText();
   if (!is_validated_ || !narrowed.empty()) {
     if (Visit(visitor, kNarrowed, narrowed, &text)) ReadNarrowed(text);
@@ -138,6 +147,7 @@ std::shared_ptr<ov::Node> RandomOp::CloneInto(std::shared_ptr<RandomOp> clone, c
   clone->was_transformed_ = was_transformed_ && IsTransformed(*this);
   clone->has_signed_state_ = has_signed_state_;
   clone->has_left_ = has_left_;
+  clone->clamp_ = clamp_;
   clone->has_settled_ = has_settled_;
   clone->set_arguments(inputs);
   clone->constructor_validate_and_infer_types();
@@ -164,6 +174,8 @@ void RandomOp::validate_and_infer_types() {
   const Dimensions before = arguments_.has_dimensions ? arguments_.dimensions : kNoDimensions;
   arguments_ = Arguments();
   upstream_ = Upstream();
+  const int p = IndexOf(op_, Parameter::kP);
+  if (clamp_ == Clamp::kNone && p >= 0 && Has(p)) clamp_ = TakeBeforeClamp(input(static_cast<std::size_t>(p)));
   NoteDeclared();
   const bool is_half_new = !distrusts_constants_ && MeetHalf();
   for (int i = 0; i < op_.inputs; ++i) {
@@ -243,6 +255,11 @@ ov::PartialShape RandomOp::ValuesShape(const Arguments& arguments) const {
   std::vector<ov::Dimension> dimensions(d, d + arguments.output.rank);
   if (!dimensions.empty() && arguments.states != 1 && dimensions[0].is_dynamic()) dimensions[0] = arguments.states;
   return ov::PartialShape(dimensions);
+}
+
+/// Whether the node clamps this input itself. Such numbers are never captured.
+bool RandomOp::IsClamped(int input) const {
+  return clamp_ != Clamp::kNone && input == IndexOf(op_, Parameter::kP);
 }
 
 /// Whether an input has been read before the run.

@@ -7,6 +7,7 @@
 // A cached compiled model (CACHE_DIR) is IR as well, saved when the plugin has already changed the types of inputs.
 // Only there, a node has one more attribute, narrowed="true", and does not ask for the declared types again;
 // narrowed="f16" says that the logits were declared f16. "true i32" and "f16 i32" say that the state was declared i32.
+// A node that clamps its probabilities itself (see clamped.h) has clamped="nan to 0" or "nan to 1".
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 
 #include "captured.h"
 #include "checks.h"
+#include "clamped.h"
 #include "constants.h"
 #include "openvino/op/op.hpp"
 
@@ -57,6 +59,7 @@ class RandomOp : public ov::op::Op {
   ElementType StateType() const;
   ElementType DeclaredType(int input, ElementType arrived) const;
   bool IsNumber(int input) const { return RoleOf(input) != Role::kShape && RoleOf(input) != Role::kState; }
+  bool IsClamped(int input) const;
   bool HasNarrowedInput() const;
   bool HasNarrowedShape() const;
   std::string NarrowedText() const;
@@ -103,6 +106,8 @@ class RandomOp : public ov::op::Op {
   bool has_signed_state_ = false;
   // Values left their graph before the plugin narrowed what reads them.
   bool has_left_ = false;
+  // How it clamps its probabilities, where it has taken the numbers before a clamp of the model.
+  Clamp clamp_ = Clamp::kNone;
   // A settled node has taken this one's place, or that of the node that this is a clone of.
   bool has_settled_ = false;
   // Valid for one validation: a model may change between two.

@@ -39,7 +39,8 @@ void RandomOp::ValidateCaptured(int input) {
   const ElementTypes types = TypesAt(input);
   Captured* const captured = &captured_[input];
   ElementType type = ArrivedType(input);
-  const ConstantValue value = upstream_.ValueOf(source);
+  const ConstantValue value = IsClamped(input) ? ConstantValue() : upstream_.ValueOf(source);
+  if (IsClamped(input)) *captured = Captured();
   const bool was_captured = captured->known();
   const bool is_state = RoleOf(input) == Role::kState;
   if (is_state && type == StateType()) type = ElementType::kU32;

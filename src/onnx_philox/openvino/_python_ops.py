@@ -38,7 +38,7 @@ from onnx_philox._contract.types import (
 )
 from onnx_philox._numbers import call
 from onnx_philox._numbers.fill_native import fastest_fill
-from onnx_philox.openvino import _constants, _exact_words, _folded, _half_precision
+from onnx_philox.openvino import _clamped, _constants, _exact_words, _folded, _half_precision
 from onnx_philox.openvino._constants import Upstream
 from onnx_philox.openvino._narrowing import (
     ARRIVES_AS,
@@ -102,6 +102,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         self._has_signed_state = False
         # Values left their graph before the plugin narrowed what reads them.
         self._has_left = False
+        # How it clamps its probabilities, if it reads what the model clamps. Never captured.
+        self._clamp = ""
         # Valid for one validation: a model may change between two.
         self._upstream = Upstream()
         if inputs is not None:
@@ -118,6 +120,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         clone._was_transformed = self._was_transformed and _folded.is_transformed(self)
         clone._has_signed_state = self._has_signed_state
         clone._has_left = self._has_left
+        clone._clamp = self._clamp
         clone.set_arguments(new_inputs)
         clone.constructor_validate_and_infer_types()
         return clone
@@ -130,6 +133,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             visitor.on_attributes(given)
             self._unknown |= {name: value for name, value in given.items() if value}
         visitor.on_attributes(self._attributes)
+        if self._clamp or not self._is_validated:
+            self._clamp = _clamped.visited(self.operator, visitor, self._clamp)
         return True
 
     def has_evaluate(self) -> bool:
@@ -141,6 +146,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         """Checks all that is known, captures constants, and sets the outputs' types and shapes."""
         op = self.operator
         self._upstream = Upstream()
+        for declared in op.inputs[: self.get_input_size()]:
+            if declared.name == _clamped.PROBABILITIES and not self._clamp:
+                self._clamp = _clamped.take_before_clamp(self._input(declared))
         sources = self._sources()
         values = checks.output_type(op, checks.check_attributes(op, self._own_attributes()))
         self._note_declared(values, sources)
@@ -318,7 +326,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     ) -> NDArray[Any] | None:
         """The exact value of a constant input, kept as an attribute; None for other inputs."""
         name = _captured(declared)
-        value = self._upstream.value_of(source.get_node())
+        value = None
+        if not self._is_clamped(declared):
+            value = self._upstream.value_of(source.get_node())
         self._keep_in_files(declared, source, is_constant=value is not None)
         if value is None:
             self._attributes[name] = ""
@@ -342,6 +352,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             return None
         self._attributes[name] = _constants.to_text(value, types)
         return value
+
+    def _is_clamped(self, declared: Input) -> bool:
+        return bool(self._clamp) and declared.name == _clamped.PROBABILITIES
 
     def _keep_in_files(self, declared: Input, source: ov.Output, *, is_constant: bool) -> None:
         """Protects constants, also those upstream of an input, from being saved in f16.
@@ -450,7 +463,10 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 "Make it a constant, or compile with the inference precision f32.",
             )
         array = arrays.memory(tensor)
-        return array.view(np.uint32) if type_ is U32 else array.astype(type_.dtype)
+        if type_ is U32:
+            return array.view(np.uint32)
+        array = array.astype(type_.dtype)
+        return _clamped.clamp(array, self._clamp) if self._is_clamped(declared) else array
 
 
 OPS: dict[str, type[RandomOp]] = {

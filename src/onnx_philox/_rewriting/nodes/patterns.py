@@ -30,7 +30,7 @@ from onnx_philox._rewriting.nodes.site import Site
 from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS
 from onnx_philox._rewriting.nodes.types import Types
 
-_BOOL, _INT32 = ir.DataType.BOOL, ir.DataType.INT32
+_BOOL, _INT32, _FLOAT = ir.DataType.BOOL, ir.DataType.INT32, ir.DataType.FLOAT
 
 # A uniform number of such a type is an integer below 2^bits, divided by 2^bits. RandomUniform
 # draws that same integer as i32 below 2^bits. (An f64 has 52 bits: too many for an i32.)
@@ -86,6 +86,8 @@ class ComparisonReplacement:
     thresholds: NDArray[np.int32] | None
     """An integer below its threshold means true; None where RandomBernoulli draws."""
     is_expanded: bool
+    is_clamped: bool
+    """Whether each run may give thresholds below 0 or above 1, or none at all (NaN)."""
     is_negated: bool
 
     @property
@@ -104,7 +106,9 @@ class ComparisonReplacement:
         if self.thresholds is None:
             p = input_of(self.comparison, self.index)
             if self.is_expanded:
-                p = emitter.emit("Expand", "p", [p, shape], ir.DataType(self.uniform.values.onnx))
+                p = emitter.emit("Expand", "p", [p, shape], _FLOAT)
+            if self.is_clamped:
+                p = self._clamped(p, emitter)
             drawn = draw(RANDOM_BERNOULLI, _BOOL, {"shape": shape, "p": p}, {})
         else:
             whole = np.array(1 << _BITS[self.uniform.values], np.int32)
@@ -117,6 +121,27 @@ class ComparisonReplacement:
             thresholds = emitter.constant("thresholds", self.thresholds)
             drawn = emitter.emit("Less", "drawn", [integers, thresholds], _BOOL)
         return [emitter.emit("Not", "negated", [drawn], _BOOL) if self.is_negated else drawn]
+
+    def _clamped(self, threshold: ir.Value, emitter: Emitter) -> ir.Value:
+        """The probability that a uniform number is below any threshold.
+
+        A comparison with NaN is never true, so where it is negated NaN must count as 1. Less tells
+        NaN everywhere: on some processors OpenVINO's Greater is true of it, and Clip keeps it in
+        ONNX Runtime. Our node in OpenVINO knows these very nodes, reads what is before them, and
+        clamps exactly: the plugin would compute them in bf16.
+        """
+        zero, one = (
+            emitter.constant(what, np.array(number, np.float32))
+            for what, number in (("zero", 0), ("one", 1))
+        )
+        if self.is_negated:
+            compared, cut, limit, otherwise = [threshold, one], "Max", zero, one
+        else:
+            compared, cut, limit, otherwise = [zero, threshold], "Min", one, zero
+        is_within = emitter.emit("Less", "is_within", compared, _BOOL, threshold.shape)
+        within = emitter.elementwise(cut, "within", threshold, limit, _FLOAT)
+        choices = [is_within, within, otherwise]
+        return emitter.emit("Where", "p_of_any", choices, _FLOAT, threshold.shape)
 
 
 @dataclass(frozen=True)
@@ -212,19 +237,21 @@ class _Chain:
         fit = self._fit(p)
         if fit is None:
             return None
-        given, thresholds = constant(p), None
+        given, thresholds, is_clamped = constant(p), None, False
         is_one_s_own = fit != "expanded" and self._uniform.values in (F32, F64)
         if given is None:
             # OpenVINO takes no f64 but constants.
-            if self._uniform.values is not F32 or not self._is_probability(p):
+            source = self._source_of_probabilities(p)
+            if self._uniform.values is not F32 or source is None:
                 return None
+            is_clamped = source.is_graph_input()
         elif not (is_one_s_own and bool(np.all((given >= 0) & (given <= 1)))):
             if self._uniform.values not in _BITS:
                 return None
             thresholds = _thresholds(given, self._uniform.values, is_negated=not is_less)
         is_expanded = fit == "expanded" and thresholds is None
         replacement = ComparisonReplacement(
-            self._uniform, node, 1 - index, thresholds, is_expanded, is_negated=not is_less
+            self._uniform, node, 1 - index, thresholds, is_expanded, is_clamped, not is_less
         )
         return replacement, (node,)
 
@@ -315,26 +342,26 @@ class _Chain:
         is_repeated = [same or d == 1 for same, d in zip(is_same, shape[::-1], strict=True)]
         return "expanded" if all(is_repeated) else None
 
-    def _is_probability(self, value: ir.Value) -> bool:
-        """Whether the model shows that a computed value lies from 0 to 1.
+    def _source_of_probabilities(self, value: ir.Value) -> ir.Value | None:
+        """Where the model shows that a computed value lies from 0 to 1; None where it does not.
 
-        An input of the model counts as a probability, since uniform numbers are compared with it.
+        An input of the model counts too: it can be clamped exactly.
         """
         while True:
             node = value.producer()
             if node is None:
                 inner = [owner.graph for owner in self._site.owners]
-                return value.is_graph_input() and value.graph not in inner
+                return value if value.is_graph_input() and value.graph not in inner else None
             if node.domain not in STANDARD_DOMAINS:
-                return False
+                return None
             if node.op_type in _GIVES_PROBABILITIES or _clips_to_probabilities(node):
-                return True
+                return value
             given = node.inputs[0] if node.inputs else None
             if node.op_type not in _KEEPS_PROBABILITIES or given is None:
-                return False
+                return None
             dtype = self._types(given)
             if dtype is None or not dtype.is_floating_point():
-                return False
+                return None
             value = given
 
 

@@ -1,0 +1,184 @@
+"""Uniform floats compared with model inputs that may be any number: Metropolis ratios, logits, NaN.
+
+The comparison becomes RandomBernoulli of the clamped threshold. The thresholds are the very numbers
+that are drawn and those right above them, so each draw changes where one is rounded. OpenVINO would
+compute the clamp in bf16 or f16, so our node takes the number before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import openvino as ov
+import pytest
+from cases import assert_same_bits
+from half_precision import evaluate, in_half_precision
+from onnx import parser
+from onnx.reference import ReferenceEvaluator
+from openvino import opset8
+from runtimes import OpenVino
+
+import onnx_philox
+from onnx_philox import PhiloxState, make_reproducible, reference, row_states
+from onnx_philox.onnxruntime import InferenceSession
+from onnx_philox.openvino import random_bernoulli
+
+STATE = PhiloxState.for_run(42, run=7).to_array()
+ROWS, COLUMNS = 60, 16
+SHAPE = [ROWS, COLUMNS]
+X = np.zeros(SHAPE, np.float32)
+ODD = np.float32([-1, 7, np.nan, np.inf, -np.inf, -0.0, 1, np.nextafter(np.float32(1), 2), 1e-42])
+BELOW: Callable[..., np.ndarray] = np.less
+FORMS = {
+    "u < x": ("Less (u, x)", BELOW),
+    "x > u": ("Greater (x, u)", BELOW),
+    "u >= x": ("GreaterOrEqual (u, x)", np.greater_equal),
+    "x <= u": ("LessOrEqual (x, u)", np.greater_equal),
+}
+
+
+def thresholds_at(uniforms: np.ndarray) -> np.ndarray:
+    """The uniforms, the numbers right above them, and such as are no probabilities."""
+    thresholds = np.nextafter(uniforms, np.float32(2))
+    thresholds.flat[::3] = uniforms.flat[::3]
+    thresholds.flat[1::3] = np.resize(ODD, thresholds.flat[1::3].shape)
+    return thresholds
+
+
+UNIFORMS = reference.random_uniform(SHAPE, 0, 1, "f32", state=STATE)[0]
+THRESHOLDS = thresholds_at(UNIFORMS)
+
+
+def model_of(form: str, *, per_row: bool = False) -> onnx.ModelProto:
+    """Draws that are no output, and a MatMul: OpenVINO computes what is before it in bf16."""
+    model = parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["": 18]>
+        g (float[n, {COLUMNS}] x) => (float[n, {COLUMNS}] z)
+        <float[{COLUMNS}, {COLUMNS}] w = {{{", ".join(map(str, np.eye(COLUMNS).flat))}}}> {{
+            u = RandomUniformLike (x)
+            y = {FORMS[form][0]}
+            numbers = Cast <to = 1> (y)
+            z = MatMul (numbers, w)
+        }}"""
+    )
+    return make_reproducible(model, per_row=per_row)
+
+
+def expected(form: str) -> np.ndarray:
+    return FORMS[form][1](UNIFORMS, THRESHOLDS).astype(np.float32)
+
+
+FEEDS = {"x": THRESHOLDS, "random_state": STATE}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_onnx_runtime_compares_with_any_number(form: str, ort_backend: str) -> None:
+    session = InferenceSession(model_of(form), backend=ort_backend)
+    assert_same_bits(session.run(["z"], FEEDS)[0], expected(form))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_runtime_without_our_kernels_compares_with_any_number(form: str) -> None:
+    ops = onnx_philox.onnx_reference.OPS
+    z = ReferenceEvaluator(model_of(form), new_ops=ops).run(["z"], FEEDS)[0]
+    assert_same_bits(z, expected(form))
+
+
+@pytest.mark.parametrize("precision", [None, "f32", "bf16", "f16"])
+@pytest.mark.parametrize("form", FORMS)
+def test_openvino_compares_with_any_number(
+    form: str, precision: str | None, openvino: OpenVino
+) -> None:
+    assert_same_bits(openvino(model_of(form), FEEDS, precision)[0], expected(form))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_node_that_openvino_could_narrow_is_before_the_draw(
+    form: str, openvino: OpenVino
+) -> None:
+    model = openvino.read(model_of(form))
+    (draw,) = [n for n in model.get_ops() if n.get_type_name() == "RandomBernoulli"]
+    assert draw.input_value(1).get_node().get_type_name() == "Parameter"
+    assert not {n.get_type_name() for n in model.get_ordered_ops()} & {"Less", "Select", "Minimum"}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_where_the_plugin_computes_in_f16_thresholds_are_exact(
+    form: str, openvino: OpenVino
+) -> None:
+    model = in_half_precision(openvino.read(model_of(form)))
+    assert_same_bits(evaluate(model, FEEDS)[0], expected(form))
+
+
+@pytest.mark.parametrize("form", ["u < x", "u >= x"])
+@pytest.mark.parametrize("writer", ["native", "python"])
+def test_files_keep_it(form: str, writer: str, openvino: OpenVino, tmp_path: Path) -> None:
+    path, again = tmp_path / "model.xml", tmp_path / "again.xml"
+    ov.save_model(OpenVino(writer).read(model_of(form)), path)
+    assert f'clamped="nan to {int(form == "u >= x")}"' in path.read_text()
+    ov.save_model(openvino.read(path), again)
+    for file in (path, again):
+        assert_same_bits(openvino(file, FEEDS)[0], expected(form))
+
+
+def test_a_cached_model_keeps_it(openvino: OpenVino, tmp_path: Path) -> None:
+    openvino.core.set_property({"CACHE_DIR": str(tmp_path)})
+    for _ in range(2):
+        assert_same_bits(openvino(model_of("u >= x"), FEEDS)[0], expected("u >= x"))
+
+
+@pytest.mark.parametrize("form", ["u < x", "u >= x"])
+def test_rows_compare_with_any_number(form: str, ort_backend: str, openvino: OpenVino) -> None:
+    states = row_states(np.arange(ROWS) + 5)
+    uniforms = reference.random_uniform(SHAPE, 0, 1, "f32", state=states)[0]
+    thresholds = thresholds_at(uniforms)
+    wanted = FORMS[form][1](uniforms, thresholds).astype(np.float32)
+    model, feeds = model_of(form, per_row=True), {"x": thresholds, "random_state": states}
+    session = InferenceSession(model, backend=ort_backend)
+    assert_same_bits(session.run(["z"], feeds)[0], wanted)
+    for precision in ("f32", "bf16"):
+        assert_same_bits(openvino(model, feeds, precision)[0], wanted)
+
+
+@pytest.mark.usefixtures("factories")
+def test_constants_are_clamped_too(openvino: OpenVino) -> None:
+    """At first, and where one takes the place of the input later."""
+    zero, one = (opset8.constant(np.float32(number)) for number in (0, 1))
+    for is_input in (False, True):
+        constant = opset8.constant(THRESHOLDS)
+        x = opset8.parameter(SHAPE, np.float32) if is_input else constant
+        p = opset8.select(opset8.less(zero, x), opset8.minimum(x, one), zero)
+        draw = random_bernoulli(SHAPE, p, state=STATE)
+        if is_input:
+            draw.input(1).replace_source_output(constant.output(0))
+        y = opset8.convert(draw.output(0), "f32")
+        model = ov.Model([y], [], "m")
+        model.validate_nodes_and_infer_types()
+        for precision in ("f32", "bf16"):
+            assert_same_bits(openvino(model, {}, precision)[0], expected("u < x"))
+        assert_same_bits(evaluate(in_half_precision(model), {})[0], expected("u < x"))
+
+
+@pytest.mark.parametrize("name", ["limit", "number", "cut", "rest", "order"])
+@pytest.mark.usefixtures("factories")
+def test_other_nodes_are_no_clamp(name: str) -> None:
+    zero, one = (opset8.constant(np.float32(number)) for number in (0, 1))
+    x, y = (opset8.parameter(SHAPE, np.float32) for _ in range(2))
+    is_within = opset8.less(x, zero) if name == "order" else opset8.less(zero, x)
+    within = opset8.minimum(y if name == "number" else x, zero if name == "limit" else one)
+    p = opset8.select(is_within, x if name == "cut" else within, one if name == "rest" else zero)
+    draw = random_bernoulli(SHAPE, p, state=STATE)
+    assert draw.input_value(1).get_node().get_type_name() == "Select"
+
+
+def test_a_clamp_in_a_file_is_one_that_it_knows(openvino: OpenVino, tmp_path: Path) -> None:
+    path = tmp_path / "model.xml"
+    ov.save_model(openvino.read(model_of("u < x")), path)
+    path.write_text(path.read_text().replace("nan to 0", "nan to 2"))
+    with pytest.raises(
+        RuntimeError, match="attribute 'clamped' is 'nan to 2'; allowed: 'nan to 0'"
+    ):
+        openvino.read(path)
