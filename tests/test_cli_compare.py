@@ -18,10 +18,11 @@ from json_page import keys_of, keys_said
 from onnx import parser
 
 import onnx_philox
+from onnx_philox import _runtimes as runtimes
 from onnx_philox import graphs, rewriting
-from onnx_philox._command import app, runtimes
+from onnx_philox._command import app
 from onnx_philox._command.compare import Tolerances, differences, report
-from onnx_philox._command.runtimes import RUNTIMES, Runtime
+from onnx_philox._runtimes import RUNTIMES, Runtime
 
 NOISY = """<ir_version: 8, opset_import: ["": 17]>
 noisy (float[batch, 3] x) => (float[batch, 3] y) {
@@ -33,7 +34,7 @@ INPUT = ("--input", "x=[[1,2,3],[4,5,6]]")
 # A runtime that has the last bit of its draws wrong, and one that computes wrongly.
 WRONG = """
 import numpy as np
-from onnx_philox._command.runtimes import in_reference
+from onnx_philox._runtimes import in_reference
 
 class Model(in_reference.Model):
     runtime = "wrong"

@@ -29,6 +29,8 @@ from onnx import parser
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, graphs, make_reproducible, row_states
 from onnx_philox._contract import memory
+from onnx_philox._runtimes import in_openvino
+from onnx_philox._runtimes.models import Settings
 
 RUNTIMES = ("onnxruntime", "openvino")
 STANDARD = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
@@ -496,6 +498,14 @@ UNIFORM = make_reproducible(
 )
 
 
+def test_openvino_is_told_the_device() -> None:
+    pipe = Pipeline(UNIFORM, runtime="openvino", device="HETERO:CPU")
+    assert pipe._engine.model.compiled.get_property("MULTI_DEVICE_PRIORITIES") == "CPU"
+    assert_same_bits(pipe({}, seed=3)["y"], Pipeline(UNIFORM)({}, seed=3)["y"])
+    loaded = in_openvino.Model.load(UNIFORM, Settings(device="HETERO:CPU"))
+    assert loaded.how == "HETERO:CPU"
+
+
 @pytest.mark.parametrize("given", ["model", "IR"])
 def test_standard_nodes_run_in_openvino_at_the_precision_that_they_are_made_for(
     given: str, tmp_path: Path
@@ -509,7 +519,7 @@ def test_standard_nodes_run_in_openvino_at_the_precision_that_they_are_made_for(
     expected = Pipeline(UNIFORM)({}, seed=3)["y"]
     opened = Pipeline(model, runtime="openvino")
     assert_same_bits(opened({}, seed=3)["y"], expected)
-    used = opened._engine.compiled.get_property("INFERENCE_PRECISION_HINT")
+    used = opened._engine.model.compiled.get_property("INFERENCE_PRECISION_HINT")
     assert used == ov.Type.f32
     for precision in ("bf16", ov.Type.bf16):
         config = {"INFERENCE_PRECISION_HINT": precision}

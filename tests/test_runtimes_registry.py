@@ -11,14 +11,15 @@ import pytest
 from click.testing import CliRunner
 from onnx import parser
 
+from onnx_philox import _runtimes as runtimes
 from onnx_philox import graphs
-from onnx_philox._command import app, runtimes
-from onnx_philox._command.runtimes import RUNTIMES, Runtime
+from onnx_philox._command import app
 from onnx_philox._command.verify import cases
+from onnx_philox._runtimes import RUNTIMES, Runtime
 
 # ONNX's reference once more, under another name.
 IN_OTHER = """
-from onnx_philox._command.runtimes import in_reference
+from onnx_philox._runtimes import in_reference
 
 class Model(in_reference.Model):
     runtime = "other"

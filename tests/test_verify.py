@@ -25,7 +25,6 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from onnx_philox._command import app, terminal
-from onnx_philox._command.runtimes import RUNTIMES, in_onnxruntime
 from onnx_philox._command.verify import (
     Report,
     Verdict,
@@ -40,6 +39,7 @@ from onnx_philox._command.verify import (
 )
 from onnx_philox._command.verify.matrix import matrix
 from onnx_philox._contract.operators import OPERATORS
+from onnx_philox._runtimes import RUNTIMES, in_onnxruntime
 
 pytestmark = pytest.mark.slow
 

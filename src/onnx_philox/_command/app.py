@@ -8,7 +8,8 @@ import click
 from click import option
 
 from onnx_philox import _command as rooms
-from onnx_philox._command import frame, refusals, runtimes
+from onnx_philox import _runtimes as runtimes
+from onnx_philox._command import frame, refusals
 from onnx_philox._command.options import (
     FILL,
     FIRST_RUN,

@@ -10,7 +10,8 @@ from typing import Any, cast
 import click
 from click import option
 
-from onnx_philox._command import frame, runtimes
+from onnx_philox import _runtimes as runtimes
+from onnx_philox._command import frame
 
 
 class _File(click.Path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onnx_philox._command.runtimes.port import ArgumentError
+from onnx_philox._runtimes.port import ArgumentError
 
 
 def no_such_file(path: object) -> ArgumentError:

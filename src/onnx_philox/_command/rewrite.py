@@ -16,7 +16,6 @@ from rich.text import Text
 
 from onnx_philox import _runtime_errors, rewriting
 from onnx_philox._command import paths, rewritten
-from onnx_philox._command.runtimes.port import STATES
 from onnx_philox._contract import checks
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
 from onnx_philox._files.model_file import opened
@@ -29,6 +28,7 @@ from onnx_philox._files.new_files import (
 )
 from onnx_philox._progress import Progress
 from onnx_philox._rewriting.passes.order import SEED_RULE, PerRow, check_seed
+from onnx_philox._runtimes.port import STATES
 from onnx_philox._standard.targets import TARGETS
 from onnx_philox.rewriting import RandomNode
 

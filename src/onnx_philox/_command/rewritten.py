@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from onnx_philox._command import paths
-from onnx_philox._command.runtimes.port import STATES, ArgumentError
 from onnx_philox._files.model_file import opened
 from onnx_philox._rewriting.api import find_random_nodes
 from onnx_philox._rewriting.nodes import earlier_rewrite
 from onnx_philox._rewriting.untouched import Originals
+from onnx_philox._runtimes.port import STATES, ArgumentError
 
 
 @dataclass(frozen=True)

@@ -43,8 +43,8 @@ class Pipeline:
         source: The model that a session or compiled model was made from, where it does not say
             itself which random nodes it has: a compiled model of OpenVINO never does.
         options: For the runtime: what `onnx_philox.onnxruntime.InferenceSession` takes
-            (`sess_options`, `providers`, `backend`), or `device` ("CPU"), `config` and `backend`
-            for OpenVINO.
+            (`sess_options`, `providers`, `backend`), or `config`, `backend` and `device` for
+            OpenVINO: its name of a device, "CPU" or such as "HETERO:GPU,CPU".
 
     Raises:
         TypeError: `model` is of another type, or an option is unknown or would do nothing.

@@ -1,24 +1,72 @@
-"""What a pipeline needs of a runtime."""
+"""Runs a model of either runtime with a state, and returns the next one."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract.streams import Streams
-from onnx_philox._pipeline.inputs import Feed
+from onnx_philox._contract.types import BF16
+from onnx_philox._pipeline.inputs import Feed, Inputs
+from onnx_philox._runtimes.models import LoadedModel
+from onnx_philox._runtimes.port import Port
 
 Outputs = dict[str, Any]
 Ran = tuple[Outputs, NDArray[np.uint32]]
 """The outputs by name without the next state, and the next state."""
 
 
-class Engine(Protocol):
-    """A model in a runtime; any number of threads may run it at once."""
+class Engine:
+    """A model in a runtime; any number of threads may run it at once.
 
-    streams: Streams
+    Args:
+        model: The model.
+        streams: Its random nodes.
+    """
+
+    def __init__(self, model: LoadedModel, streams: Streams) -> None:
+        self.streams = streams
+        self.model = model
+        self._next = model.outputs.index(streams.next_state)
+        self._outputs = {i: name for i, name in enumerate(model.outputs) if i != self._next}
+        (state,) = (port for port in model.inputs if port.name == streams.state)
+        ports = [_checkable(port) for port in model.inputs if port is not state]
+        ports += [Port(name, None, None, is_required=False) for name in model.dropped]
+        self._inputs = Inputs(streams.state, ports, model)
+        # A state of rank 4, for instance, as DirectML has it.
+        dimensions = (
+            [d if isinstance(d, int) else 1 for d in state.shape or ()]
+            if streams.batch is None
+            else []
+        )
+        self._shape = dimensions if len(dimensions) > 1 else None
+        assert state.dtype is not None
+        # In OpenVINO it may be int32, with the same bits.
+        self._type = state.dtype
 
     def run(self, feed: Feed, state: NDArray[np.uint32]) -> Ran:
-        """Runs the model."""
+        """Runs the model.
+
+        Raises:
+            TypeError: The feed is no mapping, or an input that is not optional is None or an array
+                of another type.
+            ValueError: An input is missing or unknown.
+        """
+        inputs = self._inputs.of(feed)
+        inputs[self.streams.state] = self._shaped(state).view(self._type)
+        values = self.model.values_of(inputs)
+        outputs = {name: values[i] for i, name in self._outputs.items()}
+        return outputs, values[self._next].view(np.uint32).reshape(state.shape)
+
+    def _shaped(self, state: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        return state if self._shape is None else state.reshape(self._shape)
+
+
+def _checkable(port: Port) -> Port:
+    """The input; without a type where the runtime decides what it takes."""
+    dtype = port.dtype
+    is_plain = dtype is not None and (dtype.kind in "biufc" or dtype == BF16.dtype)
+    return port if is_plain else replace(port, dtype=None)

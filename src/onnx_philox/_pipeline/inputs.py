@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from onnx_philox._contract import arrays
 from onnx_philox._contract.refusal import refuse
+from onnx_philox._runtimes.models import LoadedModel
+from onnx_philox._runtimes.port import Port
 
 Feed = Any
 """A mapping of names to arrays, or what else an engine takes in its place."""
@@ -17,29 +18,19 @@ Feed = Any
 _NAME = "Pipeline"
 
 
-class Port(NamedTuple):
-    """An input of a model."""
-
-    name: str
-    dtype: np.dtype[Any] | None = None
-    """The type of its arrays; None where the runtime decides what it takes."""
-    is_required: bool = True
-
-
 class Inputs:
     """Checks feeds, in one way for every runtime.
 
     Args:
         state: The name of the state, which the pipeline feeds.
-        ports: The other inputs.
-        aliases: Other names that a feed may use, and the inputs that they mean.
+        ports: The other inputs, without a type where the runtime decides what it takes.
+        model: The model, which knows other names of them, and takes values that are no arrays.
     """
 
-    def __init__(
-        self, state: str, ports: Iterable[Port], aliases: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, state: str, ports: Iterable[Port], model: LoadedModel) -> None:
         self._state = state
-        self._aliases = aliases or {}
+        self._model = model
+        self._aliases = model.aliases
         self._ports = {port.name: port for port in ports}
         self._types = {port.name: port.dtype for port in self._ports.values()}
         self._required = [port.name for port in self._ports.values() if port.is_required]
@@ -83,23 +74,21 @@ class Inputs:
             refuse(_NAME, what, "unknown", allowed, "Leave it out, or correct its name.")
         if value is None and port.is_required:
             refuse(_NAME, what, None, "an array", "Pass the array.", TypeError)
-        if not isinstance(value, np.ndarray | np.generic):
-            return value
-        array = arrays.array_of(_NAME, what, value)
-        check_type(port, array)
-        return array
+        taken: Any = value
+        if isinstance(value, np.ndarray | np.generic):
+            taken = arrays.array_of(_NAME, what, value)
+        elif value is not None:
+            taken = self._model.taken(port, value)
+        wanted = port.dtype
+        if wanted is not None and isinstance(taken, np.ndarray) and taken.dtype != wanted:
+            given, remedy = f"of type {taken.dtype.name}", "Pass an array of the input's type."
+            refuse(_NAME, what, given, wanted.name, remedy, TypeError)
+        return taken
 
     def _listed(self, names: Iterable[str]) -> str:
         """The inputs of these names, with their types."""
         ports = [self._ports[name] for name in names]
         return ", ".join(p.name if p.dtype is None else f"{p.name} ({p.dtype.name})" for p in ports)
-
-
-def check_type(port: Port, array: NDArray[Any]) -> None:
-    """Refuses an array of another type than the input's."""
-    if port.dtype is not None and array.dtype != port.dtype:
-        given, remedy = f"of type {array.dtype.name}", "Pass an array of the input's type."
-        refuse(_NAME, f"the input {port.name!r}", given, port.dtype.name, remedy, TypeError)
 
 
 def rows_of(feed: Feed, name: str) -> int | None:

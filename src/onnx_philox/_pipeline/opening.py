@@ -19,11 +19,11 @@ from onnx_philox._rewriting.api import find_random_nodes, make_reproducible
 from onnx_philox._rewriting.nodes.earlier_rewrite import STATE
 from onnx_philox._rewriting.streams import streams_of
 from onnx_philox._rewriting.untouched import Originals
+from onnx_philox._runtimes import with_library
 from onnx_philox._standard import made
 from onnx_philox._standard.targets import TARGETS
 
 _NAME = "Pipeline"
-RUNTIMES = ("onnxruntime", "openvino")
 _SESSION_OPTIONS = (
     "sess_options",
     "providers",
@@ -34,7 +34,6 @@ _SESSION_OPTIONS = (
     "read_config_from_model",
 )
 _IR = ".xml"
-_PRECISION_HINT = "INFERENCE_PRECISION_HINT"
 
 
 @dataclass(frozen=True)
@@ -52,8 +51,8 @@ def engine_of(
     model: Any, *, runtime: str, per_row: Any, source: Any, options: dict[str, Any]
 ) -> Engine:
     """The engine for what a `Pipeline` is given; see there."""
-    if runtime not in RUNTIMES:
-        allowed = " or ".join(map(repr, RUNTIMES))
+    if runtime not in with_library():
+        allowed = " or ".join(map(repr, with_library()))
         refuse(_NAME, "runtime", repr(runtime), allowed, "Pass one of these.")
     if isinstance(model, str | os.PathLike | bytes | onnx.ModelProto):
         if _is_ir(model):
@@ -124,14 +123,12 @@ def _open_ir(path: str, runtime: str, per_row: Any, options: dict[str, Any]) -> 
     if runtime != "openvino":
         remedy = "Pass runtime='openvino'."
         refuse(_NAME, "the model", f"{path}, for {runtime}", "a file of ONNX", remedy)
-    from onnx_philox._pipeline import in_openvino
+    from onnx_philox._runtimes import in_openvino
 
-    core = _core(options.pop("backend", "auto"))
-    read = core.read_model(path)
-    streams = in_openvino.streams_in(read) or _refuse_unsaid("file")
-    _check_record(streams, {name for port in read.inputs for name in port.get_names()})
-    _check_rows(streams, per_row)
-    said = _Model(streams, standard=in_openvino.metadata(read, made.METADATA))
+    core = in_openvino.new_core(options.pop("backend", "auto"))
+    read = in_openvino.read(core, path)
+    said = _said_by_openvino(read, "file")
+    _check_rows(said.streams, per_row)
     return _compiled(core, read, said, **options)
 
 
@@ -142,39 +139,28 @@ def _load(model: Any, streams: Streams, options: dict[str, Any]) -> Engine:
         allowed = ", ".join(_SESSION_OPTIONS)
         refuse(_NAME, "an option", repr(unknown[0]), allowed, remedy, TypeError)
     from onnx_philox import onnxruntime
-    from onnx_philox._pipeline.in_onnxruntime import OnnxRuntime
+    from onnx_philox._pipeline.bindings import BindingEngine
 
     given = os.fspath(model) if isinstance(model, str | os.PathLike) else model
-    return OnnxRuntime(onnxruntime.InferenceSession(given, **options), streams)
-
-
-def _core(backend: str) -> Any:
-    import openvino as ov
-
-    from onnx_philox import openvino
-
-    return openvino.register(ov.Core(), backend=backend)
+    return BindingEngine(onnxruntime.InferenceSession(given, **options), streams)
 
 
 def _compile(model: Any, said: _Model, backend: str = "auto", **options: Any) -> Engine:
     _check_standard(said.standard, options.get("config") or {})
-    is_path = isinstance(model, str | os.PathLike)
-    core = _core(backend)
-    read = core.read_model(model if is_path else model.SerializeToString())
-    return _compiled(core, read, said, **options)
+    from onnx_philox._runtimes import in_openvino
+
+    core = in_openvino.new_core(backend)
+    return _compiled(core, in_openvino.read(core, model), said, **options)
 
 
 def _compiled(
     core: Any, read: Any, said: _Model, device: str = "CPU", config: dict[str, Any] | None = None
 ) -> Engine:
-    from onnx_philox._pipeline.in_openvino import OpenVino
+    from onnx_philox._runtimes import in_openvino
 
-    config = dict(config or {})
-    if said.standard is not None:
-        _check_standard(said.standard, config)
-        config[_PRECISION_HINT] = made.PRECISION
-    compiled = core.compile_model(read, device, config)
-    return OpenVino(compiled, said.streams, said.graph)
+    _check_standard(said.standard, config or {})
+    compiled = in_openvino.compile_model(core, read, device, config or {})
+    return Engine(in_openvino.Model(compiled, said.graph), said.streams)
 
 
 def _check_standard(note: str | None, config: dict[str, Any]) -> None:
@@ -185,19 +171,22 @@ def _check_standard(note: str | None, config: dict[str, Any]) -> None:
         given, allowed = f"one of standard nodes {note}", "one made for OpenVINO"
         remedy = "Make it with target='openvino', or pass runtime='onnxruntime'."
         refuse(_NAME, "the model", given, allowed, remedy)
-    asked = config.get(_PRECISION_HINT, made.PRECISION)
+    from onnx_philox._runtimes.in_openvino import PRECISION_HINT
+
+    asked = config.get(PRECISION_HINT, made.PRECISION)
     precision = asked if isinstance(asked, str) else asked.to_string()
     if precision != made.PRECISION:
         given = f"{precision}, at which standard nodes draw other numbers"
         remedy = "Leave it out: it is set by itself."
-        refuse(_NAME, _PRECISION_HINT, given, made.PRECISION, remedy)
+        refuse(_NAME, PRECISION_HINT, given, made.PRECISION, remedy)
 
 
 def _take_session(session: Any, source: Any) -> Engine:
-    from onnx_philox._pipeline import in_onnxruntime
+    from onnx_philox._pipeline.bindings import BindingEngine
+    from onnx_philox._runtimes import in_onnxruntime
 
     names = {i.name for i in session.get_inputs()}
-    own = in_onnxruntime.streams_in(session)
+    own = _recorded(in_onnxruntime.metadata(session, METADATA_KEY))
     streams = own if source is None else _said_by_source(source).streams
     streams = streams or _refuse_unsaid("session")
     if streams.state not in names:
@@ -205,17 +194,17 @@ def _take_session(session: Any, source: Any) -> Engine:
     _check_record(streams, names)
     if own not in (None, streams) and _is_right(own, names):
         _refuse_source("session")
-    return in_onnxruntime.OnnxRuntime(session, streams)
+    return BindingEngine(session, streams)
 
 
 def _take_compiled(compiled: Any, source: Any) -> Engine:
-    from onnx_philox._pipeline import in_openvino
+    from onnx_philox._runtimes import in_openvino
 
     said = _refuse_unsaid("compiled model") if source is None else _said_by_source(source)
     names = {name for port in compiled.inputs for name in port.get_names()}
     if said.streams.state not in names:
         _refuse_source("compiled model")
-    return in_openvino.OpenVino(compiled, said.streams, said.graph)
+    return Engine(in_openvino.Model(compiled, said.graph), said.streams)
 
 
 def _is_right(streams: Streams, inputs: Collection[str]) -> bool:
@@ -245,15 +234,26 @@ def _said_by_source(source: Any) -> _Model:
     if isinstance(source, bytes):
         source = onnx.load_from_string(source)
     if _is_ir(source):
-        source = _core("auto").read_model(os.fspath(source))
+        from onnx_philox._runtimes import in_openvino
+
+        source = in_openvino.read(in_openvino.new_core("auto"), os.fspath(source))
     if isinstance(source, str | os.PathLike | onnx.ModelProto):
         with _graph_of(source) as graph:
             return _said_by(*graph)
-    from onnx_philox._pipeline import in_openvino
+    return _said_by_openvino(source, "openvino.Model")
 
-    streams = in_openvino.streams_in(source) or _refuse_unsaid("openvino.Model")
-    _check_record(streams, {name for port in source.inputs for name in port.get_names()})
-    return _Model(streams)
+
+def _said_by_openvino(model: Any, what: str) -> _Model:
+    """What a model of OpenVINO says, before it is compiled."""
+    from onnx_philox._runtimes.in_openvino import metadata
+
+    streams = _recorded(metadata(model, METADATA_KEY)) or _refuse_unsaid(what)
+    _check_record(streams, {name for port in model.inputs for name in port.get_names()})
+    return _Model(streams, standard=metadata(model, made.METADATA))
+
+
+def _recorded(text: str | None) -> Streams | None:
+    return None if text is None else Streams.from_json(text)
 
 
 def _said_by(proto: onnx.ModelProto, model: ir.Model) -> _Model:

@@ -12,10 +12,10 @@ from onnx_philox._command import rewritten
 from onnx_philox._command.compare.differences import Tolerances, of_run
 from onnx_philox._command.compare.report import Report
 from onnx_philox._command.run import beginning, loading
-from onnx_philox._command.runtimes import RUNTIMES, listed
-from onnx_philox._command.runtimes.models import LoadedModel, RunError, Settings
-from onnx_philox._command.runtimes.port import ArgumentError
 from onnx_philox._progress import Progress, ignore
+from onnx_philox._runtimes import RUNTIMES, listed
+from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
+from onnx_philox._runtimes.port import ArgumentError
 
 __all__ = ["ArgumentError", "Report", "RunError", "Tolerances", "compare"]
 

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._command.runtimes.port import Arrays, shape_name
+from onnx_philox._runtimes.port import Arrays, shape_name
 
 DRAWN, STATE, COMPUTED = "drawn", "state", "computed"
 

@@ -18,8 +18,8 @@ from onnx_philox._command.deploy import ovms, triton
 from onnx_philox._command.deploy.sequences import begin_sequences
 from onnx_philox._command.deploy.served import Served
 from onnx_philox._command.run import reading
-from onnx_philox._command.runtimes.port import ArgumentError
 from onnx_philox._files.new_files import NewFiles, check_apart
+from onnx_philox._runtimes.port import ArgumentError
 
 __all__ = ["ArgumentError", "Deployed", "Site", "deploy"]
 

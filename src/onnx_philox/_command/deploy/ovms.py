@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from onnx_philox._command.deploy.served import Served
-from onnx_philox._command.runtimes.port import ArgumentError
+from onnx_philox._runtimes.port import ArgumentError
 
 _LIST = "model_config_list"
 NO_SEQUENCES = (

@@ -9,7 +9,7 @@ from pathlib import Path
 import onnx
 
 from onnx_philox._command.deploy.served import Served, Tensor, known
-from onnx_philox._command.runtimes.port import ArgumentError
+from onnx_philox._runtimes.port import ArgumentError
 
 # Requests that Triton merges at most; a place to begin with.
 _MAX_BATCH = 64

@@ -20,8 +20,8 @@ from pathlib import Path
 from onnx_philox import _runtime_errors
 from onnx_philox._command.inspect import processes
 from onnx_philox._command.inspect.probes import Probe
-from onnx_philox._command.runtimes import RUNTIMES, Runtime
 from onnx_philox._progress import Progress
+from onnx_philox._runtimes import RUNTIMES, Runtime
 
 _WORKER = Path(__file__).with_name("worker.py")
 _ROLES = ("all", "first")

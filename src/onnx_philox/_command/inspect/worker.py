@@ -26,7 +26,7 @@ def main(runtime: str, file: str, what: str) -> None:
 
     Args:
         runtime: The runtime's name.
-        file: A `bare_` module of `onnx_philox._command.runtimes`.
+        file: A `bare_` module of `onnx_philox._runtimes`.
         what: "all" that can be drawn, or the "first" run alone.
     """
     answers = os.fdopen(os.dup(1), "w")

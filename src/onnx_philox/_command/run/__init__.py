@@ -13,11 +13,11 @@ from pathlib import Path
 from onnx_philox._command import paths, rewritten
 from onnx_philox._command.run import beginning, loading, reading, results
 from onnx_philox._command.run.report import Report, Run
-from onnx_philox._command.runtimes.models import RunError, Settings
-from onnx_philox._command.runtimes.port import ArgumentError
 from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._files.new_files import check_apart
 from onnx_philox._progress import Progress, ignore
+from onnx_philox._runtimes.models import RunError, Settings
+from onnx_philox._runtimes.port import ArgumentError
 
 __all__ = ["ArgumentError", "Report", "RunError", "Settings", "run"]
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from onnx_philox._command.run import filling, ports
 from onnx_philox._command.run.states import State
-from onnx_philox._command.runtimes.models import LoadedModel
-from onnx_philox._command.runtimes.port import STATES, ArgumentError, Arrays
 from onnx_philox._contract.state import RUNS, PhiloxState
+from onnx_philox._runtimes.models import LoadedModel
+from onnx_philox._runtimes.port import STATES, ArgumentError, Arrays
 
 
 def begin(

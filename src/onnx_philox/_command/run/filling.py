@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox import generate
-from onnx_philox._command.runtimes.port import ArgumentError, Arrays, Port
 from onnx_philox._contract.state import PhiloxState
+from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
 
 # No model's stream: rewritten models draw from the streams below 2^32 of their seed.
 _KEY = 2**63

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onnx_philox._command.runtimes import RUNTIMES, Runtime, listed
-from onnx_philox._command.runtimes.models import LoadedModel, RunError, Settings
-from onnx_philox._command.runtimes.port import ArgumentError
 from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._files.model_file import opened
+from onnx_philox._runtimes import RUNTIMES, Runtime, listed
+from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
+from onnx_philox._runtimes.port import ArgumentError
 
 
 def load(path: Path, runtime: str | None, settings: Settings) -> LoadedModel:
@@ -55,7 +55,7 @@ def _load(path: Path, runtime: Runtime, settings: Settings) -> LoadedModel:
     models = runtime.models()
     _check_readable(path)
     try:
-        return models(path, settings)
+        return models.load(path, settings)
     except ArgumentError:
         raise
     except Exception as error:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from onnx_philox import _runtime_errors
 from onnx_philox._command import paths
-from onnx_philox._command.runtimes.port import ArgumentError, Arrays, Port, shape_name
 from onnx_philox._contract import arrays
+from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, shape_name
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 # What NumPy makes of a bfloat16 array in a file: two bytes without a type.

@@ -17,10 +17,10 @@ from onnx_philox._command import terminal
 from onnx_philox._command.rewritten import Inside, rewrite_first
 from onnx_philox._command.run.results import Hash, of_all
 from onnx_philox._command.run.states import State
-from onnx_philox._command.runtimes.models import LoadedModel, Settings
-from onnx_philox._command.runtimes.port import Arrays
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_CATEGORICAL
 from onnx_philox._contract.state import RUNS
+from onnx_philox._runtimes.models import LoadedModel, Settings
+from onnx_philox._runtimes.port import Arrays
 
 # The table shows so much of a hash: 48 bits, enough to compare by eye.
 _SHOWN = 12

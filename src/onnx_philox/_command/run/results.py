@@ -15,8 +15,8 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._command.runtimes.port import Arrays, shape_name
 from onnx_philox._files.new_files import NewFiles, tidied_up_on_signals
+from onnx_philox._runtimes.port import Arrays, shape_name
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 

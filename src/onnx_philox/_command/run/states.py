@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox import row_states
-from onnx_philox._command.runtimes.port import ArgumentError, Arrays, Port
 from onnx_philox._contract.operators import STATE_WORDS
+from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
 
 
 @dataclass(frozen=True)

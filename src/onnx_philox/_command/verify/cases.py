@@ -21,7 +21,6 @@ import onnx
 from numpy.typing import NDArray
 
 from onnx_philox import graphs, reference
-from onnx_philox._command.runtimes.port import Arrays
 from onnx_philox._contract.operators import (
     OPERATORS,
     OUTPUT_TYPE,
@@ -46,6 +45,7 @@ from onnx_philox._contract.types import (
     U32,
     ElementType,
 )
+from onnx_philox._runtimes.port import Arrays
 
 VECTORS: Traversable = resources.files("onnx_philox._command.verify") / "vectors"
 

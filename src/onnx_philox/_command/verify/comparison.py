@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._command.runtimes.port import Arrays
 from onnx_philox._command.verify.cases import Peer, Vector
 from onnx_philox._contract.types import F64
+from onnx_philox._runtimes.port import Arrays
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from onnx_philox._command.runtimes.port import Arrays
 from onnx_philox._command.verify.cases import Case, Example
 from onnx_philox._command.verify.runner import Prepared, Runner
+from onnx_philox._runtimes.port import Arrays
 
 
 def runners() -> list[Runner]:
     """The peers, where OpenVINO is installed."""
-    from onnx_philox._command.runtimes.in_openvino import Model
+    from onnx_philox._runtimes.in_openvino import Model
 
     return [OpenvinoOwnRunner(Model.version), OpenvinoEvaluateRunner(Model.version)]
 

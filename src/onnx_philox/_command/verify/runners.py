@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from onnx_philox import _backends, _versions
-from onnx_philox._command.runtimes import RUNTIMES, Runtime, standard_first
-from onnx_philox._command.runtimes.models import LoadedModel, Settings
 from onnx_philox._command.verify import openvino_own
 from onnx_philox._command.verify.cases import Case, Example
 from onnx_philox._command.verify.runner import NotCarriedError, Prepared, Runner
+from onnx_philox._runtimes import RUNTIMES, Runtime, standard_first
+from onnx_philox._runtimes.models import LoadedModel, Settings
 
 
 class SelectionError(ValueError):
@@ -62,7 +62,7 @@ class ModelRunner(Runner):
     def prepare(self, example: Example) -> Prepared:
         """Loads the model; calling the result runs it once more."""
         try:
-            loaded = self._models(example.model(), Settings(self.backend))
+            loaded = self._models.load(example.model(), Settings(self.backend))
         except self._models.not_carried_error as error:
             if example.type in self._models.not_carried.get(self.backend, ()):
                 raise NotCarriedError(str(error)) from error
@@ -128,7 +128,7 @@ def _find(runtime: Runtime) -> list[Runner | Absent]:
         why = error.__cause__ or "it is installed, but does not load"
         return [Absent(runtime.name, "", f"{error} ({why})")]
     found: list[Runner | Absent] = []
-    for name, backend in models.backends.items():
+    for name, backend in models.backends().items():
         why_not = backend.unavailable()
         if why_not is None:
             found.append(ModelRunner(models, name))

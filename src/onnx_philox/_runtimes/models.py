@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import onnx
 from numpy.typing import NDArray
 
 from onnx_philox import _backends, _runtime_errors
-from onnx_philox._command.runtimes.port import ArgumentError, Arrays, Port
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.types import ElementType
+from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
 
 
 class RunError(Exception):
@@ -37,25 +37,17 @@ class Settings:
     """OpenVINO's precision hint; None for the device's own."""
     shows_drawn: bool = False
     """Whether the tensors that the random nodes of the main graph draw are outputs too."""
+    device: str = "CPU"
+    """OpenVINO's name of the device, such as "CPU" or "HETERO:GPU,CPU"."""
 
 
 class LoadedModel(ABC):
-    """A model in a runtime.
-
-    Args:
-        model: A file, or an ONNX model in memory.
-        settings: How to load it.
-
-    Raises:
-        ArgumentError: The settings, or the file, do not suit the runtime.
-    """
+    """A model in a runtime; any number of threads may run it at once."""
 
     runtime: str
     """Its name in the registry."""
     version: str
     """Of the runtime that is installed."""
-    backends: Mapping[str, _backends.Backend]
-    """Best first."""
     not_carried: Mapping[str, tuple[ElementType, ...]] = {}
     """The types that a backend may refuse; to refuse any other is an error."""
     not_carried_error: type[Exception] = NotImplementedError
@@ -64,7 +56,11 @@ class LoadedModel(ABC):
     backend: str
     inputs: list[Port]
     outputs: list[str]
-    drawn: dict[str, str]
+    aliases: Mapping[str, str] = {}
+    """Other names of inputs, and the inputs that they mean."""
+    dropped: Collection[str] = ()
+    """Inputs of the model that the runtime does not have, since nothing reads them."""
+    drawn: Mapping[str, str] = {}
     """Those of the outputs that random nodes draw, and the operators; empty unless asked for."""
     how: str = ""
     """What else decides its numbers, in words."""
@@ -75,8 +71,19 @@ class LoadedModel(ABC):
         words = (f"{self.runtime} {self.version}", f"backend {self.backend}", self.how)
         return ", ".join(filter(None, words))
 
+    @staticmethod
     @abstractmethod
-    def __init__(self, model: Path | onnx.ModelProto, settings: Settings) -> None: ...
+    def backends() -> Mapping[str, _backends.Backend]:
+        """The backends by name, best first."""
+
+    @classmethod
+    @abstractmethod
+    def load(cls, model: Path | onnx.ModelProto, settings: Settings) -> Self:
+        """Loads a file, or an ONNX model in memory.
+
+        Raises:
+            ArgumentError: The settings, or the file, do not suit the runtime.
+        """
 
     def run(self, feeds: Arrays) -> Arrays:
         """Runs it once; the caller owns the arrays that it returns.
@@ -89,9 +96,17 @@ class LoadedModel(ABC):
         except Exception as error:
             raise RunError.of(self.runtime, "run the model", error) from error
 
-    @abstractmethod
     def outputs_of(self, feeds: Arrays) -> Arrays:
         """Runs it once, and raises what the runtime raises."""
+        return _by_name(self.outputs, self.values_of(feeds))
+
+    @abstractmethod
+    def values_of(self, feeds: Mapping[str, Any]) -> Sequence[Any]:
+        """Runs it once: the outputs in their order, in the runtime's own types."""
+
+    def taken(self, port: Port, value: Any) -> Any:  # noqa: ARG002
+        """What the runtime takes in the place of a value that is no array."""
+        return value
 
 
 def choose_backend(model: type[LoadedModel], requested: str) -> str:
@@ -100,7 +115,7 @@ def choose_backend(model: type[LoadedModel], requested: str) -> str:
     Raises:
         ArgumentError: There is no such backend, or it cannot be used here.
     """
-    runtime, backends = model.runtime, model.backends
+    runtime, backends = model.runtime, model.backends()
     try:
         backend = _backends.choose(runtime, backends, requested)
     except ValueError:
@@ -133,7 +148,7 @@ def show_drawn(model: onnx.ModelProto) -> dict[str, str]:
     return drawn
 
 
-def by_name(names: list[str], values: list[Any]) -> Arrays:
+def _by_name(names: list[str], values: Sequence[Any]) -> Arrays:
     """Outputs by name; each member of a sequence counts as an output.
 
     Raises:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, Self
 
 import onnx
 from onnx.reference import ReferenceEvaluator
 
 from onnx_philox import _backends
-from onnx_philox._command.runtimes import models
-from onnx_philox._command.runtimes.models import LoadedModel, Settings
-from onnx_philox._command.runtimes.port import ArgumentError, Arrays, Port
 from onnx_philox._files.text import undecodable
+from onnx_philox._runtimes import models
+from onnx_philox._runtimes.models import LoadedModel, Settings
+from onnx_philox._runtimes.port import ArgumentError, Port
 from onnx_philox.onnx_reference import OPS
 
 
@@ -28,20 +29,29 @@ class Model(LoadedModel):
 
     runtime = "reference"
     version = onnx.__version__
-    backends: Mapping[str, _backends.Backend] = {"onnx": _Evaluator()}
 
-    def __init__(self, model: Path | onnx.ModelProto, settings: Settings) -> None:
-        self.backend = models.choose_backend(type(self), settings.backend)
-        if isinstance(model, Path):
-            model = _load(model)
-        self.drawn = models.show_drawn(model) if settings.shows_drawn else {}
+    def __init__(self, model: onnx.ModelProto) -> None:
         self._evaluator = ReferenceEvaluator(model, new_ops=OPS)
         defaults = {i.name for i in model.graph.initializer}
         self.inputs = [_port(i, i.name not in defaults) for i in model.graph.input]
         self.outputs = list(self._evaluator.output_names)
 
-    def outputs_of(self, feeds: Arrays) -> Arrays:
-        return models.by_name(self.outputs, list(self._evaluator.run(None, feeds)))
+    @staticmethod
+    def backends() -> Mapping[str, _backends.Backend]:
+        return {"onnx": _Evaluator()}
+
+    @classmethod
+    def load(cls, model: Path | onnx.ModelProto, settings: Settings) -> Self:
+        backend = models.choose_backend(cls, settings.backend)
+        if isinstance(model, Path):
+            model = _load(model)
+        drawn = models.show_drawn(model) if settings.shows_drawn else {}
+        loaded = cls(model)
+        loaded.backend, loaded.drawn = backend, drawn
+        return loaded
+
+    def values_of(self, feeds: Mapping[str, Any]) -> Sequence[Any]:
+        return list(self._evaluator.run(None, dict(feeds)))
 
 
 def _load(path: Path) -> onnx.ModelProto:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, Self
 
 import onnx
 
 from onnx_philox import _backends
-from onnx_philox._command.runtimes import models
-from onnx_philox._command.runtimes.models import LoadedModel, Settings
-from onnx_philox._command.runtimes.port import Arrays
 from onnx_philox._contract.types import BY_NAME, ElementType
+from onnx_philox._runtimes import models
+from onnx_philox._runtimes.models import LoadedModel, Settings
+from onnx_philox._standard.api import to_standard_nodes
 from onnx_philox._standard.targets import TARGETS, InexactError
-from onnx_philox.rewriting import to_standard_nodes
 
 
 class _Runtime:
@@ -38,23 +37,31 @@ class Model(LoadedModel):
 
     runtime = "standard"
     version = onnx.__version__
-    backends: Mapping[str, _backends.Backend] = {name: _Runtime(name) for name in TARGETS}
     # It says itself what is not exact.
     not_carried: Mapping[str, tuple[ElementType, ...]] = {"openvino": tuple(BY_NAME.values())}
     not_carried_error = InexactError
 
-    def __init__(self, model: Path | onnx.ModelProto, settings: Settings) -> None:
-        self.backend = models.choose_backend(type(self), settings.backend)
+    def __init__(self, loaded: LoadedModel) -> None:
+        self._loaded = loaded
+        self.inputs, self.outputs, self.how = loaded.inputs, loaded.outputs, loaded.how
+
+    @staticmethod
+    def backends() -> Mapping[str, _backends.Backend]:
+        return {name: _Runtime(name) for name in TARGETS}
+
+    @classmethod
+    def load(cls, model: Path | onnx.ModelProto, settings: Settings) -> Self:
+        backend = models.choose_backend(cls, settings.backend)
         if isinstance(model, Path):
             model = onnx.load(model)
-        self.drawn = models.show_drawn(model) if settings.shows_drawn else {}
-        standard = to_standard_nodes(model, target=self.backend)
-        adapter = importlib.import_module(f"{__package__}.in_{self.backend}")
-        precision = settings.precision or ("f32" if self.backend == "openvino" else None)
+        drawn = models.show_drawn(model) if settings.shows_drawn else {}
+        standard = to_standard_nodes(model, target=backend)
+        adapter = importlib.import_module(f"{__package__}.in_{backend}")
+        precision = settings.precision or ("f32" if backend == "openvino" else None)
         inner = replace(settings, backend=_backends.AUTO, precision=precision, shows_drawn=False)
-        self._loaded = cast("LoadedModel", adapter.Model(standard, inner))
-        self.inputs, self.outputs = self._loaded.inputs, self._loaded.outputs
-        self.how = self._loaded.how
+        loaded = cls(adapter.Model.load(standard, inner))
+        loaded.backend, loaded.drawn = backend, drawn
+        return loaded
 
-    def outputs_of(self, feeds: Arrays) -> Arrays:
-        return self._loaded.outputs_of(feeds)
+    def values_of(self, feeds: Mapping[str, Any]) -> Sequence[Any]:
+        return self._loaded.values_of(feeds)

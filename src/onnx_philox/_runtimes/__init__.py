@@ -1,4 +1,4 @@
-"""The registry of the runtimes: all that the commands know about each comes from here.
+"""The registry of the runtimes: `Pipeline` and the commands know each by what is here.
 
 To add a runtime, add a line to `RUNTIMES` and a module `in_` of its name, whose class `Model` is a
 `models.LoadedModel`. A module `bare_` of its name, with a function `prepare`, makes
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     # The command's help needs only the names.
-    from onnx_philox._command.runtimes.models import LoadedModel
+    from onnx_philox._runtimes.models import LoadedModel
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,79 @@
+"""A model in ONNX Runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import onnx
+import onnxruntime as ort
+from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
+
+from onnx_philox import _backends
+from onnx_philox._contract.types import BF16, F16, ElementType
+from onnx_philox._runtimes import models
+from onnx_philox._runtimes.models import LoadedModel, Settings
+from onnx_philox._runtimes.port import Port
+
+_WEIGHTS = "session.model_external_initializers_file_folder_path"
+
+
+class Model(LoadedModel):
+    """A session, of ONNX Runtime's own or of this package."""
+
+    runtime = "onnxruntime"
+    version = ort.__version__
+    not_carried: Mapping[str, tuple[ElementType, ...]] = {"python": (F16, BF16)}
+    not_carried_error = ort_state.NotImplemented
+
+    def __init__(self, session: ort.InferenceSession) -> None:
+        self.session = session
+        self.inputs = [_port(i, True) for i in session.get_inputs()]
+        self.inputs += [_port(i, False) for i in session.get_overridable_initializers()]
+        self.outputs = [o.name for o in session.get_outputs()]
+
+    @staticmethod
+    def backends() -> Mapping[str, _backends.Backend]:
+        from onnx_philox.onnxruntime import BACKENDS
+
+        return BACKENDS
+
+    @classmethod
+    def load(cls, model: Path | onnx.ModelProto, settings: Settings) -> Self:
+        from onnx_philox.onnxruntime import InferenceSession
+
+        backend = models.choose_backend(cls, settings.backend)
+        drawn = {}
+        options = ort.SessionOptions()
+        # ONNX Runtime also raises its errors as exceptions.
+        options.log_severity_level = 4
+        if settings.shows_drawn:
+            if isinstance(model, Path):
+                options.add_session_config_entry(_WEIGHTS, str(model.absolute().parent))
+                model = models.read(model)
+            drawn = models.show_drawn(model)
+        providers = ["CPUExecutionProvider"]
+        loaded = cls(InferenceSession(model, options, providers=providers, backend=backend))
+        loaded.backend, loaded.drawn = backend, drawn
+        return loaded
+
+    def values_of(self, feeds: Mapping[str, Any]) -> Sequence[Any]:
+        values: Sequence[Any] = self.session.run(None, feeds)
+        return values
+
+
+def metadata(session: ort.InferenceSession, key: str) -> str | None:
+    """A property of the model's metadata."""
+    text: str | None = session.get_modelmeta().custom_metadata_map.get(key)
+    return text
+
+
+def _port(given: Any, is_required: bool) -> Port:
+    kind, _, element = given.type.rstrip(")").partition("(")
+    optional = kind == "optional"
+    dtype = None
+    if kind == "tensor":
+        onnx_type = onnx.TensorProto.DataType.Value(element.upper())
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(onnx_type)
+    return Port(given.name, dtype, tuple(given.shape), is_required and not optional)

@@ -1,0 +1,243 @@
+"""A model in OpenVINO."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import onnx
+import openvino as ov
+
+from onnx_philox import _backends
+from onnx_philox import _openvino_arrays as ov_arrays
+from onnx_philox._contract.operators import OPERATORS
+from onnx_philox._contract.types import BF16
+from onnx_philox._files.model_file import opened
+from onnx_philox._files.tensors import misread_by_openvino
+from onnx_philox._openvino_ports import input_names, output_names
+from onnx_philox._runtimes import models
+from onnx_philox._runtimes.models import LoadedModel, Settings
+from onnx_philox._runtimes.port import ArgumentError, Port
+from onnx_philox._standard import made
+
+PRECISION_HINT = "INFERENCE_PRECISION_HINT"
+_PRECISIONS = ("f32", "bf16", "f16")
+# Where OpenVINO keeps the metadata of an ONNX model.
+_METADATA = "framework"
+
+
+class Model(LoadedModel):
+    """A compiled model, with an infer request for each thread that runs it.
+
+    Args:
+        compiled: The model.
+        graph: Of the ONNX model that it was made from, whose names are those of the inputs and
+            outputs; None if there is none.
+    """
+
+    runtime = "openvino"
+    version = ov.__version__.partition("-")[0]
+
+    def __init__(self, compiled: ov.CompiledModel, graph: onnx.GraphProto | None = None) -> None:
+        self.compiled = compiled
+        names = input_names(compiled.inputs, graph)
+        self.inputs = [_port(*named) for named in zip(names, compiled.inputs, strict=True)]
+        self.outputs = output_names(compiled.outputs, graph)
+        # OpenVINO drops inputs that nothing reads, and those with a value in the model.
+        known = {value.name for value in graph.input} if graph else set()
+        self.dropped = sorted(known - set(names))
+        self.aliases = {
+            other: name
+            for name, port in zip(names, compiled.inputs, strict=True)
+            for other in port.get_names() - set(names) - known
+        }
+        # Appending and popping are safe from any thread.
+        self._idle: deque[ov.InferRequest] = deque()
+
+    @staticmethod
+    def backends() -> Mapping[str, _backends.Backend]:
+        from onnx_philox.openvino import BACKENDS
+
+        return BACKENDS
+
+    @classmethod
+    def load(cls, model: Path | onnx.ModelProto, settings: Settings) -> Self:
+        precision = settings.precision
+        if precision not in (None, *_PRECISIONS):
+            raise ArgumentError(
+                f"--precision is {precision!r}; allowed: {', '.join(_PRECISIONS)}. Choose one of "
+                "these, or leave --precision out."
+            )
+        backend = models.choose_backend(cls, settings.backend)
+        core = _core(backend)
+        if isinstance(model, Path):
+            graph = _check_file(model)
+        else:
+            _check_target(model)
+            graph = model.graph
+        opened_model = read(core, model)
+        if metadata(opened_model, made.METADATA) is not None:
+            _check_precision(precision)
+        drawn = _show_drawn(opened_model) if settings.shows_drawn else {}
+        config = {} if precision is None else {PRECISION_HINT: precision}
+        compiled = compile_model(core, opened_model, settings.device, config)
+        loaded = cls(compiled, graph)
+        loaded.backend, loaded.drawn = backend, drawn
+        loaded.how = _how(compiled, settings.device, precision)
+        loaded._idle.append(compiled.create_infer_request())
+        return loaded
+
+    def values_of(self, feeds: Mapping[str, Any]) -> Sequence[Any]:
+        # By position: OpenVINO may know an input by another name. It copies them all: a request
+        # keeps the inputs of the run before. An array that it is given to share can be written to
+        # by other requests, where a dimension is dynamic (docs/troubleshooting.md).
+        given = {i: _given(feeds[port.name]) for i, port in enumerate(self.inputs)}
+        try:
+            request = self._idle.pop()
+        except IndexError:
+            request = self.compiled.create_infer_request()
+        try:
+            request.infer(given)
+            tensors = map(request.get_output_tensor, range(len(self.outputs)))
+            # Copies: the next run writes into the same memory.
+            return [ov_arrays.memory(tensor).copy() for tensor in tensors]
+        finally:
+            self._idle.append(request)
+
+    def taken(self, port: Port, value: Any) -> Any:
+        """An array of the input's type, to which OpenVINO would cast numbers in silence."""
+        if isinstance(value, ov.Tensor):
+            return ov_arrays.memory(value)
+        array = np.asarray(value)
+        is_cast = port.dtype is not None and array.dtype.kind in "biuf"
+        return array.astype(port.dtype) if is_cast else array
+
+
+def new_core(backend: str) -> ov.Core:
+    """A core that knows our operators."""
+    from onnx_philox.openvino import register
+
+    return register(ov.Core(), backend=backend)
+
+
+_core = cache(new_core)
+
+
+def read(core: ov.Core, model: str | Path | onnx.ModelProto) -> ov.Model:
+    """Reads a file, or an ONNX model in memory."""
+    if isinstance(model, onnx.ModelProto):
+        return core.read_model(model.SerializeToString())
+    return core.read_model(model)
+
+
+def metadata(model: ov.Model, key: str) -> str | None:
+    """A property that the model had as a file of ONNX; a compiled model has none."""
+    path = [_METADATA, key]
+    return str(model.get_rt_info(path).value) if model.has_rt_info(path) else None
+
+
+def compile_model(
+    core: ov.Core, model: ov.Model, device: str, config: Mapping[str, Any]
+) -> ov.CompiledModel:
+    """Compiles a model, one of standard nodes at the precision that they are made for.
+
+    Args:
+        core: One that knows our operators.
+        model: The model.
+        device: OpenVINO's name of it, such as "CPU" or "HETERO:GPU,CPU".
+        config: Properties of OpenVINO.
+    """
+    if metadata(model, made.METADATA) is not None:
+        config = {**config, PRECISION_HINT: made.PRECISION}
+    return core.compile_model(model, device, dict(config))
+
+
+def _how(compiled: ov.CompiledModel, device: str, asked: str | None) -> str:
+    """The device, and the precision that it computes in."""
+    if PRECISION_HINT not in compiled.get_property("SUPPORTED_PROPERTIES"):
+        # As of HETERO, whose parts have precisions of their own.
+        return device
+    used = compiled.get_property(PRECISION_HINT).to_string()
+    missing = f" ({asked} was asked for; this device does not have it)"
+    return f"{device}, precision {used}" + missing * (asked not in (None, used))
+
+
+def _given(value: Any) -> Any:
+    return ov_arrays.tensor(value) if value.dtype == BF16.dtype else value
+
+
+def _check_file(path: Path) -> onnx.GraphProto | None:
+    """Refuses an ONNX file that OpenVINO misreads, or that is made for another runtime.
+
+    Returns:
+        The graph, without large weights; None of IR, and of a file that OpenVINO will refuse.
+    """
+    if path.suffix == ".xml":
+        return None
+    try:
+        with opened(path, "run") as file:
+            proto, misread = file.proto, next(misread_by_openvino(file.proto), None)
+    except (OSError, ValueError):
+        # OpenVINO itself reports what is wrong with a file that it cannot read.
+        return None
+    _check_target(proto)
+    if misread is not None:
+        field = "uint64_data" if misread.uint64_data else "int32_data"
+        raise ArgumentError(
+            f"the constant {misread.name!r} keeps its numbers in the field {field}, where OpenVINO "
+            "reads other numbers; allowed: raw data. 'onnx-philox rewrite' stores it so."
+        )
+    return proto.graph
+
+
+def _check_target(model: onnx.ModelProto) -> None:
+    """Refuses standard nodes that are made for another runtime."""
+    found = made.read({entry.key: entry.value for entry in model.metadata_props})
+    if found is None or found.target.name == Model.runtime:
+        return
+    raise ArgumentError(
+        f"the model is one of standard nodes {found.target.note}, which OpenVINO does not compute; "
+        "allowed in openvino: one made for OpenVINO. Rewrite the original with --standard --target "
+        "openvino, or choose --runtime onnxruntime or reference."
+    )
+
+
+def _check_precision(precision: str | None) -> None:
+    """Refuses a precision at which standard nodes draw other numbers."""
+    if precision not in (None, made.PRECISION):
+        raise ArgumentError(
+            f"--precision is {precision!r}, and the model is one of standard nodes, which draw "
+            f"other numbers then; allowed: {made.PRECISION}. Choose it, or leave --precision out."
+        )
+
+
+def _show_drawn(model: ov.Model) -> dict[str, str]:
+    """Makes what the random nodes of the main graph draw outputs of the model; see `models`."""
+    drawn = {
+        _tensor_name(node.output(0)): node.output(0)
+        for node in model.get_ordered_ops()
+        if node.get_type_name() in OPERATORS and node.get_type_info().version_id == "extension"
+    }
+    known = set(output_names(model.outputs, None))
+    for name in sorted(drawn.keys() - known):
+        result = model.add_outputs(drawn[name])[0]
+        result.get_node().set_friendly_name(name)
+    return {name: output.get_node().get_type_name() for name, output in drawn.items()}
+
+
+def _port(name: str, given: Any) -> Port:
+    shape = None
+    if given.partial_shape.rank.is_static:
+        shape = tuple(None if d.is_dynamic else d.get_length() for d in given.partial_shape)
+    known = ov_arrays.element_type(given.element_type)
+    dtype = known if known is None or isinstance(known, np.dtype) else known.dtype
+    return Port(name, dtype, shape)
+
+
+def _tensor_name(output: ov.Output) -> str:
+    name: str = min(output.names) if output.names else output.get_node().get_friendly_name()
+    return name
