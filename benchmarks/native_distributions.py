@@ -83,7 +83,7 @@ def contenders(op_type: str, size: int, threads: int) -> tuple[Call, Call]:
 
 
 def openvino_contenders(op_type: str, size: int, threads: int) -> tuple[Call, Call]:
-    """The same in OpenVINO, which draws other numbers in each run of its own nodes too."""
+    """The same in OpenVINO, whose own nodes draw different numbers in each run, too."""
     model, feeds = own_model(op_type, size)
     rewritten = onnx_philox.make_reproducible(model)
     calls = []

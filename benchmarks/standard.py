@@ -64,7 +64,7 @@ NAMES = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO"}
 
 
 def own(count: int) -> onnx.ModelProto:
-    """ONNX's own node, which draws other numbers in each run."""
+    """ONNX's own node, which draws different numbers in each run."""
     return parser.parse_model(
         f'<ir_version: 8, opset_import: ["": 18]> g () => (float[{count}] y) '
         f"{{ y = RandomUniform <shape = [{count}], seed = 1.0> () }}"

@@ -4,7 +4,7 @@ No inputs. Output `values`, double[2, 2]:
     5.65927959  4.23122376
     2.67008206  2.36423758
 
-OpenVINO's own CPU operator computes f64 in 32 bits and draws other numbers.
+OpenVINO's own CPU operator computes f64 in 32 bits and draws different numbers.
 """
 
 import sys

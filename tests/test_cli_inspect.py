@@ -769,7 +769,7 @@ def test_the_weights_are_not_read(tmp_path):
     onnx.save(model, path, save_as_external_data=True, location="weights")
     (tmp_path / "weights").unlink()
     (node,) = document(path)["random_nodes"]
-    assert node["today"]["openvino"]["does"] == "other numbers each run"
+    assert node["today"]["openvino"]["does"] == "different numbers each run"
 
 
 def test_what_is_no_onnx_model_is_an_error(tmp_path):
@@ -827,7 +827,7 @@ def test_the_headline_of_a_page_says_which_runtimes_draw(report, tmp_path):
         for r in report.runtimes
     ]
     for shown, headline in (
-        (replace(report, found=in_both), "nodes, other numbers in each runtime</h1>"),
+        (replace(report, found=in_both), "nodes, different numbers in each runtime</h1>"),
         (replace(report, runtimes=neither), "7 random nodes: no runtime draws them</h1>"),
     ):
         write_page(shown, tmp_path / "page.html")

@@ -315,7 +315,7 @@ def test_a_model_that_is_not_rewritten_is_told_apart():
     said = text(save(parser.parse_model(NOISY)), "--input", INPUT, "--runs", 2)
     own = "This model has 1 random node of its own and no state."
     rewrite = "onnx-philox rewrite model.onnx -o FILE"
-    assert f"Each run gave other numbers. {own} Rewrite it first: {rewrite}" in said
+    assert f"Each run gave different numbers. {own} Rewrite it first: {rewrite}" in said
 
 
 def test_inputs_come_from_npy_npz_and_numbers(noisy):
@@ -411,7 +411,7 @@ def test_standard_nodes_for_openvino_run_at_the_precision_that_they_are_made_for
     assert "CPU, precision f32" in invoke(*standard).stdout
     # Where the processor has it, bf16 is the default, at which they would draw others.
     said = refusal(*standard, "--precision", "bf16")
-    assert "precision is 'bf16', and the model is one of standard nodes, which draw other" in said
+    assert "precision is 'bf16', and the model is one of standard nodes, which draw" in said
 
 
 def test_a_file_that_does_not_exist_is_an_error():
@@ -500,7 +500,7 @@ def test_the_text_says_what_the_numbers_mean(noisy):
     assert said.startswith("noisy.onnx in onnxruntime ")
     assert "; seed 5 run output type shape sha256" in said
     assert "Saved: noisy.run0.npz, noisy.run1.npz." in said
-    assert "Each run gave other numbers, from the state that the run before it left." in said
+    assert "Each run gave different numbers, from the state that the run before it left." in said
     assert "Go on with --first-run 2; repeat any run with --first-run N." in said
 
 

@@ -1,7 +1,7 @@
 """Keeps subnormal numbers in arithmetic, whatever the host process has set.
 
 ONNX Runtime (``session.set_denormal_as_zero``) and OpenVINO can make their threads flush subnormals
-to zero. NumPy then computes other numbers from bounds near zero, and the contract says that no
+to zero. NumPy then computes different numbers from bounds near zero, and the contract says that no
 caller's setting changes a bit.
 """
 

@@ -29,7 +29,7 @@ def subgraphs(attribute: onnx.AttributeProto) -> Iterator[onnx.GraphProto]:
 
 
 def misread_by_openvino(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """The tensors that OpenVINO's front end (2026.4) reads as other numbers."""
+    """The tensors that OpenVINO's front end (2026.4) reads as different numbers."""
     for tensor in tensors(model):
         field = _MISREAD.get(tensor.data_type)
         if field is not None and len(getattr(tensor, field)):

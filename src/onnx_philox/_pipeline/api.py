@@ -187,7 +187,7 @@ class Pipeline:
             batches: Feeds, whose rows are numbered on from batch to batch.
             seed: 0 to 2^64-1, for all of them.
             first_row: The number of the first row, 0 to 2^32-1.
-            run: 0 to 2^32-1, to draw other numbers for the same data.
+            run: 0 to 2^32-1, to draw different numbers for the same data.
             progress: Whether to show a progress bar on the terminal.
 
         Yields:

@@ -164,7 +164,7 @@ def _compiled(
 
 
 def _check_standard(note: str | None, config: dict[str, Any]) -> None:
-    """Refuses standard nodes that OpenVINO cannot run, or would draw other numbers from."""
+    """Refuses standard nodes that OpenVINO cannot run, or would draw different numbers from."""
     if note is None:
         return
     if note != TARGETS["openvino"].note:
@@ -176,7 +176,7 @@ def _check_standard(note: str | None, config: dict[str, Any]) -> None:
     asked = config.get(PRECISION_HINT, made.PRECISION)
     precision = asked if isinstance(asked, str) else asked.to_string()
     if precision != made.PRECISION:
-        given = f"{precision}, at which standard nodes draw other numbers"
+        given = f"{precision}, at which standard nodes draw different numbers"
         remedy = "Leave it out: it is set by itself."
         refuse(_NAME, PRECISION_HINT, given, made.PRECISION, remedy)
 

@@ -189,7 +189,7 @@ def _check_file(path: Path) -> onnx.GraphProto | None:
         field = "uint64_data" if misread.uint64_data else "int32_data"
         raise ArgumentError(
             f"the constant {misread.name!r} keeps its numbers in the field {field}, where OpenVINO "
-            "reads other numbers; allowed: raw data. 'onnx-philox rewrite' stores it so."
+            "reads different numbers; allowed: raw data. 'onnx-philox rewrite' stores it so."
         )
     return proto.graph
 
@@ -207,11 +207,11 @@ def _check_target(model: onnx.ModelProto) -> None:
 
 
 def _check_precision(precision: str | None) -> None:
-    """Refuses a precision at which standard nodes draw other numbers."""
+    """Refuses a precision at which standard nodes draw different numbers."""
     if precision not in (None, made.PRECISION):
         raise ArgumentError(
             f"--precision is {precision!r}, and the model is one of standard nodes, which draw "
-            f"other numbers then; allowed: {made.PRECISION}. Choose it, or leave --precision out."
+            f"different numbers then; allowed: {made.PRECISION}. Choose it, or leave --precision out."
         )
 
 

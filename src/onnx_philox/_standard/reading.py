@@ -38,7 +38,7 @@ def each_form(
 
     Args:
         model: The model; a path's weights are loaded in the end.
-        owner: Who refuses what is none.
+        owner: The name that a refusal begins with, when a value is not of the allowed form.
         convert: From the model, and the path that it is from, to the new one.
 
     Raises:

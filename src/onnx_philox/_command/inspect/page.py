@@ -102,7 +102,9 @@ def _difference(report: Report) -> str:
     draws = {report.trial(r, f).draw is not None for r in installed for f in report.found}
     if draws == {False}:
         return f": no runtime draws {'it' if len(report.found) == 1 else 'them'}"
-    return ", other numbers in each runtime" if all(draws) else ", not the same in both runtimes"
+    return (
+        ", different numbers in each runtime" if all(draws) else ", not the same in both runtimes"
+    )
 
 
 def _rows(answer: str) -> str:

@@ -40,8 +40,8 @@ class Behaviour(Enum):
     NOT_RUN = "fails when run"
     CRASHED = "ends the process"
     HUNG = "does not end"
-    OTHER_IN_EACH_RUN = "other numbers each run"
-    OTHER_IN_EACH_SESSION = "other numbers each session"
+    OTHER_IN_EACH_RUN = "different numbers each run"
+    OTHER_IN_EACH_SESSION = "different numbers each session"
     IGNORES_SEED = "ignores the seed"
     SAME_SEQUENCE = "same sequence each session"
     SAME_IN_EACH_RUN = "same numbers every run"
@@ -282,7 +282,7 @@ def _behaviour(
 ) -> tuple[Behaviour, str]:
     """The behaviour, judged by which draws had the same numbers."""
     if has_seed and not processes:
-        return Behaviour.IGNORES_SEED, "a new process draws other numbers for the same seed"
+        return Behaviour.IGNORES_SEED, "a new process draws different numbers for the same seed"
     if seeds:
         return Behaviour.IGNORES_SEED, "another seed draws the same numbers"
     if processes and runs:

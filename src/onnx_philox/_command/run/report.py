@@ -198,7 +198,7 @@ class Report:
         if different == 1:
             found = "each run gave the same numbers"
         elif different == len(of_runs):
-            found = "each run gave other numbers"
+            found = "each run gave different numbers"
         else:
             found = f"the runs gave {different} different sets of numbers"
         if self.state is None:

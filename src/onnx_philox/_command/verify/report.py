@@ -100,7 +100,7 @@ class Report:
         if failed:
             where = list(dict.fromkeys(f"{r.runtime} {r.backend}" for r in failed))
             draws_others = any(r.verdict is Verdict.MISMATCH for r in failed)
-            what = "other numbers than are documented" if draws_others else "an error"
+            what = "numbers that differ from the documented ones" if draws_others else "an error"
             return (
                 f"Do not rely on {listed(where)} here: what came was {what}. Please report it, "
                 "with the output of onnx-philox verify --json."

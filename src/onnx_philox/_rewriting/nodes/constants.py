@@ -62,7 +62,7 @@ def tensor_in(attribute: ir.Attr) -> ir.TensorProtocol:
     """The tensor that an attribute is; `as_tensor` takes its time over a check of its methods.
 
     Raises:
-        TypeError: It is none.
+        TypeError: It is not a tensor.
     """
     is_tensor = attribute.type is ir.AttributeType.TENSOR
     tensor: ir.TensorProtocol = attribute.value if is_tensor else attribute.as_tensor()

@@ -163,7 +163,7 @@ def check_seed(
     """Refuses a seed that is no integer from 0 to 2^63-1.
 
     Args:
-        seed: The seed; None is none.
+        seed: The seed; None for no seed.
         owner: Who refuses.
         allowed: What the owner allows, in words.
     """
