@@ -17,7 +17,7 @@ from onnx.reference import ReferenceEvaluator
 
 import onnx_philox
 from onnx_philox import PhiloxState, make_reproducible, reference
-from onnx_philox._rewriting.untouched import Originals
+from onnx_philox._models.untouched import Originals
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.rewriting import Report, find_random_nodes, rewrite
 
@@ -252,7 +252,7 @@ def test_types_that_onnx_ir_does_not_know_stay() -> None:
 
 def test_a_node_that_reads_something_else_is_not_the_original_one() -> None:
     original = parse("g (float[2] x, float[2] w) => (float[2] y) { h = Neg (x)  y = Relu (h) }")
-    originals = Originals(original)
+    originals = Originals(original, owner="test")
     originals.model.graph[0].replace_input_with(0, originals.model.graph.inputs[1])
     first, second = originals.to_proto().graph.node
     assert list(first.input) == ["w"]
@@ -278,7 +278,7 @@ def test_models_of_onnx_s_own_tests_come_back_to_the_byte(start: int) -> None:
         cases = collect_testcases(None)
     assert len(cases) > 1000
     for case in cases[start::8]:
-        model = Originals(case.model).to_proto()
+        model = Originals(case.model, owner="test").to_proto()
         assert model.SerializeToString(deterministic=True) == case.model.SerializeToString(
             deterministic=True
         ), case.name

@@ -9,9 +9,9 @@ from typing import NoReturn
 
 from onnx_philox._command import paths
 from onnx_philox._files.model_file import opened
+from onnx_philox._models.untouched import Originals
 from onnx_philox._rewriting.api import find_random_nodes
 from onnx_philox._rewriting.nodes import earlier_rewrite
-from onnx_philox._rewriting.untouched import Originals
 from onnx_philox._runtimes.port import STATES, ArgumentError
 
 
@@ -62,7 +62,7 @@ def inside(model: Path) -> Inside:
         with opened(model, "run") as file:
             if any(value.name in STATES for value in file.proto.graph.input):
                 return Inside(has_state=True)
-            read = Originals(file.proto, file.path.parent).model
+            read = Originals(file.proto, file.path.parent, owner=earlier_rewrite.OWNER).model
             seed = earlier_rewrite.read(read, None).seed
             return Inside(len(find_random_nodes(read)), seed is not None, has_state=False)
     except (OSError, TypeError, ValueError):

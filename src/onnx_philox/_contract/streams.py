@@ -9,6 +9,9 @@ from dataclasses import asdict, dataclass
 METADATA_KEY = "onnx_philox.streams"
 """The key of a model's metadata under which a rewrite writes them."""
 
+STATE = "random_state"
+"""The input, or the constant, that a rewrite makes."""
+
 NEXT_PREFIX = "next_"
 """An output with the name of an input after this is the next state of the state in that input."""
 

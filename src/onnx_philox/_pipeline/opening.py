@@ -12,13 +12,12 @@ import onnx
 import onnx_ir as ir
 
 from onnx_philox._contract.refusal import refuse
-from onnx_philox._contract.streams import METADATA_KEY, Streams
+from onnx_philox._contract.streams import METADATA_KEY, STATE, Streams
 from onnx_philox._files.model_file import opened
+from onnx_philox._models.streams import streams_of
+from onnx_philox._models.untouched import Originals
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._rewriting.api import find_random_nodes, make_reproducible
-from onnx_philox._rewriting.nodes.earlier_rewrite import STATE
-from onnx_philox._rewriting.streams import streams_of
-from onnx_philox._rewriting.untouched import Originals
 from onnx_philox._runtimes import with_library
 from onnx_philox._standard import made
 from onnx_philox._standard.targets import TARGETS

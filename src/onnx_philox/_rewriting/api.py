@@ -11,12 +11,12 @@ import onnx_ir as ir
 from onnx_philox._contract import checks
 from onnx_philox._files.model_file import opened
 from onnx_philox._files.tensors import misread_by_openvino
+from onnx_philox._models.untouched import Originals
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.nodes.earlier_rewrite import OWNER
 from onnx_philox._rewriting.passes import order
 from onnx_philox._rewriting.passes.order import PerRow
 from onnx_philox._rewriting.report import RandomNode, Report
-from onnx_philox._rewriting.untouched import Originals
 
 _FIND, _REWRITE_FILE = (
     f"onnx_philox.rewriting.{name}" for name in ("find_random_nodes", "rewrite_file")
@@ -81,13 +81,13 @@ def make_reproducible(
     options: dict[str, Any] = {"seed": seed, "keep_unknown": keep_unknown, "per_row": per_row}
     if _is_path(model):
         with opened(model, OWNER) as file:
-            originals = Originals(file.proto, file.path.parent)
+            originals = Originals(file.proto, file.path.parent, owner=OWNER)
             report = order.rewrite(originals.model, **options)
             result = originals.to_proto() if report.is_changed else file.proto
             file.load_weights(result)
             return result
     proto = _to_proto(model)
-    originals = Originals(proto)
+    originals = Originals(proto, owner=OWNER)
     report = order.rewrite(originals.model, **options)
     return originals.to_proto() if report.is_changed else proto
 
@@ -105,9 +105,9 @@ def find_random_nodes(model: Model) -> list[RandomNode]:
     if isinstance(model, ir.Model):
         return order.find_random_nodes(model)
     if not _is_path(model):
-        return order.find_random_nodes(Originals(_to_proto(model)).model)
+        return order.find_random_nodes(Originals(_to_proto(model), owner=OWNER).model)
     with opened(model, _FIND) as file:
-        return order.find_random_nodes(Originals(file.proto, file.path.parent).model)
+        return order.find_random_nodes(Originals(file.proto, file.path.parent, owner=OWNER).model)
 
 
 def rewrite_file(
@@ -145,7 +145,7 @@ def rewrite_file(
     """
     options: dict[str, Any] = {"seed": seed, "keep_unknown": keep_unknown, "per_row": per_row}
     with opened(source, _REWRITE_FILE) as file:
-        originals = Originals(file.proto, file.path.parent)
+        originals = Originals(file.proto, file.path.parent, owner=OWNER)
         report = order.rewrite(originals.model, **options)
         is_kept = not report.is_changed and not any(misread_by_openvino(file.proto))
         model = None if is_kept else originals.to_proto()

@@ -14,15 +14,16 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._files.model_file import opened
 from onnx_philox._files.tensors import misread_by_openvino
+from onnx_philox._models import graphs
+from onnx_philox._models.emitter import Names
+from onnx_philox._models.opsets import onnx_opset_of
+from onnx_philox._models.ours import inputs_of
+from onnx_philox._models.surgery import remove, take_over
+from onnx_philox._models.untouched import Originals
 from onnx_philox._progress import Progress, ignore
-from onnx_philox._rewriting.nodes import graphs
-from onnx_philox._rewriting.nodes.emitter import Names
-from onnx_philox._rewriting.nodes.standard import onnx_opset_of
 from onnx_philox._rewriting.passes import order
 from onnx_philox._rewriting.passes.order import PerRow
-from onnx_philox._rewriting.passes.replace import remove, take_over
 from onnx_philox._rewriting.report import Report
-from onnx_philox._rewriting.untouched import Originals
 from onnx_philox._standard import draw as drawing
 from onnx_philox._standard import made, reading, sharing
 from onnx_philox._standard.builder import FUNCTION_DOMAIN, Builder, Library
@@ -179,9 +180,7 @@ def _replace(
     node: ir.Node, draw: Draw, target: Target, b: Builder, shared_words: ir.Value | None
 ) -> None:
     # Those of another draw are others since it was replaced.
-    pairs = zip(draw.operator.inputs, node.inputs, strict=False)
-    inputs = {declared.name: value for declared, value in pairs if value is not None}
-    draw = replace(draw, inputs=inputs)
+    draw = replace(draw, inputs=inputs_of(node))
     declared = zip(draw.operator.outputs, node.outputs, strict=False)
     needs_state = any(o.is_state and graphs.is_wanted(value) for o, value in declared)
     outputs = drawing.emit(b, target, draw, needs_state=needs_state, shared_words=shared_words)

@@ -48,7 +48,7 @@ def rows_of(b: Builder, target: Target, draw: Draw) -> Rows:
 def words_of_state(draw: Draw) -> int | None:
     """How many words each state draws, if that is known before a run."""
     rows = Rows.number_in(_state_shape(draw))
-    elements = counts.known_per_row(rows, draw.dimensions, is_by_row=draw.is_by_row)
+    elements = counts.known_per_row(rows, draw.size, is_by_row=draw.is_by_row)
     if elements is None:
         return None
     words = _words(Builder(None), draw, elements)
@@ -71,7 +71,7 @@ def _state(b: Builder, target: Target, draw: Draw) -> ir.Value:
 
 
 def _output(b: Builder, draw: Draw, rows: Rows) -> Out:
-    dimensions, is_by_row = draw.dimensions, draw.is_by_row
+    dimensions, is_by_row = draw.size, draw.is_by_row
     if draw.operator.has_shape:
         shape = counts.int64(b, draw.inputs["shape"], draw.constant("shape"))
         count = counts.per_row(b, rows, shape, dimensions, is_by_row=is_by_row)

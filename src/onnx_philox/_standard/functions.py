@@ -14,10 +14,10 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.checks import Known
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, OPSET_VERSION, SEEDS, Operator, Role
 from onnx_philox._contract.types import ElementType
-from onnx_philox._rewriting.nodes.emitter import Names
-from onnx_philox._rewriting.nodes.standard import onnx_opset_of
-from onnx_philox._rewriting.passes.replace import remove, take_over
-from onnx_philox._rewriting.untouched import Originals
+from onnx_philox._models.emitter import Names
+from onnx_philox._models.opsets import onnx_opset_of
+from onnx_philox._models.surgery import remove, take_over
+from onnx_philox._models.untouched import Originals
 from onnx_philox._standard import draw as drawing
 from onnx_philox._standard import reading
 from onnx_philox._standard.builder import OPSET, Builder
@@ -242,10 +242,10 @@ def _function(
     known = {name: Known(types.get(name), None) for name in inputs}
     draw = Draw(
         op,
-        checks.output_type(op, attributes),
         {name: value for name, value in inputs.items() if name in given},
         known,
         attributes,
+        checks.output_type(op, attributes),
     )
     _TARGET.check(draw, is_inexact_allowed=False)
     b = Builder(None)

@@ -12,15 +12,14 @@ import onnx_ir as ir
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.checks import Known
-from onnx_philox._contract.operators import DOMAIN, MAX_RANK, OPERATORS
+from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import RefusalError
-from onnx_philox._contract.types import BY_ONNX
 from onnx_philox._files.model_file import opened
-from onnx_philox._rewriting.nodes import graphs
-from onnx_philox._rewriting.nodes.constants import constant
-from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS, onnx_opset_of
+from onnx_philox._models import ours
+from onnx_philox._models.constants import constant
+from onnx_philox._models.inlining import inline
+from onnx_philox._models.opsets import STANDARD_DOMAINS, onnx_opset_of
 from onnx_philox._rewriting.nodes.types import Types
-from onnx_philox._rewriting.passes.inline import inline
 from onnx_philox._standard.builder import OPSET
 from onnx_philox._standard.raising import is_changed, raise_opset
 from onnx_philox._standard.targets import Draw, Target
@@ -90,7 +89,7 @@ def draws(
         # What an operator of ours does, for others: see `functions.py`.
         del model.functions[identifier]
     _inline(model, target, owner)
-    found = [node for node, _ in graphs.walk(model.graph) if node.domain == DOMAIN]
+    found = list(ours.of_model(model))
     if not found:
         return {}
     raise_opset(model, owner)
@@ -118,27 +117,24 @@ def _inline(model: ir.Model, target: Target, owner: str) -> None:
 
 def _read(node: ir.Node, types: Types, target: Target, *, is_allowed: bool) -> Draw:
     """A node of ours, checked by all that is known of it."""
-    op = OPERATORS.get(node.op_type)
-    if op is None:
-        remedy = "Upgrade onnx-philox if a newer version made the model."
-        checks.refuse(graphs.label(node), "the operator", "unknown", ", ".join(OPERATORS), remedy)
+    shape = ours.inputs_of(node).get("shape")
+    dimensions = None if shape is None else _dimensions(shape, types)
+
+    def known_of(name: str, value: ir.Value) -> Known:
+        array = constant(value)
+        if array is None and name == "shape" and dimensions is not None:
+            is_known = all(isinstance(d, int) for d in dimensions)
+            array = np.array(dimensions, np.int64) if is_known else None
+        return ours.known(array, types(value), types.shape(value))
+
     try:
-        checks.check_counts(op, len(node.inputs), len(node.outputs))
-        pairs = zip(op.inputs, node.inputs, strict=False)
-        inputs = {declared.name: value for declared, value in pairs if value is not None}
-        known: dict[str, Known | None] = {
-            name: _known(value, types) for name, value in inputs.items()
-        }
-        dimensions = _dimensions(inputs["shape"], types) if "shape" in inputs else None
-        shape = known.get("shape")
-        is_known = dimensions is not None and all(isinstance(d, int) for d in dimensions)
-        if is_known and shape is not None and shape.value is None:
-            known["shape"] = Known.array(np.array(dimensions, np.int64))
-        given = {name: attribute.value for name, attribute in node.attributes.items()}
-        attributes = checks.check_node(op, known, given)
+        checked = ours.check(node, known_of)
+        op, attributes = checked.operator, checked.attributes
         type_ = checks.output_type(op, attributes)
-        is_by_row = _is_by_row(inputs.get("state"), dimensions, types)
-        draw = Draw(op, type_, inputs, known, attributes, _numbers(dimensions), is_by_row)
+        is_by_row = _is_by_row(checked.inputs.get("state"), dimensions, types)
+        draw = Draw(
+            op, checked.inputs, checked.known, attributes, type_, _numbers(dimensions), is_by_row
+        )
         target.check(draw, is_inexact_allowed=is_allowed)
     except RefusalError as error:
         if not node.name:
@@ -195,17 +191,3 @@ def _is_by_row(state: ir.Value | None, dimensions: Dimensions | None, types: Typ
     return (
         isinstance(rows, ir.SymbolicDim) and rows.value is not None and rows.value == dimensions[0]
     )
-
-
-def _known(value: ir.Value, types: Types) -> Known:
-    array = constant(value)
-    if array is not None and array.ndim <= MAX_RANK:
-        return Known.array(array)
-    shape = types.shape(value)
-    dimensions = None
-    if shape is not None:
-        dimensions = tuple(d if isinstance(d, int) else None for d in shape)
-    dtype = types(value)
-    if dtype is None:
-        return Known(None, dimensions)
-    return Known(BY_ONNX.get(dtype.value) or np.dtype(dtype.numpy()), dimensions)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -12,7 +12,6 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.checks import Known
 from onnx_philox._contract.operators import (
     OUTPUT_TYPE,
     RANDOM_BERNOULLI,
@@ -25,6 +24,7 @@ from onnx_philox._contract.operators import (
 from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.types import F32, I32, ElementType
+from onnx_philox._models.ours import CheckedNode
 from onnx_philox._standard import (
     categorical,
     counts,
@@ -43,25 +43,17 @@ class InexactError(ValueRefusalError):
 
 
 @dataclass(frozen=True)
-class Draw:
-    """A node of ours that is to become others: it breaks no rule, as far as is known.
+class Draw(CheckedNode):
+    """A node of ours that is to become others.
 
     Attributes:
-        operator: The operator.
         type: The type of its values.
-        inputs: The inputs that it has.
-        known: What is known of them.
-        attributes: All attributes.
-        dimensions: Those of the output, as far as they are known.
+        size: The dimensions of the output, as far as they are known.
         is_by_row: Whether each row of the output has a state, even where there is one.
     """
 
-    operator: Operator
     type: ElementType
-    inputs: Mapping[str, ir.Value]
-    known: Mapping[str, Known | None]
-    attributes: Mapping[str, Any]
-    dimensions: tuple[int | None, ...] | None = None
+    size: tuple[int | None, ...] | None = None
     is_by_row: bool = False
 
     def constant(self, name: str) -> NDArray[Any] | None:
@@ -152,7 +144,7 @@ def _below_p(b: Builder, draw: Draw, u: ir.Value, out: Out) -> ir.Value:
     """Booleans of uniforms [B, elements]."""
     is_below = b("Less", out.shaped(b, u), draw.inputs["p"])
     # A p of shape [1] makes a vector of a scalar, which an output of unknown rank may be.
-    return is_below if draw.dimensions else out.shaped(b, is_below)
+    return is_below if draw.size else out.shaped(b, is_below)
 
 
 class OnnxRuntime(Target):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import onnx_ir as ir
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
-from onnx_philox.onnxruntime import _nodes, _surgery
+from onnx_philox._models import ours
+from onnx_philox.onnxruntime import _surgery
 from onnx_philox.onnxruntime._proof import INSERTED_CAST
 from onnx_philox.onnxruntime._source import Source
 
@@ -18,10 +19,10 @@ def model(source: Source) -> bytes | None:
     """
     try:
         opened = _surgery.open_model(source)
-        nodes = _nodes.of_domain(opened.model)
+        nodes = list(ours.of_model(opened.model))
         for node in nodes:
             if not _is_widened(node):
-                _nodes.check(node, opened)
+                ours.check(node, opened.known)
     except ir.serde.SerdeError:
         # The model is invalid, with two values of one name for example: ONNX Runtime reports it.
         return None
@@ -30,7 +31,7 @@ def model(source: Source) -> bytes | None:
         raise ort_state.InvalidArgument(str(error)) from error
     # ONNX Runtime does not infer the types of custom operators inside functions. Before 1.24 it
     # ends the process if RandomCategorical, whose type we infer, has an empty name for its state.
-    has_empty_end = sum(map(_nodes.drop_empty_end, nodes)) > 0
+    has_empty_end = sum(map(ours.drop_empty_end, nodes)) > 0
     if not opened.is_ours_in_functions and not has_empty_end:
         return None
     return opened.whole()

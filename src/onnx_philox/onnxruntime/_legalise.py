@@ -20,7 +20,8 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 from onnx_philox._contract import checks
 from onnx_philox._contract.operators import OUTPUT_TYPE, STATE_WORDS, Input, Operator, Role
 from onnx_philox._contract.types import ElementType
-from onnx_philox.onnxruntime import _nodes, _python_ops, _source, _surgery
+from onnx_philox._models import ours
+from onnx_philox.onnxruntime import _python_ops, _source, _surgery
 
 
 @dataclass(frozen=True)
@@ -80,13 +81,13 @@ class _Rewriter:
 
     def rewrite(self) -> str | None:
         """Rewrites every node of the domain; returns the name of the run's input, or None."""
-        nodes = _nodes.of_domain(self._model)
+        nodes = list(ours.of_model(self._model))
         if not nodes:
             return None
         if any(self._a_type_is_unknown(node) for node in nodes):
             # ONNX does not know the types of our nodes' outputs.
             for node in nodes:
-                _nodes.declare_output_types(node)
+                ours.declare_output_types(node)
             ShapeInferencePass()(self._model)
         self._graph.opset_imports.setdefault("", 17)
         self._graph.opset_imports[_python_ops.DOMAIN] = 1
@@ -96,8 +97,8 @@ class _Rewriter:
         return self._run.name
 
     def _rewrite_node(self, node: ir.Node) -> None:
-        checked = _nodes.check(node, self._opened)
-        op, inputs, attributes = checked.operator, checked.inputs, checked.attributes
+        checked = ours.check(node, self._opened.known)
+        op, inputs, attributes = checked.operator, dict(checked.inputs), checked.attributes
         values = checks.output_type(op, attributes)
         self._check_type(op, values)
         types = checked.types()
@@ -170,13 +171,13 @@ class _Rewriter:
 
     def _a_type_is_unknown(self, node: ir.Node) -> bool:
         """Whether an input that may have several types has an unknown one."""
-        op = _nodes.operator_of(node)
+        op = ours.operator_of(node)
         return any(
-            value is not None and value.dtype is None and len(op.input(name).types) > 1
-            for name, value in _nodes.named_inputs(op, node).items()
+            value.dtype is None and len(op.input(name).types) > 1
+            for name, value in ours.inputs_of(node).items()
         )
 
-    def _cast(self, node: ir.Node, value: ir.Value | None, wanted: ElementType) -> ir.Value:
+    def _cast(self, node: ir.Node, value: ir.Value, wanted: ElementType) -> ir.Value:
         cast = ir.node("Cast", [value], {"to": wanted.onnx})
         cast.outputs[0].name = self._new_name("cast")
         node.prepend(cast)

@@ -14,9 +14,10 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 from onnx_ir.passes.common import InlinePass
 
-from onnx_philox._contract import inlined_size
-from onnx_philox._contract.operators import DOMAIN
+from onnx_philox._contract.checks import Known
+from onnx_philox._contract.operators import DOMAIN, MAX_RANK
 from onnx_philox._files import without_weights
+from onnx_philox._models import inlining, ours
 from onnx_philox.onnxruntime._source import Source
 
 
@@ -29,7 +30,15 @@ class Opened:
     is_ours_in_functions: bool
     """Whether the model's own functions used the domain."""
 
-    def array(self, tensor: ir.TensorProtocol) -> NDArray[Any]:
+    def known(self, _: str, value: ir.Value) -> Known:
+        """What the model says of an input of a node."""
+        # The default of a graph input is not a constant: a run may override it.
+        tensor = None if value.is_graph_input() else ir.convenience.get_const_tensor(value)
+        if tensor is None or len(tensor.shape) > MAX_RANK:
+            return ours.known(None, value.dtype, value.shape)
+        return ours.known(self._array(tensor), value.dtype, value.shape)
+
+    def _array(self, tensor: ir.TensorProtocol) -> NDArray[Any]:
         """The content of a tensor of the model; a large one is read only now."""
         stretch = None
         if isinstance(tensor, ir.ExternalTensor):
@@ -64,7 +73,7 @@ def open_model(source: Source) -> Opened:
         ir.external_data.set_base_dir(model.graph, source.folder)
     if model.functions:
         try:
-            inlined_size.check(model, model.functions.keys())
+            inlining.check_size(model, model.functions.keys())
         except ValueError as error:
             raise ValueError(f"the model's functions cannot be inlined: {error}") from error
         InlinePass()(model)

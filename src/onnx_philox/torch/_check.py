@@ -16,9 +16,9 @@ import onnx_ir as ir
 from onnx_philox._contract.operators import DOMAIN, OPERATORS
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._files.model_file import opened
-from onnx_philox._rewriting.nodes import graphs
-from onnx_philox._rewriting.nodes.constants import constant
-from onnx_philox._rewriting.nodes.standard import opset_of
+from onnx_philox._models import graphs
+from onnx_philox._models.constants import constant
+from onnx_philox._models.opsets import opset_of
 from onnx_philox._rewriting.nodes.types import Types
 from onnx_philox._rewriting.passes.find import is_random
 from onnx_philox._rewriting.passes.inline import InlineRandomFunctions

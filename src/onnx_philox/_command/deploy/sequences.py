@@ -8,9 +8,9 @@ import onnx_ir as ir
 
 from onnx_philox._command.deploy.triton import ID, START
 from onnx_philox._contract.streams import Streams
-from onnx_philox._rewriting.nodes.emitter import Emitter, Names
-from onnx_philox._rewriting.nodes.standard import onnx_opset_of
-from onnx_philox._rewriting.streams import streams_of
+from onnx_philox._models.emitter import Emitter, Names
+from onnx_philox._models.opsets import onnx_opset_of
+from onnx_philox._models.streams import streams_of
 from onnx_philox._runtimes.port import ArgumentError
 
 _BOOL, _INT64, _UINT32 = ir.DataType.BOOL, ir.DataType.INT64, ir.DataType.UINT32

@@ -10,7 +10,7 @@ import onnx
 import onnx_ir as ir
 
 from onnx_philox._contract.streams import Streams
-from onnx_philox._rewriting.streams import streams_of
+from onnx_philox._models.streams import streams_of
 
 
 @dataclass(frozen=True)

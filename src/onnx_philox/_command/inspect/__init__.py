@@ -12,9 +12,9 @@ from pathlib import Path
 from onnx_philox._command import refusals
 from onnx_philox._command.inspect import probes, search, standard, trials
 from onnx_philox._command.inspect.report import Found, Report
+from onnx_philox._models.streams import streams_of
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.api import OWNERS
-from onnx_philox._rewriting.streams import streams_of
 
 __all__ = ["Report", "inspect", "write_page"]
 

@@ -17,9 +17,9 @@ import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
-from onnx_philox._rewriting.nodes.graphs import is_wanted
+from onnx_philox._models.graphs import is_wanted
+from onnx_philox._models.opsets import STANDARD_DOMAINS
 from onnx_philox._rewriting.nodes.reading import TypeOf
-from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS
 
 _COUNT = 64
 # A constant of up to so many elements is an argument, such as Dropout's ratio; a larger one is

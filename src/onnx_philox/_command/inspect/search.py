@@ -11,13 +11,15 @@ import onnx_ir as ir
 from onnx_philox._command import paths
 from onnx_philox._contract import checks
 from onnx_philox._contract.operators import DOMAIN
+from onnx_philox._contract.streams import STATE
 from onnx_philox._files.model_file import opened
+from onnx_philox._models.graphs import Owner, walk
+from onnx_philox._models.opsets import STANDARD_DOMAINS
+from onnx_philox._models.ours import seed_of
+from onnx_philox._models.untouched import Originals
 from onnx_philox._rewriting.nodes import earlier_rewrite
-from onnx_philox._rewriting.nodes.attributes import seed_of
-from onnx_philox._rewriting.nodes.graphs import Owner, walk
 from onnx_philox._rewriting.nodes.may_stay import MayStayError
 from onnx_philox._rewriting.nodes.outcome import Irreplaceable, Numbered, Outcome, Replaceable
-from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS
 from onnx_philox._rewriting.nodes.types import Types
 from onnx_philox._rewriting.passes.find import find_nodes
 from onnx_philox._rewriting.passes.inline import InlineRandomFunctions
@@ -25,7 +27,6 @@ from onnx_philox._rewriting.passes.number import number_nodes
 from onnx_philox._rewriting.passes.order import check_rows_beside
 from onnx_philox._rewriting.passes.prove_rows import Rows
 from onnx_philox._rewriting.report import RandomNode
-from onnx_philox._rewriting.untouched import Originals
 
 _OWNER = "inspect"
 
@@ -107,7 +108,7 @@ def load(path: Path) -> ir.Model:
         remedy = "Pass the ONNX model that it was made from."
         checks.refuse(_OWNER, str(path), "an OpenVINO IR", "an ONNX file", remedy)
     with opened(path, _OWNER) as file:
-        return Originals(file.proto, path.parent).model
+        return Originals(file.proto, path.parent, owner=earlier_rewrite.OWNER).model
 
 
 def search(model: ir.Model) -> Nodes:
@@ -165,7 +166,7 @@ def _state(recorded: earlier_rewrite.Recorded) -> str:
         return ""
     if recorded.state.is_graph_input():
         rows = ", for each row of the batch" if recorded.has_rows else ""
-        return f"the input {earlier_rewrite.STATE}{rows}"
+        return f"the input {STATE}{rows}"
     return f"a constant inside, of seed {recorded.seed}: every run is the same"
 
 

@@ -9,7 +9,7 @@ import onnx_ir as ir
 
 from onnx_philox._command import rewritten
 from onnx_philox._contract.state import is_one_state
-from onnx_philox._rewriting.streams import streams_of
+from onnx_philox._models.streams import streams_of
 from onnx_philox._runtimes.port import STATES
 from onnx_philox._standard import made
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import onnx
-import onnx_ir as ir
 
-from onnx_philox._contract import checks
-from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._rewriting.nodes.site import Site
 from onnx_philox._rewriting.nodes.standard import Version
 
@@ -26,23 +23,3 @@ def check_types(site: Site, version: Version) -> None:
         if given != wanted:
             remedy = "Give it that type, or remove it."
             site.refuse(f"attribute {name!r}", f"of type {given}", wanted, remedy, TypeError)
-
-
-def seed_of(node: ir.Node, name: str) -> int:
-    """The seed of a node of this package; 0 where it has none.
-
-    Args:
-        node: The node.
-        name: "global_seed" or "op_seed".
-
-    Returns:
-        The seed.
-
-    Raises:
-        TypeError: The attribute is not an integer.
-        ValueError: The attribute is negative.
-    """
-    attribute = node.attributes.get(name)
-    if attribute is None or attribute.is_ref():
-        return 0
-    return checks.check_seed(OPERATORS.get(node.op_type, node.op_type), name, attribute.value)

@@ -7,18 +7,14 @@ from typing import Any
 
 import onnx_ir as ir
 
-from onnx_philox._contract.operators import DOMAIN, OPERATORS, OUTPUT_TYPE, Operator
+from onnx_philox._contract.operators import OPERATORS, OUTPUT_TYPE, Operator
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._contract.types import BY_NAME
-from onnx_philox._rewriting.nodes.emitter import Emitter
+from onnx_philox._models import ours
+from onnx_philox._models.emitter import Emitter
 from onnx_philox._rewriting.nodes.reading import TypeOf
 from onnx_philox._rewriting.nodes.replacements import EmitDraw
 from onnx_philox._rewriting.nodes.site import Site
-
-
-def awaits_state(node: ir.Node) -> bool:
-    """Whether a node waits for a state."""
-    return node.domain == DOMAIN and AWAITS_STATE in node.metadata_props
 
 
 @dataclass(frozen=True)
@@ -38,8 +34,8 @@ class AwaitingReplacement:
             site.refuse("the operator", node.op_type, names, f"Remove its {AWAITS_STATE!r}.")
         operator = OPERATORS[node.op_type]
         attributes = {
-            name: attribute.value
-            for name, attribute in node.attributes.items()
+            name: value
+            for name, value in ours.attributes_of(node).items()
             if name not in ("global_seed", "op_seed")
         }
         drawn = operator.outputs[0].type or BY_NAME[attributes.get(OUTPUT_TYPE, "i32")]
@@ -47,6 +43,4 @@ class AwaitingReplacement:
 
     def emit(self, node: ir.Node, _: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
-        named = zip((declared.name for declared in self.operator.inputs), node.inputs, strict=False)
-        inputs = {name: value for name, value in named if value is not None}
-        return [draw(self.operator, self.dtype, inputs, self.attributes)]
+        return [draw(self.operator, self.dtype, ours.inputs_of(node), self.attributes)]

@@ -8,7 +8,7 @@ import numpy as np
 import onnx_ir as ir
 
 from onnx_philox._contract.operators import STATE_WORDS
-from onnx_philox._rewriting.nodes.emitter import Emitter
+from onnx_philox._models.emitter import Emitter
 
 # From this opset on Split takes sizes as an input.
 OLDEST_OPSET = 13

@@ -7,8 +7,8 @@ from collections.abc import Collection
 import onnx_ir as ir
 
 from onnx_philox._contract.operators import DOMAIN
-from onnx_philox._rewriting.nodes.graphs import Owner, subgraphs
-from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS
+from onnx_philox._models.graphs import Owner, subgraphs
+from onnx_philox._models.opsets import STANDARD_DOMAINS
 from onnx_philox._rewriting.nodes.symbolic_shapes import SymbolicShapes
 
 

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.operators import DOMAIN, OPERATORS, STATE_WORDS
-from onnx_philox._rewriting.nodes import graphs
-from onnx_philox._rewriting.nodes.attributes import seed_of
-from onnx_philox._rewriting.nodes.awaiting import awaits_state
-from onnx_philox._rewriting.nodes.constants import constant
+from onnx_philox._contract.operators import DOMAIN, STATE_WORDS
+from onnx_philox._contract.streams import STATE
+from onnx_philox._models import graphs
+from onnx_philox._models.constants import constant
+from onnx_philox._models.ours import awaits_state, seed_of, state_of
 
 OWNER = "onnx_philox.make_reproducible"
 
-STATE = "random_state"
 NEXT_STATE = "next_random_state"
 THIS_RUN = "this_run"
 """The name of the int64 copy of a state that is an input: all nodes read the copy."""
@@ -127,13 +126,6 @@ def _this_run(model: ir.Model) -> ir.Value | None:
     name = f"{DOMAIN}.{THIS_RUN}"
     outputs = (value for node in model.graph for value in node.outputs)
     return next((value for value in outputs if value.name == name), None)
-
-
-def state_of(node: ir.Node) -> ir.Value | None:
-    """The state that a node of this package reads; None for one without."""
-    operator = OPERATORS.get(node.op_type)
-    names = [] if operator is None else [declared.name for declared in operator.inputs]
-    return dict(zip(names, node.inputs, strict=False)).get("state")
 
 
 def _is_state(value: ir.Value) -> bool:

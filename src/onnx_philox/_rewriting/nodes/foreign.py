@@ -11,19 +11,11 @@ import re
 import onnx
 import onnx_ir as ir
 
-from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS
+from onnx_philox._models.opsets import STANDARD_DOMAINS
+from onnx_philox._models.surgery import KEY_MAKERS
 
 TENSORFLOW_DOMAINS = (*STANDARD_DOMAINS, "ai.onnx.converters.tensorflow")
 """Where tf2onnx leaves TensorFlow's operators."""
-
-KEY_MAKERS = frozenset(
-    {
-        "StatelessRandomGetAlg",
-        "StatelessRandomGetKeyCounter",
-        "StatelessRandomGetKeyCounterAlg",
-    }
-)
-"""TensorFlow's operators that make the key of a draw, and draw nothing."""
 
 STATELESS = "Stateless"
 """The names of TensorFlow's operators that take a seed or a key as inputs begin with this."""

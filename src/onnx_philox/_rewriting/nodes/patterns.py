@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract.operators import OUTPUT_TYPE, RANDOM_BERNOULLI, RANDOM_UNIFORM, Operator
 from onnx_philox._contract.types import BF16, F16, F32, F64, ElementType
-from onnx_philox._rewriting.nodes.constants import constant
-from onnx_philox._rewriting.nodes.emitter import Emitter
-from onnx_philox._rewriting.nodes.graphs import input_of, is_wanted
+from onnx_philox._models.constants import constant
+from onnx_philox._models.emitter import Emitter
+from onnx_philox._models.graphs import input_of, is_wanted
+from onnx_philox._models.opsets import STANDARD_DOMAINS
 from onnx_philox._rewriting.nodes.outcome import Replaceable
 from onnx_philox._rewriting.nodes.replacements import EmitDraw, FloatReplacement
 from onnx_philox._rewriting.nodes.site import Site
-from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS
 from onnx_philox._rewriting.nodes.types import Types
 
 _BOOL, _INT32, _FLOAT = ir.DataType.BOOL, ir.DataType.INT32, ir.DataType.FLOAT

@@ -26,9 +26,9 @@ from onnx_philox._contract.operators import (
     Operator,
 )
 from onnx_philox._contract.types import BF16, BY_ONNX, F32, I32, I64, ElementType
-from onnx_philox._rewriting.nodes.constants import constant
-from onnx_philox._rewriting.nodes.emitter import Emitter
-from onnx_philox._rewriting.nodes.graphs import input_of, is_wanted
+from onnx_philox._models.constants import constant
+from onnx_philox._models.emitter import Emitter
+from onnx_philox._models.graphs import input_of, is_wanted
 from onnx_philox._rewriting.nodes.reading import TypeOf, allowed_type, required_input
 from onnx_philox._rewriting.nodes.site import Site
 from onnx_philox._rewriting.nodes.standard import Version

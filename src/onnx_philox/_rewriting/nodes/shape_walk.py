@@ -15,8 +15,10 @@ import onnx_ir as ir
 from onnx import shape_inference
 
 from onnx_philox._contract.operators import DOMAIN, OPERATORS
-from onnx_philox._rewriting.nodes import graphs, tensorflow
-from onnx_philox._rewriting.nodes.constants import constant, small_constant, tensor_in
+from onnx_philox._models import graphs
+from onnx_philox._models.constants import constant, small_constant, tensor_in
+from onnx_philox._models.opsets import STANDARD_DOMAINS, opset_of
+from onnx_philox._rewriting.nodes import tensorflow
 from onnx_philox._rewriting.nodes.dimensions import (
     MOST_NUMBERS,
     Arithmetic,
@@ -25,7 +27,6 @@ from onnx_philox._rewriting.nodes.dimensions import (
     Products,
     whole,
 )
-from onnx_philox._rewriting.nodes.standard import STANDARD_DOMAINS, opset_of
 
 # These have no inference of their own.
 _LIKE_THEIR_INPUT = ("GroupNormalization", "MeanVarianceNormalization")

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
-from onnx_philox._rewriting.nodes.graphs import Owner, label
+from onnx_philox._models.graphs import Owner, label
 from onnx_philox._rewriting.report import MAIN_GRAPH
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import onnx_ir as ir
 
-from onnx_philox._rewriting.nodes import graphs
+from onnx_philox._models import graphs
 from onnx_philox._rewriting.nodes.dimensions import Dimension, Dimensions, Products
 from onnx_philox._rewriting.nodes.shape_walk import Assumed, Walk, common
 

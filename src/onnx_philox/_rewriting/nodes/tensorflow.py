@@ -26,10 +26,10 @@ from onnx_philox._contract.operators import (
     Operator,
 )
 from onnx_philox._contract.types import BF16, F16, F32, F64, I32, I64, ElementType
-from onnx_philox._rewriting.nodes.constants import constant
-from onnx_philox._rewriting.nodes.emitter import Emitter
+from onnx_philox._models.constants import constant
+from onnx_philox._models.emitter import Emitter
+from onnx_philox._models.graphs import input_of
 from onnx_philox._rewriting.nodes.foreign import TENSORFLOW_DOMAINS, has_inputs_of_tensorflow
-from onnx_philox._rewriting.nodes.graphs import input_of
 from onnx_philox._rewriting.nodes.reading import TypeOf, allowed_type, required_input
 from onnx_philox._rewriting.nodes.replacements import (
     EmitDraw,

@@ -10,30 +10,25 @@ import onnx_ir as ir
 
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
+from onnx_philox._models.constants import constant
+from onnx_philox._models.emitter import OLDEST_OPSET
+from onnx_philox._models.graphs import label, walk
+from onnx_philox._models.opsets import STANDARD_DOMAINS, onnx_opset_of, opset_of
+from onnx_philox._models.ours import awaits_state
 from onnx_philox._rewriting.nodes import patterns, tensorflow
 from onnx_philox._rewriting.nodes.attributes import check_types
-from onnx_philox._rewriting.nodes.awaiting import AwaitingReplacement, awaits_state
-from onnx_philox._rewriting.nodes.constants import constant
-from onnx_philox._rewriting.nodes.emitter import OLDEST_OPSET
+from onnx_philox._rewriting.nodes.awaiting import AwaitingReplacement
 from onnx_philox._rewriting.nodes.foreign import (
     TENSORFLOW_DOMAINS,
     has_inputs_of_tensorflow,
     randomness,
 )
-from onnx_philox._rewriting.nodes.graphs import label, walk
 from onnx_philox._rewriting.nodes.may_stay import MayStayError
 from onnx_philox._rewriting.nodes.outcome import Irreplaceable, Outcome, Replaceable
 from onnx_philox._rewriting.nodes.reading import TypeOf
 from onnx_philox._rewriting.nodes.replacements import REPLACEMENT_OF, Replacement
 from onnx_philox._rewriting.nodes.site import Site
-from onnx_philox._rewriting.nodes.standard import (
-    STANDARD_DOMAINS,
-    STANDARD_OPERATORS,
-    RandomWhen,
-    Version,
-    onnx_opset_of,
-    opset_of,
-)
+from onnx_philox._rewriting.nodes.standard import STANDARD_OPERATORS, RandomWhen, Version
 from onnx_philox._rewriting.nodes.types import Types
 
 FUNCTION_OF_ORIGIN = "onnx_philox.function"

@@ -11,10 +11,11 @@ import onnx_ir as ir
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.operators import INT64_MAX
-from onnx_philox._rewriting import streams
+from onnx_philox._contract.streams import STATE
+from onnx_philox._models import streams
+from onnx_philox._models.emitter import Names
 from onnx_philox._rewriting.nodes import earlier_rewrite
 from onnx_philox._rewriting.nodes.earlier_rewrite import OWNER
-from onnx_philox._rewriting.nodes.emitter import Names
 from onnx_philox._rewriting.nodes.may_stay import MayStayError
 from onnx_philox._rewriting.nodes.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.passes.carry_state import carry_states
@@ -126,7 +127,7 @@ def _named(per_row: PerRow, seed: int | None) -> frozenset[str] | None:
             f"{seed} for a model with a state for each row",
             "None for such a model, since a constant would have the rows of one batch",
             "Leave the seed out, and pass onnx_philox.row_states(seed, rows) as the input "
-            f"{earlier_rewrite.STATE!r}.",
+            f"{STATE!r}.",
         )
     return named
 

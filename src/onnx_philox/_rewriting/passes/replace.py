@@ -8,12 +8,13 @@ import onnx_ir as ir
 
 from onnx_philox._contract.operators import DOMAIN, OPSET_VERSION, Operator
 from onnx_philox._contract.streams import AWAITS_STATE
+from onnx_philox._models.constants import constant
+from onnx_philox._models.emitter import Emitter, Names
+from onnx_philox._models.opsets import onnx_opset_of
+from onnx_philox._models.surgery import remove, take_over
 from onnx_philox._rewriting.nodes.batch import Batch
-from onnx_philox._rewriting.nodes.constants import constant
-from onnx_philox._rewriting.nodes.emitter import Emitter, Names
-from onnx_philox._rewriting.nodes.foreign import KEY_MAKERS, STATELESS
+from onnx_philox._rewriting.nodes.foreign import STATELESS
 from onnx_philox._rewriting.nodes.outcome import Carried
-from onnx_philox._rewriting.nodes.standard import onnx_opset_of
 
 
 class Replace(ir.passes.InPlacePass):
@@ -109,49 +110,3 @@ class Replace(ir.passes.InPlacePass):
         words = emitter.cast("words", state, ir.DataType.INT64)
         checked = self._batch.check(emitter, what, words, shape)
         return emitter.cast("checked_state", checked, ir.DataType.UINT32)
-
-
-def take_over(ours: ir.Value, theirs: ir.Value) -> None:
-    """Puts a value in another's place, with its name and all that the model says of it."""
-    name = theirs.name
-    theirs.name = None
-    ours.name = name
-    ours.type = theirs.type or ours.type
-    ours.shape = theirs.shape or ours.shape
-    ours.doc_string = theirs.doc_string
-    ours.metadata_props.update(theirs.metadata_props)
-    ours.meta.update(theirs.meta)
-    theirs.replace_all_uses_with(ours, replace_graph_outputs=True)
-
-
-def remove(node: ir.Node, seeded: ir.Model | None = None) -> None:
-    """Removes a node, and what only it read; see `_remove_unused`."""
-    if node.graph is None:
-        return
-    inputs = [value for value in node.inputs if value is not None]
-    node.graph.remove(node, safe=True)
-    for value in inputs:
-        _remove_unused(value, seeded)
-
-
-def _remove_unused(value: ir.Value, seeded: ir.Model | None) -> None:
-    """Removes what only the old node read: a constant, or the seed or key that TensorFlow drew by.
-
-    ONNX Runtime warns of such constants, no runtime knows TensorFlow's operators, and a seed that
-    does nothing would mislead. `seeded` is the model if the old node had a seed as an input.
-    """
-    if value.uses() or value.is_graph_output():
-        return
-    if value.is_graph_input():
-        if seeded is None or value not in seeded.graph.inputs:
-            return
-        seeded.graph.inputs.remove(value)
-    if value.is_initializer() and value.graph is not None and value.name is not None:
-        del value.graph.initializers[value.name]
-        return
-    node = value.producer()
-    if node is None or node.op_type not in ("Constant", *KEY_MAKERS):
-        return
-    if any(output.uses() or output.is_graph_output() for output in node.outputs):
-        return
-    remove(node, seeded)

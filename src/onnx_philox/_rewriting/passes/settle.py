@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from onnx_philox._rewriting.nodes.emitter import Emitter, Names
-from onnx_philox._rewriting.nodes.graphs import input_of, is_wanted, walk
-from onnx_philox._rewriting.nodes.standard import onnx_opset_of, opset_of
+from onnx_philox._models.emitter import Emitter, Names
+from onnx_philox._models.graphs import input_of, is_wanted, walk
+from onnx_philox._models.opsets import onnx_opset_of, opset_of
+from onnx_philox._models.surgery import remove, take_over
 from onnx_philox._rewriting.passes.find import drops_nothing
-from onnx_philox._rewriting.passes.replace import remove, take_over
 
 
 def settle(model: ir.Model) -> int:

@@ -6,7 +6,7 @@ from collections import Counter
 
 import onnx_ir as ir
 
-from onnx_philox._rewriting.nodes import graphs
+from onnx_philox._models import graphs
 from onnx_philox._rewriting.nodes.outcome import Replaceable
 from onnx_philox._rewriting.passes.find import find_nodes
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, OUTPUT_TYPE
-from onnx_philox._contract.streams import METADATA_KEY, NEXT_PREFIX, Stream, Streams
-from onnx_philox._rewriting.nodes.attributes import seed_of
-from onnx_philox._rewriting.nodes.earlier_rewrite import STATE, state_of
-from onnx_philox._rewriting.nodes.graphs import subgraphs, walk
+from onnx_philox._contract.streams import METADATA_KEY, NEXT_PREFIX, STATE, Stream, Streams
+from onnx_philox._models.graphs import subgraphs, walk
+from onnx_philox._models.ours import seed_of, state_of
 
 
 def streams_of(model: ir.Model) -> Streams | None:

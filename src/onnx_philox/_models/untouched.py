@@ -17,8 +17,7 @@ import onnx_ir as ir
 
 from onnx_philox._contract import checks
 from onnx_philox._files import tensors
-from onnx_philox._rewriting.nodes.earlier_rewrite import OWNER
-from onnx_philox._rewriting.nodes.graphs import subgraphs
+from onnx_philox._models.graphs import subgraphs
 
 
 @dataclass(frozen=True)
@@ -39,9 +38,7 @@ class Originals:
         model: The model for surgery. It shares the tensors of the protobuf model.
     """
 
-    def __init__(
-        self, proto: onnx.ModelProto, folder: Path | None = None, *, owner: str = OWNER
-    ) -> None:
+    def __init__(self, proto: onnx.ModelProto, folder: Path | None = None, *, owner: str) -> None:
         self._proto = proto
         try:
             self.model = ir.from_proto(_for_surgery(proto))

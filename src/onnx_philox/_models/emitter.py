@@ -11,7 +11,7 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._contract.operators import DOMAIN
-from onnx_philox._rewriting.nodes import graphs
+from onnx_philox._models import graphs
 
 # From this opset on operators broadcast. ONNX Runtime has few operators of older opsets, and no Add
 # among them.

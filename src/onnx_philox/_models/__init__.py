@@ -1,0 +1,1 @@
+"""Models of ONNX in memory: their graphs, our nodes in them, and how to change them."""

@@ -1,0 +1,116 @@
+"""Inlines functions of a model, and predicts how large it becomes by that."""
+
+from __future__ import annotations
+
+import graphlib
+from collections import Counter
+from collections.abc import Collection
+
+import onnx_ir as ir
+from onnx_ir.passes.common import InlinePass
+
+from onnx_philox._contract import checks
+from onnx_philox._models import graphs
+from onnx_philox._models.emitter import Names
+
+# Exporters that make a function of each operator come to some thousands. The time that onnx-ir
+# takes grows with the square of the calls: some 15 s for so many.
+MOST_CALLS = 4_096
+MOST_NODES = 1_000_000
+
+
+def check_size(model: ir.Model, functions: Collection[ir.OperatorIdentifier]) -> None:
+    """Refuses functions whose inlining would never end, or take too long.
+
+    A chain of n functions that each call the next twice makes 2^n copies.
+
+    Args:
+        model: The model.
+        functions: The functions to inline.
+
+    Raises:
+        ValueError: They call themselves, or grow too large; the text is half a sentence.
+    """
+    own = {f: list(model.functions[f].all_nodes()) for f in functions}
+    called = {
+        f: Counter(i for node in nodes if (i := node.op_identifier()) in own)
+        for f, nodes in own.items()
+    }
+    try:
+        order = list(graphlib.TopologicalSorter(called).static_order())
+    except graphlib.CycleError as error:
+        names = " -> ".join(f"{domain}::{name}" for domain, name, _ in reversed(error.args[1]))
+        raise ValueError(f"a function calls itself: {names}") from error
+    calls: dict[ir.OperatorIdentifier, int] = {}
+    nodes: dict[ir.OperatorIdentifier, int] = {}
+    for f in order:
+        calls[f] = sum(count * (1 + calls[c]) for c, count in called[f].items())
+        nodes[f] = len(own[f]) + sum(count * nodes[c] for c, count in called[f].items())
+    in_graph = Counter(i for node in model.graph.all_nodes() if (i := node.op_identifier()) in own)
+    for what, count, most in (
+        ("calls", sum(n * (1 + calls[f]) for f, n in in_graph.items()), MOST_CALLS),
+        ("nodes", sum(n * nodes[f] for f, n in in_graph.items()), MOST_NODES),
+    ):
+        if count > most:
+            raise ValueError(f"they are {count:,} {what}, and at most {most:,} are inlined")
+
+
+def inline(model: ir.Model, functions: set[ir.OperatorIdentifier], owner: str, what: str) -> bool:
+    """Inlines functions, and those that call them.
+
+    Args:
+        model: The model, changed in place.
+        functions: The functions' identifiers.
+        owner: Who refuses what cannot be inlined.
+        what: What these functions are, in words.
+
+    Returns:
+        Whether there was anything to inline.
+    """
+    holding = _with_callers(model, functions)
+    if not holding:
+        return False
+    try:
+        check_size(model, holding)
+        _rename(model, holding)
+        result = InlinePass(criteria=lambda f: f.identifier() in holding)(model)
+    except (ValueError, RuntimeError, ir.passes.InvariantError) as error:
+        names = ", ".join(f"{domain}::{name}" for domain, name, _ in sorted(holding))
+        checks.refuse(
+            owner,
+            "the model",
+            f"one whose {what} ({names}) cannot be inlined: {error}",
+            "functions of the model's own opset, which do not call themselves and do not "
+            "multiply without end",
+            "Export the model without functions.",
+        )
+    return result.modified
+
+
+def _with_callers(
+    model: ir.Model, functions: set[ir.OperatorIdentifier]
+) -> set[ir.OperatorIdentifier]:
+    calls = {
+        identifier: {node.op_identifier() for node in function.all_nodes()}
+        for identifier, function in model.functions.items()
+    }
+    holding = set(functions)
+    while True:
+        callers = {caller for caller, callees in calls.items() if callees & holding}
+        if callers <= holding:
+            return holding
+        holding |= callers
+
+
+def _rename(model: ir.Model, holding: set[ir.OperatorIdentifier]) -> None:
+    """Gives the values of functions names that no graph has.
+
+    InlinePass knows the names of one graph at a time, but not those of the subgraphs after it.
+    """
+    names = Names(model)
+    for identifier in sorted(holding):
+        function = model.functions[identifier]
+        for graph in (function.graph, *function.subgraphs()):
+            for value in graphs.values(graph):
+                if value.name:
+                    value.name = names.unique(value.name)

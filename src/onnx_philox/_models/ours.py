@@ -1,0 +1,167 @@
+"""The nodes of this package in a model: what they have, and what is known of it before a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+
+from onnx_philox._contract import checks
+from onnx_philox._contract.checks import Known
+from onnx_philox._contract.operators import DOMAIN, MAX_RANK, OPERATORS, Operator
+from onnx_philox._contract.streams import AWAITS_STATE
+from onnx_philox._contract.types import BY_ONNX, ElementType
+from onnx_philox._models import graphs
+
+
+@dataclass(frozen=True)
+class CheckedNode:
+    """A node that breaks no rule, as far as is known before a run.
+
+    Attributes:
+        operator: The operator.
+        inputs: The inputs that it has.
+        known: What is known of them.
+        attributes: All attributes, defaults filled in.
+    """
+
+    operator: Operator
+    inputs: Mapping[str, ir.Value]
+    known: Mapping[str, Known | None]
+    attributes: Mapping[str, Any]
+
+    def types(self) -> dict[str, ElementType | None]:
+        """The types of the inputs; None for an input that is absent or of unknown type."""
+        given = {name: known.type for name, known in self.known.items() if known is not None}
+        # The check has passed, so a known type is one of ours.
+        return {i.name: cast("ElementType | None", given.get(i.name)) for i in self.operator.inputs}
+
+    def dimensions(self) -> list[int] | None:
+        """The first output's dimensions; None if they are not known yet."""
+        dimensions = checks.output_dimensions(self.operator, self.known, self.attributes)
+        if dimensions is None or None in dimensions:
+            return None
+        return [cast("int", d) for d in dimensions]
+
+
+def of_model(model: ir.Model) -> Iterator[ir.Node]:
+    """The nodes of the domain, also those in branches and loops."""
+    return (node for node, _ in graphs.walk(model.graph) if node.domain == DOMAIN)
+
+
+def check(node: ir.Node, known_of: Callable[[str, ir.Value], Known]) -> CheckedNode:
+    """Checks a node with all that is known of it.
+
+    Args:
+        node: The node.
+        known_of: What is known of an input, from its name and its value.
+
+    Raises:
+        TypeError: An input or attribute of a wrong type.
+        ValueError: An unknown operator, or a wrong value, shape or number of anything.
+    """
+    op = operator_of(node)
+    checks.check_counts(op, len(node.inputs), len(node.outputs))
+    inputs = inputs_of(node)
+    known = {name: known_of(name, value) for name, value in inputs.items()}
+    return CheckedNode(op, inputs, known, checks.check_node(op, known, attributes_of(node)))
+
+
+def known(
+    constant: NDArray[Any] | None, type_: ir.DataType | None, shape: ir.Shape | None
+) -> Known:
+    """What is known of an input that is a constant, or has a type or a shape, or none of them."""
+    # More dimensions are refused whatever their values, and NumPy cannot hold many more.
+    if constant is not None and constant.ndim <= MAX_RANK:
+        return Known.array(constant)
+    dimensions = None
+    if shape is not None:
+        dimensions = tuple(d if isinstance(d, int) else None for d in shape)
+    if type_ is None:
+        return Known(None, dimensions)
+    return Known(BY_ONNX.get(type_.value) or np.dtype(type_.numpy()), dimensions)
+
+
+def drop_empty_end(node: ir.Node) -> bool:
+    """Removes a node's absent inputs at the end; returns whether there were any."""
+    count = len(node.inputs)
+    while count and node.inputs[count - 1] is None:
+        count -= 1
+    is_changed = count < len(node.inputs)
+    node.resize_inputs(count)
+    return is_changed
+
+
+def declare_output_types(node: ir.Node) -> None:
+    """Sets the types of a node's outputs if the model does not declare them.
+
+    Raises:
+        TypeError: An attribute of a wrong type.
+        ValueError: An unknown operator, or a wrong attribute.
+    """
+    op = operator_of(node)
+    attributes = checks.check_attributes(op, attributes_of(node))
+    for output, declared in zip(node.outputs, op.outputs, strict=False):
+        if output.dtype is None:
+            element_type = declared.type or checks.output_type(op, attributes)
+            output.dtype = ir.DataType(element_type.onnx)
+
+
+def operator_of(node: ir.Node) -> Operator:
+    """The operator of a node.
+
+    Raises:
+        ValueError: It is unknown.
+    """
+    op = OPERATORS.get(node.op_type)
+    if op is None:
+        known = ", ".join(OPERATORS)
+        remedy = "Upgrade onnx-philox if a newer version made the model."
+        checks.refuse(f"{DOMAIN}::{node.op_type}", "the operator", "unknown", known, remedy)
+    return op
+
+
+def inputs_of(node: ir.Node) -> dict[str, ir.Value]:
+    """The inputs that a node has, by name; none of an unknown operator."""
+    operator = OPERATORS.get(node.op_type)
+    pairs = zip(operator.inputs if operator else (), node.inputs, strict=False)
+    return {declared.name: value for declared, value in pairs if value is not None}
+
+
+def attributes_of(node: ir.Node) -> dict[str, Any]:
+    """The attributes that a node has."""
+    return {name: attribute.value for name, attribute in node.attributes.items()}
+
+
+def seed_of(node: ir.Node, name: str) -> int:
+    """The seed of a node of this package; 0 where it has none.
+
+    Args:
+        node: The node.
+        name: "global_seed" or "op_seed".
+
+    Returns:
+        The seed.
+
+    Raises:
+        TypeError: The attribute is not an integer.
+        ValueError: The attribute is negative.
+    """
+    attribute = node.attributes.get(name)
+    if attribute is None or attribute.is_ref():
+        return 0
+    return checks.check_seed(OPERATORS.get(node.op_type, node.op_type), name, attribute.value)
+
+
+def awaits_state(node: ir.Node) -> bool:
+    """Whether a node waits for a state."""
+    return node.domain == DOMAIN and AWAITS_STATE in node.metadata_props
+
+
+def state_of(node: ir.Node) -> ir.Value | None:
+    """The state that a node reads; None for one without."""
+    return inputs_of(node).get("state")
