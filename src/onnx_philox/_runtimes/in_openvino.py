@@ -210,8 +210,9 @@ def _check_precision(precision: str | None) -> None:
     """Refuses a precision at which standard nodes draw different numbers."""
     if precision not in (None, made.PRECISION):
         raise ArgumentError(
-            f"--precision is {precision!r}, and the model is one of standard nodes, which draw different "
-            f"numbers then; allowed: {made.PRECISION}. Choose it, or leave --precision out."
+            f"--precision is {precision!r}, and the model is one of standard nodes, which draw "
+            f"different numbers then; allowed: {made.PRECISION}. Choose it, or leave --precision "
+            "out."
         )
 
 
