@@ -14,7 +14,7 @@ import pytest
 from cases import assert_same_bits
 from openvino import opset13
 
-from onnx_philox import PhiloxState, reference
+from onnx_philox import PhiloxState, reference, torch_noise
 from onnx_philox import openvino as op
 
 CONFIG = {
@@ -69,6 +69,23 @@ def test_a_generator_goes_on_and_begins_again_with_a_seed() -> None:
     assert_same_bits(np.array(generator.randn_tensor(ov.Shape([2, 3])).data), first)
     with pytest.raises(ValueError, match="seed is -1"):
         op.genai_generator(-1)
+
+
+@pytest.mark.engines
+def test_a_generator_like_torch_draws_what_genai_s_own_of_torch_draws() -> None:
+    import openvino_genai
+
+    ours, theirs = op.genai_generator(42, like="torch"), openvino_genai.TorchGenerator(42)
+    for _ in range(2):
+        for shape in ([1, 4, 8, 8], [3, 7], [5]):
+            expected = np.array(theirs.randn_tensor(ov.Shape(shape)).data)
+            assert_same_bits(np.array(ours.randn_tensor(ov.Shape(shape)).data), expected)
+        assert ours.next() == theirs.next()
+        for generator in (ours, theirs):
+            generator.seed(7)
+    card = op.genai_generator(42, like="torch_cuda", gpu=(132, 2048))
+    made = np.array(card.randn_tensor(ov.Shape([2, 3])).data)
+    assert_same_bits(made, torch_noise(42, [2, 3], device="cuda"))
 
 
 def text_to_image(folder: Path) -> None:

@@ -19,8 +19,9 @@ MAX_LINES = 500
 
 # What each room may use. Public modules are doors: they hold what users import, and little else.
 ROOMS: dict[str, set[str]] = {
+    "_mt19937": set(),
     "_philox": set(),
-    "_contract": {"_philox"},
+    "_contract": {"_mt19937", "_philox"},
     "_core": set(),
     "_numbers": {"_contract", "_core", "_philox"},
     "_progress": set(),

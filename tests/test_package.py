@@ -27,6 +27,7 @@ PUBLIC = {
     "onnx_philox": {
         "PhiloxState",
         "Pipeline",
+        "TorchState",
         "__version__",
         "diffusers",
         "generate",
@@ -42,6 +43,8 @@ PUBLIC = {
         "split_states",
         "to_standard_nodes",
         "torch",
+        "torch_cuda_states",
+        "torch_noise",
     },
     "onnx_philox.diffusers": {"generator", "latents"},
     "onnx_philox.torch": {"ProgramDraw", "check_export", "export", "translations"},

@@ -27,8 +27,11 @@ if TYPE_CHECKING:
     )
     from onnx_philox._contract.schemas import register_schemas
     from onnx_philox._contract.state import PhiloxState
+    from onnx_philox._contract.torch_state import TorchState
     from onnx_philox._numbers.generate import generate
     from onnx_philox._numbers.states import row_states, split_states
+    from onnx_philox._numbers.torch_cuda import torch_cuda_states
+    from onnx_philox._numbers.torch_noise import torch_noise
     from onnx_philox._pipeline.api import Pipeline
     from onnx_philox.rewriting import make_reproducible, to_standard_nodes
 
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PhiloxState",
     "Pipeline",
+    "TorchState",
     "__version__",
     "diffusers",
     "generate",
@@ -52,6 +56,8 @@ __all__ = [
     "split_states",
     "to_standard_nodes",
     "torch",
+    "torch_cuda_states",
+    "torch_noise",
 ]
 
 _MODULES = {
@@ -67,12 +73,15 @@ _MODULES = {
 _PLACES = {
     "PhiloxState": "onnx_philox._contract.state",
     "Pipeline": "onnx_philox._pipeline.api",
+    "TorchState": "onnx_philox._contract.torch_state",
     "generate": "onnx_philox._numbers.generate",
     "make_reproducible": "onnx_philox.rewriting",
     "register_schemas": "onnx_philox._contract.schemas",
     "row_states": "onnx_philox._numbers.states",
     "split_states": "onnx_philox._numbers.states",
     "to_standard_nodes": "onnx_philox.rewriting",
+    "torch_cuda_states": "onnx_philox._numbers.torch_cuda",
+    "torch_noise": "onnx_philox._numbers.torch_noise",
 }
 
 

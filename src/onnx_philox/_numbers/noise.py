@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,28 +16,16 @@ from onnx_philox._numbers.generate import generate
 from onnx_philox._numbers.states import Integers, row_states
 
 
-class Noise:
-    """Draws normals of mean 0 and scale 1, as `RandomNormal` draws them from its state.
+class Noise(ABC):
+    """Draws normals of mean 0 and scale 1, each tensor where the last one ended."""
 
-    Args:
-        seed: 0 to 2^64-1, for all rows of a tensor; or a sequence of seeds, one for each row.
-
-    Attributes:
-        state: Where the next tensor begins: uint32 [6], or [B, 6] with a seed for each row.
-
-    Raises:
-        TypeError: A seed is no integer.
-        ValueError: A seed is out of its range.
-    """
-
-    def __init__(self, seed: Integers) -> None:
-        if isinstance(seed, Sequence | np.ndarray):
-            self.state = row_states(seed)
-        else:
-            self.state = PhiloxState.for_run(seed).to_array()  # type: ignore[arg-type]
+    @property
+    @abstractmethod
+    def state(self) -> NDArray[np.uint32]:
+        """Where the next tensor begins: uint32 of rank 1, or of rank 2 with a row for each seed."""
 
     def randn(self, *shape: int) -> NDArray[np.float32]:
-        """Normals of mean 0 and scale 1, as `RandomNormal` draws them from the state.
+        """Normals of mean 0 and scale 1, from the state on.
 
         Args:
             shape: The dimensions; with a seed for each row, the first is the number of seeds.
@@ -48,11 +37,42 @@ class Noise:
             ValueError: The shape has another number of rows than there are seeds.
         """
         dimensions = arguments.shape_array(RANDOM_NORMAL, shape).tolist()
-        if self.state.ndim > 1 and dimensions[:1] != [len(self.state)]:
-            allowed = f"one whose first dimension is {len(self.state)}, a row for each seed"
+        state = self.state
+        if state.ndim > 1 and dimensions[:1] != [len(state)]:
+            allowed = f"one whose first dimension is {len(state)}, a row for each seed"
             remedy = "Pass as many seeds as images."
             refuse("a generator with a seed for each row", "the shape", dimensions, allowed, remedy)
+        return self._draw(dimensions)
+
+    @abstractmethod
+    def _draw(self, dimensions: list[int]) -> NDArray[np.float32]:
+        """The next tensor; advances the state."""
+
+
+class PhiloxNoise(Noise):
+    """The normals of `RandomNormal`.
+
+    Args:
+        seed: 0 to 2^64-1, for all rows of a tensor; or a sequence of seeds, one for each row.
+
+    Raises:
+        TypeError: A seed is no integer.
+        ValueError: A seed is out of its range.
+    """
+
+    def __init__(self, seed: Integers) -> None:
+        if isinstance(seed, Sequence | np.ndarray):
+            self._state = row_states(seed)
+        else:
+            self._state = PhiloxState.for_run(seed).to_array()  # type: ignore[arg-type]
+
+    @property
+    def state(self) -> NDArray[np.uint32]:
+        """Where the next tensor begins: uint32 [6], or [B, 6] with a seed for each row."""
+        return self._state
+
+    def _draw(self, dimensions: list[int]) -> NDArray[np.float32]:
         values = np.empty(dimensions, np.float32)
-        after = generate(self.state, out=values, mean=0.0, scale=1.0)
-        self.state = np.asarray(after, np.uint32).reshape(self.state.shape)
+        after = generate(self._state, out=values, mean=0.0, scale=1.0)
+        self._state = np.asarray(after, np.uint32).reshape(self._state.shape)
         return values

@@ -9,15 +9,15 @@ from typing import Any
 import openvino as ov
 
 from onnx_philox import _backends
-from onnx_philox._numbers.noise import Noise
-from onnx_philox._numbers.states import Integers
+from onnx_philox._numbers.torch_cuda import Gpu
+from onnx_philox._numbers.torch_noise import Like, Seeds, noise_of
 
 __all__ = ["genai_generator"]
 
 _NAME = "onnx_philox.openvino.genai_generator"
 
 
-def genai_generator(seed: Integers = 0) -> Any:
+def genai_generator(seed: Seeds = 0, *, like: Like = "philox", gpu: Gpu | None = None) -> Any:
     """A generator that pipelines of OpenVINO GenAI take as ``generator=``.
 
     A tensor is what RandomNormal draws for its shape, from `PhiloxState.for_run(seed)` on; each
@@ -27,17 +27,23 @@ def genai_generator(seed: Integers = 0) -> Any:
 
     Args:
         seed: 0 to 2^64-1, for all images of a request. Or a seed for each image: row b of a tensor
-            is then what ``seed[b]`` draws for an image alone.
+            is then what ``seed[b]`` draws for an image alone. With ``like="torch"`` also a
+            `TorchState`, or one for each image.
+        like: Whose numbers: "philox" are those of RandomNormal. "torch" are those of
+            `openvino_genai.TorchGenerator`, without torch; "torch_cuda" those of torch on an NVIDIA
+            card, to within 3e-6. Then `seed` begins torch's generator, and no run of ours.
+        gpu: For "torch_cuda", the card's multiprocessors and the threads of each, as for
+            `onnx_philox.torch_noise`.
 
     Returns:
         An `openvino_genai.Generator`.
 
     Raises:
         TypeError: `seed` is no integer.
-        ValueError: `seed` is out of its range.
+        ValueError: `seed` is out of its range, or `like` or `gpu` is wrong.
         ImportError: OpenVINO GenAI is not installed.
     """
-    return _generators()(seed)
+    return _generators()(seed, like, gpu)
 
 
 @cache
@@ -48,15 +54,16 @@ def _generators() -> type:
         raise _backends.NotInstalledError(_NAME, "OpenVINO GenAI", "genai") from error
 
     class Generator(openvino_genai.Generator):  # type: ignore[misc]
-        """Normals of `RandomNormal`."""
+        """Normals of `RandomNormal`, or of torch's."""
 
-        def __init__(self, seed: Integers) -> None:
+        def __init__(self, seed: Seeds, like: Like, gpu: Gpu | None) -> None:
             super().__init__()
+            self._like, self._gpu = like, gpu
             self.seed(seed)
 
-        def seed(self, new_seed: Integers) -> None:
-            """Begins at run 0 of a seed, 0 to 2^64-1, or of a seed for each row."""
-            self._noise = Noise(new_seed)
+        def seed(self, new_seed: Seeds) -> None:
+            """Begins again with a seed, 0 to 2^64-1, or with a seed for each row."""
+            self._noise = noise_of("openvino.genai_generator", new_seed, self._like, self._gpu)
 
         def next(self) -> float:
             """One normal, of float32."""

@@ -1,0 +1,395 @@
+"""`TorchState`: the whole generator of torch's CPU draws, as 632 words or as torch's own bytes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from onnx_philox import _mt19937
+from onnx_philox._contract import arrays
+from onnx_philox._contract.operators import MAX_RANK, STATE_WORDS
+from onnx_philox._contract.refusal import refuse
+from onnx_philox._contract.state import integer
+
+TORCH_STATE_WORDS = 632
+"""seed (2), left, seeded, next, 624 words, the cached normal (2), whether there is one."""
+_LEFT, _SEEDED, _NEXT, _WORDS, _NORMAL, _IS_CACHED = 2, 3, 4, 5, 629, 631
+
+_RULE = f"last dimension {TORCH_STATE_WORDS}, all other dimensions 1, rank 1 to {MAX_RANK}"
+
+# torch's own record: `at::CPUGeneratorImplState`, which `get_state()` copies byte by byte.
+_RECORD = np.dtype(
+    [
+        ("seed", "<u8"),
+        ("left", "<i4"),
+        ("seeded", "<i4"),
+        ("next", "<u8"),
+        ("words", "<u8", _mt19937.BLOCK),
+        ("unused_x", "<f8"),
+        ("normal", "<f8"),
+        ("unused_rho", "<f8"),
+        ("is_cached", "<i4"),
+        ("gap", "<i4"),
+        # Of a cached float32 normal, which no draw on a CPU makes.
+        ("float_normal", "<f4"),
+        ("is_float_cached", "<i4"),
+    ]
+)
+TORCH_BYTES = _RECORD.itemsize
+_CUDA_BYTES = 16
+
+_FROM_SEED, _FROM_TORCH = "TorchState.from_seed", "TorchState.from_torch"
+_FROM_ARRAY, _FROM_JSON = "TorchState.from_array", "TorchState.from_json"
+_JSON_VERSION = 1
+_ALIGNMENT = "pytorch"
+
+
+class TorchState:
+    """The state of torch's CPU generator: where `torch.randn` and the others go on.
+
+    It holds what a `torch.Generator` holds: the words of MT19937, how many of them are used, the
+    second normal of a pair if it waits for its turn, and the seed. torch need not be installed.
+    A state is immutable; draws return the next one. `from_seed`, `from_torch`, `from_array` and
+    `from_json` make states.
+
+    Examples:
+        >>> state = TorchState.from_seed(42)
+        >>> state
+        TorchState(seed=42, left=1, next=0)
+        >>> state.to_array().shape, state.to_torch().shape
+        ((632,), (5056,))
+        >>> TorchState.from_torch(state.to_torch()) == state
+        True
+    """
+
+    __slots__ = ("_array",)
+    _array: NDArray[np.uint32]
+
+    def __init__(self) -> None:
+        remedy = (
+            "Call TorchState.from_seed(seed), from_torch(...), from_array(...) or from_json(...)."
+        )
+        refuse(
+            "TorchState", "a call without a source", "not a state", "a source", remedy, TypeError
+        )
+
+    @classmethod
+    def _of(cls, array: NDArray[np.uint32]) -> TorchState:
+        """The state of words that are known to be right; takes the array."""
+        state = object.__new__(cls)
+        array.flags.writeable = False
+        object.__setattr__(state, "_array", array)
+        return state
+
+    @classmethod
+    def from_seed(cls, seed: int) -> TorchState:
+        """The state after `torch.manual_seed(seed)`.
+
+        Args:
+            seed: 0 to 2^64-1. torch draws by its low 32 bits alone, and so does this; the state
+                keeps all of them. torch takes a negative seed for `seed + 2**64`: pass that.
+
+        Raises:
+            TypeError: `seed` is no integer.
+            ValueError: `seed` is out of its range.
+        """
+        seed = torch_seed(_FROM_SEED, "seed", seed)
+        return cls.of_parts(
+            seed, _mt19937.seeded(seed & 0xFFFFFFFF), _mt19937.BLOCK, None, new=True
+        )
+
+    @classmethod
+    def of_parts(
+        cls,
+        seed: int,
+        words: NDArray[np.uint32],
+        used: int,
+        normal: float | None,
+        *,
+        new: bool = False,
+    ) -> TorchState:
+        """The state of an engine's words, `used` of which are spent, and of a cached normal."""
+        array = np.zeros(TORCH_STATE_WORDS, np.uint32)
+        array[:2] = seed & 0xFFFFFFFF, seed >> 32
+        array[_LEFT] = 1 if new else _mt19937.BLOCK + 1 - used
+        array[_SEEDED] = 1
+        array[_NEXT] = 0 if new else used
+        array[_WORDS:_NORMAL] = words
+        array[_NORMAL:] = _normal_words(normal)
+        return cls._of(array)
+
+    @classmethod
+    def from_torch(cls, state: Any) -> TorchState:
+        """The state in what `torch.Generator.get_state()` or `torch.get_rng_state()` returns.
+
+        Args:
+            state: 5,056 bytes: that tensor, a uint8 array, or `bytes`.
+
+        Raises:
+            TypeError: It is not made of bytes.
+            ValueError: It is of another length, another generator's, or damaged.
+        """
+        data = _bytes_of(state)
+        if len(data) == _CUDA_BYTES:
+            given = f"{_CUDA_BYTES} bytes, the state of a CUDA generator"
+            remedy = (
+                "Pass torch.get_rng_state(). A CUDA generator draws by its seed and offset: "
+                "torch_noise(seed, shape, device='cuda') draws its normals."
+            )
+            refuse(_FROM_TORCH, "the state", given, _of_a_cpu_generator(), remedy)
+        if len(data) != TORCH_BYTES:
+            _refuse_bytes("the state", f"of {len(data)} bytes")
+        record = np.frombuffer(data, _RECORD)[0]
+        if record["is_float_cached"]:
+            _refuse_bytes("the state's cached float32 normal", "set")
+        for name in ("seeded", "is_cached"):
+            if record[name] not in (0, 1):
+                _refuse_bytes(f"the state's {name}", record[name], "0 or 1")
+        if record["words"].max() >= 2**32:
+            _refuse_bytes("a word of the state", record["words"].max(), "less than 2^32")
+        left, after = int(record["left"]), int(record["next"])
+        # Before they become words of 32 bits.
+        _check_place(_FROM_TORCH, left, after)
+        array = np.zeros(TORCH_STATE_WORDS, np.uint32)
+        array[:2] = record["seed"].reshape(1).astype("<u8").view("<u4")
+        array[_LEFT], array[_SEEDED], array[_NEXT] = left, record["seeded"], after
+        array[_WORDS:_NORMAL] = record["words"]
+        array[_NORMAL:_IS_CACHED] = record["normal"].reshape(1).astype("<f8").view("<u4")
+        array[_IS_CACHED] = record["is_cached"]
+        return cls._checked(_FROM_TORCH, array)
+
+    def to_torch(self) -> NDArray[np.uint8]:
+        """The 5,056 bytes of `get_state()`: `generator.set_state(torch.from_numpy(...))` goes on.
+
+        Returns:
+            uint8 of shape [5056], new.
+        """
+        record = np.zeros(1, _RECORD)
+        array = self._array.astype("<u4")
+        record["seed"] = array[:2].view("<u8")
+        record["left"], record["seeded"], record["next"] = array[[_LEFT, _SEEDED, _NEXT]]
+        record["words"] = array[_WORDS:_NORMAL]
+        record["normal"] = np.ascontiguousarray(array[_NORMAL:_IS_CACHED]).view("<f8")
+        record["is_cached"] = array[_IS_CACHED]
+        return record.view(np.uint8)
+
+    @classmethod
+    def from_array(cls, array: Any) -> TorchState:
+        """Reads 632 words of uint32, least significant first: see `to_array`.
+
+        Args:
+            array: uint32, last dimension 632, all others 1, rank 1 to 8.
+
+        Raises:
+            TypeError: The array is not uint32.
+            ValueError: The array has another shape, or its words are no state of torch's.
+        """
+        given = arrays.array_of(_FROM_ARRAY, "the array", array)
+        if given.dtype != np.uint32:
+            remedy = "Pass TorchState(...).to_array()."
+            refuse(_FROM_ARRAY, "the array", given.dtype, "uint32", remedy, TypeError)
+        shape = given.shape
+        if not (1 <= len(shape) <= MAX_RANK and given.size == shape[-1] == TORCH_STATE_WORDS):
+            remedy = "Pass TorchState.from_seed(...).to_array()."
+            if shape and shape[-1] == STATE_WORDS:
+                remedy = f"{STATE_WORDS} words are a PhiloxState. {remedy}"
+            refuse(_FROM_ARRAY, "the array's shape", list(shape), _RULE, remedy)
+        return cls._checked(_FROM_ARRAY, given.reshape(-1).copy())
+
+    def to_array(self) -> NDArray[np.uint32]:
+        """The state as 632 words of uint32, of 64-bit numbers the least significant word first.
+
+        Returns:
+            uint32 of shape [632], new: seed (2 words), left, seeded, next, 624 words of MT19937,
+            the cached normal (2 words of a float64), whether it is there.
+        """
+        return self._array.copy()
+
+    @classmethod
+    def from_json(cls, text: Any) -> TorchState:
+        """The state that `to_json` wrote.
+
+        Args:
+            text: The JSON, or what `json.loads` makes of it.
+
+        Raises:
+            ValueError: It is not such a state.
+        """
+        allowed, remedy = "a state of alignment 'pytorch'", "Pass what state.to_json() returned."
+        given = text
+        if isinstance(text, str | bytes):
+            try:
+                given = json.loads(text)
+            except ValueError as error:
+                refuse(_FROM_JSON, "the text", f"no JSON: {error}", allowed, remedy)
+        if not isinstance(given, dict):
+            refuse(_FROM_JSON, "the text", repr(given)[:100], allowed, remedy)
+        version, alignment = given.get("onnx_philox"), given.get("alignment")
+        # To Python, true and 1.0 are 1, too.
+        if type(version) is not int or version != _JSON_VERSION:
+            refuse(_FROM_JSON, "the version", repr(version), f"{_JSON_VERSION}", remedy)
+        if alignment != _ALIGNMENT:
+            refuse(_FROM_JSON, "the alignment", repr(alignment), repr(_ALIGNMENT), remedy)
+        words = given.get("state")
+        is_right = (
+            isinstance(words, list)
+            and len(words) == TORCH_STATE_WORDS
+            and all(type(w) is int and 0 <= w < 2**32 for w in words)
+        )
+        if not is_right:
+            allowed = f"{TORCH_STATE_WORDS} words of 32 bits"
+            refuse(_FROM_JSON, "the state", repr(words)[:100], allowed, remedy)
+        return cls._checked(_FROM_JSON, np.array(words, np.uint32))
+
+    def to_json(self) -> str:
+        """The state as JSON, for a checkpoint: any machine can go on from it.
+
+        Returns:
+            One object, with the 632 words under "state", as in a checkpoint of `Pipeline`.
+        """
+        state = self._array.tolist()
+        return json.dumps({"onnx_philox": _JSON_VERSION, "alignment": _ALIGNMENT, "state": state})
+
+    @property
+    def seed(self) -> int:
+        """The seed, as `torch.Generator.initial_seed()` returns it."""
+        return int(self._array[0]) | int(self._array[1]) << 32
+
+    @property
+    def engine(self) -> _mt19937.Engine:
+        """An engine that draws the words from here on."""
+        is_spent = self._array[_LEFT] == 1
+        used = _mt19937.BLOCK if is_spent else int(self._array[_NEXT])
+        return _mt19937.Engine(self._array[_WORDS:_NORMAL], used)
+
+    @property
+    def normal(self) -> float | None:
+        """The second normal of a pair, if the next draw of single normals begins with it."""
+        if not self._array[_IS_CACHED]:
+            return None
+        low, high = self._array[_NORMAL:_IS_CACHED].tolist()
+        return float(np.uint64(low | high << 32).view(np.float64))
+
+    def with_normal(self, normal: float | None) -> TorchState:
+        """The same words, and another cached normal."""
+        array = self._array.copy()
+        array[_NORMAL:] = _normal_words(normal)
+        return TorchState._of(array)
+
+    @classmethod
+    def _checked(cls, owner: str, array: NDArray[np.uint32]) -> TorchState:
+        """The state of words; takes the array."""
+        _check_place(owner, int(array[_LEFT]), int(array[_NEXT]))
+        for name, place, allowed in (("seeded", _SEEDED, {1}), ("is_cached", _IS_CACHED, {0, 1})):
+            if int(array[place]) not in allowed:
+                rule = " or ".join(map(str, sorted(allowed)))
+                _refuse_damaged(owner, name, array[place], rule)
+        state = cls._of(array)
+        if state.normal is not None and not np.isfinite(state.normal):
+            _refuse_damaged(owner, "cached normal", state.normal, "a finite number")
+        return state
+
+    def __repr__(self) -> str:
+        cached = "" if self.normal is None else f", normal={self.normal!r}"
+        left, after = self._array[_LEFT], self._array[_NEXT]
+        return f"TorchState(seed={self.seed}, left={left}, next={after}{cached})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TorchState):
+            return NotImplemented
+        return bool(np.array_equal(self._array, other._array))
+
+    def __hash__(self) -> int:
+        return hash(self._array.tobytes())
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"a TorchState is immutable: {name!r} cannot be set")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a TorchState is immutable: {name!r} cannot be deleted")
+
+    def __copy__(self) -> TorchState:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> TorchState:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TorchState.from_array, (self.to_array(),)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        """NumPy's protocol: a state can replace its array of 632 words anywhere.
+
+        Args:
+            dtype: None for uint32, the type of the words.
+            copy: As for `numpy.asarray`; False is refused, since the words are not to be written.
+
+        Raises:
+            ValueError: `copy` is False.
+        """
+        if copy is False:
+            allowed = "None or True, since a state is immutable"
+            refuse("TorchState", "copy", copy, allowed, "Leave it out.")
+        return self.to_array().astype(np.uint32 if dtype is None else dtype, copy=False)
+
+
+# Pickles name the public place, whatever module the class is in.
+TorchState.__module__ = "onnx_philox"
+
+
+def torch_seed(owner: str, name: str, given: Any) -> int:
+    """A seed of torch's as an int, or an error that names the wrong number.
+
+    Raises:
+        TypeError: It is no integer.
+        ValueError: It is not from 0 to 2^64-1.
+    """
+    limit_name = "2^64-1"
+    if isinstance(given, int | np.integer) and -(2**63) <= given < 0:
+        remedy = f"torch takes it for {int(given) + 2**64}: pass that."
+        refuse(owner, name, given, f"an integer from 0 to {limit_name}", remedy)
+    return integer(owner, name, given, 2**64, limit_name)
+
+
+def _normal_words(normal: float | None) -> tuple[int, int, int]:
+    """A cached normal and whether it is there."""
+    bits = 0 if normal is None else int(np.float64(normal).view(np.uint64))
+    return bits & 0xFFFFFFFF, bits >> 32, normal is not None
+
+
+def _bytes_of(state: Any) -> bytes:
+    """What torch's tensor of bytes, an array of them, or bytes hold."""
+    if isinstance(state, bytes | bytearray | memoryview):
+        return bytes(state)
+    array = arrays.array_of(_FROM_TORCH, "the state", state)
+    if array.dtype != np.uint8:
+        remedy = "Pass generator.get_state(), or its bytes."
+        refuse(_FROM_TORCH, "the state", f"of {array.dtype}", "uint8", remedy, TypeError)
+    return array.tobytes()
+
+
+def _of_a_cpu_generator() -> str:
+    return f"the {TORCH_BYTES:,} bytes of a CPU generator's get_state()"
+
+
+def _refuse_bytes(what: str, given: Any, allowed: str = "") -> NoReturn:
+    remedy = "Pass generator.get_state() of a torch.Generator of device cpu."
+    refuse(_FROM_TORCH, what, given, allowed or _of_a_cpu_generator(), remedy)
+
+
+def _refuse_damaged(owner: str, name: str, given: Any, allowed: str) -> NoReturn:
+    remedy = "The state is damaged, or another generator's: take it from its source again."
+    refuse(owner, f"the state's {name}", given, allowed, remedy)
+
+
+def _check_place(owner: str, left: int, after: int) -> None:
+    """Refuses places in the block that no generator reaches; torch would read beyond its words."""
+    if not 0 <= after <= _mt19937.BLOCK:
+        _refuse_damaged(owner, "next", after, f"0 to {_mt19937.BLOCK}")
+    # Where one word is left, the words are spent: the next draw renews them.
+    if left != 1 and left + after != _mt19937.BLOCK + 1:
+        allowed = f"1, or {_mt19937.BLOCK + 1} less its next of {after}"
+        _refuse_damaged(owner, "left", left, allowed)

@@ -1,0 +1,226 @@
+"""What torch draws with its CPU generator, from 2.13 on (contract, section 14).
+
+The numbers of x86-64 processors with AVX2, on every processor, without torch. Each function is one
+call of torch's; it takes its words from a stream, which is then where torch's generator would be.
+Values are of rank 1: torch fills a contiguous tensor in this order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._contract.torch_state import TorchState
+from onnx_philox._contract.types import F32, F64, ElementType
+from onnx_philox._numbers.fused import F32s, F64s, multiply_add_f32, multiply_add_f64
+from onnx_philox._numbers.torch_elementary import ln_f32, ln_f64, sin_cos_f32, sin_cos_f64
+
+Values = NDArray[Any]
+
+SIXTEEN = 16
+"""Fewer normals than these are drawn one by one; others sixteen at a time."""
+TWO_WORDS_FROM = 2**28
+"""Integers of a range this wide take two words each."""
+# Working memory does not grow with a draw; a multiple of sixteen.
+_AT_ONCE = 2**15
+
+
+class Stream:
+    """torch's CPU generator while numbers are drawn from it.
+
+    Args:
+        state: Where it begins.
+    """
+
+    def __init__(self, state: TorchState) -> None:
+        self._seed = state.seed
+        self._before = state
+        self._engine = state.engine
+        self._has_drawn = False
+        self.normal = state.normal
+        """The second of a pair of normals, for the next one that is drawn alone."""
+
+    def words(self, count: int) -> NDArray[np.uint32]:
+        """The next words, in order."""
+        self._has_drawn |= count > 0
+        return self._engine.draw(count)
+
+    def words_64(self, count: int) -> NDArray[np.uint64]:
+        """The next words of 64 bits, each of two: the first is the high half."""
+        pairs = self.words(2 * count).astype(np.uint64)
+        return pairs[0::2] << np.uint64(32) | pairs[1::2]
+
+    def uniform_f32(self, count: int) -> F32s:
+        """Multiples of 2^-24 in [0, 1), of a word each."""
+        return (self.words(count) & np.uint32(2**24 - 1)).astype(np.float32) * np.float32(2**-24)
+
+    def uniform_f64(self, count: int) -> F64s:
+        """Multiples of 2^-53 in [0, 1), of two words each."""
+        return (self.words_64(count) & np.uint64(2**53 - 1)).astype(np.float64) * 2.0**-53
+
+    def state(self) -> TorchState:
+        """Where the generator is now."""
+        if not self._has_drawn and self.normal == self._before.normal:
+            return self._before
+        if not self._has_drawn:
+            return self._before.with_normal(self.normal)
+        return TorchState.of_parts(self._seed, *self._engine.state(), self.normal)
+
+
+def uniform(
+    stream: Stream, count: int, values: ElementType, minval: float = 0.0, maxval: float = 1.0
+) -> Values:
+    """`torch.rand` and `tensor.uniform_(minval, maxval)`, of floats."""
+    result = np.empty(count, values.dtype)
+    low, high = (np.array(x, np.float64).astype(values.dtype) for x in (minval, maxval))
+    for start, n in _parts(count):
+        if values is F64:
+            drawn: Values = multiply_add_f64(stream.uniform_f64(n), maxval - minval, minval)
+        else:
+            wide_low, wide_high = np.float32(minval), np.float32(maxval)
+            drawn = multiply_add_f32(stream.uniform_f32(n), wide_high - wide_low, wide_low)
+        part = drawn.astype(values.dtype)
+        # torch turns what was rounded to the bound that is not included into the other one.
+        result[start : start + n] = np.where(part == high, low, part)
+    return result
+
+
+def normal(
+    stream: Stream, count: int, values: ElementType, mean: float = 0.0, scale: float = 1.0
+) -> Values:
+    """`torch.randn` and `tensor.normal_(mean, scale)`.
+
+    In float64 the C library's logarithm, sine and cosine are its own: torch's values but for 2 ulp.
+    """
+    if count < SIXTEEN:
+        return _normals_one_by_one(stream, count, mean, scale).astype(values.dtype)
+    result = np.empty(count, values.dtype)
+    rest = count % SIXTEEN
+    for start, n in _parts(count - rest):
+        result[start : start + n] = _sixteen(stream, n, values, mean, scale)
+    if rest:
+        if values in (F32, F64):
+            # torch draws uniforms for them, and then draws all of the last sixteen anew.
+            stream.words(rest * (2 if values is F64 else 1))
+        result[-SIXTEEN:] = _sixteen(stream, SIXTEEN, values, mean, scale)
+    return result
+
+
+def _sixteen(stream: Stream, count: int, values: ElementType, mean: float, scale: float) -> Values:
+    """Normals, eight pairs at a time: the first halves, then the second ones."""
+    if values is F64:
+        first, second = _halves_of_sixteen(stream.uniform_f64(count))
+        radius = np.sqrt(ln_f64(1.0 - first) * -2.0)
+        sine, cosine = sin_cos_f64(second * (2 * math.pi))
+        pair: list[Values] = [
+            multiply_add_f64(radius * x, float(scale), float(mean)) for x in (cosine, sine)
+        ]
+    else:
+        one_first, one_second = _halves_of_sixteen(stream.uniform_f32(count))
+        one_radius = np.sqrt(ln_f32(np.float32(1) - one_first) * np.float32(-2))
+        one_sine, one_cosine = sin_cos_f32(one_second * np.float32(2 * math.pi))
+        narrow_scale, narrow_mean = np.float32(scale), np.float32(mean)
+        pair = [
+            multiply_add_f32(one_radius * x, narrow_scale, narrow_mean)
+            for x in (one_cosine, one_sine)
+        ]
+    return np.stack([x.reshape(-1, 8) for x in pair], axis=1).reshape(-1).astype(values.dtype)
+
+
+def _halves_of_sixteen(uniforms: Values) -> tuple[Values, Values]:
+    halves = uniforms.reshape(-1, 2, 8)
+    return halves[:, 0].reshape(-1), halves[:, 1].reshape(-1)
+
+
+def _normals_one_by_one(stream: Stream, count: int, mean: float, scale: float) -> F64s:
+    """Normals of float64 by Box and Muller, whose second one waits in the stream."""
+    standard: list[float] = []
+    if count and stream.normal is not None:
+        standard.append(stream.normal)
+        stream.normal = None
+    pairs = (count - len(standard) + 1) // 2
+    uniforms = stream.uniform_f64(2 * pairs)
+    # torch's log1p(-u) is ln(1 - u), since 1 - u is exact. Adding 0 makes -0 a 0, as log1p does.
+    radius = np.sqrt(ln_f64(1.0 - uniforms[1::2]) * -2.0 + 0.0)
+    sine, cosine = sin_cos_f64(uniforms[0::2] * (2 * math.pi))
+    standard += np.stack([radius * cosine, radius * sine], axis=1).reshape(-1).tolist()
+    if len(standard) > count:
+        stream.normal = standard.pop()
+    return multiply_add_f64(np.array(standard, np.float64), float(scale), float(mean))
+
+
+def integers(stream: Stream, count: int, values: ElementType, minval: int, maxval: int) -> Values:
+    """`torch.randint(minval, maxval, ...)` and `tensor.random_(minval, maxval)`."""
+    width = maxval - minval
+    result = np.empty(count, values.dtype)
+    for start, n in _parts(count):
+        x = stream.words_64(n) if width >= TWO_WORDS_FROM else stream.words(n).astype(np.uint64)
+        # Two's complement wraps.
+        drawn = x % np.uint64(width) + np.uint64(minval & (2**64 - 1))
+        result[start : start + n] = drawn.view(np.int64)
+    return result
+
+
+def bernoulli(stream: Stream, count: int, p: Values) -> NDArray[np.bool_]:
+    """Booleans that are true with probability p: of rank 0, or of rank 1 one for each.
+
+    With a p of float32 `p.bernoulli()`, with one of float64 `tensor.bernoulli_(p)`.
+    """
+    result = np.empty(count, np.bool_)
+    for start, n in _parts(count):
+        is_wide = p.dtype == np.float64
+        u: Values = stream.uniform_f64(n) if is_wide else stream.uniform_f32(n)
+        result[start : start + n] = u < (p[start : start + n] if p.ndim else p)
+    return result
+
+
+def dropout_keeps(stream: Stream, count: int, ratio: float) -> NDArray[np.bool_]:
+    """Which elements `torch.nn.functional.dropout(x, ratio)` keeps."""
+    if ratio in (0, 1):
+        return np.full(count, ratio == 0)  # torch draws nothing then
+    return bernoulli(stream, count, np.array(1.0 - ratio))
+
+
+def exponential(stream: Stream, count: int, values: ElementType, rate: float = 1.0) -> Values:
+    """`tensor.exponential_(rate)`; float64 but for 2 ulp, like `normal`."""
+    result = np.empty(count, values.dtype)
+    for start, n in _parts(count):
+        drawn = ln_f64(1.0 - stream.uniform_f64(n)) * (-1.0 / rate) + 0.0
+        result[start : start + n] = drawn
+    return result
+
+
+def permutation(stream: Stream, count: int) -> NDArray[np.int64]:
+    """`torch.randperm(count)`, of fewer than 2^32 / 20; from there on torch has another rule."""
+    order = list(range(count))
+    left = np.arange(count, 1, -1, dtype=np.uint64)
+    jumps = (stream.words(left.size) % left).astype(np.int64)
+    for i, jump in enumerate(jumps.tolist()):
+        order[i], order[i + jump] = order[i + jump], order[i]
+    return np.array(order, np.int64)
+
+
+def race(stream: Stream, weights: F32s, samples: int) -> NDArray[np.int64]:
+    """`torch.multinomial(weights, samples)` of one sample, or without replacement.
+
+    Args:
+        stream: Where the numbers come from.
+        weights: float32 [rows, classes], 0 or more.
+        samples: How many classes of each row, the first one first.
+
+    Returns:
+        [rows, samples]. Where two classes lie within an ulp, torch may choose the other.
+    """
+    clocks = exponential(stream, weights.size, F32).reshape(weights.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        speeds = weights / clocks
+    return np.argsort(-speeds, axis=-1, kind="stable")[:, :samples].astype(np.int64, copy=False)
+
+
+def _parts(count: int) -> Iterator[tuple[int, int]]:
+    """Where each part of a draw begins, and how many elements it has."""
+    return ((start, min(_AT_ONCE, count - start)) for start in range(0, count, _AT_ONCE))

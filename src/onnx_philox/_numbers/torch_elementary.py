@@ -1,0 +1,130 @@
+"""ln, sin and cos as torch's CPU draws need them (contract, section 14).
+
+In float32 they are those of Cephes, by S. L. Moshier, in the form of J. Pommier and G. Garberoglio
+(avx_mathfun, see THIRD_PARTY_LICENSES) that torch uses, with the products and sums fused that its
+compiler fuses: the same bits. In float64 torch calls the C library, which differs from system to
+system; here they are series of our own, the same everywhere, within an ulp of the exact value.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from onnx_philox._numbers import coefficients as c
+from onnx_philox._numbers.fused import F32s, F64s, exact_sum, multiply_add_f32
+
+_F32 = np.float32
+
+# ln(1 + x) is x - x^2 / 2 + x^3 P(x), highest power first.
+_LOGARITHM = (
+    7.0376836292e-2,
+    -1.1514610310e-1,
+    1.1676998740e-1,
+    -1.2420140846e-1,
+    1.4249322787e-1,
+    -1.6668057665e-1,
+    2.0000714765e-1,
+    -2.4999993993e-1,
+    3.3333331174e-1,
+)
+_SQRT_HALF = 0.707106781186547524
+# ln 2 in two parts.
+_LN2_SMALL, _LN2_LARGE = -2.12194440e-4, 0.693359375
+
+_EIGHTHS = 1.27323954473516  # 4 / pi
+# -pi / 4 in three parts.
+_QUARTER_PI = (-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8)
+_SINE = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+_COSINE = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
+
+
+def _horner(coefficients: tuple[float, ...], x: F32s) -> F32s:
+    first, *rest = coefficients
+    result = np.full_like(x, first)
+    for coefficient in rest:
+        result = multiply_add_f32(result, x, _F32(coefficient))
+    return result
+
+
+def ln_f32(x: F32s) -> F32s:
+    """The logarithm of normal numbers of at most 1."""
+    mantissa, exponent = np.frexp(x)  # mantissa in [1/2, 1)
+    is_small = mantissa < _F32(_SQRT_HALF)
+    e = (exponent - is_small).astype(_F32)
+    # 2 * mantissa - 1 or mantissa - 1, both exact.
+    x = np.where(is_small, mantissa + mantissa, mantissa) - _F32(1)
+    z = x * x
+    y = _horner(_LOGARITHM, x) * x
+    y = multiply_add_f32(y, z, e * _F32(_LN2_SMALL))
+    y = multiply_add_f32(z, _F32(-0.5), y)
+    return multiply_add_f32(e, _F32(_LN2_LARGE), x + y)
+
+
+def sin_cos_f32(x: F32s) -> tuple[F32s, F32s]:
+    """The sine and cosine of x from 0 to 2 pi."""
+    # Quarter turns, rounded to the nearest.
+    n = ((x * _F32(_EIGHTHS)).astype(np.int32) + 1) >> 1
+    for part in _QUARTER_PI:
+        x = multiply_add_f32((2 * n).astype(_F32), _F32(part), x)
+    z = x * x
+    cosine = _horner(_COSINE, z) * z
+    cosine = multiply_add_f32(cosine, z, z * _F32(-0.5)) + _F32(1)
+    sine = multiply_add_f32(_horner(_SINE, z) * z, x, x)
+    is_odd = n & 1 != 0
+    one, other = np.where(is_odd, cosine, sine), np.where(is_odd, sine, cosine)
+    return np.where(n & 2, -one, one), np.where((n + 1) & 2, -other, other)
+
+
+# 2 / 3, 2 / 5, ... of ln((1 + s) / (1 - s)), lowest power first.
+_LN_SERIES = tuple(2 / (2 * i + 1) for i in range(1, 12))
+# -1 / 3!, 1 / 5!, ... and 1 / 4!, -1 / 6!, ..., lowest power first.
+_SIN_SERIES = tuple((-1) ** i / math.factorial(2 * i + 1) for i in range(1, 9))
+_COS_SERIES = tuple((-1) ** i / math.factorial(2 * i) for i in range(2, 9))
+# pi / 2 in three parts; the first two have 50 bits, so that up to 4 times them is exact.
+_HALF_PI = (
+    float.fromhex("0x1.921fb54442d18p+0"),
+    float.fromhex("0x1.1a62633145c00p-54"),
+    float.fromhex("0x1.b839a252049c1p-104"),
+)
+
+
+def _series(coefficients: tuple[float, ...], x: F64s) -> F64s:
+    *rest, last = coefficients
+    result = np.full_like(x, last)
+    for coefficient in reversed(rest):
+        result = result * x + coefficient
+    return result
+
+
+def ln_f64(x: F64s) -> F64s:
+    """The logarithm of normal numbers of at most 1, within an ulp."""
+    mantissa, exponent = np.frexp(x)
+    is_small = mantissa < math.sqrt(0.5)
+    e = (exponent - is_small).astype(np.float64)
+    f = np.where(is_small, mantissa + mantissa, mantissa) - 1.0
+    s = f / (f + 2.0)
+    z = s * s
+    half = 0.5 * f * f
+    # ln(1 + f) is f, less half, and a rest that is small against both.
+    rest = s * (half + z * _series(_LN_SERIES, z))
+    high, low = exact_sum(e * c.LN2_HIGH, f)
+    return high + (low - (half - (rest + e * c.LN2_LOW)))
+
+
+def sin_cos_f64(x: F64s) -> tuple[F64s, F64s]:
+    """The sine and cosine of x from 0 to 2 pi, within an ulp."""
+    n = np.rint(x * (2 / math.pi))
+    # Exact, also near the multiples of pi / 2, of which the rest is all that counts.
+    high, low = exact_sum(x - n * _HALF_PI[0], -n * _HALF_PI[1])
+    r, low = exact_sum(high, low - n * _HALF_PI[2])
+    z = r * r
+    half = 0.5 * z
+    sine = r + (r * z * _series(_SIN_SERIES, z) + low * (1.0 - half))
+    most = 1.0 - half
+    cosine = most + (((1.0 - most) - half) + (z * z * _series(_COS_SERIES, z) - r * low))
+    turn = n.astype(np.int64)
+    is_odd = turn & 1 != 0
+    one, other = np.where(is_odd, cosine, sine), np.where(is_odd, sine, cosine)
+    return np.where(turn & 2, -one, one), np.where((turn + 1) & 2, -other, other)

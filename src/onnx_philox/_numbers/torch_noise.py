@@ -1,0 +1,201 @@
+"""torch's normals outside of a model: `torch_noise`, and generators of noise like torch's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._contract import arguments, checks, float_environment
+from onnx_philox._contract.refusal import RefusalError, refuse
+from onnx_philox._contract.torch_state import TorchState, torch_seed
+from onnx_philox._contract.types import BF16, F16, F32, F64, ElementType
+from onnx_philox._numbers import torch_cpu, torch_cuda
+from onnx_philox._numbers.noise import Noise, PhiloxNoise
+from onnx_philox._numbers.states import Integers
+from onnx_philox._numbers.torch_cuda import Gpu
+
+Like = Literal["philox", "torch", "torch_cuda"]
+"""Whose numbers: ours, those of torch's CPU generator, or those of torch on an NVIDIA card."""
+
+Seeds = Integers | TorchState | Sequence[TorchState]
+
+_TORCH_NOISE = "torch_noise"
+_TYPES = {"cpu": (F32, F16, BF16, F64), "cuda": (F32, F16, BF16)}
+
+
+class _Generator(Protocol):
+    """One generator of torch's."""
+
+    def words(self) -> NDArray[np.uint32]:
+        """Where it is."""
+
+    def normals(self, owner: str, count: int, values: ElementType) -> NDArray[Any]:
+        """The next normals; advances it."""
+
+
+class _OnCpu:
+    """A generator of device cpu."""
+
+    def __init__(self, state: TorchState) -> None:
+        self._stream = torch_cpu.Stream(state)
+
+    def words(self) -> NDArray[np.uint32]:
+        return self._stream.state().to_array()
+
+    def normals(self, owner: str, count: int, values: ElementType) -> NDArray[Any]:  # noqa: ARG002
+        return torch_cpu.normal(self._stream, count, values)
+
+
+class _OnCard:
+    """A generator of device cuda; the card is None if it is large enough for every draw."""
+
+    def __init__(self, seed: int, gpu: Gpu | None) -> None:
+        self._seed, self._gpu, self._offset = seed, gpu, 0
+
+    def words(self) -> NDArray[np.uint32]:
+        return torch_cuda.state_of(self._seed, self._offset).to_array()
+
+    def normals(self, owner: str, count: int, values: ElementType) -> NDArray[Any]:
+        drawn, self._offset = torch_cuda.normal(owner, self._seed, self._offset, count, self._gpu)
+        return drawn.astype(values.dtype, copy=False)
+
+
+class TorchNoise(Noise):
+    """The normals of `torch.randn` with one generator, or with one for each row.
+
+    Args:
+        owner: Who refuses.
+        generators: They.
+        by_rows: Whether each is for a row.
+    """
+
+    def __init__(self, owner: str, generators: Sequence[_Generator], *, by_rows: bool) -> None:
+        self._owner, self._generators, self._by_rows = owner, generators, by_rows
+
+    @property
+    def state(self) -> NDArray[np.uint32]:
+        """Where the next tensor begins: uint32 [632], or [B, 632] with a seed for each row.
+
+        On a card it is that of thread 0: [6], or [B, 6].
+        """
+        words = np.array([g.words() for g in self._generators], np.uint32)
+        return words if self._by_rows else words[0]
+
+    def _draw(self, dimensions: list[int]) -> NDArray[np.float32]:
+        _check_size(self._owner, dimensions, F32)
+        count = len(self._generators)
+        size = math.prod(dimensions) // max(count, 1)
+        rows = [_drawn(self._owner, g, size, F32) for g in self._generators]
+        return np.array(rows, np.float32).reshape(dimensions)
+
+
+def noise_of(owner: str, seed: Any, like: str, gpu: Any) -> Noise:
+    """What draws like `like`, from a seed on or from a seed for each row.
+
+    Raises:
+        TypeError: A seed is no integer.
+        ValueError: A seed is out of its range, or `like` or `gpu` is wrong.
+    """
+    card = torch_cuda.gpu_of(owner, gpu)
+    if like not in ("philox", "torch", "torch_cuda"):
+        allowed = "'philox', 'torch' or 'torch_cuda'"
+        refuse(owner, "like", repr(like), allowed, "Pass one of them.")
+    if card is not None and like != "torch_cuda":
+        remedy = "Leave it out: only a card's numbers depend on the card."
+        refuse(owner, "gpu", gpu, f"None with like={like!r}", remedy)
+    if like == "philox":
+        return PhiloxNoise(seed)
+    by_rows = isinstance(seed, Sequence | np.ndarray) and not isinstance(seed, str | bytes)
+    named = [(f"seed[{i}]", s) for i, s in enumerate(seed)] if by_rows else [("seed", seed)]
+    generators = [_generator(owner, name, s, like, card) for name, s in named]
+    return TorchNoise(owner, generators, by_rows=by_rows)
+
+
+def _generator(owner: str, name: str, seed: Any, like: str, card: Gpu | None) -> _Generator:
+    if like == "torch" and isinstance(seed, TorchState):
+        return _OnCpu(seed)
+    checked = torch_seed(owner, name, seed)
+    return _OnCpu(TorchState.from_seed(checked)) if like == "torch" else _OnCard(checked, card)
+
+
+def torch_noise(
+    seed: int,
+    shape: Sequence[int],
+    *,
+    device: str = "cpu",
+    dtype: str = "f32",
+    gpu: Gpu | None = None,
+) -> NDArray[Any]:
+    """What torch draws first: `torch.manual_seed(seed); torch.randn(shape, device=device)`.
+
+    torch need not be installed. On the CPU these are the numbers of torch 2.13 and newer on x86-64
+    processors with AVX2, bit for bit in f32, f16 and bf16, and within 2 ulp in f64. On CUDA they
+    are within 3e-6 of a card's. They are the same on every machine.
+
+    Args:
+        seed: 0 to 2^64-1. torch takes a negative seed for `seed + 2**64`: pass that.
+        shape: The dimensions.
+        device: "cpu", or "cuda" for an NVIDIA card.
+        dtype: The type of the values: "f32", "f16", "bf16" or, on the CPU, "f64".
+        gpu: For "cuda", how many multiprocessors the card has, and how many threads each of them
+            holds: (128, 1536) for an RTX 4090. It matters only if the tensor has more elements than
+            their product; without it, the card is taken to be large enough.
+
+    Returns:
+        An array of that shape; bf16 as `ml_dtypes.bfloat16`.
+
+    Raises:
+        TypeError: An argument has a wrong type.
+        ValueError: An argument is out of its range, or no card is large enough and none is named.
+
+    Examples:
+        >>> import onnx_philox as op
+        >>> op.torch_noise(42, [4])
+        array([0.33669037, 0.1288094 , 0.23446237, 0.23033303], dtype=float32)
+        >>> op.torch_noise(42, [4], device="cuda").round(4)
+        array([ 0.194 ,  2.1614, -0.1721,  0.8491], dtype=float32)
+    """
+    if device not in _TYPES:
+        remedy = "Pass the device that torch drew on."
+        refuse(_TORCH_NOISE, "device", repr(device), "'cpu' or 'cuda'", remedy)
+    values = next((t for t in _TYPES[device] if t.name == dtype), None)
+    if values is None:
+        allowed = f"{', '.join(repr(t.name) for t in _TYPES[device])} with device={device!r}"
+        refuse(_TORCH_NOISE, "dtype", repr(dtype), allowed, "Pass one of them.")
+    card = torch_cuda.gpu_of(_TORCH_NOISE, gpu)
+    if card is not None and device != "cuda":
+        remedy = "Leave it out: only a card's numbers depend on the card."
+        refuse(_TORCH_NOISE, "gpu", gpu, f"None with device={device!r}", remedy)
+    dimensions = arguments.shape_array(_TORCH_NOISE, shape).tolist()
+    _check_size(_TORCH_NOISE, dimensions, values)
+    like = "torch" if device == "cpu" else "torch_cuda"
+    generator = _generator(_TORCH_NOISE, "seed", seed, like, card)
+    drawn = _drawn(_TORCH_NOISE, generator, math.prod(dimensions), values)
+    return drawn.reshape(dimensions)
+
+
+@float_environment.kept()
+def _drawn(owner: str, generator: _Generator, count: int, values: ElementType) -> NDArray[Any]:
+    # Overflow and underflow follow IEEE 754, whatever NumPy's error settings are.
+    with np.errstate(all="ignore"):
+        try:
+            return generator.normals(owner, count, values)
+        except MemoryError:
+            checks.refuse_out_of_memory(owner)
+
+
+def _check_size(owner: str, dimensions: list[int], values: ElementType) -> None:
+    """Refuses dimensions that are wrong, or more than memory can hold."""
+    what = "input 'shape'"
+    checks.check_rank(owner, what, len(dimensions))
+    checks.check_dimensions(owner, what, dimensions, values)
+    try:
+        # The values, and those that they are copied from.
+        checks.check_memory(owner, dimensions, values, copies=2)
+    except RefusalError as error:
+        # Parts of a draw of torch's are other draws.
+        refuse(*error.parts[:4], "Draw a smaller tensor.")

@@ -1,0 +1,544 @@
+"""torch's numbers without torch: vectors of torch's own, and torch itself with `-m engines`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import openvino as ov
+import pytest
+from cases import assert_same_bits
+from openvino import opset8
+
+from onnx_philox import (
+    PhiloxState,
+    TorchState,
+    diffusers,
+    reference,
+    torch_cuda_states,
+    torch_noise,
+)
+from onnx_philox._contract import types
+from onnx_philox._numbers import fused, torch_cpu, torch_elementary
+
+VECTORS = Path(__file__).parent / "torch_vectors"
+CPU = json.loads((VECTORS / "cpu.json").read_text())["cases"]
+CUDA = json.loads((VECTORS / "cuda.json").read_text())
+RANDOM = np.random.default_rng(1)
+
+
+def probabilities(rows: int, columns: int) -> np.ndarray:
+    """float32 rows that sum to about 1, as those of the vectors."""
+    multiples = np.arange(rows * columns, dtype=np.int64) * 2654435761
+    weights = (multiples % 1000 + 1).astype(np.float32).reshape(rows, columns)
+    return weights / weights.sum(-1, keepdims=True, dtype=np.float32)
+
+
+def probability_of_each(n: int) -> np.ndarray:
+    """float32 in [0, 1), as those of the vectors."""
+    multiples = np.arange(n, dtype=np.int64) * 2654435761
+    return (multiples % 1000).astype(np.float32) / np.float32(1000)
+
+
+def drawn(stream: torch_cpu.Stream, call: str, a: list[Any]) -> np.ndarray:
+    match call:
+        case "rand" | "uniform_":
+            return torch_cpu.uniform(stream, a[0], types.BY_NAME[a[1]], *a[2:])
+        case "randn" | "normal_":
+            return torch_cpu.normal(stream, a[0], types.BY_NAME[a[1]], *a[2:])
+        case "exponential_":
+            return torch_cpu.exponential(stream, a[0], types.BY_NAME[a[1]], *a[2:])
+        case "randint":
+            return torch_cpu.integers(stream, a[2], types.I64, a[0], a[1])
+        case "randperm":
+            return torch_cpu.permutation(stream, *a)
+        case "bernoulli":
+            return torch_cpu.bernoulli(stream, a[0], probability_of_each(a[0]))
+        case "bernoulli_":
+            return torch_cpu.bernoulli(stream, a[1], np.array(a[0]))
+        case "dropout":
+            return torch_cpu.dropout_keeps(stream, a[1], a[0])
+        case _:
+            return torch_cpu.race(stream, probabilities(a[0], a[1]), a[2])
+
+
+def assert_as_torch(values: np.ndarray, expected: dict[str, Any], *, exact: bool) -> None:
+    flat = values.reshape(-1)
+    if flat.dtype == ml_dtypes.bfloat16:
+        flat = flat.astype(np.float32)
+    ends = [flat[:3], flat[-3:]]
+    if exact:
+        assert [e.tolist() for e in ends] == [expected["first"], expected["last"]]
+        assert hashlib.sha256(flat.tobytes()).hexdigest()[:16] == expected["sha256"]
+    else:
+        for end, name in zip(ends, ("first", "last"), strict=True):
+            assert ulps(end, np.array(expected[name])).max() <= 3
+
+
+def ulps(ours: np.ndarray, others: np.ndarray) -> np.ndarray:
+    return np.abs(ours - others) / np.spacing(np.abs(others))
+
+
+def is_by_libm(call: str, arguments: list[Any]) -> bool:
+    """Whether torch draws it with the C library's own functions, in float64."""
+    return call in ("randn", "normal_", "exponential_") and arguments[1] == "f64"
+
+
+@pytest.mark.parametrize("call", sorted({case["steps"][0][0] for case in CPU}))
+def test_each_call_draws_what_torch_drew(call: str) -> None:
+    cases = [c for c in CPU if len(c["steps"]) == 1 and c["steps"][0][0] == call]
+    assert len(cases) >= 4
+    for case in cases:
+        stream = torch_cpu.Stream(TorchState.from_seed(case["seed"]))
+        values = drawn(stream, *case["steps"][0])
+        exact = not is_by_libm(*case["steps"][0])
+        assert_as_torch(values, case["results"][0], exact=exact)
+
+
+def test_calls_follow_each_other_and_go_on_from_the_bytes_of_a_state() -> None:
+    cases = [c for c in CPU if len(c["steps"]) > 1]
+    assert len(cases) == 6
+    for case in cases:
+        stream = torch_cpu.Stream(TorchState.from_seed(case["seed"]))
+        for step, expected in zip(case["steps"], case["results"], strict=True):
+            # A new stream for each, from the state of the last.
+            stream = torch_cpu.Stream(stream.state())
+            assert_as_torch(drawn(stream, *step), expected, exact=not is_by_libm(*step))
+        state = stream.state()
+        array, told = state.to_array(), case["state"]
+        assert [*array[[2, 4, 5, 628]]] == [told[n] for n in ("left", "next", "word_0", "word_623")]
+        assert (state.normal is not None) == told["cached"]
+        assert state.normal is None or ulps(np.array(state.normal), np.array(told["normal"])) <= 3
+        stream = torch_cpu.Stream(TorchState.from_torch(state.to_torch()))
+        for n, expected in zip((1, 100), case["then"], strict=True):
+            assert_as_torch(torch_cpu.normal(stream, n, types.F32), expected, exact=True)
+
+
+def test_openvino_s_own_alignment_pytorch_draws_the_same() -> None:
+    # Its page documents other numbers, which neither it nor torch draws.
+    for name, low, high in (("f32", 0, 1), ("i32", 50, 100), ("i64", -7, 2**40)):
+        values = types.BY_NAME[name]
+        node = opset8.random_uniform(
+            np.array([1000]), values.dtype.type(low), values.dtype.type(high), name, 150, 0
+        )
+        node.set_attribute("alignment", "pytorch")
+        out = ov.Tensor(np.empty(1000, values.dtype))
+        assert ov.Model([node.output(0)], []).evaluate([out], [])
+        stream = torch_cpu.Stream(TorchState.from_seed(150))
+        make = torch_cpu.uniform if values.is_float else torch_cpu.integers
+        assert_same_bits(np.array(out.data), make(stream, 1000, values, low, high))
+
+
+def test_a_draw_of_many_parts_is_one_of_a_single_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    def draws() -> list[np.ndarray]:
+        s = torch_cpu.Stream(TorchState.from_seed(3))
+        p = RANDOM.random(100, np.float32)
+        return [
+            *(torch_cpu.uniform(s, 100, t, -3, 7.1) for t in (types.F32, types.F64, types.F16)),
+            *(torch_cpu.normal(s, 100, t) for t in (types.F32, types.F64, types.BF16)),
+            *(torch_cpu.integers(s, 100, types.I32, -5, 2**k) for k in (8, 30)),
+            torch_cpu.bernoulli(s, 100, p > 2),
+            torch_cpu.exponential(s, 100, types.F32),
+            s.state().to_array(),
+        ]
+
+    whole = draws()
+    monkeypatch.setattr(torch_cpu, "_AT_ONCE", 16)
+    for one, other in zip(whole, draws(), strict=True):
+        assert_same_bits(one, other)
+
+
+def test_a_dropout_of_0_or_1_draws_nothing() -> None:
+    stream = torch_cpu.Stream(TorchState.from_seed(5))
+    assert torch_cpu.dropout_keeps(stream, 3, 0.0).tolist() == [True] * 3
+    assert torch_cpu.dropout_keeps(stream, 3, 1.0).tolist() == [False] * 3
+    assert stream.state() == TorchState.from_seed(5)
+
+
+def test_a_fused_product_and_sum_is_rounded_once() -> None:
+    # Products that lie halfway, and a little beside: two roundings get half of them wrong.
+    n = 2000
+    a = (1 + RANDOM.integers(0, 2**12, n) * 2.0**-12).astype(np.float32)
+    b = (1 + RANDOM.integers(0, 2**12, n) * 2.0**-12).astype(np.float32)
+    c = (RANDOM.choice([-1, 1], n) * 2.0 ** RANDOM.integers(-90, -20, n)).astype(np.float32)
+
+    def exact(x: float, y: float, z: float) -> Fraction:
+        return Fraction(x) * Fraction(y) + Fraction(z)
+
+    def is_nearest(value: Any, real: Fraction) -> bool:
+        below, above = np.nextafter(value, -np.inf), np.nextafter(value, np.inf)
+        error = abs(Fraction(float(value)) - real)
+        return all(error <= abs(Fraction(float(x)) - real) for x in (below, above))
+
+    made = fused.multiply_add_f32(a, b, c)
+    reals = [exact(float(x), float(y), float(z)) for x, y, z in zip(a, b, c, strict=True)]
+    assert all(map(is_nearest, made, reals))
+    twice = (a.astype(np.float64) * b + c).astype(np.float32)
+    assert np.count_nonzero(made != twice) > 100
+    u = RANDOM.integers(0, 2**53, 300) * 2.0**-53
+    for width, low in ((10.1, -3.0), (1e-300, 2e-310), (2e300, -1e300), (3.0, 0.0), (1e-20, 1.0)):
+        values = fused.multiply_add_f64(u, width, low)
+        expected = [float(exact(x, width, low)) for x in u.tolist()]
+        assert values.tolist() == expected
+
+
+def test_the_logarithm_sine_and_cosine_of_float64_are_within_an_ulp() -> None:
+    mpmath = pytest.importorskip("mpmath")
+    mpmath.mp.prec = 200
+    x = np.concatenate(
+        [1 - RANDOM.random(400), 2.0**-53 * np.arange(1, 50), 1 - 2.0**-53 * np.arange(50)]
+    )
+    cases: list[tuple[np.ndarray, np.ndarray, Callable[[Any], Any]]]
+    cases = [(x, torch_elementary.ln_f64(x), mpmath.log)]
+    # Near the multiples of pi / 2, too.
+    angles = np.concatenate([2 * math.pi * RANDOM.random(400), math.pi / 2 * np.arange(5)])
+    angles = np.concatenate([angles, np.nextafter(angles, 9), np.nextafter(angles, 0)])
+    sine, cosine = torch_elementary.sin_cos_f64(angles)
+    cases += [(angles, sine, mpmath.sin), (angles, cosine, mpmath.cos)]
+    for given, values, function in cases:
+        for one, value in zip(given.tolist(), values.tolist(), strict=True):
+            real = function(mpmath.mpf(one))
+            assert abs(mpmath.mpf(value) - real) <= np.spacing(abs(float(real)))
+
+
+# The card's.
+
+
+def published(name: str) -> list[dict[str, Any]]:
+    return [case for case in CUDA if case["call"].startswith(name)]
+
+
+def words_of(case: dict[str, Any], n: int) -> np.ndarray:
+    states = torch_cuda_states(case["seed"], case.get("offset", 0), n)
+    return reference.random_generator(states, [n, 1])[0].reshape(n)
+
+
+def test_a_card_s_uniforms_and_integers_are_words_of_a_generator_of_ours() -> None:
+    cases = [*published("rand("), *published("uniform("), *published("randint(")]
+    assert len(cases) == 7
+    for case in cases:
+        words = words_of(case, len(case["values"]))
+        if case["call"] == "randint(0,100,8)":
+            assert (words % 100).tolist() == case["values"]
+            continue
+        values = words.astype(np.float32) * np.float32(2**-32) + np.float32(2**-33)
+        if case["call"].startswith("uniform"):
+            values = values * 2 - 1
+        np.testing.assert_allclose(values, case["values"], atol=6e-5)
+
+
+@pytest.mark.parametrize("case", published("randn("), ids=lambda c: f"{c['call']}, {c['seed']}")
+def test_a_card_s_normals_are_those_that_were_published(case: dict[str, Any]) -> None:
+    count = int(re.findall(r"\d+", case["call"])[0])
+    gpu = (case["blocks"], 256) if "blocks" in case else None
+    values = torch_noise(case["seed"], [count], device="cuda", gpu=gpu)
+    if "at" in case:
+        at = [row * case["rows"] + column for row, column in case["at"]]
+        values = values[at] * case.get("scale", 1) + case.get("mean", 0)
+    # They have four decimals; those of a scale are as much less exact.
+    tolerance = 1.2e-4 if "scale" in case else 6e-5
+    np.testing.assert_allclose(values, case["values"], atol=tolerance, rtol=0)
+
+
+def test_a_card_s_numbers_depend_on_the_card_above_its_own_threads_alone() -> None:
+    t4, l4 = (40, 1024), (58, 1536)
+    n = 40_960
+    one, other = (torch_noise(1, [n], device="cuda", gpu=gpu) for gpu in (t4, l4))
+    assert_same_bits(one, other)
+    assert_same_bits(one, torch_noise(1, [n], device="cuda"))
+    one, other = (torch_noise(1, [n + 1], device="cuda", gpu=gpu) for gpu in (t4, l4))
+    assert not np.array_equal(one, other)
+    # Above it, each thread draws four, by the sine and the cosine of two pairs.
+    assert_same_bits(one[:n], other[:n])
+    assert_same_bits(other, torch_noise(1, [n + 1], device="cuda"))
+
+
+def test_a_card_s_generator_goes_on_where_its_offset_is() -> None:
+    generator = diffusers.generator(42, like="torch_cuda")
+    first, second = generator.randn(2, 5), generator.randn(7)
+    assert_same_bits(first, torch_noise(42, [2, 5], device="cuda"))
+    assert PhiloxState.from_array(generator.state) == PhiloxState(2, 42)
+    u, v = reference.random_generator(torch_cuda_states(42, 4, 7), [7, 2])[0].astype(np.float64).T
+    radius = np.sqrt(-2 * np.log((u + 0.5) * 2.0**-32))
+    expected = radius * np.sin((v + 0.5) * 2.0**-32 * 2 * math.pi)
+    np.testing.assert_allclose(second, expected, atol=3e-6)
+    # Above a wave, a draw takes as many blocks as it has turns.
+    small = diffusers.generator(42, like="torch_cuda", gpu=(1, 256))
+    small.randn(4 * 256 * 3 + 1)
+    assert PhiloxState.from_array(small.state) == PhiloxState(4, 42)
+
+
+def test_the_states_of_a_card_s_threads_are_torch_s_counters() -> None:
+    states = torch_cuda_states(2**64 - 2, 4 * (2**33 + 5), 3)
+    for thread, state in enumerate(states):
+        expected = PhiloxState(2**33 + 5 + (thread << 64), 2**64 - 2)
+        assert PhiloxState.from_array(state) == expected
+    assert torch_cuda_states(1, 0, 0).shape == (0, 6)
+
+
+# Noise.
+
+
+def test_noise_is_what_torch_draws_first() -> None:
+    for n in (0, 1, 15, 16, 17, 33):
+        for name in ("f32", "f16", "bf16", "f64"):
+            stream = torch_cpu.Stream(TorchState.from_seed(7))
+            expected = torch_cpu.normal(stream, n, types.BY_NAME[name])
+            assert_same_bits(torch_noise(7, [n], dtype=name), expected)
+    assert torch_noise(7, []).shape == ()
+    assert torch_noise(7, [2, 0, 3], device="cuda").shape == (2, 0, 3)
+    assert_same_bits(torch_noise(7, [4, 8]).reshape(-1), torch_noise(7, [32]))
+    half = torch_noise(7, [32], device="cuda", dtype="f16")
+    assert_same_bits(half, torch_noise(7, [32], device="cuda").astype(np.float16))
+
+
+def test_a_generator_like_torch_goes_on_and_takes_and_gives_its_state() -> None:
+    generator = diffusers.generator(42, like="torch")
+    stream = torch_cpu.Stream(TorchState.from_seed(42))
+    for shape in ((1, 4, 8, 8), (3,), (), (2, 9), (1,)):
+        expected = torch_cpu.normal(stream, math.prod(shape), types.F32)
+        assert_same_bits(generator.randn(*shape), expected.reshape(shape))
+        assert_same_bits(generator.state, stream.state().to_array())
+    other = diffusers.generator(TorchState.from_array(generator.state), like="torch")
+    assert_same_bits(other.randn(40), generator.randn(40))
+
+
+@pytest.mark.parametrize("like", ["torch", "torch_cuda"])
+def test_rows_like_torch_s_have_a_generator_each(like: Any) -> None:
+    seeds = [7, 2**64 - 1, 7]
+    together, alone = (diffusers.generator(s, like=like) for s in (seeds, seeds[1]))
+    for _ in range(2):
+        rows = together.randn(3, 3, 5)
+        assert_same_bits(rows[1:2], alone.randn(1, 3, 5))
+        assert_same_bits(rows[0], rows[2])
+    assert together.state.shape == (3, alone.state.size)
+    assert_same_bits(together.state[1], alone.state)
+    device = {"torch": "cpu", "torch_cuda": "cuda"}[like]
+    for image, seed in zip(diffusers.latents(seeds, (4, 8), like=like), seeds, strict=True):
+        assert_same_bits(image, torch_noise(seed, (4, 8), device=device))
+    assert diffusers.latents(7, (4, 8), like=like).shape == (1, 4, 8)
+    assert diffusers.latents([], (4, 8), like=like).shape == (0, 4, 8)
+    assert diffusers.latents(np.array(seeds, np.uint64), (4, 8), like=like).shape == (3, 4, 8)
+
+
+def test_noise_does_not_depend_on_numpy_s_settings() -> None:
+    expected = torch_noise(1, [100]), torch_noise(1, [3]), torch_noise(1, [99], device="cuda")
+    with np.errstate(all="raise"):
+        given = torch_noise(1, [100]), torch_noise(1, [3]), torch_noise(1, [99], device="cuda")
+    for one, other in zip(given, expected, strict=True):
+        assert_same_bits(one, other)
+
+
+def test_torch_is_not_loaded() -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None; import onnx_philox as op; "
+        "op.torch_noise(1, [3]); op.TorchState.from_seed(1).to_torch(); "
+        "op.diffusers.generator(1, like='torch').randn(2)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: torch_noise(-1, [3]), ValueError, "torch_noise: seed is -1;"),
+    (lambda: torch_noise(1.5, [3]), TypeError, "seed is 1.5"),  # type: ignore[arg-type]
+    (lambda: torch_noise(1, [-3]), ValueError, "input 'shape' is [-3]"),
+    (lambda: torch_noise(1, ["a"]), TypeError, "a sequence of integers"),  # type: ignore[list-item]
+    (lambda: torch_noise(1, [1] * 9), ValueError, "of 9 dimensions"),
+    (lambda: torch_noise(1, [2**61]), ValueError, "too large"),
+    (lambda: torch_noise(1, [2**50]), ValueError, "free here can hold. Draw a smaller tensor."),
+    (lambda: torch_noise(1, [3], device="mps"), ValueError, "is 'mps'; allowed: 'cpu' or 'cuda'"),
+    (
+        lambda: torch_noise(1, [3], dtype="i32"),
+        ValueError,
+        "dtype is 'i32'; allowed: 'f32', 'f16', 'bf16', 'f64' with device='cpu'",
+    ),
+    (
+        lambda: torch_noise(1, [3], device="cuda", dtype="f64"),
+        ValueError,
+        "dtype is 'f64'; allowed: 'f32', 'f16', 'bf16' with device='cuda'",
+    ),
+    (lambda: torch_noise(1, [3], gpu=(1, 256)), ValueError, "allowed: None with device='cpu'"),
+    (
+        lambda: torch_noise(1, [2**20], device="cuda"),
+        ValueError,
+        "gpu is None for 1,048,576 elements; allowed: the card's",
+    ),
+    (
+        lambda: torch_noise(1, [2**29], device="cuda", gpu=(132, 2048)),
+        ValueError,
+        "less than 2^29",
+    ),
+    (lambda: torch_noise(1, [3], device="cuda", gpu="T4"), TypeError, "gpu is 'T4'"),  # type: ignore[arg-type]
+    (lambda: torch_noise(1, [3], device="cuda", gpu=(0, 2048)), ValueError, "is 0; allowed: 1 to"),
+    (lambda: torch_noise(1, [3], device="cuda", gpu=(9, 255)), ValueError, "allowed: 256 to"),
+    (lambda: diffusers.generator(1, like="numpy"), ValueError, "like is 'numpy'"),  # type: ignore[arg-type]
+    (lambda: diffusers.generator(1, gpu=(9, 256)), ValueError, "None with like='philox'"),
+    (lambda: diffusers.generator([1, -5], like="torch"), ValueError, "generator: seed[1] is -5"),
+    (lambda: diffusers.generator(["a"], like="torch"), TypeError, "seed[0] is 'a'"),  # type: ignore[list-item]
+    (lambda: diffusers.generator("a", like="torch"), TypeError, "seed is 'a'"),  # type: ignore[arg-type]
+    (
+        lambda: diffusers.generator(TorchState.from_seed(1), like="torch_cuda"),
+        TypeError,
+        "seed is TorchState(seed=1",
+    ),
+    (lambda: diffusers.generator(TorchState.from_seed(1)), TypeError, "seed is TorchState(seed=1"),
+    (
+        lambda: diffusers.generator([1, 2], like="torch").randn(3, 4),
+        ValueError,
+        "a row for each seed",
+    ),
+    (lambda: diffusers.latents([1], (4, -8), like="torch"), ValueError, "dimensions of 0 or more"),
+    (lambda: torch_cuda_states(1, 2, 3), ValueError, "offset is 2; allowed: a multiple of 4"),
+    (lambda: torch_cuda_states(-1, 0, 3), ValueError, "torch_cuda_states: seed is -1"),
+    (lambda: torch_cuda_states(1, 0, -3), ValueError, "n is -3"),
+    (lambda: torch_cuda_states(1, 0, 2**55), ValueError, "as many as free memory holds"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "words"), REFUSED)
+def test_bad_calls_are_refused(call: Callable[[], Any], error: type[Exception], words: str) -> None:
+    with pytest.raises(error) as raised:
+        call()
+    assert words in str(raised.value)
+
+
+def test_a_refused_draw_advances_nothing() -> None:
+    generator = diffusers.generator([1, 2], like="torch")
+    before = generator.state
+    with pytest.raises(ValueError, match="too large"):
+        generator.randn(2, 2**61)
+    assert_same_bits(generator.state, before)
+
+
+# torch itself.
+
+SIZES = (1, 2, 15, 16, 17, 100, 4097, 70_001)
+TYPES = ("f32", "f16", "bf16", "f64")
+
+
+def torch_array(tensor: Any) -> np.ndarray:
+    import torch
+
+    if tensor.dtype == torch.bfloat16:
+        return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+    return tensor.numpy()
+
+
+@pytest.fixture
+def torch() -> Any:
+    torch = pytest.importorskip("torch")
+    # Without AVX2, or on ARM, torch draws other numbers.
+    if torch.backends.cpu.get_cpu_capability() not in ("AVX2", "AVX512"):
+        pytest.skip("torch has no AVX2 here")
+    return torch
+
+
+def torch_dtype(torch: Any, name: str) -> Any:
+    names = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "f64": "float64"}
+    return getattr(torch, names[name])
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("seed", [0, 42, 2**40 + 3, 2**64 - 1])
+def test_torch_draws_the_same_floats(torch: Any, seed: int) -> None:
+    for name in TYPES:
+        generator, values = torch.Generator().manual_seed(seed), types.BY_NAME[name]
+        stream = torch_cpu.Stream(TorchState.from_seed(seed))
+        for n in SIZES:
+            for low, high in ((0, 1), (-3, 7.1), (1, 1 + 2**-6)):
+                empty = torch.empty(n, dtype=torch_dtype(torch, name))
+                expected = torch_array(empty.uniform_(low, high, generator=generator))
+                assert_same_bits(torch_cpu.uniform(stream, n, values, low, high), expected)
+            for mean, scale in ((0, 1), (2, 3.3), (-0.25, 0)):
+                expected = torch_array(empty.normal_(mean, scale, generator=generator))
+                made = torch_cpu.normal(stream, n, values, mean, scale)
+                if name != "f64":
+                    assert_same_bits(made, expected)
+                elif mean == 0:
+                    assert ulps(made, expected).max() <= 3
+                else:
+                    np.testing.assert_allclose(made, expected, rtol=0, atol=1e-14)
+        assert_same_place(stream, generator)
+
+
+def assert_same_place(stream: torch_cpu.Stream, generator: Any) -> None:
+    """The states are equal, but for the last bits of a cached normal."""
+    ours, theirs = stream.state(), TorchState.from_torch(generator.get_state())
+    assert ours.with_normal(None) == theirs.with_normal(None)
+    if theirs.normal is not None:
+        assert ours.normal is not None
+        assert ulps(np.array(ours.normal), np.array(theirs.normal)) <= 3
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("seed", [0, 42, 2**64 - 1])
+def test_torch_draws_the_same_of_everything_else(torch: Any, seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    stream = torch_cpu.Stream(TorchState.from_seed(seed))
+    for n in SIZES:
+        for low, high in ((0, 10), (-5, 2**28 - 6), (-5, 2**28 - 5), (-(2**63), 2**63 - 1)):
+            expected = torch.randint(low, high, (n,), generator=generator).numpy()
+            assert_same_bits(torch_cpu.integers(stream, n, types.I64, low, high), expected)
+        narrow = torch.empty(n, dtype=torch.int32).random_(-9, 2**31 - 1, generator=generator)
+        drawn_here = torch_cpu.integers(stream, n, types.I32, -9, 2**31 - 1)
+        assert_same_bits(drawn_here, narrow.numpy())
+        p = torch.rand(n, generator=generator)
+        assert_same_bits(torch_cpu.uniform(stream, n, types.F32), p.numpy())
+        for each in (p, p.double()):
+            expected = each.bernoulli(generator=generator).numpy() > 0
+            assert_same_bits(torch_cpu.bernoulli(stream, n, each.numpy()), expected)
+        expected = torch.empty(n).bernoulli_(0.3, generator=generator).numpy() > 0
+        assert_same_bits(torch_cpu.bernoulli(stream, n, np.array(0.3)), expected)
+        expected = torch.empty(n).exponential_(1.5, generator=generator).numpy()
+        assert_same_bits(torch_cpu.exponential(stream, n, types.F32, 1.5), expected)
+        expected = torch.randperm(n, generator=generator).numpy()
+        assert_same_bits(torch_cpu.permutation(stream, n), expected)
+    for rows, columns, samples in ((1, 5, 1), (6, 50, 1), (6, 50, 4), (40, 300, 300)):
+        weights = torch.from_numpy(probabilities(rows, columns))
+        expected = torch.multinomial(weights, samples, generator=generator).numpy()
+        assert_same_bits(torch_cpu.race(stream, weights.numpy(), samples), expected)
+    assert_same_place(stream, generator)
+    # Dropout has no generator of its own.
+    torch.manual_seed(seed)
+    stream = torch_cpu.Stream(TorchState.from_seed(seed))
+    for ratio in (0.3, 0.0, 1.0, 0.5):
+        kept = torch.nn.functional.dropout(torch.ones(1000), ratio).numpy() > 0
+        assert_same_bits(torch_cpu.dropout_keeps(stream, 1000, ratio), kept)
+    assert stream.state() == TorchState.from_torch(torch.get_rng_state())
+
+
+@pytest.mark.engines
+def test_noise_is_what_torch_and_diffusers_draw(torch: Any) -> None:
+    from diffusers.utils.torch_utils import randn_tensor
+
+    seeds = [7, 42, 2**64 - 1]
+    generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+    noise = diffusers.generator(seeds, like="torch")
+    for _ in range(2):
+        expected = randn_tensor((3, 4, 8, 9), generator=generators).numpy()
+        assert_same_bits(noise.randn(3, 4, 8, 9), expected)
+    shape = (4, 64, 64)
+    expected = torch.randn(shape, generator=torch.Generator().manual_seed(42)).numpy()
+    assert_same_bits(diffusers.latents(42, shape, like="torch")[0], expected)
+    for name in TYPES[:3]:
+        torch.manual_seed(42)
+        expected = torch_array(torch.randn(shape, dtype=torch_dtype(torch, name)))
+        assert_same_bits(torch_noise(42, shape, dtype=name), expected)
+    # There and back again.
+    generator = torch.Generator().manual_seed(1)
+    torch.randn(5, generator=generator)
+    noise = diffusers.generator(TorchState.from_torch(generator.get_state()), like="torch")
+    noise.randn(3), torch.randn(3, generator=generator)
+    generator.set_state(torch.from_numpy(TorchState.from_array(noise.state).to_torch()))
+    expected = torch.randn(100, generator=generator).numpy()
+    assert_same_bits(noise.randn(100), expected)

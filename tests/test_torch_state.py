@@ -1,0 +1,192 @@
+"""`TorchState`: torch's CPU generator as words, bytes and JSON; against torch with `-m engines`."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import assert_same_bits
+
+import onnx_philox
+from onnx_philox import TorchState
+
+STATE = TorchState.from_seed(2**64 - 42)
+GOOD = STATE.to_torch().tobytes()
+
+
+def drawn() -> TorchState:
+    """A state with a cached normal, in the middle of a block."""
+    generator = onnx_philox.diffusers.generator(42, like="torch")
+    generator.randn(700)
+    generator.randn(3)
+    return TorchState.from_array(generator.state)
+
+
+def changed(place: int, form: str, value: float, of: bytes = GOOD) -> bytes:
+    data = bytearray(of)
+    struct.pack_into(form, data, place, value)
+    return bytes(data)
+
+
+def test_the_words_of_a_seed_are_those_of_numpy() -> None:
+    for seed in (0, 1, 42, 2**31, 2**32 - 1, 2**32 + 7, 2**63 - 1, 2**64 - 1):
+        expected = np.random.RandomState(seed % 2**32).get_state()[1]
+        assert_same_bits(TorchState.from_seed(seed).to_array()[5:629], expected)
+        assert TorchState.from_seed(seed).seed == seed
+
+
+def test_the_words_are_in_the_contract_s_order() -> None:
+    state = TorchState.from_seed(5 << 32 | 7)
+    array = state.to_array()
+    assert array.shape == (632,)
+    assert array[:5].tolist() == [7, 5, 1, 1, 0]
+    assert array[629:].tolist() == [0, 0, 0]
+    array = drawn().to_array()
+    assert array[:5].tolist() == [42, 0, 525, 1, 100]
+    assert array[631] == 1
+    assert array[629:631].view(np.float64)[0] == drawn().normal
+
+
+def test_a_state_comes_back_from_words_bytes_json_pickles_and_copies() -> None:
+    for state in (STATE, drawn()):
+        for back in (
+            TorchState.from_array(state.to_array()),
+            TorchState.from_array(state.to_array().reshape(1, 1, 632)),
+            TorchState.from_array(state),
+            TorchState.from_torch(state.to_torch()),
+            TorchState.from_torch(state.to_torch().tobytes()),
+            TorchState.from_torch(memoryview(state.to_torch().tobytes())),
+            TorchState.from_json(state.to_json()),
+            TorchState.from_json(state.to_json().encode()),
+            TorchState.from_json(json.loads(state.to_json())),
+            pickle.loads(pickle.dumps(state)),
+            copy.deepcopy(state),
+        ):
+            assert back == state
+            assert hash(back) == hash(state)
+            assert_same_bits(back.to_torch(), state.to_torch())
+    assert drawn() != STATE
+    assert STATE != 3
+    assert b"onnx_philox._" not in pickle.dumps(STATE)
+
+
+def test_a_state_is_immutable() -> None:
+    state = TorchState.from_seed(1)
+    with pytest.raises(AttributeError, match="immutable: 'seed'"):
+        state.seed = 2  # type: ignore[misc]
+    with pytest.raises(AttributeError, match="immutable"):
+        del state._array
+    state.to_array()[0] = 9
+    np.asarray(state)[0] = 9
+    state.to_torch()[0] = 9
+    assert state == TorchState.from_seed(1)
+    given = state.to_array()
+    taken = TorchState.from_array(given)
+    given[0] = 9
+    assert taken == state
+    with pytest.raises(ValueError, match="copy is False"):
+        state.__array__(copy=False)
+
+
+def test_a_state_shows_where_it_is() -> None:
+    assert repr(TorchState.from_seed(42)) == "TorchState(seed=42, left=1, next=0)"
+    assert repr(drawn()).startswith("TorchState(seed=42, left=525, next=100, normal=")
+
+
+REFUSED: list[tuple[Any, type[Exception], str]] = [
+    (lambda: TorchState(), TypeError, "a source. Call TorchState.from_seed(seed)"),
+    (
+        lambda: TorchState.from_seed(-1),
+        ValueError,
+        "TorchState.from_seed: seed is -1; allowed: an integer from 0 to 2^64-1. "
+        "torch takes it for 18446744073709551615: pass that.",
+    ),
+    (lambda: TorchState.from_seed(2**64), ValueError, "from 0 to 2^64-1"),
+    (lambda: TorchState.from_seed(1.5), TypeError, "seed is 1.5"),
+    (lambda: TorchState.from_array(np.zeros(6, np.uint32)), ValueError, "are a PhiloxState"),
+    (lambda: TorchState.from_array(np.zeros(632)), TypeError, "float64; allowed: uint32"),
+    (
+        lambda: TorchState.from_array(np.zeros((2, 632), np.uint32)),
+        ValueError,
+        "is [2, 632]; allowed: last dimension 632",
+    ),
+    (
+        lambda: onnx_philox.PhiloxState.from_array(STATE.to_array()),
+        ValueError,
+        "shape is [632]; allowed: last dimension 6",
+    ),
+    (lambda: TorchState.from_array(np.zeros(632, np.uint32)), ValueError, "left is 0"),
+    (
+        lambda: TorchState.from_torch(bytes(16)),
+        ValueError,
+        "16 bytes, the state of a CUDA generator; allowed: the 5,056 bytes of a CPU generator",
+    ),
+    (lambda: TorchState.from_torch(GOOD[:-8]), ValueError, "of 5048 bytes"),
+    (lambda: TorchState.from_torch(np.zeros(5056)), TypeError, "of float64; allowed: uint8"),
+    (lambda: TorchState.from_torch(changed(8, "<i", -3)), ValueError, "left is -3"),
+    (lambda: TorchState.from_torch(changed(8, "<i", 600)), ValueError, "allowed: 1, or 625 less"),
+    (lambda: TorchState.from_torch(changed(12, "<i", 0)), ValueError, "seeded is 0; allowed: 1"),
+    (lambda: TorchState.from_torch(changed(12, "<i", 7)), ValueError, "seeded is 7"),
+    (lambda: TorchState.from_torch(changed(16, "<Q", 625)), ValueError, "next is 625"),
+    (lambda: TorchState.from_torch(changed(16, "<Q", 2**40)), ValueError, "allowed: 0 to 624"),
+    (lambda: TorchState.from_torch(changed(24, "<Q", 2**32)), ValueError, "less than 2^32"),
+    (lambda: TorchState.from_torch(changed(5040, "<i", 2)), ValueError, "is_cached is 2"),
+    (
+        lambda: TorchState.from_torch(changed(5024, "<d", float("nan"), changed(5040, "<i", 1))),
+        ValueError,
+        "cached normal is nan",
+    ),
+    (lambda: TorchState.from_torch(changed(5052, "<i", 1)), ValueError, "cached float32 normal"),
+    (lambda: TorchState.from_json("{"), ValueError, "no JSON"),
+    (lambda: TorchState.from_json("[]"), ValueError, "the text is []"),
+    (lambda: TorchState.from_json('{"onnx_philox": true}'), ValueError, "version is True"),
+    (
+        lambda: TorchState.from_json({"onnx_philox": 1, "alignment": "tensorflow"}),
+        ValueError,
+        "alignment is 'tensorflow'; allowed: 'pytorch'",
+    ),
+    (
+        lambda: TorchState.from_json({"onnx_philox": 1, "alignment": "pytorch", "state": [1] * 6}),
+        ValueError,
+        "632 words of 32 bits",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "error", "text"), REFUSED)
+def test_what_is_no_state_is_named(make: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error) as raised:
+        make()
+    assert text in str(raised.value)
+
+
+@pytest.mark.engines
+def test_torch_s_generator_gives_its_state_and_goes_on_from_ours() -> None:
+    import torch
+
+    for seed in (0, 42, 2**63 - 1, 2**64 - 1):
+        generator = torch.Generator().manual_seed(seed)
+        assert_same_bits(TorchState.from_seed(seed).to_torch(), generator.get_state().numpy())
+        torch.rand(700, generator=generator)
+        torch.randn(3, generator=generator)
+        state = TorchState.from_torch(generator.get_state())
+        assert state.seed == generator.initial_seed()
+        assert state.normal is not None
+        other = torch.Generator()
+        other.set_state(torch.from_numpy(state.to_torch()))
+        assert_same_bits(other.get_state().numpy(), state.to_torch())
+        for _ in range(2):
+            expected = torch.randn(5, generator=generator)
+            assert torch.equal(torch.randn(5, generator=other), expected)
+
+
+@pytest.mark.engines
+def test_a_negative_seed_is_to_torch_what_the_message_says() -> None:
+    import torch
+
+    assert torch.Generator().manual_seed(-1).initial_seed() == 2**64 - 1
