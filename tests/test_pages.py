@@ -36,6 +36,7 @@ PAGES = (
     "export-from-pytorch",
     "export-from-keras",
     "ovc-and-netron",
+    "torchs-numbers",
     "where-no-plugin-can-go",
 )
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -81,11 +82,14 @@ def blocks_of(name: str, run: set[str]) -> list[tuple[str, str]]:
     ("name", "run"),
     [
         *(pytest.param(name, {"python", "sh"}, id=name) for name in PAGES),
-        pytest.param(
-            "export-from-pytorch",
-            {"python", "sh", "py"},
-            marks=pytest.mark.engines,
-            id="export-from-pytorch, with PyTorch",
+        *(
+            pytest.param(
+                name,
+                {"python", "sh", "py"},
+                marks=pytest.mark.engines,
+                id=f"{name}, with PyTorch",
+            )
+            for name in ("export-from-pytorch", "torchs-numbers")
         ),
     ],
 )

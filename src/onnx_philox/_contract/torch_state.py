@@ -97,28 +97,10 @@ class TorchState:
             ValueError: `seed` is out of its range.
         """
         seed = torch_seed(_FROM_SEED, "seed", seed)
-        return cls.of_parts(
-            seed, _mt19937.seeded(seed & 0xFFFFFFFF), _mt19937.BLOCK, None, new=True
-        )
-
-    @classmethod
-    def of_parts(
-        cls,
-        seed: int,
-        words: NDArray[np.uint32],
-        used: int,
-        normal: float | None,
-        *,
-        new: bool = False,
-    ) -> TorchState:
-        """The state of an engine's words, `used` of which are spent, and of a cached normal."""
         array = np.zeros(TORCH_STATE_WORDS, np.uint32)
         array[:2] = seed & 0xFFFFFFFF, seed >> 32
-        array[_LEFT] = 1 if new else _mt19937.BLOCK + 1 - used
-        array[_SEEDED] = 1
-        array[_NEXT] = 0 if new else used
-        array[_WORDS:_NORMAL] = words
-        array[_NORMAL:] = _normal_words(normal)
+        array[[_LEFT, _SEEDED]] = 1
+        array[_WORDS:_NORMAL] = _mt19937.seeded(seed & 0xFFFFFFFF)
         return cls._of(array)
 
     @classmethod
@@ -259,25 +241,12 @@ class TorchState:
         return int(self._array[0]) | int(self._array[1]) << 32
 
     @property
-    def engine(self) -> _mt19937.Engine:
-        """An engine that draws the words from here on."""
-        is_spent = self._array[_LEFT] == 1
-        used = _mt19937.BLOCK if is_spent else int(self._array[_NEXT])
-        return _mt19937.Engine(self._array[_WORDS:_NORMAL], used)
-
-    @property
     def normal(self) -> float | None:
         """The second normal of a pair, if the next draw of single normals begins with it."""
         if not self._array[_IS_CACHED]:
             return None
         low, high = self._array[_NORMAL:_IS_CACHED].tolist()
         return float(np.uint64(low | high << 32).view(np.float64))
-
-    def with_normal(self, normal: float | None) -> TorchState:
-        """The same words, and another cached normal."""
-        array = self._array.copy()
-        array[_NORMAL:] = _normal_words(normal)
-        return TorchState._of(array)
 
     @classmethod
     def _checked(cls, owner: str, array: NDArray[np.uint32]) -> TorchState:
@@ -354,10 +323,28 @@ def torch_seed(owner: str, name: str, given: Any) -> int:
     return integer(owner, name, given, 2**64, limit_name)
 
 
-def _normal_words(normal: float | None) -> tuple[int, int, int]:
-    """A cached normal and whether it is there."""
+def engine_of(state: TorchState) -> _mt19937.Engine:
+    """An engine that draws the words from a state on."""
+    array = state.to_array()
+    is_spent = array[_LEFT] == 1
+    used = _mt19937.BLOCK if is_spent else int(array[_NEXT])
+    return _mt19937.Engine(array[_WORDS:_NORMAL], used)
+
+
+def with_engine(state: TorchState, engine: _mt19937.Engine) -> TorchState:
+    """The state with the words of an engine that has drawn."""
+    array = state.to_array()
+    array[_WORDS:_NORMAL], used = engine.state()
+    array[_LEFT], array[_NEXT] = _mt19937.BLOCK + 1 - used, used
+    return TorchState.from_array(array)
+
+
+def with_normal(state: TorchState, normal: float | None) -> TorchState:
+    """The state with another cached normal, or with none."""
+    array = state.to_array()
     bits = 0 if normal is None else int(np.float64(normal).view(np.uint64))
-    return bits & 0xFFFFFFFF, bits >> 32, normal is not None
+    array[_NORMAL:] = bits & 0xFFFFFFFF, bits >> 32, normal is not None
+    return TorchState.from_array(array)
 
 
 def _bytes_of(state: Any) -> bytes:

@@ -110,7 +110,8 @@ def ln_f64(x: F64s) -> F64s:
     # ln(1 + f) is f, less half, and a rest that is small against both.
     rest = s * (half + z * _series(_LN_SERIES, z))
     high, low = exact_sum(e * c.LN2_HIGH, f)
-    return high + (low - (half - (rest + e * c.LN2_LOW)))
+    result: F64s = high + (low - (half - (rest + e * c.LN2_LOW)))
+    return result
 
 
 def sin_cos_f64(x: F64s) -> tuple[F64s, F64s]:
