@@ -21,7 +21,7 @@ import onnx_philox
 from onnx_philox import _runtimes as runtimes
 from onnx_philox import graphs, rewriting
 from onnx_philox._command import app
-from onnx_philox._command.compare import Tolerances, differences, report
+from onnx_philox._command.compare import Tolerances, differences, printed
 from onnx_philox._runtimes import RUNTIMES, Runtime
 
 NOISY = """<ir_version: 8, opset_import: ["": 17]>
@@ -190,7 +190,7 @@ def test_floats_are_compared_by_their_bits_or_by_their_values(kind):
     (computed,) = differences.of_run({"a": x}, {"a": infinite}, {}, Tolerances())
     assert (computed.largest, computed.is_ok) == (np.inf, False)
     # JSON knows no infinity.
-    assert report._output_json(computed)["largest"] is None
+    assert printed._output_json(computed)["largest"] is None
 
 
 def test_other_types_shapes_and_elements_that_are_no_floats_differ():

@@ -24,12 +24,7 @@ from openvino import opset8
 from runtimes import OpenVino
 
 from onnx_philox import reference
-from onnx_philox.openvino import (
-    random_bernoulli,
-    random_categorical,
-    random_normal,
-    random_uniform,
-)
+from onnx_philox.openvino import random_bernoulli, random_categorical, random_normal, random_uniform
 
 COUNT = 4001
 ONES = np.ones(COUNT, np.float32)

@@ -25,19 +25,10 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from onnx_philox._command import app, terminal
-from onnx_philox._command.verify import (
-    Report,
-    Verdict,
-    _verify,
-    cases,
-    comparison,
-    drawings,
-    draws,
-    run,
-    runners,
-    write_page,
-)
-from onnx_philox._command.verify.matrix import matrix
+from onnx_philox._command.verify import Report, Verdict, _verify, cases, comparison, run, write_page
+from onnx_philox._command.verify.runners import choice
+from onnx_philox._command.verify.shown import pictures, samples
+from onnx_philox._command.verify.shown.matrix import matrix
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._runtimes import RUNTIMES, in_onnxruntime
 
@@ -339,7 +330,7 @@ def test_backend_chooses_the_backends_and_leaves_the_peers_out():
 
 
 def test_backend_auto_is_one_backend_of_each_runtime():
-    chosen = [(r.runtime, r.backend) for r in runners.select((), ("auto",))]
+    chosen = [(r.runtime, r.backend) for r in choice.select((), ("auto",))]
     usual = [name for name, runtime in RUNTIMES.items() if not runtime.is_only_asked_for]
     assert sorted(runtime for runtime, _ in chosen) == sorted(usual)
 
@@ -527,7 +518,7 @@ def test_a_mismatch_shows_what_was_expected_and_what_came_in_bits(altered):
 
 
 def test_an_operator_that_draws_other_bits_the_second_time_is_a_mismatch():
-    class Stateful(runners.NumpyRunner):
+    class Stateful(choice.NumpyRunner):
         def prepare(self, example):
             after = dataclasses.replace(example, state=example.state.advance(4))
             states = iter([example, after])
@@ -538,7 +529,7 @@ def test_an_operator_that_draws_other_bits_the_second_time_is_a_mismatch():
 
 
 def test_what_a_runtime_raises_is_an_error_of_that_case_and_fails():
-    class Broken(runners.NumpyRunner):
+    class Broken(choice.NumpyRunner):
         def prepare(self, example):  # noqa: ARG002
             raise RuntimeError("the library does not load")
 
@@ -604,7 +595,7 @@ def test_a_page_has_the_matrix_and_the_pictures(report, tmp_path):
     cells = re.findall(r'data-standing="(\w+)"', text)
     found = [cell.standing for row in matrix(report.results).rows for cell in row.cells]
     assert cells == [standing.name for standing in found if standing is not None]
-    assert len(re.findall(r"<figure>", text)) == len(draws._PLOTS) + 10
+    assert len(re.findall(r"<figure>", text)) == len(samples._PLOTS) + 10
     assert "Every number is the published one" in text
     # It loads nothing.
     assert not re.findall(r"(?:src|href)=[\"'](?!data:)|url\(|@import", text)
@@ -620,7 +611,7 @@ def test_a_page_of_mismatches_shows_where_they_are(altered, tmp_path):
 
 
 def test_a_picture_has_a_square_for_each_number_that_differs():
-    picture = drawings.grid(b"\0\1\0" + b"\1" * 46)
+    picture = pictures.grid(b"\0\1\0" + b"\1" * 46)
     assert picture.count("h.88") == 47
     assert picture.count("a.22.22 0 1 0 .44 0a") == 2
     # The first of the second row.
@@ -628,7 +619,7 @@ def test_a_picture_has_a_square_for_each_number_that_differs():
 
 
 def test_a_picture_of_many_numbers_begins_in_the_row_of_the_first_that_differs():
-    picture = drawings.grid(b"\0" * 100_000 + b"\1" + b"\0" * 10**6)
+    picture = pictures.grid(b"\0" * 100_000 + b"\1" + b"\0" * 10**6)
     assert "1 of 1100001 numbers differ; shown are 1920, from number 99984" in picture
     assert picture.count("h.88") == 1
     assert len(picture) < 200_000
@@ -636,11 +627,11 @@ def test_a_picture_of_many_numbers_begins_in_the_row_of_the_first_that_differs()
 
 def test_a_histogram_and_bars_are_as_high_as_they_should():
     values = np.repeat(np.arange(4) / 4, [10, 20, 30, 40])
-    picture = drawings.histogram(values, 0, 1, lambda _: 1.0, bins=4)
+    picture = pictures.histogram(values, 0, 1, lambda _: 1.0, bins=4)
     (path,) = re.findall(r'class="bar" d="([^"]+)"', picture)
     tops = [128 - float(y) for y in re.findall(r"V(\d+\.\d)H", path)]
     np.testing.assert_allclose(tops, np.multiply([1, 2, 3, 4], tops[0]), atol=0.3)
-    picture = drawings.bars(np.repeat([0, 1], [30, 70]), ("no", "yes"), (0.5, 0.5))
+    picture = pictures.bars(np.repeat([0, 1], [30, 70]), ("no", "yes"), (0.5, 0.5))
     heights = [128 - float(y) for y in re.findall(r"128V(\d+\.\d)H", picture)]
     assert heights[1] / heights[0] == pytest.approx(7 / 3, abs=0.05)
 

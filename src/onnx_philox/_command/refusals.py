@@ -17,8 +17,8 @@ def text(error: Exception, *commands: str) -> str:
         commands: The operators not to name as the one that refuses, since the user called them.
     """
     # Imported only if there is such an error.
-    from onnx_philox._rewriting.nodes.may_stay import MayStayError
-    from onnx_philox._rewriting.nodes.not_rows import NotRowsError
+    from onnx_philox._rewriting.random_nodes.may_stay import MayStayError
+    from onnx_philox._rewriting.rows.not_rows import NotRowsError
 
     if isinstance(error, MayStayError):
         error = error.offering(KEEP_UNKNOWN)

@@ -10,8 +10,8 @@ from typing import NoReturn
 from onnx_philox._command import paths
 from onnx_philox._files.model_file import opened
 from onnx_philox._models.untouched import Originals
+from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.api import find_random_nodes
-from onnx_philox._rewriting.nodes import earlier_rewrite
 from onnx_philox._runtimes.port import STATES, ArgumentError
 
 

@@ -13,12 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from onnx_philox import _philox
 from onnx_philox._contract import arrays, memory
-from onnx_philox._contract.operators import (
-    INT64_MAX,
-    MAX_RANK,
-    ONE_STATE_RULE,
-    STATE_WORDS,
-)
+from onnx_philox._contract.operators import INT64_MAX, MAX_RANK, ONE_STATE_RULE, STATE_WORDS
 from onnx_philox._contract.refusal import refuse
 
 _COUNTER_BITS = 128

@@ -13,7 +13,7 @@ from onnx_philox._files.model_file import opened
 from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._models.untouched import Originals
 from onnx_philox._progress import Progress, ignore
-from onnx_philox._rewriting.nodes.earlier_rewrite import OWNER
+from onnx_philox._rewriting.earlier_rewrite import OWNER
 from onnx_philox._rewriting.passes import order
 from onnx_philox._rewriting.passes.order import PerRow
 from onnx_philox._rewriting.report import RandomNode, Report

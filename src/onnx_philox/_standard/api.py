@@ -24,8 +24,7 @@ from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.passes import order
 from onnx_philox._rewriting.passes.order import PerRow
 from onnx_philox._rewriting.report import Report
-from onnx_philox._standard import draw as drawing
-from onnx_philox._standard import made, reading, sharing
+from onnx_philox._standard import emitting, made, reading, sharing
 from onnx_philox._standard.builder import FUNCTION_DOMAIN, Builder, Library
 from onnx_philox._standard.reading import FilePath, Model
 from onnx_philox._standard.targets import TARGETS, Draw, Target
@@ -183,7 +182,7 @@ def _replace(
     draw = replace(draw, inputs=inputs_of(node))
     declared = zip(draw.operator.outputs, node.outputs, strict=False)
     needs_state = any(o.is_state and graphs.is_wanted(value) for o, value in declared)
-    outputs = drawing.emit(b, target, draw, needs_state=needs_state, shared_words=shared_words)
+    outputs = emitting.emit(b, target, draw, needs_state=needs_state, shared_words=shared_words)
     for ours, theirs in zip(outputs, node.outputs, strict=False):
         if ours is not None:
             take_over(ours, theirs)

@@ -18,8 +18,7 @@ from onnx_philox._models.emitter import Names
 from onnx_philox._models.opsets import onnx_opset_of
 from onnx_philox._models.surgery import remove, take_over
 from onnx_philox._models.untouched import Originals
-from onnx_philox._standard import draw as drawing
-from onnx_philox._standard import reading
+from onnx_philox._standard import emitting, reading
 from onnx_philox._standard.builder import OPSET, Builder
 from onnx_philox._standard.reading import Model
 from onnx_philox._standard.targets import Draw, OnnxRuntime
@@ -249,7 +248,7 @@ def _function(
     )
     _TARGET.check(draw, is_inexact_allowed=False)
     b = Builder(None)
-    outputs = drawing.emit(b, _TARGET, draw, needs_state=True)
+    outputs = emitting.emit(b, _TARGET, draw, needs_state=True)
     defaults = {**attributes, **{seed.name: seed.default for seed in SEEDS}}
     return ir.Function(
         DOMAIN,

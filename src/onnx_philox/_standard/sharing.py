@@ -8,7 +8,7 @@ from typing import Any
 
 import onnx_ir as ir
 
-from onnx_philox._standard import draw as drawing
+from onnx_philox._standard import emitting
 from onnx_philox._standard.builder import Builder
 from onnx_philox._standard.targets import Draw, Target
 
@@ -43,7 +43,7 @@ def words(
     for group in _groups(draws):
         first = next(iter(group.draws))
         b = builder()
-        rows = drawing.rows_of(b, target, group.draws[first])
+        rows = emitting.rows_of(b, target, group.draws[first])
         made = target.words_of_several(b, list(group.draws.values()), rows, group.counts)
         first.prepend(b.nodes)
         found.update(zip(group.draws, made, strict=True))
@@ -54,7 +54,7 @@ def _groups(draws: Mapping[ir.Node, Draw]) -> Iterator[_Group]:
     open_: dict[tuple[Any, ...], _Group] = {}
     closed = []
     for node, draw in draws.items():
-        count = drawing.words_of_state(draw)
+        count = emitting.words_of_state(draw)
         if count is None:
             continue
         key = _key(node, draw)

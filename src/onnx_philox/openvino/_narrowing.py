@@ -13,17 +13,7 @@ from openvino import opset8
 
 from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract.operators import Input, Operator, Role
-from onnx_philox._contract.types import (
-    BF16,
-    BOOL,
-    F16,
-    F32,
-    F64,
-    I32,
-    I64,
-    U32,
-    ElementType,
-)
+from onnx_philox._contract.types import BF16, BOOL, F16, F32, F64, I32, I64, U32, ElementType
 
 ARRIVES_AS: dict[ElementType, tuple[ElementType, ...]] = {
     U32: (U32, I32),

@@ -17,13 +17,7 @@ from numpy.typing import NDArray
 from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract import attribute_names, checks, float_environment
 from onnx_philox._contract.checks import Known
-from onnx_philox._contract.operators import (
-    OPERATORS,
-    STATE_WORDS,
-    Input,
-    Operator,
-    Role,
-)
+from onnx_philox._contract.operators import OPERATORS, STATE_WORDS, Input, Operator, Role
 from onnx_philox._contract.types import (
     BF16,
     BOOL,

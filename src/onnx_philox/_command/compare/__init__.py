@@ -1,6 +1,6 @@
 """`onnx-philox compare`: runs a model in two runtimes, and gives one verdict.
 
-`differences` compares two arrays, and `report` prints. The model is loaded and fed as in `run`.
+`differences` compares two arrays, and `printed` prints. The model is loaded and fed as in `run`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from onnx_philox._command import rewritten
 from onnx_philox._command.compare.differences import Tolerances, of_run
-from onnx_philox._command.compare.report import Report
+from onnx_philox._command.compare.printed import Report
 from onnx_philox._command.run import beginning, loading
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._runtimes import RUNTIMES, listed

@@ -17,7 +17,7 @@ from onnx_philox._command import paths, rewritten
 from onnx_philox._command.deploy import ovms, triton
 from onnx_philox._command.deploy.sequences import begin_sequences
 from onnx_philox._command.deploy.served import Served
-from onnx_philox._command.run import reading
+from onnx_philox._command.run import files_read
 from onnx_philox._files.new_files import NewFiles, check_apart
 from onnx_philox._runtimes.port import ArgumentError
 
@@ -120,14 +120,14 @@ def deploy(server: str, model: Path, output: Path, there: Site) -> Deployed:
 
     version = output / name / "1"
     copies = {version / _MODEL: model}
-    for path in reading.files(model, ()):
+    for path in files_read.files(model, ()):
         if path != model:
             copies[version / path.relative_to(model.parent)] = path
     configuration, text = how.configuration(served, output)
     if not (how.merges or there.overwrites):
         _check_same(configuration, text)
     files = [configuration, *copies]
-    check_apart("deploy", dict.fromkeys(files, "the output"), reading.files(model, ()))
+    check_apart("deploy", dict.fromkeys(files, "the output"), files_read.files(model, ()))
     with NewFiles() as new:
         for target in files:
             new.make_folder(target.parent)

@@ -2,7 +2,7 @@
 
 `search` finds them and what they would become, `standard` those that are standard nodes already.
 `probes` makes a small model of each, `trials` tries it in the installed runtimes, each in its own
-processes (`worker`), and `report` prints; `page` writes a page. `inspect` puts them together.
+processes (`worker`), and `printed` prints; `page` writes a page. `inspect` puts them together.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from onnx_philox._command import refusals
 from onnx_philox._command.inspect import probes, search, standard, trials
-from onnx_philox._command.inspect.report import Found, Report
+from onnx_philox._command.inspect.printed import Found, Report
 from onnx_philox._models.streams import streams_of
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.api import OWNERS

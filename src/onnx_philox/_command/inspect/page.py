@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from onnx_philox._command import pages
-from onnx_philox._command.inspect import report as texts
-from onnx_philox._command.inspect.report import FAILURES, Found, Report
+from onnx_philox._command.inspect import printed as texts
+from onnx_philox._command.inspect.printed import FAILURES, Found, Report
 from onnx_philox._command.inspect.trials import Behaviour, Trial
 from onnx_philox._command.pages import BAD, GOOD, NONE, SOME, Look
 from onnx_philox._command.refusals import PER_ROW

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._models.graphs import is_wanted
 from onnx_philox._models.opsets import STANDARD_DOMAINS
-from onnx_philox._rewriting.nodes.reading import TypeOf
+from onnx_philox._rewriting.random_nodes.needed import TypeOf
 
 _COUNT = 64
 # A constant of up to so many elements is an argument, such as Dropout's ratio; a larger one is

@@ -17,15 +17,20 @@ from onnx_philox._models.graphs import Owner, walk
 from onnx_philox._models.opsets import STANDARD_DOMAINS
 from onnx_philox._models.ours import seed_of
 from onnx_philox._models.untouched import Originals
-from onnx_philox._rewriting.nodes import earlier_rewrite
-from onnx_philox._rewriting.nodes.may_stay import MayStayError
-from onnx_philox._rewriting.nodes.outcome import Irreplaceable, Numbered, Outcome, Replaceable
-from onnx_philox._rewriting.nodes.types import Types
+from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.passes.find import find_nodes
 from onnx_philox._rewriting.passes.inline import InlineRandomFunctions
 from onnx_philox._rewriting.passes.number import number_nodes
 from onnx_philox._rewriting.passes.order import check_rows_beside
 from onnx_philox._rewriting.passes.prove_rows import Rows
+from onnx_philox._rewriting.random_nodes.may_stay import MayStayError
+from onnx_philox._rewriting.replacements.outcome import (
+    Irreplaceable,
+    Numbered,
+    Outcome,
+    Replaceable,
+)
+from onnx_philox._rewriting.replacements.types import Types
 from onnx_philox._rewriting.report import RandomNode
 
 _OWNER = "inspect"

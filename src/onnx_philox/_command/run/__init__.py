@@ -1,8 +1,8 @@
 """`onnx-philox run`: runs a model several times, prints hashes of the outputs, and saves them.
 
-`loading` loads a model in a runtime of the registry (`runtimes`), `ports` reads and checks the
+`loading` loads a model in a runtime of the registry (`_runtimes`), `ports` reads and checks the
 inputs, `filling` makes up others, `beginning` makes the first state of them, `states` carries the
-state from run to run, `results` hashes and saves, and `report` prints. `run` puts them together.
+state from run to run, `results` hashes and saves, and `printed` prints. `run` puts them together.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from onnx_philox._command import paths, rewritten
-from onnx_philox._command.run import beginning, loading, reading, results
-from onnx_philox._command.run.report import Report, Run
+from onnx_philox._command.run import beginning, files_read, loading, results
+from onnx_philox._command.run.printed import Report, Run
 from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._files.new_files import check_apart
 from onnx_philox._progress import Progress, ignore
@@ -64,7 +64,7 @@ def run(
     prefix = None if output is None else results.prefix(output, model)
     if prefix is not None:
         paths.check_output(Path(prefix))
-        _check_apart(results.existing(prefix, numbers), reading.files(model, inputs))
+        _check_apart(results.existing(prefix, numbers), files_read.files(model, inputs))
     tell(0, runs, "loading the model")
     inside = rewritten.inside(model)
     if seed is not None and inside.has_state is False:

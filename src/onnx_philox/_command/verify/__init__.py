@@ -1,9 +1,7 @@
 """`onnx-philox verify`: compares every runtime and backend here with documented numbers.
 
-`cases` says what is expected, `runners` draw it (`runner` says what each can, `openvino_own` are
-the peers), `comparison` compares bit for bit, `result` says what came of it, `matrix`
-sorts that, `report` and `table` print it. `page` writes a page, with `drawings` of `draws`. `run`
-puts them together.
+`cases` says what is expected, `runners` draw it, `comparison` compares bit for bit, and `result`
+says what came of it. `shown` prints it or writes a page. `run` puts them together.
 """
 
 from __future__ import annotations
@@ -11,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from onnx_philox._command.verify import cases, comparison, runners
+from onnx_philox._command.verify import cases, comparison
 from onnx_philox._command.verify.cases import Case
-from onnx_philox._command.verify.report import Report
 from onnx_philox._command.verify.result import Result, Verdict
-from onnx_philox._command.verify.runner import NotCarriedError, Runner
-from onnx_philox._command.verify.runners import Absent, SelectionError
+from onnx_philox._command.verify.runners import choice
+from onnx_philox._command.verify.runners.choice import Absent, SelectionError
+from onnx_philox._command.verify.runners.interface import NotCarriedError, Runner
+from onnx_philox._command.verify.shown.printed import Report
 from onnx_philox._progress import Progress
 
 __all__ = ["Report", "Result", "SelectionError", "Verdict", "run", "write_page"]
@@ -44,7 +43,7 @@ def run(
     Raises:
         SelectionError: A runtime or backend is unknown, or was requested and is not available.
     """
-    found = runners.select(runtimes, backends)
+    found = choice.select(runtimes, backends)
     all_cases = cases.load() if expected is None else expected
     jobs = [
         (runner, case)
@@ -70,7 +69,7 @@ def write_page(report: Report, path: Path) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    from onnx_philox._command.verify import page
+    from onnx_philox._command.verify.shown import page
 
     page.write(report, path)
 

@@ -24,9 +24,9 @@ from onnx_philox._contract.streams import STATE
 from onnx_philox._models.emitter import CONSTANTS_OF_ANY_TYPE, Emitter, Names
 from onnx_philox._models.graphs import Owner, subgraphs
 from onnx_philox._models.opsets import onnx_opset_of
-from onnx_philox._rewriting.nodes.batch import Batch
-from onnx_philox._rewriting.nodes.earlier_rewrite import NEXT_STATE, THIS_RUN, Recorded
-from onnx_philox._rewriting.nodes.outcome import Carried, Numbered, Replaceable
+from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE, THIS_RUN, Recorded
+from onnx_philox._rewriting.replacements.outcome import Carried, Numbered, Replaceable
+from onnx_philox._rewriting.rows.batch import Batch
 
 _INT64, _UINT32 = ir.DataType.INT64, ir.DataType.UINT32
 _SHAPE = [STATE_WORDS]

@@ -15,21 +15,21 @@ from onnx_philox._models.emitter import OLDEST_OPSET
 from onnx_philox._models.graphs import label, walk
 from onnx_philox._models.opsets import STANDARD_DOMAINS, onnx_opset_of, opset_of
 from onnx_philox._models.ours import awaits_state
-from onnx_philox._rewriting.nodes import patterns, tensorflow
-from onnx_philox._rewriting.nodes.attributes import check_types
-from onnx_philox._rewriting.nodes.awaiting import AwaitingReplacement
-from onnx_philox._rewriting.nodes.foreign import (
+from onnx_philox._rewriting.random_nodes.attributes import check_types
+from onnx_philox._rewriting.random_nodes.foreign import (
     TENSORFLOW_DOMAINS,
     has_inputs_of_tensorflow,
     randomness,
 )
-from onnx_philox._rewriting.nodes.may_stay import MayStayError
-from onnx_philox._rewriting.nodes.outcome import Irreplaceable, Outcome, Replaceable
-from onnx_philox._rewriting.nodes.reading import TypeOf
-from onnx_philox._rewriting.nodes.replacements import REPLACEMENT_OF, Replacement
-from onnx_philox._rewriting.nodes.site import Site
-from onnx_philox._rewriting.nodes.standard import STANDARD_OPERATORS, RandomWhen, Version
-from onnx_philox._rewriting.nodes.types import Types
+from onnx_philox._rewriting.random_nodes.may_stay import MayStayError
+from onnx_philox._rewriting.random_nodes.needed import TypeOf
+from onnx_philox._rewriting.random_nodes.of_onnx import STANDARD_OPERATORS, RandomWhen, Version
+from onnx_philox._rewriting.random_nodes.site import Site
+from onnx_philox._rewriting.replacements import of_tensorflow, patterns
+from onnx_philox._rewriting.replacements.awaiting import AwaitingReplacement
+from onnx_philox._rewriting.replacements.of_onnx import REPLACEMENT_OF, Replacement
+from onnx_philox._rewriting.replacements.outcome import Irreplaceable, Outcome, Replaceable
+from onnx_philox._rewriting.replacements.types import Types
 
 FUNCTION_OF_ORIGIN = "onnx_philox.function"
 """The key of a node's `meta` under which inlining notes the function that held it."""
@@ -112,7 +112,7 @@ def _reader(
     if awaits_state(node):
         return None, AwaitingReplacement.read
     if node.domain in TENSORFLOW_DOMAINS:
-        return None, tensorflow.REPLACEMENT_OF.get(node.op_type)
+        return None, of_tensorflow.REPLACEMENT_OF.get(node.op_type)
     return None, None
 
 

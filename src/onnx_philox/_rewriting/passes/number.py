@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from onnx_philox._contract import checks
-from onnx_philox._rewriting.nodes.earlier_rewrite import OWNER, STREAMS, Recorded
-from onnx_philox._rewriting.nodes.outcome import Numbered, Replaceable
+from onnx_philox._rewriting.earlier_rewrite import OWNER, STREAMS, Recorded
+from onnx_philox._rewriting.replacements.outcome import Numbered, Replaceable
 
 
 def number_nodes(nodes: Iterable[Replaceable], recorded: Recorded) -> list[Numbered]:

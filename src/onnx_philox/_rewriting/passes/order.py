@@ -14,10 +14,8 @@ from onnx_philox._contract.operators import INT64_MAX
 from onnx_philox._contract.streams import STATE
 from onnx_philox._models import streams
 from onnx_philox._models.emitter import Names
-from onnx_philox._rewriting.nodes import earlier_rewrite
-from onnx_philox._rewriting.nodes.earlier_rewrite import OWNER
-from onnx_philox._rewriting.nodes.may_stay import MayStayError
-from onnx_philox._rewriting.nodes.outcome import Outcome, Replaceable
+from onnx_philox._rewriting import earlier_rewrite
+from onnx_philox._rewriting.earlier_rewrite import OWNER
 from onnx_philox._rewriting.passes.carry_state import carry_states
 from onnx_philox._rewriting.passes.find import find_nodes
 from onnx_philox._rewriting.passes.inline import InlineRandomFunctions
@@ -26,6 +24,8 @@ from onnx_philox._rewriting.passes.prove_rows import prove_rows
 from onnx_philox._rewriting.passes.replace import Replace
 from onnx_philox._rewriting.passes.settle import settle
 from onnx_philox._rewriting.passes.verify import Verify, shadowed_names
+from onnx_philox._rewriting.random_nodes.may_stay import MayStayError
+from onnx_philox._rewriting.replacements.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.report import RandomNode, Report
 
 _log = logging.getLogger("onnx_philox")

@@ -10,13 +10,13 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._contract.streams import STATE
 from onnx_philox._models.opsets import onnx_opset_of
-from onnx_philox._rewriting.nodes.batch import OLDEST_OPSET, Batch
-from onnx_philox._rewriting.nodes.depends import BatchDependence
-from onnx_philox._rewriting.nodes.dimensions import Dimension, Dimensions
-from onnx_philox._rewriting.nodes.earlier_rewrite import OWNER, Recorded
-from onnx_philox._rewriting.nodes.not_rows import NotRowsError, of_all
-from onnx_philox._rewriting.nodes.outcome import Replaceable
-from onnx_philox._rewriting.nodes.symbolic_shapes import SymbolicShapes
+from onnx_philox._rewriting.earlier_rewrite import OWNER, Recorded
+from onnx_philox._rewriting.replacements.outcome import Replaceable
+from onnx_philox._rewriting.rows.batch import OLDEST_OPSET, Batch
+from onnx_philox._rewriting.rows.depends import BatchDependence
+from onnx_philox._rewriting.rows.dimensions import Dimension, Dimensions
+from onnx_philox._rewriting.rows.not_rows import NotRowsError, of_all
+from onnx_philox._rewriting.rows.symbolic_shapes import SymbolicShapes
 
 _ONE_STATE = "rewrite the model with one state for the whole batch"
 

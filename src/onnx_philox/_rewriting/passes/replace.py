@@ -12,9 +12,9 @@ from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter, Names
 from onnx_philox._models.opsets import onnx_opset_of
 from onnx_philox._models.surgery import remove, take_over
-from onnx_philox._rewriting.nodes.batch import Batch
-from onnx_philox._rewriting.nodes.foreign import STATELESS
-from onnx_philox._rewriting.nodes.outcome import Carried
+from onnx_philox._rewriting.random_nodes.foreign import STATELESS
+from onnx_philox._rewriting.replacements.outcome import Carried
+from onnx_philox._rewriting.rows.batch import Batch
 
 
 class Replace(ir.passes.InPlacePass):

@@ -7,8 +7,8 @@ from collections import Counter
 import onnx_ir as ir
 
 from onnx_philox._models import graphs
-from onnx_philox._rewriting.nodes.outcome import Replaceable
 from onnx_philox._rewriting.passes.find import find_nodes
+from onnx_philox._rewriting.replacements.outcome import Replaceable
 
 
 class Verify(ir.passes.InPlacePass):

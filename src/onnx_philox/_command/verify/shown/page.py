@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from onnx_philox._command import pages
-from onnx_philox._command.verify import drawings, draws, runners
 from onnx_philox._command.verify.cases import SEEDED_DRAWS
-from onnx_philox._command.verify.matrix import Cell, Column, Matrix, Standing, matrix
-from onnx_philox._command.verify.report import Report
 from onnx_philox._command.verify.result import Result, Verdict
-from onnx_philox._command.verify.runner import Runner
+from onnx_philox._command.verify.runners import choice
+from onnx_philox._command.verify.runners.interface import Runner
+from onnx_philox._command.verify.shown import pictures, samples
+from onnx_philox._command.verify.shown.matrix import Cell, Column, Matrix, Standing, matrix
+from onnx_philox._command.verify.shown.printed import Report
 
 _LOOKS = {
     Standing.SAME: pages.GOOD,
@@ -79,7 +80,7 @@ def _details(cell: Cell) -> Iterator[tuple[str, int, str]]:
         yield " ".join(filter(None, words)), result.vectors, outcome
 
 
-def _plots(whole: Matrix) -> tuple[str, list[draws.Plot]]:
+def _plots(whole: Matrix) -> tuple[str, list[samples.Plot]]:
     """What the best backend drew, and its name."""
     ours = [column for column in whole.columns if not column.is_peer and column.backend != "numpy"]
     # A runtime before ONNX's reference.
@@ -87,17 +88,17 @@ def _plots(whole: Matrix) -> tuple[str, list[draws.Plot]]:
         runner = _runner(column)
         if runner is not None:
             try:
-                drawn = draws.drawn(runner)
+                drawn = samples.drawn(runner)
             except Exception:
                 # What a runtime raises is in the matrix already.
                 continue
-            by = f"{draws.COUNT:,} draws of the seed {draws.SEED}, by {column.title}"
-            return by, draws.plots(drawn)
+            by = f"{samples.COUNT:,} draws of the seed {samples.SEED}, by {column.title}"
+            return by, samples.plots(drawn)
     return "", []
 
 
 def _runner(column: Column) -> Runner | None:
-    (found,) = runners.select([column.runtime], [column.backend])
+    (found,) = choice.select([column.runtime], [column.backend])
     return found if isinstance(found, Runner) else None
 
 
@@ -110,7 +111,7 @@ def _failure(result: Result) -> _Picture:
     index = "" if first.index is None else str(list(first.index))
     return _Picture(
         title,
-        drawings.grid(result.compared.differs),
+        pictures.grid(result.compared.differs),
         f"First at {first.output}{index} of {first.parameters}: expected {first.expected} "
         f"{first.expected_hex or ''}, got {first.got} {first.got_hex or ''}.",
     )
@@ -132,6 +133,6 @@ def _peers(results: list[Result]) -> Iterator[_Picture]:
             caption += f" The first that is not should be {first.expected}, and is {first.got}."
         yield _Picture(
             f"{case.type.name} {case.part}, {where}",
-            drawings.grid(compared.differs),
+            pictures.grid(compared.differs),
             caption,
         )

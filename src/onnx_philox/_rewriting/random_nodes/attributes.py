@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import onnx
 
-from onnx_philox._rewriting.nodes.site import Site
-from onnx_philox._rewriting.nodes.standard import Version
+from onnx_philox._rewriting.random_nodes.of_onnx import Version
+from onnx_philox._rewriting.random_nodes.site import Site
 
 
 def check_types(site: Site, version: Version) -> None:

@@ -12,8 +12,8 @@ from collections.abc import Callable
 import onnx_ir as ir
 
 from onnx_philox._models import graphs
-from onnx_philox._rewriting.nodes.dimensions import Dimension, Dimensions, Products
-from onnx_philox._rewriting.nodes.shape_walk import Assumed, Walk, common
+from onnx_philox._rewriting.rows.dimensions import Dimension, Dimensions, Products
+from onnx_philox._rewriting.rows.shape_walk import Assumed, Walk, common
 
 
 class SymbolicShapes:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import onnx_ir as ir
 
 from onnx_philox._contract.types import BY_ONNX
-from onnx_philox._rewriting.nodes.replacements import Replacement
-from onnx_philox._rewriting.nodes.site import Site
+from onnx_philox._rewriting.random_nodes.site import Site
+from onnx_philox._rewriting.replacements.of_onnx import Replacement
 from onnx_philox._rewriting.report import RandomNode
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._command.verify import drawings
 from onnx_philox._command.verify.cases import Example
-from onnx_philox._command.verify.runner import Runner
+from onnx_philox._command.verify.runners.interface import Runner
+from onnx_philox._command.verify.shown import pictures
 from onnx_philox._contract.operators import (
     RANDOM_BERNOULLI,
     RANDOM_CATEGORICAL,
@@ -58,35 +58,35 @@ def _of_bits(words: NDArray[Any]) -> tuple[str, str]:
     share = np.unpackbits(words.view(np.uint8)).mean()
     shown = words[: 4 * 48]
     return (
-        drawings.bits(shown),
+        pictures.bits(shown),
         f"The first {shown.size} words, a mark for each bit that is set; of all bits {share:.2%}.",
     )
 
 
 def _of_uniform(values: NDArray[Any]) -> tuple[str, str]:
-    return drawings.histogram(values, 0, 1, lambda _: 1.0), _mean(values, 0.5)
+    return pictures.histogram(values, 0, 1, lambda _: 1.0), _mean(values, 0.5)
 
 
 def _of_normal(values: NDArray[Any]) -> tuple[str, str]:
     deviation = values.astype(np.float64).std()
     caption = f"{_mean(values, 0)} Standard deviation {deviation:.4f}; exactly 1."
-    return drawings.histogram(values, -4, 4, drawings.normal_density), caption
+    return pictures.histogram(values, -4, 4, pictures.normal_density), caption
 
 
 def _of_dice(values: NDArray[Any]) -> tuple[str, str]:
     names = [str(face) for face in range(1, 7)]
-    return drawings.bars(values - 1, names, [1 / 6] * 6), _mean(values, 3.5)
+    return pictures.bars(values - 1, names, [1 / 6] * 6), _mean(values, 3.5)
 
 
 def _of_booleans(values: NDArray[Any]) -> tuple[str, str]:
     share = f"{values.mean():.4f} are true; exactly {_P:g}."
-    return drawings.bars(values, ("false", "true"), (1 - _P, _P)), share
+    return pictures.bars(values, ("false", "true"), (1 - _P, _P)), share
 
 
 def _of_classes(values: NDArray[Any]) -> tuple[str, str]:
     names = [str(i) for i in range(len(_CLASSES))]
     shares = ", ".join(f"{share:g}" for share in _CLASSES)
-    return drawings.bars(values, names, _CLASSES), f"Classes of the probabilities {shares}."
+    return pictures.bars(values, names, _CLASSES), f"Classes of the probabilities {shares}."
 
 
 def _mean(values: NDArray[Any], exact: float) -> str:

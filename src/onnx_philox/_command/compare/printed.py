@@ -15,7 +15,7 @@ from rich.text import Text
 
 from onnx_philox._command import terminal
 from onnx_philox._command.compare.differences import COMPUTED, DRAWN, STATE, Difference, Tolerances
-from onnx_philox._command.run.report import about_filled
+from onnx_philox._command.run.printed import about_filled
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_CATEGORICAL
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Arrays

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from onnx_philox._command.verify.cases import Case, Example
-from onnx_philox._command.verify.runner import Prepared, Runner
+from onnx_philox._command.verify.runners.interface import Prepared, Runner
 from onnx_philox._runtimes.port import Arrays
 
 

@@ -9,7 +9,7 @@ import onnx_ir as ir
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._models.graphs import Owner, subgraphs
 from onnx_philox._models.opsets import STANDARD_DOMAINS
-from onnx_philox._rewriting.nodes.symbolic_shapes import SymbolicShapes
+from onnx_philox._rewriting.rows.symbolic_shapes import SymbolicShapes
 
 
 class BatchDependence:

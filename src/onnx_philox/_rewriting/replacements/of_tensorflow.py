@@ -29,16 +29,16 @@ from onnx_philox._contract.types import BF16, F16, F32, F64, I32, I64, ElementTy
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import input_of
-from onnx_philox._rewriting.nodes.foreign import TENSORFLOW_DOMAINS, has_inputs_of_tensorflow
-from onnx_philox._rewriting.nodes.reading import TypeOf, allowed_type, required_input
-from onnx_philox._rewriting.nodes.replacements import (
+from onnx_philox._rewriting.random_nodes.foreign import TENSORFLOW_DOMAINS, has_inputs_of_tensorflow
+from onnx_philox._rewriting.random_nodes.needed import TypeOf, allowed_type, required_input
+from onnx_philox._rewriting.random_nodes.of_onnx import STANDARD_OPERATORS, RandomWhen, Version
+from onnx_philox._rewriting.random_nodes.site import Site
+from onnx_philox._rewriting.replacements.of_onnx import (
     EmitDraw,
     MultinomialReplacement,
     Replacement,
     TypedReplacement,
 )
-from onnx_philox._rewriting.nodes.site import Site
-from onnx_philox._rewriting.nodes.standard import STANDARD_OPERATORS, RandomWhen, Version
 
 _FLOATS = (F16, BF16, F32, F64)
 _INTEGERS = (I32, I64)

@@ -11,8 +11,8 @@ import onnx_ir as ir
 from onnx_ir.passes.common import ShapeInferencePass
 
 from onnx_philox._models.opsets import onnx_opset_of, opset_of
-from onnx_philox._rewriting.nodes.foreign import has_schema
-from onnx_philox._rewriting.nodes.tensorflow import declared_type
+from onnx_philox._rewriting.random_nodes.foreign import has_schema
+from onnx_philox._rewriting.replacements.of_tensorflow import declared_type
 
 # From this version on Reshape takes the shape as an input.
 _RESHAPE_BY_INPUT = 5

@@ -16,7 +16,6 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
-from onnx_philox._command.verify import table
 from onnx_philox._command.verify.cases import (
     COUNTER_EXAMPLE,
     ERRATUM,
@@ -24,8 +23,9 @@ from onnx_philox._command.verify.cases import (
     SEEDED_DRAWS,
     TENSORFLOW_NORMAL,
 )
-from onnx_philox._command.verify.matrix import Column, Matrix, Standing, matrix
 from onnx_philox._command.verify.result import Result, Verdict, groups, listed
+from onnx_philox._command.verify.shown import table
+from onnx_philox._command.verify.shown.matrix import Column, Matrix, Standing, matrix
 
 _PLURALS = {Verdict.MISMATCH.value: "mismatches", Verdict.ERROR.value: "errors"}
 _PACKAGES = ("onnx-philox", "numpy", "onnx", "onnxruntime", "onnxruntime-extensions", "openvino")

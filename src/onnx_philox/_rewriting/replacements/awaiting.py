@@ -12,9 +12,9 @@ from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._contract.types import BY_NAME
 from onnx_philox._models import ours
 from onnx_philox._models.emitter import Emitter
-from onnx_philox._rewriting.nodes.reading import TypeOf
-from onnx_philox._rewriting.nodes.replacements import EmitDraw
-from onnx_philox._rewriting.nodes.site import Site
+from onnx_philox._rewriting.random_nodes.needed import TypeOf
+from onnx_philox._rewriting.random_nodes.site import Site
+from onnx_philox._rewriting.replacements.of_onnx import EmitDraw
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Protocol
 import onnx_ir as ir
 
 from onnx_philox._contract.types import ElementType
-from onnx_philox._rewriting.nodes.site import Site
+from onnx_philox._rewriting.random_nodes.site import Site
 
 
 class TypeOf(Protocol):

@@ -18,8 +18,8 @@ from onnx_philox._contract.operators import DOMAIN, OPERATORS
 from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant, small_constant, tensor_in
 from onnx_philox._models.opsets import STANDARD_DOMAINS, opset_of
-from onnx_philox._rewriting.nodes import tensorflow
-from onnx_philox._rewriting.nodes.dimensions import (
+from onnx_philox._rewriting.replacements import of_tensorflow
+from onnx_philox._rewriting.rows.dimensions import (
     MOST_NUMBERS,
     Arithmetic,
     Dimension,
@@ -155,7 +155,7 @@ class Walk:
         for index, output in enumerate(node.outputs):
             type = inferred.get(output.name or "")
             if index == 0 and dims is not None and type is None:
-                dtype = output.dtype or tensorflow.declared_type(node) or ir.DataType.FLOAT
+                dtype = output.dtype or of_tensorflow.declared_type(node) or ir.DataType.FLOAT
                 type = _type_of(dtype, dims)
             self._declare(output, type, None if index else dims)
         if not _has_references(node):
@@ -217,7 +217,7 @@ class Walk:
 
     def _by_rule(self, node: ir.Node) -> Dimensions | None:
         """The shape of an output that integers say; None for other nodes."""
-        if node.domain not in STANDARD_DOMAINS or tensorflow.is_known(node):
+        if node.domain not in STANDARD_DOMAINS or of_tensorflow.is_known(node):
             return self._of_draw(node)
         match node.op_type:
             case "ConstantOfShape":
@@ -259,7 +259,7 @@ class Walk:
                 return self._said_by(node.inputs[names.index("shape")])
             logits = node.inputs[names.index("logits")]
             samples = node.attributes.get_int("sample_size", 1)
-        elif tensorflow.is_known(node):
+        elif of_tensorflow.is_known(node):
             if not node.op_type.endswith("Multinomial"):
                 return self._said_by(node.inputs[0])
             logits = node.inputs[0]

@@ -1,0 +1,1 @@
+"""Which nodes are random, where each stands, and what it must have."""

@@ -1,0 +1,1 @@
+"""What is put in the place of a random node."""
