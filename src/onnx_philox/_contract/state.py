@@ -85,6 +85,12 @@ class PhiloxState:
         return state
 
     @classmethod
+    def of_words(cls, words: NDArray[np.uint32]) -> PhiloxState:
+        """The state of six words that are known to be one."""
+        a, b, c, d, low, high = words.tolist()
+        return cls.of(a | b << 32 | c << 64 | d << 96, low | high << 32)
+
+    @classmethod
     def from_seed(cls, seed: int) -> PhiloxState:
         """The start of the stream of a seed: counter 0, the seed (0 to 2^64-1) as the key."""
         return cls(0, integer("PhiloxState.from_seed", "seed", seed, 2**_KEY_BITS, "2^64-1"))
@@ -165,9 +171,7 @@ class PhiloxState:
         """
         owner = "PhiloxState.from_array"
         array = states_array(owner, "the array", array, is_one_state, ONE_STATE_RULE)
-        words = array.reshape(STATE_WORDS).tolist()
-        counter = sum(word << (32 * i) for i, word in enumerate(words[:4]))
-        return cls.of(counter, words[4] | words[5] << 32)
+        return cls.of_words(array.reshape(STATE_WORDS))
 
     def to_array(self) -> NDArray[np.uint32]:
         """The six words of the operators' state tensor, least significant word first."""

@@ -16,6 +16,7 @@ from onnx_philox._contract.operators import (
     RANDOM_NORMAL,
     RANDOM_UNIFORM,
     STATE_SHAPE_RULE,
+    STATE_WORDS,
     Operator,
 )
 from onnx_philox._contract.state import PhiloxState, is_state_shape, states_array
@@ -26,6 +27,8 @@ from onnx_philox._numbers.draw import Distribution, distribution_of
 from onnx_philox._numbers.uniform import Bits, Uniform
 
 _NAME = "generate"
+_WORD = np.dtype(np.uint32)
+_STATE = (STATE_WORDS,)
 
 
 @overload
@@ -102,12 +105,16 @@ def generate(
         >>> values
         array([-0.3010158 ,  0.5185915 , -0.15693986, -1.1760874 ], dtype=float32)
     """
-    if isinstance(state, PhiloxState):
+    # The words of one state, as `states_array` takes them: its checks cost ten small draws.
+    one = state
+    if type(state) is np.ndarray and state.dtype == _WORD and state.shape == _STATE:
+        one = PhiloxState.of_words(state)
+    if isinstance(one, PhiloxState):
         numbers: tuple[Any, ...] = (minval, maxval, mean, scale, p)
         ready = _prepared(getattr(out, "dtype", None), *numbers) if _are_plain(numbers) else None
         if ready is not None:
             try:
-                return ready.fill(state, out)
+                return ready.fill(one, out)
             except (BufferError, ValueError):
                 pass  # what is wrong with the memory is said below
     given = {"minval": minval, "maxval": maxval, "mean": mean, "scale": scale, "p": p}
