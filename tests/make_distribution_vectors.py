@@ -1,8 +1,8 @@
-"""Writes distributions.json, the numbers that the distributions drew when they were new.
+"""Writes the numbers that the distributions drew when they were new, in a file each time.
 
     python tests/make_distribution_vectors.py
 
-Run once: it writes no file that exists, since what was drawn stays what is drawn. Nobody else has
+It writes no file that exists, since what was drawn stays what is drawn. Nobody else has
 published such numbers. They are those of `onnx_philox.reference`, whose arithmetic
 tests/test_accuracy.py compares with exact values and tests/test_distributions.py with the contract
 step by step.
@@ -23,7 +23,7 @@ from onnx_philox._command.verify.cases import Example
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.types import BY_DTYPE, BY_NAME
 
-FILE = Path(__file__).parent / "vectors" / "distributions.json"
+FOLDER = Path(__file__).parent / "vectors"
 # Its counter carries through all four words within three blocks, its key has high bits.
 CARRY = PhiloxState(counter=2**128 - 2, key=0xFEDCBA9889ABCDEF)
 PLAIN = PhiloxState(counter=5, key=42)
@@ -70,6 +70,19 @@ def draws() -> Iterator[tuple[str, Example]]:
             )
 
 
+def exponentials() -> Iterator[tuple[str, Example]]:
+    """The draws of RandomExponential."""
+    for type_, tiny in (("f16", 3e-7), ("bf16", 1e-39), ("f32", 1e-42), ("f64", 1e-311)):
+        for count, scale, seeds, state in (
+            (67, 1, {}, CARRY),
+            (64, 2.2, {"global_seed": 150, "op_seed": 10}, PLAIN),
+            (1, 3, {}, PLAIN),
+            (9, tiny, {}, PLAIN),
+        ):
+            numbers = {"scale": array(type_, scale)}
+            yield "", draw("RandomExponential", [count], type_, numbers, state, **seeds)
+
+
 def array(type_: str, values: Any) -> np.ndarray:
     """Numbers as an array of that type."""
     return np.array(values, BY_NAME[type_].dtype)
@@ -113,13 +126,19 @@ def row(part: str, of: Example) -> dict[str, Any]:
     }
 
 
+FILES = {"distributions.json": draws, "exponential.json": exponentials}
+
+
 def main() -> None:
-    """Writes the file."""
-    if FILE.exists():
-        sys.exit(f"{FILE.name} exists, and what was drawn stays what is drawn.")
-    rows = ",\n".join(json.dumps(row(*part_and_draw)) for part_and_draw in draws())
+    """Writes the files that are not there."""
+    missing = [name for name in FILES if not (FOLDER / name).exists()]
+    if not missing:
+        sys.exit(f"{', '.join(FILES)} exist, and what was drawn stays what is drawn.")
     source = "onnx_philox.reference, x86-64; little-endian bytes in hex"
-    FILE.write_text(f'{{"source": {json.dumps(source)}, "rows": [\n{rows}\n]}}\n', "utf-8")
+    for name in missing:
+        rows = ",\n".join(json.dumps(row(*part_and_draw)) for part_and_draw in FILES[name]())
+        text = f'{{"source": {json.dumps(source)}, "rows": [\n{rows}\n]}}\n'
+        (FOLDER / name).write_text(text, "utf-8")
 
 
 if __name__ == "__main__":

@@ -116,6 +116,9 @@ for _type in ("f16", "bf16", "f32", "f64"):
     CASES[f"normal {_type}"] = RowCase(
         "random_normal", _type, {"mean": -1.5, "scale": 2, "output_type": _type, **SEED}
     )
+    CASES[f"exponential {_type}"] = RowCase(
+        "random_exponential", _type, {"scale": 2.2, "output_type": _type, **SEED}
+    )
 for _type in ("f32", "f64"):
     CASES[f"bernoulli {_type}"] = RowCase(
         "random_bernoulli", "bool", {"p": TYPES[_type](0.3), **SEED}

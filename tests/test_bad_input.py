@@ -161,6 +161,35 @@ BAD_NORMAL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "more than memory": ({"shape": np.array([2**31 - 1, 2**20])}, ["memory"]),
     "state of five words": ({"state": STATE[:5], "global_seed": 0}, ["of shape [5]"]),
 }
+SCALE_RULE = "allowed: a finite number above 0. Pass a scale above 0"
+BAD_EXPONENTIAL: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "states for other rows": (
+        {"state": np.stack([STATE] * 3)},
+        ["of shape [3, 6], 3 states, for an output of shape [2, 3], 2 rows;"],
+    ),
+    "neither state nor seed": ({"global_seed": 0}, ["input 'state' is left out", "both 0"]),
+    "an integer output type": ({"output_type": "i32"}, ["'output_type' is 'i32'", "'f16', 'bf16'"]),
+    "scale of another type": (
+        {"scale": np.float64(1)},
+        ["input 'scale' is f64", "f32, as output_type says"],
+    ),
+    "scale of two elements": (
+        {"scale": np.array([1, 2], F32)},
+        ["input 'scale' is of shape [2]", "1-D of one element", "Pass one number."],
+    ),
+    "a scale of 0": ({"scale": F32(0)}, ["'scale' is 0.0", SCALE_RULE]),
+    "a scale of -0": ({"scale": F32(-0.0)}, ["'scale' is -0.0", SCALE_RULE]),
+    "a negative scale": ({"scale": F32(-1)}, ["'scale' is -1.0", SCALE_RULE]),
+    "a negative scale next to 0": (
+        {"scale": F32(-1e-45)},
+        ["'scale' is -1.401298464324817e-45", SCALE_RULE],
+    ),
+    "a scale that is NaN": ({"scale": F32(math.nan)}, ["'scale' is nan", SCALE_RULE]),
+    "a scale that is infinite": ({"scale": F32(math.inf)}, ["'scale' is inf", SCALE_RULE]),
+    "a negative dimension": ({"shape": np.array([-3])}, ["'shape' is [-3]"]),
+    "more than memory": ({"shape": np.array([2**31 - 1, 2**20])}, ["memory"]),
+    "state of five words": ({"state": STATE[:5], "global_seed": 0}, ["of shape [5]"]),
+}
 P_RULE = "a scalar, 1-D of one element, or the output's shape ["
 BAD_BERNOULLI: dict[str, tuple[dict[str, Any], list[str]]] = {
     "states for other rows": (
@@ -244,6 +273,7 @@ BAD = {
     "RandomNormal": BAD_NORMAL,
     "RandomBernoulli": BAD_BERNOULLI,
     "RandomCategorical": BAD_CATEGORICAL,
+    "RandomExponential": BAD_EXPONENTIAL,
 }
 CASES = [(operator, what) for operator, bad in BAD.items() for what in bad]
 
@@ -267,6 +297,7 @@ GOOD: dict[str, dict[str, Any]] = {
     },
     "RandomBernoulli": {"shape": SHAPE, "p": F32(0.5), "global_seed": 7},
     "RandomCategorical": {"logits": np.zeros((2, 3), F32), "global_seed": 7},
+    "RandomExponential": {"shape": SHAPE, "scale": F32(1), "output_type": "f32", "global_seed": 7},
 }
 
 

@@ -547,16 +547,24 @@ GOOD: dict[str, dict[str, Any]] = {
     },
     "RandomBernoulli": {"shape": np.array([2, 3]), "p": F32(0.5), "state": STATE},
     "RandomCategorical": {"logits": np.zeros((2, 3), F32), "state": STATE, "sample_size": 4},
+    "RandomExponential": {
+        "shape": np.array([2, 3]),
+        "scale": F32(1),
+        "state": STATE,
+        "output_type": "f32",
+    },
 }
 INPUTS = {
     "RandomNormal": ["shape", "mean", "scale", "state"],
     "RandomBernoulli": ["shape", "p", "state"],
     "RandomCategorical": ["logits", "state"],
+    "RandomExponential": ["shape", "scale", "state"],
 }
 FUNCTIONS = {
     "RandomNormal": reference.random_normal,
     "RandomBernoulli": reference.random_bernoulli,
     "RandomCategorical": reference.random_categorical,
+    "RandomExponential": reference.random_exponential,
 }
 
 
@@ -639,6 +647,25 @@ BAD: dict[str, list[dict[str, Any]]] = {
         with_rows([0, -np.inf], [-np.inf, -np.inf], dtype=np.float16),
         with_rows([np.nan]),
     ],
+    "RandomExponential": [
+        {"output_type": "i32"},
+        {"output_type": None},
+        {"op_seed": -1},
+        {"state": None},
+        {"state": STATE[:5]},
+        {"shape": np.array([2, -1])},
+        {"shape": np.array([2**31 - 1, 2**20])},
+        {"scale": np.float64(1)},
+        {"scale": np.ones((1, 1), F32)},
+        {"scale": F32([1, 2])},
+        {"scale": F32(0)},
+        {"scale": F32([-0.0])},
+        {"scale": F32(-1e-45)},
+        {"scale": F32(-3)},
+        {"scale": F32(np.nan)},
+        {"scale": F32(np.inf)},
+        {"scale": np.float64(-np.inf), "output_type": "f64"},
+    ],
 }
 BAD_CASES = [(name, i) for name, calls in BAD.items() for i in range(len(calls))]
 
@@ -652,7 +679,7 @@ def words_of_the_reference(operator: str, call: dict[str, Any]) -> str:
     arrays = {k: np.asarray(v) for k, v in call.items() if k in INPUTS[operator]}
     with pytest.raises((ValueError, TypeError)) as raised:
         FUNCTIONS[operator](
-            **({"output_type": None} if operator == "RandomNormal" else {}) | call | arrays
+            **({"output_type": None} if GOOD[operator].get("output_type") else {}) | call | arrays
         )
     return str(raised.value)
 
@@ -671,6 +698,7 @@ def bad_model(operator: str, call: dict[str, Any], constant: bool) -> onnx.Model
     infos = [helper.make_tensor_value_info(name, kind, None) for name, kind in kinds.items()]
     values = {
         "RandomNormal": kinds.get("scale"),
+        "RandomExponential": kinds.get("scale"),
         "RandomBernoulli": TensorProto.BOOL,
         "RandomCategorical": {"i64": TensorProto.INT64}.get(
             call.get("output_type"), TensorProto.INT32

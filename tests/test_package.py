@@ -51,6 +51,7 @@ PUBLIC = {
     "onnx_philox.reference": {
         "random_bernoulli",
         "random_categorical",
+        "random_exponential",
         "random_generator",
         "random_normal",
         "random_uniform",
@@ -58,6 +59,7 @@ PUBLIC = {
     "onnx_philox.graphs": {
         "random_bernoulli",
         "random_categorical",
+        "random_exponential",
         "random_generator",
         "random_normal",
         "random_uniform",
@@ -69,6 +71,7 @@ PUBLIC = {
         "make_stateful",
         "random_bernoulli",
         "random_categorical",
+        "random_exponential",
         "random_generator",
         "random_normal",
         "random_uniform",

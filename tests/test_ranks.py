@@ -37,6 +37,11 @@ GOOD: dict[str, dict[str, Any]] = {
         "p": np.full(4, 0.5, np.float32),
         "state": PhiloxState(1, 2).to_array(),
     },
+    "RandomExponential": {
+        "shape": np.array([2, 3]),
+        "scale": np.ones(1, np.float32),
+        "state": PhiloxState(1, 2).to_array(),
+    },
     "RandomCategorical": {
         "logits": np.zeros((2, 3), np.float32),
         "state": PhiloxState(1, 2).to_array(),
@@ -46,7 +51,8 @@ CASES = [(op, name, rank) for op, inputs in GOOD.items() for name in inputs for 
 
 
 def attributes_of(op: str) -> dict[str, str]:
-    return {"output_type": "f32"} if op in ("RandomUniform", "RandomNormal") else {}
+    types = [a for a in OPERATORS[op].attributes if a.name == "output_type"]
+    return {"output_type": "f32"} if types and types[0].default is None else {}
 
 
 def deep(op: str, name: str, rank: int) -> onnx.TensorProto:

@@ -93,6 +93,7 @@ def test_every_operator_refuses_them(op: Operator, runtime: str) -> None:
         "RandomNormal": graphs.random_normal([3], 0, 1, "f32", global_seed=3),
         "RandomBernoulli": graphs.random_bernoulli([3], 0.5, global_seed=3),
         "RandomCategorical": graphs.random_categorical(global_seed=3),
+        "RandomExponential": graphs.random_exponential([3], 1, "f32", global_seed=3),
     }
     load = loader(runtime)
     load(builders[op.name])

@@ -7,8 +7,8 @@
 namespace onnx_philox {
 
 /// How words become elements. Random bits are a uniform draw of kBits.
-enum class Distribution {kUniform, kNormal, kBernoulli, kCategorical};
-constexpr int kDistributions = 4;
+enum class Distribution {kUniform, kNormal, kBernoulli, kCategorical, kExponential};
+constexpr int kDistributions = 5;
 
 /// The inputs that say what is drawn.
 enum class Parameter {kMinval, kMaxval, kMean, kScale, kP, kLogits};

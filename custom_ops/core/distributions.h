@@ -87,6 +87,28 @@ void FillNormal(const Piece& piece) {
   NoRule();
 }
 
+/// Exponential values.
+template <class Isa, class From>
+void FillExponential(const Piece& piece) {
+  const std::uint64_t scale = piece.draw[Parameter::kScale].bits;
+  switch (piece.draw.type) {
+    case OutputType::kF32:
+      return From::Fill(piece, ExponentialF32Rule<Isa>(F32FromBits(scale)));
+    case OutputType::kF16:
+      return From::Fill(piece, ExponentialF16Rule<Isa>(F32FromF16(scale)));
+    case OutputType::kBF16:
+      return From::Fill(piece, ExponentialBF16Rule<Isa>(F32FromBF16(scale)));
+    case OutputType::kF64:
+      return From::Fill(piece, ExponentialF64Rule<Isa>(F64FromBits(scale)));
+    case OutputType::kBits:
+    case OutputType::kI32:
+    case OutputType::kI64:
+    case OutputType::kBool:
+      break;
+  }
+  NoRule();
+}
+
 /// Bytes 0 and 1 by a probability for each element. Uniforms are never negative, so their order is that of their bits as
 /// signed integers, in which -0 is below them too.
 template <class Isa, class From, class Rule, class Bits>
@@ -142,6 +164,8 @@ void FillFrom(const Piece& piece) {
       return FillBernoulli<Isa, From>(piece);
     case Distribution::kCategorical:
       return FillCategorical<Isa, From>(piece);
+    case Distribution::kExponential:
+      return FillExponential<Isa, From>(piece);
   }
   NoRule();
 }

@@ -125,7 +125,7 @@ ONNX_PHILOX_INLINE typename Lanes::Words Polynomial(const typename Lanes::Float 
   return y;
 }
 
-/// -2 ln u, for normal numbers in (0, 1).
+/// -2 ln u, for positive normal numbers.
 template <class Lanes>
 ONNX_PHILOX_INLINE typename Lanes::Words MinusTwoLn(typename Lanes::Words u) {
   using Words = typename Lanes::Words;

@@ -104,6 +104,13 @@ struct Avx2 {
   static Words ZipLow64(Words a, Words b) { return Even64(a, b); }
   static Words ZipHigh64(Words a, Words b) { return Odd64(a, b); }
 
+  // The words of half a register, in 64-bit lanes; and two registers of float64 as one of float32, rounded.
+  static Words FirstHalf32(Words x) { return _mm256_cvtepu32_epi64(_mm256_castsi256_si128(x)); }
+  static Words SecondHalf32(Words x) { return _mm256_cvtepu32_epi64(_mm256_extracti128_si256(x, 1)); }
+  static Words F32FromF64(Words a, Words b) {
+    return Int(_mm256_set_m128(_mm256_cvtpd_ps(F64(b)), _mm256_cvtpd_ps(F64(a))));
+  }
+
   static Words LoadF64(const unsigned char* from) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)); }
   static Words LoadF32AsF64(const unsigned char* from) {
     return Int(_mm256_cvtps_pd(_mm_loadu_ps(reinterpret_cast<const float*>(from))));

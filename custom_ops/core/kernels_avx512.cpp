@@ -103,6 +103,14 @@ struct Avx512 {
   static Words ZipLow64(Words a, Words b) { return Even64(a, b); }
   static Words ZipHigh64(Words a, Words b) { return Odd64(a, b); }
 
+  // The words of half a register, in 64-bit lanes; and two registers of float64 as one of float32, rounded.
+  static Words FirstHalf32(Words x) { return _mm512_cvtepu32_epi64(_mm512_castsi512_si256(x)); }
+  static Words SecondHalf32(Words x) { return _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(x, 1)); }
+  static Words F32FromF64(Words a, Words b) {
+    const __m512 first = _mm512_castps256_ps512(_mm512_cvtpd_ps(F64(a)));
+    return Int(_mm512_insertf32x8(first, _mm512_cvtpd_ps(F64(b)), 1));
+  }
+
   static Words LoadF64(const unsigned char* from) { return _mm512_loadu_si512(from); }
   static Words LoadF32AsF64(const unsigned char* from) {
     return Int(_mm512_cvtps_pd(_mm256_loadu_ps(reinterpret_cast<const float*>(from))));

@@ -104,6 +104,11 @@ struct Neon {
   static Words ZipLow64(Words a, Words b) { return Even64(a, b); }
   static Words ZipHigh64(Words a, Words b) { return Odd64(a, b); }
 
+  // The words of half a register, in 64-bit lanes; and two registers of float64 as one of float32, rounded.
+  static Words FirstHalf32(Words x) { return U32(vmovl_u32(vget_low_u32(x))); }
+  static Words SecondHalf32(Words x) { return U32(vmovl_high_u32(x)); }
+  static Words F32FromF64(Words a, Words b) { return Int(vcvt_high_f32_f64(vcvt_f32_f64(F64(a)), F64(b))); }
+
   static Words LoadF64(const unsigned char* from) { return vreinterpretq_u32_u8(vld1q_u8(from)); }
   static Words LoadF32AsF64(const unsigned char* from) {
     return Int(vcvt_f64_f32(vreinterpret_f32_u8(vld1_u8(from))));

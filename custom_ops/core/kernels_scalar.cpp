@@ -125,6 +125,13 @@ struct Scalar {
   static Words ZipLow64(Words a, Words) { return a; }
   static Words ZipHigh64(Words, Words b) { return b; }
 
+  // The words of half a register, in 64-bit lanes; and two registers of float64 as one of float32, rounded.
+  static Words FirstHalf32(Words x) { return Words{x.first, 0}; }
+  static Words SecondHalf32(Words x) { return Words{x.second, 0}; }
+  static Words F32FromF64(Words a, Words b) {
+    return Words{Bits(static_cast<float>(F64(a))), Bits(static_cast<float>(F64(b)))};
+  }
+
   static Words LoadF64(const unsigned char* from) {
     Words x;
     std::memcpy(&x, from, sizeof(x));

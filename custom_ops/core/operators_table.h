@@ -33,6 +33,7 @@ inline constexpr ElementType kU32[] = {ElementType::kU32};
 inline constexpr Limits kLimits0[kOutputTypes] = {{0x0u, 0x0u}, {0x800000u, 0xff7fffffu}, {0x400u, 0xfbffu}, {0x80u, 0xff7fu}, {0x10000000000000u, 0xffefffffffffffffu}, {0x0u, 0xffffffffu}, {0x0u, 0xffffffffffffffffu}, {0x0u, 0x0u}};
 inline constexpr Limits kLimits1[kOutputTypes] = {{0x0u, 0x0u}, {0x800000u, 0xff7fffffu}, {0x400u, 0xfbffu}, {0x80u, 0xff7fu}, {0x10000000000000u, 0xffefffffffffffffu}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}};
 inline constexpr Limits kLimits2[kOutputTypes] = {{0x0u, 0x0u}, {0x7fffffffu, 0xbf800004u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x7fffffffffffffffu, 0xbff0000000000004u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}};
+inline constexpr Limits kLimits3[kOutputTypes] = {{0x0u, 0x0u}, {0x80000001u, 0xff7fffffu}, {0x8001u, 0xfbffu}, {0x8001u, 0xff7fu}, {0x8000000000000001u, 0xffefffffffffffffu}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}};
 
 }  // namespace table
 
@@ -235,13 +236,55 @@ inline constexpr Operator kRandomCategorical = {
     "sample_size, output_type, global_seed, op_seed",
 };
 
-inline constexpr int kOperators = 5;
+namespace table {
+inline constexpr const char* kRandomExponentialOutputType[] = {"f16", "bf16", "f32", "f64"};
+inline constexpr OutputType kRandomExponentialOutputTypes[] = {OutputType::kF16, OutputType::kBF16, OutputType::kF32, OutputType::kF64};
+inline constexpr InputDeclaration kRandomExponentialInputs[] = {
+    {"shape", Role::kShape, Parameter(), false, {2, kI64I32}, "i64 or i32", nullptr, nullptr, nullptr},
+    {"scale", Role::kNumber, Parameter::kScale, false, {0, nullptr}, nullptr, kLimits3, "a finite number above 0", "Pass a scale above 0: 1 / rate, if you have a rate."},
+    {"state", Role::kState, Parameter(), true, {1, kU32}, "u32", nullptr, nullptr, nullptr},
+};
+inline constexpr OutputDeclaration kRandomExponentialOutputs[] = {
+    {"values", false, false, false, OutputType::kBits},
+    {"next_state", true, true, true, OutputType::kBits},
+};
+inline constexpr AttributeDeclaration kRandomExponentialAttributes[] = {
+    {"output_type", AttributeRole::kOutputType, false, nullptr, 4, kRandomExponentialOutputType, kRandomExponentialOutputTypes, 0, 0, "'f16', 'bf16', 'f32', 'f64'"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
+};
+}  // namespace table
+
+/// RandomExponential: Exponential random values: waiting times whose mean is `scale`. f16, bf16 and f32: a word x gives
+/// -ln((x + 0.5) / 2^32); f64: two words give -ln((X + 0.5) / 2^52), with X the 52 bits that RandomUniform makes an f64
+/// of. The logarithm is computed in f64 and rounded once to the output type, then * scale, rounded to nearest even in
+/// that type; a product too large for it is infinite.
+/// Inputs: 0 `shape` i64 or i32, 1 `scale` as output_type says, 2 `state` (optional) u32.
+/// Outputs: 0 `values` as output_type says, 1 `next_state` (optional) u32.
+/// Attributes: output_type, global_seed, op_seed.
+inline constexpr Operator kRandomExponential = {
+    "RandomExponential",
+    Distribution::kExponential,
+    {0, -1},
+    3,
+    table::kRandomExponentialInputs,
+    2,
+    table::kRandomExponentialOutputs,
+    3,
+    table::kRandomExponentialAttributes,
+    "input 'shape'",
+    "shape, scale, state (optional)",
+    "output_type, global_seed, op_seed",
+};
+
+inline constexpr int kOperators = 6;
 inline constexpr const Operator* kAllOperators[kOperators] = {
     &kRandomGenerator,
     &kRandomUniform,
     &kRandomNormal,
     &kRandomBernoulli,
     &kRandomCategorical,
+    &kRandomExponential,
 };
 
 }  // namespace onnx_philox

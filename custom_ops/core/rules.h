@@ -361,6 +361,104 @@ struct NormalBF16Rule {
   }
 };
 
+// Exponentials: -ln of a uniform in the middle of its step, as a float64, rounded once to the output type, times `scale`.
+// The sum of half a step is exact: it is in the constant that is subtracted.
+
+/// Standard exponentials of 32-bit words, as float64: of the first half of a register, or of the second.
+template <class Isa>
+struct ExponentialOfWords {
+  typename Isa::Words two20 = Isa::Splat64(BitCast<std::uint64_t>(0x1p20));
+  typename Isa::Words two20_less_half = Isa::Splat64(BitCast<std::uint64_t>(0x1p20 - 0x1p-33));
+  typename Isa::Words all = Isa::Splat64(~std::uint64_t{0});
+  typename Isa::Words half = Isa::Splat64(BitCast<std::uint64_t>(0.5));
+  /// The word is the fraction of a number in [2^20, 2^20 + 1): 52 bits less 20 leave it steps of 2^-32.
+  typename Isa::Words operator()(typename Isa::Words word) const {
+    const typename Isa::Words u = Isa::SubtractF64(Isa::MaskOr(word, all, two20), two20_less_half);
+    return Isa::MultiplyF64(MinusTwoLn<LanesF64<Isa>>(u), half);
+  }
+};
+
+template <class Isa>
+struct ExponentialF32Rule {
+  static constexpr unsigned kWordsPerElement = 1;
+  static constexpr bool kSwapped = false;
+  static constexpr Form kForm = Form::kEach;
+  ExponentialOfWords<Isa> standard;
+  typename Isa::Words scale;
+  explicit ExponentialF32Rule(float scale_value) : scale(Isa::Splat32(BitCast<std::uint32_t>(scale_value))) {}
+  typename Isa::Words operator()(typename Isa::Words words) const {
+    const typename Isa::Words x = Isa::F32FromF64(standard(Isa::FirstHalf32(words)), standard(Isa::SecondHalf32(words)));
+    return Isa::MultiplyF32(x, scale);
+  }
+};
+
+/// Standard exponentials as float32, for a type of 16 bits: rounding to it must not be the second rounding. So the bits
+/// that a float32 lacks are cut off, and leave a 1 in the last place if one of them was 1. No tie is made or broken by
+/// that, for a float32 has more than two bits more than what is rounded to.
+template <class Isa>
+struct ExponentialToRound {
+  static constexpr std::uint64_t kCut = (std::uint64_t{1} << 29) - 1;
+  ExponentialOfWords<Isa> standard;
+  typename Isa::Words cut = Isa::Splat64(kCut), kept = Isa::Splat64(~kCut);
+  typename Isa::Words Cut(typename Isa::Words x) const {
+    const typename Isa::Words sticky = Isa::Add64(Isa::And(x, cut), cut);
+    return Isa::And(Isa::MaskOr(x, kept, sticky), kept);
+  }
+  typename Isa::Words operator()(typename Isa::Words words) const {
+    return Isa::F32FromF64(Cut(standard(Isa::FirstHalf32(words))), Cut(standard(Isa::SecondHalf32(words))));
+  }
+};
+
+template <class Isa>
+struct ExponentialF16Rule {
+  static constexpr unsigned kWordsPerElement = 1;
+  static constexpr bool kSwapped = false;
+  static constexpr Form kForm = Form::kNarrow;
+  ExponentialToRound<Isa> standard;
+  typename Isa::Words scale;
+  explicit ExponentialF16Rule(float scale_value) : scale(Isa::Splat32(BitCast<std::uint32_t>(scale_value))) {}
+  typename Isa::Words Scaled(typename Isa::Words words) const {
+    return Isa::MultiplyF32(Isa::RoundToF16(standard(words)), scale);
+  }
+  typename Isa::Words operator()(typename Isa::Words a, typename Isa::Words b) const {
+    return Isa::NarrowToF16(Scaled(a), Scaled(b));
+  }
+};
+
+template <class Isa>
+struct ExponentialBF16Rule {
+  static constexpr unsigned kWordsPerElement = 1;
+  static constexpr bool kSwapped = false;
+  static constexpr Form kForm = Form::kNarrow;
+  ExponentialToRound<Isa> standard;
+  typename Isa::Words scale;
+  typename Isa::Words upper = Isa::Splat32(0xFFFF0000u);
+  typename Isa::RoundBF16 round;
+  explicit ExponentialBF16Rule(float scale_value) : scale(Isa::Splat32(BitCast<std::uint32_t>(scale_value))) {}
+  typename Isa::Words Scaled(typename Isa::Words words) const {
+    return round(Isa::MultiplyF32(Isa::And(round(standard(words)), upper), scale));
+  }
+  typename Isa::Words operator()(typename Isa::Words a, typename Isa::Words b) const {
+    return Isa::NarrowToUpperHalves(Scaled(a), Scaled(b));
+  }
+};
+
+template <class Isa>
+struct ExponentialF64Rule {
+  static constexpr unsigned kWordsPerElement = 2;
+  static constexpr bool kSwapped = true;
+  static constexpr Form kForm = Form::kEach;
+  typename Isa::Words mask = Isa::Splat64(0x000FFFFFFFFFFFFFu);
+  typename Isa::Words one = Isa::Splat64(BitCast<std::uint64_t>(1.0));
+  typename Isa::Words one_less_half = Isa::Splat64(BitCast<std::uint64_t>(1 - 0x1p-53));
+  typename Isa::Words half = Isa::Splat64(BitCast<std::uint64_t>(0.5)), scale;
+  explicit ExponentialF64Rule(double scale_value) : scale(Isa::Splat64(BitCast<std::uint64_t>(scale_value))) {}
+  typename Isa::Words operator()(typename Isa::Words words) const {
+    const typename Isa::Words u = Isa::SubtractF64(Isa::MaskOr(words, mask, one), one_less_half);
+    return Isa::MultiplyF64(Isa::MultiplyF64(MinusTwoLn<LanesF64<Isa>>(u), half), scale);
+  }
+};
+
 // Bernoulli with one p. u = k / 2^23 (f64: 2^52) is below p where the integer k is below p * 2^23 rounded up.
 
 template <class Isa>

@@ -23,6 +23,7 @@ import onnx
 import openvino as ov
 import version_1
 import version_1_distributions
+import version_1_exponential
 import version_1_rows
 from case import DTYPES, Arrays, Case
 from numpy.typing import NDArray
@@ -34,6 +35,7 @@ FOLDERS: dict[str, Callable[[], Iterable[tuple[str, Case]]]] = {
     "v1": version_1.cases,
     "v1_distributions": version_1_distributions.cases,
     "v1_rows": version_1_rows.cases,
+    "v1_exponential": version_1_exponential.cases,
 }
 
 

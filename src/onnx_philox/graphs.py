@@ -27,6 +27,7 @@ from onnx_philox._contract import operators
 __all__ = [
     "random_bernoulli",
     "random_categorical",
+    "random_exponential",
     "random_generator",
     "random_normal",
     "random_uniform",
@@ -271,4 +272,50 @@ def random_categorical(
         per_row=per_row,
         stateful=stateful,
         types={"logits": logits_type},
+    )
+
+
+def random_exponential(
+    shape: Shape,
+    scale: Any,
+    output_type: str,
+    *,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    stateful: bool = False,
+    rank: int | None = None,
+    per_row: bool = False,
+) -> onnx.ModelProto:
+    """Builds a model that draws exponential values.
+
+    Args:
+        shape: The dimensions of the output, 0 to 8 of them. None makes them the int64 graph input
+            "shape", of length `rank`.
+        scale: The mean, 1 / rate. A finite number above 0, or an array of one element and of the
+            output's type. None makes it the graph input "scale", a scalar.
+        output_type: The element type of the values, and of scale. One of f16, bf16, f32, f64.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
+        stateful: Whether the model has the graph input "state" (uint32[6]) and the output
+            "next_state". Without it one of the seeds must not be 0.
+        rank: How many dimensions, where `shape` is None.
+        per_row: Whether each row of the output has a state of its own: the graph input "state" is
+            uint32[batch, 6], and so is "next_state". The first entry of `shape` is the number of
+            rows; None there, or `shape` None, leaves it to the run.
+
+    Returns:
+        A model with the output "values", and "next_state" if stateful or by rows.
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range, or neither seed nor state.
+    """
+    return build(
+        operators.RANDOM_EXPONENTIAL,
+        {"scale": scale},
+        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        per_row=per_row,
+        rank=rank,
+        shape=shape,
+        stateful=stateful,
     )

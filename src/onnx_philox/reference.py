@@ -39,6 +39,7 @@ Shape = Sequence[SupportsIndex] | NDArray[np.int64] | NDArray[np.int32]
 __all__ = [
     "random_bernoulli",
     "random_categorical",
+    "random_exponential",
     "random_generator",
     "random_normal",
     "random_uniform",
@@ -250,5 +251,47 @@ def random_categorical(
             "global_seed": global_seed,
             "op_seed": op_seed,
         },
+    )
+    return values, next_state
+
+
+def random_exponential(
+    shape: Shape,
+    scale: ArrayLike,
+    output_type: str,
+    *,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    state: NDArray[np.uint32] | None = None,
+) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+    """Draws exponential values.
+
+    Args:
+        shape: The dimensions of the output, 0 to 8 of them; none mean a scalar.
+        scale: The mean, 1 / rate. A finite number above 0, or an array of one element and of the
+            output's type.
+        output_type: The element type of the values, and of scale. One of f16, bf16, f32, f64.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
+        state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
+            of an output whose first dimension is B. None is a state of zeros.
+
+    Returns:
+        The values (bf16 as `ml_dtypes.bfloat16`), and the next state, of the state's shape.
+
+    Raises:
+        TypeError: An input of a wrong type.
+        ValueError: A wrong shape or value, no state with both seeds 0, or an output that memory
+            cannot hold.
+
+    Examples:
+        >>> random_exponential([4], 1, "f32", global_seed=42)[0]
+        array([0.4894558, 0.7580345, 2.6141264, 1.0762789], dtype=float32)
+    """
+    values, next_state = call.run(
+        operators.RANDOM_EXPONENTIAL,
+        fill,
+        {"shape": shape, "scale": scale, "state": state},
+        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
     )
     return values, next_state

@@ -89,6 +89,10 @@ std::vector<Case> MakeCases(std::size_t elements) {
   };
   for (const UniformCase& c : kUniformCases) add(c.name, UniformDraw({}, c.type, c.bounds, nullptr));
   for (const NormalCase& c : kNormalCases) add(c.name, NormalDraw({}, c.type, c.affine, nullptr));
+  add("exponential-f32", ExponentialDraw({}, OutputType::kF32, 0x3F800000, nullptr));
+  add("exponential-f16", ExponentialDraw({}, OutputType::kF16, 0x3C00, nullptr));
+  add("exponential-bf16", ExponentialDraw({}, OutputType::kBF16, 0x3F80, nullptr));
+  add("exponential-f64", ExponentialDraw({}, OutputType::kF64, 0x3FF0000000000000, nullptr));
   add("bernoulli-f32", BernoulliDraw({}, {{OutputType::kF32, &kP32}, false}, nullptr));
   add("bernoulli-f64", BernoulliDraw({}, {{OutputType::kF64, &kP64}, false}, nullptr));
   add("bernoulli-f32-each", BernoulliDraw({}, {{OutputType::kF32, each32.data()}, true}, nullptr));

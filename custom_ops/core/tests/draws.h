@@ -46,6 +46,14 @@ inline Draw NormalDraw(const State& state, OutputType type, const Affine& affine
   return draw;
 }
 
+/// `scale` is a bit pattern as those of Bounds.
+inline Draw ExponentialDraw(const State& state, OutputType type, std::uint64_t scale, void* out) {
+  Draw draw = UniformDraw(state, type, Bounds{}, out);
+  draw.distribution = Distribution::kExponential;
+  draw[Parameter::kScale] = Argument{type, scale, nullptr};
+  return draw;
+}
+
 inline Draw BernoulliDraw(const State& state, const Probabilities& probabilities, void* out) {
   Draw draw = UniformDraw(state, OutputType::kBool, Bounds{}, out);
   const Numbers& p = probabilities.p;

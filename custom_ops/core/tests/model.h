@@ -173,17 +173,23 @@ struct F64Constants {
   static constexpr const auto& Cosine() { return onnx_philox::kCosineF64; }
 };
 
-/// r sin(2 pi v), or r cos(2 pi v).
 template <class C>
-typename C::Float Normal(typename C::Float u, typename C::Float v, bool is_cosine) {
+typename C::Float MinusTwoLn(typename C::Float u) {
   using Float = typename C::Float;
   using Signed = typename C::Signed;
-  if (u < C::kSmallest) u = C::kSmallest;
   const Signed half = BitsOf(C::kHalf), bits = BitsOf(u) - half;
   const Float exponent = static_cast<Float>(bits >> C::kFractionBits);
   const Float f = FloatOf(static_cast<Signed>((bits & ((Signed{1} << C::kFractionBits) - 1)) + half)) - Float{1};
   const Float s = f / (f + Float{2}), z = s * s;
-  const Float r = std::sqrt(s * (Polynomial(C::Logarithm(), z) * z - Float{4}) + exponent * C::kLn);
+  return s * (Polynomial(C::Logarithm(), z) * z - Float{4}) + exponent * C::kLn;
+}
+
+/// r sin(2 pi v), or r cos(2 pi v).
+template <class C>
+typename C::Float Normal(typename C::Float u, typename C::Float v, bool is_cosine) {
+  using Float = typename C::Float;
+  if (u < C::kSmallest) u = C::kSmallest;
+  const Float r = std::sqrt(MinusTwoLn<C>(u));
 
   const Float shifted = v * Float{4} + C::kMagic;
   const Float t = v - (shifted - C::kMagic) * Float{0.25}, y = t * t;
@@ -226,6 +232,17 @@ inline std::uint64_t NormalElement(const State& state, OutputType type, const on
   const double rounded = Round(static_cast<double>(x), format);
   const double product = Round(rounded * Decode(affine.scale, format, 2), format);
   return Encode(Round(product + Decode(affine.mean, format, 2), format), format, 2);
+}
+
+inline std::uint64_t ExponentialElement(const State& state, OutputType type, std::uint64_t scale, std::uint64_t index) {
+  if (type == OutputType::kF64) {
+    const double x = MinusTwoLn<F64Constants>(UniformF64(state, index) + 0x1p-53) / 2;
+    return static_cast<std::uint64_t>(BitsOf(x * FloatOf(static_cast<std::int64_t>(scale))));
+  }
+  const double x = MinusTwoLn<F64Constants>((static_cast<double>(Word(state, index)) + 0.5) * 0x1p-32) / 2;
+  const Format format = type == OutputType::kF32 ? kF32 : type == OutputType::kF16 ? kF16 : kBF16;
+  const int size = static_cast<int>(ElementSize(type));
+  return Encode(Round(Round(x, format) * Decode(scale, format, size), format), format, size);
 }
 
 inline double Number(const onnx_philox::Numbers& numbers, std::uint64_t index) {
@@ -280,6 +297,8 @@ inline std::uint64_t Element(const Draw& draw, std::uint64_t index) {
       return NormalElement(draw.state, draw.type, AffineOf(draw), index);
     case Distribution::kBernoulli:
       return BernoulliElement(draw.state, ProbabilitiesOf(draw), index);
+    case Distribution::kExponential:
+      return ExponentialElement(draw.state, draw.type, draw[onnx_philox::Parameter::kScale].bits, index);
     case Distribution::kCategorical:
       break;
   }

@@ -83,6 +83,32 @@ const NormalCase kNormalCases[] = {
     {"normal f64 overflowing", OutputType::kF64, {0x7FEFFFFFFFFFFFFF, 0xFFE0000000000000}},
 };
 
+struct ExponentialCase {
+  const char* name;
+  OutputType type;
+  std::uint64_t scale;
+};
+
+const ExponentialCase kExponentialCases[] = {
+    {"exponential f32", OutputType::kF32, 0x3F800000},
+    {"exponential f32 of 0.3", OutputType::kF32, 0x3E99999A},
+    {"exponential f32 subnormal", OutputType::kF32, 0x00012345},
+    {"exponential f32 smallest", OutputType::kF32, 0x00000001},
+    {"exponential f32 overflowing", OutputType::kF32, 0x7F7FFFFF},
+    {"exponential f16", OutputType::kF16, 0x3C00},
+    {"exponential f16 of 0.3", OutputType::kF16, 0x34CD},
+    {"exponential f16 subnormal", OutputType::kF16, 0x0123},
+    {"exponential f16 overflowing", OutputType::kF16, 0x7BFF},
+    {"exponential bf16", OutputType::kBF16, 0x3F80},
+    {"exponential bf16 of 0.3", OutputType::kBF16, 0x3E9A},
+    {"exponential bf16 subnormal", OutputType::kBF16, 0x0023},
+    {"exponential bf16 overflowing", OutputType::kBF16, 0x7F7F},
+    {"exponential f64", OutputType::kF64, 0x3FF0000000000000},
+    {"exponential f64 of 0.3", OutputType::kF64, 0x3FD3333333333333},
+    {"exponential f64 subnormal", OutputType::kF64, 0x0000000012345678},
+    {"exponential f64 overflowing", OutputType::kF64, 0x7FEFFFFFFFFFFFFF},
+};
+
 /// A draw without its state and memory.
 struct Case {
   std::string name;
@@ -236,6 +262,9 @@ const std::vector<Case>& AllCases() {
     }
     for (const NormalCase& c : kNormalCases) {
       made.push_back({c.name, NormalDraw(State{}, c.type, c.affine, nullptr), true});
+    }
+    for (const ExponentialCase& c : kExponentialCases) {
+      made.push_back({c.name, ExponentialDraw(State{}, c.type, c.scale, nullptr), true});
     }
     AddBernoulliCases(&made);
     AddCategoricalCases(&made);
@@ -576,6 +605,41 @@ void TestEdgesOfNormals(const Kernels& kernels) {
   }
 }
 
+/// Exponentials of words at which the logarithm changes branch, of those that give the least and the greatest value, and
+/// of those that a rounding through float32 would round another way than at once.
+void TestEdgesOfExponentials(const Kernels& kernels) {
+  constexpr std::uint64_t kKey = 0x0123456789ABCDEF;
+  const auto check = [&](const std::uint32_t (&words)[4], OutputType type) {
+    State state = StateBefore(words, kKey);
+    state.counter = Add(state.counter, ~std::uint64_t{0} - 6);  // 7 blocks before, plus 2^64
+    --state.counter.high;
+    unsigned char got[320];
+    const std::uint64_t one = type == OutputType::kF64 ? 0x3FF0000000000000 : type == OutputType::kF32 ? 0x3F800000
+                              : type == OutputType::kF16 ? 0x3C00 : 0x3F80;
+    const Draw draw = ExponentialDraw(state, type, one, got);
+    Fill(kernels, draw, 0, 40);
+    const std::vector<unsigned char> expected = model::Elements(draw, 0, 40);
+    check::That(std::memcmp(got, expected.data(), expected.size()) == 0, "%s: exponentials of type %d from words %x %x",
+                kernels.name, static_cast<int>(type), words[0], words[1]);
+  };
+  std::vector<std::uint32_t> edges;
+  for (std::uint64_t power = std::uint64_t{1} << 32; power > 1; power /= 2) {
+    const std::uint64_t root = static_cast<std::uint64_t>(static_cast<double>(power) * 0.7071067811865476);
+    for (const std::uint64_t x : {power - 1, power, power + 1, root - 1, root, root + 1}) {
+      edges.push_back(static_cast<std::uint32_t>(x));
+    }
+  }
+  // Here the nearest float32 is a tie of bfloat16 or of float16, and the value is none.
+  for (const std::uint32_t x : {0x5C5B07A9u, 0xFF58B6C0u, 0xFFFFFF75u, 0x1FCAF534u, 0x02A15380u, 0x10008600u, 0x900F3A1Bu}) {
+    edges.push_back(x);
+  }
+  for (const std::uint32_t x : edges) {
+    for (const OutputType type : {OutputType::kF32, OutputType::kF16, OutputType::kBF16}) check({x, ~x, x, x}, type);
+    check({x | 0xABC00000, ~x, x >> 12, x}, OutputType::kF64);
+    check({0, x, ~0u, x}, OutputType::kF64);
+  }
+}
+
 /// Thresholds that a running sum is equal to, for as many classes as are kept and for more: the next class is drawn.
 void TestEdgesOfClasses(const Kernels& kernels) {
   constexpr std::uint64_t kKey = 42;
@@ -662,6 +726,7 @@ int main() {
     TestRows(*kernels);
     TestIntegerWidths(*kernels);
     TestEdgesOfNormals(*kernels);
+    TestEdgesOfExponentials(*kernels);
     TestEdgesOfClasses(*kernels);
 #if ONNX_PHILOX_FLOAT_CONTROL != 0
     TestCallersFloatSettingsChangeNothing(*kernels, draws);

@@ -268,6 +268,25 @@ void TestMeanAndScale() {
      "RandomNormal: input 'scale' is inf; allowed: a finite number. Pass a finite scale.");
 }
 
+void TestScaleOfExponentials() {
+  Attributes attributes;
+  attributes.output = OutputType::kF32;
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float values[] = {2, 0x1p-149f, 0, -0.0f, -1, infinity, -infinity, std::numeric_limits<float>::quiet_NaN()};
+  const char* const shown[] = {"", "", "0.0", "-0.0", "-1.0", "inf", "-inf", "nan"};
+  for (std::size_t i = 0; i < std::size(values); ++i) {
+    Arguments arguments;
+    const Known scale{ElementType::kF32, 0, nullptr, values + i};
+    const std::string error = CheckInput(kRandomExponential, 1, scale, attributes, &arguments);
+    if (*shown[i] == 0) {
+      Is(error, "");
+      continue;
+    }
+    Is(error, (std::string("RandomExponential: input 'scale' is ") + shown[i] +
+               "; allowed: a finite number above 0. Pass a scale above 0: 1 / rate, if you have a rate.").c_str());
+  }
+}
+
 std::string ProbabilityError(std::initializer_list<std::int64_t> dimensions, const void* data, Arguments* arguments) {
   const Known known{ElementType::kF32, static_cast<int>(dimensions.size()), dimensions.begin(), data};
   return CheckInput(kRandomBernoulli, 1, known, Attributes(), arguments);
@@ -375,6 +394,7 @@ int main() {
   TestAttributesOfDistributions();
   TestParametersGoByTheirNames();
   TestMeanAndScale();
+  TestScaleOfExponentials();
   TestProbabilities();
   TestLogits();
   return check::Finish(100);

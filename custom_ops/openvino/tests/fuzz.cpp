@@ -149,7 +149,11 @@ class Fuzzer {
           inputs_.push_back(RandomShape());
           break;
         case Role::kNumber:
-          inputs_.push_back(NumberInput(op_->input[i - 1].role == op_->input[i].role ? second : first));
+          if (op_ == &kRandomExponential) {
+            inputs_.push_back(NumberInput(RandomScale()));
+          } else {
+            inputs_.push_back(NumberInput(op_->input[i - 1].role == op_->input[i].role ? second : first));
+          }
           break;
         case Role::kNumbers:
           inputs_.push_back(RandomProbabilities());
@@ -494,6 +498,16 @@ class Fuzzer {
     return {low, high};
   }
 
+  /// A number above 0.
+  std::uint64_t RandomScale() {
+    const FloatFormat* const format = FormatOf(ElementTypeOf(type_));
+    if (Wrong(6) || format == nullptr) return random_() >> Below(64);
+    const double scale = std::ldexp(static_cast<double>(1 + Below(60000)), -static_cast<int>(Below(16)));
+    std::uint64_t bits;
+    std::memcpy(&bits, &scale, sizeof bits);
+    return ConvertFloat(bits, kF64Format, *format);
+  }
+
   Given NumberInput(std::uint64_t bits) {
     ov::Shape shape(Below(2), 1);
     if (Wrong(20)) shape.assign(Below(kMostDimensions + 1), Below(3));
@@ -714,6 +728,13 @@ class Fuzzer {
       const bool finite = (affine.mean & infinity) != infinity && (affine.scale & infinity) != infinity;
       Expect(finite, "a mean or scale that is not finite");
       return NormalDraw({}, type_, affine, nullptr);
+    }
+    if (op_ == &kRandomExponential) {
+      const std::uint64_t scale = NumberOf(1);
+      const FloatFormat format = *FormatOf(ElementTypeOf(type_));
+      const std::uint64_t infinity = static_cast<std::uint64_t>(LargestExponentField(format)) << format.mantissa_bits;
+      Expect(scale > 0 && scale < infinity, "a scale that is not above 0 and finite");
+      return ExponentialDraw({}, type_, scale, nullptr);
     }
     const bool is_bernoulli = op_ == &kRandomBernoulli;
     const ov::Tensor& tensor = *TensorOf(is_bernoulli ? Role::kNumbers : Role::kLogits);

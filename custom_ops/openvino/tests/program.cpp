@@ -170,6 +170,9 @@ std::vector<Case> Cases() {
                        const ov::OutputVector moments{Number(n.type, n.first), Number(n.type, n.second)};
                        return Build<NodeOf<kRandomNormal>>(Given(n.type), shape, moments, inputs);
                      }});
+    cases.push_back({std::string("exponential ") + n.type, [&n](const ov::Shape& shape, bool inputs) {
+                       return Build<NodeOf<kRandomExponential>>(Given(n.type), shape, {Number(n.type, n.second)}, inputs);
+                     }});
   }
   for (const ov::element::Type type : {ov::element::f32, ov::element::f64}) {
     cases.push_back({"bernoulli " + type.to_string(), [type](const ov::Shape& shape, bool inputs) {

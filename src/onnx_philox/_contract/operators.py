@@ -244,6 +244,50 @@ array([[1, 2, 1, 2, 2, 2],
 """,
 )
 
+RANDOM_EXPONENTIAL = Operator(
+    "RandomExponential",
+    "random_exponential",
+    "Exponential random values: waiting times whose mean is `scale`. f16, bf16 and f32: a word x "
+    "gives -ln((x + 0.5) / 2^32); f64: two words give -ln((X + 0.5) / 2^52), with X the 52 bits "
+    "that RandomUniform makes an f64 of. The logarithm is computed in f64 and rounded once to the "
+    "output type, then * scale, rounded to nearest even in that type; a product too large for it "
+    "is infinite.",
+    inputs=(
+        _SHAPE,
+        Input(
+            "scale",
+            Role.NUMBER,
+            "The mean, 1 / rate. Above 0 and finite; a scalar or one element, of the output's "
+            "type.",
+            numbers=Numbers(
+                "a finite number above 0",
+                "Pass a scale above 0: 1 / rate, if you have a rate.",
+                0,
+                is_above_low=True,
+            ),
+            brief="The mean, 1 / rate.",
+        ),
+        _state(optional=True),
+    ),
+    outputs=(Output("values", "Random values of the given shape."), _NEXT_STATE),
+    attributes=(
+        Attribute(
+            OUTPUT_TYPE,
+            "The element type of the values, and of scale.",
+            None,
+            allowed=tuple(t.name for t in (F16, BF16, F32, F64)),
+        ),
+        *SEEDS,
+    ),
+    distribution="exponential",
+    words=Words(),
+    draws="exponential values",
+    example="""
+>>> random_exponential([4], 1, "f32", global_seed=42)[0]
+array([0.4894558, 0.7580345, 2.6141264, 1.0762789], dtype=float32)
+""",
+)
+
 OPERATORS = {
     op.name: op
     for op in (
@@ -252,5 +296,6 @@ OPERATORS = {
         RANDOM_NORMAL,
         RANDOM_BERNOULLI,
         RANDOM_CATEGORICAL,
+        RANDOM_EXPONENTIAL,
     )
 }

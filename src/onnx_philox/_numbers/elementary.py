@@ -78,7 +78,7 @@ def normal_pairs(u: Floats, v: Floats) -> tuple[Floats, Floats]:
 
 
 def minus_two_ln(u: Floats) -> Floats:
-    """-2 ln u, for normal numbers in (0, 1).
+    """-2 ln u, for positive normal numbers.
 
     u is 2^e * (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)), and ln(1 + f) is a series in f / (2 + f).
     """

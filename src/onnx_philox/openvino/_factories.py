@@ -13,6 +13,7 @@ from onnx_philox.openvino._making import make
 __all__ = [
     "random_bernoulli",
     "random_categorical",
+    "random_exponential",
     "random_generator",
     "random_normal",
     "random_uniform",
@@ -217,5 +218,45 @@ def random_categorical(
             "global_seed": global_seed,
             "op_seed": op_seed,
         },
+        name,
+    )
+
+
+def random_exponential(
+    shape: Any,
+    scale: Any,
+    output_type: str,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    state: Any = None,
+    *,
+    name: str | None = None,
+) -> ov.Node:
+    """Makes a node that draws exponential values.
+
+    Args:
+        shape: A node or output of type i64 or i32, 1-D; or a sequence of ints.
+        scale: The mean, 1 / rate. A node or output of the output's type, or a finite number above
+            0, or an array of one element and of the output's type. It must be a constant if the
+            type is f64.
+        output_type: The element type of the values, and of scale. One of f16, bf16, f32, f64.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
+        state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others 1,
+            rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
+            Without it one of the seeds must not be 0.
+        name: The node's friendly name.
+
+    Returns:
+        A node with the outputs values and next state (u32).
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range, or neither seed nor state.
+    """
+    return make(
+        operators.RANDOM_EXPONENTIAL,
+        {"shape": shape, "scale": scale, "state": state},
+        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
         name,
     )

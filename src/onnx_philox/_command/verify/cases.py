@@ -26,6 +26,7 @@ from onnx_philox._contract.operators import (
     OUTPUT_TYPE,
     RANDOM_BERNOULLI,
     RANDOM_CATEGORICAL,
+    RANDOM_EXPONENTIAL,
     RANDOM_GENERATOR,
     RANDOM_NORMAL,
     RANDOM_UNIFORM,
@@ -50,6 +51,9 @@ from onnx_philox._runtimes.port import Arrays
 VECTORS: Traversable = resources.files("onnx_philox._command.verify") / "vectors"
 
 COUNTER_EXAMPLE = "DirectML counter example"
+PROMISED = ("distributions.json", "exponential.json")
+"""The files of what this package drew when an operator was new."""
+
 ROWS = "Rows of"
 SEEDED_DRAWS = "Seeded draws"
 TENSORFLOW_NORMAL = "TensorFlow normal"
@@ -256,7 +260,7 @@ def load(vectors: Traversable | None = None) -> list[Case]:
     known = json.loads((folder / "known.json").read_text("utf-8"), parse_float=Decimal)
     tensorflow = json.loads((folder / "tensorflow.json").read_text("utf-8"))
     torch = json.loads((folder / "torch_stateless.json").read_text("utf-8"))
-    distributions = json.loads((folder / "distributions.json").read_text("utf-8"))
+    promised = [json.loads((folder / name).read_text("utf-8")) for name in PROMISED]
     return [
         *_by_type("OpenVINO documentation", map(_documented, known["openvino_documented"]["rows"])),
         Case(
@@ -273,7 +277,7 @@ def load(vectors: Traversable | None = None) -> list[Case]:
             itertools.chain.from_iterable(map(_runs, tensorflow["stateful_uniform"])),
         ),
         *_by_type(TENSORFLOW_NORMAL, map(_normal, tensorflow["normal"])),
-        *_distributions(distributions["rows"]),
+        *_distributions(row for file in promised for row in file["rows"]),
         *_rows(),
         *_seeded_draws(),
     ]
@@ -425,6 +429,7 @@ _ROW_TYPES: tuple[tuple[Operator, Mapping[str, Any], tuple[ElementType, ...]], .
     (RANDOM_GENERATOR, {}, (U32,)),
     (RANDOM_UNIFORM, {"minval": -5, "maxval": 205}, (F32, F64, F16, BF16, I32, I64)),
     (RANDOM_NORMAL, {"mean": 3, "scale": 2}, (F32, F64, F16, BF16)),
+    (RANDOM_EXPONENTIAL, {"scale": 2}, (F32, F64, F16, BF16)),
     (RANDOM_BERNOULLI, {"p": np.linspace(0, 1, 15, dtype=np.float32).reshape(3, 5)}, (BOOL,)),
     (RANDOM_CATEGORICAL, {"logits": np.eye(3, 4, dtype=np.float32), "sample_size": 5}, (I32, I64)),
 )
