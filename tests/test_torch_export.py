@@ -83,6 +83,9 @@ def test_every_draw_of_torch_has_the_reference_s_bits_in_both_runtimes() -> None
             torch.multinomial(p[0], 1),
             torch.rand(x.shape[0], 2, dtype=torch.float16),
             torch.nn.functional.dropout(torch.ones_like(x), 0.25),
+            torch.empty_like(x).exponential_(),
+            torch.empty(5, dtype=torch.float64).exponential_(0.3),
+            torch.distributions.Exponential(torch.full((3, 4), 2.0), validate_args=False).sample(),
         ]
 
     shape, p = [3, 4], np.where(X > 0, 0.75, 0.25).astype(np.float32)
@@ -106,6 +109,9 @@ def test_every_draw_of_torch_has_the_reference_s_bits_in_both_runtimes() -> None
         drawn("categorical", 16, np.log(p[:1]), sample_size=1, output_type="i64")[0],
         drawn("uniform", 17, [3, 2], 0, 1, "f16"),
         np.where(drawn("bernoulli", 18, shape, 0.25), np.float32(0), np.float32(1 / 0.75)),
+        drawn("exponential", 19, shape, 1, "f32"),
+        drawn("exponential", 20, [5], 1 / 0.3, "f64"),
+        drawn("exponential", 21, shape, 1, "f32") / np.float32(2),
     ]
     for runtime in answers(exported(forward)):
         for one, other in zip(runtime, expected, strict=True):
@@ -128,6 +134,8 @@ def test_what_torch_computes_of_draws_is_right_in_both_runtimes() -> None:
                 q, q, q, dropout_p=0.5, is_causal=True, scale=0.3
             ),
             torch.nn.functional.scaled_dot_product_attention(q, q, q),
+            torch.empty_like(x).log_normal_(0.5, 0.25),
+            torch.empty_like(x).cauchy_(1, 3),
         ]
 
     def attention(scale: float, stream: int | None, *, is_causal: bool = False) -> np.ndarray:
@@ -152,6 +160,8 @@ def test_what_torch_computes_of_draws_is_right_in_both_runtimes() -> None:
         attention(0.5, 8),
         attention(0.3, 9, is_causal=True),
         attention(0.5, None),
+        np.exp(drawn("normal", 10, [3, 4], 0.5, 0.25, "f32")),
+        np.tan((drawn("uniform", 11, [3, 4], 0, 1, "f32") - 0.5) * np.pi) * 3 + 1,
     ]
     for runtime in answers(exported(forward)):
         for one, other in zip(runtime, expected, strict=True):

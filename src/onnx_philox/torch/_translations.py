@@ -20,6 +20,7 @@ from onnx_philox._contract.operators import (
     OUTPUT_TYPE,
     RANDOM_BERNOULLI,
     RANDOM_CATEGORICAL,
+    RANDOM_EXPONENTIAL,
     RANDOM_NORMAL,
     RANDOM_UNIFORM,
     Operator,
@@ -70,6 +71,9 @@ class Translations:
             aten.normal.Tensor_Tensor: self.normal_tensors,
             aten.normal_functional.default: self.normal_functional,
             prims.normal.default: self.prims_normal,
+            aten.exponential.default: self.exponential,
+            aten.log_normal.default: self.log_normal,
+            aten.cauchy.default: self.cauchy,
             aten.bernoulli.default: self.bernoulli,
             aten.bernoulli.p: self.bernoulli_p,
             aten.bernoulli.Tensor: self.bernoulli_p,
@@ -135,6 +139,26 @@ class Translations:
 
     def prims_normal(self, size: Size, *, mean: float, std: float, dtype: int, **_: Any) -> Any:
         return self._normal(self._size(size), mean, std, self._float("normal", dtype))
+
+    def exponential(self, x: ir.Value, lambd: float = 1.0, **_: Any) -> Any:
+        dtype = self._float("exponential_", None, x)
+        inputs = [self._shape(x), self._number(1 / lambd, dtype)]
+        return self._draw(RANDOM_EXPONENTIAL, inputs, {OUTPUT_TYPE: _name(dtype)})
+
+    def log_normal(self, x: ir.Value, mean: float = 1.0, std: float = 2.0, **_: Any) -> Any:
+        dtype = self._float("log_normal_", None, x)
+        return self._op.Exp(self._normal(self._shape(x), mean, std, dtype))
+
+    def cauchy(self, x: ir.Value, median: float = 0.0, sigma: float = 1.0, **_: Any) -> Any:
+        # In f32: ONNX's Tan has no kernel of another type everywhere.
+        asked = self._float("cauchy_", None, x)
+        uniform = self._uniform(self._shape(x), 0, 1, _FLOAT)
+        angle = self._op.Mul(
+            self._op.Sub(uniform, self._number(0.5, _FLOAT)), self._number(math.pi, _FLOAT)
+        )
+        scaled = self._op.Mul(self._op.Tan(angle), self._number(sigma, _FLOAT))
+        moved = self._op.Add(scaled, self._number(median, _FLOAT))
+        return moved if asked is _FLOAT else self._op.Cast(moved, to=asked)
 
     def bernoulli(self, p: ir.Value, **_: Any) -> Any:
         drawn = self._draw(RANDOM_BERNOULLI, [self._shape(p), self._probabilities(p)], {})
