@@ -66,12 +66,14 @@ def packed(bits: int) -> Callable[[NDArray[Any]], NDArray[np.uint64]]:
     return pack
 
 
-def upper_bits(type_: Any) -> Callable[[NDArray[Any]], NDArray[Any]]:
-    """The upper bits of the normal distribution's function at each value."""
+def upper_bits(
+    type_: Any, function: Callable[[NDArray[Any]], NDArray[Any]] = ndtr
+) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    """The upper bits of a distribution's function at each value; the normal one's if none."""
     size = 2.0 ** (np.dtype(type_).itemsize * 8)
 
     def upper(values: NDArray[Any]) -> NDArray[Any]:
-        return np.minimum(ndtr(values.astype(np.float64)) * size, size - 1).astype(type_)
+        return np.minimum(function(values.astype(np.float64)) * size, size - 1).astype(type_)
 
     return upper
 
@@ -106,6 +108,16 @@ SOURCES = {
         'RandomNormal <output_type = "f64", op_seed = {op_seed}> (shape, zero64, one64, state)',
         "double",
         upper_bits(np.uint32),
+    ),
+    "exponentials": Source(
+        'RandomExponential <output_type = "f32", op_seed = {op_seed}> (shape, one, state)',
+        "float",
+        upper_bits(np.uint16, lambda x: -np.expm1(-x)),
+    ),
+    "exponentials-f64": Source(
+        'RandomExponential <output_type = "f64", op_seed = {op_seed}> (shape, one64, state)',
+        "double",
+        upper_bits(np.uint32, lambda x: -np.expm1(-x)),
     ),
     "booleans": Source(
         "RandomBernoulli <op_seed = {op_seed}> (shape, half, state)", "bool", np.packbits

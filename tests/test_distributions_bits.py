@@ -1,4 +1,4 @@
-"""The same bits from NumPy and from every instruction set, for the three distributions.
+"""The same bits from NumPy and from every instruction set, for the distributions.
 
 What NumPy draws is written to files; a process of its own for each instruction set (the choice is
 made once in a process) draws the same by the native core and compares.
@@ -25,6 +25,7 @@ from onnx_philox._numbers.bernoulli import Bernoulli
 from onnx_philox._numbers.call import Fill
 from onnx_philox._numbers.categorical import Categorical
 from onnx_philox._numbers.draw import Draw
+from onnx_philox._numbers.exponential import Exponential
 from onnx_philox._numbers.normal import Normal
 
 KEY = 2**63 + 12345
@@ -50,6 +51,11 @@ def normal(name: str, mean: float, scale: float, state: PhiloxState) -> Draw:
     return Draw(values, state, Normal(*(np.asarray(x, values.dtype) for x in (mean, scale))))
 
 
+def exponential(name: str, scale: float, state: PhiloxState) -> Draw:
+    values = BY_NAME[name]
+    return Draw(values, state, Exponential(np.asarray(scale, values.dtype)))
+
+
 def logits_of(values: ElementType, rows: int, classes: int) -> np.ndarray:
     """Logits, some of them special: -inf, equal, far apart, subnormal or zero."""
     rng = np.random.default_rng(classes)
@@ -69,6 +75,9 @@ def plain_draws(size: int) -> Iterator[Named]:
         for i, (mean, scale) in enumerate(moments):
             elements = size + 1 if i == 0 else size // 16 + i
             yield f"normal {name} {mean} {scale}", normal(name, mean, scale, state), elements
+        for i, scale in enumerate(scale for _, scale in moments if scale > 0):
+            elements = size + 1 if i == 0 else size // 16 + i
+            yield f"exponential {name} {scale}", exponential(name, scale, state), elements
     rng = np.random.default_rng(3)
     for values in (F32, F64):
         for p in PROBABILITIES:
@@ -100,6 +109,7 @@ def short_draws() -> Iterator[Named]:
         state = PhiloxState(counter, KEY)
         for name in MOMENTS:
             yield f"normal {name} {elements}", normal(name, 0.1, 1.7, state), elements
+            yield f"exponential {name} {elements}", exponential(name, 1.7, state), elements
         for values in (F32, F64):
             p = np.linspace(0, 1, elements).astype(values.dtype)
             yield f"bernoulli {values.name} {elements}", Draw(BOOL, state, Bernoulli(p)), elements
@@ -152,6 +162,7 @@ def edge_draws() -> Iterator[Named]:
         state = PhiloxState((state_before(words).counter - i % 19) % 2**128, KEY)
         for values in ("f32", "f16", "bf16") if name == "f32" else ("f64",):
             yield f"edge {values} {words}", normal(values, 0, 1, state), 80
+            yield f"edge of exponentials {values} {words}", exponential(values, 1, state), 80
     # Thresholds that a running sum is equal to, where all sums are kept and where not.
     for classes, quarter in product((8, 4096), range(4)):
         logits = np.full((1, classes), -np.inf, np.float32)

@@ -120,6 +120,10 @@ DISTRIBUTIONS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "random_normal_bf16": ("random_normal", (0.1, 0.7, "bf16")),
     "random_normal_f32": ("random_normal", (1e-45, 0.7, "f32")),
     "random_normal_f64": ("random_normal", (0.1, 5e-324, "f64")),
+    "random_exponential_f16": ("random_exponential", (2.2, "f16")),
+    "random_exponential_bf16": ("random_exponential", (0.7, "bf16")),
+    "random_exponential_f32": ("random_exponential", (0.7, "f32")),
+    "random_exponential_f64": ("random_exponential", (5e-324, "f64")),
     "random_bernoulli_f32": ("random_bernoulli", (0.1,)),
     "random_bernoulli_f64": ("random_bernoulli", (np.float64(0.1),)),
 }

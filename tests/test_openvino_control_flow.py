@@ -55,6 +55,12 @@ NODES = {
         "int64[1] n = {4}, float mean = {0.5}, float scale = {2}",
         lambda s, seed: reference.random_normal([4], 0.5, 2, "f32", op_seed=seed, state=s),
     ),
+    "exponential": Node(
+        'RandomExponential <output_type = "f32", op_seed = {op_seed}> (n, mean, {state})',
+        "float[4]",
+        "int64[1] n = {4}, float mean = {0.5}",
+        lambda s, seed: reference.random_exponential([4], 0.5, "f32", op_seed=seed, state=s),
+    ),
     "bernoulli": Node(
         "RandomBernoulli <op_seed = {op_seed}> (n, p, {state})",
         "bool[4]",

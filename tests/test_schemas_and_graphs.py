@@ -38,6 +38,13 @@ def all_models() -> list[onnx.ModelProto]:
         for stateful in (True, False)
         for moments in ((0, 1), (None, None), (0, None))
     ]
+    exponentials = [
+        graphs.random_exponential(shape, scale, output_type, stateful=stateful, rank=rank, **SEED)
+        for output_type in ("f16", "bf16", "f32", "f64")
+        for shape, rank in SHAPES
+        for stateful in (True, False)
+        for scale in (0.5, None)
+    ]
     booleans = [
         graphs.random_bernoulli(shape, p, stateful=stateful, rank=rank, **p_options, **SEED)
         for shape, rank in SHAPES
@@ -62,7 +69,7 @@ def all_models() -> list[onnx.ModelProto]:
         for output_type in ("i32", "i64")
         for stateful in (True, False)
     ]
-    return bits + values + normals + booleans + indices
+    return bits + values + normals + exponentials + booleans + indices
 
 
 def test_every_builder_passes_the_full_check_and_strict_shape_inference() -> None:
