@@ -22,7 +22,7 @@ def translations() -> dict[Callable[..., Any], Callable[..., Any]]:
     """What `torch.onnx.export` takes as ``custom_translation_table``: our nodes for torch's draws.
 
     It translates ``aten::rand``, ``randn``, ``randint`` (all three also ``_like``), ``normal``,
-    ``uniform``, ``bernoulli``, ``multinomial``, ``dropout``, ``native_dropout``, the dropout of
+    ``uniform``, ``exponential``, ``log_normal``, ``cauchy``, ``bernoulli``, ``multinomial``, ``dropout``, ``native_dropout``, the dropout of
     ``scaled_dot_product_attention``, and what torch turns their in-place forms into. Each draw is a
     node with a stream of its own, so no optimiser merges two of them.
 
