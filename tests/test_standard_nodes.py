@@ -13,6 +13,7 @@ from cases import BOUNDS, EDGE_COUNTERS, SEED, TYPE_BOUNDS, assert_same_bits
 from onnx import parser
 from row_cases import RowCase
 from standard_targets import RUN, drawn, in_onnxruntime, nodes
+from test_distributions_bits import state_before
 
 from onnx_philox import PhiloxState, graphs, reference, to_standard_nodes
 from onnx_philox._standard.targets import InexactError
@@ -52,9 +53,9 @@ def check(
         assert_same_bits(output, right)
 
 
-def assert_refused(model: onnx.ModelProto) -> None:
+def assert_refused(model: onnx.ModelProto, target: str = "openvino") -> None:
     with pytest.raises(InexactError):
-        to_standard_nodes(model, target="openvino")
+        to_standard_nodes(model, target=target)
 
 
 @target
@@ -225,6 +226,36 @@ def test_normals(type_: str, mean: float, scale: float, fed: bool, optimised: bo
         check("onnxruntime", model, feeds, expected, optimised=optimised)
 
 
+@optimised
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+@pytest.mark.parametrize("scale", [1, 0.3, 1e-40, 1 + 1e-9, 3e38])
+@pytest.mark.parametrize("fed", [True, False], ids=("fed", "constant"))
+def test_exponentials(type_: str, scale: float, fed: bool, optimised: bool) -> None:
+    dtype, state = FLOATS[type_], PhiloxState(2**32 - 7, 12).to_array()
+    number = np.array(scale, dtype)
+    model = graphs.random_exponential([401], None if fed else number, type_, stateful=True)
+    expected = reference.random_exponential([401], number, type_, state=state)
+    feeds = {"state": state} | ({"scale": number} if fed else {})
+    check("onnxruntime", model, feeds, expected, optimised=optimised)
+
+
+@optimised
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+@pytest.mark.parametrize("words", [(0,) * 4, (2**32 - 1,) * 4, (3037000500, 1, 3037000499, 2**31)])
+def test_edges_of_exponentials(type_: str, words: Any, optimised: bool) -> None:
+    state = state_before(words).to_array()
+    model = graphs.random_exponential([4], 1, type_, stateful=True)
+    expected = reference.random_exponential([4], 1, type_, state=state)
+    check("onnxruntime", model, {"state": state}, expected, optimised=optimised)
+
+
+@pytest.mark.parametrize("type_", ["f16", "bf16"])
+def test_exponentials_of_half_precision_are_refused(type_: str) -> None:
+    model = graphs.random_exponential([4], 1, type_, stateful=True)
+    with pytest.raises(InexactError, match=f"RandomExponential: what it draws is {type_}, to whi"):
+        to_standard_nodes(model)
+
+
 @target
 @optimised
 @pytest.mark.parametrize("p", [0, 1e-9, 0.3, 1 - 2**-24, 1])
@@ -292,6 +323,9 @@ def test_rows(
     states = row_cases.some_states(rows)
     inputs = case.of_rows(shape)
     model = case.model(shape, inputs, constant=constant)
+    if case.operator == "random_exponential" and case.type in ("f16", "bf16"):
+        assert_refused(model, target)
+        return
     if target == "openvino" and not is_exact_in_openvino(case.operator, p_type, **case.arguments):
         assert_refused(model)
         return

@@ -6,6 +6,7 @@ is exact too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ _MINUS_TWO_LN2 = {F32: c.MINUS_TWO_LN2_F32, F64: c.MINUS_TWO_LN2_F64}
 
 # They sum to 31, and no uniform is below 2^-24.
 _SHIFTS = (16, 8, 4, 2, 1)
+SHIFTS_TO_2_63 = (32, *_SHIFTS)
 
 # By the quarter turn, 0 to 4: whether sine and cosine change places, and their signs.
 _IS_ODD = [False, True, False, True, False]
@@ -42,12 +44,14 @@ def normal_pairs(b: Builder, u: ir.Value, v: ir.Value, values: ElementType) -> V
     return b("Mul", r, sine), b("Mul", r, cosine)
 
 
-def minus_two_ln(b: Builder, u: ir.Value, values: ElementType) -> ir.Value:
-    """-2 ln u, for numbers from 2^-31 to 1."""
+def minus_two_ln(
+    b: Builder, u: ir.Value, values: ElementType, shifts: Sequence[int] = _SHIFTS
+) -> ir.Value:
+    """-2 ln u, for numbers below 1 and from 2^-31 on; 2^-63, by `SHIFTS_TO_2_63`."""
     number = _numbers(b, values)
     top = 2 * float(_SQRT_HALF[values])
     exponent = None
-    for shift in _SHIFTS:
+    for shift in shifts:
         is_small = b("Less", u, number(top / 2**shift))
         u = b("Mul", u, b("Where", is_small, number(2**shift), number(1)))
         step = b("Where", is_small, number(-shift), number(0))

@@ -16,6 +16,7 @@ from onnx_philox._contract.operators import (
     OUTPUT_TYPE,
     RANDOM_BERNOULLI,
     RANDOM_CATEGORICAL,
+    RANDOM_EXPONENTIAL,
     RANDOM_GENERATOR,
     RANDOM_NORMAL,
     RANDOM_UNIFORM,
@@ -23,7 +24,7 @@ from onnx_philox._contract.operators import (
 )
 from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._contract.state import PhiloxState
-from onnx_philox._contract.types import F32, I32, ElementType
+from onnx_philox._contract.types import BF16, F16, F32, I32, ElementType
 from onnx_philox._models.ours import CheckedNode
 from onnx_philox._standard import categorical, counts, values, values_limbs, words_limbs, words_u64
 from onnx_philox._standard.builder import Builder, Values
@@ -157,6 +158,14 @@ class OnnxRuntime(Target):
                 ", ".join(_OF_ONNX_RUNTIME),
                 "Load the plugin there (onnx_philox.onnxruntime), or draw it outside the model.",
             )
+        if draw.operator.name == RANDOM_EXPONENTIAL.name and draw.type in (F16, BF16):
+            raise InexactError(
+                draw.operator.name,
+                "what it draws",
+                f"{draw.type.name}, to which ONNX Runtime rounds an f64 twice",
+                "f32 or f64",
+                "Load the plugin there (onnx_philox.onnxruntime), or draw f32 and cast it.",
+            )
 
     def state(self, b: Builder, words: NDArray[np.uint32]) -> ir.Value:
         return b.constant(words, np.uint32)
@@ -191,6 +200,10 @@ def _normals(b: Builder, draw: Draw, words: ir.Value, out: Out) -> ir.Value:
     return out.shaped(b, values.normal(b, words, *moments, draw.type), is_even=True)
 
 
+def _exponentials(b: Builder, draw: Draw, words: ir.Value, out: Out) -> ir.Value:
+    return out.shaped(b, values.exponential(b, words, draw.number("scale"), draw.type))
+
+
 def _booleans(b: Builder, draw: Draw, words: ir.Value, out: Out) -> ir.Value:
     return _below_p(b, draw, values.unit(b, words, draw.type_of("p")), out)
 
@@ -207,6 +220,7 @@ _OF_ONNX_RUNTIME: dict[str, Callable[[Builder, Draw, ir.Value, Out], ir.Value]] 
     RANDOM_NORMAL.name: _normals,
     RANDOM_BERNOULLI.name: _booleans,
     RANDOM_CATEGORICAL.name: _classes,
+    RANDOM_EXPONENTIAL.name: _exponentials,
 }
 """The values that words make there, by operator."""
 

@@ -211,3 +211,29 @@ def standard_normals(b: Builder, u: ir.Value, values: ElementType) -> Values:
     pair = elementary.normal_pairs(b, first, second, values)
     joined = b("Concat", *(b("Unsqueeze", x, last) for x in pair), axis=2)
     return (b("Flatten", joined, axis=1),)
+
+
+def exponential(b: Builder, words: ir.Value, scale: Number, values: ElementType) -> ir.Value:
+    """Exponentials of f32 or f64."""
+    body = _exponential_f64 if values is F64 else _exponential_f32
+    standard = b.call("Exponential" + ("F64" if values is F64 else "F32"), body, words)[0]
+    return _times(b, standard, scale)
+
+
+def _exponential_f32(b: Builder, words: ir.Value) -> Values:
+    step = b.constant(2.0**-32, np.float64)
+    middle = b("Add", b.cast(words, ir.DataType.DOUBLE), b.constant(0.5, np.float64))
+    return (_type(b, _minus_ln(b, b("Mul", middle, step)), F32),)
+
+
+def _exponential_f64(b: Builder, words: ir.Value) -> Values:
+    middle = b("Add", unit(b, words, F64), b.constant(2.0**-53, np.float64))
+    return (_minus_ln(b, middle),)
+
+
+def _minus_ln(b: Builder, u: ir.Value) -> ir.Value:
+    # As one row, like normals.
+    row = b("Reshape", u, b.constant([1, -1]))
+    twice = elementary.minus_two_ln(b, row, F64, elementary.SHIFTS_TO_2_63)
+    half = b("Mul", twice, b.constant(0.5, np.float64))
+    return b("Reshape", half, b("Shape", u), allowzero=1)

@@ -22,9 +22,10 @@ def translations() -> dict[Callable[..., Any], Callable[..., Any]]:
     """What `torch.onnx.export` takes as ``custom_translation_table``: our nodes for torch's draws.
 
     It translates ``aten::rand``, ``randn``, ``randint`` (all three also ``_like``), ``normal``,
-    ``uniform``, ``exponential``, ``log_normal``, ``cauchy``, ``bernoulli``, ``multinomial``, ``dropout``, ``native_dropout``, the dropout of
-    ``scaled_dot_product_attention``, and what torch turns their in-place forms into. Each draw is a
-    node with a stream of its own, so no optimiser merges two of them.
+    ``uniform``, ``exponential``, ``log_normal``, ``cauchy``, ``bernoulli``, ``multinomial``,
+    ``dropout``, ``native_dropout``, the dropout of ``scaled_dot_product_attention``, and what torch
+    turns their in-place forms into. Each draw is a node with a stream of its own, so no optimiser
+    merges two of them.
 
     The nodes have no state yet: the model draws the same numbers in every run until
     `make_reproducible`, the command ``rewrite`` or `Pipeline` gives it one. `export` does both.
