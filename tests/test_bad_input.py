@@ -170,8 +170,8 @@ BAD_EXPONENTIAL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "neither state nor seed": ({"global_seed": 0}, ["input 'state' is left out", "both 0"]),
     "an integer output type": ({"output_type": "i32"}, ["'output_type' is 'i32'", "'f16', 'bf16'"]),
     "scale of another type": (
-        {"scale": np.float64(1)},
-        ["input 'scale' is f64", "f32, as output_type says"],
+        {"scale": np.array(1.0)},
+        ["input 'scale' is f64", "allowed: f32, as output_type says", "Cast it to f32."],
     ),
     "scale of two elements": (
         {"scale": np.array([1, 2], F32)},
