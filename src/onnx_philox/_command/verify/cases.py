@@ -396,15 +396,9 @@ def _distributions(rows: Iterable[Mapping[str, Any]]) -> list[Case]:
     found: dict[tuple[str, str, str], list[Vector]] = {}
     for row in rows:
         arguments = {name: _argument(value) for name, value in row["arguments"].items()}
-        example = Example(
-            tuple(row["shape"]),
-            BY_NAME[row["type"]],
-            OPERATORS[row["operator"]],
-            arguments,
-            row["global_seed"],
-            row["op_seed"],
-            state=_state(row["state"]),
-        )
+        operator, type_ = OPERATORS[row["operator"]], BY_NAME[row["type"]]
+        seeds, state = (row["global_seed"], row["op_seed"]), _state(row["state"])
+        example = Example(tuple(row["shape"]), type_, operator, arguments, *seeds, state=state)
         key = (f"Promised {row['operator']}", row["type"], row["part"])
         found.setdefault(key, []).append(_values_vector(example, row["values_hex"]))
     return [
