@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "attribute_names.h"
 #include "text.h"
 
 namespace onnx_philox {
@@ -59,9 +58,11 @@ std::string CheckInteger(const Operator& op, const AttributeDeclaration& declare
 }
 
 std::string UnknownAttribute(const Operator& op, const std::string& name) {
-  const std::string meant = NearestAttribute(op, name);
-  return Refusal(op.name, AttributeText(name), "unknown", op.attribute_names,
-                 meant.empty() ? "Remove it." : "Did you mean " + meant + "? Rename it, or remove it.");
+  const char* remedy = kUnknownAttributeRemedy;
+  for (int i = 0; i < op.others; ++i) {
+    if (name == op.other[i].name) remedy = op.other[i].remedy;
+  }
+  return Refusal(op.name, AttributeText(name), "unknown", op.attribute_names, remedy);
 }
 
 }  // namespace

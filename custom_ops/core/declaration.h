@@ -55,6 +55,12 @@ struct AttributeDeclaration {
   bool is_text() const { return texts > 0; }
 };
 
+/// An attribute that an operator lacks, though another one has it.
+struct OtherAttribute {
+  const char* name;
+  const char* remedy;
+};
+
 /// How many words of the generator an element takes.
 struct Words {
   unsigned each;  ///< 0: two for a type of 64 bits, else one
@@ -72,6 +78,8 @@ struct Operator {
   const OutputDeclaration* output;
   int attributes;
   const AttributeDeclaration* attribute;
+  int others;
+  const OtherAttribute* other;  ///< by name
   // As errors say it:
   const char* size_source;  ///< what is to blame for an output that is too large
   const char* input_names;

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from onnx_philox._contract import operators
+from onnx_philox._contract import attribute_names, operators
 from onnx_philox._contract.operators import Attribute, Input, Operator, Output
 from onnx_philox._contract.types import BF16, F16, F32, F64, I32, I64, U32, ElementType
 
@@ -84,7 +84,6 @@ def _enumeration(name: str, doc: str, given: Iterable[str]) -> list[str]:
 def table() -> str:
     """The whole file of declarations."""
     declared = list(operators.OPERATORS.values())
-    foreign = ", ".join(f'"{name}"' for name in operators.FOREIGN_ATTRIBUTES)
     parts = [
         _HEAD,
         f'inline constexpr char kDomain[] = "{operators.DOMAIN}";',
@@ -98,8 +97,7 @@ def table() -> str:
         f'inline constexpr char kStateRowsRule[] = "{operators.STATE_ROWS_RULE}";',
         f'inline constexpr char kRankRule[] = "{operators.RANK_RULE.format(operators.MAX_RANK)}";',
         "",
-        "/// Attributes of ONNX's own random operators, given to one of ours by mistake.",
-        f"inline constexpr const char* kForeignAttributes[] = {{{foreign}}};",
+        f'inline constexpr char kUnknownAttributeRemedy[] = "{attribute_names.REMEDY}";',
         "",
         "namespace table {",
         "",
@@ -179,6 +177,7 @@ def _in_order(number: np.generic, type_: ElementType) -> int:
 def _operator(op: Operator) -> str:
     """The structure of an operator, what it points to, and its documentation."""
     name = f"k{op.name}"
+    others = attribute_names.of_others(op)
     arrays = [
         *_texts(op),
         f"inline constexpr InputDeclaration {name}Inputs[] = {{",
@@ -189,6 +188,9 @@ def _operator(op: Operator) -> str:
         "};",
         f"inline constexpr AttributeDeclaration {name}Attributes[] = {{",
         *(f"    {_attribute(op, a)}," for a in op.attributes),
+        "};",
+        f"inline constexpr OtherAttribute {name}Others[] = {{",
+        *(f'    {{"{a}", "{attribute_names.remedy(op, a)}"}},' for a in others),
         "};",
     ]
     structure = [
@@ -202,6 +204,8 @@ def _operator(op: Operator) -> str:
         f"    table::{name}Outputs,",
         f"    {len(op.attributes)},",
         f"    table::{name}Attributes,",
+        f"    {len(others)},",
+        f"    table::{name}Others,",
         f'    "{op.size_source}",',
         f'    "{op.input_names}",',
         f'    "{op.attribute_names}",',

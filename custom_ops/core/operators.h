@@ -17,4 +17,15 @@ int IndexOf(const Operator& op, Role role);
 /// The input of a parameter; -1 if there is none.
 int IndexOf(const Operator& op, Parameter parameter);
 
+/// The first attribute of another operator that has(name) finds; empty if it finds none.
+///
+/// A runtime may show an operator only the attributes that it asks for by name, and ignore the others.
+template <class Has>
+std::string FindOther(const Operator& op, const Has& has) {
+  for (int i = 0; i < op.others; ++i) {
+    if (has(op.other[i].name)) return op.other[i].name;
+  }
+  return std::string();
+}
+
 }  // namespace onnx_philox

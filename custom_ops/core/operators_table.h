@@ -20,8 +20,7 @@ inline constexpr char kStateShapeRule[] =
 inline constexpr char kStateRowsRule[] = "one state for all of the output, or one for each of its rows";
 inline constexpr char kRankRule[] = "0 to 8 dimensions";
 
-/// Attributes of ONNX's own random operators, given to one of ours by mistake.
-inline constexpr const char* kForeignAttributes[] = {"dtype", "high", "low", "mean", "ratio", "scale", "seed"};
+inline constexpr char kUnknownAttributeRemedy[] = "Rename it, or remove it.";
 
 namespace table {
 
@@ -52,6 +51,17 @@ inline constexpr AttributeDeclaration kRandomGeneratorAttributes[] = {
     {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
     {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
 };
+inline constexpr OtherAttribute kRandomGeneratorOthers[] = {
+    {"dtype", "Did you mean type? Rename it, or remove it."},
+    {"high", "Remove it."},
+    {"low", "Remove it."},
+    {"mean", "Remove it."},
+    {"output_type", "Remove it."},
+    {"ratio", "Remove it."},
+    {"sample_size", "Remove it."},
+    {"scale", "Remove it."},
+    {"seed", "Did you mean op_seed? Rename it, or remove it."},
+};
 }  // namespace table
 
 /// RandomGenerator: Random bits: the words of Philox4x32-10, as DirectML's DML_RANDOM_GENERATOR_OPERATOR_DESC draws
@@ -70,6 +80,8 @@ inline constexpr Operator kRandomGenerator = {
     table::kRandomGeneratorOutputs,
     3,
     table::kRandomGeneratorAttributes,
+    9,
+    table::kRandomGeneratorOthers,
     "input 'shape'",
     "state, shape",
     "type, global_seed, op_seed",
@@ -93,6 +105,17 @@ inline constexpr AttributeDeclaration kRandomUniformAttributes[] = {
     {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
     {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
 };
+inline constexpr OtherAttribute kRandomUniformOthers[] = {
+    {"dtype", "Remove it."},
+    {"high", "Remove it."},
+    {"low", "Remove it."},
+    {"mean", "Remove it."},
+    {"ratio", "Remove it."},
+    {"sample_size", "Remove it."},
+    {"scale", "Remove it."},
+    {"seed", "Did you mean op_seed? Rename it, or remove it."},
+    {"type", "Remove it."},
+};
 }  // namespace table
 
 /// RandomUniform: Uniform random values in [minval, maxval), as OpenVINO's RandomUniform-8 draws them with alignment
@@ -112,6 +135,8 @@ inline constexpr Operator kRandomUniform = {
     table::kRandomUniformOutputs,
     3,
     table::kRandomUniformAttributes,
+    9,
+    table::kRandomUniformOthers,
     "input 'shape'",
     "shape, minval, maxval, state (optional)",
     "output_type, global_seed, op_seed",
@@ -135,6 +160,17 @@ inline constexpr AttributeDeclaration kRandomNormalAttributes[] = {
     {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
     {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
 };
+inline constexpr OtherAttribute kRandomNormalOthers[] = {
+    {"dtype", "Remove it."},
+    {"high", "Remove it."},
+    {"low", "Remove it."},
+    {"mean", "Remove it."},
+    {"ratio", "Remove it."},
+    {"sample_size", "Remove it."},
+    {"scale", "Remove it."},
+    {"seed", "Did you mean op_seed? Rename it, or remove it."},
+    {"type", "Remove it."},
+};
 }  // namespace table
 
 /// RandomNormal: Normal random values, by the method of Box and Muller as TensorFlow uses it. Two uniforms u and v in
@@ -155,6 +191,8 @@ inline constexpr Operator kRandomNormal = {
     table::kRandomNormalOutputs,
     3,
     table::kRandomNormalAttributes,
+    9,
+    table::kRandomNormalOthers,
     "input 'shape'",
     "shape, mean, scale, state (optional)",
     "output_type, global_seed, op_seed",
@@ -174,6 +212,18 @@ inline constexpr AttributeDeclaration kRandomBernoulliAttributes[] = {
     {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
     {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
 };
+inline constexpr OtherAttribute kRandomBernoulliOthers[] = {
+    {"dtype", "Remove it."},
+    {"high", "Remove it."},
+    {"low", "Remove it."},
+    {"mean", "Remove it."},
+    {"output_type", "Remove it."},
+    {"ratio", "Remove it."},
+    {"sample_size", "Remove it."},
+    {"scale", "Remove it."},
+    {"seed", "Did you mean op_seed? Rename it, or remove it."},
+    {"type", "Remove it."},
+};
 }  // namespace table
 
 /// RandomBernoulli: Booleans that are true with probability p: u < p, with a uniform u in [0, 1) for each element, an
@@ -191,6 +241,8 @@ inline constexpr Operator kRandomBernoulli = {
     table::kRandomBernoulliOutputs,
     2,
     table::kRandomBernoulliAttributes,
+    10,
+    table::kRandomBernoulliOthers,
     "input 'shape'",
     "shape, p, state (optional)",
     "global_seed, op_seed",
@@ -213,6 +265,16 @@ inline constexpr AttributeDeclaration kRandomCategoricalAttributes[] = {
     {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
     {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
 };
+inline constexpr OtherAttribute kRandomCategoricalOthers[] = {
+    {"dtype", "Remove it."},
+    {"high", "Remove it."},
+    {"low", "Remove it."},
+    {"mean", "Remove it."},
+    {"ratio", "Remove it."},
+    {"scale", "Remove it."},
+    {"seed", "Did you mean op_seed? Rename it, or remove it."},
+    {"type", "Remove it."},
+};
 }  // namespace table
 
 /// RandomCategorical: Indices of classes, drawn by unnormalised log-probabilities, as ONNX Multinomial means it. For
@@ -231,6 +293,8 @@ inline constexpr Operator kRandomCategorical = {
     table::kRandomCategoricalOutputs,
     4,
     table::kRandomCategoricalAttributes,
+    8,
+    table::kRandomCategoricalOthers,
     "the output",
     "logits, state (optional)",
     "sample_size, output_type, global_seed, op_seed",
@@ -253,6 +317,17 @@ inline constexpr AttributeDeclaration kRandomExponentialAttributes[] = {
     {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
     {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
 };
+inline constexpr OtherAttribute kRandomExponentialOthers[] = {
+    {"dtype", "Remove it."},
+    {"high", "Remove it."},
+    {"low", "Remove it."},
+    {"mean", "Remove it."},
+    {"ratio", "Remove it."},
+    {"sample_size", "Remove it."},
+    {"scale", "Remove it."},
+    {"seed", "Did you mean op_seed? Rename it, or remove it."},
+    {"type", "Remove it."},
+};
 }  // namespace table
 
 /// RandomExponential: Exponential random values: waiting times whose mean is `scale`. f16, bf16 and f32: a word x gives
@@ -272,6 +347,8 @@ inline constexpr Operator kRandomExponential = {
     table::kRandomExponentialOutputs,
     3,
     table::kRandomExponentialAttributes,
+    9,
+    table::kRandomExponentialOthers,
     "input 'shape'",
     "shape, scale, state (optional)",
     "output_type, global_seed, op_seed",

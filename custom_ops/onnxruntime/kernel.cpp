@@ -7,7 +7,6 @@
 #include <thread>
 #include <vector>
 
-#include "attribute_names.h"
 #include "ort_types.h"
 #include "text.h"
 #include "widened_f16.h"
@@ -44,6 +43,12 @@ std::vector<T> ReadList(const OrtApi& api, const OrtKernelInfo* info, const char
   return values;
 }
 
+/// Whether the node has an attribute, of any kind: ONNX Runtime finds a list of floats in each, an empty one in most.
+bool HasAttribute(const OrtApi& api, const OrtKernelInfo* info, const char* name) {
+  std::size_t count = 0;
+  return Succeeded(api, api.KernelInfoGetAttributeArray_float(info, name, nullptr, &count));
+}
+
 /// ONNX Runtime answers for one kind of attribute at a time. This asks for all kinds, so that an attribute of a wrong
 /// kind does not count as left out. (It cannot ask for lists of texts, tensors and graphs.)
 GivenAttribute ReadAttribute(const OrtApi& api, const OrtKernelInfo* info, const char* name) {
@@ -61,6 +66,7 @@ GivenAttribute ReadAttribute(const OrtApi& api, const OrtKernelInfo* info, const
   if (Succeeded(api, api.KernelInfoGetAttribute_float(info, name, &number))) {
     return GivenAttribute::Float(static_cast<double>(number));
   }
+  if (!HasAttribute(api, info, name)) return GivenAttribute();
   // Both questions find a list of floats, the first without its values.
   bool is_list = false;
   std::string shown;
@@ -71,18 +77,6 @@ GivenAttribute ReadAttribute(const OrtApi& api, const OrtKernelInfo* info, const
     shown += (shown.empty() ? "" : ", ") + ShowFloat(static_cast<double>(value));
   }
   return is_list ? GivenAttribute::Other("[" + shown + "]") : GivenAttribute();
-}
-
-/// Whether the node has an attribute that its operator does not. ONNX Runtime does not list names.
-bool HasMistake(const OrtApi& api, const OrtKernelInfo* info, const Mistake& mistake) {
-  const char* const name = mistake.name.c_str();
-  std::int64_t integer = 0;
-  std::size_t bytes = 0;
-  float number = 0;
-  if (mistake.is_integer && Succeeded(api, api.KernelInfoGetAttribute_int64(info, name, &integer))) return true;
-  if (mistake.is_text && Succeeded(api, api.KernelInfoGetAttribute_string(info, name, nullptr, &bytes))) return true;
-  const bool is_any = mistake.is_text && mistake.is_integer;
-  return is_any && Succeeded(api, api.KernelInfoGetAttribute_float(info, name, &number));
 }
 
 /// The name of input or output `index`; empty if it is left out.
@@ -170,7 +164,7 @@ OrtStatus* Kernel::Load(const OrtKernelInfo* info) {
   for (int i = 0; i < op_.attributes; ++i) {
     given[op_.attribute[i].role] = ReadAttribute(api_, info, op_.attribute[i].name);
   }
-  given.unknown = FindUnknown(op_, [&](const Mistake& mistake) { return HasMistake(api_, info, mistake); });
+  given.unknown = FindOther(op_, [&](const char* name) { return HasAttribute(api_, info, name); });
   std::string error = CheckAttributes(op_, given, &attributes_);
 
   has_values_ = !OutputName(api_, info, 0).empty();

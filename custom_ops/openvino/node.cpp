@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "attribute_names.h"
 #include "constants.h"
 #include "consumers.h"
 #include "folded.h"
@@ -57,7 +56,8 @@ std::string UnknownIn(const Operator& op, ov::AttributeVisitor& visitor) {
   visitor.on_attribute("framework_node_attrs", all);
   std::string first;
   for (const auto& [name, text] : all) {
-    bool is_known = HasAttribute(op, name) || name == kNarrowed || (name == kClamped && HasProbabilities(op));
+    bool is_known = name == kNarrowed || (name == kClamped && HasProbabilities(op));
+    for (int i = 0; i < op.attributes; ++i) is_known = is_known || name == op.attribute[i].name;
     for (int i = 0; i < op.inputs; ++i) is_known = is_known || name == std::string(kCaptured) + op.input[i].name;
     if (!is_known && (first.empty() || name < first)) first = name;
   }

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <memory>
 
-#include "attribute_names.h"
 #include "openvino/op/convert.hpp"
 
 namespace onnx_philox {
@@ -43,7 +42,7 @@ GivenAttributes OnnxAttributes(const Operator& op, const ov::frontend::NodeConte
   GivenAttributes given;
   for (int i = 0; i < op.attributes; ++i) given[op.attribute[i].role] = Given(node, op.attribute[i].name);
   // The front end does not list the others.
-  given.unknown = FindUnknown(op, [&](const Mistake& mistake) { return node.has_attribute(mistake.name); });
+  given.unknown = FindOther(op, [&](const char* name) { return node.has_attribute(name); });
   return given;
 }
 

@@ -224,8 +224,10 @@ inline const OrtApi* Api() {
     a.KernelInfoGetAttributeArray_float = [](const OrtKernelInfo* info, const char* name, float* out,
                                              std::size_t* count) {
       if (OrtStatus* status = Injected()) return status;
-      const Attribute* found = Find(info, name, Attribute::Kind::kFloats);
-      return found == nullptr ? Make(ORT_FAIL, "no such attribute") : List(found->numbers, out, count);
+      // Of any kind, as in ONNX Runtime, where all others have no floats.
+      const auto found = info->attributes.find(name);
+      return found == info->attributes.end() ? Make(ORT_FAIL, "no such attribute")
+                                             : List(found->second.numbers, out, count);
     };
     a.KernelInfo_GetInputCount = [](const OrtKernelInfo* info, std::size_t* count) -> OrtStatus* {
       if (OrtStatus* status = Injected()) return status;

@@ -222,6 +222,8 @@ void TestKnownAnswers(const OrtCustomOp* generator, const OrtCustomOp* uniform) 
   const float* const values = static_cast<const float*>(context.outputs[0].data());
   for (int i = 0; i < 9; ++i) check::That(std::fabs(values[i] - documented[i]) < 1e-7, "value %d is %.9g", i, values[i]);
   check::That(static_cast<std::uint32_t*>(context.outputs[1].data())[0] == 3, "the next state's counter");
+  node.attributes["seed"] = Integer(7);
+  check::That(Run(node, &context).find("'seed' is unknown; allowed: output_type, ") != std::string::npos, "seed");
 
   node = Generator(generator, {4}, {0, 0, 0, 0, 0, 0});
   context = node.Context(1);

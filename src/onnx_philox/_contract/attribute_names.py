@@ -1,8 +1,8 @@
-"""Attributes that an operator lacks: which one the user meant, and which ones to ask for.
+"""Attributes that an operator lacks: what the user may have meant, and which ones to ask for.
 
 A runtime may show an operator only the attributes that it asks for by name. It ignores an attribute
-that nobody asks for, such as a misspelt seed. So a backend asks for the names that people write by
-mistake. The C++ code has the same rule (custom_ops/core/attribute_names.cpp).
+that nobody asks for. So a backend asks for the attributes of the other operators, which the C++
+code has in a table (custom_ops/core/operators_table.h).
 """
 
 from __future__ import annotations
@@ -13,25 +13,32 @@ from functools import cache
 from onnx_philox._contract.operators import FOREIGN_ATTRIBUTES, OPERATORS, Operator
 
 _VOWELS = "aeiou"
+REMEDY = "Rename it, or remove it."
+"""What to do where nobody looks for the attribute that was meant."""
 
 
-def nearest(op: Operator, name: str) -> str | None:
-    """The attribute of `op` that `name` most resembles; None if it resembles none."""
+def remedy(op: Operator, name: str) -> str:
+    """What to do about an attribute of this name: it names the one of `op` that is most like it."""
     names = [a.name for a in op.attributes]
-    return next(iter(difflib.get_close_matches(name, names, n=1)), None)
+    nearest = difflib.get_close_matches(name, names, n=1)
+    return f"Did you mean {nearest[0]}? {REMEDY}" if nearest else "Remove it."
+
+
+def of_others(op: Operator) -> list[str]:
+    """The attributes of the other operators and of ONNX's random operators, sorted."""
+    names = {a.name for other in OPERATORS.values() for a in other.attributes}
+    return sorted(names.union(FOREIGN_ATTRIBUTES).difference(a.name for a in op.attributes))
 
 
 @cache
 def mistakes(op: Operator) -> tuple[str, ...]:
-    """The names to ask a runtime for, none of which the operator has, sorted.
+    """The names of a misspelt attribute to ask for, sorted: those of others, and slips.
 
-    They are the attributes of the other operators and of ONNX's random operators, and the names
-    that are one slip away from an attribute: a letter left out or doubled, another vowel, two
-    letters in the wrong order, or words written by another rule (opSeed, op-seed, OP_SEED).
+    A slip is one letter left out or doubled, another vowel, two letters in the wrong order, or
+    words written by another rule (opSeed, op-seed, OP_SEED).
     """
     own = [a.name for a in op.attributes]
-    others = {a.name for other in OPERATORS.values() for a in other.attributes}
-    names = others.union(FOREIGN_ATTRIBUTES, *(_one_slip_away(name) for name in own))
+    names = set(of_others(op)).union(*map(_one_slip_away, own))
     return tuple(sorted(names.difference(own)))
 
 

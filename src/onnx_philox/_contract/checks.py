@@ -163,8 +163,7 @@ def check_attributes(op: Operator, given: Mapping[str, Any]) -> dict[str, Any]:
     names = [a.name for a in op.attributes]
     for name in given:
         if name not in names:
-            meant = attribute_names.nearest(op, name)
-            remedy = f"Did you mean {meant}? Rename it, or remove it." if meant else "Remove it."
+            remedy = attribute_names.remedy(op, name)
             refuse(op, f"attribute {name!r}", "unknown", op.attribute_names, remedy)
     return {a.name: _check_attribute(op, a, given.get(a.name, a.default)) for a in op.attributes}
 

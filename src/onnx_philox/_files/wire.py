@@ -35,10 +35,17 @@ def fields(buffer: Buffer, start: int, end: int) -> Iterator[Field]:
     """
     position = start
     while position < end:
-        tag, value = varint(buffer, position)
+        # Most numbers have one byte; a call for each would take a third of the time.
+        tag, value = buffer[position], position + 1
+        if tag >= 0x80:
+            tag, value = varint(buffer, position)
         wire_type = tag & 7
         if wire_type == LENGTH:
-            length, value = varint(buffer, value)
+            length = buffer[value] if value < end else 0x80
+            if length < 0x80:
+                value += 1
+            else:
+                length, value = varint(buffer, value)
             after = value + length
         elif wire_type == VARINT:
             _, after = varint(buffer, value)

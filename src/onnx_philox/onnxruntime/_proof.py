@@ -86,12 +86,24 @@ def holds(model: Buffer, outlined: Outline) -> bool:
         return False
 
 
+class _Kept:
+    """What has been read and checked already: many nodes of a model are alike."""
+
+    def __init__(self) -> None:
+        self.attributes: dict[bytes, tuple[str, Any]] = {}
+        self.types: dict[bytes, Known] = {}
+        self.nodes: dict[tuple[Any, ...], tuple[Known | None, ...]] = {}
+        """Their inputs, by these objects and all else but the stream."""
+
+
 class _Scope:
     """A graph, with the names that its nodes see: its own, and those of the graph around it."""
 
     def __init__(self, model: Buffer, graph: Field, outer: _Scope | None = None) -> None:
         self._model = model
         self._outer = outer
+        self._kept: _Kept = _Kept() if outer is None else outer._kept
+        self._seen: dict[bytes, Known] = {}
         kinds = (_NODES, _INITIALIZERS, _INPUTS, _OUTPUTS, _INFOS)
         self._found: dict[int, list[Field]] = {kind: [] for kind in kinds}
         for field in fields(model, graph.value, graph.end):
@@ -123,22 +135,42 @@ class _Scope:
         if any(name.startswith(_CAST) for name in outputs):
             # ONNX Runtime has widened it; the library checks such nodes.
             return
+        known = tuple(self._known(name) if name else None for name in inputs)
+        given = dict(map(self._attribute, node.texts(_ATTRIBUTES)))
+        # Models have many nodes that differ in their stream alone.
+        alike = {**checks.check_attributes(op, given), "op_seed": bool(given.get("op_seed"))}
+        key = (op.name, *map(id, known), len(outputs), *alike.values())
+        if key in self._kept.nodes:
+            return
         checks.check_counts(op, len(inputs), len(outputs))
-        known = {
-            declared.name: self._known(name) if name else None
-            for declared, name in zip(op.inputs, inputs, strict=False)
-        }
-        checks.check_node(op, known, dict(map(_attribute, node.messages(_ATTRIBUTES))))
+        names = (declared.name for declared in op.inputs)
+        checks.check_node(op, dict(zip(names, known, strict=False)), given)
+        self._kept.nodes[key] = known
+
+    def _attribute(self, attribute: bytes) -> tuple[str, Any]:
+        kept = self._kept.attributes
+        if attribute not in kept:
+            kept[attribute] = _attribute(Message(attribute, 0, len(attribute)))
+        return kept[attribute]
 
     def _known(self, name: bytes) -> Known:
-        """What the model says of a value."""
+        """What the model says of a value, one object for each name."""
+        if name not in self._seen:
+            self._seen[name] = self._read(name)
+        return self._seen[name]
+
+    def _read(self, name: bytes) -> Known:
         info = self._inputs.get(name)
         # The default of a graph's input is no constant: a run may override it.
         if info is None and name in self._constants:
             return Known.array(self._constants[name]())
         info = info or self._infos.get(name)
         if info is not None:
-            return _declared(info)
+            kept = self._kept.types
+            type_ = Message.within(self._model, info).text(_INFO_TYPE)
+            if type_ not in kept:
+                kept[type_] = _declared(Message(type_, 0, len(type_)))
+            return kept[type_]
         return checks.UNKNOWN if self._outer is None else self._outer._known(name)
 
     @cached_property
@@ -153,13 +185,23 @@ class _Scope:
         return found
 
     @cached_property
-    def _inputs(self) -> dict[bytes, Message]:
-        return {info.text(_INFO_NAME): info for info in self._messages(_INPUTS)}
+    def _inputs(self) -> dict[bytes, Field]:
+        return self._by_name(_INPUTS)
 
     @cached_property
-    def _infos(self) -> dict[bytes, Message]:
-        infos = [*self._messages(_OUTPUTS), *self._messages(_INFOS)]
-        return {info.text(_INFO_NAME): info for info in infos}
+    def _infos(self) -> dict[bytes, Field]:
+        return self._by_name(_OUTPUTS) | self._by_name(_INFOS)
+
+    def _by_name(self, kind: int) -> dict[bytes, Field]:
+        """Where declarations of values are. Their names come first, or they are read whole."""
+        model, found = self._model, {}
+        for info in self._found[kind]:
+            first = next(fields(model, info.value, info.end), None)
+            if first is not None and first.number == _INFO_NAME:
+                found[model[first.value : first.end]] = info
+            else:
+                found[Message.within(model, info).text(_INFO_NAME)] = info
+        return found
 
     def _messages(self, kind: int) -> list[Message]:
         return [Message.within(self._model, field) for field in self._found[kind]]
@@ -182,9 +224,8 @@ def _attribute(attribute: Message) -> tuple[str, Any]:
     return name, attribute.integer(_INT) if is_int else attribute.text(_STRING)
 
 
-def _declared(info: Message) -> Known:
-    """What the declaration of a value says."""
-    type_ = info.message(_INFO_TYPE)
+def _declared(type_: Message) -> Known:
+    """What the declared type of a value says."""
     tensor = type_.message(_TENSOR_TYPE)
     element = BY_ONNX.get(tensor.integer(_ELEMENT_TYPE))
     if element is None:

@@ -60,7 +60,7 @@ def _attributes(op: Operator, node: NodeContext) -> dict[str, Any]:
             # If asked for a type, the front end converts any other to it, which would hide errors.
             given[a.name] = node.get_attribute(a.name)
     # The front end does not list the others.
-    unknown = next(filter(node.has_attribute, attribute_names.mistakes(op)), None)
+    unknown = next(filter(node.has_attribute, attribute_names.of_others(op)), None)
     if unknown is not None:
         given[unknown] = node.get_attribute(unknown)
     return given
