@@ -186,6 +186,10 @@ def test_a_fused_product_and_sum_is_rounded_once() -> None:
     assert all(map(is_nearest, made, reals))
     twice = (a.astype(np.float64) * b + c).astype(np.float32)
     assert np.count_nonzero(made != twice) > 100
+    # Subnormal ones, too.
+    tiny = RANDOM.random(500, np.float32), np.float32(3e-40), np.float32(-1e-40)
+    reals = [exact(float(x), float(tiny[1]), float(tiny[2])) for x in tiny[0]]
+    assert all(map(is_nearest, fused.multiply_add_f32(*tiny), reals))
     u = RANDOM.integers(0, 2**53, 300) * 2.0**-53
     for width, low in ((10.1, -3.0), (1e-300, 2e-310), (2e300, -1e300), (3.0, 0.0), (1e-20, 1.0)):
         values = fused.multiply_add_f64(u, width, low)

@@ -15,6 +15,10 @@ from numpy.typing import NDArray
 F32s = NDArray[np.float32]
 F64s = NDArray[np.float64]
 
+# What a float64 has more bits than a float32, and the uppermost of them.
+_BELOW_F32, _HALF_OF_F32 = 2**29 - 1, 2**28
+_SMALLEST_F32 = 2.0**-126
+
 # Of Veltkamp: 2^27 + 1 halves the 53 bits of a float64.
 _HALVING = 2.0**27 + 1
 # Between them no step of `multiply_add_f64` overflows, nor loses bits below the normal numbers.
@@ -25,7 +29,15 @@ def multiply_add_f32(a: F32s, b: F32s | np.float32, c: F32s | np.float32) -> F32
     """Computes a * b + c of float32, rounded once."""
     # Exact: two times 24 bits fit into 53.
     product = np.multiply(a, b, dtype=np.float64)
-    return _sum_with_sticky_bit(product, np.asarray(c, np.float64)).astype(np.float32)
+    total: F64s = product + c
+    # To round it again is wrong only where it lies halfway between two float32. Below the normal
+    # numbers of float32, these lie elsewhere.
+    is_halfway = total.view(np.int64) & _BELOW_F32 == _HALF_OF_F32
+    wrong = np.flatnonzero(is_halfway | (np.abs(total) < _SMALLEST_F32))
+    if wrong.size:
+        added = np.broadcast_to(c, total.shape)[wrong].astype(np.float64)
+        total[wrong] = _sum_with_sticky_bit(product[wrong], added)
+    return total.astype(np.float32)
 
 
 def multiply_add_f64(a: F64s, b: float, c: float) -> F64s:

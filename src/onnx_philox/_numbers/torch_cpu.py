@@ -26,7 +26,7 @@ SIXTEEN = 16
 TWO_WORDS_FROM = 2**28
 """Integers of a range this wide take two words each."""
 # Working memory does not grow with a draw; a multiple of sixteen.
-_AT_ONCE = 2**15
+_AT_ONCE = 2**16
 
 
 class Stream:
