@@ -25,14 +25,14 @@ STATE = PhiloxState(2**64 - 2, 2**64 - 12345)
 InvalidArgument = ort.capi.onnxruntime_pybind11_state.InvalidArgument
 NotImplementedByOrt = ort.capi.onnxruntime_pybind11_state.NotImplemented
 
-CARRIED = [case for case in TYPE_BOUNDS if case[0] not in ("f16", "bf16")]
 
-
-@pytest.mark.parametrize(("output_type", "minval", "maxval"), CARRIED)
+@pytest.mark.parametrize(("output_type", "minval", "maxval"), TYPE_BOUNDS)
 @pytest.mark.parametrize("stateful", [False, True])
 def test_uniform_values_equal_the_reference(
     ort_backend: str, output_type: str, minval, maxval, stateful: bool
 ) -> None:
+    if ort_backend == "python" and output_type in ("f16", "bf16"):
+        pytest.skip("Python ops carry no such outputs")
     model = graphs.random_uniform([5, 7], minval, maxval, output_type, stateful=stateful, **SEED)
     session = InferenceSession(model, backend=ort_backend)
     state = STATE.to_array() if stateful else None
@@ -81,7 +81,8 @@ def test_the_session_shows_the_model_s_own_inputs_and_outputs(ort_backend: str) 
     names = ["shape", "minval", "maxval", "state"]
     assert [i.name for i in session.get_inputs()] == names
     assert [o.name for o in session.get_outputs()] == ["values", "next_state"]
-    assert len(session.get_input_memory_infos()) == len(names)
+    if hasattr(ort.InferenceSession, "get_input_memory_infos"):  # older releases have none
+        assert len(session.get_input_memory_infos()) == len(names)
     session.set_providers(["CPUExecutionProvider"])
     assert [i.name for i in session.get_inputs()] == names
 
@@ -295,10 +296,12 @@ def test_declared_dimensions_that_are_wrong_do_not_crash(ort_backend: str) -> No
         "<float[N] x, float[N] y>", "<float lo = {0}, float hi = {1}, float[N] x, float[N] y>"
     )
     session = InferenceSession(parser.parse_model(text), backend=ort_backend)
+    # Which of them differs from release to release.
+    state = ort.capi.onnxruntime_pybind11_state
     for a, b in ((5, 7), (7, 5), (100, 1)):
         feeds = {"s": STATE.to_array(), "a": np.array([a]), "b": np.array([b])}
         # ONNX Runtime believes what the model declares, and fails where that matters.
-        fails = contextlib.suppress(ort.capi.onnxruntime_pybind11_state.Fail)
+        fails = contextlib.suppress(state.Fail, state.RuntimeException)
         with fails if ort_backend == "native" else contextlib.nullcontext():
             assert session.run(None, feeds)[0].shape == (b,)
 

@@ -19,6 +19,7 @@ from onnx import TensorProto, helper, parser
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox._contract.types import BY_NAME
 from onnx_philox.onnxruntime import InferenceSession
+from onnx_philox.onnxruntime._session import TAKES_BFLOAT16
 
 STATE = PhiloxState(2**64 - 2, 2**64 - 12345).to_array()
 InvalidArgument = ort.capi.onnxruntime_pybind11_state.InvalidArgument
@@ -79,6 +80,8 @@ def test_mean_and_scale_that_come_at_run_time_are_the_same(
     ort_backend: str, output_type: str, mean: float, scale: float
 ) -> None:
     skip_what_python_ops_lack(ort_backend, output_type)
+    if output_type == "bf16" and not TAKES_BFLOAT16:
+        pytest.skip("ONNX Runtime takes no arrays of bfloat16 before 1.20")
     dtype = BY_NAME[output_type].dtype
     feeds = {"mean": np.array(mean, dtype), "scale": np.array(scale, dtype), "state": STATE}
     model = graphs.random_normal(None, None, None, output_type, rank=1, stateful=True)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,8 +23,17 @@ import venv
 from pathlib import Path
 
 HERE = Path(__file__).parent
-# The reference needs these; not the extensions that the Python operators run in.
-NEEDS = ["numpy", "onnx>=1.19", "ml_dtypes", "pytest"]
+# The package needs these; not the extensions that the Python operators run in.
+NEEDS = ["numpy", "onnx>=1.19", "onnx-ir", "ml_dtypes", "pytest"]
+TESTS = HERE.parents[2] / "tests"
+# The library in ONNX Runtime's own session, and the package's tests that it passes as a backend.
+RUNS = (
+    [str(HERE)],
+    [
+        *("--noconftest", "-p", "library_alone", "-k", "native"),
+        *(str(TESTS / f"test_onnxruntime{what}.py") for what in ("", "_distributions")),
+    ],
+)
 
 # All that a build for some processor can have.
 ISAS = ["avx512", "avx2", "neon", "scalar"]
@@ -37,7 +47,9 @@ except Exception as error:
 """
 
 
-def environment_for(release: str, where: Path, package: Path) -> tuple[Path, dict[str, str]]:
+def environment_for(
+    release: str, where: Path, package: Path, library: Path
+) -> tuple[Path, dict[str, str]]:
     folder = where / f"onnxruntime-{release.replace('*', 'x') or 'newest'}"
     python = folder / "bin" / "python"
     if not python.exists():
@@ -46,11 +58,19 @@ def environment_for(release: str, where: Path, package: Path) -> tuple[Path, dic
     subprocess.run(
         [python, "-m", "pip", "install", "--quiet", "--upgrade", wanted, *NEEDS], check=True
     )
+    # The package as it is installed: its sources, with the library in its folder.
+    installed = folder / "package" / "onnx_philox"
+    shutil.rmtree(installed, ignore_errors=True)
+    (installed / "lib").mkdir(parents=True)
+    for source in (package / "src" / "onnx_philox").iterdir():
+        (installed / source.name).symlink_to(source)
+    (installed / "lib" / library.name).symlink_to(library)
     # The package's version comes from its metadata; this is enough of it, and nothing is built.
     metadata = folder / "metadata" / "onnx_philox-0.dist-info"
     metadata.mkdir(parents=True, exist_ok=True)
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: onnx-philox\nVersion: 0\n")
-    return python, {"PYTHONPATH": os.pathsep.join([str(package / "src"), str(metadata.parent)])}
+    folders = (installed.parent, metadata.parent, TESTS, HERE)
+    return python, {"PYTHONPATH": os.pathsep.join(map(str, folders))}
 
 
 def available_isas(python: str | Path, library: Path) -> list[str]:
@@ -90,7 +110,7 @@ def main() -> int:
     failed = []
     lacking: list[str] = []
     for release in arguments.releases:
-        python, variables = environment_for(release, where, arguments.package.resolve())
+        python, variables = environment_for(release, where, arguments.package.resolve(), library)
         variables |= {"ONNX_PHILOX_ORT_LIBRARY": str(library)}
         version = subprocess.run(
             [python, "-c", "import onnxruntime; print(onnxruntime.__version__)"],
@@ -107,16 +127,17 @@ def main() -> int:
         for isa in isas:
             what = f"ONNX Runtime {version}, {isa or f'the best instruction set, {available[0]}'}"
             print(f"== {what}", flush=True)
-            done = subprocess.run(
-                [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(HERE)],
-                check=False,
-                env=os.environ | variables | {"ONNX_PHILOX_ISA": isa},
-            )
-            if done.returncode:
-                failed.append(what)
+            for tests in RUNS:
+                done = subprocess.run(
+                    [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
+                    check=False,
+                    env=os.environ | variables | {"ONNX_PHILOX_ISA": isa},
+                )
+                if done.returncode:
+                    failed.append(what)
     if lacking:
         print(f"not tested, as this processor or build lacks them: {', '.join(lacking)}")
-    print("failed: " + "; ".join(failed) if failed else "all passed")
+    print("failed: " + "; ".join(dict.fromkeys(failed)) if failed else "all passed")
     return bool(failed)
 
 

@@ -2,7 +2,9 @@
 
     ONNX_PHILOX_ORT_LIBRARY=build/onnxruntime/libonnx_philox_onnxruntime.so pytest test_library.py
 
-`run_releases.py` runs this with several releases of ONNX Runtime and on every instruction set.
+What holds in the package's session as well is in `tests/test_onnxruntime.py` and
+`tests/test_onnxruntime_distributions.py`. `run_releases.py` runs all three with several releases of
+ONNX Runtime and on every instruction set.
 """
 
 from __future__ import annotations
@@ -22,43 +24,20 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
+from cases import BOUNDS, TYPE_BOUNDS, assert_same_bits
 from onnx import TensorProto, helper, numpy_helper, parser
+from test_onnxruntime_distributions import MOMENTS, PROBABILITIES, assert_all_same, logits_of
 
 from onnx_philox import PhiloxState, graphs, reference
+from onnx_philox._contract.types import BY_NAME
 
 LIBRARY = os.environ.get("ONNX_PHILOX_ORT_LIBRARY", "")
 STATE = PhiloxState(2**64 - 2, 2**64 - 12345)
 WORDS = STATE.to_array()
-SEED = {"global_seed": 7, "op_seed": 3}
 InvalidArgument = ort.capi.onnxruntime_pybind11_state.InvalidArgument
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-DTYPES = {
-    "i32": np.dtype(np.int32),
-    "i64": np.dtype(np.int64),
-    "f16": np.dtype(np.float16),
-    "bf16": BFLOAT16,
-    "f32": np.dtype(np.float32),
-    "f64": np.dtype(np.float64),
-}
-BOUNDS = {
-    "i32": [(0, 1), (50, 100), (-(2**31), 2**31 - 1), (-5, 2**31 - 6)],
-    "i64": [(0, 1), (-7, 2**40 + 1), (-(2**63), 2**63 - 1), (2**62, 2**62 + 3)],
-    "f16": [(0, 1), (-3, 5.5), (100, 101), (2.0**-24, 2.0**-22), (-3e4, 3e4)],
-    "bf16": [(0, 1), (-3, 5.5), (100, 101), (1e-39, 3e-39)],
-    "f32": [(0, 1), (0.1, 0.7), (-1e30, 2e30), (1e-40, 3e-39), (5, 5), (-1e-45, 0)],
-    "f64": [(0, 1), (0.1, 0.7), (-1e300, 2e300), (1e-310, 3e-309), (2, 10)],
-}
-TYPE_BOUNDS = [(name, *bounds) for name, pairs in BOUNDS.items() for bounds in pairs]
-MOMENTS = {
-    "f16": [(0, 1), (-3, 0.1), (0, 3e4), (1, 6e-8)],
-    "bf16": [(0, 1), (100, 0.5), (0, 1e-39), (0, 3e38)],
-    "f32": [(0, 1), (0.1, -0.7), (5, 0), (1e-40, 3e-39), (0, 3e38)],
-    "f64": [(0, 1), (0.1, 0.7), (1e-310, 3e-309), (0, 1e308)],
-}
-TYPE_MOMENTS = [(name, *moments) for name, pairs in MOMENTS.items() for moments in pairs]
-PROBABILITIES = [0.0, -0.0, 1e-45, 2.0**-23, 0.1, 0.5, 1 - 2.0**-24, 1.0]
-EDGE_COUNTERS = [edge - near for edge in (2**32, 2**64, 2**96, 2**128) for near in (1, 2, 5)]
+DTYPES = {name: type_.dtype for name, type_ in BY_NAME.items()}
 
 
 def options(**settings: Any) -> ort.SessionOptions:
@@ -95,28 +74,7 @@ def run(session: ort.InferenceSession, feeds: dict[str, np.ndarray]) -> list[np.
     return [array_of(value) for value in session.run_with_ort_values(names, values)]
 
 
-def assert_same_bits(actual: np.ndarray, expected: np.ndarray) -> None:
-    assert actual.dtype == expected.dtype
-    assert actual.shape == expected.shape
-    assert actual.tobytes() == expected.tobytes(), f"{actual!r}\n!=\n{expected!r}"
-
-
-def assert_all_same(actual: list[np.ndarray], expected: tuple[np.ndarray, ...]) -> None:
-    for one, other in zip(actual, expected, strict=True):
-        assert_same_bits(np.asarray(one), other)
-
-
 # Bits.
-
-
-@pytest.mark.parametrize(("output_type", "minval", "maxval"), TYPE_BOUNDS)
-@pytest.mark.parametrize("stateful", [False, True])
-def test_uniform_values_equal_the_reference(output_type, minval, maxval, stateful) -> None:
-    model = graphs.random_uniform([5, 7], minval, maxval, output_type, stateful=stateful, **SEED)
-    state = STATE.to_array() if stateful else None
-    outputs = run(session_of(model), {"state": state} if stateful else {})
-    expected = reference.random_uniform([5, 7], minval, maxval, output_type, state=state, **SEED)
-    assert_all_same(outputs, expected[: 1 + stateful])
 
 
 @pytest.mark.parametrize("operator", ["RandomUniform", "RandomNormal"])
@@ -168,67 +126,6 @@ def test_bounds_that_come_at_run_time_are_the_same(output_type, minval, maxval) 
     assert_all_same(run(session_of(model), feeds), expected)
 
 
-@pytest.mark.parametrize(("output_type", "mean", "scale"), TYPE_MOMENTS)
-@pytest.mark.parametrize("stateful", [False, True])
-def test_normal_values_equal_the_reference(output_type, mean, scale, stateful) -> None:
-    model = graphs.random_normal([5, 7], mean, scale, output_type, stateful=stateful, **SEED)
-    state = {"state": WORDS} if stateful else {}
-    expected = reference.random_normal([5, 7], mean, scale, output_type, **state, **SEED)
-    assert_all_same(run(session_of(model), state), expected[: 1 + stateful])
-
-
-@pytest.mark.parametrize(("output_type", "mean", "scale"), TYPE_MOMENTS)
-def test_mean_and_scale_that_come_at_run_time_are_the_same(output_type, mean, scale) -> None:
-    dtype = DTYPES[output_type]
-    moments = {"mean": np.array(mean, dtype), "scale": np.array(scale, dtype)}
-    model = graphs.random_normal(None, None, None, output_type, rank=1, stateful=True)
-    feeds = {"shape": np.array([33]), "state": WORDS}
-    if output_type == "bf16":  # older releases take none as an input
-        add_bfloat16_inputs(model, **{n: value.view(np.uint16) for n, value in moments.items()})
-    else:
-        feeds |= moments
-    expected = reference.random_normal([33], **moments, output_type=output_type, state=WORDS)
-    assert_all_same(run(session_of(model), feeds), expected)
-
-
-@pytest.mark.parametrize("p_type", ["f32", "f64"])
-@pytest.mark.parametrize("stateful", [False, True])
-@pytest.mark.parametrize("constant", [False, True])
-def test_booleans_equal_the_reference(p_type: str, stateful: bool, constant: bool) -> None:
-    state = {"state": WORDS} if stateful else {}
-    dtype = DTYPES[p_type]
-    each = np.resize(np.array(PROBABILITIES, dtype), (6, 9))
-    for p in [*(np.array(p, dtype) for p in PROBABILITIES), each]:
-        kind = {"p_type": p_type, "per_element": p.ndim > 0, "stateful": stateful}
-        model = graphs.random_bernoulli([6, 9], p if constant else None, **kind, **SEED)
-        feeds = state if constant else {**state, "p": p}
-        expected = reference.random_bernoulli([6, 9], p, **state, **SEED)
-        assert_all_same(run(session_of(model), feeds), expected[: 1 + stateful])
-
-
-def logits_of(rows: int, classes: int, dtype: Any = np.float32) -> np.ndarray:
-    """Logits of all sizes, with classes that are never drawn."""
-    random = np.random.default_rng(1)
-    logits = random.normal(size=(rows, classes)) * random.choice([0.1, 3, 100], (rows, 1))
-    logits[random.random((rows, classes)) < 0.1] = -np.inf
-    logits[:, 0] = np.maximum(logits[:, 0], -5)
-    return logits.astype(dtype)
-
-
-@pytest.mark.parametrize("logits_type", ["f16", "f32", "f64"])
-@pytest.mark.parametrize("output_type", ["i32", "i64"])
-@pytest.mark.parametrize("constant", [False, True])
-def test_classes_equal_the_reference(logits_type, output_type, constant) -> None:
-    logits = logits_of(6, 50, DTYPES[logits_type])
-    for state in ({}, {"state": WORDS}):
-        kind = {"logits_type": logits_type, "stateful": bool(state)}
-        given = logits if constant else None
-        model = graphs.random_categorical(given, 7, output_type, **kind, **SEED)
-        feeds = state if constant else {**state, "logits": logits}
-        expected = reference.random_categorical(logits, 7, output_type, **state, **SEED)
-        assert_all_same(run(session_of(model), feeds), expected[: 1 + bool(state)])
-
-
 def test_an_attribute_gives_a_type_that_nothing_declares() -> None:
     """Inside the graph, and of a batch that only a run tells."""
     session = session_of("""g (float[B, C] logits, uint32[6] state) => (int64[B, 2] y) {
@@ -262,14 +159,6 @@ def add_bfloat16_inputs(model: onnx.ModelProto, **bits: np.ndarray) -> None:
             0, helper.make_node("Mul", ["shape_of_shape", f"{name}_shape"], [f"{name}_as"])
         )
     graph.node.insert(0, helper.make_node("Shape", ["shape"], ["shape_of_shape"]))
-
-
-@pytest.mark.parametrize("counter", EDGE_COUNTERS)
-def test_bits_equal_the_reference_where_the_counter_carries(counter: int) -> None:
-    session = session_of(graphs.random_generator(None, rank=2))
-    state = PhiloxState(counter, 2**63).to_array()
-    outputs = run(session, {"state": state, "shape": np.array([3, 11])})
-    assert_all_same(outputs, reference.random_generator(state, [3, 11]))
 
 
 @pytest.mark.parametrize("output_type", [None, *BOUNDS])
@@ -333,16 +222,6 @@ def test_every_number_of_rows_of_classes_equals_the_reference(sample_size: int) 
             assert_all_same(run(session, {"state": WORDS, "logits": logits}), expected)
 
 
-@pytest.mark.parametrize("shape", [[], [0], [2, 0, 3], [1, 2, 3, 1, 1, 1, 1, 2]])
-def test_shapes_from_a_scalar_to_rank_8_static_and_dynamic(shape: list[int]) -> None:
-    expected, _ = reference.random_uniform(shape, 0, 1, "f32", **SEED)
-    static = session_of(graphs.random_uniform(shape, 0, 1, "f32", **SEED))
-    assert_same_bits(np.asarray(static.run(None, {})[0]), expected)
-    dynamic = session_of(graphs.random_uniform(None, 0, 1, "f32", rank=len(shape), **SEED))
-    outputs = dynamic.run(None, {"shape": np.array(shape, np.int64)})
-    assert_same_bits(np.asarray(outputs[0]), expected)
-
-
 @pytest.mark.parametrize("shape", [(6,), (1, 6), (1, 1, 1, 6), (1,) * 7 + (6,)])
 def test_a_next_state_has_the_shape_of_its_state(shape: tuple[int, ...]) -> None:
     dims = ", ".join(["?"] * len(shape))
@@ -362,102 +241,6 @@ def test_without_state_the_next_state_is_zeros_advanced() -> None:
     assert_all_same(run(session, feeds), reference.random_uniform([9], 0, 1, "f32", op_seed=5))
 
 
-def test_a_name_that_is_empty_leaves_the_state_out() -> None:
-    model = graphs.random_uniform([4], 0, 1, "f32", **SEED)
-    model.graph.node[0].input.append("")
-    model.graph.node[0].output.append("")
-    expected, _ = reference.random_uniform([4], 0, 1, "f32", **SEED)
-    assert_same_bits(session_of(model).run(None, {})[0], expected)
-
-
-def test_an_output_may_be_left_out_and_the_second_be_the_only_one() -> None:
-    for unused in ("unused", ""):
-        model = parser.parse_model(
-            HEADER
-            + """g (uint32[6] state) => (uint32[6] after) {
-                shape = Constant <value_ints = [9]> ()
-                unused, after = onnx_philox.RandomGenerator (state, shape)
-            }"""
-        )
-        model.graph.node[1].output[0] = unused
-        (after,) = session_of(model).run(None, {"state": STATE.to_array()})
-        assert PhiloxState.from_array(after) == STATE.advance(9)
-
-
-def test_a_shape_may_be_int32_wherever_it_comes_from() -> None:
-    session = session_of("""
-    g (int32[1] a, uint32[6] state, float[N] x) => (uint32[?] p, uint32[?] q, uint32[?] r) {
-        p = onnx_philox.RandomGenerator (state, a)
-        b = Add (a, a)
-        q = onnx_philox.RandomGenerator (state, b)
-        c = Shape (x)
-        r = onnx_philox.RandomGenerator (state, c)
-    }""")
-    feeds = {
-        "a": np.array([3], np.int32),
-        "state": STATE.to_array(),
-        "x": np.zeros(5, np.float32),
-    }
-    assert [len(output) for output in session.run(None, feeds)] == [3, 6, 5]
-
-
-def test_nodes_in_branches_and_loops_draw_the_same() -> None:
-    session = session_of("""
-    g (bool c, uint32[6] state, int64 n) => (uint32[2] y, uint32[?, 2] z, uint32[6] last) {
-        shape = Constant <value_ints = [2]> ()
-        y = If (c) <
-            then_branch = a () => (uint32[2] t) { t = onnx_philox.RandomGenerator (state, shape) },
-            else_branch = b () => (uint32[2] e) {
-                e = onnx_philox.RandomGenerator <global_seed = 5> (state, shape)
-            }
-        >
-        yes = Constant <value = bool {1}> ()
-        last, z = Loop (n, yes, state) <
-            body = l (int64 i, bool k, uint32[6] s) => (bool k2, uint32[6] s2, uint32[2] r) {
-                k2 = Identity (k)
-                r, s2 = onnx_philox.RandomGenerator (s, shape)
-            }
-        >
-    }""")
-    state = STATE.to_array()
-    for condition, seed in ((True, 0), (False, 5)):
-        y, z, last = session.run(None, {"c": np.array(condition), "state": state, "n": np.array(3)})
-        assert_same_bits(y, reference.random_generator(state, [2], global_seed=seed)[0])
-        rows, s = [], state
-        for _ in range(3):
-            row, s = reference.random_generator(s, [2])
-            rows.append(row)
-        assert_same_bits(z, np.stack(rows))
-        assert_same_bits(last, s)
-
-
-def test_a_state_crosses_the_borders_of_a_loop_as_int64() -> None:
-    session = session_of("""g (int64 n, uint32[6] state) => (int32[?, 2, 1] z, int64[6] last) <
-            int64[2] shape = {2, 9}, float mean = {0.0}, float scale = {3.0}> {
-        first = Cast <to = 7> (state)
-        yes = Constant <value = bool {1}> ()
-        last, z = Loop (n, yes, first) <
-            body = l (int64 i, bool k, int64[6] s) => (bool k2, int64[6] s2, int32[2, 1] r) {
-                k2 = Identity (k)
-                before = Cast <to = 12> (s)
-                x, between = onnx_philox.RandomNormal <output_type = "f32"> (
-                    shape, mean, scale, before)
-                logits = Neg (x)
-                r, after = onnx_philox.RandomCategorical (logits, between)
-                s2 = Cast <to = 7> (after)
-            }
-        >
-    }""")
-    z, last = session.run(None, {"n": np.array(3), "state": WORDS})
-    rows, state = [], WORDS
-    for _ in range(3):
-        x, state = reference.random_normal([2, 9], 0, 3, "f32", state=state)
-        row, state = reference.random_categorical(-x, state=state)
-        rows.append(row)
-    assert_same_bits(z, np.stack(rows))
-    assert_same_bits(last, state.astype(np.int64))
-
-
 def test_nodes_in_functions_of_the_model_draw_the_same() -> None:
     """ONNX Runtime infers no types of custom operators in functions: the model declares them."""
     model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1, "m": 1]>
@@ -474,17 +257,6 @@ def test_nodes_in_functions_of_the_model_draw_the_same() -> None:
     first, after = reference.random_generator(STATE.to_array(), [3])
     assert_same_bits(y, first)
     assert_same_bits(z, reference.random_generator(after, [3])[0])
-
-
-def test_flushing_of_subnormals_in_onnxruntime_changes_no_bit() -> None:
-    given = options(intra_op_num_threads=2)
-    given.add_session_config_entry("session.set_denormal_as_zero", "1")
-    model = graphs.random_uniform([100_000], 1e-40, 3e-39, "f32", **SEED)
-    session = ort.InferenceSession(model.SerializeToString(), given)
-    expected, _ = reference.random_uniform([100_000], 1e-40, 3e-39, "f32", **SEED)
-    with ThreadPoolExecutor(1) as fresh_thread:
-        outputs = fresh_thread.submit(session.run, None, {}).result()
-    assert_same_bits(outputs[0], expected)
 
 
 # Memory: what is written, and nothing else.
@@ -574,22 +346,6 @@ def dynamic_session() -> ort.InferenceSession:
 def bind_inputs(binding: ort.IOBinding, feeds: dict[str, np.ndarray]) -> None:
     for name, value in feeds.items():
         binding.bind_cpu_input(name, value)
-
-
-def test_io_binding_writes_into_the_bound_memory(dynamic_session) -> None:
-    binding = dynamic_session.io_binding()
-    bound = ort.OrtValue.ortvalue_from_numpy(np.zeros(4, np.uint32))
-    bind_inputs(binding, GOOD)
-    binding.bind_ortvalue_output("bits", bound)
-    binding.bind_output("next_state")
-    for _ in range(3):
-        dynamic_session.run_with_iobinding(binding)
-        assert_same_bits(bound.numpy(), EXPECTED[0])
-        assert_same_bits(binding.copy_outputs_to_cpu()[1], EXPECTED[1])
-    binding.clear_binding_inputs()
-    bind_inputs(binding, BAD)
-    with pytest.raises(RuntimeError, match=REFUSED):  # what ONNX Runtime raises here for anything
-        dynamic_session.run_with_iobinding(binding)
 
 
 def test_a_state_bound_as_input_and_output_goes_on_from_run_to_run(dynamic_session) -> None:
@@ -684,45 +440,6 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 def test_no_memory_grows_with_the_output() -> None:
     kilobytes = int(in_process(MEMORY, LIBRARY).stdout)
     assert kilobytes < 8192
-
-
-# Threads.
-
-
-@pytest.mark.parametrize("intra", [1, 2])
-def test_eight_threads_each_get_their_own_answer_and_their_own_error(intra: int) -> None:
-    session = session_of(graphs.random_generator(None, rank=1), intra_op_num_threads=intra)
-
-    def work(i: int) -> None:
-        if i % 3 == 0:
-            with pytest.raises(InvalidArgument, match=f"is \\[-{i + 1}\\]"):
-                session.run(None, {**GOOD, "shape": np.array([-i - 1])})
-            return
-        state = PhiloxState(i << 90, i)
-        length = 100 * i if i % 5 else 20_000 + i
-        outputs = session.run(None, {"state": state.to_array(), "shape": np.array([length])})
-        assert_all_same(outputs, reference.random_generator(state.to_array(), [length]))
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(work, range(200)))
-
-
-def test_parallel_execution_mode_draws_the_same() -> None:
-    session = session_of(
-        """g (uint32[6] s, int64[1] a, int64[1] b) => (uint32[?] x, uint32[?] y) {
-            x = onnx_philox.RandomGenerator (s, a)
-            y = onnx_philox.RandomGenerator <global_seed = 1> (s, b)
-        }""",
-        execution_mode=ort.ExecutionMode.ORT_PARALLEL,
-        inter_op_num_threads=4,
-    )
-    state = STATE.to_array()
-    for n in (5, 60_000):
-        x, y = session.run(None, {"s": state, "a": np.array([n]), "b": np.array([n + 1])})
-        assert_same_bits(x, reference.random_generator(state, [n])[0])
-        assert_same_bits(y, reference.random_generator(state, [n + 1], global_seed=1)[0])
-        with pytest.raises(InvalidArgument, match="-6"):
-            session.run(None, {"s": state, "a": np.array([n]), "b": np.array([-6])})
 
 
 def test_sessions_are_made_and_dropped_from_eight_threads() -> None:
@@ -1010,13 +727,6 @@ def test_a_state_of_another_type_is_refused_by_onnxruntime_itself() -> None:
     call = GOOD_CALLS["RandomUniform"] | {"state": WORDS.astype(np.int64)}
     with pytest.raises(Exception, match="RandomUniform"):
         session_of(bad_model("RandomUniform", call, constant=False))
-
-
-def test_run_refuses_bad_input_and_runs_on(dynamic_session) -> None:
-    for _ in range(3):
-        with pytest.raises(InvalidArgument, match=REFUSED):
-            dynamic_session.run(None, BAD)
-        assert_all_same(dynamic_session.run(None, GOOD), EXPECTED)
 
 
 def test_an_unknown_length_of_the_shape_is_checked_at_run_time() -> None:
