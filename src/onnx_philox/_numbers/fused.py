@@ -47,10 +47,7 @@ def multiply_add_f64(a: F64s, b: float, c: float) -> F64s:
     if not all(x == 0 or _SMALLEST < abs(x) < _LARGEST for x in (b, c)):
         exact = (float(Fraction(x) * Fraction(b) + Fraction(c)) for x in a.tolist())
         return np.fromiter(exact, np.float64, a.size)
-    product = a * b
-    # Of Dekker: what the product lost.
-    (a_high, a_low), (b_high, b_low) = _halves(a), _halves(np.float64(b))
-    lost = a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+    product, lost = exact_product(a, np.float64(b))
     # Of Boldo and Melquiond, "Emulation of a FMA" (2008): the two smaller parts, rounded to odd.
     small, smaller = exact_sum(np.float64(c), lost)
     total, rest = exact_sum(product, small)
@@ -62,6 +59,15 @@ def _halves(x: Any) -> tuple[Any, Any]:
     scaled = x * _HALVING
     high = scaled - (scaled - x)
     return high, x - high
+
+
+def exact_product(a: Any, b: Any) -> tuple[Any, Any]:
+    """The product rounded, and exactly what it lost (Dekker)."""
+    product = a * b
+    (a_high, a_low), (b_high, b_low) = _halves(a), _halves(b)
+    return product, a_low * b_low - (
+        ((product - a_high * b_high) - a_low * b_high) - a_high * b_low
+    )
 
 
 def exact_sum(a: Any, b: Any) -> tuple[Any, Any]:

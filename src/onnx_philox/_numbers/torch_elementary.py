@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from onnx_philox._numbers import coefficients as c
-from onnx_philox._numbers.fused import F32s, F64s, exact_sum, multiply_add_f32
+from onnx_philox._numbers.fused import F32s, F64s, exact_product, exact_sum, multiply_add_f32
 
 _F32 = np.float32
 
@@ -77,11 +77,15 @@ def sin_cos_f32(x: F32s) -> tuple[F32s, F32s]:
     return np.where(n & 2, -one, one), np.where((n + 1) & 2, -other, other)
 
 
+# In float64, what is large in a result is carried with what its roundings lose.
 # 2 / 3, 2 / 5, ... of ln((1 + s) / (1 - s)), lowest power first.
 _LN_SERIES = tuple(2 / (2 * i + 1) for i in range(1, 12))
-# -1 / 3!, 1 / 5!, ... and 1 / 4!, -1 / 6!, ..., lowest power first.
-_SIN_SERIES = tuple((-1) ** i / math.factorial(2 * i + 1) for i in range(1, 9))
-_COS_SERIES = tuple((-1) ** i / math.factorial(2 * i) for i in range(2, 9))
+# 1 / 5!, -1 / 7!, ... and -1 / 6!, 1 / 8!, ..., lowest power first.
+_SIN_SERIES = tuple((-1) ** i / math.factorial(2 * i + 1) for i in range(2, 9))
+_COS_SERIES = tuple((-1) ** i / math.factorial(2 * i) for i in range(3, 9))
+# -1 / 3! and 1 / 4! in two parts.
+_SIXTH = -1 / 6, 2.0**-54 / -6
+_TWENTY_FOURTH = 1 / 24, 2.0**-56 / 6
 # pi / 2 in three parts; the first two have 50 bits, so that up to 4 times them is exact.
 _HALF_PI = (
     float.fromhex("0x1.921fb54442d18p+0"),
@@ -98,19 +102,49 @@ def _series(coefficients: tuple[float, ...], x: F64s) -> F64s:
     return result
 
 
-def ln_f64(x: F64s) -> F64s:
-    """The logarithm of normal numbers of at most 1, within an ulp."""
+def _plus_product(x: F64s, a: F64s, a_low: F64s, factor: tuple[float, float]) -> tuple[F64s, F64s]:
+    """The sum of x and (a + a_low) * factor, and what it lost."""
+    product, lost = exact_product(a, np.float64(factor[0]))
+    total, rest = exact_sum(x, product)
+    return total, rest + (lost + (a_low * factor[0] + a * factor[1]))
+
+
+def _reduced(x: F64s) -> tuple[F64s, F64s]:
+    """The e and f of x = 2^e * (1 + f), where 1 + f is from sqrt(1/2) to sqrt(2)."""
     mantissa, exponent = np.frexp(x)
     is_small = mantissa < math.sqrt(0.5)
     e = (exponent - is_small).astype(np.float64)
     f = np.where(is_small, mantissa + mantissa, mantissa) - 1.0
+    return e, f
+
+
+def ln_f64(x: F64s) -> F64s:
+    """The logarithm of normal numbers of at most 1, within an ulp."""
+    e, f = _reduced(x)
+    # ln(1 + f) is 2 s + 2 / 3 s^3 + ...
+    divisor, divisor_low = exact_sum(2.0, f)
+    s = f / divisor
+    product, lost = exact_product(s, divisor)
+    s_low = (((f - product) - lost) - s * divisor_low) / divisor
+    z = s * s
+    high, low = exact_sum(e * c.LN2_HIGH, 2.0 * s)
+    rest = s * z * _series(_LN_SERIES, z) + (2.0 * s_low + e * c.LN2_LOW)
+    result: F64s = high + (low + rest)
+    return result
+
+
+def log1p_f64(x: F64s) -> F64s:
+    """The logarithm of 1 + x, which must be exact, for x from -1 + 2^-53 to 0.
+
+    In the steps in which C libraries compute it, whose values it has nearly always; within an ulp.
+    """
+    e, f = _reduced(1.0 + x)
     s = f / (f + 2.0)
     z = s * s
     half = 0.5 * f * f
     # ln(1 + f) is f, less half, and a rest that is small against both.
     rest = s * (half + z * _series(_LN_SERIES, z))
-    high, low = exact_sum(e * c.LN2_HIGH, f)
-    result: F64s = high + (low - (half - (rest + e * c.LN2_LOW)))
+    result: F64s = e * c.LN2_HIGH - ((half - (rest + e * c.LN2_LOW)) - f)
     return result
 
 
@@ -120,11 +154,16 @@ def sin_cos_f64(x: F64s) -> tuple[F64s, F64s]:
     # Exact, also near the multiples of pi / 2, of which the rest is all that counts.
     high, low = exact_sum(x - n * _HALF_PI[0], -n * _HALF_PI[1])
     r, low = exact_sum(high, low - n * _HALF_PI[2])
-    z = r * r
-    half = 0.5 * z
-    sine = r + (r * z * _series(_SIN_SERIES, z) + low * (1.0 - half))
-    most = 1.0 - half
-    cosine = most + (((1.0 - most) - half) + (z * z * _series(_COS_SERIES, z) - r * low))
+    z, z_low = exact_product(r, r)
+    cube, cube_low = exact_product(r, z)
+    sine, rest = _plus_product(r, cube, cube_low + r * z_low, _SIXTH)
+    rest = rest + (cube * z * _series(_SIN_SERIES, z) + low * (1.0 - 0.5 * z))
+    sine = sine + rest
+    square, square_low = exact_product(z, z)
+    most, most_low = exact_sum(1.0, -0.5 * z)
+    cosine, rest = _plus_product(most, square, square_low + 2.0 * z * z_low, _TWENTY_FOURTH)
+    rest = rest + (most_low - 0.5 * z_low)
+    cosine = cosine + (rest + (square * z * _series(_COS_SERIES, z) - r * low))
     turn = n.astype(np.int64)
     is_odd = turn & 1 != 0
     one, other = np.where(is_odd, cosine, sine), np.where(is_odd, sine, cosine)

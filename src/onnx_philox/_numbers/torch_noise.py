@@ -133,7 +133,7 @@ def torch_noise(
     """What torch draws first: `torch.manual_seed(seed); torch.randn(shape, device=device)`.
 
     torch need not be installed. On the CPU these are the numbers of torch 2.13 and newer on x86-64
-    processors with AVX2, bit for bit in f32, f16 and bf16, and within 3 ulp in f64. On CUDA they
+    processors with AVX2, bit for bit in f32, f16 and bf16, and within 2 ulp in f64. On CUDA they
     are within 3e-6 of a card's. They are the same on every machine.
 
     Args:
