@@ -21,7 +21,7 @@ MAX_LINES = 500
 ROOMS: dict[str, set[str]] = {
     "_mt19937": set(),
     "_philox": set(),
-    "_contract": {"_mt19937", "_philox"},
+    "_contract": {"_core", "_mt19937", "_philox"},
     "_core": set(),
     "_numbers": {"_contract", "_core", "_philox"},
     "_progress": set(),
@@ -66,7 +66,6 @@ ROOMS: dict[str, set[str]] = {
     "_versions": {"_contract"},
     "_openvino_arrays": {"_contract"},
     "_openvino_ports": set(),
-    "_state": {"_contract"},
     "diffusers": {"_numbers"},
     "torch": {"_backends", "_contract", "_files", "_models", "_rewriting"},
     "_builders": {"_contract"},

@@ -35,7 +35,7 @@ SOME = [
 LIMITS = ["RLIMIT_AS", "RLIMIT_DATA"]
 
 
-# The rule, in C++ and in Python: files of a machine that is made up.
+# The rule of the core: files of a machine that is made up.
 
 MACHINE = {
     "proc/meminfo": "MemTotal: 9000000 kB\nMemFree: 10 kB\nMemAvailable:    5000 kB\n",
@@ -144,9 +144,8 @@ def test_the_least_of_all_limits_is_free(case: str, tmp_path: Path):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    found = memory.find(str(tmp_path))
-    assert (found.free, found.held) == (free, 700 * 1024)
-    assert _core.memory(str(tmp_path)) == (found.free, found.address, found.held)
+    found, _, held = _core.memory(str(tmp_path))
+    assert (found, held) == (free, 700 * 1024)
 
 
 def test_the_core_and_python_ask_from_the_same_size_on():
@@ -154,10 +153,22 @@ def test_the_core_and_python_ask_from_the_same_size_on():
 
 
 def test_this_machine_tells_its_memory():
-    for free, address, held in (_core.memory(), vars(memory.find()).values()):
-        assert 2**26 < free < 2**60
-        assert address > 2**26
-        assert 2**20 < held < 2**40
+    free, address, held = _core.memory()
+    assert 2**26 < free < 2**60
+    assert address > 2**26
+    assert 2**20 < held < 2**40
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("has_core", [True, False])
+def test_python_asks_the_core_or_the_machine_and_the_limits(
+    limit: str, *, has_core: bool, monkeypatch: pytest.MonkeyPatch
+):
+    if not has_core:
+        monkeypatch.setitem(sys.modules, "onnx_philox._core", None)
+    assert 2**26 < memory.reach() < 2**60
+    with limited(limit, 2**27):
+        assert 2**26 < memory.reach() < 2**28
 
 
 # Real limits. The child loads what it needs, then limits itself and draws.

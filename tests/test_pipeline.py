@@ -749,7 +749,7 @@ def test_bad_calls_are_refused(call: Any, error: type[Exception], words: str) ->
 def test_a_request_of_more_rows_than_memory_holds_is_refused(
     rows: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "find", lambda: memory.Memory(free=2**28))
+    monkeypatch.setattr(memory, "reach", lambda: 2**28)
     words = "the number of rows is 16777216; allowed: as many as free memory holds. Take fewer"
     with pytest.raises(ValueError, match=words):
         rows.request(seed=1, rows=2**24)

@@ -139,15 +139,6 @@ def test_a_state_has_no_array_to_share() -> None:
         PhiloxState().__array__(copy=False)
 
 
-def test_a_state_pickled_before_the_modules_moved_still_loads() -> None:
-    # Protocol 2; the module was `onnx_philox._state` then.
-    old = (
-        b"\x80\x02connx_philox._state\nPhiloxState\nq\x00)\x81q\x01}q\x02"
-        b"(X\x07\x00\x00\x00counterq\x03K\x05X\x03\x00\x00\x00keyq\x04K\x07ub."
-    )
-    assert pickle.loads(old) == PhiloxState(5, 7)
-
-
 def test_a_pickled_state_names_no_private_module() -> None:
     data = pickle.dumps(PhiloxState(5, 7))
     assert b"onnx_philox._" not in data

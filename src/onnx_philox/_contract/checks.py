@@ -339,7 +339,7 @@ def check_memory(
     size = math.prod(dimensions) * values.dtype.itemsize
     if size * copies < memory.ALWAYS_THERE:
         return
-    reach = memory.find().reach
+    reach = memory.reach()
     if size * copies > reach:
         given = _output(dimensions, values) + f" ({copies} times)" * (copies > 1)
         allowed = f"what the {reach:,} bytes of memory that are free here can hold"

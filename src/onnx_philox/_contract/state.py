@@ -238,7 +238,7 @@ class PhiloxState:
         """
         n = integer("PhiloxState.split", "n", n, 2**63, "2^63-1")
         size = n * _BYTES_OF_A_CHILD
-        if size >= memory.ALWAYS_THERE and size > memory.find().reach:
+        if size >= memory.ALWAYS_THERE and size > memory.reach():
             remedy = "Make an array of them with split_states(...), or one with fold_in(i)."
             refuse("PhiloxState.split", "n", n, "as many as free memory holds", remedy)
         return self._children(n)
