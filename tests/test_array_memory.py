@@ -248,6 +248,84 @@ def test_a_pipeline_refuses_bound_arrays_in_another_byte_order() -> None:
         Pipeline(session)(binding, seed=1)
 
 
+@pytest.mark.parametrize(
+    ("feed", "words"),
+    [
+        ({"w": X}, "the input 'w' is unknown; allowed: x, random_state. Leave it out, or"),
+        ({"x": X.astype(np.float64)}, r"'x' is a tensor\(double\); allowed: a tensor\(float\)"),
+        (
+            {"random_state": ort.OrtValue.ortvalue_from_numpy(STATE.to_array().view(np.int32))},
+            r"'random_state' is a tensor\(int32\); allowed: a tensor\(uint32\)\. Pass that type\.",
+        ),
+    ],
+)
+def test_a_session_names_the_input_that_is_wrong(
+    feed: dict[str, Any], words: str, ort_backend: str
+) -> None:
+    session = InferenceSession(NOISY, backend=ort_backend)
+    with pytest.raises(Exception, match=words) as raised:
+        session.run(None, {"x": X, "random_state": STATE.to_array(), **feed})
+    assert type(raised.value).__name__ == "InvalidArgument"
+
+
+def bound_inputs() -> dict[str, Callable[[ort.IOBinding], None]]:
+    """Ways to bind memory that ONNX Runtime misreads to its own IOBinding."""
+    value = ort.OrtValue.ortvalue_from_numpy
+    return {
+        "array": lambda io: io.bind_cpu_input("x", swapped(X)),
+        "value": lambda io: io.bind_ortvalue_input("x", value(swapped(X))),
+        "output": lambda io: io.bind_ortvalue_output("y", value(swapped(X))),
+    }
+
+
+SHOWS_VALUES = hasattr(
+    ort.IOBinding(InferenceSession(NOISY, providers=["CPUExecutionProvider"])), "_bound_inputs"
+)
+"""Whether a binding shows the values that are bound to it; earlier releases show arrays only."""
+
+
+@pytest.mark.parametrize("kind", bound_inputs())
+def test_a_bare_binding_is_checked_before_each_run(kind: str) -> None:
+    if kind != "array" and not SHOWS_VALUES:
+        pytest.skip("this ONNX Runtime does not show the values that are bound")
+    session = InferenceSession(NOISY)
+    options = onnx_philox.onnxruntime.register(ort.SessionOptions())
+    bare = ort.InferenceSession(NOISY.SerializeToString(), options)
+    pipe = Pipeline(bare)
+    words = f"'[xy]' is .f4, {BYTE_ORDER}"
+    for each, run in (
+        (session, session.run_with_iobinding),
+        (bare, lambda io: pipe(io, seed=1)),
+    ):
+        io = ort.IOBinding(each)
+        io.bind_cpu_input("random_state", STATE.to_array())
+        io.bind_cpu_input("x", X)
+        for name in ("a", "y", "next_random_state"):
+            io.bind_output(name)
+        run(io)
+        bound_inputs()[kind](io)
+        with pytest.raises(Exception, match=words):
+            run(io)
+        if SHOWS_VALUES:
+            # What is bound instead counts alone.
+            io.bind_ortvalue_input("x", ort.OrtValue.ortvalue_from_numpy(X))
+            io.bind_output("y")
+            run(io)
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
+def test_a_pipeline_checks_what_lists_and_values_hold(runtime: str) -> None:
+    pipe = Pipeline(NOISY, runtime=runtime)
+    value = ort.OrtValue.ortvalue_from_numpy
+    expected = pipe({"x": X}, seed=1)["y"]
+    for given in (value(X), X.tolist(), [*X], tuple(X), [swapped(row) for row in X]):
+        assert_same_bits(pipe({"x": given}, seed=1)["y"], expected)
+    with pytest.raises(ValueError, match="'x' is masked in part; allowed: an array without"):
+        pipe({"x": [masked(row) for row in X]}, seed=1)
+    with pytest.raises(ValueError, match=f"'x' is .f4, {BYTE_ORDER}"):
+        pipe({"x": value(swapped(X))}, seed=1)
+
+
 def test_generate_refuses_to_fill_memory_in_another_byte_order() -> None:
     with pytest.raises(ValueError, match=f"generate: out is .f8, {BYTE_ORDER}"):
         generate(STATE, out=swapped(np.empty(5)))

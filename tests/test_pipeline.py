@@ -351,6 +351,36 @@ def test_an_input_of_another_type_is_refused(pipe: Pipeline, type_: Any) -> None
         pipe({"x": x}, seed=1)
 
 
+@pytest.mark.parametrize(
+    ("given", "error", "words"),
+    [
+        ([1, [2, 3]], ValueError, "made of lists that are no array; allowed: an array, or lists"),
+        (["a", "b", "c"], TypeError, "of type str32; allowed: float32"),
+        ("abc", TypeError, "of type str96; allowed: float32"),
+        ({}, TypeError, "of type object; allowed: float32"),
+    ],
+)
+def test_what_is_no_array_of_an_input_is_refused(
+    pipe: Pipeline, given: Any, error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=f"Pipeline: the input 'x' is {words}"):
+        pipe({"x": given}, seed=1)
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_an_input_that_nothing_reads_has_its_type_too(runtime: str) -> None:
+    model = make_reproducible(STANDARD)
+    model.graph.input.append(onnx.helper.make_tensor_value_info("unused", 7, [2]))
+    pipe = Pipeline(model, runtime=runtime)
+    assert_same_answer(
+        pipe({**batch(2), "unused": [1, 2]}, seed=1),
+        pipe(batch(2) | {"unused": np.arange(2)}, seed=1),
+    )
+    for given in ([1.5, 2], np.zeros(2, np.float32)):
+        with pytest.raises(TypeError, match=r"'unused' is of type float\d\d; allowed: int64"):
+            pipe({**batch(2), "unused": given}, seed=1)
+
+
 def test_an_input_of_bfloat16_takes_no_other_floats() -> None:
     # OpenVINO would take the first half of their bytes.
     model = make_reproducible(

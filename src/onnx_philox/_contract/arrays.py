@@ -5,6 +5,7 @@ Runtimes read an array's memory as it lies, and know neither of another byte ord
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,34 @@ from onnx_philox._contract.refusal import refuse
 
 
 def array_of(owner: str, what: str, given: Any) -> NDArray[Any]:
-    """An array of anything that NumPy makes one of; see `plain`."""
-    return plain(owner, what, given if isinstance(given, np.ndarray) else np.asarray(given))
+    """An array of anything that NumPy makes one of; see `plain`.
+
+    Raises:
+        ValueError: Lists differ in length or hold masked values, or a runtime's value is over an
+            array that it misreads.
+    """
+    if not isinstance(given, np.ndarray):
+        check_input(owner, what, given)
+        try:
+            made = np.asarray(given)
+        except ValueError:
+            allowed, remedy = "an array, or lists of equal lengths", "Pass an array."
+            refuse(owner, what, "made of lists that are no array", allowed, remedy)
+        for member in _masked_members(given):
+            plain(owner, what, member)
+        given = made
+    return plain(owner, what, given)
+
+
+def _masked_members(given: Any) -> Iterator[NDArray[Any]]:
+    """The masked arrays in lists; NumPy makes one array of them without their masks."""
+    inside = [given]
+    while inside:
+        each = inside.pop()
+        if isinstance(each, list | tuple):
+            inside.extend(each)
+        elif isinstance(each, np.ma.MaskedArray):
+            yield each
 
 
 def plain(owner: str, what: str, given: NDArray[Any]) -> NDArray[Any]:
@@ -50,3 +77,48 @@ def check_shared(owner: str, what: str, given: NDArray[Any]) -> None:
         allowed = "this machine's byte order, since the memory is shared"
         remedy = f"Pass memory of {given.dtype.newbyteorder('=').name}."
         refuse(owner, what, shown, allowed, remedy)
+
+
+def check_input(owner: str, what: str, value: Any) -> None:
+    """Refuses memory that a runtime would misread.
+
+    Args:
+        owner: Who refuses.
+        what: What the value is, for messages.
+        value: An array, or a runtime's value, which may show the array that it is over.
+
+    Raises:
+        ValueError: The array is in another byte order, or masked in part.
+    """
+    array = _array_under(value)
+    if array is not None:
+        check_shared(owner, what, array)
+        plain(owner, what, array)
+
+
+def check_output(owner: str, what: str, value: Any) -> None:
+    """Refuses memory that a runtime would write in this machine's byte order; see `check_input`."""
+    array = _array_under(value)
+    if array is not None:
+        check_shared(owner, what, array)
+
+
+def check_bound(owner: str, binding: Any) -> None:
+    """Refuses such memory of an `onnxruntime.IOBinding`, as far as that shows it.
+
+    Raises:
+        ValueError: It is bound.
+    """
+    shown = binding._numpy_obj_references
+    # Releases before this attribute show arrays only.
+    inputs = getattr(binding, "_bound_inputs", shown)
+    for name, value in inputs.items():
+        check_input(owner, f"the input {name!r}", shown.get(name) if value is None else value)
+    for name, value in getattr(binding, "_bound_outputs", {}).items():
+        check_output(owner, f"the output {name!r}", value)
+
+
+def _array_under(value: Any) -> NDArray[Any] | None:
+    """The array, or the one that an `onnxruntime.OrtValue` on the CPU is over."""
+    array = getattr(value, "_numpy_obj", value)
+    return array if isinstance(array, np.ndarray) else None

@@ -43,9 +43,10 @@ class BindingEngine(Engine):
 
     def _run_bound(self, binding: onnxruntime.IOBinding, state: NDArray[np.uint32]) -> Ran:
         """Binds the state and the next state, and runs; the outputs stay where they are bound."""
+        # Each time, since the user may have bound other memory.
+        arrays.check_bound(_NAME, binding)
         bound = self._bound.get(binding)
         if bound is None or bound.before.size != state.size:
-            _check_bound(binding)
             bound = self._bound[binding] = _Bound(self._shaped(state))
         bound.before.reshape(-1)[:] = state.reshape(-1)
         # Each time, since the user may have cleared what was bound.
@@ -53,13 +54,3 @@ class BindingEngine(Engine):
         binding.bind_ortvalue_output(self.streams.next_state, bound.taken)
         self._session.run_with_iobinding(binding)
         return {}, bound.after.reshape(state.shape).copy()
-
-
-def _check_bound(binding: onnxruntime.IOBinding) -> None:
-    """Refuses arrays that ONNX Runtime would misread, as far as a binding shows them.
-
-    The sessions of this package refuse them when they are bound.
-    """
-    for name, array in getattr(binding, "_numpy_obj_references", {}).items():
-        arrays.check_shared(_NAME, f"the input {name!r}", array)
-        arrays.plain(_NAME, f"the input {name!r}", array)

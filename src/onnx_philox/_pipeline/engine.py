@@ -34,7 +34,7 @@ class Engine:
         self._outputs = {i: name for i, name in enumerate(model.outputs) if i != self._next}
         (state,) = (port for port in model.inputs if port.name == streams.state)
         ports = [_checkable(port) for port in model.inputs if port is not state]
-        ports += [Port(name, None, None, is_required=False) for name in model.dropped]
+        ports += map(_checkable, model.dropped)
         self._inputs = Inputs(streams.state, ports, model)
         # A state of rank 4, for instance, as DirectML has it.
         dimensions = (

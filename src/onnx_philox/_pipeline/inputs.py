@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from onnx_philox._contract import arrays
 from onnx_philox._contract.refusal import refuse
@@ -72,14 +73,20 @@ class Inputs:
         if port is None:
             allowed = self._listed(self._ports) or "no inputs but the state"
             refuse(_NAME, what, "unknown", allowed, "Leave it out, or correct its name.")
-        if value is None and port.is_required:
-            refuse(_NAME, what, None, "an array", "Pass the array.", TypeError)
-        taken: Any = value
-        if isinstance(value, np.ndarray | np.generic):
+        if value is None:
+            if port.is_required:
+                refuse(_NAME, what, None, "an array", "Pass the array.", TypeError)
+            return None
+        taken, wanted = self._model.taken(value), port.dtype
+        if taken is not None:
+            arrays.check_input(_NAME, what, taken)
+        elif wanted is None and not isinstance(value, np.ndarray | np.generic):
+            # A sequence, or text, say: the runtime decides.
+            return value
+        else:
             taken = arrays.array_of(_NAME, what, value)
-        elif value is not None:
-            taken = self._model.taken(port, value)
-        wanted = port.dtype
+            if wanted is not None and not hasattr(value, "__array__"):
+                taken = _in_type(taken, wanted)
         if wanted is not None and isinstance(taken, np.ndarray) and taken.dtype != wanted:
             given, remedy = f"of type {taken.dtype.name}", "Pass an array of the input's type."
             refuse(_NAME, what, given, wanted.name, remedy, TypeError)
@@ -89,6 +96,16 @@ class Inputs:
         """The inputs of these names, with their types."""
         ports = [self._ports[name] for name in names]
         return ", ".join(p.name if p.dtype is None else f"{p.name} ({p.dtype.name})" for p in ports)
+
+
+def _in_type(numbers: NDArray[Any], wanted: np.dtype[Any]) -> NDArray[Any]:
+    """Python's numbers in an input's type, to which floats are rounded; else as they are."""
+    if numbers.dtype.kind not in "biuf":
+        return numbers
+    with np.errstate(invalid="ignore", over="ignore"):
+        cast = numbers.astype(wanted)
+    is_exact = wanted.kind not in "biu" or bool((cast == numbers).all())
+    return cast if is_exact else numbers
 
 
 def rows_of(feed: Feed, name: str) -> int | None:

@@ -62,6 +62,10 @@ class Model(LoadedModel):
         values: Sequence[Any] = self.session.run(None, feeds)
         return values
 
+    def taken(self, value: Any) -> Any:
+        """The value of ONNX Runtime, of any type: it checks that itself."""
+        return value if isinstance(value, ort.OrtValue) else None
+
 
 def metadata(session: ort.InferenceSession, key: str) -> str | None:
     """A property of the model's metadata."""

@@ -48,12 +48,12 @@ class Model(LoadedModel):
         self.inputs = [_port(*named) for named in zip(names, compiled.inputs, strict=True)]
         self.outputs = output_names(compiled.outputs, graph)
         # OpenVINO drops inputs that nothing reads, and those with a value in the model.
-        known = {value.name for value in graph.input} if graph else set()
-        self.dropped = sorted(known - set(names))
+        known = {value.name: value for value in graph.input} if graph else {}
+        self.dropped = [_dropped(known[name]) for name in sorted(known.keys() - set(names))]
         self.aliases = {
             other: name
             for name, port in zip(names, compiled.inputs, strict=True)
-            for other in port.get_names() - set(names) - known
+            for other in port.get_names() - set(names) - known.keys()
         }
         # Appending and popping are safe from any thread.
         self._idle: deque[ov.InferRequest] = deque()
@@ -108,13 +108,9 @@ class Model(LoadedModel):
         finally:
             self._idle.append(request)
 
-    def taken(self, port: Port, value: Any) -> Any:
-        """An array of the input's type, to which OpenVINO would cast numbers in silence."""
-        if isinstance(value, ov.Tensor):
-            return ov_arrays.memory(value)
-        array = np.asarray(value)
-        is_cast = port.dtype is not None and array.dtype.kind in "biuf"
-        return array.astype(port.dtype) if is_cast else array
+    def taken(self, value: Any) -> Any:
+        """The memory of a tensor, whose type is checked: OpenVINO would cast it in silence."""
+        return ov_arrays.memory(value) if isinstance(value, ov.Tensor) else None
 
 
 def new_core(backend: str) -> ov.Core:
@@ -167,7 +163,8 @@ def _how(compiled: ov.CompiledModel, device: str, asked: str | None) -> str:
 
 
 def _given(value: Any) -> Any:
-    return ov_arrays.tensor(value) if value.dtype == BF16.dtype else value
+    array = np.asarray(value)
+    return ov_arrays.tensor(array) if array.dtype == BF16.dtype else array
 
 
 def _check_file(path: Path) -> onnx.GraphProto | None:
@@ -237,6 +234,14 @@ def _port(name: str, given: Any) -> Port:
     known = ov_arrays.element_type(given.element_type)
     dtype = known if known is None or isinstance(known, np.dtype) else known.dtype
     return Port(name, dtype, shape)
+
+
+def _dropped(value: onnx.ValueInfoProto) -> Port:
+    """An input of the model that OpenVINO does not have: nothing reads it."""
+    dtype = None
+    if value.type.HasField("tensor_type"):
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+    return Port(value.name, dtype, None, is_required=False)
 
 
 def _tensor_name(output: ov.Output) -> str:

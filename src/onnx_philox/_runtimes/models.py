@@ -58,7 +58,7 @@ class LoadedModel(ABC):
     outputs: list[str]
     aliases: Mapping[str, str] = {}
     """Other names of inputs, and the inputs that they mean."""
-    dropped: Collection[str] = ()
+    dropped: Collection[Port] = ()
     """Inputs of the model that the runtime does not have, since nothing reads them."""
     drawn: Mapping[str, str] = {}
     """Those of the outputs that random nodes draw, and the operators; empty unless asked for."""
@@ -104,9 +104,9 @@ class LoadedModel(ABC):
     def values_of(self, feeds: Mapping[str, Any]) -> Sequence[Any]:
         """Runs it once: the outputs in their order, in the runtime's own types."""
 
-    def taken(self, port: Port, value: Any) -> Any:  # noqa: ARG002
-        """What the runtime takes in the place of a value that is no array."""
-        return value
+    def taken(self, value: Any) -> Any:  # noqa: ARG002
+        """What it takes in the place of a value of the runtime's own type; None for any other."""
+        return None
 
 
 def choose_backend(model: type[LoadedModel], requested: str) -> str:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import onnxruntime as ort
-from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox._contract import arrays
-from onnx_philox._contract.refusal import RefusalError
+from onnx_philox._contract.refusal import RefusalError, refuse
 from onnx_philox._contract.state import PhiloxState
 
 _NAME = "onnx_philox.onnxruntime"
@@ -42,12 +41,22 @@ def _readable(what: str, value: Any) -> Any:
     return value
 
 
+def refuse_input(name: str, given: str, allowed: str, remedy: str) -> NoReturn:
+    """Refuses an input with ONNX Runtime's own exception."""
+    with _invalid_arguments():
+        refuse(_NAME, f"the input {name!r}", given, allowed, remedy)
+
+
 def check_value(what: str, value: Any) -> None:
     """Refuses an OrtValue over an array that ONNX Runtime misreads; others do not show theirs."""
-    array = _check_shared(what, value)
-    if array is not None:
-        with _invalid_arguments():
-            arrays.plain(_NAME, what, array)
+    with _invalid_arguments():
+        arrays.check_input(_NAME, what, value)
+
+
+def check_binding(binding: ort.IOBinding) -> None:
+    """The same of what is bound, as far as the binding shows it."""
+    with _invalid_arguments():
+        arrays.check_bound(_NAME, binding)
 
 
 class IOBinding(ort.IOBinding):  # type: ignore[misc]
@@ -65,18 +74,9 @@ class IOBinding(ort.IOBinding):  # type: ignore[misc]
 
     def bind_ortvalue_output(self, name: str, ortvalue: ort.OrtValue) -> None:
         """As ONNX Runtime's."""
-        _check_shared(f"the output {name!r}", ortvalue)
+        with _invalid_arguments():
+            arrays.check_output(_NAME, f"the output {name!r}", ortvalue)
         super().bind_ortvalue_output(name, ortvalue)
-
-
-def _check_shared(what: str, value: Any) -> NDArray[Any] | None:
-    """The array of a value, if it shows one; refuses another byte order."""
-    array = getattr(value, "_numpy_obj", value)
-    if not isinstance(array, np.ndarray):
-        return None
-    with _invalid_arguments():
-        arrays.check_shared(_NAME, what, array)
-    return array
 
 
 @contextmanager

@@ -175,9 +175,11 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
                     values = super().run_with_ort_values(output_names, as_values, run.options)
                     return [_from_ort_value(value) for value in values]
                 return list(super().run(output_names, feed, run.options))
-        except Exception:
+        except Exception as error:
             # ONNX Runtime lets None pass until a node reads it, and fails in that node's words.
             self._refuse_none(input_feed)
+            if isinstance(error, ort_state.InvalidArgument):
+                self._name_wrong(input_feed)
             raise
 
     def run_async(
@@ -230,6 +232,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         self, iobinding: ort.IOBinding, run_options: ort.RunOptions | None = None
     ) -> None:
         """As ONNX Runtime's."""
+        _feeds.check_binding(iobinding)
         with self._checked(run_options) as run:
             for name, value in run.hidden_feed.items():
                 iobinding.bind_cpu_input(name, value)
@@ -301,6 +304,18 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
                 remedy = "Pass the array."
                 refuse("onnx_philox.onnxruntime", what, None, allowed, remedy, TypeError)
 
+    def _name_wrong(self, feed: Feed) -> None:
+        """Says which input is unknown or of another type: ONNX Runtime's words do not."""
+        inputs = [*self.get_inputs(), *self.get_overridable_initializers()]
+        types = {given.name: given.type for given in inputs}
+        for name, value in feed.items():
+            if name not in types:
+                allowed = ", ".join(types) or "no inputs"
+                _feeds.refuse_input(name, "unknown", allowed, "Leave it out, or correct its name.")
+            type_ = _to_ort_value(name, value).data_type() if _is_array(value) else types[name]
+            if type_ != types[name]:
+                _feeds.refuse_input(name, f"a {type_}", f"a {types[name]}", "Pass that type.")
+
     def _has_bfloat16(self, output_names: Sequence[str] | None, feed: Feed) -> bool:
         return any(
             o.type == "tensor(bfloat16)" and (not output_names or o.name in output_names)
@@ -311,6 +326,11 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
 def _path_of(model: Any) -> str | None:
     """What ONNX Runtime's session keeps as `_model_path`; None for a model that is not a file."""
     return os.fspath(model) if isinstance(model, (str, os.PathLike)) else None
+
+
+def _is_array(value: Any) -> bool:
+    """Whether it is an array, or a value of ONNX Runtime."""
+    return isinstance(value, np.ndarray | ort.OrtValue)
 
 
 def _to_ort_value(name: str, value: Any) -> ort.OrtValue:
