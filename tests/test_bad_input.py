@@ -487,6 +487,10 @@ def test_builders_refuse_bad_arguments(
 # The runtimes, in a subprocess: it prints what each case raised, and must live to the end.
 
 
+# Two processes, which two workers can start at once: every other case.
+PARTS = [0, 1]
+
+
 def run_in_onnxruntime(backend: str, model: onnx.ModelProto, feeds: dict[str, Any]) -> None:
     import onnx_philox
 
@@ -507,9 +511,9 @@ def run_in_openvino(backend: str, model: onnx.ModelProto, feeds: dict[str, Any])
 RUN = {"onnxruntime": run_in_onnxruntime, "openvino": run_in_openvino}
 
 
-def meet_all(runtime: str, backend: str) -> None:
-    """Runs every case in this process; prints a line of JSON for each."""
-    for operator, what in CASES:
+def meet_all(runtime: str, backend: str, part: int) -> None:
+    """Runs these cases in this process; prints a line of JSON for each."""
+    for operator, what in CASES[part :: len(PARTS)]:
         call, _ = call_of(operator, what)
         for constant in (True, False):
             model = model_of(operator, call, constant=constant)
@@ -524,14 +528,15 @@ def meet_all(runtime: str, backend: str) -> None:
             print(json.dumps([operator, what, constant, raised]), flush=True)
 
 
-def test_onnxruntime_refuses_and_lives(ort_backend: str) -> None:
-    check_outcomes("onnxruntime", ort_backend, {"InvalidArgument"})
+@pytest.mark.parametrize("part", PARTS)
+def test_onnxruntime_refuses_and_lives(part: int, ort_backend: str) -> None:
+    check_outcomes("onnxruntime", ort_backend, part, {"InvalidArgument"})
 
 
-def test_openvino_refuses_and_lives(openvino_backend: str) -> None:
-    check_outcomes(
-        "openvino", openvino_backend, {"RuntimeError", "GeneralFailure", "OpConversionFailure"}
-    )
+@pytest.mark.parametrize("part", PARTS)
+def test_openvino_refuses_and_lives(part: int, openvino_backend: str) -> None:
+    types = {"RuntimeError", "GeneralFailure", "OpConversionFailure"}
+    check_outcomes("openvino", openvino_backend, part, types)
 
 
 # The runtime refuses these itself, in its own words.
@@ -547,9 +552,9 @@ OWN_WORDS = {
 UNSEEN = {("openvino", "p that is empty", True)}
 
 
-def check_outcomes(runtime: str, backend: str, types: set[str]) -> None:
+def check_outcomes(runtime: str, backend: str, part: int, types: set[str]) -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(Path(__file__)), runtime, backend],
+        [sys.executable, "-W", "ignore", str(Path(__file__)), runtime, backend, str(part)],
         capture_output=True,
         text=True,
         check=False,
@@ -558,7 +563,7 @@ def check_outcomes(runtime: str, backend: str, types: set[str]) -> None:
         f"died after {done.stdout.splitlines()[-1:]}: {done.stderr[-2000:]}"
     )
     outcomes = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(outcomes) == 2 * len(CASES)
+    assert len(outcomes) == 2 * len(CASES[part :: len(PARTS)])
     wrong = []
     for operator, what, constant, raised in outcomes:
         _, texts = call_of(operator, what)
@@ -574,4 +579,4 @@ def check_outcomes(runtime: str, backend: str, types: set[str]) -> None:
 
 
 if __name__ == "__main__":
-    meet_all(sys.argv[1], sys.argv[2])
+    meet_all(sys.argv[1], sys.argv[2], int(sys.argv[3]))
