@@ -8,26 +8,22 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import resource
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import onnxruntime
+import memory_child
 import pytest
+from memory_child import Step, limited
 
-import onnx_philox
-from onnx_philox import _core, graphs
+from onnx_philox import _core
 from onnx_philox._contract import memory
 
 GIB = 2**30
 # Of a control group: whatever is drawn or filled in it takes time.
 GROUP = 2**28
-STATE = onnx_philox.PhiloxState(1, 2).to_array()
 BACKENDS = ["reference", *(f"{r}-{b}" for r in ("ort", "ov") for b in ("native", "python"))]
 # Each starts a process with a limit of its own; the limit of a control group is met by all.
 SOME = [
@@ -176,94 +172,16 @@ def test_python_asks_the_core_or_the_machine_and_the_limits(
 # Real limits. The child loads what it needs, then limits itself and draws.
 
 
-def runner(backend: str, *, constant: bool) -> Callable[[int], Any]:
-    """Draws so many float32 numbers; the length is a constant of the model, or its input."""
-    name, _, kind = backend.partition("-")
-    if name == "reference":
-        return lambda n: onnx_philox.reference.random_uniform([n], 0, 1, "f32", global_seed=1)
-
-    def model(n: int) -> Any:
-        shape = [n] if constant else None
-        return graphs.random_uniform(shape, 0, 1, "f32", stateful=True, rank=1)
-
-    def feeds(n: int) -> dict[str, Any]:
-        return {"state": STATE} | ({} if constant else {"shape": np.array([n])})
-
-    if name == "ort":
-        session = (
-            None if constant else onnx_philox.onnxruntime.InferenceSession(model(1), backend=kind)
-        )
-
-        def run(n: int) -> Any:
-            used = session or onnx_philox.onnxruntime.InferenceSession(model(n), backend=kind)
-            # No copies of the output as arrays.
-            values = {k: onnxruntime.OrtValue.ortvalue_from_numpy(v) for k, v in feeds(n).items()}
-            return used.run_with_ort_values(["values"], values)
-
-        return run
-
-    import openvino as ov
-
-    core = onnx_philox.openvino.register(ov.Core(), backend=kind)
-
-    def compiled(n: int) -> Any:
-        return core.compile_model(core.read_model(model(n).SerializeToString()), "CPU")
-
-    kept = None if constant else compiled(1).create_infer_request()
-
-    def infer(n: int) -> Any:
-        request = kept or compiled(n).create_infer_request()
-        return request.infer(feeds(n), share_outputs=True)
-
-    return infer
-
-
-Step = dict[str, Any]
-"""`size`: the output's bytes; `constant`: whether its length is one. Before it, as far as given:
-`limit` and `room`, a limit of the process and the bytes that it leaves; `ballast`, memory to fill.
-"""
-
-
-def say_what_happens(backend: str, group: str, steps: list[Step]) -> None:
-    """Prints a line of JSON for each step: what was raised, or null; then for a small draw."""
-    draws = {kind: runner(backend, constant=kind) for kind in {s["constant"] for s in steps}}
-    for draw in draws.values():
-        draw(1000)
-    if group:
-        Path(group, "cgroup.procs").write_text(str(os.getpid()))
-    kept = []
-    for step in steps:
-        kept.append(np.ones(step.get("ballast", 0), np.uint8))
-        with limited(step.get("limit"), step.get("room", 0)):
-            for length in (step["size"] // 4, 1000):
-                raised = None
-                try:
-                    draws[step["constant"]](length)
-                except Exception as error:
-                    raised = f"{type(error).__name__}: {error}"
-                print(json.dumps(raised), flush=True)
-
-
-@contextlib.contextmanager
-def limited(limit: str | None, room: int) -> Iterator[None]:
-    if limit is None:
-        yield
-        return
-    field = {"RLIMIT_AS": "VmSize:", "RLIMIT_DATA": "VmData:"}[limit]
-    lines = Path("/proc/self/status").read_text().splitlines()
-    used = next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
-    before = resource.getrlimit(getattr(resource, limit))
-    resource.setrlimit(getattr(resource, limit), (used + room, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(getattr(resource, limit), before)
-
-
 def outcomes(backend: str, group: str, steps: list[Step]) -> list[str | None]:
     """Returns what a child process says. It must survive all steps."""
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", __file__, json.dumps([backend, group, steps])],
+        [
+            sys.executable,
+            "-W",
+            "ignore",
+            memory_child.__file__,
+            json.dumps([backend, group, steps]),
+        ],
         capture_output=True,
         text=True,
         check=False,
@@ -366,7 +284,3 @@ def test_memory_that_a_runtime_keeps_is_not_asked_for_twice(backend: str):
     with control_group(GROUP) as group:
         steps = [{"size": 150 * 2**20, "constant": False}] * 2
         assert outcomes(backend, str(group), steps) == [None] * 4
-
-
-if __name__ == "__main__":
-    say_what_happens(*json.loads(sys.argv[1]))

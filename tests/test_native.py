@@ -113,11 +113,13 @@ print(core.compile_model(core.read_model(model.SerializeToString()), "CPU")()[0]
 # Every instruction set, in a process of its own: the choice is made once in a process.
 
 PEERS = """
-import sys, numpy as np, onnxruntime as ort, openvino as ov, onnx_philox
+import sys
+from onnx_philox import _core
+print(_core.isa())  # before the runtimes are loaded
+import numpy as np, openvino as ov, onnx_philox
 sys.path.insert(0, sys.argv[1])
 from cases import EDGE_COUNTERS, TYPE_BOUNDS
-from onnx_philox import PhiloxState, _core, generate, graphs, reference
-print(_core.isa())
+from onnx_philox import PhiloxState, generate, graphs, reference
 core = onnx_philox.openvino.register(ov.Core(), backend="native")
 for output_type, low, high in TYPE_BOUNDS:
     state = PhiloxState(EDGE_COUNTERS[len(output_type)], 2**64 - 3).to_array()

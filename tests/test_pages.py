@@ -14,11 +14,15 @@ import doctest
 import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from onnx_philox._command import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = (
@@ -39,11 +43,31 @@ PAGES = (
     "torchs-numbers",
     "where-no-plugin-can-go",
 )
+# A command of ours that no other command or expansion needs a shell for.
+OURS = re.compile(r"onnx-philox [^|&;$`]*")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def run_commands(commands: str) -> str:
     """What the commands print on stdout. The first that fails ends them."""
+    lines = commands.replace("\\\n", "").splitlines()
+    return "".join(run_here(line) if OURS.fullmatch(line) else run_in_bash(line) for line in lines)
+
+
+def run_here(line: str) -> str:
+    """Our command in this process, which has loaded the runtimes."""
+    words = shlex.split(line)
+    file = words.pop() if words[-2] == ">" else None
+    arguments = words[1 : -1 if file else None]
+    done = CliRunner().invoke(app.app, arguments, env={"COLUMNS": "100"}, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    if file is None:
+        return done.stdout
+    Path(file).write_text(done.stdout, "utf-8")
+    return ""
+
+
+def run_in_bash(line: str) -> str:
     scripts = Path(sys.executable).parent
     environment = os.environ | {
         "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
@@ -51,7 +75,7 @@ def run_commands(commands: str) -> str:
         "PYTHONWARNINGS": "error",
     }
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", commands],
+        ["bash", "-euo", "pipefail", "-c", line],
         env=environment,
         capture_output=True,
         text=True,

@@ -13,7 +13,6 @@ from cases import assert_same_bits
 from click.testing import CliRunner
 from onnx import helper, parser
 from runtimes import OpenVino
-from scipy import stats
 
 from onnx_philox import PhiloxState, make_reproducible, reference
 from onnx_philox._command import app
@@ -200,6 +199,8 @@ TRUNCATED = "g (int32[1] s) => (float[A] y) { y = TruncatedNormal <dtype = 1> (s
 
 
 def test_the_truncated_normal_has_its_distribution() -> None:
+    from scipy import stats  # takes seconds, in each process that collects the tests
+
     session = InferenceSession(make_reproducible(parse(TRUNCATED)))
     state = PhiloxState.for_run(1).to_array()
     (y, _) = session.run(None, {"s": np.int32([1_000_000]), "random_state": state})
