@@ -53,13 +53,13 @@ PROGRAM = """
 from onnx_philox._command.app import app
 from onnx_philox._command.verify import cases
 load = cases.load
-cases.load = lambda: load()[:4]
+cases.load = lambda: load()[:1]
 app()
 """
 
 
 def as_a_shell_runs_it(*arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
-    """The command with few cases in a process of its own, its output piped."""
+    """The command with one case in a process of its own, its output piped."""
     command = [sys.executable, "-c", before + PROGRAM, "verify", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
