@@ -131,8 +131,8 @@ ROOMS: dict[str, set[str]] = {
 }
 
 GENERATED = (
-    "custom_ops/core/coefficients.h",
-    "custom_ops/core/declared_names.h",
+    "custom_ops/core/kernels/coefficients.h",
+    "custom_ops/core/kernels/declared_names.h",
     "custom_ops/core/operators_table.h",
     "src/onnx_philox/graphs.py",
     "src/onnx_philox/openvino/_factories.py",
@@ -140,7 +140,7 @@ GENERATED = (
 )
 GENERATORS = (
     "custom_ops/core/make_operators.py",
-    "custom_ops/core/make_coefficients.py",
+    "custom_ops/core/kernels/make_coefficients.py",
     "docs/make_operators_page.py",
     "docs/make_pictures.py",
     "graphs/backend_tests/make.py",
@@ -238,6 +238,12 @@ def test_headers_include_in_no_circle() -> None:
     }
     assert sum(map(len, arrows.values())) > 50
     assert circle(arrows) == []
+
+
+def test_kernels_know_only_kernels() -> None:
+    kernels = ROOT / "custom_ops" / "core" / "kernels"
+    used = {i for f in cpp_files() if f.parent == kernels for i in includes(f)}
+    assert {i.name for i in used if i.parent != kernels} == set()
 
 
 def test_the_core_knows_no_runtime_and_no_runtime_another() -> None:

@@ -1,7 +1,9 @@
 """Makes the C++ tables of the operators from their declaration in Python.
 
-python custom_ops/core/make_operators.py          writes operators_table.h and declared_names.h
+python custom_ops/core/make_operators.py          writes both tables
 python custom_ops/core/make_operators.py --check  exits with 1 if one is not what would be written
+
+They are `operators_table.h`, and `kernels/declared_names.h` for the kernels.
 """
 
 from __future__ import annotations
@@ -330,11 +332,11 @@ def _bool(value: bool) -> str:
     return str(value).lower()
 
 
-_FILES = {"operators_table.h": table, "declared_names.h": names}
+_FILES = {"operators_table.h": table, "kernels/declared_names.h": names}
 
 if __name__ == "__main__":
     for name, make in _FILES.items():
-        header = Path(__file__).with_name(name)
+        header = Path(__file__).parent / name
         if sys.argv[1:] != ["--check"]:
             header.write_text(make())
         elif header.read_text() != make():

@@ -1,6 +1,6 @@
 """The coefficients of ln, sin, cos and exp, lowest power first.
 
-Made by custom_ops/core/make_coefficients.py; do not edit.
+Made by custom_ops/core/kernels/make_coefficients.py; do not edit.
 """
 
 import numpy as np

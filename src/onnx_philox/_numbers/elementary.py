@@ -1,8 +1,9 @@
 """ln, sin, cos and exp as fixed sequences of correctly rounded operations (contract, section 6).
 
 They use only `+ - * / sqrt` and integer operations, one rounding each, in this order. So NumPy,
-plain C++ and every vector instruction set give the same bits (`custom_ops/core/elementary.h` is the
-same in C++). Errors, against exact values: a normal within 2e-6 (float32) and 1e-13 (float64).
+plain C++ and every vector instruction set give the same bits (`elementary.h` of
+`custom_ops/core/kernels` is the same in C++). Errors, against exact values: a normal within 2e-6
+(float32) and 1e-13 (float64).
 """
 
 from __future__ import annotations

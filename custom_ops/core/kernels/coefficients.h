@@ -1,4 +1,4 @@
-// The coefficients of ln, sin, cos and exp, lowest power first. Made by custom_ops/core/make_coefficients.py; do not edit.
+// The coefficients of ln, sin, cos and exp, lowest power first. Made by custom_ops/core/kernels/make_coefficients.py; do not edit.
 #pragma once
 
 namespace onnx_philox {

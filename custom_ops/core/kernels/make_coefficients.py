@@ -1,7 +1,7 @@
 """Makes the coefficients of ln, sin, cos and exp.
 
-python custom_ops/core/make_coefficients.py          writes them
-python custom_ops/core/make_coefficients.py --check  exits with 1 if they are not what it makes
+python custom_ops/core/kernels/make_coefficients.py          writes them
+python custom_ops/core/kernels/make_coefficients.py --check  exits with 1 if they are stale
 
 Writes `coefficients.h` beside this file for the kernels and `_numbers/coefficients.py` of the
 package for NumPy, so that both have the same bits. Each polynomial is fitted in 60 digits with the
@@ -25,7 +25,7 @@ mp.dps = 60
 
 _HERE = Path(__file__).parent
 _HEADER = _HERE / "coefficients.h"
-_MODULE = _HERE.parents[1] / "src/onnx_philox/_numbers/coefficients.py"
+_MODULE = _HERE.parents[2] / "src/onnx_philox/_numbers/coefficients.py"
 
 Function = Callable[[mpf], mpf]
 
@@ -207,7 +207,7 @@ def _cpp_number(value: np.floating) -> str:
 def files() -> dict[Path, str]:
     """Fits, and returns the text of both files."""
     tables, constants = _tables(), _constants()
-    made = "Made by custom_ops/core/make_coefficients.py; do not edit."
+    made = "Made by custom_ops/core/kernels/make_coefficients.py; do not edit."
 
     lines = [
         f"// The coefficients of ln, sin, cos and exp, lowest power first. {made}",
