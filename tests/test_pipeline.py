@@ -553,7 +553,7 @@ def test_standard_nodes_run_in_openvino_at_the_precision_that_they_are_made_for(
     assert used == ov.Type.f32
     for precision in ("bf16", ov.Type.bf16):
         config = {"INFERENCE_PRECISION_HINT": precision}
-        with pytest.raises(ValueError, match="is bf16, at which standard nodes draw other"):
+        with pytest.raises(ValueError, match="is bf16, at which standard nodes draw different"):
             Pipeline(model, runtime="openvino", config=config)
 
 
@@ -663,6 +663,40 @@ def test_a_model_with_a_seed_inside_records_no_state_of_its_user() -> None:
         Pipeline(model)
 
 
+def test_a_seeded_model_takes_no_input_of_its_user_as_its_state(tmp_path: Path) -> None:
+    """Neither of standard nodes, nor by a record that an earlier version wrote."""
+    seeded = make_reproducible(with_a_step("a = RandomNormalLike (x)"), seed=9)
+    recorded = onnx.ModelProto.FromString(seeded.SerializeToString())
+    (stream,) = make_reproducible(with_a_step("a = RandomNormalLike (x)")).metadata_props
+    recorded.metadata_props.add(key=stream.key, value=stream.value.replace("random_state", "step"))
+    core = onnx_philox.openvino.register(ov.Core())
+    read = core.read_model(recorded.SerializeToString())
+    ov.save_model(read, tmp_path / "model.xml")
+    compiled = core.compile_model(read, "CPU")
+    no_state = "the model is one without a state as an input"
+    unknown = "state is 'step', which no random node is known to read"
+    for given, options, words in (
+        (onnx_philox.to_standard_nodes(seeded), {}, no_state),
+        (onnx_philox.to_standard_nodes(recorded), {}, no_state),
+        (recorded, {}, no_state),
+        (session_of(recorded), {}, unknown),
+        (session_of(onnx_philox.to_standard_nodes(recorded)), {}, unknown),
+        (tmp_path / "model.xml", {"runtime": "openvino"}, unknown),
+        (compiled, {"source": tmp_path / "model.xml"}, unknown),
+        (compiled, {"source": recorded}, no_state),
+    ):
+        with pytest.raises(ValueError, match=words):
+            Pipeline(given, **options)
+
+
+def test_standard_nodes_of_a_builder_keep_their_state() -> None:
+    built = onnx_philox.graphs.random_uniform([4], 0.0, 1.0, "f32", stateful=True)
+    standard = onnx_philox.to_standard_nodes(built)
+    expected = Pipeline(built)({}, seed=5)["values"]
+    for given in (standard, onnx_philox.to_standard_nodes(standard)):
+        assert_same_bits(Pipeline(given)({}, seed=5)["values"], expected)
+
+
 def with_a_counter(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model with an input and an output that look like a state and the next, and are none."""
     model.graph.input.append(onnx.helper.make_tensor_value_info("step", 12, [6]))
@@ -679,7 +713,9 @@ def test_a_record_of_a_state_that_no_random_node_reads_is_refused(tmp_path: Path
     core = onnx_philox.openvino.register(ov.Core())
     ov.save_model(core.read_model(model.SerializeToString()), tmp_path / "model.xml")
     for given, options in ((session, {}), (tmp_path / "model.xml", {"runtime": "openvino"})):
-        with pytest.raises(ValueError, match="state is 'step', which no random node reads; allo"):
+        with pytest.raises(
+            ValueError, match="state is 'step', which no random node is known to read; allo"
+        ):
             Pipeline(given, **options)
     # The nodes say which state they read.
     feed = {**batch(2), "step": np.zeros(6, np.uint32)}

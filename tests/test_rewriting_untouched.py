@@ -622,10 +622,20 @@ def test_a_scan_of_opset_8_is_refused() -> None:
         """g (float[2] x, bool c) => (float[2] y) { n = RandomNormalLike (x) y = If (c) <
             then_branch = t () => (float[2] random_state) { random_state = Neg (n) },
             else_branch = e () => (float[2] b) { b = Abs (n) }> }""",
+        # Of its type as well.
+        """g (float[2] x, uint32[6] random_state) => (float[2] y, uint32[6] next_random_state) {
+            next_random_state = Identity (random_state)  y = RandomNormalLike (x) }""",
+        """g (float[2] x, uint32[6] random_state) => (float[2] y, float[6] c) {
+            c = Cast <to = 1> (random_state)  y = RandomNormalLike (x) }""",
+        """g (float[2] x) => (float[2] y, float[6] c)
+            <uint32[6] random_state = {0, 0, 0, 0, 0, 0}> {
+            c = Cast <to = 1> (random_state)  y = RandomNormalLike (x) }""",
     ],
 )
 def test_a_tensor_of_the_state_s_name_that_is_none_is_refused(body: str) -> None:
-    with pytest.raises(ValueError, match=r"random_state' that is no state; .* Rename that tensor"):
+    with pytest.raises(
+        ValueError, match=r"random_state' that is no state of random nodes; .* Rename that tensor"
+    ):
         make_reproducible(parse(body))
 
 

@@ -12,6 +12,12 @@ METADATA_KEY = "onnx_philox.streams"
 STATE = "random_state"
 """The input, or the constant, that a rewrite makes."""
 
+STANDARD = "onnx_philox.standard_nodes"
+"""The property of a model that says for which runtime its draws were made standard nodes."""
+
+STANDARD_STATE = "onnx_philox.standard_state"
+"""The property of such a model that names the input its draws read; empty if they read none."""
+
 NEXT_PREFIX = "next_"
 """An output with the name of an input after this is the next state of the state in that input."""
 

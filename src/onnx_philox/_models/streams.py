@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import onnx_ir as ir
 
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, OUTPUT_TYPE
-from onnx_philox._contract.streams import METADATA_KEY, NEXT_PREFIX, STATE, Stream, Streams
+from onnx_philox._contract.streams import (
+    METADATA_KEY,
+    NEXT_PREFIX,
+    STANDARD,
+    STANDARD_STATE,
+    STATE,
+    Stream,
+    Streams,
+)
 from onnx_philox._models.graphs import subgraphs, walk
 from onnx_philox._models.ours import seed_of, state_of
 
@@ -13,25 +23,16 @@ from onnx_philox._models.ours import seed_of, state_of
 def streams_of(model: ir.Model) -> Streams | None:
     """The streams of a model; None if it has no state as an input, or no next state.
 
-    Other inputs and outputs may have such names and types. So the state is one that random nodes
-    read; of standard nodes only the names are known.
+    Of standard nodes only the metadata knows what they draw.
     """
-    outputs = {value.name for value in model.graph.outputs}
-    states = [
-        value
-        for value in model.graph.inputs
-        if value.dtype is ir.DataType.UINT32 and f"{NEXT_PREFIX}{value.name}" in outputs
-    ]
-    nodes = _nodes_of(model)
-    if states and nodes:
-        sources = _sources_of_states(model)
-        states = [value for value in states if value in sources]
-    if not states:
+    state = read_input(model)
+    if state is None or _next_of(state) not in {value.name for value in model.graph.outputs}:
         return None
-    # A model that was rewritten may have a state of its user's as well.
-    state = max(states, key=lambda value: value.name == STATE)
-    name = state.name or ""
-    return Streams(name, NEXT_PREFIX + name, _batch_of(model, state), nodes)
+    nodes = _nodes_of(model)
+    if not nodes:
+        recorded = Streams.from_json(model.metadata_props.get(METADATA_KEY, ""))
+        nodes = recorded.nodes if recorded else ()
+    return Streams(state.name or "", _next_of(state), _batch_of(model, state), nodes)
 
 
 def record(model: ir.Model) -> None:
@@ -52,11 +53,45 @@ def _batch_of(model: ir.Model, state: ir.Value) -> str | None:
     return state.name
 
 
-def _sources_of_states(model: ir.Model) -> frozenset[ir.Value]:
-    """The inputs of the model that its random nodes' states are computed from."""
+def read_input(model: ir.Model) -> ir.Value | None:
+    """The input that a model's draws read as their state; None if they read none.
+
+    Other inputs and outputs may have such names and types.
+    """
+    outputs = {value.name for value in model.graph.outputs}
+    states = [value for value in model.graph.inputs if value.dtype is ir.DataType.UINT32]
+    if states:
+        read = read_states(model)
+        states = [value for value in states if value in read]
+    # A model that was rewritten may have a state of its user's as well.
+    return max(states, key=lambda v: (_next_of(v) in outputs, v.name == STATE), default=None)
+
+
+def _next_of(state: ir.Value) -> str:
+    return f"{NEXT_PREFIX}{state.name}"
+
+
+def read_states(model: ir.Model) -> frozenset[ir.Value]:
+    """The values that random nodes' states are computed from, and what standard draws read."""
+    functions = (function.graph for function in model.functions.values())
+    states = [
+        state_of(node)
+        for graph in (model.graph, *functions)
+        for node, _ in walk(graph)
+        if node.domain == DOMAIN
+    ]
+    if STANDARD in model.metadata_props:
+        # An earlier version did not name it.
+        name = model.metadata_props.get(STANDARD_STATE, STATE)
+        states += [value for value in model.graph.inputs if value.name == name]
+    return sources_of(model, states)
+
+
+def sources_of(model: ir.Model, values: Iterable[ir.Value | None]) -> frozenset[ir.Value]:
+    """All values that some are computed from, themselves among them."""
     # Where a value inside a subgraph or a function comes from.
     outside: dict[ir.Value, list[ir.Value | None]] = {}
-    waiting: list[ir.Value | None] = []
+    waiting = list(values)
     for graph in (model.graph, *(function.graph for function in model.functions.values())):
         for node, _ in walk(graph):
             called = model.functions.get(node.op_identifier())
@@ -65,8 +100,6 @@ def _sources_of_states(model: ir.Model) -> frozenset[ir.Value]:
                     outside.setdefault(taken, []).append(given)
                 for output in node.outputs:
                     outside.setdefault(output, []).extend(inner.outputs)
-            if node.domain == DOMAIN:
-                waiting.append(state_of(node))
     found: set[ir.Value] = set()
     while waiting:
         value = waiting.pop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -12,7 +12,7 @@ import onnx
 import onnx_ir as ir
 
 from onnx_philox._contract.refusal import refuse
-from onnx_philox._contract.streams import METADATA_KEY, STATE, Streams
+from onnx_philox._contract.streams import METADATA_KEY, STANDARD_STATE, STATE, Streams
 from onnx_philox._files.model_file import opened
 from onnx_philox._models.streams import streams_of
 from onnx_philox._models.untouched import Originals
@@ -186,12 +186,15 @@ def _take_session(session: Any, source: Any) -> Engine:
 
     names = {i.name for i in session.get_inputs()}
     own = _recorded(in_onnxruntime.metadata(session, METADATA_KEY))
-    streams = own if source is None else _said_by_source(source).streams
-    streams = streams or _refuse_unsaid("session")
+    standard_state = in_onnxruntime.metadata(session, STANDARD_STATE)
+    if source is None:
+        streams = own or _refuse_unsaid("session")
+        _check_record(streams, standard_state)
+    else:
+        streams = _said_by_source(source).streams
     if streams.state not in names:
         _refuse_source("session")
-    _check_record(streams, names)
-    if own not in (None, streams) and _is_right(own, names):
+    if own not in (None, streams) and _is_right(own, standard_state):
         _refuse_source("session")
     return BindingEngine(session, streams)
 
@@ -206,22 +209,23 @@ def _take_compiled(compiled: Any, source: Any) -> Engine:
     return Engine(in_openvino.Model(compiled, said.graph), said.streams)
 
 
-def _is_right(streams: Streams, inputs: Collection[str]) -> bool:
-    """Whether a record can be of the state that random nodes read.
+def _is_right(streams: Streams, standard_state: str | None) -> bool:
+    """Whether a record alone says which state is read.
 
     Earlier versions recorded any input with the type of a state, and an output of its name.
     """
-    return streams.state == STATE or STATE not in inputs
+    return streams.state in (STATE, standard_state)
 
 
-def _check_record(streams: Streams, inputs: Collection[str]) -> None:
-    if not _is_right(streams, inputs):
-        _refuse_state(streams, "Rewrite the original with make_reproducible(model) once more.")
-
-
-def _refuse_state(streams: Streams, remedy: str) -> NoReturn:
-    given = f"{streams.state!r}, which no random node reads"
-    refuse(_NAME, "the model's state", given, "the input that random nodes draw from", remedy)
+def _check_record(streams: Streams, standard_state: str | None) -> None:
+    if not _is_right(streams, standard_state):
+        refuse(
+            _NAME,
+            "the model's state",
+            f"{streams.state!r}, which no random node is known to read",
+            "the input that random nodes draw from",
+            "Open the ONNX model itself, or pass it as source=...: its nodes say which that is.",
+        )
 
 
 def _refuse_source(what: str) -> NoReturn:
@@ -247,7 +251,7 @@ def _said_by_openvino(model: Any, what: str) -> _Model:
     from onnx_philox._runtimes.in_openvino import metadata
 
     streams = _recorded(metadata(model, METADATA_KEY)) or _refuse_unsaid(what)
-    _check_record(streams, {name for port in model.inputs for name in port.get_names()})
+    _check_record(streams, metadata(model, STANDARD_STATE))
     return _Model(streams, standard=metadata(model, made.METADATA))
 
 
@@ -257,9 +261,6 @@ def _recorded(text: str | None) -> Streams | None:
 
 def _said_by(proto: onnx.ModelProto, model: ir.Model) -> _Model:
     streams = streams_of(model)
-    if streams is not None and not streams.nodes:
-        # Of standard nodes only the metadata knows what they draw.
-        streams = Streams.from_json(model.metadata_props.get(METADATA_KEY, "")) or streams
     if streams is None:
         refuse(
             _NAME,
@@ -268,11 +269,7 @@ def _said_by(proto: onnx.ModelProto, model: ir.Model) -> _Model:
             "a model with random nodes, rewritten without a seed",
             "Rewrite it with make_reproducible(model).",
         )
-    standard = model.metadata_props.get(made.METADATA)
-    if not streams.nodes and standard is None:
-        _refuse_state(streams, "Pass a model with random nodes.")
-    _check_record(streams, {value.name for value in proto.graph.input})
-    return _Model(streams, proto.graph, standard)
+    return _Model(streams, proto.graph, model.metadata_props.get(made.METADATA))
 
 
 def _refuse_unsaid(what: str) -> NoReturn:

@@ -12,6 +12,7 @@ from onnx_philox._contract.streams import STATE
 from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant
 from onnx_philox._models.ours import awaits_state, seed_of, state_of
+from onnx_philox._models.streams import read_states, sources_of
 
 OWNER = "onnx_philox.make_reproducible"
 
@@ -107,15 +108,19 @@ def _state(model: ir.Model) -> ir.Value | None:
     ]
     state = next((value for value in found if value.name == STATE), None)
     if state is not None and state.graph is model.graph and _is_state(state):
-        return state
+        # A model may have a tensor of this name and type before its first rewrite.
+        following = [value for value in model.graph.outputs if value.name == NEXT_STATE]
+        is_carried = not state.is_graph_input() or state in sources_of(model, following)
+        if is_carried and state in read_states(model):
+            return state
     if found:
         name = found[0].name
         checks.refuse(
             OWNER,
             "the model",
-            f"one with a tensor {name!r} that is no state",
+            f"one with a tensor {name!r} that is no state of random nodes",
             f"a graph input, or a constant, {STATE!r} of uint32[{STATE_WORDS}], or an input of "
-            f"uint32[batch, {STATE_WORDS}]",
+            f"uint32[batch, {STATE_WORDS}], which nodes of an earlier rewrite read",
             "Rename that tensor.",
         )
     return None

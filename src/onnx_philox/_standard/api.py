@@ -18,6 +18,7 @@ from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Names
 from onnx_philox._models.opsets import onnx_opset_of
 from onnx_philox._models.ours import inputs_of
+from onnx_philox._models.streams import read_input
 from onnx_philox._models.surgery import remove, take_over
 from onnx_philox._models.untouched import Originals
 from onnx_philox._progress import Progress, ignore
@@ -148,6 +149,7 @@ def _converted(
     draws = reading.draws(model, target, OWNER, is_inexact_allowed=inexact == "allow")
     if not draws:
         return proto
+    state = read_input(model)
     names = _names(model)
     library = Library(onnx_opset_of(model.opset_imports)) if target.has_functions else None
 
@@ -164,7 +166,7 @@ def _converted(
     model.opset_imports.pop(DOMAIN, None)
     result = originals.to_proto()
     metadata = {p.key: p.value for p in result.metadata_props}
-    made.record(metadata, target, draws.values())
+    made.record(metadata, target, draws.values(), "" if state is None else state.name or "")
     onnx.helper.set_model_props(result, metadata)
     return result
 

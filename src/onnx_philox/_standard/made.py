@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 
+from onnx_philox._contract.streams import STANDARD as METADATA
+from onnx_philox._contract.streams import STANDARD_STATE
 from onnx_philox._standard.targets import TARGETS, Draw, Target
-
-METADATA = "onnx_philox.standard_nodes"
-"""The property of a model that says for which runtime its draws were made, and how to run it."""
 
 _DRAWS = "onnx_philox.standard_draws"
 
@@ -31,12 +30,22 @@ class Made:
     draws: Mapping[str, int]
 
 
-def record(metadata: MutableMapping[str, str], target: Target, draws: Iterable[Draw]) -> None:
-    """Writes what was made into a model's metadata, added to what was made before."""
+def record(
+    metadata: MutableMapping[str, str], target: Target, draws: Iterable[Draw], state: str
+) -> None:
+    """Writes what was made into a model's metadata, added to what was made before.
+
+    Args:
+        metadata: The model's.
+        target: The runtime that the nodes are made for.
+        draws: What they draw.
+        state: The name of the input that they read; empty if they read none.
+    """
     before = read(metadata)
     counts = Counter({} if before is None else before.draws)
     counts.update(draw.operator.name for draw in draws)
     metadata[METADATA] = target.note
+    metadata[STANDARD_STATE] = state
     metadata[_DRAWS] = json.dumps(dict(sorted(counts.items())))
 
 

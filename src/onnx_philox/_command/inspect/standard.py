@@ -9,6 +9,7 @@ import onnx_ir as ir
 
 from onnx_philox._command import rewritten
 from onnx_philox._contract.state import is_one_state
+from onnx_philox._contract.streams import STANDARD_STATE
 from onnx_philox._models.streams import streams_of
 from onnx_philox._runtimes.port import STATES
 from onnx_philox._standard import made
@@ -93,8 +94,10 @@ def command_to_run(model: ir.Model, path: Path, target: str | None = None) -> st
 
 def _lone_state(model: ir.Model) -> str | None:
     """An input that is a state, in a model without the output of the next one."""
+    recorded = model.metadata_props.get(STANDARD_STATE)
+    names = STATES if recorded is None else (recorded,)
     for value in model.graph.inputs:
-        if value.name in STATES and value.dtype is ir.DataType.UINT32 and value.shape is not None:
+        if value.name in names and value.dtype is ir.DataType.UINT32 and value.shape is not None:
             known = tuple(d if isinstance(d, int) else None for d in value.shape)
             if is_one_state(known):
                 return value.name
