@@ -28,7 +28,7 @@ from onnx_philox._rewriting.report import Report
 from onnx_philox._standard import emitting, made, reading, sharing
 from onnx_philox._standard.builder import FUNCTION_DOMAIN, Builder, Library
 from onnx_philox._standard.reading import FilePath, Model
-from onnx_philox._standard.targets import TARGETS, Draw, Target
+from onnx_philox._standard.targets import TARGETS, DrawnNode, Target
 
 OWNER = "onnx_philox.to_standard_nodes"
 _INEXACT = ("refuse", "allow")
@@ -178,7 +178,7 @@ def _names(model: ir.Model) -> Iterator[str]:
 
 
 def _replace(
-    node: ir.Node, draw: Draw, target: Target, b: Builder, shared_words: ir.Value | None
+    node: ir.Node, draw: DrawnNode, target: Target, b: Builder, shared_words: ir.Value | None
 ) -> None:
     # Those of another draw are others since it was replaced.
     draw = replace(draw, inputs=inputs_of(node))

@@ -22,7 +22,7 @@ Dimensions = tuple[int | None, ...]
 
 
 @dataclass(frozen=True)
-class Rows:
+class StateRows:
     """How many states an input holds.
 
     Attributes:
@@ -34,7 +34,7 @@ class Rows:
     state: ir.Value
 
     @classmethod
-    def of(cls, state: ir.Value, shape: tuple[int | None, ...] | None) -> Rows:
+    def of(cls, state: ir.Value, shape: tuple[int | None, ...] | None) -> StateRows:
         """By what is known of a state's shape."""
         return cls(cls.number_in(shape), state)
 
@@ -55,7 +55,7 @@ class Rows:
 
 def per_row(
     b: Builder,
-    rows: Rows,
+    rows: StateRows,
     shape: ir.Value,
     dimensions: Dimensions | None,
     *,
@@ -100,7 +100,7 @@ def _known_product(dimensions: Dimensions) -> int | None:
     return math.prod(numbers) if len(numbers) == len(dimensions) else None
 
 
-def _chosen(b: Builder, rows: Rows, all_: ir.Value, row: ir.Value) -> ir.Value:
+def _chosen(b: Builder, rows: StateRows, all_: ir.Value, row: ir.Value) -> ir.Value:
     return b("Where", b("Equal", rows.count(b), b.constant([1])), all_, row)
 
 

@@ -8,14 +8,14 @@ import onnx_ir as ir
 from onnx_philox._contract.operators import STATE_WORDS
 from onnx_philox._standard import counts
 from onnx_philox._standard.builder import Builder
-from onnx_philox._standard.counts import Count, Rows
-from onnx_philox._standard.targets import Draw, Out, Target
+from onnx_philox._standard.counts import Count, StateRows
+from onnx_philox._standard.targets import DrawnNode, Out, Target
 
 
 def emit(
     b: Builder,
     target: Target,
-    draw: Draw,
+    draw: DrawnNode,
     *,
     needs_state: bool,
     shared_words: ir.Value | None = None,
@@ -40,14 +40,14 @@ def emit(
     return values, target.next_state(b, rows.state, count) if needs_state else None
 
 
-def rows_of(b: Builder, target: Target, draw: Draw) -> Rows:
+def rows_of(b: Builder, target: Target, draw: DrawnNode) -> StateRows:
     """The states of a draw."""
-    return Rows.of(_state(b, target, draw), _state_shape(draw))
+    return StateRows.of(_state(b, target, draw), _state_shape(draw))
 
 
-def words_of_state(draw: Draw) -> int | None:
+def words_of_state(draw: DrawnNode) -> int | None:
     """How many words each state draws, if that is known before a run."""
-    rows = Rows.number_in(_state_shape(draw))
+    rows = StateRows.number_in(_state_shape(draw))
     elements = counts.known_per_row(rows, draw.size, is_by_row=draw.is_by_row)
     if elements is None:
         return None
@@ -56,21 +56,21 @@ def words_of_state(draw: Draw) -> int | None:
     return words
 
 
-def _state_shape(draw: Draw) -> tuple[int | None, ...] | None:
+def _state_shape(draw: DrawnNode) -> tuple[int | None, ...] | None:
     if "state" not in draw.inputs:
         return (STATE_WORDS,)
     known = draw.known.get("state")
     return None if known is None else known.shape
 
 
-def _state(b: Builder, target: Target, draw: Draw) -> ir.Value:
+def _state(b: Builder, target: Target, draw: DrawnNode) -> ir.Value:
     if "state" not in draw.inputs:
         return b.constant(np.zeros(STATE_WORDS), np.uint32)
     constant = draw.constant("state")
     return draw.inputs["state"] if constant is None else target.state(b, constant)
 
 
-def _output(b: Builder, draw: Draw, rows: Rows) -> Out:
+def _output(b: Builder, draw: DrawnNode, rows: StateRows) -> Out:
     dimensions, is_by_row = draw.size, draw.is_by_row
     if draw.operator.has_shape:
         shape = counts.int64(b, draw.inputs["shape"], draw.constant("shape"))
@@ -88,7 +88,7 @@ def _output(b: Builder, draw: Draw, rows: Rows) -> Out:
     return Out(shape, count)
 
 
-def _words(b: Builder, draw: Draw, elements: Count) -> Count:
+def _words(b: Builder, draw: DrawnNode, elements: Count) -> Count:
     """How many words each state draws."""
     if draw.operator.words.are_paired:
         elements = counts.rounded_up_to_even(b, elements)

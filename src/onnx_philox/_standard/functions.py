@@ -21,7 +21,7 @@ from onnx_philox._models.untouched import Originals
 from onnx_philox._standard import emitting, reading
 from onnx_philox._standard.builder import OPSET, Builder
 from onnx_philox._standard.reading import Model
-from onnx_philox._standard.targets import Draw, OnnxRuntime
+from onnx_philox._standard.targets import DrawnNode, OnnxRuntime
 
 OWNER = "onnx_philox.rewriting.add_functions"
 
@@ -34,7 +34,7 @@ _SEED_NAMES = [seed.name for seed in SEEDS]
 class _InFunction(OnnxRuntime):
     """The nodes of ONNX Runtime, with the seeds that a call of the function gives."""
 
-    def seeds(self, b: Builder, draw: Draw) -> ir.Value:
+    def seeds(self, b: Builder, draw: DrawnNode) -> ir.Value:
         del draw  # The seeds of its own are those of one call.
         axis = b.constant([0])
         given = [
@@ -171,7 +171,7 @@ def _with_functions(proto: onnx.ModelProto, path: Path | None) -> onnx.ModelProt
     return result
 
 
-def _types(draw: Draw) -> dict[str, ElementType]:
+def _types(draw: DrawnNode) -> dict[str, ElementType]:
     return {
         declared.name: draw.type_of(declared.name)
         for declared in draw.operator.inputs
@@ -179,7 +179,7 @@ def _types(draw: Draw) -> dict[str, ElementType]:
     }
 
 
-def _variant(draw: Draw) -> tuple[Any, ...]:
+def _variant(draw: DrawnNode) -> tuple[Any, ...]:
     """What a body depends on."""
     attributes = {k: v for k, v in draw.attributes.items() if k not in _SEED_NAMES}
     return (
@@ -190,14 +190,14 @@ def _variant(draw: Draw) -> tuple[Any, ...]:
     )
 
 
-def _overload(draw: Draw, taken: Any) -> str:
+def _overload(draw: DrawnNode, taken: Any) -> str:
     _, attributes, has_state, types = _variant(draw)
     parts = [str(value) for _, value in attributes] + list(types)
     name = "_".join(parts if has_state else [*parts, "no_state"])
     return next(n for i in itertools.count() if (n := name + f"_{i}" * bool(i)) not in taken)
 
 
-def _complete(node: ir.Node, draw: Draw, overload: str, names: Names) -> None:
+def _complete(node: ir.Node, draw: DrawnNode, overload: str, names: Names) -> None:
     """Writes out what a call of a function may not leave to defaults."""
     new = ir.node(
         node.op_type,
@@ -239,7 +239,7 @@ def _function(
     """
     inputs = {declared.name: ir.Value(name=declared.name) for declared in op.inputs}
     known = {name: Known(types.get(name), None) for name in inputs}
-    draw = Draw(
+    draw = DrawnNode(
         op,
         {name: value for name, value in inputs.items() if name in given},
         known,

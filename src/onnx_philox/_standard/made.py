@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from onnx_philox._contract.streams import STANDARD as METADATA
 from onnx_philox._contract.streams import STANDARD_STATE
-from onnx_philox._standard.targets import TARGETS, Draw, Target
+from onnx_philox._standard.targets import TARGETS, DrawnNode, Target
 
 _DRAWS = "onnx_philox.standard_draws"
 
@@ -31,7 +31,7 @@ class Made:
 
 
 def record(
-    metadata: MutableMapping[str, str], target: Target, draws: Iterable[Draw], state: str
+    metadata: MutableMapping[str, str], target: Target, draws: Iterable[DrawnNode], state: str
 ) -> None:
     """Writes what was made into a model's metadata, added to what was made before.
 

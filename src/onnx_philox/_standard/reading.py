@@ -22,7 +22,7 @@ from onnx_philox._models.opsets import STANDARD_DOMAINS, onnx_opset_of
 from onnx_philox._rewriting.replacements.types import Types
 from onnx_philox._standard.builder import OPSET
 from onnx_philox._standard.raising import is_changed, raise_opset
-from onnx_philox._standard.targets import Draw, Target
+from onnx_philox._standard.targets import DrawnNode, Target
 
 FilePath = str | os.PathLike[str]
 Model = onnx.ModelProto | ir.Model | FilePath
@@ -64,7 +64,7 @@ def each_form(
 
 def draws(
     model: ir.Model, target: Target, owner: str, *, is_inexact_allowed: bool = False
-) -> dict[ir.Node, Draw]:
+) -> dict[ir.Node, DrawnNode]:
     """The nodes of ours, in order, each checked by all that is known of it.
 
     Inlines the functions that they are in, and raises the opset to the oldest that will do.
@@ -115,7 +115,7 @@ def _inline(model: ir.Model, target: Target, owner: str) -> None:
     inline(model, holding, owner, "functions")
 
 
-def _read(node: ir.Node, types: Types, target: Target, *, is_allowed: bool) -> Draw:
+def _read(node: ir.Node, types: Types, target: Target, *, is_allowed: bool) -> DrawnNode:
     """A node of ours, checked by all that is known of it."""
     shape = ours.inputs_of(node).get("shape")
     dimensions = None if shape is None else _dimensions(shape, types)
@@ -132,7 +132,7 @@ def _read(node: ir.Node, types: Types, target: Target, *, is_allowed: bool) -> D
         op, attributes = checked.operator, checked.attributes
         type_ = checks.output_type(op, attributes)
         is_by_row = _is_by_row(checked.inputs.get("state"), dimensions, types)
-        draw = Draw(
+        draw = DrawnNode(
             op, checked.inputs, checked.known, attributes, type_, _numbers(dimensions), is_by_row
         )
         target.check(draw, is_inexact_allowed=is_allowed)

@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 from onnx_philox._standard import emitting
 from onnx_philox._standard.builder import Builder
-from onnx_philox._standard.targets import Draw, Target
+from onnx_philox._standard.targets import DrawnNode, Target
 
 _MOST_WORDS = 2**22
 """Of the draws that share a generator: all of them are in memory from the first draw on."""
@@ -20,12 +20,12 @@ _MOST_WORDS = 2**22
 class _Group:
     """Draws from the same states, with the same key, in one graph."""
 
-    draws: dict[ir.Node, Draw] = field(default_factory=dict)
+    draws: dict[ir.Node, DrawnNode] = field(default_factory=dict)
     counts: list[int] = field(default_factory=list)
 
 
 def words(
-    draws: Mapping[ir.Node, Draw], target: Target, builder: Callable[[], Builder]
+    draws: Mapping[ir.Node, DrawnNode], target: Target, builder: Callable[[], Builder]
 ) -> dict[ir.Node, ir.Value]:
     """Makes the generators that draws share, each before the first of its draws.
 
@@ -50,7 +50,7 @@ def words(
     return found
 
 
-def _groups(draws: Mapping[ir.Node, Draw]) -> Iterator[_Group]:
+def _groups(draws: Mapping[ir.Node, DrawnNode]) -> Iterator[_Group]:
     open_: dict[tuple[Any, ...], _Group] = {}
     closed = []
     for node, draw in draws.items():
@@ -68,7 +68,7 @@ def _groups(draws: Mapping[ir.Node, Draw]) -> Iterator[_Group]:
     )
 
 
-def _key(node: ir.Node, draw: Draw) -> tuple[Any, ...]:
+def _key(node: ir.Node, draw: DrawnNode) -> tuple[Any, ...]:
     """What draws of one generator have in common."""
     constant = draw.constant("state")
     state: Any = draw.inputs.get("state")

@@ -28,7 +28,7 @@ from onnx_philox._contract.types import BF16, F16, F32, I32, ElementType
 from onnx_philox._models.ours import CheckedNode
 from onnx_philox._standard import categorical, counts, values, values_limbs, words_limbs, words_u64
 from onnx_philox._standard.builder import Builder, Values
-from onnx_philox._standard.counts import Count, Rows
+from onnx_philox._standard.counts import Count, StateRows
 from onnx_philox._standard.values import Number
 
 
@@ -37,7 +37,7 @@ class InexactError(ValueRefusalError):
 
 
 @dataclass(frozen=True)
-class Draw(CheckedNode):
+class DrawnNode(CheckedNode):
     """A node of ours that is to become others.
 
     Attributes:
@@ -107,7 +107,7 @@ class Target(ABC):
     """How to run what is made for it."""
 
     @abstractmethod
-    def check(self, draw: Draw, *, is_inexact_allowed: bool) -> None:
+    def check(self, draw: DrawnNode, *, is_inexact_allowed: bool) -> None:
         """Refuses what it would not draw exactly, or not at all."""
 
     @abstractmethod
@@ -115,11 +115,11 @@ class Target(ABC):
         """A constant state."""
 
     @abstractmethod
-    def words(self, b: Builder, draw: Draw, rows: Rows, count: Count) -> ir.Value:
+    def words(self, b: Builder, draw: DrawnNode, rows: StateRows, count: Count) -> ir.Value:
         """The first words of each state, [B, count]."""
 
     def words_of_several(
-        self, b: Builder, draws: Sequence[Draw], rows: Rows, counts: Sequence[int]
+        self, b: Builder, draws: Sequence[DrawnNode], rows: StateRows, counts: Sequence[int]
     ) -> Values:
         """The words of draws from the same states and with the same `global_seed`."""
         pairs = zip(draws, counts, strict=True)
@@ -130,11 +130,11 @@ class Target(ABC):
         """The state after so many words."""
 
     @abstractmethod
-    def values(self, b: Builder, draw: Draw, words: ir.Value, out: Out) -> ir.Value:
+    def values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
         """The values that words make."""
 
 
-def _below_p(b: Builder, draw: Draw, u: ir.Value, out: Out) -> ir.Value:
+def _below_p(b: Builder, draw: DrawnNode, u: ir.Value, out: Out) -> ir.Value:
     """Booleans of uniforms [B, elements]."""
     is_below = b("Less", out.shaped(b, u), draw.inputs["p"])
     # A p of shape [1] makes a vector of a scalar, which an output of unknown rank may be.
@@ -148,7 +148,7 @@ class OnnxRuntime(Target):
     has_functions = True
     note = "made for ONNX Runtime"
 
-    def check(self, draw: Draw, *, is_inexact_allowed: bool) -> None:  # noqa: ARG002
+    def check(self, draw: DrawnNode, *, is_inexact_allowed: bool) -> None:  # noqa: ARG002
         """Its kernels draw all that the operators do for which there are nodes."""
         if draw.operator.name not in _OF_ONNX_RUNTIME:
             raise InexactError(
@@ -170,51 +170,51 @@ class OnnxRuntime(Target):
     def state(self, b: Builder, words: NDArray[np.uint32]) -> ir.Value:
         return b.constant(words, np.uint32)
 
-    def seeds(self, b: Builder, draw: Draw) -> ir.Value:
+    def seeds(self, b: Builder, draw: DrawnNode) -> ir.Value:
         """What is added to the halves of the counter and to the key, uint64 [3, 1]."""
         seeds = [0, draw.attributes["op_seed"], draw.attributes["global_seed"]]
         return b.constant(np.reshape(np.array(seeds, np.uint64), (3, 1)), np.uint64)
 
-    def words(self, b: Builder, draw: Draw, rows: Rows, count: Count) -> ir.Value:
+    def words(self, b: Builder, draw: DrawnNode, rows: StateRows, count: Count) -> ir.Value:
         given = self.seeds(b, draw)
         return b.call("Words", words_u64.words, rows.state, counts.value(b, count), given)[0]
 
     def next_state(self, b: Builder, state: ir.Value, count: Count) -> ir.Value:
         return b.call("NextState", words_u64.next_state, state, counts.value(b, count))[0]
 
-    def values(self, b: Builder, draw: Draw, words: ir.Value, out: Out) -> ir.Value:
+    def values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
         return _OF_ONNX_RUNTIME[draw.operator.name](b, draw, words, out)
 
 
-def _bits(b: Builder, _: Draw, words: ir.Value, out: Out) -> ir.Value:
+def _bits(b: Builder, _: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
     return out.shaped(b, words)
 
 
-def _uniforms(b: Builder, draw: Draw, words: ir.Value, out: Out) -> ir.Value:
+def _uniforms(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
     make = values.uniform if draw.type.is_float else values.integers
     return out.shaped(b, make(b, words, draw.number("minval"), draw.number("maxval"), draw.type))
 
 
-def _normals(b: Builder, draw: Draw, words: ir.Value, out: Out) -> ir.Value:
+def _normals(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
     moments = draw.number("mean"), draw.number("scale")
     return out.shaped(b, values.normal(b, words, *moments, draw.type), is_even=True)
 
 
-def _exponentials(b: Builder, draw: Draw, words: ir.Value, out: Out) -> ir.Value:
+def _exponentials(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
     return out.shaped(b, values.exponential(b, words, draw.number("scale"), draw.type))
 
 
-def _booleans(b: Builder, draw: Draw, words: ir.Value, out: Out) -> ir.Value:
+def _booleans(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
     return _below_p(b, draw, values.unit(b, words, draw.type_of("p")), out)
 
 
-def _classes(b: Builder, draw: Draw, words: ir.Value, _: Out) -> ir.Value:
+def _classes(b: Builder, draw: DrawnNode, words: ir.Value, _: Out) -> ir.Value:
     samples = draw.attributes["sample_size"]
     indices = categorical.classes(b, words, draw.inputs["logits"], samples)
     return indices if draw.type is I32 else b.cast(indices, ir.DataType.INT64)
 
 
-_OF_ONNX_RUNTIME: dict[str, Callable[[Builder, Draw, ir.Value, Out], ir.Value]] = {
+_OF_ONNX_RUNTIME: dict[str, Callable[[Builder, DrawnNode, ir.Value, Out], ir.Value]] = {
     RANDOM_GENERATOR.name: _bits,
     RANDOM_UNIFORM.name: _uniforms,
     RANDOM_NORMAL.name: _normals,
@@ -240,7 +240,7 @@ class OpenVino(Target):
         # The plugin clamps uint32 constants.
         return b.constant(words.view(np.int32), np.int32)
 
-    def check(self, draw: Draw, *, is_inexact_allowed: bool) -> None:
+    def check(self, draw: DrawnNode, *, is_inexact_allowed: bool) -> None:
         op = draw.operator
         state = draw.known.get("state")
         is_sized = "shape" not in draw.known or draw.constant("shape") is not None
@@ -275,23 +275,23 @@ class OpenVino(Target):
             "inexact='allow' (--inexact) takes f32 uniforms and normals with rounding errors.",
         )
 
-    def words(self, b: Builder, draw: Draw, rows: Rows, count: Count) -> ir.Value:
+    def words(self, b: Builder, draw: DrawnNode, rows: StateRows, count: Count) -> ir.Value:
         return words_limbs.words(b, rows.state, count, self._seeds(draw))[0]
 
     def words_of_several(
-        self, b: Builder, draws: Sequence[Draw], rows: Rows, counts: Sequence[int]
+        self, b: Builder, draws: Sequence[DrawnNode], rows: StateRows, counts: Sequence[int]
     ) -> Values:
         seeds = [self._seeds(draw) for draw in draws]
         return words_limbs.words_of_several(b, rows.state, counts, seeds)
 
-    def _seeds(self, draw: Draw) -> NDArray[np.int32]:
+    def _seeds(self, draw: DrawnNode) -> NDArray[np.int32]:
         seeds = PhiloxState.from_seeds(draw.attributes["global_seed"], draw.attributes["op_seed"])
         return seeds.to_array().view(np.int32)
 
     def next_state(self, b: Builder, state: ir.Value, count: Count) -> ir.Value:
         return words_limbs.next_state(b, state, count)[0]
 
-    def values(self, b: Builder, draw: Draw, words: ir.Value, out: Out) -> ir.Value:
+    def values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
         match draw.operator.name:
             case RANDOM_GENERATOR.name:
                 return b.cast(out.shaped(b, words), ir.DataType.UINT32)

@@ -22,7 +22,7 @@ from onnx_philox._rewriting.passes.find import find_nodes
 from onnx_philox._rewriting.passes.inline import InlineRandomFunctions
 from onnx_philox._rewriting.passes.number import number_nodes
 from onnx_philox._rewriting.passes.order import check_rows_beside
-from onnx_philox._rewriting.passes.prove_rows import Rows
+from onnx_philox._rewriting.passes.prove_rows import BatchRows
 from onnx_philox._rewriting.random_nodes.may_stay import MayStayError
 from onnx_philox._rewriting.replacements.outcome import (
     Irreplaceable,
@@ -149,7 +149,7 @@ def _per_row(
 ) -> PerRow:
     try:
         check_rows_beside(recorded)
-        rows = Rows(model, nodes, recorded)
+        rows = BatchRows(model, nodes, recorded)
     except ValueError as error:
         return PerRow(None, error, {})
     problems = {node.site.node: rows.obstacle(node) for node in nodes}

@@ -21,7 +21,7 @@ from onnx_philox._rewriting.rows.symbolic_shapes import SymbolicShapes
 _ONE_STATE = "rewrite the model with one state for the whole batch"
 
 
-class Rows:
+class BatchRows:
     """The batch of a model, and whether random nodes draw its rows.
 
     Args:
@@ -152,7 +152,7 @@ def prove_rows(
                 f"the names of random nodes to replace: {', '.join(sorted(known))}",
                 "Choose one of these.",
             )
-    rows = Rows(model, nodes, recorded)
+    rows = BatchRows(model, nodes, recorded)
     unproved: dict[ir.Node, NotRowsError] = {}
     for random in nodes:
         error = rows.obstacle(random)
