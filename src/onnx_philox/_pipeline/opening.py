@@ -12,7 +12,7 @@ import onnx
 import onnx_ir as ir
 
 from onnx_philox._contract.refusal import refuse
-from onnx_philox._contract.streams import METADATA_KEY, STANDARD_STATE, STATE, Streams
+from onnx_philox._contract.streams import METADATA_KEY, STANDARD, STANDARD_STATE, STATE, Streams
 from onnx_philox._files.model_file import opened
 from onnx_philox._models.streams import streams_of
 from onnx_philox._models.untouched import Originals
@@ -252,7 +252,7 @@ def _said_by_openvino(model: Any, what: str) -> _Model:
 
     streams = _recorded(metadata(model, METADATA_KEY)) or _refuse_unsaid(what)
     _check_record(streams, metadata(model, STANDARD_STATE))
-    return _Model(streams, standard=metadata(model, made.METADATA))
+    return _Model(streams, standard=metadata(model, STANDARD))
 
 
 def _recorded(text: str | None) -> Streams | None:
@@ -269,7 +269,7 @@ def _said_by(proto: onnx.ModelProto, model: ir.Model) -> _Model:
             "a model with random nodes, rewritten without a seed",
             "Rewrite it with make_reproducible(model).",
         )
-    return _Model(streams, proto.graph, model.metadata_props.get(made.METADATA))
+    return _Model(streams, proto.graph, model.metadata_props.get(STANDARD))
 
 
 def _refuse_unsaid(what: str) -> NoReturn:

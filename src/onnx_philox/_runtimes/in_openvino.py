@@ -15,6 +15,7 @@ import openvino as ov
 from onnx_philox import _backends
 from onnx_philox import _openvino_arrays as ov_arrays
 from onnx_philox._contract.operators import OPERATORS
+from onnx_philox._contract.streams import STANDARD
 from onnx_philox._contract.types import BF16
 from onnx_philox._files.model_file import opened
 from onnx_philox._files.tensors import misread_by_openvino
@@ -80,7 +81,7 @@ class Model(LoadedModel):
             _check_target(model)
             graph = model.graph
         opened_model = read(core, model)
-        if metadata(opened_model, made.METADATA) is not None:
+        if metadata(opened_model, STANDARD) is not None:
             _check_precision(precision)
         drawn = _show_drawn(opened_model) if settings.shows_drawn else {}
         config = {} if precision is None else {PRECISION_HINT: precision}
@@ -147,7 +148,7 @@ def compile_model(
         device: OpenVINO's name of it, such as "CPU" or "HETERO:GPU,CPU".
         config: Properties of OpenVINO.
     """
-    if metadata(model, made.METADATA) is not None:
+    if metadata(model, STANDARD) is not None:
         config = {**config, PRECISION_HINT: made.PRECISION}
     return core.compile_model(model, device, dict(config))
 

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 
-from onnx_philox._contract.streams import STANDARD as METADATA
-from onnx_philox._contract.streams import STANDARD_STATE
+from onnx_philox._contract.streams import STANDARD, STANDARD_STATE
 from onnx_philox._standard.targets import TARGETS, DrawnNode, Target
 
 _DRAWS = "onnx_philox.standard_draws"
@@ -44,14 +43,14 @@ def record(
     before = read(metadata)
     counts = Counter({} if before is None else before.draws)
     counts.update(draw.operator.name for draw in draws)
-    metadata[METADATA] = target.note
+    metadata[STANDARD] = target.note
     metadata[STANDARD_STATE] = state
     metadata[_DRAWS] = json.dumps(dict(sorted(counts.items())))
 
 
 def read(metadata: Mapping[str, str]) -> Made | None:
     """Reads what was made; None for a model of no standard nodes."""
-    note = metadata.get(METADATA)
+    note = metadata.get(STANDARD)
     target = next((target for target in TARGETS.values() if target.note == note), None)
     if target is None:
         return None
