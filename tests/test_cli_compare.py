@@ -219,6 +219,13 @@ def test_the_json_document_has_the_keys_of_its_page_and_shapes_are_lists(noisy):
     assert shapes == {"y": [2, 3], "next_random_state": [6], "noise": [2, 3]}
 
 
+def test_a_given_state_has_no_seed(noisy):
+    np.save("state.npy", onnx_philox.PhiloxState(5).to_array())
+    given = (*INPUT, "--input", "random_state=state.npy")
+    assert document(noisy, *given)["seed"] is None
+    assert "--seed is 5 beside --input random_state" in refusal(noisy, *given, "--seed", "5")
+
+
 def test_types_and_shapes_that_differ_are_those_of_both_runtimes(noisy, wrong):
     wrong.write_text(
         WRONG.replace(
@@ -255,6 +262,8 @@ def test_a_model_that_is_not_rewritten_is_refused_with_the_command(noisy):
         (["--runtime", "openvino", "--runtime", "none"], "--runtime is 'none'; allowed: onnx"),
         (["--precision", "i4"], "--precision is 'i4'; allowed: f32, bf16, f16."),
         (["--seed", "-1"], "seed is -1; allowed: "),
+        (["--rtol", "inf", "--json"], "rtol is inf; allowed: 0 or more, but finite"),
+        (["--atol", "-1"], "atol is -1.0; allowed: 0 or more"),
     ],
 )
 def test_a_wrong_option_says_what_is_allowed(noisy, arguments, said):

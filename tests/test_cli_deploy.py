@@ -193,6 +193,24 @@ def test_a_configuration_that_was_edited_is_not_overwritten_unless_that_is_asked
     assert triton_config() == written
 
 
+@pytest.mark.parametrize("server", ["triton", "ovms"])
+def test_only_a_file_is_replaced(server):
+    path = save()
+    target = Path("models/noisy/1/model.onnx")
+    if server == "triton":
+        target = Path("models/noisy/config.pbtxt")
+    target.mkdir(parents=True)
+    said = refusal(server, path, "-o", "models", "--overwrite")
+    end = "; allowed: a file, or nothing. Move it away.\n"
+    assert said == f"onnx-philox deploy: {target} is a folder{end}"
+    target.rmdir()
+    target.symlink_to("nowhere")
+    for options in ([], ["--overwrite"]):
+        said = refusal(server, path, "-o", "models", *options)
+        assert said == f"onnx-philox deploy: {target} is a link to nothing{end}"
+    assert target.is_symlink()
+
+
 def test_the_settings_of_a_model_in_the_configuration_of_ovms_are_kept():
     deploy("ovms", save(), "-o", "models")
     path = Path("models/config.json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -263,10 +264,19 @@ def test_a_state_of_higher_rank_is_fed_in_its_shape():
     np.testing.assert_array_equal(load(ran["runs"][0]["file"])["values"], expected)
 
 
-def test_a_given_state_goes_before_the_seed(noisy):
+def test_a_given_state_goes_alone(noisy):
     np.save("state.npy", PhiloxState.for_run(SEED, 9).to_array())
     given = ("--input", INPUT, "--input", "random_state=state.npy")
+    for option in ("--seed", "--first-run"):
+        assert refusal(noisy, *given, option, 5) == (
+            f"onnx-philox run: {option} is 5 beside --input random_state, which says where to "
+            "draw; allowed: one of them. Leave the other out.\n"
+        )
+    said = text(noisy, *given)
+    assert "Go on with the last next_random_state as --input random_state=FILE.npy." in said
+    assert "seed" not in said
     ran = document(noisy, *given, "--drawn", "-o", "./")
+    assert ran["seed"] is None
     np.testing.assert_array_equal(load(ran["runs"][0]["file"])["noise"], noise(9))
 
 
@@ -426,6 +436,38 @@ def test_a_damaged_file_is_refused_in_the_same_words_everywhere(runtime):
         said = refusal(f"{name}.onnx", "--runtime", runtime)
         assert said.startswith(f"onnx-philox run: the file '{name}.onnx' {given}"), said
         assert said.endswith("Pass a file that onnx.load reads as protobuf.\n")
+
+
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_what_is_no_model_is_refused_in_our_words_whatever_its_name(command):
+    np.save("x.npy", np.zeros(3))
+    result = CliRunner().invoke(app.app, [command, "x.npy", "--fill"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "the file 'x.npy' is " in result.stderr
+    assert "allowed: a serialised ONNX model. Pass a file that onnx.load reads" in result.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are text there")
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("run", ["--runtime", "onnxruntime"]),
+        ("run", ["--runtime", "openvino"]),
+        ("compare", []),
+    ],
+)
+def test_a_path_that_is_not_utf_8_is_refused(noisy, command, options):
+    Path(noisy).rename(name := os.fsdecode(b"b\xffd.onnx"))
+    result = CliRunner().invoke(app.app, [command, name, "--fill", *options])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "the path is 'b\\udcffd.onnx'; allowed: a path of UTF-8, since" in result.stderr
+    for open_model in (
+        onnx_philox.onnxruntime.InferenceSession,
+        onnx_philox.Pipeline,
+        lambda path: onnx_philox.Pipeline(path, runtime="openvino"),
+    ):
+        with pytest.raises(ValueError, match=r"the path is 'b.udcffd\.onnx'; allowed: a path"):
+            open_model(name)
 
 
 def test_an_ir_is_for_openvino_alone():

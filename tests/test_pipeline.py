@@ -122,7 +122,7 @@ def test_a_checkpoint_of_another_model_is_refused(pipe: Pipeline, runtime: str) 
     other = Pipeline(graphs.random_normal([2], 0.0, 1.0, "f32", stateful=True), runtime=runtime)
     saved = other.request(seed=1).checkpoint()
     with pytest.raises(
-        ValueError, match=r"resume is of a model with the fingerprint \w{16}; allowed"
+        ValueError, match=r"resume is of a model with the fingerprint '\w{16}'; allowed"
     ):
         pipe.request(resume=saved)
 
@@ -154,7 +154,7 @@ def test_a_damaged_checkpoint_is_refused(changes: dict[str, Any], words: str) ->
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
 def test_a_request_is_not_copied(pipe: Pipeline, copied: Any) -> None:
-    with pytest.raises(TypeError, match=r"the request is to be copied or pickled; .* checkpoint"):
+    with pytest.raises(TypeError, match=r"a copy or pickle of a request is one that .* checkpoint"):
         copied(pipe.request(seed=1))
 
 
@@ -279,7 +279,7 @@ def test_a_request_fixes_the_number_of_rows(rows: Pipeline) -> None:
     assert resumed.seed == (4, 5)
     assert_same_answer(request(batch(2)), resumed(batch(2)))
     with pytest.raises(
-        ValueError, match=r"input 'x' is 3 rows for a request of 2; allowed: 2 rows"
+        ValueError, match=r"Pipeline.request: the number of rows of 'x' is 3; allowed: 2, one"
     ):
         request(batch(3))
     assert request.runs == 2
@@ -580,6 +580,10 @@ def test_a_model_of_standard_nodes_has_the_fingerprint_of_its_draws() -> None:
         (lambda: Pipeline(STANDARD, prividers=["CPU"]), "option is 'prividers'"),
         (lambda: Pipeline(session_of(make_reproducible(STANDARD)), device="GPU"), "device"),
         (
+            lambda: Pipeline(STANDARD, runtime="openvino", providers=["CPU"]),
+            "an option is 'providers'; allowed: config, backend, device",
+        ),
+        (
             lambda: Pipeline(
                 session_of(make_reproducible(STANDARD)),
                 source=graphs.random_normal([2], 0.0, 1.0, "f32", stateful=True),
@@ -591,6 +595,96 @@ def test_a_model_of_standard_nodes_has_the_fingerprint_of_its_draws() -> None:
 def test_options_that_would_do_nothing_are_refused(make: Any, words: str) -> None:
     with pytest.raises((ValueError, TypeError), match=words):
         make()
+
+
+def deep() -> list[Any]:
+    """A list in a list, and so on: too deep to print."""
+    inner: list[Any] = []
+    for _ in range(100_000):
+        inner = [inner]
+    return inner
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        *(
+            lambda pipe, text=text: pipe.request(resume=text)
+            for text in ("[" * 100_000, '{"a":' * 100_000)
+        ),
+        lambda pipe: pipe.request(resume=deep()),
+        *(
+            lambda pipe, key=key: pipe.request(
+                resume=pipe.request(seed=1).checkpoint() | {key: deep()}
+            )
+            for key in ("onnx_philox", "model", "state", "seed", "runs")
+        ),
+        lambda pipe: pipe(batch(2), state=deep()),
+        lambda pipe: pipe(batch(2), seed=deep()),
+        lambda pipe: pipe(batch(2) | {"x": deep()}),
+        lambda pipe: pipe.request(resume="7" * 4000),
+    ],
+)
+def test_what_is_nested_too_deep_or_long_is_refused_in_a_short_sentence(call: Any) -> None:
+    with pytest.raises((ValueError, TypeError), match=r" is .*; allowed: ") as raised:
+        call(Pipeline(STANDARD))
+    assert len(str(raised.value)) < 400
+
+
+def test_metadata_that_others_wrote_is_cut_short() -> None:
+    model = make_reproducible(STANDARD)
+    model.metadata_props.add(key="onnx_philox.standard_nodes", value="[" * 100_000)
+    with pytest.raises(ValueError, match=r"one of standard nodes '\[") as raised:
+        Pipeline(model, runtime="openvino")
+    assert len(str(raised.value)) < 400
+
+
+def test_a_model_that_is_not_there_or_is_none_is_named(tmp_path: Path) -> None:
+    for runtime, name in (
+        ("onnxruntime", "no.onnx"),
+        ("openvino", "no.onnx"),
+        ("openvino", "no.xml"),
+    ):
+        with pytest.raises(FileNotFoundError, match=rf"No such file or directory: '.*{name}'"):
+            Pipeline(tmp_path / name, runtime=runtime)
+    with pytest.raises(ValueError, match=r"the model is the bytes b'no\.xml'; allowed: those of"):
+        Pipeline(b"no.xml", runtime="openvino")
+
+
+DELETED = """
+import os, sys
+import onnx_philox
+os.mkdir("gone"), os.chdir("gone"), os.rmdir("../gone")
+for call in (
+    lambda: onnx_philox.Pipeline(sys.argv[1], runtime="openvino"),
+    lambda: onnx_philox.onnxruntime.InferenceSession("n.onnx"),
+):
+    try:
+        call()
+    except FileNotFoundError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a working directory cannot be deleted there")
+def test_a_working_directory_that_was_deleted_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save(make_reproducible(STANDARD), path)
+    command = [sys.executable, "-c", DELETED, str(path)]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines() == [
+        "Pipeline: the working directory has been deleted, and OpenVINO cannot be imported there. "
+        "Change to another with os.chdir.",
+        "[Errno 2] The working directory has been deleted; give an absolute path: 'n.onnx'",
+    ]
+
+
+def test_a_copied_result_keeps_its_seed_and_state(pipe: Pipeline) -> None:
+    result = pipe(batch(2), seed=4)
+    for made in (result.copy(), result | {"more": 1}, copy.copy(result)):
+        assert (type(made), made.seed) == (type(result), 4)
+        assert_same_bits(made.state, result.state)
+        assert_same_bits(made["y"], result["y"])
 
 
 def test_bound_memory_is_used_as_it_is() -> None:
@@ -746,19 +840,24 @@ def test_a_model_whose_state_is_read_by_nothing_random_is_refused() -> None:
         (
             lambda: Pipeline(STANDARD)(batch(2), seeds=[1, 2]),
             ValueError,
-            "seeds is for a model of one state for the whole batch",
+            "Pipeline: the model is one with a single state for the whole batch; allowed: with see",
         ),
         (
             lambda: Pipeline(STANDARD).map([batch(2)], seed=1),
             ValueError,
-            "Pipeline.map: the model is for a model of one state",
+            "Pipeline.map: the model is one with a single state for the whole batch; allowed",
         ),
         (lambda: Pipeline(STANDARD)(batch(2), seed=-1), ValueError, "seed is -1; allowed"),
         (lambda: Pipeline(STANDARD)(batch(2), seed=1.5), TypeError, r"seed is 1\.5; allowed"),
         (
             lambda: Pipeline(STANDARD, per_row=True)(batch(2), seeds=[1, 2, 3]),
             ValueError,
-            "the input 'x' is 2 rows for a request of 3",
+            "Pipeline: the number of rows of 'x' is 2; allowed: 3, one a seed",
+        ),
+        (
+            lambda: Pipeline(STANDARD).request(resume={}, seed=1),
+            ValueError,
+            "resume is given beside a seed or rows; allowed: resume alone",
         ),
         (
             lambda: Pipeline(STANDARD, per_row=True)(batch(2), seed=1, seeds=[1, 2]),

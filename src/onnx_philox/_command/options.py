@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -41,8 +42,9 @@ def at_least(least: int) -> Callable[[click.Context, click.Parameter, Any], Any]
 
     def check(_: click.Context, param: click.Parameter, value: Any) -> Any:
         # NaN is not, either.
-        if not value >= least:
-            raise click.BadParameter(f"is {value}; allowed: {least} or more", param=param)
+        if not least <= value < math.inf:
+            finite = ", but finite" * (value == math.inf)
+            raise click.BadParameter(f"is {value}; allowed: {least} or more{finite}", param=param)
         return value
 
     return check

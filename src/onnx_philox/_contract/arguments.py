@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract import arrays, checks, float_environment
 from onnx_philox._contract.operators import Input, Operator, Role, type_names
+from onnx_philox._contract.refusal import shown
 from onnx_philox._contract.types import ElementType
 
 
@@ -24,10 +25,12 @@ def shape_array(op: Operator | str, shape: Any) -> NDArray[np.int64]:
         return np.array([int(d.__index__()) for d in shape], np.int64)
     except (TypeError, AttributeError):
         remedy = "Pass a list of ints."
-        checks.refuse(op, "input 'shape'", repr(shape), "a sequence of integers", remedy, TypeError)
+        checks.refuse(
+            op, "input 'shape'", shown(shape), "a sequence of integers", remedy, TypeError
+        )
     except OverflowError:
         remedy = "Draw it in parts."
-        checks.refuse(op, "input 'shape'", repr(shape), "dimensions within int64", remedy)
+        checks.refuse(op, "input 'shape'", shown(shape), "dimensions within int64", remedy)
 
 
 @float_environment.kept()
@@ -46,7 +49,7 @@ def number_array(op: Operator | str, name: str, given: Any, values: ElementType)
     except (TypeError, AttributeError, ValueError):
         allowed = "a number" if values.is_float else "an integer"
         remedy = f"Pass {allowed} for {values.name}."
-        checks.refuse(op, what, repr(given), allowed, remedy, TypeError)
+        checks.refuse(op, what, shown(given), allowed, remedy, TypeError)
     except OverflowError:
         number = math.inf
     if not values.is_float:
@@ -91,7 +94,7 @@ def numbers_array(op: Operator | str, declared: Input, given: Any) -> NDArray[An
         number = float(given)
     except (TypeError, ValueError, OverflowError):
         kinds = f"a number, or an array of {type_names(declared.types)}"
-        checks.refuse(op, what, repr(given), kinds, "Pass one of these.", TypeError)
+        checks.refuse(op, what, shown(given), kinds, "Pass one of these.", TypeError)
     low, high = numbers.limits(type_)
     if not max(numbers.low, float(low)) <= number <= float(high):
         # The type may round it to a valid number.

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, Self
 
+_SHOWN = 100
+
 
 class RefusalError(Exception):
     """A refusal of bad input, which is also a ValueError, a TypeError or an ImportError.
@@ -52,6 +54,15 @@ class ValueRefusalError(RefusalError, ValueError):
 
 class TypeRefusalError(RefusalError, TypeError):
     """A refusal of a wrong type."""
+
+
+def shown(value: Any) -> str:
+    """A value of the user's for a message, cut short: it may be too long or deep to print."""
+    try:
+        text = repr(value)
+    except RecursionError:
+        return f"a {type(value).__name__} that is nested too deep"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def refuse(

@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from onnx_philox import _philox
 from onnx_philox._contract import arrays, memory
 from onnx_philox._contract.operators import INT64_MAX, MAX_RANK, ONE_STATE_RULE, STATE_WORDS
-from onnx_philox._contract.refusal import refuse
+from onnx_philox._contract.refusal import refuse, shown
 
 _COUNTER_BITS = 128
 _KEY_BITS = 64
@@ -35,7 +35,7 @@ def integer(owner: str, name: str, given: Any, limit: int, limit_name: str) -> i
     except TypeError:
         value = None
     if value is None:
-        refuse(owner, name, repr(given), allowed, remedy, TypeError)
+        refuse(owner, name, shown(given), allowed, remedy, TypeError)
     if not 0 <= value < limit:
         refuse(owner, name, value, allowed, remedy)
     return value

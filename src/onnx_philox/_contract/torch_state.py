@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from onnx_philox import _mt19937
 from onnx_philox._contract import arrays
 from onnx_philox._contract.operators import MAX_RANK, STATE_WORDS
-from onnx_philox._contract.refusal import refuse
+from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.state import integer
 
 TORCH_STATE_WORDS = 632
@@ -208,7 +208,7 @@ class TorchState:
             except ValueError as error:
                 refuse(_FROM_JSON, "the text", f"no JSON: {error}", allowed, remedy)
         if not isinstance(given, dict):
-            refuse(_FROM_JSON, "the text", repr(given)[:100], allowed, remedy)
+            refuse(_FROM_JSON, "the text", shown(given), allowed, remedy)
         version, alignment = given.get("onnx_philox"), given.get("alignment")
         # To Python, true and 1.0 are 1, too.
         if type(version) is not int or version != _JSON_VERSION:
@@ -223,7 +223,7 @@ class TorchState:
         )
         if not is_right:
             allowed = f"{TORCH_STATE_WORDS} words of 32 bits"
-            refuse(_FROM_JSON, "the state", repr(words)[:100], allowed, remedy)
+            refuse(_FROM_JSON, "the state", shown(words), allowed, remedy)
         return cls._checked(_FROM_JSON, np.array(words, np.uint32))
 
     def to_json(self) -> str:

@@ -1,8 +1,11 @@
-"""Finds text in protobuf messages that is not UTF-8."""
+"""Finds text that is not UTF-8: in protobuf messages, and in paths."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
+
+from onnx_philox._contract.refusal import refuse
 
 
 def undecodable(message: Any) -> bytes | str | None:
@@ -26,3 +29,16 @@ def undecodable(message: Any) -> bytes | str | None:
                 if found is not None:
                     return found
     return None
+
+
+def check_path(owner: str, path: str | os.PathLike[str]) -> None:
+    """Refuses a path that the runtimes cannot open.
+
+    Raises:
+        ValueError: It is not UTF-8.
+    """
+    try:
+        os.fsencode(path).decode()
+    except UnicodeDecodeError:
+        allowed = "a path of UTF-8, since the runtimes open no other"
+        refuse(owner, "the path", ascii(os.fspath(path)), allowed, "Rename the file or folder.")

@@ -120,7 +120,7 @@ class Pipeline:
             begun, words = self._begin(feed, seed, seeds)
         else:
             begun, words = None, self._words(state, is_alone=seed is None and seeds is None)
-        check_rows(self.streams, feed, words)
+        check_rows(_NAME, self.streams, feed, words)
         outputs, _ = self._engine.run(feed, words)
         return Result(outputs, begun, words)
 
@@ -165,8 +165,8 @@ class Pipeline:
             start, state = self._start(seed, seeds, rows)
             return Request(self._engine, state, start)
         if not (seed is None and seeds is None and rows is None):
-            given = "resume together with a seed"
-            refuse(_REQUEST, "what it begins with", given, "one of them", "Leave one out.")
+            given, allowed = "given beside a seed or rows", "resume alone"
+            refuse(_REQUEST, "resume", given, allowed, "Leave the others out.")
         return Request(self._engine, *checkpoint.read(resume, self.streams))
 
     def map(
@@ -198,7 +198,7 @@ class Pipeline:
             ValueError: The model has no state for each row, or a number is out of its range.
         """
         if not self.is_per_row:
-            self._refuse_rows(_MAP, "the model")
+            self._refuse_rows(_MAP)
         seed = integer(_MAP, "seed", seed, 2**64, "2^64-1")
         first_row = integer(_MAP, "first_row", first_row, 2**32, "2^32-1")
         run = integer(_MAP, "run", run, 2**32, "2^32-1")
@@ -243,7 +243,7 @@ class Pipeline:
             if seed is not None:
                 refuse(_NAME, "seed", "given beside seeds", "one of them", "Leave one out.")
             if not self.is_per_row:
-                self._refuse_rows(_NAME, "seeds")
+                self._refuse_rows(_NAME)
             states = row_states(seeds)
             return _keys(states), states
         if seed is None:
@@ -265,12 +265,12 @@ class Pipeline:
         remedy = "Pass the state of a result."
         return checkpoint.state_of(given, _NAME, "state", remedy, is_rows=self.is_per_row)
 
-    def _refuse_rows(self, owner: str, what: str) -> None:
+    def _refuse_rows(self, owner: str) -> None:
         refuse(
             owner,
-            what,
-            "for a model of one state for the whole batch",
-            "for a model with a state for each row",
+            "the model",
+            "one with a single state for the whole batch",
+            f"{'with seeds, ' * (owner == _NAME)}a model with a state for each row",
             "Rewrite the model with make_reproducible(..., per_row=True).",
         )
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract import arrays
 from onnx_philox._contract.operators import STATE_WORDS
-from onnx_philox._contract.refusal import refuse
+from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.streams import Streams
 from onnx_philox._pipeline.result import Seed
 
@@ -43,23 +43,25 @@ def read(given: Any, streams: Streams) -> tuple[NDArray[np.uint32], Seed | None,
             given = json.loads(given)
         except ValueError as error:
             refuse(_OWNER, "resume", f"no JSON: {error}", "a checkpoint", _REMEDY)
+        except RecursionError:
+            refuse(_OWNER, "resume", "JSON that is nested too deep", "a checkpoint", _REMEDY)
     version = given.get("onnx_philox") if isinstance(given, dict) else None
     # To Python, true and 1.0 are 1, too.
     if type(version) is not int or version != _VERSION:
-        shown = f"version {version!r}" if isinstance(given, dict) else repr(given)
-        refuse(_OWNER, "resume", shown, f"a checkpoint of version {_VERSION}", _REMEDY)
+        what = f"version {shown(version)}" if isinstance(given, dict) else shown(given)
+        refuse(_OWNER, "resume", what, f"a checkpoint of version {_VERSION}", _REMEDY)
     if given.get("model") != streams.fingerprint:
         refuse(
             _OWNER,
             "resume",
-            f"of a model with the fingerprint {given.get('model')}",
-            f"a checkpoint of this model, {streams.fingerprint}",
+            f"of a model with the fingerprint {shown(given.get('model'))}",
+            f"a checkpoint of this model, {streams.fingerprint!r}",
             "Load the model that the checkpoint was made with: its random nodes are others.",
         )
     state = _state(given.get("state"), is_rows=streams.batch is not None)
     runs = given.get("runs")
     if type(runs) is not int or runs < 0:
-        refuse(_OWNER, "resume's runs", repr(runs), "an integer of 0 or more", _REMEDY)
+        refuse(_OWNER, "resume's runs", shown(runs), "an integer of 0 or more", _REMEDY)
     return state, _seed(given.get("seed"), state), runs
 
 
@@ -71,7 +73,7 @@ def _seed(given: Any, state: NDArray[np.uint32]) -> Seed | None:
         not is_right or (given is seeds and (state.ndim == 1 or len(seeds) != len(state)))
     ):
         allowed = "null, a seed of 0 to 2^64-1, or one for each row"
-        refuse(_OWNER, "resume's seed", repr(given)[:100], allowed, _REMEDY)
+        refuse(_OWNER, "resume's seed", shown(given), allowed, _REMEDY)
     return tuple(seeds) if given is seeds else given
 
 
@@ -98,5 +100,5 @@ def state_of(
         is_right and is_integer and (words.size == 0 or 0 <= words.min() <= words.max() < 2**32)
     ):
         allowed = "words of 32 bits, six for each row" if is_rows else "six words of 32 bits"
-        refuse(owner, what, repr(given)[:100], allowed, remedy)
+        refuse(owner, what, shown(given), allowed, remedy)
     return words.astype(np.uint32)

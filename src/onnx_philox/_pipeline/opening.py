@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import onnx
 import onnx_ir as ir
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from onnx_philox._contract.refusal import refuse
+from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.streams import METADATA_KEY, STANDARD, STANDARD_STATE, STATE, Streams
 from onnx_philox._files.model_file import opened
+from onnx_philox._files.text import check_path
 from onnx_philox._models.streams import streams_of
 from onnx_philox._models.untouched import Originals
 from onnx_philox._pipeline.engine import Engine
@@ -32,6 +35,7 @@ _SESSION_OPTIONS = (
     "enable_fallback",
     "read_config_from_model",
 )
+_OPENVINO_OPTIONS = ("config", "backend", "device")
 _IR = ".xml"
 
 
@@ -54,9 +58,14 @@ def engine_of(
         allowed = " or ".join(map(repr, with_library()))
         refuse(_NAME, "runtime", repr(runtime), allowed, "Pass one of these.")
     if isinstance(model, str | os.PathLike | bytes | onnx.ModelProto):
+        _check_options(options, _OPENVINO_OPTIONS if runtime == "openvino" else _SESSION_OPTIONS)
+        if runtime == "openvino":
+            _check_directory()
         if _is_ir(model):
             return _open_ir(str(model), runtime, per_row, options)
         model, said = _rewritten(model, per_row)
+        if isinstance(model, str | os.PathLike):
+            check_path(_NAME, model)
         _check_rows(said.streams, per_row)
         if runtime == "openvino":
             return _compile(model, said, **options)
@@ -84,15 +93,46 @@ def engine_of(
     )
 
 
+def _check_directory() -> None:
+    """Raises an error that says what to do where OpenVINO cannot be imported."""
+    try:
+        os.getcwd()
+    except FileNotFoundError as error:
+        if "openvino" not in sys.modules:
+            why = (
+                "Pipeline: the working directory has been deleted, and OpenVINO cannot be imported "
+                "there. Change to another with os.chdir."
+            )
+            raise FileNotFoundError(why) from error
+
+
+def _check_options(options: dict[str, Any], allowed: Collection[str]) -> None:
+    """Refuses options that the runtime does not have."""
+    unknown = [name for name in options if name not in allowed]
+    if unknown:
+        remedy = "Leave it out, or correct its name."
+        refuse(_NAME, "an option", repr(unknown[0]), ", ".join(allowed), remedy, TypeError)
+
+
 def _rewritten(model: Any, per_row: Any) -> tuple[Any, _Model]:
     """The model itself, or what a rewrite makes of it; and what it says."""
     if isinstance(model, bytes):
-        model = onnx.load_from_string(model)
+        model = _parsed(model)
     with _graph_of(model) as (proto, graph):
         if not find_random_nodes(graph):
             return model, _said_by(proto, graph)
     rewritten = make_reproducible(model, per_row=per_row)
     return rewritten, _said_by(rewritten, ir.from_proto(rewritten))
+
+
+def _parsed(given: bytes) -> onnx.ModelProto:
+    """The model in these bytes."""
+    try:
+        return onnx.load_from_string(given)
+    except DecodeError:
+        what, allowed = f"the bytes {shown(given)}", "those of a serialised ONNX model"
+        remedy = "Pass these, or the path of a file as a str."
+        return refuse(_NAME, "the model", what, allowed, remedy)
 
 
 @contextmanager
@@ -124,7 +164,10 @@ def _open_ir(path: str, runtime: str, per_row: Any, options: dict[str, Any]) -> 
         refuse(_NAME, "the model", f"{path}, for {runtime}", "a file of ONNX", remedy)
     from onnx_philox._runtimes import in_openvino
 
-    core = in_openvino.new_core(options.pop("backend", "auto"))
+    check_path(_NAME, path)
+    # A file that is not there has the same error as one of ONNX.
+    with open(path, "rb"):
+        core = in_openvino.new_core(options.pop("backend", "auto"))
     read = in_openvino.read(core, path)
     said = _said_by_openvino(read, "file")
     _check_rows(said.streams, per_row)
@@ -132,11 +175,6 @@ def _open_ir(path: str, runtime: str, per_row: Any, options: dict[str, Any]) -> 
 
 
 def _load(model: Any, streams: Streams, options: dict[str, Any]) -> Engine:
-    unknown = [name for name in options if name not in _SESSION_OPTIONS]
-    if unknown:
-        remedy = "Leave it out, or correct its name."
-        allowed = ", ".join(_SESSION_OPTIONS)
-        refuse(_NAME, "an option", repr(unknown[0]), allowed, remedy, TypeError)
     from onnx_philox import onnxruntime
     from onnx_philox._pipeline.bindings import BindingEngine
 
@@ -167,7 +205,9 @@ def _check_standard(note: str | None, config: dict[str, Any]) -> None:
     if note is None:
         return
     if note != TARGETS["openvino"].note:
-        given, allowed = f"one of standard nodes {note}", "one made for OpenVINO"
+        is_known = any(note == target.note for target in TARGETS.values())
+        made_for = note if is_known else shown(note)
+        given, allowed = f"one of standard nodes {made_for}", "one made for OpenVINO"
         remedy = "Make it with target='openvino', or pass runtime='onnxruntime'."
         refuse(_NAME, "the model", given, allowed, remedy)
     from onnx_philox._runtimes.in_openvino import PRECISION_HINT
@@ -235,7 +275,7 @@ def _refuse_source(what: str) -> NoReturn:
 
 def _said_by_source(source: Any) -> _Model:
     if isinstance(source, bytes):
-        source = onnx.load_from_string(source)
+        source = _parsed(source)
     if _is_ir(source):
         from onnx_philox._runtimes import in_openvino
 

@@ -42,9 +42,10 @@ class Request:
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         """Refuses copies and pickles: two requests at one place would draw the same numbers."""
-        allowed = "one request at a place in its stream, in one process"
+        given = "one that would draw the same numbers as the request"
+        allowed = "one request at each place in a stream"
         remedy = "Go on from a checkpoint: pipe.request(resume=request.checkpoint())."
-        refuse(_NAME, "the request", "to be copied or pickled", allowed, remedy, TypeError)
+        refuse(_NAME, "a copy or pickle of a request", given, allowed, remedy, TypeError)
 
     @property
     def seed(self) -> Seed | None:
@@ -125,7 +126,7 @@ class Request:
             remedy = "Wait for it, or make a request for each thread."
             refuse(_NAME, "the request", "in the middle of a run", "one run at a time", remedy)
         try:
-            check_rows(self._engine.streams, feed, self._state)
+            check_rows(_NAME, self._engine.streams, feed, self._state)
         except BaseException:
             self._running.release()
             raise
@@ -153,10 +154,9 @@ class _HeldByTwo:
                 self._lock.release()
 
 
-def check_rows(streams: Streams, feed: Feed, state: NDArray[np.uint32]) -> None:
+def check_rows(owner: str, streams: Streams, feed: Feed, state: NDArray[np.uint32]) -> None:
     """Refuses a batch of another number of rows than there are states."""
     rows = None if streams.batch is None else rows_of(feed, streams.batch)
     if rows is not None and rows != len(state):
-        given = f"{rows} rows for a request of {len(state)}"
-        remedy = "Feed as many rows as the request has seeds."
-        refuse(_NAME, f"the input {streams.batch!r}", given, f"{len(state)} rows", remedy)
+        what, allowed = f"the number of rows of {streams.batch!r}", f"{len(state)}, one a seed"
+        refuse(owner, what, rows, allowed, "Feed a row for each seed or state.")

@@ -31,6 +31,14 @@ class Result(dict[str, Any]):
         self.seed = seed
         self.state = state
 
+    def copy(self) -> Result:
+        """A result of the same outputs, seed and state."""
+        return Result(self, self.seed, self.state)
+
+    def __or__(self, other: Mapping[str, Any]) -> Result:  # type: ignore[override]
+        """The same with other outputs beside them."""
+        return Result({**self, **other}, self.seed, self.state)
+
     @property
     def states(self) -> list[PhiloxState]:
         """The same as states, one a row."""

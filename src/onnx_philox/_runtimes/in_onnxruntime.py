@@ -43,6 +43,7 @@ class Model(LoadedModel):
     def load(cls, model: Path | onnx.ModelProto, settings: Settings) -> Self:
         from onnx_philox.onnxruntime import InferenceSession
 
+        models.check_path(model)
         backend = models.choose_backend(cls, settings.backend)
         drawn = {}
         options = ort.SessionOptions()

@@ -73,6 +73,7 @@ class Model(LoadedModel):
                 f"--precision is {precision!r}; allowed: {', '.join(_PRECISIONS)}. Choose one of "
                 "these, or leave --precision out."
             )
+        models.check_path(model)
         backend = models.choose_backend(cls, settings.backend)
         core = _core(backend)
         if isinstance(model, Path):

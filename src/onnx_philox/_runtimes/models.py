@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from onnx_philox import _backends, _runtime_errors
 from onnx_philox._contract.operators import DOMAIN
+from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._contract.types import ElementType
+from onnx_philox._files import text
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
 
 
@@ -24,8 +26,8 @@ class RunError(Exception):
     @classmethod
     def of(cls, runtime: str, what: str, error: Exception) -> RunError:
         """The error of a runtime, in its own words."""
-        text = _runtime_errors.sentence(str(error)) or type(error).__name__
-        return cls(f"{runtime} does not {what}: {text}")
+        said = _runtime_errors.sentence(str(error)) or type(error).__name__
+        return cls(f"{runtime} does not {what}: {said}")
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,19 @@ class LoadedModel(ABC):
     def taken(self, value: Any) -> Any:  # noqa: ARG002
         """What it takes in the place of a value of the runtime's own type; None for any other."""
         return None
+
+
+def check_path(model: Path | onnx.ModelProto) -> None:
+    """Refuses a file that the runtimes cannot open, whose path is not UTF-8.
+
+    Raises:
+        ArgumentError: It is such a file.
+    """
+    if isinstance(model, Path):
+        try:
+            text.check_path("", model)
+        except RefusalError as error:
+            raise ArgumentError(error.sentence) from error
 
 
 def choose_backend(model: type[LoadedModel], requested: str) -> str:

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox._contract import checks
+from onnx_philox._files import text
 from onnx_philox._files.wire import Buffer
 from onnx_philox.onnxruntime import _proof
 
@@ -79,7 +80,8 @@ def load(source: Any) -> Source:
         given = Source(source, None, None)
     elif isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
-        given = Source(path, None, os.path.dirname(os.path.abspath(path)))
+        text.check_path(_OWNER, path)
+        given = Source(path, None, _folder(path))
     else:
         what, allowed = f"of type {type(source).__name__}", "a path, bytes, an onnx.ModelProto"
         checks.refuse(_OWNER, "model", what, allowed, "Pass one of these.", TypeError)
@@ -93,6 +95,14 @@ def load(source: Any) -> Source:
         except ValueError as error:
             raise ort_state.InvalidArgument(str(error)) from error
     return replace(given, outline=outline)
+
+
+def _folder(path: str) -> str:
+    try:
+        return os.path.dirname(os.path.abspath(path))
+    except FileNotFoundError as error:
+        why = "The working directory has been deleted; give an absolute path"
+        raise FileNotFoundError(error.errno, why, path) from error
 
 
 def _is_proto(source: Any) -> bool:

@@ -60,12 +60,11 @@ def compare(
     one, other = _load(model, runtimes, precision)
     # Once for both: OpenVINO forgets the names of dimensions.
     filled = beginning.fill(one, inputs) if fills else {}
-    feeds, state = beginning.begin(one, inputs, seed or 0, first_run, runs, filled=filled)
-    feeds_of_other, _ = beginning.begin(other, inputs, seed or 0, first_run, runs, filled=filled)
+    feeds, state, used = beginning.begin(one, inputs, seed, first_run, runs, filled=filled)
+    feeds_of_other, *_ = beginning.begin(other, inputs, seed, first_run, runs, filled=filled)
     if seed is not None and state is None:
         rewritten.inside(model).refuse_seed(seed, model)
-    seed_of_state = (seed or 0) if state else None
-    report = Report(model, (one, other), seed_of_state, tolerances or Tolerances(), filled)
+    report = Report(model, (one, other), used, tolerances or Tolerances(), filled)
     for number in range(first_run, first_run + runs):
         tell(number - first_run, runs, f"run {number}")
         outputs, outputs_of_other = one.run(feeds), other.run(feeds_of_other)

@@ -34,7 +34,7 @@ class Report:
     model: Path
     loaded: tuple[LoadedModel, LoadedModel]
     seed: int | None
-    """None where the model takes no state."""
+    """None where the model takes no state, or an input was it."""
     tolerances: Tolerances
     filled: Arrays = field(default_factory=dict)
     """The inputs that are made up."""

@@ -124,9 +124,11 @@ def deploy(server: str, model: Path, output: Path, there: Site) -> Deployed:
         if path != model:
             copies[version / path.relative_to(model.parent)] = path
     configuration, text = how.configuration(served, output)
+    files = [configuration, *copies]
+    for target in files:
+        _check_file(target)
     if not (how.merges or there.overwrites):
         _check_same(configuration, text)
-    files = [configuration, *copies]
     check_apart("deploy", dict.fromkeys(files, "the output"), files_read.files(model, ()))
     with NewFiles() as new:
         for target in files:
@@ -149,6 +151,13 @@ def _check_text(given: Mapping[str, str]) -> None:
             text.encode()
         except UnicodeEncodeError:
             raise ArgumentError(f"{what} is {text!r}; allowed: UTF-8. Choose another.") from None
+
+
+def _check_file(target: Path) -> None:
+    """Refuses to put a file in the place of something else."""
+    what = "a folder" if target.is_dir() else "a link to nothing"
+    if target.is_dir() or (target.is_symlink() and not target.exists()):
+        raise ArgumentError(f"{target} is {what}; allowed: a file, or nothing. Move it away.")
 
 
 def _check_same(configuration: Path, text: str) -> None:

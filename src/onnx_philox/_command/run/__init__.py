@@ -43,9 +43,9 @@ def run(
             file.
         settings: How to load the model.
         seed: The first state is `PhiloxState.for_run(seed, first_run)`, or for a model with a state
-            for each row `row_states(seed, range(rows), first_run)`, unless `inputs` has it; None
-            for 0, and for a model that takes no state.
-        first_run: The number of the first run; 0 if the model's state counts no runs.
+            for each row `row_states(seed, range(rows), first_run)`; None for 0, for a model that
+            takes no state, and if `inputs` has it.
+        first_run: The number of the first run; 0 if the model's state counts no runs or is given.
         runs: How many runs.
         inputs: The other inputs, as `ports.read` takes them.
         fills: Whether to make up the inputs that are not there.
@@ -72,11 +72,11 @@ def run(
         inside.refuse_seed(seed, model)
     loaded = loading.load(model, runtime, settings)
     filled = beginning.fill(loaded, inputs) if fills else {}
-    feeds, state = beginning.begin(loaded, inputs, seed or 0, first_run, runs, filled=filled)
+    feeds, state, used = beginning.begin(loaded, inputs, seed, first_run, runs, filled=filled)
     if seed is not None and state is None:
         inside.refuse_seed(seed, model)
 
-    report = Report(model, loaded, settings, seed or 0, state, filled, inside)
+    report = Report(model, loaded, settings, used, state, filled, inside)
     for number in numbers:
         tell(number - first_run, runs, f"run {number}")
         outputs = loaded.run(feeds)

@@ -17,24 +17,25 @@ from onnx_philox._runtimes.port import STATES, ArgumentError, Arrays
 def begin(
     loaded: LoadedModel,
     inputs: Sequence[str],
-    seed: int,
+    seed: int | None,
     first_run: int,
     runs: int,
     *,
     filled: Mapping[str, NDArray[Any]] | None = None,
-) -> tuple[Arrays, State | None]:
+) -> tuple[Arrays, State | None, int | None]:
     """Reads the inputs of the first run, and makes its state.
 
     Args:
         loaded: The model.
         inputs: As `ports.read` takes them.
-        seed: Of the state, unless `inputs` has it.
+        seed: Of the state, unless `inputs` has it; None for 0.
         first_run: The number of the first run; 0 if the model's state counts no runs.
         runs: How many runs follow.
         filled: Inputs beside those, which `fill` made.
 
     Returns:
-        All inputs, and which of them is the state; None where the model takes none.
+        All inputs; which of them is the state, None where the model takes none; and the seed that
+        it was made of, if it was.
 
     Raises:
         ArgumentError: An argument is wrong, or does not suit the model.
@@ -48,12 +49,16 @@ def begin(
             f"the last run is {first_run + runs - 1}; allowed: 0 to 2^32-1. Choose another seed "
             "for more runs: after the last one, the numbers of the first would come again."
         )
-    if state is not None and state.name not in feeds:
+    used = None
+    if state is not None and state.name in feeds:
+        _refuse_beside(state, seed, first_run)
+    elif state is not None:
+        used = seed or 0
         # How many rows a state has may depend on them.
         ports.check_all_given(loaded.inputs, {**feeds, state.name: None})
-        feeds[state.name] = _first_state(state, seed, first_run, loaded, feeds)
+        feeds[state.name] = _first_state(state, used, first_run, loaded, feeds)
     ports.check_all_given(loaded.inputs, feeds)
-    return feeds, state
+    return feeds, state, used
 
 
 def fill(loaded: LoadedModel, inputs: Sequence[str]) -> Arrays:
@@ -94,6 +99,16 @@ def _refuse_first_run(first_run: int, state: State | None) -> None:
         f"--first-run is {first_run}; allowed: 0 for a model without the input random_state, which "
         f"counts the runs. {remedy}"
     )
+
+
+def _refuse_beside(state: State, seed: int | None, first_run: int) -> None:
+    """Refuses what would say nothing beside a state that the inputs have."""
+    for option, value in (("--seed", seed), ("--first-run", first_run or None)):
+        if value is not None:
+            raise ArgumentError(
+                f"{option} is {value} beside --input {state.name}, which says where to "
+                "draw; allowed: one of them. Leave the other out."
+            )
 
 
 def _first_state(

@@ -10,6 +10,9 @@ from onnx_philox._runtimes import RUNTIMES, Runtime, listed
 from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
 from onnx_philox._runtimes.port import ArgumentError
 
+# Of OpenVINO's own format, and of ONNX Runtime's.
+_NOT_ONNX = (".xml", ".ort")
+
 
 def load(path: Path, runtime: str | None, settings: Settings) -> LoadedModel:
     """Loads a file.
@@ -64,7 +67,7 @@ def _load(path: Path, runtime: Runtime, settings: Settings) -> LoadedModel:
 
 def _check_readable(path: Path) -> None:
     """Refuses what is no model: each runtime has words of its own for it."""
-    if path.suffix != ".onnx":
+    if path.suffix in _NOT_ONNX:
         return
     try:
         with opened(path, "run"):

@@ -66,9 +66,10 @@ class Report:
     model: Path
     loaded: LoadedModel
     settings: Settings
-    seed: int
+    seed: int | None
+    """Of the first state; None where the model takes none, or an input was it."""
     state: State | None
-    """None where the model takes none, so that the seed says nothing."""
+    """None where the model takes none."""
     filled: Arrays = field(default_factory=dict)
     """The inputs that are made up."""
     inside: Inside = field(default_factory=Inside)
@@ -96,7 +97,7 @@ class Report:
                 "version": loaded.version,
                 "backend": loaded.backend,
                 "how": loaded.how or None,
-                "seed": None if self.state is None else self.seed,
+                "seed": self.seed,
                 "filled": list(self.filled),
                 "runs": [_run_json(run) for run in self.runs],
                 "sha256": self.sha256,
@@ -107,7 +108,7 @@ class Report:
 
     def print(self, console: Console) -> None:
         """Prints the table, the hash of all runs, and what they mean."""
-        seed = "" if self.state is None else f"; seed {self.seed}"
+        seed = "" if self.seed is None else f"; seed {self.seed}"
         console.print(Text.assemble((str(self.model), "bold"), f" in {self.loaded.title}{seed}"))
         terminal.print_table(console, self._table())
         count = f"{len(self.runs)} runs" if len(self.runs) > 1 else "1 run"
@@ -158,7 +159,7 @@ class Report:
     def _about_going_on(self) -> str:
         if self.state is None or self.state.next is None:
             return ""
-        if self.state.counts_runs:
+        if self.state.counts_runs and self.seed is not None:
             next_run = self.runs[-1].number + 1
             remedy = f"--first-run {next_run}" if next_run < RUNS else "another seed"
             return f"Go on with {remedy}; repeat any run with --first-run N."
