@@ -22,7 +22,7 @@ std::string Show(const GivenAttribute& given) {
     case GivenAttribute::Kind::kMissing:
       break;
   }
-  return "missing";
+  return say::kMissing;
 }
 
 /// A text: `*chosen` becomes its index among the allowed ones.
@@ -38,7 +38,7 @@ std::string CheckText(const Operator& op, const AttributeDeclaration& declared, 
       }
     }
   }
-  return Refusal(op.name, AttributeText(declared.name), Show(given), declared.rule, "Set it to one of these.");
+  return Refusal(op.name, AttributeText(declared.name), Show(given), declared.rule, say::kSetToOne);
 }
 
 std::string CheckInteger(const Operator& op, const AttributeDeclaration& declared, const GivenAttribute& given,
@@ -51,18 +51,18 @@ std::string CheckInteger(const Operator& op, const AttributeDeclaration& declare
       *value = given.integer;
       if (given.integer >= declared.minimum) return std::string();
       return Refusal(op.name, AttributeText(declared.name), Show(given), declared.rule,
-                     declared.is_seed ? "Choose another seed." : "Choose another number.");
+                     Worded(say::kChooseAnother, {declared.is_seed ? "seed" : "number"}));
     default:
-      return Refusal(op.name, AttributeText(declared.name), Show(given), declared.rule, "Pass an int.");
+      return Refusal(op.name, AttributeText(declared.name), Show(given), declared.rule, say::kPassAnInt);
   }
 }
 
 std::string UnknownAttribute(const Operator& op, const std::string& name) {
-  const char* remedy = kUnknownAttributeRemedy;
+  const char* remedy = say::kRename;
   for (int i = 0; i < op.others; ++i) {
     if (name == op.other[i].name) remedy = op.other[i].remedy;
   }
-  return Refusal(op.name, AttributeText(name), "unknown", op.attribute_names, remedy);
+  return Refusal(op.name, AttributeText(name), say::kUnknown, op.attribute_names, remedy);
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// The checks of inputs: see checks.h. The Python package's _contract/checks.py has the same wording, and the tests of
-// the plugins compare the two.
+// The checks of inputs: see checks.h. The Python package's _contract/checks.py makes the same, of the same words.
 #include "checks.h"
 
 #include <algorithm>
@@ -17,22 +16,23 @@ namespace {
 constexpr std::int64_t kMaxInt64 = std::numeric_limits<std::int64_t>::max();
 
 std::string OfShape(const Known& known) {
-  return "of shape " + ShowDimensions(known.dimensions, known.rank, true);
+  return Worded(say::kOfShape, {ShowDimensions(known.dimensions, known.rank, true)});
 }
 
 /// More dimensions than an output may have.
 std::string CheckRank(const Operator& op, const char* name, std::int64_t rank) {
   if (rank <= kMaxRank) return std::string();
-  return Refusal(op.name, InputText(name), "of " + std::to_string(rank) + " dimensions", kRankRule,
-                 "Merge some and reshape the output.");
+  return Refusal(op.name, InputText(name), Worded(say::kOfDimensions, {std::to_string(rank)}), kRankRule,
+                 say::kMergeDimensions);
 }
 
 std::string CheckType(const Operator& op, const InputDeclaration& input, ElementType given, OutputType output) {
   const ElementTypes types = TypesOf(input, output);
   if (given == ElementType::kUnknown || types.Has(given)) return std::string();
-  const std::string allowed = TypeNames(input, output) + (input.has_output_type() ? ", as output_type says" : "");
+  const std::string names = TypeNames(input, output);
+  const std::string allowed = input.has_output_type() ? Worded(say::kAsOutputType, {names}) : names;
   return Refusal(op.name, InputText(input.name), ElementTypeName(given), allowed,
-                 std::string("Cast it to ") + ElementTypeName(types.type[0]) + ".");
+                 Worded(say::kCast, {ElementTypeName(types.type[0])}));
 }
 
 /// The type of checked numbers.
@@ -106,11 +106,11 @@ std::string CheckRows(const Operator& op, const char* name, const Numbers& logit
   const std::int64_t wrong = WrongInRow(logits, row * classes, classes);
   const std::string given =
       wrong == kOnlyNegativeInfinity
-          ? "-inf in all of row " + std::to_string(row)
-          : ShowNumber(logits.type, BitsAt(logits, row * classes + static_cast<std::uint64_t>(wrong))) + " in row " +
-                std::to_string(row);
-  return Refusal(op.name, InputText(name), given, "finite numbers and -inf, one finite in each row at least",
-                 "Correct what computes the logits.");
+          ? Worded(say::kInAllOfRow, {std::to_string(row)})
+          : Worded(say::kInRow,
+                   {ShowNumber(logits.type, BitsAt(logits, row * classes + static_cast<std::uint64_t>(wrong))),
+                    std::to_string(row)});
+  return Refusal(op.name, InputText(name), given, say::kLogits, say::kCorrectLogits);
 }
 
 /// Writes the dimensions of an output if all are known and not too large; returns an error if they are.
@@ -129,7 +129,7 @@ std::string Complete(const Operator& op, const Attributes& attributes, Arguments
 std::string CheckState(const Operator& op, const InputDeclaration& input, const Known& known, Arguments* arguments) {
   if (known.rank != Known::kUnknownRank && !IsStateShape(known)) {
     return Refusal(op.name, InputText(input.name), OfShape(known), kStateShapeRule,
-                   "Pass PhiloxState(...).to_array(), or reshape it.");
+                   say::kPassAState);
   }
   arguments->states = known.rank == 2 ? known.dimensions[0] : known.rank == Known::kUnknownRank ? Known::kUnknownDimension : 1;
   if (known.data == nullptr) return std::string();
@@ -150,7 +150,7 @@ std::string CheckShape(const Operator& op, const InputDeclaration& input, const 
   *complete = false;
   if (known.rank == Known::kUnknownRank) return std::string();
   if (known.rank != 1) {
-    return Refusal(op.name, InputText(input.name), OfShape(known), "1-D, one entry a dimension", "Reshape it to 1-D.");
+    return Refusal(op.name, InputText(input.name), OfShape(known), say::kOneD, say::kReshapeTo1D);
   }
   const std::int64_t length = known.dimensions[0];
   std::string error = CheckRank(op, input.name, length);
@@ -191,7 +191,7 @@ std::string ShowNumberAt(const Numbers& numbers, const Known& known, std::uint64
 std::string CheckOne(const Operator& op, const InputDeclaration& input, const Known& known) {
   const bool is_left_out = input.optional && known.rank == 1 && known.dimensions[0] == 0;
   if (known.rank == Known::kUnknownRank || is_left_out || IsOneElement(known)) return std::string();
-  return Refusal(op.name, InputText(input.name), OfShape(known), "a scalar, or 1-D of one element", "Pass one number.");
+  return Refusal(op.name, InputText(input.name), OfShape(known), say::kOneNumber, say::kPassOneNumber);
 }
 
 /// Refuses an array that is neither one number nor one for each element of the output.
@@ -204,9 +204,8 @@ std::string CheckOneOrEach(const Operator& op, const InputDeclaration& input, co
   for (int i = 0; i < known.rank; ++i) shape->dimension[i] = known.dimensions[i];
   if (output.rank == Known::kUnknownRank || IsOneElement(known) || CanBeEqual(*shape, output)) return std::string();
   return Refusal(op.name, InputText(input.name), OfShape(known),
-                 "a scalar, 1-D of one element, or the output's shape " +
-                     ShowDimensions(output.dimension, output.rank, true),
-                 "Pass one number, or expand it to that shape.");
+                 Worded(say::kOneNumberOrEach, {ShowDimensions(output.dimension, output.rank, true)}),
+                 say::kPassOneOrExpand);
 }
 
 /// Checks known numbers by the limits that are declared, and writes `*given`.
@@ -235,7 +234,7 @@ std::string CheckLogits(const Operator& op, const InputDeclaration& input, const
                         Arguments* arguments) {
   const char* const name = input.name;
   if (known.rank != Known::kUnknownRank && known.rank != 2) {
-    return Refusal(op.name, InputText(name), OfShape(known), "2-D, [batch, classes]", "Reshape it to 2-D.");
+    return Refusal(op.name, InputText(name), OfShape(known), say::kTwoD, say::kReshapeTo2D);
   }
   ShapeSoFar& output = arguments->output;
   output.rank = 2;
@@ -244,7 +243,7 @@ std::string CheckLogits(const Operator& op, const InputDeclaration& input, const
   if (known.rank == Known::kUnknownRank) return std::string();
   const std::int64_t batch = known.dimensions[0], classes = known.dimensions[1];
   if (classes == 0 && batch > 0) {
-    return Refusal(op.name, InputText(name), OfShape(known), "at least one class", "Draw from something, or from no rows.");
+    return Refusal(op.name, InputText(name), OfShape(known), say::kOneClass, say::kDrawFromSomething);
   }
   if (known.data == nullptr) return std::string();
   const Numbers numbers{NumberType(known.type), known.data};
@@ -264,9 +263,9 @@ std::string CheckRowsOfStates(const Operator& op, const InputDeclaration& input,
   const std::int64_t shape[] = {states, kStateWords};
   const std::string what = output.rank == 0 ? "a scalar" : std::to_string(rows) + (rows == 1 ? " row" : " rows");
   return Refusal(op.name, InputText(input.name),
-                 "of shape " + ShowDimensions(shape, 2, true) + ", " + std::to_string(states) +
-                     " states, for an output of shape " + ShowDimensions(output.dimension, output.rank, true) + ", " + what,
-                 kStateRowsRule, "Pass as many states as rows, from row_states(...) for instance.");
+                 Worded(say::kStatesForRows, {ShowDimensions(shape, 2, true), std::to_string(states),
+                                              ShowDimensions(output.dimension, output.rank, true), what}),
+                 kStateRowsRule, say::kPassRowStates);
 }
 
 /// Both bounds, after each has passed CheckNumbers.
@@ -276,17 +275,17 @@ std::string CheckRange(const Operator& op, OutputType output, const Bounds& boun
     case RangeProblem::kNone:
       return std::string();
     case RangeProblem::kInverted:
-      allowed = IsFloat(output) ? "minval <= maxval" : "minval < maxval";
-      remedy = IsFloat(output) ? "Swap them." : "Raise maxval; it is not drawn.";
+      allowed = IsFloat(output) ? say::kNotAbove : say::kBelow;
+      remedy = IsFloat(output) ? say::kSwap : say::kRaiseMaxval;
       break;
     case RangeProblem::kTooWide:
-      allowed = std::string("maxval - minval within ") + ElementTypeName(ElementTypeOf(output));
-      remedy = "Bring the bounds closer together.";
+      allowed = Worded(say::kWidth, {ElementTypeName(ElementTypeOf(output))});
+      remedy = say::kBringCloser;
       break;
   }
   return Refusal(op.name, InputText("minval"),
-                 ShowNumber(output, bounds.minval) + " with maxval " + ShowNumber(output, bounds.maxval), allowed,
-                 remedy);
+                 Worded(say::kWithMaxval, {ShowNumber(output, bounds.minval), ShowNumber(output, bounds.maxval)}),
+                 allowed, remedy);
 }
 
 bool Overlaps(const Written& one, const Written& other) {
@@ -299,13 +298,10 @@ bool Overlaps(const Written& one, const Written& other) {
 std::string CheckLeftOut(const Operator& op, int index, const Attributes& attributes) {
   const InputDeclaration& input = op.input[index];
   if (!input.optional) {
-    return Refusal(op.name, InputText(input.name), "missing", op.input_names, "Connect it.");
+    return Refusal(op.name, InputText(input.name), say::kMissing, op.input_names, say::kConnect);
   }
   if (input.role != Role::kState || attributes.global_seed != 0 || attributes.op_seed != 0) return std::string();
-  return Refusal(op.name, InputText(input.name), "left out with global_seed and op_seed both 0",
-                 "a state, or a seed that is not 0",
-                 "Every run draws the same numbers here, so there is no unseeded mode: set global_seed or op_seed, or "
-                 "connect a state, from PhiloxState.from_entropy() for instance.");
+  return Refusal(op.name, InputText(input.name), say::kNoStream, say::kStream, say::kNameAStream);
 }
 
 std::string CheckInput(const Operator& op, int index, const Known& known, const Attributes& attributes,
@@ -413,8 +409,7 @@ std::string CheckDimensions(const Operator& op, const std::int64_t* dimensions, 
   bool empty = false;
   for (int i = 0; i < rank; ++i) {
     if (dimensions[i] < 0) {
-      return Refusal(op.name, op.size_source, ShowDimensions(dimensions, rank), "dimensions of 0 or more",
-                     "Give the size itself.");
+      return Refusal(op.name, op.size_source, ShowDimensions(dimensions, rank), say::kNotNegative, say::kGiveTheSize);
     }
     if (dimensions[i] == 0) {
       empty = true;
@@ -423,9 +418,8 @@ std::string CheckDimensions(const Operator& op, const std::int64_t* dimensions, 
     }
   }
   if (largest > static_cast<std::uint64_t>(kMaxInt64)) {
-    return Refusal(op.name, op.size_source, ShowDimensions(dimensions, rank) + ", too large",
-                   std::string("at most 2^63-1 bytes of ") + ElementTypeName(ElementTypeOf(output)),
-                   "Draw it in parts.");
+    return Refusal(op.name, op.size_source, Worded(say::kTooLarge, {ShowDimensions(dimensions, rank)}),
+                   Worded(say::kBytesOf, {ElementTypeName(ElementTypeOf(output))}), say::kDrawInParts);
   }
   checked->rank = rank;
   for (int i = 0; i < rank; ++i) checked->dimension[i] = dimensions[i];

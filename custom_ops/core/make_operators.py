@@ -1,21 +1,23 @@
 """Makes the C++ tables of the operators from their declaration in Python.
 
-python custom_ops/core/make_operators.py          writes both tables
+python custom_ops/core/make_operators.py          writes the tables and the words
 python custom_ops/core/make_operators.py --check  exits with 1 if one is not what would be written
 
-They are `operators_table.h`, and `kernels/declared_names.h` for the kernels.
+They are `operators_table.h` and `sentences.h`, and `kernels/declared_names.h` for the kernels.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import textwrap
 from collections.abc import Iterable
 from pathlib import Path
+from string import Formatter
 
 import numpy as np
 
-from onnx_philox._contract import attribute_names, operators
+from onnx_philox._contract import attribute_names, operators, sentences
 from onnx_philox._contract.operators import Attribute, Input, Operator, Output
 from onnx_philox._contract.types import BF16, F16, F32, F64, I32, I64, U32, ElementType
 
@@ -39,6 +41,51 @@ _HEAD = f"""\
 
 namespace onnx_philox {{
 """
+
+
+_SENTENCES = f"""\
+// The words of refusals, in src/onnx_philox/_contract/sentences.py. `Worded` fills in {{0}}.
+// Made by custom_ops/core/{Path(__file__).name}; do not edit.
+#pragma once
+
+namespace onnx_philox {{
+namespace say {{
+"""
+_FORM_FIELDS = ["what", "given", "allowed", "remedy"]
+
+
+def words() -> str:
+    """The whole file of words."""
+    lines = [_SENTENCES]
+    for name, text in vars(sentences).items():
+        if name.isupper():
+            lines += _literal(f"k{_camel(name.lower())}", _numbered(text))
+    return "\n".join([*lines, "", "}  // namespace say", "}  // namespace onnx_philox", ""])
+
+
+def _numbered(form: str) -> str:
+    """A form whose fields are numbers: those of a refusal in their order, others as they come."""
+    fields = list(_FORM_FIELDS) if form == sentences.FORM else []
+    text = ""
+    for before, field, *_ in Formatter().parse(form):
+        text += before
+        if field == "":
+            fields.append(field)
+        if field is not None:
+            text += f"{{{fields.index(field) if field else len(fields) - 1}}}"
+    return text
+
+
+def _literal(name: str, text: str) -> list[str]:
+    line = f"inline constexpr char {name}[] = {json.dumps(text)};"
+    if len(line) <= 120:
+        return [line]
+    parts = textwrap.wrap(text, 110, drop_whitespace=False, break_on_hyphens=False)
+    return [
+        f"inline constexpr char {name}[] =",
+        *(f"    {json.dumps(part)}" for part in parts[:-1]),
+        f"    {json.dumps(parts[-1])};",
+    ]
 
 
 def names() -> str:
@@ -99,7 +146,6 @@ def table() -> str:
         f'inline constexpr char kStateRowsRule[] = "{operators.STATE_ROWS_RULE}";',
         f'inline constexpr char kRankRule[] = "{operators.RANK_RULE.format(operators.MAX_RANK)}";',
         "",
-        f'inline constexpr char kUnknownAttributeRemedy[] = "{attribute_names.REMEDY}";',
         "",
         "namespace table {",
         "",
@@ -332,7 +378,11 @@ def _bool(value: bool) -> str:
     return str(value).lower()
 
 
-_FILES = {"operators_table.h": table, "kernels/declared_names.h": names}
+_FILES = {
+    "operators_table.h": table,
+    "kernels/declared_names.h": names,
+    "sentences.h": words,
+}
 
 if __name__ == "__main__":
     for name, make in _FILES.items():

@@ -9,18 +9,16 @@ namespace onnx_philox {
 
 namespace {
 
-constexpr char kDrawInParts[] = "Draw it in parts, from state to next_state.";
-
 /// [2, 3], 24 bytes of f32
 std::string ShowOutput(const Dimensions& dimensions, OutputType output) {
-  return ShowDimensions(dimensions.dimension, dimensions.rank) + ", " +
-         ShowBytes(static_cast<std::uint64_t>(dimensions.bytes)) + " bytes of " +
-         ElementTypeName(ElementTypeOf(output));
+  return Worded(say::kOutputOf, {ShowDimensions(dimensions.dimension, dimensions.rank),
+                                 ShowBytes(static_cast<std::uint64_t>(dimensions.bytes)),
+                                 ElementTypeName(ElementTypeOf(output))});
 }
 
 std::string TooLarge(const Operator& op, const Dimensions& dimensions, OutputType output, std::uint64_t reach) {
   return Refusal(op.name, op.size_source, ShowOutput(dimensions, output),
-                 "what the " + ShowBytes(reach) + " bytes of memory that are free here can hold", kDrawInParts);
+                 Worded(say::kFreeMemory, {ShowBytes(reach)}), say::kDrawFromStateToState);
 }
 
 }  // namespace
@@ -41,11 +39,11 @@ std::string CheckAllocated(const Operator& op, const Dimensions& dimensions, Out
 }
 
 std::string OutOfMemory(const Operator& op, const Dimensions& dimensions, OutputType output) {
-  return Refusal(op.name, op.size_source, ShowOutput(dimensions, output), "what memory can hold now", kDrawInParts);
+  return Refusal(op.name, op.size_source, ShowOutput(dimensions, output), say::kMemoryNow, say::kDrawFromStateToState);
 }
 
 std::string OutOfMemory(const Operator& op) {
-  return Refusal(op.name, "memory", "used up", "what it can hold now", kDrawInParts);
+  return Refusal(op.name, say::kMemory, say::kUsedUp, say::kItCanHold, say::kDrawFromStateToState);
 }
 
 }  // namespace onnx_philox

@@ -20,7 +20,6 @@ inline constexpr char kStateShapeRule[] =
 inline constexpr char kStateRowsRule[] = "one state for all of the output, or one for each of its rows";
 inline constexpr char kRankRule[] = "0 to 8 dimensions";
 
-inline constexpr char kUnknownAttributeRemedy[] = "Rename it, or remove it.";
 
 namespace table {
 

@@ -89,14 +89,27 @@ std::string ShowNumberHere(OutputType type, std::uint64_t bits) {
 
 }  // namespace
 
-std::string Refusal(const char* op, const std::string& what, const std::string& given, const std::string& allowed,
-                    const std::string& remedy) {
-  return std::string(op) + ": " + what + " is " + given + "; allowed: " + allowed + ". " + remedy;
+std::string Worded(const char* form, std::initializer_list<std::string> parts) {
+  std::string text;
+  for (const char* c = form; *c != '\0'; ++c) {
+    if (*c != '{') {
+      text += *c;
+    } else {
+      text += parts.begin()[c[1] - '0'];
+      c += 2;  // the digit and the brace
+    }
+  }
+  return text;
 }
 
-std::string InputText(const char* name) { return std::string("input '") + name + "'"; }
-std::string AttributeText(const std::string& name) { return "attribute " + ShowText(name); }
-std::string OutputText(const char* name) { return std::string("output '") + name + "'"; }
+std::string Refusal(const char* op, const std::string& what, const std::string& given, const std::string& allowed,
+                    const std::string& remedy) {
+  return std::string(op) + ": " + Worded(say::kForm, {what, given, allowed, remedy});
+}
+
+std::string InputText(const char* name) { return Worded(say::kInput, {name}); }
+std::string AttributeText(const std::string& name) { return Worded(say::kAttribute, {ShowText(name)}); }
+std::string OutputText(const char* name) { return Worded(say::kOutput, {name}); }
 
 std::string ShowFloat(double value) {
   const FloatEnvironment environment;

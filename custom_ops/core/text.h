@@ -2,16 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include "output.h"
+#include "sentences.h"
 
 namespace onnx_philox {
 
 /// A dimension that is not known.
 constexpr std::int64_t kUnknownDimension = -1;
 
-/// An error of four parts: "op: what is given; allowed: allowed. remedy".
+/// A form of sentences.h with its parts in the places of {0}, {1} and so on.
+std::string Worded(const char* form, std::initializer_list<std::string> parts);
+
+/// An error of four parts, worded by say::kForm after the operator's name.
 std::string Refusal(const char* op, const std::string& what, const std::string& given, const std::string& allowed,
                     const std::string& remedy);
 

@@ -168,7 +168,7 @@ void RandomOp::validate_and_infer_types() {
   if (!attributes_checked_) CheckOwnAttributes();
   ReadTexts();
   if (get_input_size() > static_cast<std::size_t>(op_.inputs)) {
-    Refuse(op_, "the number of inputs", std::to_string(get_input_size()), InputCount(op_), "Remove the others.");
+    Refuse(op_, Worded(say::kNumberOf, {"inputs"}), std::to_string(get_input_size()), InputCount(op_), say::kRemoveTheOthers);
   }
   // Forgets what is known first, since that may point into captured values that disappear.
   const Dimensions before = arguments_.has_dimensions ? arguments_.dimensions : kNoDimensions;

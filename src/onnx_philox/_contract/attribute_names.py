@@ -10,18 +10,17 @@ from __future__ import annotations
 import difflib
 from functools import cache
 
+from onnx_philox._contract import sentences
 from onnx_philox._contract.operators import FOREIGN_ATTRIBUTES, OPERATORS, Operator
 
 _VOWELS = "aeiou"
-REMEDY = "Rename it, or remove it."
-"""What to do where nobody looks for the attribute that was meant."""
 
 
 def remedy(op: Operator, name: str) -> str:
     """What to do about an attribute of this name: it names the one of `op` that is most like it."""
     names = [a.name for a in op.attributes]
     nearest = difflib.get_close_matches(name, names, n=1)
-    return f"Did you mean {nearest[0]}? {REMEDY}" if nearest else "Remove it."
+    return f"Did you mean {nearest[0]}? {sentences.RENAME}" if nearest else "Remove it."
 
 
 def of_others(op: Operator) -> list[str]:

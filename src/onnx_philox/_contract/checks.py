@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract import attribute_names, float_environment, memory, refusal
+from onnx_philox._contract import sentences as say
 from onnx_philox._contract.operators import (
     DOMAIN,
     INT64_MAX,
@@ -105,7 +106,7 @@ def check_node(
     _check_range(op, inputs.get("minval"), inputs.get("maxval"))
     state = (inputs.get("state") or UNKNOWN).shape
     output = output_dimensions(op, inputs, complete)
-    check_rows_of_states(op, "input 'state'", state, output)
+    check_rows_of_states(op, say.INPUT.format("state"), state, output)
     return complete
 
 
@@ -138,7 +139,7 @@ def check_counts(op: Operator, inputs: int, outputs: int) -> None:
     ):
         if given > len(names):
             allowed = f"{len(names)}: {', '.join(names)}"
-            refuse(op, f"the number of {what}", given, allowed, "Remove the others.")
+            refuse(op, say.NUMBER_OF.format(what), given, allowed, say.REMOVE_THE_OTHERS)
 
 
 def _check_type(
@@ -150,7 +151,7 @@ def _check_type(
 ) -> None:
     if known.type is not None and known.type not in types:
         allowed = allowed or type_names(types)
-        refuse(op, what, known.type_name, allowed, f"Cast it to {types[0].name}.", TypeError)
+        refuse(op, what, known.type_name, allowed, say.CAST.format(types[0].name), TypeError)
 
 
 def output_type(op: Operator, attributes: Mapping[str, Any]) -> ElementType:
@@ -164,18 +165,18 @@ def check_attributes(op: Operator, given: Mapping[str, Any]) -> dict[str, Any]:
     for name in given:
         if name not in names:
             remedy = attribute_names.remedy(op, name)
-            refuse(op, f"attribute {name!r}", "unknown", op.attribute_names, remedy)
+            refuse(op, say.ATTRIBUTE.format(repr(name)), say.UNKNOWN, op.attribute_names, remedy)
     return {a.name: _check_attribute(op, a, given.get(a.name, a.default)) for a in op.attributes}
 
 
 def _check_attribute(op: Operator, attribute: Attribute, value: Any) -> Any:
-    what = f"attribute {attribute.name!r}"
+    what = say.ATTRIBUTE.format(repr(attribute.name))
     if attribute.allowed:
         if isinstance(value, bytes):
             value = value.decode(errors="replace")
         if value not in attribute.allowed:
-            given = "missing" if value is None else repr(value)
-            refuse(op, what, given, attribute.rule, "Set it to one of these.")
+            given = say.MISSING if value is None else repr(value)
+            refuse(op, what, given, attribute.rule, say.SET_TO_ONE)
         return value
     return _check_integer(op, attribute, value)
 
@@ -186,29 +187,22 @@ def check_seed(op: Operator | str, name: str, value: Any) -> int:
 
 
 def _check_integer(op: Operator | str, attribute: Attribute, value: Any) -> int:
-    what = f"attribute {attribute.name!r}"
+    what = say.ATTRIBUTE.format(repr(attribute.name))
     if isinstance(value, tuple):  # a list of a model's
         value = list(value)
     try:
         number = operator.index(value)
     except TypeError:
-        refuse(op, what, repr(value), attribute.rule, "Pass an int.", TypeError)
+        refuse(op, what, repr(value), attribute.rule, say.PASS_AN_INT, TypeError)
     if not attribute.minimum <= number <= INT64_MAX:
         kind = "seed" if attribute in SEEDS else "number"
-        refuse(op, what, number, attribute.rule, f"Choose another {kind}.")
+        refuse(op, what, number, attribute.rule, say.CHOOSE_ANOTHER.format(kind))
     return number
 
 
 def _check_seeded(op: Operator, attributes: Mapping[str, Any]) -> None:
     if attributes["global_seed"] == 0 and attributes["op_seed"] == 0:
-        refuse(
-            op,
-            "input 'state'",
-            "left out with global_seed and op_seed both 0",
-            "a state, or a seed that is not 0",
-            "Every run draws the same numbers here, so there is no unseeded mode: set global_seed "
-            "or op_seed, or connect a state, from PhiloxState.from_entropy() for instance.",
-        )
+        refuse(op, say.INPUT.format("state"), say.NO_STREAM, say.STREAM, say.NAME_A_STREAM)
 
 
 def _check_input(
@@ -220,7 +214,7 @@ def _check_input(
     known = inputs[declared.name]
     assert known is not None
     values = output_type(op, attributes)
-    what = f"input {declared.name!r}"
+    what = say.INPUT.format(declared.name)
     match declared.role:
         case Role.STATE:
             _check_type(op, what, known, declared.types)
@@ -234,7 +228,7 @@ def _check_input(
     if declared is op.size_input and declared.role is not Role.SHAPE:
         dimensions = output_dimensions(op, inputs, attributes)
         if dimensions is not None and None not in dimensions:
-            check_dimensions(op, "the output", cast("tuple[int, ...]", dimensions), values)
+            check_dimensions(op, say.THE_OUTPUT, cast("tuple[int, ...]", dimensions), values)
 
 
 def _check_parameter(
@@ -245,11 +239,11 @@ def _check_parameter(
     output: tuple[int | None, ...] | None,
 ) -> None:
     """Checks numbers that say what is drawn, by what is known of them and of the output's shape."""
-    what = f"input {declared.name!r}"
+    what = say.INPUT.format(declared.name)
     types = declared.types or (values,)
     rule = None
     if not declared.types:
-        rule = f"{values.name}, as {OUTPUT_TYPE} says" if isinstance(op, Operator) else values.name
+        rule = say.AS_OUTPUT_TYPE.format(values.name) if isinstance(op, Operator) else values.name
     _check_type(op, what, known, types, rule)
     match declared.role:
         case Role.NUMBER:
@@ -264,8 +258,7 @@ def _check_parameter(
 
 def _check_state(op: Operator, what: str, known: Known) -> None:
     if known.shape is not None and not is_state_shape(known.shape):
-        remedy = "Pass PhiloxState(...).to_array(), or reshape it."
-        refuse(op, what, f"of shape {_dims(known.shape)}", STATE_SHAPE_RULE, remedy)
+        refuse(op, what, _of_shape(known.shape), STATE_SHAPE_RULE, say.PASS_A_STATE)
 
 
 def check_rows_of_states(
@@ -280,11 +273,8 @@ def check_rows_of_states(
         return
     assert state is not None
     rows = f"{output[0]} row{'s' * (output[0] != 1)}" if output else "a scalar"
-    given = (
-        f"of shape {_dims(state)}, {states} states, for an output of shape {_dims(output)}, {rows}"
-    )
-    remedy = "Pass as many states as rows, from row_states(...) for instance."
-    refuse(op, what, given, STATE_ROWS_RULE, remedy)
+    given = say.STATES_FOR_ROWS.format(_dims(state), states, _dims(output), rows)
+    refuse(op, what, given, STATE_ROWS_RULE, say.PASS_ROW_STATES)
 
 
 def output_dimensions(
@@ -299,8 +289,7 @@ def output_dimensions(
 
 def _check_shape(op: Operator, what: str, known: Known, values: ElementType) -> None:
     if known.shape is not None and len(known.shape) != 1:
-        given = f"of shape {_dims(known.shape)}"
-        refuse(op, what, given, "1-D, one entry a dimension", "Reshape it to 1-D.")
+        refuse(op, what, _of_shape(known.shape), say.ONE_D, say.RESHAPE_TO_1_D)
     length = known.shape[0] if known.shape else None
     if length is not None:
         check_rank(op, what, length)
@@ -312,7 +301,7 @@ def check_rank(op: Operator | str, what: str, rank: int, most: int = MAX_RANK) -
     """Refuses more dimensions than an output may have."""
     if rank > most:
         allowed = RANK_RULE.format(most)
-        refuse(op, what, f"of {rank} dimensions", allowed, "Merge some and reshape the output.")
+        refuse(op, what, say.OF_DIMENSIONS.format(rank), allowed, say.MERGE_DIMENSIONS)
 
 
 def check_dimensions(
@@ -320,13 +309,13 @@ def check_dimensions(
 ) -> None:
     """Refuses dimensions that are negative or whose elements or bytes pass int64."""
     if any(d < 0 for d in dimensions):
-        refuse(op, what, _dims(dimensions), "dimensions of 0 or more", "Give the size itself.")
+        refuse(op, what, _dims(dimensions), say.NOT_NEGATIVE, say.GIVE_THE_SIZE)
     size = math.prod(dimensions) * values.dtype.itemsize
     # Runtimes multiply dimension by dimension: a later 0 does not undo an overflow.
     largest = math.prod(d for d in dimensions if d) * values.dtype.itemsize
     if max(size, largest) > INT64_MAX:
-        allowed = f"at most 2^63-1 bytes of {values.name}"
-        refuse(op, what, f"{_dims(dimensions)}, too large", allowed, "Draw it in parts.")
+        given, allowed = say.TOO_LARGE.format(_dims(dimensions)), say.BYTES_OF.format(values.name)
+        refuse(op, what, given, allowed, say.DRAW_IN_PARTS)
 
 
 def check_memory(
@@ -342,8 +331,8 @@ def check_memory(
     reach = memory.reach()
     if size * copies > reach:
         given = _output(dimensions, values) + f" ({copies} times)" * (copies > 1)
-        allowed = f"what the {reach:,} bytes of memory that are free here can hold"
-        refuse(op, output_size(op), given, allowed, _DRAW_IN_PARTS)
+        allowed = say.FREE_MEMORY.format(f"{reach:,}")
+        refuse(op, output_size(op), given, allowed, say.DRAW_FROM_STATE_TO_STATE)
 
 
 def refuse_out_of_memory(
@@ -353,30 +342,26 @@ def refuse_out_of_memory(
 ) -> NoReturn:
     """Refuses an output whose allocation failed; without arguments, any other failed allocation."""
     if dimensions is None or values is None:
-        refuse(op, "memory", "used up", "what it can hold now", _DRAW_IN_PARTS)
+        refuse(op, say.MEMORY, say.USED_UP, say.IT_CAN_HOLD, say.DRAW_FROM_STATE_TO_STATE)
     given = _output(dimensions, values)
-    refuse(op, output_size(op), given, "what memory can hold now", _DRAW_IN_PARTS)
-
-
-_DRAW_IN_PARTS = "Draw it in parts, from state to next_state."
+    refuse(op, output_size(op), given, say.MEMORY_NOW, say.DRAW_FROM_STATE_TO_STATE)
 
 
 def _output(dimensions: Sequence[int], values: ElementType) -> str:
     size = math.prod(dimensions) * values.dtype.itemsize
-    return f"{_dims(dimensions)}, {size:,} bytes of {values.name}"
+    return say.OUTPUT_OF.format(_dims(dimensions), f"{size:,}", values.name)
 
 
 def output_size(op: Operator | str) -> str:
     """What messages blame for an output that is too large."""
-    return "input 'shape'" if isinstance(op, str) else op.size_source
+    return say.INPUT.format("shape") if isinstance(op, str) else op.size_source
 
 
 def _check_one(op: Operator | str, what: str, declared: Input, known: Known) -> None:
     """Refuses more than one number, and none where it may not be left out."""
     is_left_out = declared.optional and known.shape == (0,)
     if known.shape is not None and not is_left_out and not _is_one_element(known.shape):
-        given = f"of shape {_dims(known.shape)}"
-        refuse(op, what, given, "a scalar, or 1-D of one element", "Pass one number.")
+        refuse(op, what, _of_shape(known.shape), say.ONE_NUMBER, say.PASS_ONE_NUMBER)
 
 
 def _is_one_element(shape: tuple[int | None, ...]) -> bool:
@@ -393,9 +378,8 @@ def _check_one_or_each(
     check_rank(op, what, len(known.shape))
     if output is None or _is_one_element(known.shape) or _can_be_equal(known.shape, output):
         return
-    given = f"of shape {_dims(known.shape)}"
-    allowed = f"a scalar, 1-D of one element, or the output's shape {_dims(output)}"
-    refuse(op, what, given, allowed, "Pass one number, or expand it to that shape.")
+    allowed = say.ONE_NUMBER_OR_EACH.format(_dims(output))
+    refuse(op, what, _of_shape(known.shape), allowed, say.PASS_ONE_OR_EXPAND)
 
 
 def _check_numbers(op: Operator | str, what: str, declared: Input, known: Known) -> None:
@@ -429,11 +413,9 @@ def _can_be_equal(shape: tuple[int | None, ...], other: tuple[int | None, ...]) 
 
 def _check_logits(op: Operator | str, what: str, known: Known) -> None:
     if known.shape is not None and len(known.shape) != 2:
-        given = f"of shape {_dims(known.shape)}"
-        refuse(op, what, given, "2-D, [batch, classes]", "Reshape it to 2-D.")
+        refuse(op, what, _of_shape(known.shape), say.TWO_D, say.RESHAPE_TO_2_D)
     if known.shape is not None and known.shape[1] == 0 and known.shape[0] not in (0, None):
-        given = f"of shape {_dims(known.shape)}"
-        refuse(op, what, given, "at least one class", "Draw from something, or from no rows.")
+        refuse(op, what, _of_shape(known.shape), say.ONE_CLASS, say.DRAW_FROM_SOMETHING)
     if known.value is not None and known.value.size:
         _check_rows(op, what, known.value)
 
@@ -446,9 +428,9 @@ def _check_rows(op: Operator | str, what: str, logits: NDArray[Any]) -> None:
         return
     row = int(row_is_wrong.argmax())
     number = logits[row, int(wrong[row].argmax())].item()
-    given = f"{number} in row {row}" if wrong[row].any() else f"-inf in all of row {row}"
-    allowed = "finite numbers and -inf, one finite in each row at least"
-    refuse(op, what, given, allowed, "Correct what computes the logits.")
+    is_one = wrong[row].any()
+    given = say.IN_ROW.format(number, row) if is_one else say.IN_ALL_OF_ROW.format(row)
+    refuse(op, what, given, say.LOGITS, say.CORRECT_LOGITS)
 
 
 def _check_range(op: Operator | str, minval: Known | None, maxval: Known | None) -> None:
@@ -456,18 +438,17 @@ def _check_range(op: Operator | str, minval: Known | None, maxval: Known | None)
     if minval is None or maxval is None or minval.value is None or maxval.value is None:
         return
     low, high = minval.value.reshape(()), maxval.value.reshape(())
-    given = f"{low.item()!r} with maxval {high.item()!r}"
+    what, given = say.INPUT.format("minval"), say.WITH_MAXVAL.format(low.item(), high.item())
     if BY_DTYPE[low.dtype].is_float:
         if low > high:
-            refuse(op, "input 'minval'", given, "minval <= maxval", "Swap them.")
+            refuse(op, what, given, say.NOT_ABOVE, say.SWAP)
         with np.errstate(over="ignore"):
             width = np.subtract(high, low, dtype=low.dtype)
         if not np.isfinite(width):
             name = BY_DTYPE[low.dtype].name
-            allowed = f"maxval - minval within {name}"
-            refuse(op, "input 'minval'", given, allowed, "Bring the bounds closer together.")
+            refuse(op, what, given, say.WIDTH.format(name), say.BRING_CLOSER)
     elif low >= high:
-        refuse(op, "input 'minval'", given, "minval < maxval", "Raise maxval; it is not drawn.")
+        refuse(op, what, given, say.BELOW, say.RAISE_MAXVAL)
 
 
 OPSET_OF_NO_NODES = 1000
@@ -492,7 +473,12 @@ def check_opset(version: int, where: str) -> None:
 
 
 def _refuse_missing(op: Operator, declared: Input) -> NoReturn:
-    refuse(op, f"input {declared.name!r}", "missing", op.input_names, "Connect it.")
+    what = say.INPUT.format(declared.name)
+    refuse(op, what, say.MISSING, op.input_names, say.CONNECT)
+
+
+def _of_shape(shape: Sequence[int | None]) -> str:
+    return say.OF_SHAPE.format(_dims(shape))
 
 
 def _dims(shape: Sequence[int | None]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from onnx_philox._contract import sentences
 from onnx_philox._contract.types import BY_NAME, ElementType
 
 OUTPUT_TYPE = "output_type"
@@ -208,7 +209,7 @@ class Operator:
     @property
     def size_source(self) -> str:
         """What messages blame for too large an output."""
-        return "input 'shape'" if self.has_shape else "the output"
+        return sentences.INPUT.format("shape") if self.has_shape else sentences.THE_OUTPUT
 
     @property
     def input_names(self) -> str:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, Self
 
+from onnx_philox._contract.sentences import FORM
+
 _SHOWN = 100
 
 
@@ -36,7 +38,9 @@ class RefusalError(Exception):
     @property
     def sentence(self) -> str:
         """The text without the operator, for callers that name it themselves."""
-        return f"{self.what} is {self.given}; allowed: {self.allowed}. {self.remedy}"
+        return FORM.format(
+            what=self.what, given=self.given, allowed=self.allowed, remedy=self.remedy
+        )
 
     def within(self, place: str) -> Self:
         """The same refusal, for an operator in this place."""

@@ -1,0 +1,80 @@
+"""The form of a refusal, and the words of those that Python and C++ both make.
+
+`custom_ops/core/make_operators.py` makes sentences.h of this, the same names in C++'s spelling.
+What the declaration of an operator implies, lists of names for instance, is worded in `operators`.
+"""
+
+from __future__ import annotations
+
+FORM = "{what} is {given}; allowed: {allowed}. {remedy}"
+"""The sentence of a refusal, after the operator's name and a colon."""
+
+# What a refusal is about.
+INPUT = "input '{}'"
+OUTPUT = "output '{}'"
+ATTRIBUTE = "attribute {}"
+NUMBER_OF = "the number of {}"
+THE_OUTPUT = "the output"
+
+# Attributes, and inputs that are missing or too many.
+MISSING = "missing"
+UNKNOWN = "unknown"
+RENAME = "Rename it, or remove it."
+SET_TO_ONE = "Set it to one of these."
+PASS_AN_INT = "Pass an int."
+CHOOSE_ANOTHER = "Choose another {}."
+REMOVE_THE_OTHERS = "Remove the others."
+CONNECT = "Connect it."
+NO_STREAM = "left out with global_seed and op_seed both 0"
+STREAM = "a state, or a seed that is not 0"
+NAME_A_STREAM = (
+    "Every run draws the same numbers here, so there is no unseeded mode: set global_seed or "
+    "op_seed, or connect a state, from PhiloxState.from_entropy() for instance."
+)
+
+# Types and shapes.
+AS_OUTPUT_TYPE = "{}, as output_type says"
+CAST = "Cast it to {}."
+OF_SHAPE = "of shape {}"
+OF_DIMENSIONS = "of {} dimensions"
+MERGE_DIMENSIONS = "Merge some and reshape the output."
+PASS_A_STATE = "Pass PhiloxState(...).to_array(), or reshape it."
+STATES_FOR_ROWS = "of shape {}, {} states, for an output of shape {}, {}"
+PASS_ROW_STATES = "Pass as many states as rows, from row_states(...) for instance."
+ONE_D = "1-D, one entry a dimension"
+RESHAPE_TO_1_D = "Reshape it to 1-D."
+NOT_NEGATIVE = "dimensions of 0 or more"
+GIVE_THE_SIZE = "Give the size itself."
+TOO_LARGE = "{}, too large"
+BYTES_OF = "at most 2^63-1 bytes of {}"
+DRAW_IN_PARTS = "Draw it in parts."
+ONE_NUMBER = "a scalar, or 1-D of one element"
+PASS_ONE_NUMBER = "Pass one number."
+ONE_NUMBER_OR_EACH = "a scalar, 1-D of one element, or the output's shape {}"
+PASS_ONE_OR_EXPAND = "Pass one number, or expand it to that shape."
+TWO_D = "2-D, [batch, classes]"
+RESHAPE_TO_2_D = "Reshape it to 2-D."
+ONE_CLASS = "at least one class"
+DRAW_FROM_SOMETHING = "Draw from something, or from no rows."
+
+# Values.
+IN_ROW = "{} in row {}"
+IN_ALL_OF_ROW = "-inf in all of row {}"
+LOGITS = "finite numbers and -inf, one finite in each row at least"
+CORRECT_LOGITS = "Correct what computes the logits."
+WITH_MAXVAL = "{} with maxval {}"
+NOT_ABOVE = "minval <= maxval"
+SWAP = "Swap them."
+BELOW = "minval < maxval"
+RAISE_MAXVAL = "Raise maxval; it is not drawn."
+WIDTH = "maxval - minval within {}"
+BRING_CLOSER = "Bring the bounds closer together."
+
+# Memory.
+OUTPUT_OF = "{}, {} bytes of {}"
+FREE_MEMORY = "what the {} bytes of memory that are free here can hold"
+MEMORY_NOW = "what memory can hold now"
+MEMORY = "memory"
+USED_UP = "used up"
+IT_CAN_HOLD = "what it can hold now"
+DRAW_FROM_STATE_TO_STATE = "Draw it in parts, from state to next_state."
