@@ -454,12 +454,33 @@ def test_all_nodes_that_are_not_proved_are_refused_at_once() -> None:
     for per_row, names in ((True, "['a', 'named', 'c']"), (["c"], "['c', 'a', 'named']")):
         with pytest.raises(ValueError, match=r"^\d random nodes: the shape of what each") as error:
             make_reproducible(model, per_row=per_row)
-        assert "is [other, 4] of 'a', [?, 4] of 'named'" in str(error.value)
+        shapes = "[other, 4] of 'a'" + ", 'c'" * (per_row is True)
+        assert f"is {shapes}, [?, 4] of 'named'; allowed" in str(error.value)
         assert (
             f"If they draw rows of the batch all the same, say so with per_row={names}; or"
             in str(error.value)
         )
     make_reproducible(model, per_row=["a", "named", "c"])
+
+
+def test_the_refusal_of_many_nodes_says_each_shape_once() -> None:
+    draws = [f"d{i} = RandomNormalLike (z)" for i in range(30)]
+    with pytest.raises(ValueError, match="of what each draws") as error:
+        make_reproducible(
+            model_of(" ".join(draws) + " y = RandomNormalLike (x)", INPUTS), per_row=True
+        )
+    said, pasted = str(error.value).split("per_row=")
+    assert "is [other, 4] of 'd0', 'd1', 'd2' and 27 more; allowed" in said
+    assert pasted.startswith(f"{[f'd{i}' for i in range(30)]}; or")
+
+
+def test_one_row_of_classes_is_never_rows_of_the_batch() -> None:
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[n] x) => (int32[5] y) { y = Multinomial <sample_size = 5> (x) }""")
+    words = "input 'x' is of one dimension, whose draws are of one row; allowed: for a state"
+    for per_row in (True, ["y"]):
+        with pytest.raises(ValueError, match=words):
+            make_reproducible(model, per_row=per_row)
 
 
 CUT = """<domain: "own", opset_import: ["": 17]> cut <perm> (v, n) => (w) {

@@ -75,6 +75,18 @@ def test_a_raised_node_computes_what_it_did(opset: int, kind: str) -> None:
     np.testing.assert_allclose(output, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize(("opset", "type_"), [(7, "float"), (10, "bool")])
+def test_the_mask_of_an_old_dropout_is_refused(opset: int, type_: str) -> None:
+    model = model_of(opset, "[drop] a, mask = Dropout <ratio = 0.3> (y)")
+    with pytest.warns(UserWarning, match="rewrote 1 Dropout"):
+        to_standard_nodes(make_reproducible(model))  # which nothing reads
+    number = TensorProto.DataType.Value(type_.upper())
+    model.graph.output.append(onnx.helper.make_tensor_value_info("mask", number, [2, 6]))
+    words = f"is {opset}, and onnx.version_converter would change the mask of Dropout 'drop'"
+    with pytest.raises(ValueError, match=words):
+        to_standard_nodes(make_reproducible(model))
+
+
 HELD = """
     <ir_version: 8, opset_import: ["": 11, "own": 1]>
     g (float[2, 6] x, bool choice) => (float[2] a, float[2, 6] b, float[2, 6] c) {

@@ -19,6 +19,7 @@ from onnx import parser
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, make_reproducible, reference
 from onnx_philox._contract.streams import AWAITS_STATE
+from onnx_philox.torch._program import functional, operations
 
 if TYPE_CHECKING:
     import torch
@@ -346,6 +347,34 @@ g (float[n, 4] x) => (float[n, 4] a, float[n, 4] b, float[n, 4] c)
   b = onnx_philox.RandomUniform <output_type = "f32", op_seed = 1> (shape, low, high)
   c = onnx_philox.RandomUniform <output_type = "f32", op_seed = 2> (shape, low, high)
 }"""
+
+
+@pytest.mark.engines
+def test_an_operation_inside_another_has_its_own_name_and_the_line_of_the_caller() -> None:
+    import torch
+
+    class NoGrad(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            with torch.no_grad():
+                noise = torch.randn_like(x)
+            return x + noise
+
+    class Branches(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            def add(a: torch.Tensor) -> torch.Tensor:
+                return a + torch.randn_like(a)
+
+            return torch.cond(x.sum() > 0, add, torch.rand_like, (x,))
+
+    def found(module: torch.nn.Module) -> list[tuple[str, str]]:
+        program = torch.export.export(module, (torch.ones(2, 3),), strict=False)
+        all_ = operations(functional(program))
+        return [(each.name, each.where.partition(":")[0]) for each in all_]
+
+    # Torch forgets the lines inside no_grad.
+    assert found(NoGrad()) == [("randn_like", "")]
+    here = Path(__file__).name
+    assert found(Branches()) == [("randn_like", here), ("rand_like", here)]
 
 
 def test_a_node_that_waits_for_a_state_gets_one_and_no_other_node_does() -> None:

@@ -21,6 +21,7 @@ from onnx import defs, shape_inference, version_converter
 from onnx_philox._contract import checks
 from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Names
+from onnx_philox._models.graphs import is_wanted
 from onnx_philox._models.opsets import STANDARD_DOMAINS, onnx_opset_of
 from onnx_philox._models.surgery import remove, take_over
 from onnx_philox._rewriting.replacements.types import Types
@@ -29,6 +30,9 @@ from onnx_philox._standard.builder import OPSET
 # Operators of which the converter makes nodes that compute something else, without a word: those
 # of an older opset than this.
 _ALTERED = {"Dropout": 7, "Scan": 9, "Upsample": 10, "Resize": 11, "Hardmax": 13}
+
+# Before this opset a Dropout that drops nothing gives a mask of zeros.
+_MASK_OF_TRUE = 12
 
 # What changed of them since then is the types that they take.
 _SAME = ("Constant", "If", "Loop", "Scan")
@@ -70,6 +74,9 @@ def raise_opset(model: ir.Model, owner: str) -> None:
     for node in changed:
         if given < _ALTERED.get(node.op_type, 0):
             _refuse(given, owner, f"would change what {graphs.label(node)} computes")
+        has_mask = node.op_type == "Dropout" and any(map(is_wanted, node.outputs[1:]))
+        if has_mask and given < _MASK_OF_TRUE:
+            _refuse(given, owner, f"would change the mask of {graphs.label(node)}")
     count = _replace(model, changed, given, owner) if changed else {}
     for domain in STANDARD_DOMAINS:
         if domain in model.opset_imports:
@@ -141,7 +148,12 @@ def _excerpt(nodes: Sequence[ir.Node], opset: int, types: Types) -> onnx.ModelPr
 def _convert(model: onnx.ModelProto) -> onnx.ModelProto:
     converted = version_converter.convert_version(model, OPSET)
     # It makes an f32 of every number that was an attribute, whatever the node's type.
-    shape_inference.infer_shapes(converted, check_type=True, strict_mode=True)
+    after = shape_inference.infer_shapes(converted, check_type=True, strict_mode=True)
+    before = shape_inference.infer_shapes(model)
+    for old, new in zip(before.graph.output, after.graph.output, strict=True):
+        types = {value.type.tensor_type.elem_type for value in (old, new)} - {0}
+        if len(types) > 1:
+            raise shape_inference.InferenceError(f"{old.name} has another type")
     return converted
 
 

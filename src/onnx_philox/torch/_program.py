@@ -133,13 +133,14 @@ def _draws(operator: Any, given: dict[str, Any]) -> int:
 
 def _operation(node: Any) -> Operation:
     kind = node.target._schema.name.rpartition("::")[2]
-    called = node.meta.get("torch_fn") or ("", "")
+    # Inside no_grad or cond it names these: an object of a class, and no function or method.
+    caller, _, called = (node.meta.get("torch_fn") or ("", ""))[1].rpartition(".")
     trace = node.meta.get("stack_trace") or ""
     modules = list((node.meta.get("nn_module_stack") or {}).values())
     given = _arguments(node)
     return Operation(
         kind,
-        called[1].rpartition(".")[2] or kind,
+        called if called and caller.islower() else kind,
         _shape(node, given),
         modules[-1][0] if modules else "",
         _line(trace),
@@ -166,10 +167,13 @@ def _dimensions(shape: Any) -> tuple[Dimension, ...]:
 
 
 def _line(trace: str) -> str:
-    """The line of the program itself: the innermost that is not one of torch's own."""
+    """The line of the program itself: the innermost that is not one of torch's own.
+
+    Torch's own code may be in no file, such as `<eval_with_key>.7`.
+    """
     import torch
 
     own = os.path.dirname(torch.__file__)
-    frames = re.findall(r'File "([^"]*)", line (\d+)', trace)
+    frames = re.findall(r'File "([^<"][^"]*)", line (\d+)', trace)
     lines = [(file, line) for file, line in frames if not file.startswith(own)] or frames[-1:]
     return f"{os.path.basename(lines[-1][0])}:{lines[-1][1]}" if lines else ""

@@ -14,8 +14,10 @@ GROUPED = "Equal nodes are shown as one; --all shows each."
 
 
 def names(given: Sequence[str]) -> str:
-    """The first and the last of many names."""
-    return ", ".join(given if len(given) <= FEW else (given[0], "...", given[-1]))
+    """The first of many names and how many there are; a last one would make a range of them."""
+    if len(given) <= FEW:
+        return ", ".join(given)
+    return f"{', '.join(given[: FEW - 1])}, ... ({len(given)} nodes)"
 
 
 def numbers(given: Sequence[int]) -> str:

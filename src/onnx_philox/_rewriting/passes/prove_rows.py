@@ -11,6 +11,7 @@ from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._contract.streams import STATE
 from onnx_philox._models.opsets import onnx_opset_of
 from onnx_philox._rewriting.earlier_rewrite import OWNER, Recorded
+from onnx_philox._rewriting.replacements.of_onnx import MultinomialReplacement
 from onnx_philox._rewriting.replacements.outcome import Replaceable
 from onnx_philox._rewriting.rows.batch import OLDEST_OPSET, Batch
 from onnx_philox._rewriting.rows.depends import BatchDependence
@@ -84,6 +85,14 @@ class BatchRows:
         site, node = random.site, random.site.node
         shape = self._shapes.of(node.outputs[0])
         batch = f"{self.batch.name!r}, the first of the input {self.batch.input.name!r}"
+        if isinstance(random.replacement, MultinomialReplacement) and random.replacement.is_one_row:
+            return ValueRefusalError(
+                site.title,
+                f"the shape of input {node.inputs[0].name!r}",
+                "of one dimension, whose draws are of one row",
+                f"for a state for each row, [rows, classes] whose rows are {batch}",
+                f"Give it a row for each of the batch, or {_ONE_STATE}.",
+            )
         if shape == () or (shape and self._is_never_batch(shape[0])):
             return ValueRefusalError(
                 site.title,

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 from onnx_philox._contract.refusal import ValueRefusalError
 
+# So many nodes with the same shape are named.
+_FEW = 3
+
 
 class NotRowsError(ValueRefusalError):
     """A random node may draw something other than rows of the batch, which its user may rule out.
@@ -61,5 +64,15 @@ def of_all(errors: Sequence[NotRowsError], named: Sequence[str]) -> NotRowsError
     operator, what, given, allowed, *_ = errors[0].parts
     if len(errors) > 1:
         operator, what = f"{len(errors)} random nodes", "the shape of what each draws"
-        given = ", ".join(f"{error.given} of {error.names[0]!r}" for error in errors)
+        by_shape: dict[str, list[str]] = {}
+        for error in errors:
+            by_shape.setdefault(error.given, []).append(repr(error.names[0]))
+        given = ", ".join(f"{shape} of {_few(alike)}" for shape, alike in by_shape.items())
     return NotRowsError(operator, what, given, allowed, names)
+
+
+def _few(names: Sequence[str]) -> str:
+    """The first of many names: all of them are in the list to paste."""
+    if len(names) <= _FEW:
+        return ", ".join(names)
+    return f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more"
