@@ -356,8 +356,10 @@ def test_an_input_of_another_type_is_refused(pipe: Pipeline, type_: Any) -> None
     [
         ([1, [2, 3]], ValueError, "made of lists that are no array; allowed: an array, or lists"),
         (["a", "b", "c"], TypeError, "of type str32; allowed: float32"),
-        ("abc", TypeError, "of type str96; allowed: float32"),
-        ({}, TypeError, "of type object; allowed: float32"),
+        ("abc", TypeError, "of type str; allowed: float32"),
+        ({}, TypeError, "of type dict; allowed: float32"),
+        (np.zeros((2, 4), np.float32), ValueError, r"of shape \[2, 4\]; allowed: \[.*, 5\]. Pass"),
+        ([1, 2], ValueError, r"of shape \[2\]; allowed: \[.*, 5\]. Pass an array of that shape"),
     ],
 )
 def test_what_is_no_array_of_an_input_is_refused(

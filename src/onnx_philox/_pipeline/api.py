@@ -113,8 +113,7 @@ class Pipeline:
         Raises:
             TypeError: A seed is no integer, or an input is of another type than the model's.
             ValueError: A seed is out of its range, there are not as many as rows, `state` is no
-                state, or an input is missing or unknown. Of wrong shapes the runtime says what it
-                finds.
+                state, or an input is missing, unknown or of another shape.
         """
         if state is None:
             begun, words = self._begin(feed, seed, seeds)

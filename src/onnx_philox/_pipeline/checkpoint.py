@@ -89,11 +89,7 @@ def state_of(
     Raises:
         ValueError: They are anything else.
     """
-    try:
-        made = given if isinstance(given, np.ndarray) else np.asarray(given)
-    except ValueError:  # lists of different lengths
-        made = np.zeros(())
-    words = arrays.plain(owner, what, made)
+    words = arrays.array_of(owner, what, given)
     is_right = words.ndim == 1 + is_rows and words.shape[-1] == STATE_WORDS
     is_integer = words.dtype.kind in "iu" or words.size == 0
     if not (

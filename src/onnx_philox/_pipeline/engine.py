@@ -53,11 +53,15 @@ class Engine:
         Raises:
             TypeError: The feed is no mapping, or an input that is not optional is None or an array
                 of another type.
-            ValueError: An input is missing or unknown.
+            ValueError: An input is missing or unknown, or of another shape.
         """
         inputs = self._inputs.of(feed)
         inputs[self.streams.state] = self._shaped(state).view(self._type)
-        values = self.model.values_of(inputs)
+        try:
+            values = self.model.values_of(inputs)
+        except Exception:
+            self._inputs.check_shapes(inputs)
+            raise
         outputs = {name: values[i] for i, name in self._outputs.items()}
         return outputs, values[self._next].view(np.uint32).reshape(state.shape)
 

@@ -88,9 +88,23 @@ class Inputs:
             if wanted is not None and not hasattr(value, "__array__"):
                 taken = _in_type(taken, wanted)
         if wanted is not None and isinstance(taken, np.ndarray) and taken.dtype != wanted:
-            given, remedy = f"of type {taken.dtype.name}", "Pass an array of the input's type."
-            refuse(_NAME, what, given, wanted.name, remedy, TypeError)
+            is_other = taken.dtype.kind in "OU" and not isinstance(value, np.ndarray | list | tuple)
+            type_ = type(value).__name__ if is_other else taken.dtype.name
+            remedy = "Pass an array of the input's type."
+            refuse(_NAME, what, f"of type {type_}", wanted.name, remedy, TypeError)
         return taken
+
+    def check_shapes(self, taken: Mapping[str, Any]) -> None:
+        """Refuses arrays of other shapes, where a runtime has failed: it may not say which.
+
+        Raises:
+            ValueError: The shape of an input is another than the model's.
+        """
+        for name, value in taken.items():
+            port = self._ports.get(name)
+            if port is not None and isinstance(value, np.ndarray) and not port.takes(value.shape):
+                given, remedy = f"of shape {[*value.shape]}", "Pass an array of that shape."
+                refuse(_NAME, f"the input {name!r}", given, port.shape_name, remedy)
 
     def _listed(self, names: Iterable[str]) -> str:
         """The inputs of these names, with their types."""
