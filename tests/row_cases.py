@@ -143,6 +143,10 @@ for _type in ("f16", "f32", "f64"):
         )
 
 
+WITHOUT_STANDARD_NODES = ("exponential f16", "exponential bf16")
+"""Cases that standard nodes refuse in every target."""
+
+
 def shape_of(case: RowCase, rows: int, row: tuple[int, ...]) -> tuple[int, ...]:
     """The output's shape for rows of such a shape; a class has a shape of its own."""
     return (rows, *row) if case.has_shape else (rows, case.arguments["sample_size"])

@@ -41,7 +41,8 @@ def test_golden_models(stem: Path, target: str, optimised: bool) -> None:
         try:
             outputs = drawn(target, model, feeds, optimised=optimised)
         except InexactError:
-            assert target == "openvino"
+            is_half = any(half in stem.name for half in ("exponential_f16", "exponential_bf16"))
+            assert target == "openvino" or is_half
             return
         for name, output in zip(names, outputs, strict=True):
             assert_same_bits(output, expected[name])
