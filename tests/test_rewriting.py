@@ -381,6 +381,13 @@ SETTLED = {
                 drawn = RandomNormalLike (x)
             }>
     }""",
+    "ratio cast": """g (float[n, 3] x) => (float[n, 3] y, bool[n, 3] mask, float[n, 3] z)
+    <double none = {0}, bool on = {1}> {
+        cast = Cast <to = 1> (none)
+        ratio = Identity (cast)
+        y, mask = Dropout (x, ratio, on)
+        z = RandomNormalLike (x)
+    }""",
     "function": """g (float[n, 3] x) => (float[n, 3] y, bool[n, 3] mask, float[n, 3] z) {
         y, mask = own.keep (x)
         z = RandomNormalLike (x)

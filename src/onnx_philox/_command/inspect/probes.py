@@ -43,9 +43,9 @@ class Probe:
     """The hash of what comes out of a Dropout that drops nothing; empty for other nodes."""
     p: float | None = None
     """The probability of a Bernoulli; None for other nodes."""
-    twins: str = ""
-    """Another line for a worker: a model of the node twice, which reads the same inputs."""
-    has_inputs: bool = False
+    twins: tuple[str, ...] = ()
+    """More lines for a worker: models of the node twice, which reads the same inputs. In one a node
+    follows each: what stands around them decides whether a runtime makes one of two."""
     kind: str = ""
     """The same for nodes that may draw the same numbers: of one operator, seed and type."""
 
@@ -68,7 +68,10 @@ def build(node: ir.Node, model: ir.Model, type_of: TypeOf) -> Probe:
     opsets = model.opset_imports
     imports = {domain: opsets[domain] for domain in ("", node.domain) if domain in opsets}
     models = [_model(node, inputs, attributes, imports, model.ir_version)]
-    twins = _model(node, inputs, attributes, imports, model.ir_version, copies=2)
+    twins = [
+        _model(node, inputs, attributes, imports, model.ir_version, copies=2, is_followed=followed)
+        for followed in (False, True)
+    ]
     seed = attributes.get("seed")
     if seed is not None:
         other = ir.Attr("seed", seed.type, seed.value + 1)
@@ -82,7 +85,7 @@ def build(node: ir.Node, model: ir.Model, type_of: TypeOf) -> Probe:
         "count": _RARE_COUNT if p is not None else 0,
     }
     drops = node.op_type == "Dropout" and not any(map(_is_given, node.outputs[1:]))
-    in_twos = {**document, "models": [_text(twins)], "twins": True}
+    in_twos = [{**document, "models": [_text(model)], "twins": True} for model in twins]
     undrawn = hashlib.sha256(feeds[0].tobytes()).hexdigest() if drops and feeds else ""
     told = {name: str(a.value) for name, a in attributes.items() if name not in _OF_VALUES}
     kind = str([node.domain, node.op_type, sorted(told.items()), [a.dtype.name for a in feeds]])
@@ -91,8 +94,7 @@ def build(node: ir.Node, model: ir.Model, type_of: TypeOf) -> Probe:
         seed is not None,
         undrawn,
         p,
-        json.dumps(in_twos),
-        bool(inputs),
+        tuple(map(json.dumps, in_twos)),
         kind,
     )
 
@@ -104,6 +106,7 @@ def _model(
     opsets: Mapping[str, int],
     model_version: int,
     copies: int = 1,
+    is_followed: bool | None = None,
 ) -> bytes:
     values = [_copy(value) for value in inputs]
     given = [value for value in values if value is not None]
@@ -115,6 +118,8 @@ def _model(
         nodes.append(ir.Node("", "Flatten", [values[0]], name="before"))
         values[0] = nodes[0].outputs[0]
     drawn = []
+    if is_followed is None:
+        is_followed = bool(node.outputs[0].uses()) and not node.outputs[0].is_graph_output()
     for copy in range(copies):
         outputs = [
             ir.Value(name=f"output_{i}_{copy}" if _is_given(output) else "")
@@ -125,7 +130,7 @@ def _model(
         nodes.append(
             ir.Node(node.domain, node.op_type, values, given_attributes, outputs=outputs, name=name)
         )
-        if node.outputs[0].uses() and not node.outputs[0].is_graph_output():
+        if is_followed:
             outputs[0].name = f"drawn_{copy}"
             nodes.append(ir.Node("", "Flatten", [outputs[0]], name=f"after_{copy}"))
             outputs = [nodes[-1].outputs[0], *outputs[1:]]

@@ -130,8 +130,18 @@ def _try(
     here = _answers(first, {key: probe.line for key, probe in probes.items()}, tell)
     # What failed or was removed needs no second process.
     drawn = {key: probe for key, probe in probes.items() if _verdict(probe, here[key]) is None}
-    in_twos = {key: probe.twins for key, probe in drawn.items() if key in several}
+    in_twos = {
+        f"{key} {i}": line
+        for key, probe in drawn.items()
+        if key in several
+        for i, line in enumerate(probe.twins)
+    }
     twins = _answers(first, in_twos, lambda _: None)
+    repeating = {
+        key.partition(" ")[0]
+        for key, answer in twins.items()
+        if "first" in answer and answer["first"] == answer["second"]
+    }
     if drawn:
         # In another second, since the seed may be the current one, as in OpenVINO's Multinomial.
         time.sleep(1 - time.time() % 1 + _CLOCK_SECONDS)
@@ -139,7 +149,8 @@ def _try(
     for _ in range(len(probes) - len(there)):
         tell(name)
     trials = {
-        key: _verdict(probe, here[key]) or _trial(probe, here[key], there[key], twins.get(key, {}))
+        key: _verdict(probe, here[key])
+        or _trial(probe, here[key], there[key], repeats=key in repeating)
         for key, probe in probes.items()
     }
     return Trials(name, _version(name), trials)
@@ -248,10 +259,11 @@ def _verdict(probe: Probe, answer: dict[str, str]) -> Trial | None:
     return None
 
 
-def _trial(
-    probe: Probe, here: dict[str, str], there: dict[str, str], twins: Mapping[str, str]
-) -> Trial:
-    """What the answers of two processes say together, and what two nodes in one model drew."""
+def _trial(probe: Probe, here: dict[str, str], there: dict[str, str], *, repeats: bool) -> Trial:
+    """What the answers of two processes say together, and what two nodes in one model drew.
+
+    Whether those of the user's model repeat each other depends on the shapes and nodes around them.
+    """
     if "failed" in there:
         return Trial(_FAILURES[there["failed"]], _runtime_errors.sentence(there["reason"]))
     first = here["first"]
@@ -264,9 +276,8 @@ def _trial(
     )
     if "ones" in here and probe.p is not None:
         reason += _inverted(float(here["ones"]), probe.p)
-    if "first" in twins and twins["first"] == twins["second"]:
-        which = "two that read the same tensor" if probe.has_inputs else "two of them"
-        reason += f"; and they repeat each other: {which} draw the same numbers"
+    if repeats:
+        reason += "; and they may repeat each other: two of them alone drew the same numbers"
     return Trial(behaviour, reason, first)
 
 

@@ -145,6 +145,9 @@ def _is_training(node: ir.Node) -> bool:
 
 
 def _is_zero(ratio: ir.Value | None) -> bool:
+    # A 0 stays one in every type.
+    while (node := ratio and ratio.producer()) and node.op_type in ("Identity", "Cast"):
+        ratio = node.inputs[0]
     try:
         known = None if ratio is None else constant(ratio)
     except ValueError:

@@ -9,6 +9,7 @@ import onnx_ir as ir
 from onnx_philox._contract import checks
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._contract.streams import STATE
+from onnx_philox._models.graphs import input_of
 from onnx_philox._models.opsets import onnx_opset_of
 from onnx_philox._rewriting.earlier_rewrite import OWNER, Recorded
 from onnx_philox._rewriting.replacements.of_onnx import MultinomialReplacement
@@ -88,7 +89,7 @@ class BatchRows:
         if isinstance(random.replacement, MultinomialReplacement) and random.replacement.is_one_row:
             return ValueRefusalError(
                 site.title,
-                f"the shape of input {node.inputs[0].name!r}",
+                f"the shape of input {input_of(node, 0).name!r}",
                 "of one dimension, whose draws are of one row",
                 f"for a state for each row, [rows, classes] whose rows are {batch}",
                 f"Give it a row for each of the batch, or {_ONE_STATE}.",
