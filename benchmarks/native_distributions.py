@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,6 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from paired import Call, Row, compare
 
 import onnx_philox
+from onnx_philox import _core
 
 SIZE_LOG2 = 24
 RATIO = np.float32(0.1)
@@ -20,6 +22,8 @@ TARGETS = {"RandomNormal": 6.0, "Bernoulli": 1.0, "Dropout": 1.0, "Multinomial":
 """On one thread; the contenders' second thread is only reported."""
 OPENVINO_TARGETS = {"RandomNormal": 5.0, "Bernoulli": None, "Multinomial": None}
 """Likewise. It refuses a Dropout in training mode."""
+EXPONENTIAL_TARGETS = {"avx512": 10.0, "avx2": 6.0}
+"""By instruction set, on one thread."""
 CLASSES = 1 << 10
 """Of a Multinomial, with 2^24 logits in all."""
 
@@ -114,7 +118,32 @@ def check(op_type: str, feeds: dict[str, np.ndarray], values: np.ndarray) -> Non
             assert values.max() < CLASSES
 
 
+def exponentials(pairs: int) -> Iterator[Row]:
+    """A model of one RandomExponential, beside the function of PyTorch that it replaces."""
+    names = "distributions", "ONNX Runtime RandomExponential", "PyTorch's exponential_"
+    if importlib.util.find_spec("torch") is None:
+        yield Row(*names, note="PyTorch is not installed")
+        return
+    import torch
+
+    size = 1 << SIZE_LOG2
+    model = onnx_philox.graphs.random_exponential([size], 1, "f32", stateful=True)
+    tensor = torch.empty(size)
+    for threads in (1, 2):
+        target = EXPONENTIAL_TARGETS.get(_core.isa()) if threads == 1 else None
+        row = Row(*names, threads, f"2^{SIZE_LOG2}", target=target)
+        values = np.full(size, -1, np.float32)
+        outputs = {"values": values, "next_state": np.zeros_like(STATE_WORDS)}
+        feeds = {"state": STATE_WORDS}
+        ours = onnxruntime_call(model.SerializeToString(), feeds, outputs, threads)
+        ours()
+        assert abs(values.mean() - 1) < 0.01
+        torch.set_num_threads(threads)
+        yield compare(row, ours, tensor.exponential_, pairs, lambda s: f"{size / s / 1e6:.0f} M/s")
+
+
 def distributions_part(pairs: int) -> Iterator[Row]:
+    yield from exponentials(pairs)
     size = 1 << SIZE_LOG2
     for runtime, make, targets in (
         ("ONNX Runtime", contenders, TARGETS),
