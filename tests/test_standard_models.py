@@ -191,7 +191,9 @@ def test_a_path_and_an_onnx_ir_model_are_taken_too(tmp_path: Path, kind: str) ->
 def test_the_metadata_say_how_to_run_it() -> None:
     standard = to_standard_nodes(graphs.random_generator([3]), target="openvino")
     said = {entry.key: entry.value for entry in standard.metadata_props}
-    assert set(said) == {"onnx_philox.standard_nodes", "onnx_philox.standard_draws"}
+    names = ("nodes", "draws", "state")
+    assert set(said) == {f"onnx_philox.standard_{name}" for name in names}
+    assert said["onnx_philox.standard_state"] == "state"
     assert "INFERENCE_PRECISION_HINT=f32" in said["onnx_philox.standard_nodes"]
     assert json.loads(said["onnx_philox.standard_draws"]) == {"RandomGenerator": 1}
 
