@@ -277,7 +277,7 @@ def test_what_is_the_same_makes_the_behaviour(same, behaviour):
         return {"first": process, **others}
 
     given = probes.Probe("", has_seed="seed" in same)
-    assert trials._trial(given, answer("a"), answer("b"), {}).behaviour is behaviour
+    assert trials._trial(given, answer("a"), answer("b"), repeats=False).behaviour is behaviour
 
 
 def test_a_probe_keeps_operator_opset_attributes_and_types_but_not_the_size():
