@@ -111,7 +111,9 @@ Selection Unusable(const char* name, const char* why) {
 
 }  // namespace
 
-#if ONNX_PHILOX_HAVE_AVX512
+#if defined(ONNX_PHILOX_EMULATE_AVX512)
+bool HasAvx512() { return true; }
+#elif ONNX_PHILOX_HAVE_AVX512
 bool HasAvx512() {
   constexpr std::uint32_t kF = 1u << 16, kDq = 1u << 17, kBw = 1u << 30, kVl = 1u << 31;
   return HasFeatures(kF | kDq | kBw | kVl, 0xE6);  // XMM, YMM, mask registers, both parts of the ZMM
