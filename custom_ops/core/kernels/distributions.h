@@ -9,6 +9,7 @@
 
 #include "categorical.h"
 #include "kernels.h"
+#include "rejection.h"
 #include "rows.h"
 #include "rules.h"
 
@@ -153,6 +154,51 @@ void FillBernoulli(const Piece& piece) {
   From::Fill(piece, BernoulliF64Rule<Isa>(RoundUp(F64FromBits(given.bits) * 0x1p52)));
 }
 
+/// The number at an element of a parameter of f32 or f64.
+static inline double NumberAt(const Argument& given, std::uint64_t element) {
+  if (given.type == OutputType::kF32) {
+    std::uint32_t bits = static_cast<std::uint32_t>(given.bits);
+    if (given.each()) std::memcpy(&bits, static_cast<const unsigned char*>(given.data) + element * sizeof(bits), sizeof(bits));
+    return static_cast<double>(BitCast<float>(bits));
+  }
+  std::uint64_t bits = given.bits;
+  if (given.each()) std::memcpy(&bits, static_cast<const unsigned char*>(given.data) + element * sizeof(bits), sizeof(bits));
+  return BitCast<double>(bits);
+}
+
+/// Elements of a draw that rejects, one after the other. `draw(blocks, parameter)` is one as float64.
+template <class Out, class DrawOne>
+static inline void FillRejecting(const Piece& piece, Parameter parameter, const DrawOne& draw_one) {
+  const Draw& draw = piece.draw;
+  const bool has_rows = draw.rows.words != nullptr;
+  unsigned char* out = static_cast<unsigned char*>(draw.out);
+  for (std::uint64_t element = piece.begin; element < piece.end; ++element) {
+    const std::uint64_t row = has_rows ? element / draw.rows.elements : 0;
+    const State state = has_rows ? RowState(draw, row) : draw.state;
+    const std::uint64_t at = has_rows ? element - row * draw.rows.elements : element;
+    const rejection::Blocks blocks{Add(state.counter, at * rejection::kBlocks), state.key};
+    const Out value = static_cast<Out>(draw_one(blocks, NumberAt(draw[parameter], element)));
+    std::memcpy(out, &value, sizeof(value));
+    out += sizeof(value);
+  }
+}
+
+/// Gamma values.
+static inline void FillGamma(const Piece& piece) {
+  const auto draw = [](const rejection::Blocks& blocks, double alpha) { return rejection::Gamma(blocks, alpha); };
+  if (piece.draw.type == OutputType::kF32) return FillRejecting<float>(piece, Parameter::kAlpha, draw);
+  if (piece.draw.type == OutputType::kF64) return FillRejecting<double>(piece, Parameter::kAlpha, draw);
+  NoRule();
+}
+
+/// Poisson counts.
+static inline void FillPoisson(const Piece& piece) {
+  const auto draw = [](const rejection::Blocks& blocks, double rate) { return rejection::Poisson(blocks, rate); };
+  if (piece.draw.type == OutputType::kI32) return FillRejecting<std::int32_t>(piece, Parameter::kRate, draw);
+  if (piece.draw.type == OutputType::kI64) return FillRejecting<std::int64_t>(piece, Parameter::kRate, draw);
+  NoRule();
+}
+
 template <class Isa, class From>
 void FillFrom(const Piece& piece) {
   switch (piece.draw.distribution) {
@@ -166,6 +212,10 @@ void FillFrom(const Piece& piece) {
       return FillCategorical<Isa, From>(piece);
     case Distribution::kExponential:
       return FillExponential<Isa, From>(piece);
+    case Distribution::kGamma:
+      return FillGamma(piece);
+    case Distribution::kPoisson:
+      return FillPoisson(piece);
   }
   NoRule();
 }
