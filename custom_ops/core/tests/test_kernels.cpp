@@ -17,6 +17,7 @@
 #include "float_environment.h"
 #include "kernels.h"
 #include "model.h"
+#include "rejection.h"
 #include "values.h"
 
 namespace {
@@ -214,6 +215,56 @@ void AddBernoulliCases(std::vector<Case>* cases) {
   add("f64 each", {{OutputType::kF64, KeepForever(each64)}, true});
 }
 
+void AddRejectingCases(std::vector<Case>* cases) {
+  const std::vector<double> alphas = {0x1p-1074, 1e-3, 0.5, 1 - 0x1p-53, 1, 2.5, 1e6, 0x1p50};
+  const std::vector<double> rates = {0, 0x1p-1074, 0.3, 9.999, 10, 11.5, 300, 1e6, 0x1p30};
+  Choices choices;
+  const auto add = [&](const char* name, Distribution distribution, OutputType type, const std::vector<double>& numbers) {
+    std::vector<float> each32;
+    std::vector<double> each64;
+    for (std::size_t i = 0; i < kLongest; ++i) {
+      each64.push_back(numbers[choices.Below(numbers.size())]);
+      each32.push_back(std::max(static_cast<float>(each64.back()), 0x1p-149f));
+    }
+    for (const double number : numbers) {
+      const void* const data = KeepForever<double>({number});
+      cases->push_back({std::string(name) + " of " + std::to_string(number),
+                        RejectingDraw(State{}, distribution, type, {OutputType::kF64, data}, false, nullptr), true});
+    }
+    const float third = 1.0f / 3;
+    cases->push_back({std::string(name) + " of f32",
+                      RejectingDraw(State{}, distribution, type, {OutputType::kF32, &third}, false, nullptr), true});
+    cases->push_back({std::string(name) + " f32 each", RejectingDraw(State{}, distribution, type,
+                      {OutputType::kF32, KeepForever(each32)}, true, nullptr), false});
+    cases->push_back({std::string(name) + " f64 each", RejectingDraw(State{}, distribution, type,
+                      {OutputType::kF64, KeepForever(each64)}, true, nullptr), false});
+  };
+  add("gamma f32", Distribution::kGamma, OutputType::kF32, alphas);
+  add("gamma f64", Distribution::kGamma, OutputType::kF64, alphas);
+  add("poisson i32", Distribution::kPoisson, OutputType::kI32, rates);
+  add("poisson i64", Distribution::kPoisson, OutputType::kI64, rates);
+}
+
+/// Draws whose last attempt rejects as well: real counters never reach it, so the budget is one or two attempts.
+void TestBudgets() {
+  unsigned rejected = 0;
+  for (std::uint64_t i = 0; i < 20000; ++i) {
+    const State state{{i * 32, 7}, 42};
+    const rejection::Blocks blocks{state.counter, state.key};
+    for (const double alpha : {1e-3, 0.5, 1.0, 4.0}) {
+      const double one = rejection::Gamma<1>(blocks, alpha), two = rejection::Gamma<2>(blocks, alpha);
+      check::That(one == model::Gamma(state, alpha, 0, 1) && two == model::Gamma(state, alpha, 0, 2), "a gamma of few attempts");
+      rejected += one != two ? 1 : 0;
+    }
+    for (const double rate : {10.0, 33.3, 1e6}) {
+      const double one = rejection::Poisson<1>(blocks, rate), two = rejection::Poisson<2>(blocks, rate);
+      check::That(one == model::Poisson(state, rate, 0, 1) && two == model::Poisson(state, rate, 0, 2), "a count of few attempts");
+      rejected += one != two ? 1 : 0;
+    }
+  }
+  check::That(rejected > 1000, "too few attempts are rejected for this test");
+}
+
 void AddCategoricalCases(std::vector<Case>* cases) {
   Choices choices;
   const auto add = [&](OutputType type, OutputType logits_type, std::uint64_t classes, std::uint64_t samples) {
@@ -266,6 +317,7 @@ const std::vector<Case>& AllCases() {
     for (const ExponentialCase& c : kExponentialCases) {
       made.push_back({c.name, ExponentialDraw(State{}, c.type, c.scale, nullptr), true});
     }
+    AddRejectingCases(&made);
     AddBernoulliCases(&made);
     AddCategoricalCases(&made);
     return made;
@@ -706,6 +758,7 @@ void TestCallersFloatSettingsChangeNothing(const Kernels& kernels, const std::ve
 
 int main() {
   std::vector<Expected> draws;
+  TestBudgets();
   for (const Case& c : AllCases()) {
     for (const State& state : kStates) {
       draws.push_back(Expected{&c, &state, model::Elements(DrawOf(c, state, nullptr), 0, kMost)});
