@@ -87,6 +87,11 @@ def test_every_draw_of_torch_has_the_reference_s_bits_in_both_runtimes() -> None
             torch.empty_like(x).exponential_(),
             torch.empty(5, dtype=torch.float64).exponential_(0.3),
             torch.distributions.Exponential(torch.full((3, 4), 2.0), validate_args=False).sample(),
+            torch.poisson(x.abs() * 30),
+            torch._standard_gamma(x.abs() + 0.25),
+            torch.distributions.Gamma(
+                x.abs() + 0.25, torch.tensor(2.0), validate_args=False
+            ).sample(),
         ]
 
     shape, p = [3, 4], np.where(X > 0, 0.75, 0.25).astype(np.float32)
@@ -113,6 +118,9 @@ def test_every_draw_of_torch_has_the_reference_s_bits_in_both_runtimes() -> None
         drawn("exponential", 19, shape, 1, "f32"),
         drawn("exponential", 20, [5], 1 / 0.3, "f64"),
         drawn("exponential", 21, shape, 1, "f32") / np.float32(2),
+        drawn("poisson", 22, shape, np.abs(X) * np.float32(30), "i32").astype(np.float32),
+        drawn("gamma", 23, shape, np.abs(X) + np.float32(0.25), "f32"),
+        drawn("gamma", 24, shape, np.abs(X) + np.float32(0.25), "f32") / np.float32(2),
     ]
     for runtime in answers(exported(forward)):
         for one, other in zip(runtime, expected, strict=True):
@@ -137,6 +145,8 @@ def test_what_torch_computes_of_draws_is_right_in_both_runtimes() -> None:
             torch.nn.functional.scaled_dot_product_attention(q, q, q),
             torch.empty_like(x).log_normal_(0.5, 0.25),
             torch.empty_like(x).cauchy_(1, 3),
+            torch.distributions.Dirichlet(x.abs() + 0.01, validate_args=False).sample(),
+            torch.distributions.Beta(x.abs() + 0.01, x.abs() + 0.02, validate_args=False).sample(),
         ]
 
     def attention(scale: float, stream: int | None, *, is_causal: bool = False) -> np.ndarray:
@@ -153,6 +163,12 @@ def test_what_torch_computes_of_draws_is_right_in_both_runtimes() -> None:
     assert len({mask.tobytes() for mask in masks}) == 5
     normals = [drawn("normal", stream, [3, 4], 0, 1, "f32") for stream in range(5, 8)]
     spread = np.abs(X) + 1
+    alphas = np.abs(X) + np.float32(0.01)
+    both = np.stack([alphas, np.abs(X) + np.float32(0.02)], -1)
+    gammas = [
+        np.maximum(drawn("gamma", stream, given.shape, given, "f64"), np.finfo(np.float64).tiny)
+        for stream, given in ((12, alphas), (13, both))
+    ]
     expected = [
         np.stack([np.where(mask, 0, X * 2) for mask in masks]),
         normals[0] * spread + X,
@@ -163,6 +179,8 @@ def test_what_torch_computes_of_draws_is_right_in_both_runtimes() -> None:
         attention(0.5, None),
         np.exp(drawn("normal", 10, [3, 4], 0.5, 0.25, "f32")),
         np.tan((drawn("uniform", 11, [3, 4], 0, 1, "f32") - 0.5) * np.pi) * 3 + 1,
+        gammas[0] / gammas[0].sum(-1, keepdims=True),
+        (gammas[1] / gammas[1].sum(-1, keepdims=True))[..., 0],
     ]
     for runtime in answers(exported(forward)):
         for one, other in zip(runtime, expected, strict=True):

@@ -24,6 +24,7 @@ import openvino as ov
 import version_1
 import version_1_distributions
 import version_1_exponential
+import version_1_rejecting
 import version_1_rows
 from case import DTYPES, Arrays, Case
 from numpy.typing import NDArray
@@ -36,6 +37,7 @@ FOLDERS: dict[str, Callable[[], Iterable[tuple[str, Case]]]] = {
     "v1_distributions": version_1_distributions.cases,
     "v1_rows": version_1_rows.cases,
     "v1_exponential": version_1_exponential.cases,
+    "v1_rejecting": version_1_rejecting.cases,
 }
 
 

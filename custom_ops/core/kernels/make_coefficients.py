@@ -170,7 +170,7 @@ def _tables() -> list[tuple[str, str, type[np.floating], list[np.floating]]]:
 
 
 def _factorials() -> list[float]:
-    """ln k! for k from 0 to 255."""
+    """Ln k! for k from 0 to 255."""
     return [float(_round(mpmath.loggamma(k + 1), np.float64)) for k in range(256)]
 
 

@@ -103,7 +103,7 @@ def ln(x: Floats) -> Floats:
 
 
 def ln_factorial(k: Floats) -> Floats:
-    """ln k!, for float64 integers k >= 0: from a table below 256, then by Stirling's series.
+    """Ln k!, for float64 integers k >= 0: from a table below 256, then by Stirling's series.
 
     Within 4 units in the last place.
     """

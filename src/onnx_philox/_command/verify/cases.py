@@ -27,8 +27,10 @@ from onnx_philox._contract.operators import (
     RANDOM_BERNOULLI,
     RANDOM_CATEGORICAL,
     RANDOM_EXPONENTIAL,
+    RANDOM_GAMMA,
     RANDOM_GENERATOR,
     RANDOM_NORMAL,
+    RANDOM_POISSON,
     RANDOM_UNIFORM,
     Operator,
 )
@@ -51,7 +53,7 @@ from onnx_philox._runtimes.port import Arrays
 VECTORS: Traversable = resources.files("onnx_philox._command.verify") / "vectors"
 
 COUNTER_EXAMPLE = "DirectML counter example"
-PROMISED = ("distributions.json", "exponential.json")
+PROMISED = ("distributions.json", "exponential.json", "rejecting.json")
 """The files of what this package drew when an operator was new."""
 
 ROWS = "Rows of"
@@ -171,6 +173,8 @@ class Example:
                 return elements * (2 if self.arguments["p"].dtype == np.float64 else 1)
             case "RandomCategorical":
                 return elements * 2
+            case "RandomGamma" | "RandomPoisson":
+                return elements * 128
             case _:
                 return elements * max(1, self.type.dtype.itemsize // 4)
 
@@ -425,6 +429,8 @@ _ROW_TYPES: tuple[tuple[Operator, Mapping[str, Any], tuple[ElementType, ...]], .
     (RANDOM_NORMAL, {"mean": 3, "scale": 2}, (F32, F64, F16, BF16)),
     (RANDOM_EXPONENTIAL, {"scale": 2}, (F32, F64, F16, BF16)),
     (RANDOM_BERNOULLI, {"p": np.linspace(0, 1, 15, dtype=np.float32).reshape(3, 5)}, (BOOL,)),
+    (RANDOM_GAMMA, {"alpha": np.linspace(0.1, 9, 15, dtype=np.float32).reshape(3, 5)}, (F32, F64)),
+    (RANDOM_POISSON, {"rate": np.linspace(0, 30, 15, dtype=np.float32).reshape(3, 5)}, (I32, I64)),
     (RANDOM_CATEGORICAL, {"logits": np.eye(3, 4, dtype=np.float32), "sample_size": 5}, (I32, I64)),
 )
 """Operators, their arguments and the types of their values."""
