@@ -624,8 +624,8 @@ def test_an_operator_or_attribute_that_does_not_exist_is_refused(ort_backend: st
     with pytest.raises(InvalidArgument, match="attribute 'seed' is unknown; allowed: type, "):
         InferenceSession(model, backend=ort_backend)
     model = graphs.random_generator([4])
-    model.graph.node[0].op_type = "RandomGamma"
-    with pytest.raises(InvalidArgument, match="RandomGamma: the operator is unknown; allowed: "):
+    model.graph.node[0].op_type = "RandomCauchy"
+    with pytest.raises(InvalidArgument, match="RandomCauchy: the operator is unknown; allowed: "):
         InferenceSession(model, backend=ort_backend)
 
 
