@@ -372,6 +372,17 @@ inline constexpr AttributeDeclaration kRandomGammaAttributes[] = {
     {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
     {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
 };
+inline constexpr OtherAttribute kRandomGammaOthers[] = {
+    {"dtype", "Remove it."},
+    {"high", "Remove it."},
+    {"low", "Remove it."},
+    {"mean", "Remove it."},
+    {"ratio", "Remove it."},
+    {"sample_size", "Remove it."},
+    {"scale", "Remove it."},
+    {"seed", "Did you mean op_seed? Rename it, or remove it."},
+    {"type", "Remove it."},
+};
 }  // namespace table
 
 /// RandomGamma: Gamma random values of the shape alpha and the scale 1, by the method of Marsaglia and Tsang, in f64.
@@ -394,6 +405,8 @@ inline constexpr Operator kRandomGamma = {
     table::kRandomGammaOutputs,
     3,
     table::kRandomGammaAttributes,
+    9,
+    table::kRandomGammaOthers,
     "input 'shape'",
     "shape, alpha, state (optional)",
     "output_type, global_seed, op_seed",
@@ -415,6 +428,17 @@ inline constexpr AttributeDeclaration kRandomPoissonAttributes[] = {
     {"output_type", AttributeRole::kOutputType, false, nullptr, 2, kRandomPoissonOutputType, kRandomPoissonOutputTypes, 0, 0, "'i32', 'i64'"},
     {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
     {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
+};
+inline constexpr OtherAttribute kRandomPoissonOthers[] = {
+    {"dtype", "Remove it."},
+    {"high", "Remove it."},
+    {"low", "Remove it."},
+    {"mean", "Remove it."},
+    {"ratio", "Remove it."},
+    {"sample_size", "Remove it."},
+    {"scale", "Remove it."},
+    {"seed", "Did you mean op_seed? Rename it, or remove it."},
+    {"type", "Remove it."},
 };
 }  // namespace table
 
@@ -438,6 +462,8 @@ inline constexpr Operator kRandomPoisson = {
     table::kRandomPoissonOutputs,
     3,
     table::kRandomPoissonAttributes,
+    9,
+    table::kRandomPoissonOthers,
     "input 'shape'",
     "shape, rate, state (optional)",
     "output_type, global_seed, op_seed",
