@@ -67,6 +67,11 @@ class LoadedModel(ABC):
     how: str = ""
     """What else decides its numbers, in words."""
 
+    @classmethod
+    def may_refuse(cls, backend: str, operator: str, type: ElementType) -> bool:  # noqa: ARG003
+        """Whether a backend may refuse what an operator draws of a type."""
+        return type in cls.not_carried.get(backend, ())
+
     @property
     def title(self) -> str:
         """The runtime in words."""

@@ -64,7 +64,7 @@ class ModelRunner(Runner):
         try:
             loaded = self._models.load(example.model(), Settings(self.backend))
         except self._models.not_carried_error as error:
-            if example.type in self._models.not_carried.get(self.backend, ()):
+            if self._models.may_refuse(self.backend, example.operator.name, example.type):
                 raise NotCarriedError(str(error)) from error
             raise
         feeds = example.feeds()

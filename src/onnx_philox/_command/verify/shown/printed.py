@@ -221,6 +221,9 @@ def _notes_on_others(results: list[Result]) -> list[str]:
     refused = [r for r in results if r.verdict is Verdict.NOT_CARRIED]
     for group in groups(refused):
         types = listed(dict.fromkeys(r.case.type.name for r in group if r.case))
+        operators = {r.case.vectors[0].example.operator.name for r in group if r.case}
+        if len(operators) == 1:
+            types = f"{operators.pop()} {types}"
         notes.append(
             f"{Standing.NOT_CARRIED.value}: not carried. {group[0].runtime}'s backend "
             f"{group[0].backend} refuses {types} when it loads a model."
