@@ -171,6 +171,7 @@ def _open_ir(path: str, runtime: str, per_row: Any, options: dict[str, Any]) -> 
     read = in_openvino.read(core, path)
     said = _said_by_openvino(read, "file")
     _check_rows(said.streams, per_row)
+    _check_standard(said.standard, options.get("config") or {})
     return _compiled(core, read, said, **options)
 
 
@@ -195,7 +196,6 @@ def _compiled(
 ) -> Engine:
     from onnx_philox._runtimes import in_openvino
 
-    _check_standard(said.standard, config or {})
     compiled = in_openvino.compile_model(core, read, device, config or {})
     return Engine(in_openvino.Model(compiled, said.graph), said.streams)
 

@@ -12,12 +12,11 @@ from typing import Any, Self
 import onnx
 
 from onnx_philox import _backends
-from onnx_philox._contract.operators import RANDOM_EXPONENTIAL
-from onnx_philox._contract.types import BF16, BY_NAME, F16, ElementType
+from onnx_philox._contract.types import BY_NAME, ElementType
 from onnx_philox._runtimes import models
 from onnx_philox._runtimes.models import LoadedModel, Settings
 from onnx_philox._standard.api import to_standard_nodes
-from onnx_philox._standard.targets import TARGETS, InexactError
+from onnx_philox._standard.targets import TARGETS, InexactError, is_rounded_twice
 
 
 class _Runtime:
@@ -45,8 +44,7 @@ class Model(LoadedModel):
     @classmethod
     def may_refuse(cls, backend: str, operator: str, type: ElementType) -> bool:
         """Whether a target's nodes would not be exact."""
-        is_rounded_twice = operator == RANDOM_EXPONENTIAL.name and type in (F16, BF16)
-        return is_rounded_twice or super().may_refuse(backend, operator, type)
+        return is_rounded_twice(operator, type) or super().may_refuse(backend, operator, type)
 
     def __init__(self, loaded: LoadedModel) -> None:
         self._loaded = loaded
