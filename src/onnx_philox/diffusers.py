@@ -30,7 +30,7 @@ def generator(seed: Seeds, *, like: Like = "philox", gpu: Gpu | None = None) -> 
             or one for each row.
         like: Whose numbers: "philox" are those of `RandomNormal`, and the ones to choose unless you
             have an image to match. "torch" are those of ``torch.Generator().manual_seed(seed)``,
-            "torch_cuda" those of ``torch.Generator("cuda").manual_seed(seed)``, to within 3e-6.
+            "torch_cuda" those of ``torch.Generator("cuda").manual_seed(seed)``, to about 3e-6.
         gpu: For "torch_cuda", the card's multiprocessors and the threads of each, as for
             `onnx_philox.torch_noise`.
 

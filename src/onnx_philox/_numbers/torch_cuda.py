@@ -1,7 +1,7 @@
 """What torch draws on an NVIDIA card: Philox4x32-10, each thread of the card from its own counter.
 
 Words are exact, and so are the uniforms and integers that torch makes of them. Normals are within
-3e-6: the card's own sine and cosine are approximations that no document gives bit for bit.
+about 3e-6, by estimate: no document gives the card's own sine and cosine to the bit.
 """
 
 from __future__ import annotations

@@ -100,19 +100,25 @@ def noise_of(owner: str, seed: Any, like: str, gpu: Any) -> Noise:
         TypeError: A seed is no integer.
         ValueError: A seed is out of its range, or `like` or `gpu` is wrong.
     """
-    card = torch_cuda.gpu_of(owner, gpu)
     if like not in ("philox", "torch", "torch_cuda"):
         allowed = "'philox', 'torch' or 'torch_cuda'"
         refuse(owner, "like", repr(like), allowed, "Pass one of them.")
-    if card is not None and like != "torch_cuda":
-        remedy = "Leave it out: only a card's numbers depend on the card."
-        refuse(owner, "gpu", gpu, f"None with like={like!r}", remedy)
+    card = _card(owner, gpu, f"like={like!r}", is_card=like == "torch_cuda")
     if like == "philox":
         return PhiloxNoise(seed)
     by_rows = isinstance(seed, Sequence | np.ndarray) and not isinstance(seed, str | bytes)
     named = [(f"seed[{i}]", s) for i, s in enumerate(seed)] if by_rows else [("seed", seed)]
     generators = [_generator(owner, name, s, like, card) for name, s in named]
     return TorchNoise(owner, generators, by_rows=by_rows)
+
+
+def _card(owner: str, gpu: Any, drawn_with: str, *, is_card: bool) -> Gpu | None:
+    """The card that a caller names; refused where none draws."""
+    card = torch_cuda.gpu_of(owner, gpu)
+    if card is not None and not is_card:
+        remedy = "Leave it out: only a card's numbers depend on the card."
+        refuse(owner, "gpu", gpu, f"None with {drawn_with}", remedy)
+    return card
 
 
 def _generator(owner: str, name: str, seed: Any, like: str, card: Gpu | None) -> _Generator:
@@ -134,7 +140,8 @@ def torch_noise(
 
     torch need not be installed. On the CPU these are the numbers of torch 2.13 and newer on x86-64
     processors with AVX2, bit for bit in f32, f16 and bf16, and within 2 ulp in f64. On CUDA they
-    are within 3e-6 of a card's. They are the same on every machine.
+    have the four decimals that cards were seen to print; we estimate at most 3e-6 between them.
+    They are the same on every machine.
 
     Args:
         seed: 0 to 2^64-1. torch takes a negative seed for `seed + 2**64`: pass that.
@@ -166,10 +173,7 @@ def torch_noise(
     if values is None:
         allowed = f"{', '.join(repr(t.name) for t in _TYPES[device])} with device={device!r}"
         refuse(_TORCH_NOISE, "dtype", repr(dtype), allowed, "Pass one of them.")
-    card = torch_cuda.gpu_of(_TORCH_NOISE, gpu)
-    if card is not None and device != "cuda":
-        remedy = "Leave it out: only a card's numbers depend on the card."
-        refuse(_TORCH_NOISE, "gpu", gpu, f"None with device={device!r}", remedy)
+    card = _card(_TORCH_NOISE, gpu, f"device={device!r}", is_card=device == "cuda")
     dimensions = arguments.shape_array(_TORCH_NOISE, shape).tolist()
     _check_size(_TORCH_NOISE, dimensions, values)
     like = "torch" if device == "cpu" else "torch_cuda"

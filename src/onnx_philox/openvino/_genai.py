@@ -31,7 +31,7 @@ def genai_generator(seed: Seeds = 0, *, like: Like = "philox", gpu: Gpu | None =
             `TorchState`, or one for each image.
         like: Whose numbers: "philox" are those of RandomNormal. "torch" are those of
             `openvino_genai.TorchGenerator`, without torch; "torch_cuda" those of torch on an NVIDIA
-            card, to within 3e-6. Then `seed` begins torch's generator, and no run of ours.
+            card, to about 3e-6. Then `seed` begins torch's generator, and no run of ours.
         gpu: For "torch_cuda", the card's multiprocessors and the threads of each, as for
             `onnx_philox.torch_noise`.
 
