@@ -1,4 +1,4 @@
-// Tells ONNX Runtime about the values of RandomCategorical: see shape_inference.h.
+// Tells ONNX Runtime about values whose type only an attribute says: see shape_inference.h.
 #include "shape_inference.h"
 
 #include <atomic>
@@ -33,15 +33,14 @@ GivenAttribute ReadAttribute(const OrtApi& api, const OrtShapeInferContext* cont
   return is_text ? GivenAttribute::Text(text) : GivenAttribute::Integer(integer);
 }
 
-/// What is known of the number of rows.
-std::int64_t BatchOf(const Operator& op, const OrtApi& api, const OrtShapeInferContext* context) {
-  const std::size_t index = static_cast<std::size_t>(IndexOf(op, Role::kLogits));
-  OrtTensorTypeAndShapeInfo* logits = nullptr;  // the context's own
+/// What is known of the first dimension of an input of so many.
+std::int64_t FirstDimension(const OrtApi& api, const OrtShapeInferContext* context, int index, std::size_t wanted) {
+  OrtTensorTypeAndShapeInfo* input = nullptr;  // the context's own
   std::size_t rank = 0;
   std::int64_t dimension[2] = {kUnknownDimension, kUnknownDimension};
-  OrtStatus* status = api.ShapeInferContext_GetInputTypeShape(context, index, &logits);
-  if (status == nullptr) status = api.GetDimensionsCount(logits, &rank);
-  if (status == nullptr && rank == 2) status = api.GetDimensions(logits, dimension, rank);
+  OrtStatus* status = api.ShapeInferContext_GetInputTypeShape(context, static_cast<std::size_t>(index), &input);
+  if (status == nullptr) status = api.GetDimensionsCount(input, &rank);
+  if (status == nullptr && rank == wanted) status = api.GetDimensions(input, dimension, rank);
   if (status != nullptr) {
     api.ReleaseStatus(status);
     return kUnknownDimension;
@@ -71,15 +70,32 @@ OrtStatus* InferValues(const Operator& op, const OrtApi& api, OrtShapeInferConte
     if (op.attribute[i].role == AttributeRole::kSampleSize) attributes.sample_size = checked.sample_size;
   }
 
-  const std::int64_t dimension[2] = {BatchOf(op, api, context), attributes.sample_size};
-  const std::string batch = dimension[0] < 0 ? FreshSymbol() : std::string();
-  const char* symbols[2] = {batch.c_str(), ""};
+  std::int64_t dimension[kMaxRank];
+  std::size_t rank = 2;
+  const int shape = IndexOf(op, Role::kShape), logits = IndexOf(op, Role::kLogits);
+  if (shape >= 0) {
+    const std::int64_t entries = FirstDimension(api, context, shape, 1);
+    if (entries < 0 || entries > kMaxRank) return nullptr;  // the model's own word stands
+    rank = static_cast<std::size_t>(entries);
+    for (std::size_t i = 0; i < rank; ++i) dimension[i] = kUnknownDimension;
+  } else if (logits >= 0) {
+    dimension[0] = FirstDimension(api, context, logits, 2);
+    dimension[1] = attributes.sample_size;
+  } else {
+    return nullptr;
+  }
+  std::string names[kMaxRank];
+  const char* symbols[kMaxRank];
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (dimension[i] < 0) names[i] = FreshSymbol();
+    symbols[i] = names[i].c_str();
+  }
 
   OrtTensorTypeAndShapeInfo* values = nullptr;
   if (OrtStatus* status = api.CreateTensorTypeAndShapeInfo(&values)) return status;
   OrtStatus* status = api.SetTensorElementType(values, OrtTypeOf(ElementTypeOf(attributes.output)));
-  if (status == nullptr) status = api.SetDimensions(values, dimension, 2);
-  if (status == nullptr) status = api.SetSymbolicDimensions(values, symbols, 2);
+  if (status == nullptr) status = api.SetDimensions(values, dimension, rank);
+  if (status == nullptr) status = api.SetSymbolicDimensions(values, symbols, rank);
   if (status == nullptr) status = api.ShapeInferContext_SetOutputTypeShape(context, 0, values);
   api.ReleaseTensorTypeAndShapeInfo(values);
   return status;

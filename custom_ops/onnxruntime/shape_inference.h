@@ -6,8 +6,8 @@
 
 namespace onnx_philox {
 
-/// Sets them for RandomCategorical: [batch, sample_size] of `output_type`. It reports no mistakes: the kernel refuses a
-/// wrong node, in our words. ONNX Runtime before 1.19 takes no type from here.
+/// Sets them: `output_type`, and as many dimensions as the input `shape` has entries, or [batch, sample_size]. It reports
+/// no mistakes: the kernel refuses a wrong node, in our words. ONNX Runtime before 1.19 takes no type from here.
 OrtStatus* InferValues(const Operator& op, const OrtApi& api, OrtShapeInferContext* context);
 
 }  // namespace onnx_philox
