@@ -146,10 +146,6 @@ def test_the_least_of_all_limits_is_free(case: str, tmp_path: Path):
     assert (found, held) == (free, 700 * 1024)
 
 
-def test_the_core_and_python_ask_from_the_same_size_on():
-    assert _core.ALWAYS_THERE == memory.ALWAYS_THERE == 2**26
-
-
 def test_this_machine_tells_its_memory():
     free, address, held = _core.memory()
     assert 2**26 < free < 2**60

@@ -18,8 +18,9 @@ from runtimes import OpenVino, array_of, tensor_of
 
 import onnx_philox
 from onnx_philox import PhiloxState, graphs, reference
+from onnx_philox._contract.openvino_plugin import MAX_ELEMENTS
 from onnx_philox._contract.types import BY_NAME
-from onnx_philox.openvino import _constants, random_bernoulli, random_categorical, random_normal
+from onnx_philox.openvino import random_bernoulli, random_categorical, random_normal
 
 STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
 PRECISIONS = [None, "f32", "bf16", "f16"]
@@ -446,7 +447,7 @@ def test_constants_computed_from_constants_are_exact(openvino: OpenVino) -> None
 def test_large_constants_arrive_and_are_saved_as_they_are(
     openvino: OpenVino, tmp_path: Path, type_: type
 ) -> None:
-    size = _constants.MAX_ELEMENTS + 1
+    size = MAX_ELEMENTS + 1
     each = np.random.default_rng(3).random(size).astype(type_)
     logits = np.random.default_rng(4).normal(size=(1, size)).astype(type_)
     nodes = [
@@ -509,7 +510,7 @@ def test_constants_of_a_model_saved_in_f16_are_exact(
         check(openvino(again, {"state": STATE}), expected)
 
 
-@pytest.mark.parametrize("size", [6, _constants.MAX_ELEMENTS + 1])
+@pytest.mark.parametrize("size", [6, MAX_ELEMENTS + 1])
 @pytest.mark.usefixtures("factories")
 def test_constants_replaced_in_a_file_by_their_f16_rounding_are_read_anew(
     openvino: OpenVino, tmp_path: Path, size: int

@@ -20,8 +20,8 @@ from openvino import opset16 as op
 
 import onnx_philox
 from onnx_philox import reference, row_states
+from onnx_philox._contract import openvino_plugin
 from onnx_philox.openvino import (
-    _exact_words,
     _native_backend,
     random_categorical,
     random_generator,
@@ -338,7 +338,7 @@ def test_states_from_accepted_nodes_are_exact(core: ov.Core, row: str) -> None:
 
 def test_every_kind_of_node_that_is_taken_has_a_row() -> None:
     # Variables need an Assign: tests/test_openvino_stateful.py.
-    assert {row.partition(",")[0] for row in EXACT} == set(_exact_words._EXACT) - {"ReadValue"}
+    assert {row.partition(",")[0] for row in EXACT} == set(openvino_plugin.EXACT) - {"ReadValue"}
 
 
 @pytest.mark.parametrize("backend", ["native", "python"])

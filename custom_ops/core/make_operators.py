@@ -3,7 +3,8 @@
 python custom_ops/core/make_operators.py          writes the tables and the words
 python custom_ops/core/make_operators.py --check  exits with 1 if one is not what would be written
 
-They are `operators_table.h` and `sentences.h`, and `kernels/declared_names.h` for the kernels.
+They are `operators_table.h` and `sentences.h`, `kernels/declared_names.h` for the kernels, and
+`plugin_names.h` for OpenVINO's plugin.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 from string import Formatter
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
-from onnx_philox._contract import attribute_names, operators, sentences
+from onnx_philox._contract import attribute_names, memory, openvino_plugin, operators, sentences
 from onnx_philox._contract.operators import Attribute, Input, Operator, Output
 from onnx_philox._contract.types import BF16, F16, F32, F64, I32, I64, U32, ElementType
 
@@ -51,16 +54,31 @@ _SENTENCES = f"""\
 namespace onnx_philox {{
 namespace say {{
 """
+_PLUGIN = f"""\
+// What OpenVINO's plugin has names for, in src/onnx_philox/_contract/openvino_plugin.py.
+// Made by custom_ops/core/{Path(__file__).name}; do not edit.
+#pragma once
+
+#include <cstddef>
+
+#include "kinds.h"
+
+namespace onnx_philox {{
+"""
 _FORM_FIELDS = ["what", "given", "allowed", "remedy"]
 
 
 def words() -> str:
     """The whole file of words."""
     lines = [_SENTENCES]
-    for name, text in vars(sentences).items():
-        if name.isupper():
-            lines += _literal(f"k{_camel(name.lower())}", _numbered(text))
+    for name, text in _constants(sentences).items():
+        lines += _literal(name, _numbered(text))
     return "\n".join([*lines, "", "}  // namespace say", "}  // namespace onnx_philox", ""])
+
+
+def _constants(module: ModuleType) -> dict[str, Any]:
+    """The constants of a module by their names in C++."""
+    return {f"k{_camel(n.lower())}": value for n, value in vars(module).items() if n.isupper()}
 
 
 def _numbered(form: str) -> str:
@@ -85,6 +103,45 @@ def _literal(name: str, text: str) -> list[str]:
         f"inline constexpr char {name}[] =",
         *(f"    {json.dumps(part)}" for part in parts[:-1]),
         f"    {json.dumps(parts[-1])};",
+    ]
+
+
+def plugin_names() -> str:
+    """The whole file of what OpenVINO's plugin has names for."""
+    constants = _constants(openvino_plugin)
+    types = {value: name for name, value in constants.items() if _are_types(value)}
+    lines = [_PLUGIN]
+    for name, value in constants.items():
+        if isinstance(value, str):
+            lines.append(f'inline constexpr char {name}[] = "{value}";')
+        elif isinstance(value, int):
+            lines.append(f"inline constexpr std::size_t {name} = {value};")
+        elif isinstance(value, dict):
+            # In the order of their names, as messages list them.
+            rows = (
+                f'    {{"{n}", "{e.inputs}", {types[e.types]}}},' for n, e in sorted(value.items())
+            )
+            lines += [f"inline constexpr ExactNode {name}[] = {{", *rows, "};"]
+        elif value in types:
+            members = _braces(f"ov::element::Type_t::{member}" for member in value)
+            lines += _wrapped(f"inline constexpr ov::element::Type_t {name}[] = ", members)
+        else:
+            members = _braces(f'"{member}"' for member in value)
+            lines += _wrapped(f"inline constexpr const char* {name}[] = ", members)
+    return "\n".join([*lines, "", "}  // namespace onnx_philox", ""])
+
+
+def _are_types(value: object) -> bool:
+    return isinstance(value, tuple) and value[0].islower()
+
+
+def _wrapped(before: str, braces: str) -> list[str]:
+    if len(before + braces) < 120:
+        return [f"{before}{braces};"]
+    return [
+        f"{before}{{",
+        *textwrap.wrap(braces[1:-1], 115, initial_indent="    ", subsequent_indent="    "),
+        "};",
     ]
 
 
@@ -138,6 +195,7 @@ def table() -> str:
         f'inline constexpr char kDomain[] = "{operators.DOMAIN}";',
         f"inline constexpr int kOpsetVersion = {operators.OPSET_VERSION};",
         f"inline constexpr int kMaxRank = {operators.MAX_RANK};",
+        f"inline constexpr std::uint64_t kAlwaysThere = {memory.ALWAYS_THERE};",
         f"inline constexpr int kMaxInputs = {max(len(op.inputs) for op in declared)};",
         f'static_assert(kStateWords == {operators.STATE_WORDS}, "as the declaration says");',
         "",
@@ -382,6 +440,7 @@ _FILES = {
     "operators_table.h": table,
     "kernels/declared_names.h": names,
     "sentences.h": words,
+    "../openvino/plugin_names.h": plugin_names,
 }
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "operators_table.h"
+
 #if defined(_WIN32)
 #include <windows.h>
 #else

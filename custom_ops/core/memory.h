@@ -1,14 +1,10 @@
 // The memory that this process can still get: what the machine, control groups and the process's own limits leave.
-//
-// The Python package's _contract/memory.py follows the same rule with the same numbers, and a test compares the two.
+// Without the core, the Python package's _contract/memory.py asks for the machine and the limits.
 #pragma once
 
 #include <cstdint>
 
 namespace onnx_philox {
-
-/// For outputs of fewer bytes, asking the system is not worth the time.
-constexpr std::uint64_t kAlwaysThere = std::uint64_t{1} << 26;
 
 constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 

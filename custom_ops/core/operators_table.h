@@ -11,6 +11,7 @@ namespace onnx_philox {
 inline constexpr char kDomain[] = "onnx_philox";
 inline constexpr int kOpsetVersion = 1;
 inline constexpr int kMaxRank = 8;
+inline constexpr std::uint64_t kAlwaysThere = 67108864;
 inline constexpr int kMaxInputs = 4;
 static_assert(kStateWords == 6, "as the declaration says");
 

@@ -58,6 +58,46 @@ inline constexpr char kBelow[] = "minval < maxval";
 inline constexpr char kRaiseMaxval[] = "Raise maxval; it is not drawn.";
 inline constexpr char kWidth[] = "maxval - minval within {0}";
 inline constexpr char kBringCloser[] = "Bring the bounds closer together.";
+inline constexpr char kAConstant[] = "a constant";
+inline constexpr char kSmallConstant[] = "a constant of at most {0} elements";
+inline constexpr char kNotConstant[] = "not constant, of type {0}";
+inline constexpr char kRoundedInputs[] = "{0} in OpenVINO, whose CPU plugin rounds such inputs to 32 bits";
+inline constexpr char kCastToF32[] = "Cast {0} to f32.";
+inline constexpr char kScaleInGraph[] = "Make {0} a constant, or scale in the graph.";
+inline constexpr char kWholeState[] = "Make the whole state a model input, or {0}.";
+inline constexpr char kComputedBy[] = "computed by {0}";
+inline constexpr char kConvertedBy[] = "computed by {0} from {1} to {2}";
+inline constexpr char kComputedByOf[] = "computed by {0} of {1}";
+inline constexpr char kComputedByWith[] = "computed by {0} with {1}";
+inline constexpr char kAComputedValue[] = "a computed value";
+inline constexpr char kExactNodes[] =
+    "a constant, a model input, or what {0} make of them in integers, since OpenVINO's CPU plugin computes uint32 "
+    "as int32";
+inline constexpr char kPadding[] = "a constant within 2^24 there, since OpenVINO's CPU plugin reads it as f32";
+inline constexpr char kConstantWith[] = "a {0} constant of {1} elements, one of them {2}";
+inline constexpr char kWholeConstant[] =
+    "at most {0} elements, or all within int32, since OpenVINO's CPU plugin clamps others";
+inline constexpr char kMergedFrom[] = "merged from a {0} constant of {1}";
+inline constexpr char kClampedConstants[] = "constants within int32 there, since OpenVINO's CPU plugin clamps them";
+inline constexpr char kMergedConstants[] = "computed by {0} with {1} constants";
+inline constexpr char kOneConstant[] =
+    "one such constant, or several whose product is within int32, since OpenVINO merges them and its CPU plugin "
+    "clamps the result";
+inline constexpr char kF64InLoop[] = "f64, in a Loop that OpenVINO computes when it compiles the model";
+inline constexpr char kF32Numbers[] = "numbers that f32 holds there, since OpenVINO's CPU plugin rounds f64 constants";
+inline constexpr char kDrawF32[] = "Draw outside of the Loop, or draw f32.";
+inline constexpr char kWideInLoop[] = "beyond int32, in a Loop that OpenVINO computes when it compiles the model";
+inline constexpr char kInt32Numbers[] = "numbers within int32 there, since OpenVINO's CPU plugin clamps constants";
+inline constexpr char kDrawOutside[] = "Draw outside of the Loop, or give it a model input.";
+inline constexpr char kHalfAtBorder[] = "f32 from outside of an If or Loop, rounded to f16 at its border";
+inline constexpr char kHalfInBody[] = "a constant, or what the body computes, at the inference precision f16";
+inline constexpr char kCastOutside[] =
+    "Cast it to double outside and to float inside, or compile with the inference precision f32.";
+inline constexpr char kHandedOver[] = "handed over as {0} by the device";
+inline constexpr char kUnchanged[] = "{0}, unchanged";
+inline constexpr char kCompileInF32[] = "Make it a constant, or compile with the inference precision f32.";
+inline constexpr char kNanTo[] = "'{0}' or '{1}'";
+inline constexpr char kSaveAgain[] = "Save the model again.";
 inline constexpr char kOutputOf[] = "{0}, {1} bytes of {2}";
 inline constexpr char kFreeMemory[] = "what the {0} bytes of memory that are free here can hold";
 inline constexpr char kMemoryNow[] = "what memory can hold now";

@@ -9,6 +9,7 @@
 #include "openvino/op/maximum.hpp"
 #include "openvino/op/minimum.hpp"
 #include "openvino/op/select.hpp"
+#include "plugin_names.h"
 
 namespace onnx_philox {
 
@@ -66,7 +67,7 @@ void ClampNumbers(Clamp clamp, const void* numbers, std::uint64_t count, void* c
 }
 
 std::string ClampText(Clamp clamp) {
-  return clamp == Clamp::kNone ? "" : clamp == Clamp::kNanIsZero ? "nan to 0" : "nan to 1";
+  return clamp == Clamp::kNone ? "" : clamp == Clamp::kNanIsZero ? kNanTo0 : kNanTo1;
 }
 
 bool ClampFromText(const std::string& text, Clamp* clamp) {

@@ -6,12 +6,11 @@
 #include <vector>
 
 #include "openvino/op/constant.hpp"
+#include "plugin_names.h"
 
 namespace onnx_philox {
 
 namespace {
-
-bool IsType(const ov::Node& node, const char* name) { return std::strcmp(node.get_type_name(), name) == 0; }
 
 const ov::op::v0::Constant* AsConstant(const ov::Node& node) {
   return ov::as_type<const ov::op::v0::Constant>(&node);
@@ -19,10 +18,7 @@ const ov::op::v0::Constant* AsConstant(const ov::Node& node) {
 
 /// Nodes with other values in every run, or with graphs: not constants, whatever their inputs are.
 bool MayVary(const ov::Node& node) {
-  for (const char* const name : {"ReadValue", "RandomUniform", "Multinomial", "If", "Loop", "TensorIterator"}) {
-    if (IsType(node, name)) return true;
-  }
-  return std::strcmp(node.get_type_info().version_id, "extension") == 0;
+  return IsOneOf(node, kNeverConstant) || std::strcmp(node.get_type_info().version_id, kExtension) == 0;
 }
 
 /// Whether a node has one output, with a known type and shape and few plain numbers.
@@ -112,7 +108,7 @@ ov::Tensor Upstream::Compute(const ov::Node& node) const {
 }
 
 bool IsDecompressed(const ov::Node& node) {
-  if (!IsType(node, "Convert")) return false;
+  if (!IsNode(node, "Convert")) return false;
   const ov::Node& source = *node.get_input_node_ptr(0);
   return AsConstant(source) != nullptr && source.get_output_element_type(0) == ov::element::f16;
 }

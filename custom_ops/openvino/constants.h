@@ -12,9 +12,6 @@
 
 namespace onnx_philox {
 
-/// Only small tensors feed a state, a bound or a shape; larger constants are weights.
-constexpr std::size_t kMaxElements = 4096;
-
 /// The bytes of a constant. They live as long as the node, or `owner` if they were computed.
 struct ConstantValue {
   const void* data = nullptr;  ///< null: not a constant

@@ -1,27 +1,14 @@
 // Narrower copies of outputs: see consumers.h.
 #include "consumers.h"
 
-#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "openvino/op/convert.hpp"
 #include "openvino/op/result.hpp"
+#include "plugin_names.h"
 
 namespace onnx_philox {
-
-namespace {
-
-/// Whether a node passes its first input on unchanged, in any type.
-bool OnlyMoves(const ov::Node& node) {
-  const char* const name = node.get_type_name();
-  for (const char* moving : {"Reshape", "Squeeze", "Unsqueeze", "Transpose", "Identity"}) {
-    if (std::strcmp(name, moving) == 0) return true;
-  }
-  return false;
-}
-
-}  // namespace
 
 void ConvertForConsumers(const ov::Output<ov::Node>& output, const ov::element::Type& type) {
   // A stack, not recursion: many nodes may pass it on.
@@ -33,7 +20,7 @@ void ConvertForConsumers(const ov::Output<ov::Node>& output, const ov::element::
     for (ov::Input<ov::Node> input : moved.get_target_inputs()) {
       ov::Node& consumer = *input.get_node();
       if (ov::is_type<ov::op::v0::Result>(&consumer) || ov::is_type<ov::op::v0::Convert>(&consumer)) continue;
-      if (OnlyMoves(consumer) && input.get_index() == 0) {
+      if (IsOneOf(consumer, kOnlyMove) && input.get_index() == 0) {
         stack.push_back(consumer.output(0));
         continue;
       }

@@ -40,8 +40,8 @@ class Elements {
 };
 
 [[noreturn]] void RefuseArrival(const Operator& op, const char* name, ElementType arrived, const std::string& declared) {
-  Refuse(op, InputText(name), std::string("handed over as ") + ElementTypeName(arrived) + " by the device",
-         declared + ", unchanged", "Make it a constant, or compile with the inference precision f32.");
+  Refuse(op, InputText(name), Worded(say::kHandedOver, {ElementTypeName(arrived)}), Worded(say::kUnchanged, {declared}),
+         say::kCompileInF32);
 }
 
 const ForEach kForEachThread = [](std::uint64_t count, const std::function<void(std::uint64_t)>& task) {
@@ -183,7 +183,7 @@ bool RandomOp::Run(ov::TensorVector& outputs, const Tensors& inputs, bool is_fol
     Refuse(op_, OutputText(op_.output[0].name),
            std::string("to be written as ") + ElementTypeName(ElementTypeOf(outputs[0].get_element_type())) +
                ", as the device says",
-           std::string(ElementTypeName(ElementTypeOf(type))) + ", unchanged",
+           Worded(say::kUnchanged, {ElementTypeName(ElementTypeOf(type))}),
            "Compile with the inference precision f32.");
   }
   if (is_folded) RefuseAlteredResult(0, outputs[0]);

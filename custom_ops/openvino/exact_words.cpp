@@ -8,10 +8,11 @@
 #include <unordered_set>
 #include <vector>
 
-#include "constants.h"
 #include "openvino/op/constant.hpp"
 #include "openvino/op/scatter_elements_update.hpp"
 #include "openvino/op/scatter_nd_update.hpp"
+#include "plugin_names.h"
+#include "text.h"
 
 namespace onnx_philox {
 
@@ -21,96 +22,9 @@ constexpr std::uint64_t kInt32Max = 0x7FFFFFFF;
 /// f32 holds every integer up to this one.
 constexpr std::uint64_t kF32Integers = std::uint64_t{1} << 24;
 
-enum class Types {
-  kWords,     ///< i32, i64, u32, u64
-  kIntegers,  ///< and boolean, i8, i16, u8, u16, which arrive widened. Computed with, they saturate.
-  kBoolean,
-  kSigned,  ///< i32
-};
-
-bool IsWord(const ov::element::Type& type) {
-  return type == ov::element::i32 || type == ov::element::i64 || type == ov::element::u32 || type == ov::element::u64;
-}
-
-bool IsOneOf(Types types, const ov::element::Type& type) {
-  if (types == Types::kBoolean) return type == ov::element::boolean;
-  if (types == Types::kSigned) return type == ov::element::i32;
-  if (IsWord(type)) return true;
-  return types == Types::kIntegers &&
-         (type == ov::element::boolean || type == ov::element::i8 || type == ov::element::i16 ||
-          type == ov::element::u8 || type == ov::element::u16);
-}
-
-/// When a node is exact.
-struct Exact {
-  const char* name;
-  /// A letter for each input, the last one also for all further inputs: `d` data, which must be exact; `p` a place
-  /// (index, axis, shape, padding), which must be exact or constant; `v` a value that the plugin reads as an f32
-  /// constant.
-  const char* inputs;
-  Types types;  ///< of its output
-
-  char Role(std::size_t input) const { return inputs[std::min(input, std::strlen(inputs) - 1)]; }
-};
-
-// In Python _EXACT, src/onnx_philox/openvino/_exact_words.py. In the order of their names, as messages say them.
-constexpr Exact kExact[] = {
-    {"Add", "d", Types::kWords},  // like the other arithmetic here, the same modulo 2^32
-    {"BitwiseAnd", "d", Types::kWords},
-    {"BitwiseNot", "d", Types::kWords},
-    {"BitwiseOr", "d", Types::kWords},
-    {"BitwiseXor", "d", Types::kWords},
-    {"Broadcast", "dp", Types::kIntegers},
-    {"Concat", "d", Types::kIntegers},
-    {"Convert", "d", Types::kWords},  // of integers: to 8 and 16 bits the plugin does not, or not always, cut words off
-    {"Gather", "dp", Types::kIntegers},
-    {"GatherElements", "dp", Types::kIntegers},
-    {"GatherND", "dp", Types::kIntegers},
-    {"Identity", "d", Types::kIntegers},
-    {"LogicalAnd", "d", Types::kBoolean},  // comparisons are none: the plugin fuses them with a Select, in f32
-    {"LogicalNot", "d", Types::kBoolean},
-    {"LogicalOr", "d", Types::kBoolean},
-    {"LogicalXor", "d", Types::kBoolean},
-    {"Multiply", "d", Types::kWords},
-    {"Pad", "dppv", Types::kIntegers},
-    {"ReadValue", "d", Types::kSigned},  // the plugin has no other variables of integers
-    {"Reshape", "dp", Types::kIntegers},
-    {"Roll", "dp", Types::kIntegers},
-    {"ScatterElementsUpdate", "dpdp", Types::kIntegers},
-    {"ScatterNDUpdate", "dpd", Types::kIntegers},
-    {"ScatterUpdate", "dpdp", Types::kIntegers},
-    {"Select", "d", Types::kIntegers},
-    {"Slice", "dp", Types::kIntegers},
-    {"Split", "dp", Types::kIntegers},
-    {"Squeeze", "dp", Types::kIntegers},
-    {"StridedSlice", "dp", Types::kIntegers},
-    {"Subtract", "d", Types::kWords},
-    {"Tile", "dp", Types::kIntegers},
-    {"Transpose", "dp", Types::kIntegers},
-    {"Unsqueeze", "dp", Types::kIntegers},
-    {"VariadicSplit", "dp", Types::kIntegers},
-};
-/// OpenVINO merges the constants on a path through these into one.
-constexpr const char* kMerged[] = {"Add", "Multiply", "Subtract"};
-/// This file does not compute these: they give dimensions, or another graph or operator checks them.
-constexpr const char* kEnds[] = {"If", "Loop", "Parameter", "ShapeOf", "TensorIterator"};
-
-constexpr char kAllowedConstant[] = "constants within int32 there, since OpenVINO's CPU plugin clamps them";
-constexpr char kAllowedMerged[] =
-    "one such constant, or several whose product is within int32, since OpenVINO merges them and its CPU plugin clamps the "
-    "result";
-constexpr char kAllowedPadding[] = "a constant within 2^24 there, since OpenVINO's CPU plugin reads it as f32";
-
-bool IsType(const ov::Node& node, const char* name) { return std::strcmp(node.get_type_name(), name) == 0; }
-
-template <std::size_t N>
-bool IsOneOf(const ov::Node& node, const char* const (&names)[N]) {
-  return std::any_of(std::begin(names), std::end(names), [&](const char* name) { return IsType(node, name); });
-}
-
-const Exact* ExactOf(const ov::Node& node) {
+const ExactNode* ExactOf(const ov::Node& node) {
   const auto* const end = std::end(kExact);
-  const auto* const found = std::find_if(std::begin(kExact), end, [&](const Exact& e) { return IsType(node, e.name); });
+  const auto* const found = std::find_if(std::begin(kExact), end, [&](const ExactNode& e) { return IsNode(node, e.name); });
   return found == end ? nullptr : found;
 }
 
@@ -122,8 +36,7 @@ std::string Joined(const Items& items, Name name) {
 }
 
 Alteration Otherwise(const std::string& given) {
-  return {given, "a constant, a model input, or what " + Joined(kExact, [](const Exact& e) { return e.name; }) +
-                     " make of them in integers, since OpenVINO's CPU plugin computes uint32 as int32"};
+  return {given, Worded(say::kExactNodes, {Joined(kExact, [](const ExactNode& e) { return e.name; })})};
 }
 
 /// The integers of a constant: the one furthest outside int32 if there is one, and the largest magnitude of all.
@@ -168,36 +81,36 @@ std::optional<Integers> ConstantIntegers(const ov::Node& node, Upstream& upstrea
 
 /// What is inexact in a node itself, whatever its inputs.
 std::optional<Alteration> Inexact(const ov::Node& node, Upstream& upstream) {
-  const std::string given = std::string("computed by ") + node.get_type_name();
-  const Exact* const exact = ExactOf(node);
-  if (exact == nullptr) return Otherwise(given);
+  const std::string name = node.get_type_name();
+  const ExactNode* const exact = ExactOf(node);
+  if (exact == nullptr) return Otherwise(Worded(say::kComputedBy, {name}));
   const ov::element::Type& type = node.get_output_element_type(0);
-  if (IsType(node, "Convert")) {
+  if (IsNode(node, "Convert")) {
     const ov::element::Type& source = node.get_input_element_type(0);
-    if (!IsOneOf(exact->types, type) || !IsOneOf(Types::kIntegers, source)) {
-      return Otherwise(given + " from " + source.get_type_name() + " to " + type.get_type_name());
+    if (!exact->types.Has(type) || !Types(kIntegers).Has(source)) {
+      return Otherwise(Worded(say::kConvertedBy, {name, source.get_type_name(), type.get_type_name()}));
     }
-  } else if (!IsOneOf(exact->types, type)) {
-    return Otherwise(given + " of " + type.get_type_name());
+  } else if (!exact->types.Has(type)) {
+    return Otherwise(Worded(say::kComputedByOf, {name, type.get_type_name()}));
   }
   if (const auto* const scatter = ov::as_type<const ov::op::v12::ScatterElementsUpdate>(&node)) {
     const auto reduction = scatter->get_reduction();
     if (reduction != ov::op::v12::ScatterElementsUpdate::Reduction::NONE) {
-      return Otherwise(given + " with " + ov::as_string(reduction));
+      return Otherwise(Worded(say::kComputedByWith, {name, ov::as_string(reduction)}));
     }
   }
   if (const auto* const scatter = ov::as_type<const ov::op::v15::ScatterNDUpdate>(&node)) {
     const auto reduction = scatter->get_reduction();
     if (reduction != ov::op::v15::ScatterNDUpdate::Reduction::NONE) {
-      return Otherwise(given + " with " + ov::as_string(reduction));
+      return Otherwise(Worded(say::kComputedByWith, {name, ov::as_string(reduction)}));
     }
   }
   for (std::size_t i = 0; i < node.get_input_size(); ++i) {
     if (exact->Role(i) != 'v') continue;
     const auto padding = ConstantIntegers(*node.get_input_node_ptr(i), upstream);
     if (padding.has_value() && padding->magnitude <= kF32Integers) continue;
-    const std::string with = padding.has_value() ? std::to_string(padding->magnitude) : "a computed value";
-    return Alteration{given + " with " + with, kAllowedPadding};
+    const std::string with = padding.has_value() ? std::to_string(padding->magnitude) : say::kAComputedValue;
+    return Alteration{Worded(say::kComputedByWith, {name, with}), say::kPadding};
   }
   return {};
 }
@@ -210,7 +123,7 @@ struct Followed {
 
 std::vector<Followed> FollowedFrom(const ov::Node& node, Upstream& upstream) {
   std::vector<Followed> followed;
-  const Exact* const exact = ExactOf(node);
+  const ExactNode* const exact = ExactOf(node);
   if (exact == nullptr) return followed;
   for (std::size_t i = 0; i < node.get_input_size(); ++i) {
     const ov::Node* const source = node.get_input_node_ptr(i);
@@ -222,7 +135,7 @@ std::vector<Followed> FollowedFrom(const ov::Node& node, Upstream& upstream) {
 }
 
 bool IsEnd(const ov::Node& node) {
-  return IsOneOf(node, kEnds) || std::strcmp(node.get_type_info().version_id, "extension") == 0;
+  return IsOneOf(node, kEnds) || std::strcmp(node.get_type_info().version_id, kExtension) == 0;
 }
 
 /// What the constants on a path to a node may become when OpenVINO merges them.
@@ -264,7 +177,7 @@ std::optional<Alteration> MergedBeyond(const ov::Node& last, Upstream& upstream)
     }
     if (merged.count > 1 && merged.bound > kInt32Max) {
       const std::string names = Joined(kMerged, [](const char* name) { return name; });
-      return Alteration{"computed by " + names + " with " + std::to_string(merged.count) + " constants", kAllowedMerged};
+      return Alteration{Worded(say::kMergedConstants, {names, std::to_string(merged.count)}), say::kOneConstant};
     }
     known[&node] = merged;
   }
@@ -272,11 +185,6 @@ std::optional<Alteration> MergedBeyond(const ov::Node& last, Upstream& upstream)
 }
 
 }  // namespace
-
-bool MovesData(const ov::Node& node) {
-  const Exact* const exact = ExactOf(node);
-  return exact != nullptr && exact->types == Types::kIntegers;
-}
 
 std::optional<Alteration> AlteredPart(const ov::Node& node, Upstream& upstream) {
   // A stack, not recursion: a state may come out of a deep network.
@@ -290,11 +198,10 @@ std::optional<Alteration> AlteredPart(const ov::Node& node, Upstream& upstream) 
       const std::string type = next.get_output_element_type(0).get_type_name();
       if (&next == &node) {
         const std::string elements = std::to_string(ov::shape_size(next.get_output_shape(0)));
-        return Alteration{"a " + type + " constant of " + elements + " elements, one of them " + *constant->furthest,
-                          "at most " + std::to_string(kMaxElements) +
-                              " elements, or all within int32, since OpenVINO's CPU plugin clamps others"};
+        return Alteration{Worded(say::kConstantWith, {type, elements, *constant->furthest}),
+                          Worded(say::kWholeConstant, {std::to_string(kMaxElements)})};
       }
-      return Alteration{"merged from a " + type + " constant of " + *constant->furthest, kAllowedConstant};
+      return Alteration{Worded(say::kMergedFrom, {type, *constant->furthest}), say::kClampedConstants};
     }
     if (IsEnd(next)) continue;
     if (auto found = Inexact(next, upstream)) return found;

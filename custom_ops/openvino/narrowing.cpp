@@ -2,19 +2,19 @@
 #include <memory>
 #include <string>
 
-#include "constants.h"
 #include "exact_words.h"
 #include "folded.h"
 #include "half_precision.h"
 #include "node.h"
 #include "openvino_types.h"
+#include "plugin_names.h"
 #include "refuse.h"
 
 namespace onnx_philox {
 
 namespace {
 
-std::string SmallConstant() { return "a constant of at most " + std::to_string(kMaxElements) + " elements"; }
+std::string SmallConstant() { return Worded(say::kSmallConstant, {std::to_string(kMaxElements)}); }
 
 }  // namespace
 
@@ -54,19 +54,19 @@ bool RandomOp::HasNarrowedShape() const {
 /// What IR says about a node whose inputs the plugin changed; empty for others.
 std::string RandomOp::NarrowedText() const {
   if (!is_validated_) return "";
-  const std::string state = has_signed_state_ ? " i32" : "";
+  const std::string state = has_signed_state_ ? std::string(" ") + kSignedState : "";
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     const bool is_half = RoleOf(i) == Role::kLogits && declared_[i] == ElementType::kF16;
-    if (is_half && ArrivedType(i) == ElementType::kF32) return "f16" + state;
+    if (is_half && ArrivedType(i) == ElementType::kF32) return kNarrowedLogits + state;
   }
-  return HasNarrowedInput() ? "true" + state : "";
+  return HasNarrowedInput() ? kNarrowedAll + state : "";
 }
 
 void RandomOp::ReadNarrowed(const std::string& text) {
   const std::string first = text.substr(0, text.find(' '));
-  is_validated_ = is_clone_ = distrusts_constants_ = first == "true" || first == "f16";
-  has_signed_state_ = is_validated_ && text == first + " i32";
-  for (int i = 0; first == "f16" && i < op_.inputs; ++i) {
+  is_validated_ = is_clone_ = distrusts_constants_ = first == kNarrowedAll || first == kNarrowedLogits;
+  has_signed_state_ = is_validated_ && text == first + " " + kSignedState;
+  for (int i = 0; first == kNarrowedLogits && i < op_.inputs; ++i) {
     if (RoleOf(i) == Role::kLogits) declared_[i] = ElementType::kF16;
   }
 }
@@ -99,9 +99,7 @@ bool RandomOp::MeetHalf() {
     if (captured_[i].known()) continue;
     const ov::Input<ov::Node> in = input(static_cast<std::size_t>(i));
     if (IsParameter(in)) {
-      Refuse(op_, InputText(op_.input[i].name), "f32 from outside of an If or Loop, rounded to f16 at its border",
-             "a constant, or what the body computes, at the inference precision f16",
-             "Cast it to double outside and to float inside, or compile with the inference precision f32.");
+      Refuse(op_, InputText(op_.input[i].name), say::kHalfAtBorder, say::kHalfInBody, say::kCastOutside);
     }
     TakeBeforeRounding(in);
   }
@@ -114,14 +112,10 @@ void RandomOp::RefuseNarrowed(int input) const {
   const ElementType type = types.Has(ArrivedType(input)) ? ArrivedType(input) : types.type[0];
   if (type != ElementType::kF64 && type != ElementType::kI64) return;
   const std::string name = op_.input[input].name;
-  std::string allowed = "a constant";
-  std::string remedy = "Make " + name + " a constant, or scale in the graph.";
-  if (!op_.input[input].has_output_type()) {
-    allowed = SmallConstant();
-    remedy = "Cast " + name + " to f32.";
-  }
-  Refuse(op_, InputText(name.c_str()), std::string("not constant, of type ") + ElementTypeName(type),
-         allowed + " in OpenVINO, whose CPU plugin rounds such inputs to 32 bits", remedy);
+  const bool is_scaled = op_.input[input].has_output_type();
+  const std::string allowed = is_scaled ? say::kAConstant : SmallConstant();
+  Refuse(op_, InputText(name.c_str()), Worded(say::kNotConstant, {ElementTypeName(type)}),
+         Worded(say::kRoundedInputs, {allowed}), Worded(is_scaled ? say::kScaleInGraph : say::kCastToF32, {name}));
 }
 
 /// Refuses a state that the plugin would compute differently from what the model says.
@@ -129,7 +123,7 @@ void RandomOp::RefuseAltered(int input) {
   const auto altered = AlteredPart(*get_input_node_ptr(static_cast<std::size_t>(input)), upstream_);
   if (!altered.has_value()) return;
   Refuse(op_, InputText(op_.input[input].name), altered->given, altered->allowed,
-         "Make the whole state a model input, or " + SmallConstant() + ".");
+         Worded(say::kWholeState, {SmallConstant()}));
 }
 
 /// The type in which the plugin computes with values of a declared type; by now, bounds, mean and scale have it.

@@ -13,6 +13,7 @@
 #include "known_shape.h"
 #include "openvino/op/util/framework_node.hpp"
 #include "openvino_types.h"
+#include "plugin_names.h"
 #include "refuse.h"
 #include "settled.h"
 
@@ -22,11 +23,6 @@ namespace {
 
 constexpr std::int64_t kInt32Max = 0x7FFFFFFF;
 constexpr Dimensions kNoDimensions{-1};
-
-// Attributes in IR that are in no declaration.
-constexpr char kNarrowed[] = "narrowed";
-constexpr char kCaptured[] = "const_";
-constexpr char kClamped[] = "clamped";
 
 /// Shows an attribute to IR; returns whether it came back changed.
 bool Visit(ov::AttributeVisitor& visitor, const std::string& name, std::string shown, std::string* text) {
@@ -52,7 +48,7 @@ bool HasProbabilities(const Operator& op) { return IndexOf(op, Parameter::kP) >=
 std::string UnknownIn(const Operator& op, ov::AttributeVisitor& visitor) {
   ov::op::util::FrameworkNodeAttrs all;
   all.set_type_name(op.name);
-  all.set_opset_name("extension");
+  all.set_opset_name(kExtension);
   visitor.on_attribute("framework_node_attrs", all);
   std::string first;
   for (const auto& [name, text] : all) {
@@ -124,7 +120,7 @@ bool RandomOp::visit_attributes(ov::AttributeVisitor& visitor) {
   }
   if (HasProbabilities(op_) && (!is_validated_ || clamp_ != Clamp::kNone)) {
     if (Visit(visitor, kClamped, ClampText(clamp_), &text) && !ClampFromText(text, &clamp_)) {
-      Refuse(op_, AttributeText(kClamped), ShowText(text), "'nan to 0' or 'nan to 1'", "Save the model again.");
+      Refuse(op_, AttributeText(kClamped), ShowText(text), Worded(say::kNanTo, {kNanTo0, kNanTo1}), say::kSaveAgain);
     }
   }
   const std::string narrowed = NarrowedText();

@@ -5,6 +5,7 @@
 #include "known_shape.h"
 #include "node.h"
 #include "openvino/op/util/precision_sensitive_attribute.hpp"
+#include "plugin_names.h"
 #include "refuse.h"
 
 namespace onnx_philox {
@@ -24,8 +25,8 @@ void RandomOp::ReadTexts() {
       const std::string count = is_state ? "six words a state of " : is_array ? "numbers of " : "one number of ";
       constexpr std::size_t kShown = 200;  // of thousands of numbers
       const std::string more = captured.text.size() > kShown ? "..." : "";
-      Refuse(op_, AttributeText(std::string("const_") + op_.input[i].name),
-             ShowText(captured.text.substr(0, kShown) + more), count + TypeNames(op_.input[i], attributes_.output), "Save the model again.");
+      Refuse(op_, AttributeText(std::string(kCaptured) + op_.input[i].name),
+             ShowText(captured.text.substr(0, kShown) + more), count + TypeNames(op_.input[i], attributes_.output), say::kSaveAgain);
     }
     captured = read;
   }

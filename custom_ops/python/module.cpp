@@ -212,7 +212,6 @@ NB_MODULE(_core, module) {
   nb::list operators;
   for (const onnx_philox::Operator* op : onnx_philox::kAllOperators) operators.append(op->name);
   module.attr("OPERATORS") = nb::steal<nb::object>(PyFrozenSet_New(operators.ptr()));
-  module.attr("ALWAYS_THERE") = onnx_philox::kAlwaysThere;
   module.def(
       "memory",
       [](const std::string& root) {

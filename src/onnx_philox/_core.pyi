@@ -44,8 +44,6 @@ class Prepared:
     ) -> tuple[int, int]:
         """Fills writable, contiguous memory; returns the halves of the next counter, low first."""
 
-ALWAYS_THERE: int
-
 def memory(root: str = "") -> tuple[int, int, int]:
     """What memory is free, addressable and held; 2^64-1 for no limit. Reads files below `root`."""
 

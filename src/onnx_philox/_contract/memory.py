@@ -14,7 +14,7 @@ except ImportError:  # Windows has no such limits.
     resource = None  # type: ignore[assignment]
 
 ALWAYS_THERE = 2**26
-"""Outputs of fewer bytes are not worth asking the system about."""
+"""For outputs of fewer bytes, asking the system is not worth the time; the core has this, too."""
 _NO_LIMIT = 2**64 - 1
 
 

@@ -70,6 +70,52 @@ RAISE_MAXVAL = "Raise maxval; it is not drawn."
 WIDTH = "maxval - minval within {}"
 BRING_CLOSER = "Bring the bounds closer together."
 
+# What OpenVINO's CPU plugin would change.
+A_CONSTANT = "a constant"
+SMALL_CONSTANT = "a constant of at most {} elements"
+NOT_CONSTANT = "not constant, of type {}"
+ROUNDED_INPUTS = "{} in OpenVINO, whose CPU plugin rounds such inputs to 32 bits"
+CAST_TO_F32 = "Cast {} to f32."
+SCALE_IN_GRAPH = "Make {} a constant, or scale in the graph."
+WHOLE_STATE = "Make the whole state a model input, or {}."
+COMPUTED_BY = "computed by {}"
+CONVERTED_BY = "computed by {} from {} to {}"
+COMPUTED_BY_OF = "computed by {} of {}"
+COMPUTED_BY_WITH = "computed by {} with {}"
+A_COMPUTED_VALUE = "a computed value"
+EXACT_NODES = (
+    "a constant, a model input, or what {} make of them in integers, since OpenVINO's CPU plugin "
+    "computes uint32 as int32"
+)
+PADDING = "a constant within 2^24 there, since OpenVINO's CPU plugin reads it as f32"
+CONSTANT_WITH = "a {} constant of {} elements, one of them {}"
+WHOLE_CONSTANT = (
+    "at most {} elements, or all within int32, since OpenVINO's CPU plugin clamps others"
+)
+MERGED_FROM = "merged from a {} constant of {}"
+CLAMPED_CONSTANTS = "constants within int32 there, since OpenVINO's CPU plugin clamps them"
+MERGED_CONSTANTS = "computed by {} with {} constants"
+ONE_CONSTANT = (
+    "one such constant, or several whose product is within int32, since OpenVINO merges them and "
+    "its CPU plugin clamps the result"
+)
+F64_IN_LOOP = "f64, in a Loop that OpenVINO computes when it compiles the model"
+F32_NUMBERS = "numbers that f32 holds there, since OpenVINO's CPU plugin rounds f64 constants"
+DRAW_F32 = "Draw outside of the Loop, or draw f32."
+WIDE_IN_LOOP = "beyond int32, in a Loop that OpenVINO computes when it compiles the model"
+INT32_NUMBERS = "numbers within int32 there, since OpenVINO's CPU plugin clamps constants"
+DRAW_OUTSIDE = "Draw outside of the Loop, or give it a model input."
+HALF_AT_BORDER = "f32 from outside of an If or Loop, rounded to f16 at its border"
+HALF_IN_BODY = "a constant, or what the body computes, at the inference precision f16"
+CAST_OUTSIDE = (
+    "Cast it to double outside and to float inside, or compile with the inference precision f32."
+)
+HANDED_OVER = "handed over as {} by the device"
+UNCHANGED = "{}, unchanged"
+COMPILE_IN_F32 = "Make it a constant, or compile with the inference precision f32."
+NAN_TO = "'{}' or '{}'"
+SAVE_AGAIN = "Save the model again."
+
 # Memory.
 OUTPUT_OF = "{}, {} bytes of {}"
 FREE_MEMORY = "what the {} bytes of memory that are free here can hold"

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract import checks
+from onnx_philox._contract import sentences as say
+from onnx_philox._contract.openvino_plugin import CLAMPED, NAN_TO_0, NAN_TO_1
 from onnx_philox._contract.operators import Operator
 
 PROBABILITIES = "p"
 """The only input whose clamp a node takes over."""
 
-_ATTRIBUTE = "clamped"
-
 # The texts in IR, and what becomes of a NaN.
-_KINDS = {"nan to 0": np.float32(0), "nan to 1": np.float32(1)}
+_KINDS = {NAN_TO_0: np.float32(0), NAN_TO_1: np.float32(1)}
 
 
 def take_before_clamp(input_: ov.Input) -> str:
@@ -41,9 +41,9 @@ def take_before_clamp(input_: ov.Input) -> str:
     low, high = is_within.get_node().input_values()
     # Where(0 < x, Min(x, 1), 0), or Where(x < 1, Max(x, 0), 1).
     if _is_number(low, 0) and _is_number(otherwise, 0):
-        x, kind, cut, limit = high, "nan to 0", "Minimum", 1
+        x, kind, cut, limit = high, NAN_TO_0, "Minimum", 1
     elif _is_number(high, 1) and _is_number(otherwise, 1):
-        x, kind, cut, limit = low, "nan to 1", "Maximum", 0
+        x, kind, cut, limit = low, NAN_TO_1, "Maximum", 0
     else:
         return ""
     given = within.get_node().input_values()
@@ -69,12 +69,12 @@ def visited(op: Operator, visitor: Any, kind: str) -> str:
     """Shows the kind of clamp to IR, in both directions; empty if there is none."""
     if all(declared.name != PROBABILITIES for declared in op.inputs):
         return ""
-    shown = {_ATTRIBUTE: kind}
+    shown = {CLAMPED: kind}
     visitor.on_attributes(shown)
-    text = shown[_ATTRIBUTE]
+    text = shown[CLAMPED]
     if text not in ("", *_KINDS):
-        allowed = " or ".join(map(repr, _KINDS))
-        checks.refuse(op, f"attribute {_ATTRIBUTE!r}", repr(text), allowed, "Save the model again.")
+        allowed = say.NAN_TO.format(*_KINDS)
+        checks.refuse(op, say.ATTRIBUTE.format(repr(CLAMPED)), repr(text), allowed, say.SAVE_AGAIN)
     return text
 
 

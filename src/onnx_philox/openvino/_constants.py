@@ -17,18 +17,13 @@ import openvino as ov
 from numpy.typing import NDArray
 
 from onnx_philox import _openvino_arrays as arrays
+from onnx_philox._contract.openvino_plugin import EXTENSION, MAX_ELEMENTS, NEVER_CONSTANT
 from onnx_philox._contract.types import BY_DTYPE, BY_NAME, ElementType
-
-MAX_ELEMENTS = 4096
-"""Only small tensors feed a state, a bound or a shape; larger constants are weights."""
 
 _NUMPY_RANK = 32
 """Every NumPy has arrays of so many dimensions; no input is allowed more than 8."""
 
 _INT32 = np.iinfo(np.int32)
-
-# These return something else each time, or contain graphs.
-_NEVER_CONSTANT = {"ReadValue", "RandomUniform", "Multinomial", "If", "Loop", "TensorIterator"}
 
 
 def to_text(array: NDArray[Any], types: Sequence[ElementType]) -> str:
@@ -158,8 +153,8 @@ def _may_vary(node: ov.Node) -> bool:
     """Whether a node is a source of data but not a constant."""
     return (
         node.get_input_size() == 0
-        or node.get_type_name() in _NEVER_CONSTANT
-        or node.get_type_info().version_id == "extension"
+        or node.get_type_name() in NEVER_CONSTANT
+        or node.get_type_info().version_id == EXTENSION
     )
 
 

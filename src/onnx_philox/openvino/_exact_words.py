@@ -1,8 +1,4 @@
-"""Which nodes may compute a state: those whose words are exact in the CPU plugin.
-
-The plugin computes u32, i64 and u64 as i32, and booleans as u8. A word is exact where its low 32
-bits are right. So is an index: where it is valid, it is less than 2^31.
-"""
+"""Which nodes may compute a state: those whose words are exact in the CPU plugin (`EXACT`)."""
 
 from __future__ import annotations
 
@@ -15,100 +11,20 @@ import openvino as ov
 from numpy.typing import NDArray
 
 from onnx_philox import _openvino_arrays as arrays
-from onnx_philox.openvino._constants import MAX_ELEMENTS, Upstream
+from onnx_philox._contract import sentences as say
+from onnx_philox._contract.openvino_plugin import (
+    ENDS,
+    EXACT,
+    EXTENSION,
+    INTEGERS,
+    MAX_ELEMENTS,
+    MERGED,
+)
+from onnx_philox.openvino._constants import Upstream
 
 _INT32 = np.iinfo(np.int32)
 # f32 holds every integer up to this one.
 _F32_INTEGERS = 2**24
-
-_WORDS = ("i32", "i64", "u32", "u64")
-# These arrive widened. They can be moved and converted, but saturate in arithmetic.
-_INTEGERS = (*_WORDS, "boolean", "i8", "i16", "u8", "u16")
-
-
-@dataclass(frozen=True)
-class _Exact:
-    """When a node is exact.
-
-    Attributes:
-        inputs: A letter for each, the last one also for all further inputs: `d` data, which must be
-            exact; `p` a place (index, axis, shape, padding), which must be exact or constant; `v` a
-            value that the plugin reads as an f32 constant.
-        types: The types of its output.
-    """
-
-    inputs: str
-    types: tuple[str, ...]
-
-    def role(self, index: int) -> str:
-        return self.inputs[min(index, len(self.inputs) - 1)]
-
-
-# In C++ kExact, custom_ops/openvino/exact_words.cpp.
-_EXACT = {
-    # Arithmetic that is the same modulo 2^32.
-    "Add": _Exact("d", _WORDS),
-    "BitwiseAnd": _Exact("d", _WORDS),
-    "BitwiseNot": _Exact("d", _WORDS),
-    "BitwiseOr": _Exact("d", _WORDS),
-    "BitwiseXor": _Exact("d", _WORDS),
-    "Multiply": _Exact("d", _WORDS),
-    "Subtract": _Exact("d", _WORDS),
-    # Conditions. Comparisons are not exact: the plugin fuses them with a Select, in f32.
-    "LogicalAnd": _Exact("d", ("boolean",)),
-    "LogicalNot": _Exact("d", ("boolean",)),
-    "LogicalOr": _Exact("d", ("boolean",)),
-    "LogicalXor": _Exact("d", ("boolean",)),
-    # Data from one place to another.
-    "Broadcast": _Exact("dp", _INTEGERS),
-    "Concat": _Exact("d", _INTEGERS),
-    "Gather": _Exact("dp", _INTEGERS),
-    "GatherElements": _Exact("dp", _INTEGERS),
-    "GatherND": _Exact("dp", _INTEGERS),
-    "Identity": _Exact("d", _INTEGERS),
-    "Pad": _Exact("dppv", _INTEGERS),
-    "Reshape": _Exact("dp", _INTEGERS),
-    "Roll": _Exact("dp", _INTEGERS),
-    "ScatterElementsUpdate": _Exact("dpdp", _INTEGERS),
-    "ScatterNDUpdate": _Exact("dpd", _INTEGERS),
-    "ScatterUpdate": _Exact("dpdp", _INTEGERS),
-    "Select": _Exact("d", _INTEGERS),
-    "Slice": _Exact("dp", _INTEGERS),
-    "Split": _Exact("dp", _INTEGERS),
-    "Squeeze": _Exact("dp", _INTEGERS),
-    "StridedSlice": _Exact("dp", _INTEGERS),
-    "Tile": _Exact("dp", _INTEGERS),
-    "Transpose": _Exact("dp", _INTEGERS),
-    "Unsqueeze": _Exact("dp", _INTEGERS),
-    "VariadicSplit": _Exact("dp", _INTEGERS),
-    # The plugin has no other variables of integers.
-    "ReadValue": _Exact("d", ("i32",)),
-    # From integers. To 8 and 16 bits, the plugin does not always truncate words.
-    "Convert": _Exact("d", _WORDS),
-}
-# OpenVINO merges the constants on a path through these into one.
-_MERGED = ("Add", "Multiply", "Subtract")
-# This module does not compute these: they give dimensions, or another graph or operator checks
-# them.
-_ENDS = ("If", "Loop", "Parameter", "ShapeOf", "TensorIterator")
-
-MOVING = frozenset(name for name, exact in _EXACT.items() if exact.types is _INTEGERS)
-"""The nodes that hand data on as it is, and that the plugin keeps exact."""
-
-_ALLOWED = (
-    f"a constant, a model input, or what {', '.join(sorted(_EXACT))} make of them in integers, "
-    "since OpenVINO's CPU plugin computes uint32 as int32"
-)
-_ALLOWED_WHOLE = (
-    f"at most {MAX_ELEMENTS} elements, or all within int32, since OpenVINO's CPU plugin clamps "
-    "others"
-)
-_ALLOWED_CONSTANT = "constants within int32 there, since OpenVINO's CPU plugin clamps them"
-_ALLOWED_MERGED = (
-    "one such constant, or several whose product is within int32, since OpenVINO merges them and "
-    "its CPU plugin clamps the result"
-)
-_ALLOWED_PADDING = "a constant within 2^24 there, since OpenVINO's CPU plugin reads it as f32"
 
 
 def altered_part(output: ov.Output, upstream: Upstream) -> tuple[str, str] | None:
@@ -142,12 +58,12 @@ def altered_part(output: ov.Output, upstream: Upstream) -> tuple[str, str] | Non
 
 
 def _is_end(node: ov.Node) -> bool:
-    return node.get_type_name() in _ENDS or node.get_type_info().version_id == "extension"
+    return node.get_type_name() in ENDS or node.get_type_info().version_id == EXTENSION
 
 
 def _followed(node: ov.Node, upstream: Upstream) -> Iterator[tuple[ov.Node, str]]:
     """The nodes that must be exact for this one to be, and their roles."""
-    exact = _EXACT.get(node.get_type_name())
+    exact = EXACT.get(node.get_type_name())
     if exact is None:
         return
     for index in range(node.get_input_size()):
@@ -171,36 +87,35 @@ def _clamped(node: ov.Node, value: NDArray[Any], *, is_whole: bool) -> tuple[str
     kind = node.get_output_element_type(0).get_type_name()
     furthest = max(outside, key=lambda x: x if x >= 0 else ~x)
     if is_whole:
-        return f"a {kind} constant of {value.size} elements, one of them {furthest}", _ALLOWED_WHOLE
-    return f"merged from a {kind} constant of {furthest}", _ALLOWED_CONSTANT
+        given = say.CONSTANT_WITH.format(kind, value.size, furthest)
+        return given, say.WHOLE_CONSTANT.format(MAX_ELEMENTS)
+    return say.MERGED_FROM.format(kind, furthest), say.CLAMPED_CONSTANTS
 
 
 def _inexact(node: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
     """What is inexact in a node itself, whatever its inputs."""
     name = node.get_type_name()
-    given = f"computed by {name}"
-    exact = _EXACT.get(name)
+    exact = EXACT.get(name)
+    allowed = say.EXACT_NODES.format(", ".join(sorted(EXACT)))
     if exact is None:
-        return given, _ALLOWED
+        return say.COMPUTED_BY.format(name), allowed
     kind = node.get_output_element_type(0).get_type_name()
     if name == "Convert":
         source = node.get_input_element_type(0).get_type_name()
-        if kind not in exact.types or source not in _INTEGERS:
-            return f"{given} from {source} to {kind}", _ALLOWED
+        if kind not in exact.types or source not in INTEGERS:
+            return say.CONVERTED_BY.format(name, source, kind), allowed
     elif kind not in exact.types:
-        return f"{given} of {kind}", _ALLOWED
+        return say.COMPUTED_BY_OF.format(name, kind), allowed
     if name in ("ScatterElementsUpdate", "ScatterNDUpdate"):
         reduction = node.get_attributes().get("reduction", "none")
         if reduction != "none":
-            return f"{given} with {reduction}", _ALLOWED
+            return say.COMPUTED_BY_WITH.format(name, reduction), allowed
     for index in range(node.get_input_size()):
         if exact.role(index) == "v":
             size = _magnitude(node.input_value(index).get_node(), upstream)
             if size is None or size > _F32_INTEGERS:
-                return (
-                    f"{given} with {'a computed value' if size is None else size}",
-                    _ALLOWED_PADDING,
-                )
+                value = say.A_COMPUTED_VALUE if size is None else size
+                return say.COMPUTED_BY_WITH.format(name, value), say.PADDING
     return None
 
 
@@ -243,13 +158,13 @@ def _merged_beyond(node: ov.Node, upstream: Upstream) -> tuple[str, str] | None:
         # OpenVINO does not merge a constant in an index with one in the data.
         ways = [known[source.get_name()] for source, role in followed if role == "d"]
         merged = max(ways, key=lambda way: (way.bound, way.count), default=_Merged())
-        if is_way and node.get_type_name() in _MERGED:
+        if is_way and node.get_type_name() in MERGED:
             for source in node.input_values():
                 size = _magnitude(source.get_node(), upstream)
                 if size is not None and size <= _INT32.max + 1:
                     merged = merged.with_constant(size)
         if merged.count > 1 and merged.bound > _INT32.max:
-            given = f"computed by {', '.join(_MERGED)} with {merged.count} constants"
-            return given, _ALLOWED_MERGED
+            given = say.MERGED_CONSTANTS.format(", ".join(MERGED), merged.count)
+            return given, say.ONE_CONSTANT
         known[node.get_name()] = merged
     return None

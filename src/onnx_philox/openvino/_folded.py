@@ -11,25 +11,21 @@ import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
 
-from onnx_philox.openvino import _exact_words
+from onnx_philox._contract import sentences as say
+from onnx_philox._contract.openvino_plugin import (
+    ALTERED_IN_CONSTANTS,
+    MOVING,
+    NEVER_IN_RUNS,
+    STAYS,
+    TRANSFORMED,
+)
 
 _INT32 = np.iinfo(np.int32)
-# Before OpenVINO transforms a model, it puts the first mark on every node, also in bodies. It puts
-# the second one where it folds constants, and into the body of a Loop only when the Loop stays.
-_TRANSFORMED = "fused_names_0"
-_STAYS = "can_be_folded"
-# The plugin's own runs never see these.
-_UNNARROWED = (ov.Type.f64, ov.Type.i64)
-# The types that the plugin would alter in a constant.
-_WIDE = (ov.Type.f64, ov.Type.i64, ov.Type.u32, ov.Type.u64)
-
-# The nodes that pass numbers on unchanged; a Convert of integers does.
-_MOVING = {*_exact_words.MOVING, "Convert", "ReverseSequence"}
 
 
 def is_transformed(node: ov.Node) -> bool:
     """Whether OpenVINO has begun to transform the model, now or before saving it."""
-    return _TRANSFORMED in node.get_rt_info()
+    return TRANSFORMED in node.get_rt_info()
 
 
 def is_folded(
@@ -48,11 +44,13 @@ def is_folded(
         Whether it is; never true if `Model.evaluate` alone evaluates the node.
     """
     marks = node.get_rt_info()
-    if _TRANSFORMED not in marks:
+    if TRANSFORMED not in marks:
         return False
     # A Loop's inputs may also become constants late.
-    is_late = is_clone and any(t.get_element_type() in _UNNARROWED for t in inputs)
-    return is_late or (_STAYS not in marks and not was_transformed)
+    is_late = is_clone and any(
+        t.get_element_type().get_type_name() in NEVER_IN_RUNS for t in inputs
+    )
+    return is_late or (STAYS not in marks and not was_transformed)
 
 
 def altered(
@@ -68,21 +66,18 @@ def altered(
     Returns:
         What is altered, what is allowed, and what to do; None if nothing is.
     """
-    where = "in a Loop that OpenVINO computes when it compiles the model"
     if drawn.dtype == np.float64:
         with np.errstate(over="ignore", under="ignore"):
             is_kept = bool((drawn.astype(np.float32) == drawn).all())
         if is_kept or not (has_left or leaves(output)):
             return None
-        allowed = "numbers that f32 holds there, since OpenVINO's CPU plugin rounds f64 constants"
-        return f"f64, {where}", allowed, "Draw outside of the Loop, or draw f32."
+        return say.F64_IN_LOOP, say.F32_NUMBERS, say.DRAW_F32
     is_integer = np.issubdtype(drawn.dtype, np.integer) and drawn.size != 0
     if not is_integer or (_INT32.min <= int(drawn.min()) and int(drawn.max()) <= _INT32.max):
         return None
     if not (has_left or leaves(output)):
         return None
-    allowed = "numbers within int32 there, since OpenVINO's CPU plugin clamps constants"
-    return f"beyond int32, {where}", allowed, "Draw outside of the Loop, or give it a model input."
+    return say.WIDE_IN_LOOP, say.INT32_NUMBERS, say.DRAW_OUTSIDE
 
 
 def leaves(output: ov.Output) -> bool:
@@ -106,7 +101,10 @@ def leaves(output: ov.Output) -> bool:
 
 def _hands_on(drawn: ov.Output, made: ov.Output) -> bool:
     """Whether a node passes a draw on in one of its outputs."""
-    if made.get_node().get_type_name() not in _MOVING:
+    if made.get_node().get_type_name() not in MOVING:
         return False
     type_ = made.get_element_type()
-    return type_ in _WIDE and type_.is_real() == drawn.get_element_type().is_real()
+    return (
+        type_.get_type_name() in ALTERED_IN_CONSTANTS
+        and type_.is_real() == drawn.get_element_type().is_real()
+    )

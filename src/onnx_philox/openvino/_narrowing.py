@@ -12,6 +12,7 @@ import openvino as ov
 from openvino import opset8
 
 from onnx_philox import _openvino_arrays as arrays
+from onnx_philox._contract.openvino_plugin import ONLY_MOVE
 from onnx_philox._contract.operators import Input, Operator, Role
 from onnx_philox._contract.types import BF16, BOOL, F16, F32, F64, I32, I64, U32, ElementType
 
@@ -28,9 +29,6 @@ ARRIVES_AS: dict[ElementType, tuple[ElementType, ...]] = {
 
 NARROWER = {F64: F32, I64: I32}
 """The types in which it computes with what would lose bits in them."""
-
-# The nodes that pass their first input on unchanged, in any type.
-_ONLY_MOVE = ("Reshape", "Squeeze", "Unsqueeze", "Transpose", "Identity")
 
 
 def with_wide_shape(op: Operator, inputs: list[ov.Output]) -> list[ov.Output]:
@@ -86,7 +84,7 @@ def convert_for_consumers(output: ov.Output, type_: ElementType) -> None:
             name = node.get_type_name()
             if name in ("Result", "Convert"):
                 continue
-            if name in _ONLY_MOVE and consumer.get_index() == 0:
+            if name in ONLY_MOVE and consumer.get_index() == 0:
                 stack.append(node.output(0))
                 continue
             if converted is None:

@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 
 from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract import attribute_names, checks, float_environment
+from onnx_philox._contract import sentences as say
 from onnx_philox._contract.checks import Known
+from onnx_philox._contract.openvino_plugin import (
+    CAPTURED,
+    MAX_ELEMENTS,
+    NARROWED,
+    NARROWED_ALL,
+    NARROWED_LOGITS,
+    SIGNED_STATE,
+)
 from onnx_philox._contract.operators import OPERATORS, STATE_WORDS, Input, Operator, Role
 from onnx_philox._contract.types import (
     BF16,
@@ -46,9 +55,7 @@ from onnx_philox.openvino._shapes import values_shape
 
 # The types that it narrows: only constants arrive exactly, since they are captured.
 _CONSTANT_ONLY = (I64, F64)
-_SMALL_CONSTANT = f"a constant of at most {_constants.MAX_ELEMENTS} elements"
-_NARROWED = "narrowed"
-_CAPTURED = "const_"
+_SMALL_CONSTANT = say.SMALL_CONSTANT.format(MAX_ELEMENTS)
 # OpenVINO's own mark, by which it keeps constants from being saved in f16.
 _PRECISION_SENSITIVE = "precision_sensitive_0"
 
@@ -71,7 +78,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             **{_captured(i): "" for i in self.operator.inputs if i.role is not Role.SHAPE},
             # In a model that the plugin exported or cached, the inputs are as the plugin changed
             # them.
-            _NARROWED: "",
+            NARROWED: "",
             **attributes,
         }
         # Attributes that the operator does not have, to be refused.
@@ -79,7 +86,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         self._unknown = {
             name: value
             for name, value in attributes.items()
-            if name not in known and name != _NARROWED and not name.startswith(_CAPTURED)
+            if name not in known and name != NARROWED and not name.startswith(CAPTURED)
         }
         # The operator has seen its inputs in their declared types: from now on the plugin may
         # change them.
@@ -156,7 +163,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         values = checks.output_type(op, attributes)
         for declared in op.inputs:
             self._check_arrival(declared, values, sources.get(declared.name))
-        self._attributes[_NARROWED] = self._narrowed_text(values, sources)
+        self._attributes[NARROWED] = self._narrowed_text(values, sources)
         self._set_outputs(op, values, sources)
         if is_half_new and values is F32:
             # Once only: the plugin merges these into the nodes after them.
@@ -189,7 +196,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             has_left = self._has_left and not declared.is_state
             altered = _folded.altered(self.output(index), result, has_left=has_left)
             if altered is not None:
-                checks.refuse(op, f"output {declared.name!r}", *altered)
+                checks.refuse(op, say.OUTPUT.format(declared.name), *altered)
 
     def _own_attributes(self) -> dict[str, Any]:
         own = {a.name: self._attributes[a.name] for a in self.operator.attributes}
@@ -235,16 +242,16 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     @property
     def _may_be_narrowed(self) -> bool:
         """Whether the plugin may have changed inputs since they were checked."""
-        return self._is_validated or bool(self._attributes[_NARROWED])
+        return self._is_validated or bool(self._attributes[NARROWED])
 
     def _note_declared(self, values: ElementType, sources: dict[str, ov.Output]) -> None:
         """Records the types of numbers as long as only the user can have chosen them."""
-        if narrowed := str(self._attributes[_NARROWED]).split():
+        if narrowed := str(self._attributes[NARROWED]).split():
             self._is_clone = self._distrusts_constants = True
-            self._has_signed_state = I32.name in narrowed
+            self._has_signed_state = SIGNED_STATE in narrowed
         elif not self._is_clone and "state" in sources:
             self._has_signed_state = sources["state"].get_element_type() == ov.Type.i32
-        if F16.name in narrowed:
+        if NARROWED_LOGITS in narrowed:
             self._declared.setdefault("logits", F16)
         for declared, source in _numbers(self.operator, sources):
             if self._is_clone and declared.name in self._declared:
@@ -280,14 +287,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             if self._attributes[_captured(declared)]:
                 continue
             if source.get_node().get_type_name() == "Parameter":
-                checks.refuse(
-                    self.operator,
-                    f"input {declared.name!r}",
-                    "f32 from outside of an If or Loop, rounded to f16 at its border",
-                    "a constant, or what the body computes, at the inference precision f16",
-                    "Cast it to double outside and to float inside, "
-                    "or compile with the inference precision f32.",
-                )
+                what = say.INPUT.format(declared.name)
+                given, allowed = say.HALF_AT_BORDER, say.HALF_IN_BODY
+                checks.refuse(self.operator, what, given, allowed, say.CAST_OUTSIDE)
             _half_precision.take_before_rounding(self._input(declared))
         return self._distrusts_constants
 
@@ -296,16 +298,16 @@ class RandomOp(ov.Op):  # type: ignore[misc]
 
     def _narrowed_text(self, values: ElementType, sources: dict[str, ov.Output]) -> str:
         """What IR says about a node whose inputs the plugin changed; empty for others."""
-        state = f" {I32.name}" * self._has_signed_state
+        state = f" {SIGNED_STATE}" * self._has_signed_state
         were_half = self._may_be_narrowed and self._declared.get("logits") is F16
         if were_half and sources["logits"].get_element_type() == ov.Type.f32:
-            return F16.name + state
+            return NARROWED_LOGITS + state
         is_narrowed = self._has_narrowed_shape(values, sources)
         for declared in self.operator.inputs:
             source = sources.get(declared.name)
             arrived = None if source is None else self._arrived(declared, source)
             is_narrowed = is_narrowed or arrived not in (None, *types_of(declared, values))
-        return f"true{state}" * is_narrowed
+        return f"{NARROWED_ALL}{state}" * is_narrowed
 
     def _has_narrowed_shape(self, values: ElementType, sources: dict[str, ov.Output]) -> bool:
         """Whether the plugin turned the i64 `shape` of booleans into i32, and so them into u8.
@@ -379,28 +381,23 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         if declared.optional and source.get_partial_shape() == ov.PartialShape([0]):
             # A number that is left out.
             return
-        what = f"input {declared.name!r}"
+        what = say.INPUT.format(declared.name)
         arrived = self._arrived(declared, source)
         types = types_of(declared, values)
         type_ = arrived if arrived in types else types[0]
         if type_ in _CONSTANT_ONLY:
-            allowed, remedy = _SMALL_CONSTANT, f"Cast {declared.name} to f32."
-            if not declared.types:
-                allowed = "a constant"
-                remedy = f"Make {declared.name} a constant, or scale in the graph."
-            checks.refuse(
-                self.operator,
-                what,
-                f"not constant, of type {type_.name}",
-                f"{allowed} in OpenVINO, whose CPU plugin rounds such inputs to 32 bits",
-                remedy,
+            given = say.NOT_CONSTANT.format(type_.name)
+            allowed = say.ROUNDED_INPUTS.format(
+                _SMALL_CONSTANT if declared.types else say.A_CONSTANT
             )
+            remedy = say.CAST_TO_F32 if declared.types else say.SCALE_IN_GRAPH
+            checks.refuse(self.operator, what, given, allowed, remedy.format(declared.name))
         # From there on the plugin has also changed the nodes.
         is_unchanged = not self._is_clone if self._has_signed_state else arrived is U32
         is_whole_state = declared.role is Role.STATE and is_unchanged
         altered = _exact_words.altered_part(source, self._upstream) if is_whole_state else None
         if altered is not None:
-            remedy = f"Make the whole state a model input, or {_SMALL_CONSTANT}."
+            remedy = say.WHOLE_STATE.format(_SMALL_CONSTANT)
             checks.refuse(self.operator, what, *altered, remedy)
 
     def _set_outputs(
@@ -448,13 +445,12 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         source = self._sources()[declared.name].get_element_type()
         is_half = type_ is F32 and arrived is F16 and source == ov.Type.f16
         if not is_half and arrived not in ARRIVES_AS[type_]:
-            name = getattr(arrived, "name", arrived)
             checks.refuse(
                 self.operator,
-                f"input {declared.name!r}",
-                f"handed over as {name} by the device",
-                f"{' or '.join(t.name for t in types)}, unchanged",
-                "Make it a constant, or compile with the inference precision f32.",
+                say.INPUT.format(declared.name),
+                say.HANDED_OVER.format(getattr(arrived, "name", arrived)),
+                say.UNCHANGED.format(" or ".join(t.name for t in types)),
+                say.COMPILE_IN_F32,
             )
         array = arrays.memory(tensor)
         if type_ is U32:
@@ -481,7 +477,7 @@ def _numbers(op: Operator, sources: dict[str, ov.Output]) -> list[tuple[Input, o
 
 def _captured(declared: Input) -> str:
     """The attribute that holds the value of a constant input."""
-    return _CAPTURED + declared.name
+    return CAPTURED + declared.name
 
 
 def _as_dimensions(array: NDArray[Any]) -> NDArray[Any]:

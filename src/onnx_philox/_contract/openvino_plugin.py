@@ -1,0 +1,121 @@
+"""What both backends for OpenVINO know of it by name, above all which nodes compute words exactly.
+
+`custom_ops/core/make_operators.py` makes custom_ops/openvino/plugin_names.h of this: each name in
+C++'s spelling.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MAX_ELEMENTS = 4096
+"""Only small tensors feed a state, a bound or a shape; larger constants are weights."""
+
+# Attributes in IR that no declaration has, and their texts.
+NARROWED = "narrowed"
+NARROWED_ALL = "true"
+NARROWED_LOGITS = "f16"
+SIGNED_STATE = "i32"
+CAPTURED = "const_"
+CLAMPED = "clamped"
+NAN_TO_0 = "nan to 0"
+NAN_TO_1 = "nan to 1"
+
+# Marks of OpenVINO's own. It puts TRANSFORMED on every node, also in bodies, before it transforms a
+# model, and STAYS where it folds constants: into the body of a Loop only when the Loop stays.
+TRANSFORMED = "fused_names_0"
+STAYS = "can_be_folded"
+
+EXTENSION = "extension"
+"""The opset of operators that are not OpenVINO's own."""
+
+# Types, by OpenVINO's names.
+WORDS = ("i32", "i64", "u32", "u64")
+# All but words arrive widened. They can be moved and converted, but saturate in arithmetic.
+INTEGERS = (*WORDS, "boolean", "i8", "i16", "u8", "u16")
+CONDITIONS = ("boolean",)
+VARIABLES = ("i32",)
+"""The plugin has no variables of other integers."""
+ALTERED_IN_CONSTANTS = ("f64", "i64", "u32", "u64")
+NEVER_IN_RUNS = ("f64", "i64")
+"""The plugin's own runs hand no tensor of these over."""
+
+
+@dataclass(frozen=True)
+class ExactNode:
+    """When a node is exact in the CPU plugin.
+
+    The plugin computes u32, i64 and u64 as i32, and booleans as u8. A word is exact where its low
+    32 bits are right. So is an index: where it is valid, it is less than 2^31.
+
+    Attributes:
+        inputs: A letter for each, the last one also for all further inputs: `d` data, which must be
+            exact; `p` a place (index, axis, shape, padding), which must be exact or constant; `v` a
+            value that the plugin reads as an f32 constant.
+        types: The types of its output.
+    """
+
+    inputs: str
+    types: tuple[str, ...]
+
+    def role(self, index: int) -> str:
+        """The letter of an input."""
+        return self.inputs[min(index, len(self.inputs) - 1)]
+
+
+EXACT = {
+    # Arithmetic that is the same modulo 2^32.
+    "Add": ExactNode("d", WORDS),
+    "BitwiseAnd": ExactNode("d", WORDS),
+    "BitwiseNot": ExactNode("d", WORDS),
+    "BitwiseOr": ExactNode("d", WORDS),
+    "BitwiseXor": ExactNode("d", WORDS),
+    "Multiply": ExactNode("d", WORDS),
+    "Subtract": ExactNode("d", WORDS),
+    # Conditions. Comparisons are not exact: the plugin fuses them with a Select, in f32.
+    "LogicalAnd": ExactNode("d", CONDITIONS),
+    "LogicalNot": ExactNode("d", CONDITIONS),
+    "LogicalOr": ExactNode("d", CONDITIONS),
+    "LogicalXor": ExactNode("d", CONDITIONS),
+    # Data from one place to another.
+    "Broadcast": ExactNode("dp", INTEGERS),
+    "Concat": ExactNode("d", INTEGERS),
+    "Gather": ExactNode("dp", INTEGERS),
+    "GatherElements": ExactNode("dp", INTEGERS),
+    "GatherND": ExactNode("dp", INTEGERS),
+    "Identity": ExactNode("d", INTEGERS),
+    "Pad": ExactNode("dppv", INTEGERS),
+    "Reshape": ExactNode("dp", INTEGERS),
+    "Roll": ExactNode("dp", INTEGERS),
+    "ScatterElementsUpdate": ExactNode("dpdp", INTEGERS),
+    "ScatterNDUpdate": ExactNode("dpd", INTEGERS),
+    "ScatterUpdate": ExactNode("dpdp", INTEGERS),
+    "Select": ExactNode("d", INTEGERS),
+    "Slice": ExactNode("dp", INTEGERS),
+    "Split": ExactNode("dp", INTEGERS),
+    "Squeeze": ExactNode("dp", INTEGERS),
+    "StridedSlice": ExactNode("dp", INTEGERS),
+    "Tile": ExactNode("dp", INTEGERS),
+    "Transpose": ExactNode("dp", INTEGERS),
+    "Unsqueeze": ExactNode("dp", INTEGERS),
+    "VariadicSplit": ExactNode("dp", INTEGERS),
+    "ReadValue": ExactNode("d", VARIABLES),
+    # From integers. To 8 and 16 bits, the plugin does not always truncate words.
+    "Convert": ExactNode("d", WORDS),
+}
+
+# OpenVINO merges the constants on a path through these into one.
+MERGED = ("Add", "Multiply", "Subtract")
+# Nobody here computes these: they give dimensions, or another graph or operator checks them.
+ENDS = ("If", "Loop", "Parameter", "ShapeOf", "TensorIterator")
+# These return something else each time, or contain graphs.
+NEVER_CONSTANT = ("ReadValue", "RandomUniform", "Multinomial", "If", "Loop", "TensorIterator")
+# These pass their first input on unchanged, in any type.
+ONLY_MOVE = ("Reshape", "Squeeze", "Unsqueeze", "Transpose", "Identity")
+# These pass numbers on unchanged, or data as it is where the plugin keeps that exact; a Convert
+# does that for integers.
+MOVING = (
+    *(name for name, exact in EXACT.items() if exact.types is INTEGERS),
+    "Convert",
+    "ReverseSequence",
+)
