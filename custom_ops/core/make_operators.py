@@ -9,6 +9,7 @@ They are `operators_table.h` and `sentences.h`, `kernels/declared_names.h` for t
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 import textwrap
@@ -110,7 +111,15 @@ def plugin_names() -> str:
     """The whole file of what OpenVINO's plugin has names for."""
     constants = _constants(openvino_plugin)
     types = {value: name for name, value in constants.items() if _are_types(value)}
-    lines = [_PLUGIN]
+    past = openvino_plugin.Past
+    lines = [
+        _PLUGIN,
+        *(f"/// {line}".rstrip() for line in (inspect.getdoc(past) or "").splitlines()),
+        "enum class Past : unsigned {",
+        *(f"  k{_camel(flag.name.lower())} = {flag.value}," for flag in past if flag.name),
+        "};",
+        "",
+    ]
     for name, value in constants.items():
         if isinstance(value, str):
             lines.append(f'inline constexpr char {name}[] = "{value}";')

@@ -149,7 +149,7 @@ bool RandomOp::evaluate(ov::TensorVector& outputs, const ov::TensorVector& input
   for (int i = 0; i < op_.inputs && static_cast<std::size_t>(i) < inputs.size(); ++i) {
     tensors[i] = &inputs[static_cast<std::size_t>(i)];
   }
-  return Run(outputs, tensors, IsFolded(*this, inputs, is_clone_, was_transformed_));
+  return Run(outputs, tensors, IsFolded(*this, inputs, Has(Past::kCloned), Has(Past::kFromFile)));
 }
 
 bool RandomOp::Run(ov::TensorVector& outputs, const Tensors& inputs, bool is_folded) const try {
@@ -204,7 +204,7 @@ bool RandomOp::Run(ov::TensorVector& outputs, const Tensors& inputs, bool is_fol
 }
 
 void RandomOp::RefuseAlteredResult(int output, const ov::Tensor& drawn) const {
-  const auto altered = AlteredResult(this->output(static_cast<std::size_t>(output)), drawn, output == 0 && has_left_);
+  const auto altered = AlteredResult(this->output(static_cast<std::size_t>(output)), drawn, output == 0 && Has(Past::kLeft));
   if (!altered.has_value()) return;
   Refuse(op_, OutputText(op_.output[output].name), altered->given, altered->allowed, altered->remedy);
 }

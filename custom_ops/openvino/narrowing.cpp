@@ -23,7 +23,7 @@ ElementType RandomOp::ArrivedType(int input) const {
 }
 
 /// The type that the model declares for the state and the next state.
-ElementType RandomOp::StateType() const { return has_signed_state_ ? ElementType::kI32 : ElementType::kU32; }
+ElementType RandomOp::StateType() const { return Has(Past::kSignedState) ? ElementType::kI32 : ElementType::kU32; }
 
 /// The declared type of a number, as far as it is known.
 ElementType RandomOp::DeclaredType(int input, ElementType arrived) const {
@@ -44,7 +44,7 @@ bool RandomOp::HasNarrowedInput() const {
 
 /// Whether the plugin turned the i64 `shape` of booleans into i32 (see WithWideShape), and so them into u8.
 bool RandomOp::HasNarrowedShape() const {
-  if (!is_validated_ || attributes_.output != OutputType::kBool) return false;
+  if (!Has(Past::kValidated) || attributes_.output != OutputType::kBool) return false;
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     if (RoleOf(i) == Role::kShape) return ArrivedType(i) == ElementType::kI32;
   }
@@ -53,8 +53,8 @@ bool RandomOp::HasNarrowedShape() const {
 
 /// What IR says about a node whose inputs the plugin changed; empty for others.
 std::string RandomOp::NarrowedText() const {
-  if (!is_validated_) return "";
-  const std::string state = has_signed_state_ ? std::string(" ") + kSignedState : "";
+  if (!Has(Past::kValidated)) return "";
+  const std::string state = Has(Past::kSignedState) ? std::string(" ") + kSignedState : "";
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     const bool is_half = RoleOf(i) == Role::kLogits && declared_[i] == ElementType::kF16;
     if (is_half && ArrivedType(i) == ElementType::kF32) return kNarrowedLogits + state;
@@ -64,8 +64,9 @@ std::string RandomOp::NarrowedText() const {
 
 void RandomOp::ReadNarrowed(const std::string& text) {
   const std::string first = text.substr(0, text.find(' '));
-  is_validated_ = is_clone_ = distrusts_constants_ = first == kNarrowedAll || first == kNarrowedLogits;
-  has_signed_state_ = is_validated_ && text == first + " " + kSignedState;
+  const bool is_narrowed = first == kNarrowedAll || first == kNarrowedLogits;
+  for (const Past flag : {Past::kValidated, Past::kCloned, Past::kRounded}) Set(flag, is_narrowed);
+  Set(Past::kSignedState, is_narrowed && text == first + " " + kSignedState);
   for (int i = 0; first == kNarrowedLogits && i < op_.inputs; ++i) {
     if (RoleOf(i) == Role::kLogits) declared_[i] = ElementType::kF16;
   }
@@ -74,15 +75,15 @@ void RandomOp::ReadNarrowed(const std::string& text) {
 /// Records the types of `shape` and of numbers as long as only the user can have chosen them.
 void RandomOp::NoteDeclared() {
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
-    if (RoleOf(i) == Role::kState && !is_clone_) has_signed_state_ = ArrivedType(i) == ElementType::kI32;
-    if (RoleOf(i) == Role::kShape && !is_clone_) declared_[i] = ArrivedType(i);
-    if (!IsNumber(i) || (is_clone_ && declared_[i] != ElementType::kUnknown)) continue;
+    if (RoleOf(i) == Role::kState && !Has(Past::kCloned)) Set(Past::kSignedState, ArrivedType(i) == ElementType::kI32);
+    if (RoleOf(i) == Role::kShape && !Has(Past::kCloned)) declared_[i] = ArrivedType(i);
+    if (!IsNumber(i) || (Has(Past::kCloned) && declared_[i] != ElementType::kUnknown)) continue;
     const ElementType type = ArrivedType(i);
     const ElementTypes types = TypesAt(i);
-    const bool is_narrowed = is_clone_ && IsNarrowing(types.type[0], type);
+    const bool is_narrowed = Has(Past::kCloned) && IsNarrowing(types.type[0], type);
     declared_[i] = types.Has(type) ? type : is_narrowed ? types.type[0] : ElementType::kUnknown;
   }
-  if (is_clone_ || attributes_.output != OutputType::kF32) return;
+  if (Has(Past::kCloned) || attributes_.output != OutputType::kF32) return;
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     if (IsNumber(i)) return AddWitness(input(static_cast<std::size_t>(i)), upstream_);
   }
@@ -92,10 +93,10 @@ void RandomOp::NoteDeclared() {
 /// right before this node, and takes what the plugin computed in f16 as it is. Returns whether the node meets that
 /// precision.
 bool RandomOp::MeetHalf() {
-  if (!is_clone_) return false;
+  if (!Has(Past::kCloned)) return false;
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     if (!IsNumber(i) || declared_[i] != ElementType::kF32 || ArrivedType(i) != ElementType::kF16) continue;
-    distrusts_constants_ = true;
+    Set(Past::kRounded);
     if (captured_[i].known()) continue;
     const ov::Input<ov::Node> in = input(static_cast<std::size_t>(i));
     if (IsParameter(in)) {
@@ -103,7 +104,7 @@ bool RandomOp::MeetHalf() {
     }
     TakeBeforeRounding(in);
   }
-  return distrusts_constants_;
+  return Has(Past::kRounded);
 }
 
 /// Refuses an input that is not a captured constant and that the plugin would pass in fewer bits.
@@ -144,7 +145,7 @@ bool RandomOp::IsComputedNarrower() const {
 
 /// Whether the plugin has changed all types that it changes: integers are the last of them. Not at the precision f16.
 bool RandomOp::MaySettle() const {
-  if (!is_clone_ || has_settled_ || !IsTransformed(*this) || !Stays(*this)) return false;
+  if (!Has(Past::kCloned) || Has(Past::kSettled) || !IsTransformed(*this) || !Stays(*this)) return false;
   bool is_narrowed = false;
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     const ElementType type = ArrivedType(i), declared = RoleOf(i) == Role::kState ? StateType() : declared_[i];

@@ -90,9 +90,9 @@ void RandomOp::SetAttributes(const GivenAttributes& given) {
 }
 
 bool RandomOp::visit_attributes(ov::AttributeVisitor& visitor) {
-  if (!is_validated_) {
+  if (!Has(Past::kValidated)) {
     given_.unknown = UnknownIn(op_, visitor);
-    was_transformed_ = true;
+    Set(Past::kFromFile);
   }
   // A model may be saved while it runs, so this writes nothing unless the visitor changed it.
   bool changed = false;
@@ -118,13 +118,13 @@ bool RandomOp::visit_attributes(ov::AttributeVisitor& visitor) {
     attributes_checked_ = false;
     arguments_ = Arguments();
   }
-  if (HasProbabilities(op_) && (!is_validated_ || clamp_ != Clamp::kNone)) {
+  if (HasProbabilities(op_) && (!Has(Past::kValidated) || clamp_ != Clamp::kNone)) {
     if (Visit(visitor, kClamped, ClampText(clamp_), &text) && !ClampFromText(text, &clamp_)) {
       Refuse(op_, AttributeText(kClamped), ShowText(text), Worded(say::kNanTo, {kNanTo0, kNanTo1}), say::kSaveAgain);
     }
   }
   const std::string narrowed = NarrowedText();
-  if (!is_validated_ || !narrowed.empty()) {
+  if (!Has(Past::kValidated) || !narrowed.empty()) {
     if (Visit(visitor, kNarrowed, narrowed, &text)) ReadNarrowed(text);
   }
   return true;
@@ -136,15 +136,11 @@ std::shared_ptr<ov::Node> RandomOp::CloneInto(std::shared_ptr<RandomOp> clone, c
   clone->attributes_checked_ = attributes_checked_;
   std::copy(std::begin(captured_), std::end(captured_), clone->captured_);
   clone->arguments_ = arguments_;
-  clone->is_validated_ = is_validated_;
-  clone->is_clone_ = true;
+  clone->past_ = past_;
+  clone->Set(Past::kCloned);
+  if (!IsTransformed(*this)) clone->Set(Past::kFromFile, false);
   std::copy(std::begin(declared_), std::end(declared_), clone->declared_);
-  clone->distrusts_constants_ = distrusts_constants_;
-  clone->was_transformed_ = was_transformed_ && IsTransformed(*this);
-  clone->has_signed_state_ = has_signed_state_;
-  clone->has_left_ = has_left_;
   clone->clamp_ = clamp_;
-  clone->has_settled_ = has_settled_;
   clone->set_arguments(inputs);
   clone->constructor_validate_and_infer_types();
   return clone;
@@ -173,7 +169,7 @@ void RandomOp::validate_and_infer_types() {
   const int p = IndexOf(op_, Parameter::kP);
   if (clamp_ == Clamp::kNone && p >= 0 && Has(p)) clamp_ = TakeBeforeClamp(input(static_cast<std::size_t>(p)));
   NoteDeclared();
-  const bool is_half_new = !distrusts_constants_ && MeetHalf();
+  const bool is_half_new = !Has(Past::kRounded) && MeetHalf();
   for (int i = 0; i < op_.inputs; ++i) {
     if (!Has(i)) {
       ThrowIf(CheckLeftOut(op_, i, attributes_));
@@ -188,14 +184,14 @@ void RandomOp::validate_and_infer_types() {
     if (RoleOf(i) == Role::kShape || captured_[i].known()) continue;
     RefuseNarrowed(i);
     // From i32 on, the plugin has also changed the nodes.
-    const bool is_before = has_signed_state_ ? !is_clone_ : ArrivedType(i) == ElementType::kU32;
+    const bool is_before = Has(Past::kSignedState) ? !Has(Past::kCloned) : ArrivedType(i) == ElementType::kU32;
     if (RoleOf(i) == Role::kState && is_before) RefuseAltered(i);
   }
   SetOutputs();
   // Once only: the plugin merges these into the nodes after them.
   if (is_half_new && attributes_.output == OutputType::kF32) ConvertForConsumers(output(0), ov::element::f16);
   upstream_ = Upstream();
-  is_validated_ = true;
+  Set(Past::kValidated);
   if (MaySettle()) Settle(*this);
 }
 
@@ -208,7 +204,7 @@ void RandomOp::ValidateShape(int input, const Dimensions& before) {
   if (!arguments_.has_dimensions) return;
   // The plugin turns i64 constants into i32. A dimension that still has its value has not changed otherwise.
   const Dimensions& now = arguments_.dimensions;
-  bool is_narrowed = is_validated_ && type == ElementType::kI32 && before.rank == now.rank;
+  bool is_narrowed = Has(Past::kValidated) && type == ElementType::kI32 && before.rank == now.rank;
   for (int i = 0; is_narrowed && i < now.rank; ++i) {
     is_narrowed = now.dimension[i] == std::min(before.dimension[i], kInt32Max);
   }
@@ -221,7 +217,7 @@ void RandomOp::SetOutputs() {
   // The plugin would allocate it when it compiles the model; later only in memory that the process already holds.
   if (arguments_.has_dimensions) {
     Memory memory = MemoryFor(static_cast<std::uint64_t>(arguments_.dimensions.bytes));
-    if (!is_validated_) memory.held = 0;
+    if (!Has(Past::kValidated)) memory.held = 0;
     ThrowIf(CheckMemory(op_, arguments_.dimensions, attributes_.output, memory));
   }
   ov::element::Type type = OpenVinoType(attributes_.output);
@@ -237,10 +233,10 @@ void RandomOp::SetOutputs() {
   }
   set_output_size(2);
   set_output_type(0, type, ValuesShape(arguments_));
-  set_output_type(1, has_signed_state_ ? ov::element::i32 : ov::element::u32, state);
+  set_output_type(1, Has(Past::kSignedState) ? ov::element::i32 : ov::element::u32, state);
   // A result keeps all bits.
   if (!IsComputedNarrower()) return;
-  has_left_ = has_left_ || Leaves(output(0));
+  if (!Has(Past::kLeft)) Set(Past::kLeft, Leaves(output(0)));
   ConvertForConsumers(output(0), computed);
 }
 

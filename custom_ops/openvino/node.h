@@ -19,6 +19,7 @@
 #include "clamped.h"
 #include "constants.h"
 #include "openvino/op/op.hpp"
+#include "plugin_names.h"
 
 namespace onnx_philox {
 
@@ -52,6 +53,8 @@ class RandomOp : public ov::op::Op {
   friend class Settled;
   struct Reading;
 
+  bool Has(Past flag) const { return (past_ & static_cast<unsigned>(flag)) != 0; }
+  void Set(Past flag, bool has = true) { past_ = (past_ & ~static_cast<unsigned>(flag)) | (has ? static_cast<unsigned>(flag) : 0); }
   bool Has(int input) const { return static_cast<std::size_t>(input) < get_input_size(); }
   Role RoleOf(int input) const { return op_.input[input].role; }
   ElementTypes TypesAt(int input) const { return TypesOf(op_.input[input], attributes_.output); }
@@ -92,24 +95,10 @@ class RandomOp : public ov::op::Op {
   Captured captured_[kMaxInputs];
   Arguments arguments_;  // as far as they are known before a run; p and logits point into captured_
 
-  // The node has seen its inputs in their declared types: from now on the plugin may change them.
-  bool is_validated_ = false;
-  // The plugin changes only clones. In any other node, an input has its declared type.
-  bool is_clone_ = false;
+  unsigned past_ = 0;  // of Past
   ElementType declared_[kMaxInputs] = {};
-  // A constant of the declared type may have been rounded on the way: a number declared f32 has been seen as f16, or the
-  // plugin has exported or cached the model, at any precision.
-  bool distrusts_constants_ = false;
-  // The model comes from a file, and may have been transformed before it was saved.
-  bool was_transformed_ = false;
-  // The state is declared int32, in which the plugin keeps variables: the same bits.
-  bool has_signed_state_ = false;
-  // Values left their graph before the plugin narrowed what reads them.
-  bool has_left_ = false;
   // How it clamps its probabilities, where it has taken the numbers before a clamp of the model.
   Clamp clamp_ = Clamp::kNone;
-  // A settled node has taken this one's place, or that of the node that this is a clone of.
-  bool has_settled_ = false;
   // Valid for one validation: a model may change between two.
   Upstream upstream_;
 };

@@ -46,7 +46,7 @@ void RandomOp::ValidateCaptured(int input) {
   const bool is_state = RoleOf(input) == Role::kState;
   if (is_state && type == StateType()) type = ElementType::kU32;
 
-  const bool is_as_declared = type == captured->type && !IsDecompressed(source) && !distrusts_constants_;
+  const bool is_as_declared = type == captured->type && !IsDecompressed(source) && !Has(Past::kRounded);
   const bool is_as_long = was_captured && elements == static_cast<std::int64_t>(captured->elements());
   if (is_as_long && types.Has(captured->type) && !is_as_declared && IsNarrowing(captured->type, type) &&
       upstream_.IsConstant(source) && (is_state || MayHaveBecome(*captured, type, value.data))) {
@@ -58,7 +58,7 @@ void RandomOp::ValidateCaptured(int input) {
     }
   } else {
     if (was_captured) *captured = Captured();
-    if (!types.Has(type) && is_validated_ && IsNarrowing(types.type[0], type)) type = types.type[0];
+    if (!types.Has(type) && Has(Past::kValidated) && IsNarrowing(types.type[0], type)) type = types.type[0];
   }
   // No file changes integers.
   if (!is_state) KeepInFiles(input, captured->known());

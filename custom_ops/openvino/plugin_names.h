@@ -8,6 +8,40 @@
 
 namespace onnx_philox {
 
+/// What a node has been through between the model and the runs of the plugin.
+///
+/// ::
+///
+///     made by a user                            read from IR: FROM_FILE
+///       | validated                               | `narrowed` is set there
+///       v                                         v
+///     VALIDATED --(cloned)--> CLONED            VALIDATED, CLONED and ROUNDED at once
+///                               |
+///                               | f32 numbers arrive as f16:                ROUNDED
+///                               | results are wider than what computes them: LEFT
+///                               | integers arrive as i32 (native nodes):     SETTLED
+///
+/// A clone keeps what the node has been through.
+///
+/// VALIDATED: Inputs were seen in their declared types. Now the plugin may change them.
+/// CLONED: The plugin changes clones only. In any other node, an input has its declared type.
+/// ROUNDED: A constant of the declared type may have been rounded on the way: a number declared
+///     f32 was seen as f16, or the plugin exported or cached the model, at any precision.
+/// FROM_FILE: The model may have been transformed before it was saved. A clone forgets that once
+///     OpenVINO's own mark (TRANSFORMED) is gone.
+/// SIGNED_STATE: The state is declared int32, in which the plugin keeps variables: the same bits.
+/// LEFT: Values left their graph before the plugin narrowed what reads them.
+/// SETTLED: A settled node took the place of this one, or of the one that it was cloned from.
+enum class Past : unsigned {
+  kValidated = 1,
+  kCloned = 2,
+  kRounded = 4,
+  kFromFile = 8,
+  kSignedState = 16,
+  kLeft = 32,
+  kSettled = 64,
+};
+
 inline constexpr std::size_t kMaxElements = 4096;
 inline constexpr char kNarrowed[] = "narrowed";
 inline constexpr char kNarrowedAll[] = "true";

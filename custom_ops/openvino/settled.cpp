@@ -120,7 +120,7 @@ std::shared_ptr<Settled> Settled::Of(const RandomOp& node, std::size_t outputs) 
   if (read.empty()) return nullptr;
   const auto settled = std::make_shared<Settled>();
   settled->whole_ = std::static_pointer_cast<RandomOp>(node.clone_with_new_inputs(all));
-  settled->whole_->has_settled_ = true;
+  settled->whole_->Set(Past::kSettled);
   settled->whole_->get_rt_info() = node.get_rt_info();
   settled->input_ = std::move(inputs);
   settled->set_friendly_name(node.get_friendly_name());

@@ -6,6 +6,7 @@ C++'s spelling.
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 
 MAX_ELEMENTS = 4096
@@ -25,6 +26,43 @@ NAN_TO_1 = "nan to 1"
 # model, and STAYS where it folds constants: into the body of a Loop only when the Loop stays.
 TRANSFORMED = "fused_names_0"
 STAYS = "can_be_folded"
+
+
+class Past(enum.Flag):
+    """What a node has been through between the model and the runs of the plugin.
+
+    ::
+
+        made by a user                            read from IR: FROM_FILE
+          | validated                               | `narrowed` is set there
+          v                                         v
+        VALIDATED --(cloned)--> CLONED            VALIDATED, CLONED and ROUNDED at once
+                                  |
+                                  | f32 numbers arrive as f16:                ROUNDED
+                                  | results are wider than what computes them: LEFT
+                                  | integers arrive as i32 (native nodes):     SETTLED
+
+    A clone keeps what the node has been through.
+
+    VALIDATED: Inputs were seen in their declared types. Now the plugin may change them.
+    CLONED: The plugin changes clones only. In any other node, an input has its declared type.
+    ROUNDED: A constant of the declared type may have been rounded on the way: a number declared
+        f32 was seen as f16, or the plugin exported or cached the model, at any precision.
+    FROM_FILE: The model may have been transformed before it was saved. A clone forgets that once
+        OpenVINO's own mark (TRANSFORMED) is gone.
+    SIGNED_STATE: The state is declared int32, in which the plugin keeps variables: the same bits.
+    LEFT: Values left their graph before the plugin narrowed what reads them.
+    SETTLED: A settled node took the place of this one, or of the one that it was cloned from.
+    """
+
+    VALIDATED = enum.auto()
+    CLONED = enum.auto()
+    ROUNDED = enum.auto()
+    FROM_FILE = enum.auto()
+    SIGNED_STATE = enum.auto()
+    LEFT = enum.auto()
+    SETTLED = enum.auto()
+
 
 EXTENSION = "extension"
 """The opset of operators that are not OpenVINO's own."""

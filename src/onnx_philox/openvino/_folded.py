@@ -18,6 +18,7 @@ from onnx_philox._contract.openvino_plugin import (
     NEVER_IN_RUNS,
     STAYS,
     TRANSFORMED,
+    Past,
 )
 
 _INT32 = np.iinfo(np.int32)
@@ -28,17 +29,14 @@ def is_transformed(node: ov.Node) -> bool:
     return TRANSFORMED in node.get_rt_info()
 
 
-def is_folded(
-    node: ov.Node, inputs: list[ov.Tensor], *, is_clone: bool, was_transformed: bool
-) -> bool:
+def is_folded(node: ov.Node, inputs: list[ov.Tensor], past: Past) -> bool:
     """Whether a node is evaluated to become part of a constant, not to be run.
 
     Args:
         node: The node.
         inputs: The inputs of this evaluation.
-        is_clone: Whether it is a copy.
-        was_transformed: Whether its mark may come from a file: a cached model keeps only the first
-            mark.
+        past: What it has been through. The marks of a node from a file say nothing: a cached model
+            keeps only the first one.
 
     Returns:
         Whether it is; never true if `Model.evaluate` alone evaluates the node.
@@ -47,10 +45,10 @@ def is_folded(
     if TRANSFORMED not in marks:
         return False
     # A Loop's inputs may also become constants late.
-    is_late = is_clone and any(
+    is_late = Past.CLONED in past and any(
         t.get_element_type().get_type_name() in NEVER_IN_RUNS for t in inputs
     )
-    return is_late or (STAYS not in marks and not was_transformed)
+    return is_late or (STAYS not in marks and Past.FROM_FILE not in past)
 
 
 def altered(

@@ -25,6 +25,7 @@ from onnx_philox._contract.openvino_plugin import (
     NARROWED_ALL,
     NARROWED_LOGITS,
     SIGNED_STATE,
+    Past,
 )
 from onnx_philox._contract.operators import OPERATORS, STATE_WORDS, Input, Operator, Role
 from onnx_philox._contract.types import (
@@ -76,9 +77,6 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 for a in self.operator.attributes
             },
             **{_captured(i): "" for i in self.operator.inputs if i.role is not Role.SHAPE},
-            # In a model that the plugin exported or cached, the inputs are as the plugin changed
-            # them.
-            NARROWED: "",
             **attributes,
         }
         # Attributes that the operator does not have, to be refused.
@@ -86,23 +84,10 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         self._unknown = {
             name: value
             for name, value in attributes.items()
-            if name not in known and name != NARROWED and not name.startswith(CAPTURED)
+            if name not in known and not name.startswith(CAPTURED)
         }
-        # The operator has seen its inputs in their declared types: from now on the plugin may
-        # change them.
-        self._is_validated = False
-        # The plugin changes only clones. In any other node, an input has its declared type.
-        self._is_clone = False
+        self._past = Past(0)
         self._declared: dict[str, ElementType] = {}
-        # A constant of the declared type may have been rounded on the way: a number declared f32
-        # has been seen as f16, or the plugin has exported or cached the model, at any precision.
-        self._distrusts_constants = False
-        # The model comes from a file, and may have been transformed before it was saved.
-        self._was_transformed = False
-        # The state is declared int32, in which the plugin keeps variables: the same bits.
-        self._has_signed_state = False
-        # Values left their graph before the plugin narrowed what reads them.
-        self._has_left = False
         # How it clamps its probabilities, if it reads what the model clamps. Never captured.
         self._clamp = ""
         # Valid for one validation: a model may change between two.
@@ -114,13 +99,10 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     def clone_with_new_inputs(self, new_inputs: list[ov.Output]) -> RandomOp:
         """Returns a copy, which knows what this node captured."""
         clone = type(self)(None, **self._attributes)
-        clone._is_validated = self._is_validated
-        clone._is_clone = True
+        clone._past = self._past | Past.CLONED
+        if not _folded.is_transformed(self):
+            clone._past &= ~Past.FROM_FILE
         clone._declared = dict(self._declared)
-        clone._distrusts_constants = self._distrusts_constants
-        clone._was_transformed = self._was_transformed and _folded.is_transformed(self)
-        clone._has_signed_state = self._has_signed_state
-        clone._has_left = self._has_left
         clone._clamp = self._clamp
         clone.set_arguments(new_inputs)
         clone.constructor_validate_and_infer_types()
@@ -128,14 +110,21 @@ class RandomOp(ov.Op):  # type: ignore[misc]
 
     def visit_attributes(self, visitor: Any) -> bool:
         """Shows the attributes to IR, in both directions."""
-        if not self._is_validated:  # being read
-            self._was_transformed = True
+        is_read = Past.VALIDATED not in self._past
+        if is_read:
+            self._past |= Past.FROM_FILE
             given = dict.fromkeys(attribute_names.mistakes(self.operator), "")
             visitor.on_attributes(given)
             self._unknown |= {name: value for name, value in given.items() if value}
         visitor.on_attributes(self._attributes)
-        if self._clamp or not self._is_validated:
+        if self._clamp or is_read:
             self._clamp = _clamped.visited(self.operator, visitor, self._clamp)
+        narrowed = "" if is_read else self._narrowed_text()
+        if narrowed or is_read:
+            shown = {NARROWED: narrowed}
+            visitor.on_attributes(shown)
+            if shown[NARROWED] != narrowed:
+                self._read_narrowed(shown[NARROWED])
         return True
 
     def has_evaluate(self) -> bool:
@@ -153,7 +142,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         sources = self._sources()
         values = checks.output_type(op, checks.check_attributes(op, self._own_attributes()))
         self._note_declared(values, sources)
-        is_half_new = not self._distrusts_constants and self._meet_half(self._sources())
+        is_half_new = Past.ROUNDED not in self._past and self._meet_half(self._sources())
         sources = self._sources()
         known: dict[str, Known | None] = {}
         for declared in op.inputs:
@@ -163,12 +152,11 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         values = checks.output_type(op, attributes)
         for declared in op.inputs:
             self._check_arrival(declared, values, sources.get(declared.name))
-        self._attributes[NARROWED] = self._narrowed_text(values, sources)
         self._set_outputs(op, values, sources)
         if is_half_new and values is F32:
             # Once only: the plugin merges these into the nodes after them.
             convert_for_consumers(self.output(0), F16)
-        self._is_validated = True
+        self._past |= Past.VALIDATED
         self._upstream = Upstream()
 
     @float_environment.kept()
@@ -182,9 +170,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             for declared, tensor in zip(op.inputs, inputs, strict=False)
         }
         results = call.run(op, fastest_fill, named, attributes, copies=2)
-        if _folded.is_folded(
-            self, inputs, is_clone=self._is_clone, was_transformed=self._was_transformed
-        ):
+        if _folded.is_folded(self, inputs, self._past):
             self._refuse_altered_results(results)
         for output, result in zip(outputs, results, strict=True):
             arrays.store(output, result)
@@ -193,7 +179,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     def _refuse_altered_results(self, results: Sequence[NDArray[Any]]) -> None:
         op = self.operator
         for index, (declared, result) in enumerate(zip(op.outputs, results, strict=True)):
-            has_left = self._has_left and not declared.is_state
+            has_left = Past.LEFT in self._past and not declared.is_state
             altered = _folded.altered(self.output(index), result, has_left=has_left)
             if altered is not None:
                 checks.refuse(op, say.OUTPUT.format(declared.name), *altered)
@@ -225,46 +211,43 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         value = self._capture(declared, types, source)
         if value is not None:
             return Known(BY_DTYPE[value.dtype], shape, value)
-        if arrived not in types and self._may_be_narrowed and arrived in narrowings(types[0]):
+        if (
+            arrived not in types
+            and Past.VALIDATED in self._past
+            and arrived in narrowings(types[0])
+        ):
             arrived = types[0]
         return Known(arrived, shape)
 
     def _arrived(self, declared: Input, source: ov.Output) -> ElementType | np.dtype[Any] | None:
         """The type of an input; that of words for a state that is declared int32."""
         arrived = arrays.element_type(source.get_element_type())
-        is_signed_state = self._has_signed_state and declared.role is Role.STATE
+        is_signed_state = Past.SIGNED_STATE in self._past and declared.role is Role.STATE
         return U32 if is_signed_state and arrived is I32 else arrived
 
     def _shape_value(self, source: ov.Output) -> NDArray[Any] | None:
         value = self._upstream.value_of(source.get_node())
         return None if value is None else _as_dimensions(value)
 
-    @property
-    def _may_be_narrowed(self) -> bool:
-        """Whether the plugin may have changed inputs since they were checked."""
-        return self._is_validated or bool(self._attributes[NARROWED])
-
     def _note_declared(self, values: ElementType, sources: dict[str, ov.Output]) -> None:
         """Records the types of numbers as long as only the user can have chosen them."""
-        if narrowed := str(self._attributes[NARROWED]).split():
-            self._is_clone = self._distrusts_constants = True
-            self._has_signed_state = SIGNED_STATE in narrowed
-        elif not self._is_clone and "state" in sources:
-            self._has_signed_state = sources["state"].get_element_type() == ov.Type.i32
-        if NARROWED_LOGITS in narrowed:
-            self._declared.setdefault("logits", F16)
+        is_clone = Past.CLONED in self._past
+        if not is_clone and "state" in sources:
+            self._past &= ~Past.SIGNED_STATE
+            if sources["state"].get_element_type() == ov.Type.i32:
+                self._past |= Past.SIGNED_STATE
         for declared, source in _numbers(self.operator, sources):
-            if self._is_clone and declared.name in self._declared:
+            if is_clone and declared.name in self._declared:
                 continue
             types = types_of(declared, values)
             arrived = arrays.element_type(source.get_element_type())
             type_ = next((t for t in types if t is arrived), None)
-            if type_ is None and self._is_clone and arrived in narrowings(types[0]):
+            if type_ is None and is_clone and arrived in narrowings(types[0]):
                 type_ = types[0]
             self._declared.pop(declared.name, None)
             if type_ is not None:
                 self._declared[declared.name] = type_
-        if values is F32 and not self._is_clone:
+        if values is F32 and not is_clone:
             for declared, _ in _numbers(self.operator, sources)[:1]:
                 _half_precision.add_witness(self._input(declared), self._upstream)
 
@@ -277,13 +260,13 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         Returns:
             Whether the node meets that precision.
         """
-        if not self._is_clone:
+        if Past.CLONED not in self._past:
             return False
         for declared, source in _numbers(self.operator, sources):
             is_declared = self._declared.get(declared.name) is F32
             if not is_declared or source.get_element_type() != ov.Type.f16:
                 continue
-            self._distrusts_constants = True
+            self._past |= Past.ROUNDED
             if self._attributes[_captured(declared)]:
                 continue
             if source.get_node().get_type_name() == "Parameter":
@@ -291,15 +274,17 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 given, allowed = say.HALF_AT_BORDER, say.HALF_IN_BODY
                 checks.refuse(self.operator, what, given, allowed, say.CAST_OUTSIDE)
             _half_precision.take_before_rounding(self._input(declared))
-        return self._distrusts_constants
+        return Past.ROUNDED in self._past
 
     def _input(self, declared: Input) -> Any:
         return self.input(self.operator.inputs.index(declared))
 
-    def _narrowed_text(self, values: ElementType, sources: dict[str, ov.Output]) -> str:
-        """What IR says about a node whose inputs the plugin changed; empty for others."""
-        state = f" {SIGNED_STATE}" * self._has_signed_state
-        were_half = self._may_be_narrowed and self._declared.get("logits") is F16
+    def _narrowed_text(self) -> str:
+        """What IR says about a validated node whose inputs the plugin changed; empty for others."""
+        sources = self._sources()
+        values = checks.output_type(self.operator, self._own_attributes())
+        state = f" {SIGNED_STATE}" * (Past.SIGNED_STATE in self._past)
+        were_half = self._declared.get("logits") is F16
         if were_half and sources["logits"].get_element_type() == ov.Type.f32:
             return NARROWED_LOGITS + state
         is_narrowed = self._has_narrowed_shape(values, sources)
@@ -309,13 +294,24 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             is_narrowed = is_narrowed or arrived not in (None, *types_of(declared, values))
         return f"{NARROWED_ALL}{state}" * is_narrowed
 
+    def _read_narrowed(self, text: str) -> None:
+        """Takes back what `_narrowed_text` told IR."""
+        first, _, state = text.partition(" ")
+        if first not in (NARROWED_ALL, NARROWED_LOGITS):
+            return
+        self._past |= Past.VALIDATED | Past.CLONED | Past.ROUNDED
+        if state == SIGNED_STATE:
+            self._past |= Past.SIGNED_STATE
+        if first == NARROWED_LOGITS:
+            self._declared["logits"] = F16
+
     def _has_narrowed_shape(self, values: ElementType, sources: dict[str, ov.Output]) -> bool:
         """Whether the plugin turned the i64 `shape` of booleans into i32, and so them into u8.
 
         See `with_wide_shape`.
         """
         is_i32 = values is BOOL and sources["shape"].get_element_type() == ov.Type.i32
-        return is_i32 and self._may_be_narrowed
+        return is_i32 and Past.VALIDATED in self._past
 
     def _capture(
         self, declared: Input, types: tuple[ElementType, ...], source: ov.Output
@@ -336,7 +332,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         if text:
             kept = _constants.from_text(text, types)
             is_constant = source.get_node().get_type_name() == "Constant"
-            is_direct = is_constant and not self._distrusts_constants
+            is_direct = is_constant and Past.ROUNDED not in self._past
             is_declared = arrived is BY_DTYPE[kept.dtype]
             # A constant of the declared type is right. Any other may be the captured one as changed
             # by the plugin or by saving in f16; at the precision f16, even one of the declared type
@@ -393,7 +389,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             remedy = say.CAST_TO_F32 if declared.types else say.SCALE_IN_GRAPH
             checks.refuse(self.operator, what, given, allowed, remedy.format(declared.name))
         # From there on the plugin has also changed the nodes.
-        is_unchanged = not self._is_clone if self._has_signed_state else arrived is U32
+        is_signed = Past.SIGNED_STATE in self._past
+        is_unchanged = Past.CLONED not in self._past if is_signed else arrived is U32
         is_whole_state = declared.role is Role.STATE and is_unchanged
         altered = _exact_words.altered_part(source, self._upstream) if is_whole_state else None
         if altered is not None:
@@ -413,7 +410,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 samples = int(self._attributes.get("sample_size", 1))
                 value = self._shape_value(sources["shape"]) if op.has_shape else None
                 shape = values_shape(op, values, sources, value, samples)
-            state_type = I32 if self._has_signed_state else U32
+            state_type = I32 if Past.SIGNED_STATE in self._past else U32
             type_ = arrays.openvino_type(state_type if output.is_state else output.type or values)
             if type_ == ov.Type.boolean and self._has_narrowed_shape(values, sources):
                 # The plugin's own operators declare it this way from there on.
@@ -425,7 +422,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         narrower = NARROWER.get(values)
         if narrower is not None and computed is narrower:
             # A result of the model keeps all bits.
-            self._has_left = self._has_left or _folded.leaves(self.output(0))
+            if Past.LEFT not in self._past and _folded.leaves(self.output(0)):
+                self._past |= Past.LEFT
             convert_for_consumers(self.output(0), narrower)
 
     def _input_array(self, declared: Input, tensor: ov.Tensor, values: ElementType) -> NDArray[Any]:
