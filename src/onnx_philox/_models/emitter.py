@@ -1,9 +1,9 @@
-"""Makes new nodes beside an old one, with unused names and in forms that the opset knows."""
+"""Makes new nodes, with unused names."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,15 @@ from onnx_philox._models import graphs
 OLDEST_OPSET = 7
 # From this opset on a Constant may hold integers.
 CONSTANTS_OF_ANY_TYPE = 9
+
+
+Values = tuple[ir.Value, ...]
+
+
+def free_name(name: str, taken: Container[str | None]) -> str:
+    """`name`, with a number where it is taken."""
+    numbered = (name + f"_{i}" * bool(i) for i in itertools.count())
+    return next(candidate for candidate in numbered if candidate not in taken)
 
 
 class Names:
@@ -35,20 +44,40 @@ class Names:
 
     def unique(self, name: str) -> str:
         """`name`, with a number where it is taken."""
-        numbered = (name + f"_{i}" * bool(i) for i in itertools.count())
-        free = next(candidate for candidate in numbered if candidate not in self._taken)
+        free = free_name(name, self._taken)
         self._taken.add(free)
         return free
 
 
-class Emitter:
+class Maker:
     """Makes nodes, in order, to be put into a graph."""
 
+    def __init__(self) -> None:
+        self.nodes: list[ir.Node] = []
+
+    def node(
+        self,
+        op_type: str,
+        inputs: Sequence[ir.Value],
+        attributes: Mapping[str, Any],
+        *,
+        outputs: int = 1,
+        domain: str = "",
+    ) -> Values:
+        """The outputs of a new node, which have no names yet."""
+        node = ir.node(op_type, inputs, attributes, domain=domain, num_outputs=outputs)
+        self.nodes.append(node)
+        return tuple(node.outputs)
+
+
+class Emitter(Maker):
+    """Makes nodes beside an old one, in forms that the opset knows; declares types and shapes."""
+
     def __init__(self, names: Names, opset: int, prefix: str) -> None:
+        super().__init__()
         self._names = names
         self.opset = opset
         self._prefix = prefix
-        self.nodes: list[ir.Node] = []
 
     def again(self) -> Emitter:
         """An emitter with the same names, and no nodes yet."""
@@ -94,11 +123,9 @@ class Emitter:
         domain: str = "",
     ) -> ir.Value:
         """A node of one output; `what` names both."""
-        node = ir.node(op_type, inputs, attributes or {}, domain=domain)
-        self.nodes.append(node)
-        value = self.declare(node.outputs[0], what, dtype, shape)
-        node.name = value.name
-        return value
+        (output,) = self.node(op_type, inputs, attributes or {}, domain=domain)
+        self.nodes[-1].name = self.declare(output, what, dtype, shape).name
+        return output
 
     def declare(
         self,

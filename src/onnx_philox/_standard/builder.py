@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
+
+from onnx_philox._models.emitter import Maker, Values
 
 OPSET = 18
 """The opset of the nodes: the first with integer And, Or and Xor."""
@@ -16,7 +18,6 @@ OPSET = 18
 FUNCTION_DOMAIN = "onnx_philox.standard"
 """The domain of the functions that draws share."""
 
-Values = tuple[ir.Value, ...]
 Body = Callable[..., Values]
 """Makes the nodes of a function: from a builder and the inputs to the outputs."""
 
@@ -42,8 +43,8 @@ class Library:
         return len(self.functions[name].outputs)
 
 
-class Builder:
-    """Makes nodes, in order.
+class Builder(Maker):
+    """Makes nodes whose types nobody needs; equal constants are one.
 
     Args:
         library: Where functions go; None where each call is inlined.
@@ -55,27 +56,34 @@ class Builder:
         name: Callable[[], str] | None = None,
         outer: Builder | None = None,
     ) -> None:
+        super().__init__()
         self._library = library
         self._name = name or map("v{}".format, itertools.count()).__next__
         self._outer = outer
         self._constants: dict[tuple[str, tuple[int, ...], bytes], ir.Value] = {}
-        self.nodes: list[ir.Node] = []
 
     def __call__(self, op_type: str, *inputs: ir.Value, **attributes: Any) -> ir.Value:
         """A node of one output."""
-        return self.node(op_type, inputs, **attributes)[0]
+        return self.node(op_type, inputs, attributes)[0]
 
     def node(
-        self, op_type: str, inputs: tuple[ir.Value, ...], *, outputs: int = 1, **attributes: Any
+        self,
+        op_type: str,
+        inputs: Sequence[ir.Value],
+        attributes: Mapping[str, Any],
+        *,
+        outputs: int = 1,
+        domain: str = "",
     ) -> Values:
-        """A node of several outputs."""
-        return self._append(ir.node(op_type, inputs, attributes, num_outputs=outputs))
-
-    def _append(self, node: ir.Node) -> Values:
-        self.nodes.append(node)
-        for value in node.outputs:
+        """See `Maker`; the outputs have names."""
+        made = super().node(op_type, inputs, attributes, outputs=outputs, domain=domain)
+        for value in made:
             value.name = self._name()
-        return tuple(node.outputs)
+        return made
+
+    def split(self, value: ir.Value, parts: int) -> Values:
+        """Equal parts of a tensor, along its first dimension."""
+        return self.node("Split", (value,), {"axis": 0, "num_outputs": parts}, outputs=parts)
 
     def constant(self, numbers: Any, dtype: Any = np.int64) -> ir.Value:
         """A constant tensor; the same one for the same numbers."""
@@ -96,7 +104,7 @@ class Builder:
         if self._library is None:
             return body(self, *inputs)
         outputs = self._library.add(name, body, len(inputs))
-        return self._append(ir.node(name, inputs, domain=FUNCTION_DOMAIN, num_outputs=outputs))
+        return self.node(name, inputs, {}, outputs=outputs, domain=FUNCTION_DOMAIN)
 
     def subgraph(self, inputs: Values, body: Body) -> ir.Graph:
         """A body of a Scan, which sees what this builder has made."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from onnx_philox._contract.types import F64
+from onnx_philox._models.emitter import Values
 from onnx_philox._standard import elementary, values
-from onnx_philox._standard.builder import Builder, Values
+from onnx_philox._standard.builder import Builder
 
 
 def classes(b: Builder, words: ir.Value, logits: ir.Value, samples: int) -> ir.Value:

@@ -13,8 +13,9 @@ import numpy as np
 import onnx_ir as ir
 
 from onnx_philox._contract.types import F32, F64, ElementType
+from onnx_philox._models.emitter import Values
 from onnx_philox._numbers import coefficients as c
-from onnx_philox._standard.builder import Builder, Values
+from onnx_philox._standard.builder import Builder
 
 _LOGARITHM = {F32: c.LOGARITHM_F32, F64: c.LOGARITHM_F64}
 _SINE = {F32: c.SINE_F32, F64: c.SINE_F64}

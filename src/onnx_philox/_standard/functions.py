@@ -14,7 +14,7 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.checks import Known
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, OPSET_VERSION, SEEDS, Operator, Role
 from onnx_philox._contract.types import ElementType
-from onnx_philox._models.emitter import Names
+from onnx_philox._models.emitter import Names, free_name
 from onnx_philox._models.opsets import onnx_opset_of
 from onnx_philox._models.surgery import remove, take_over
 from onnx_philox._models.untouched import Originals
@@ -194,7 +194,7 @@ def _overload(draw: DrawnNode, taken: Any) -> str:
     _, attributes, has_state, types = _variant(draw)
     parts = [str(value) for _, value in attributes] + list(types)
     name = "_".join(parts if has_state else [*parts, "no_state"])
-    return next(n for i in itertools.count() if (n := name + f"_{i}" * bool(i)) not in taken)
+    return free_name(name, taken)
 
 
 def _complete(node: ir.Node, draw: DrawnNode, overload: str, names: Names) -> None:

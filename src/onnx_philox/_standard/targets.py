@@ -25,9 +25,10 @@ from onnx_philox._contract.operators import (
 from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.types import BF16, F16, F32, I32, ElementType
+from onnx_philox._models.emitter import Values
 from onnx_philox._models.ours import CheckedNode
 from onnx_philox._standard import categorical, counts, values, values_limbs, words_limbs, words_u64
-from onnx_philox._standard.builder import Builder, Values
+from onnx_philox._standard.builder import Builder
 from onnx_philox._standard.counts import Count, StateRows
 from onnx_philox._standard.values import Number
 

@@ -12,9 +12,10 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._contract.types import BF16, F16, F32, F64, I32, ElementType
+from onnx_philox._models.emitter import Values
 from onnx_philox._numbers.uniform import Uniform
 from onnx_philox._standard import elementary
-from onnx_philox._standard.builder import Builder, Values
+from onnx_philox._standard.builder import Builder
 
 Number = ir.Value | NDArray[Any]
 """A bound, mean or scale: an array where it is constant."""

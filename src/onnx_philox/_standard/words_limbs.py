@@ -14,8 +14,9 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox import _philox
+from onnx_philox._models.emitter import Values
 from onnx_philox._standard import counts
-from onnx_philox._standard.builder import Builder, Values
+from onnx_philox._standard.builder import Builder
 from onnx_philox._standard.counts import Count
 
 _LOW = 0xFFFF
@@ -76,7 +77,7 @@ def words_of_several(
     # The rest of each last block goes to an output that nothing reads.
     lengths = [n for count, size in zip(counts, sizes, strict=True) for n in (count, -count % 4)]
     kept = [n for n in lengths if n]
-    parts = iter(b.node("Split", (drawn, b.constant(kept)), outputs=len(kept), axis=1))
+    parts = iter(b.node("Split", (drawn, b.constant(kept)), {"axis": 1}, outputs=len(kept)))
     taken = [next(parts) if n else None for n in lengths][::2]
     none = b.constant([0])
     return tuple(x or b("Slice", drawn, none, none, b.constant([1])) for x in taken)
@@ -86,7 +87,7 @@ def _by_word(b: Builder, state: ir.Value) -> Values:
     """The words of states, each [1, B, 1]."""
     by_row = b("Reshape", b.cast(state, _I32), b.constant([-1, 6, 1]))
     by_word = b("Transpose", by_row, perm=[1, 0, 2])
-    return b.node("Split", (by_word,), outputs=6, axis=0, num_outputs=6)
+    return b.split(by_word, 6)
 
 
 def _drawn(
@@ -108,7 +109,7 @@ def _drawn(
 def next_state(b: Builder, state: ir.Value, count: Count) -> Values:
     """The state after so many words of it, uint32 of its shape."""
     by_word = b("Transpose", b("Reshape", b.cast(state, _I32), b.constant([-1, 6])), perm=[1, 0])
-    *counter, k0, k1 = b.node("Split", (by_word,), outputs=6, axis=0, num_outputs=6)
+    *counter, k0, k1 = b.split(by_word, 6)
     moved = _advance(b, counter, b.cast(_blocks(b, count), _I32))
     by_row = b("Transpose", b("Concat", *moved, k0, k1, axis=0), perm=[1, 0])
     words = b.cast(by_row, ir.DataType.UINT32)
@@ -147,7 +148,7 @@ def _round_keys(b: Builder, k0: ir.Value, k1: ir.Value) -> Values:
     high_sum = b("Add", high16(b, keys, low), b.constant((bumps >> 16).reshape(-1, 1, 1), np.int32))
     high_sum = b("Add", high_sum, high16(b, low_sum))
     keys = b("Add", b("Mul", high_sum, _int(b, _LIMB)), low16(b, low_sum))
-    return b.node("Split", (keys,), outputs=_philox.ROUNDS, axis=0, num_outputs=_philox.ROUNDS)
+    return b.split(keys, _philox.ROUNDS)
 
 
 def _round(b: Builder, even: ir.Value, odd: ir.Value, keys: ir.Value, *, is_odd: bool) -> Values:

@@ -10,7 +10,8 @@ import numpy as np
 import onnx_ir as ir
 
 from onnx_philox import _philox
-from onnx_philox._standard.builder import Builder, Values
+from onnx_philox._models.emitter import Values
+from onnx_philox._standard.builder import Builder
 
 # Blocks that are drawn at a time: what lies between the rounds stays in a processor's cache.
 _BLOCKS_AT_ONCE = 2**13
@@ -80,7 +81,7 @@ def _drawn(b: Builder, pairs: ir.Value, position: ir.Value) -> ir.Value:
     # Of rank 3: beside a last dimension of 1, ONNX Runtime takes 20 times as long with a scalar.
     shift = b.constant(np.reshape(_SHIFT, (1, 1, 1)), np.uint64)
     mask = b.constant(np.reshape(_MASK, (1, 1, 1)), np.uint64)
-    low, high, key = b.node("Split", (pairs,), outputs=3, axis=0, num_outputs=3)
+    low, high, key = b.split(pairs, 3)
     keys = b(
         "Concat", b("BitwiseAnd", key, mask), b("BitShift", key, shift, direction="RIGHT"), axis=0
     )
@@ -94,7 +95,7 @@ def _drawn(b: Builder, pairs: ir.Value, position: ir.Value) -> ir.Value:
     even = b("BitwiseAnd", counter, mask)
     odd = b("BitShift", counter, shift, direction="RIGHT")
     multipliers = b.constant(np.reshape(_philox.MULTIPLIERS, (2, 1, 1)), np.uint64)
-    for key in b.node("Split", (keys,), outputs=10, axis=0, num_outputs=10):
+    for key in b.split(keys, 10):
         product = b("Gather", b("Mul", even, multipliers), b.constant([1, 0]), axis=0)
         upper = b("BitShift", product, shift, direction="RIGHT")
         even = b("BitwiseXor", upper, b("BitwiseXor", odd, key))
@@ -115,7 +116,7 @@ def next_state(b: Builder, state: ir.Value, count: ir.Value) -> Values:
     Returns:
         uint32 of the state's shape.
     """
-    low, high, key = b.node("Split", (_pairs(b, state),), outputs=3, axis=0, num_outputs=3)
+    low, high, key = b.split(_pairs(b, state), 3)
     low_sum = b("Add", low, b.cast(_blocks(b, count), _U64))
     high = b("Add", high, b.cast(b("Less", low_sum, low), _U64))
     pairs = b("Unsqueeze", b("Concat", low_sum, high, key, axis=0), b.constant([1]))

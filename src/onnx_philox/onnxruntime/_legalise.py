@@ -8,7 +8,6 @@ model.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -21,6 +20,7 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.operators import OUTPUT_TYPE, STATE_WORDS, Input, Operator, Role
 from onnx_philox._contract.types import ElementType
 from onnx_philox._models import ours
+from onnx_philox._models.emitter import Names
 from onnx_philox.onnxruntime import _python_ops, _source, _surgery
 
 
@@ -70,12 +70,7 @@ class _Rewriter:
         self._model = model
         self._opened = opened
         self._graph = model.graph
-        self._names = {
-            value.name
-            for node in ir.traversal.RecursiveGraphIterator(model.graph)
-            for value in (*node.inputs, *node.outputs)
-            if value is not None
-        } | {value.name for value in (*model.graph.inputs, *model.graph.initializers.values())}
+        self._names = Names(model)
         self._run = self._new_value("run", ir.DataType.INT64, [])
         self._absent: dict[tuple[ElementType, int], ir.Value] = {}
 
@@ -199,7 +194,4 @@ class _Rewriter:
         return ir.val(self._new_name(name), dtype=dtype, shape=shape)
 
     def _new_name(self, name: str) -> str:
-        numbered = (f"{_python_ops.DOMAIN}.{name}.{i}" for i in itertools.count())
-        new = next(candidate for candidate in numbered if candidate not in self._names)
-        self._names.add(new)
-        return new
+        return self._names.unique(f"{_python_ops.DOMAIN}.{name}")

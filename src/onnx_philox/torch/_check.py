@@ -21,7 +21,7 @@ from onnx_philox._models.constants import constant
 from onnx_philox._models.opsets import opset_of
 from onnx_philox._rewriting.passes.find import is_random
 from onnx_philox._rewriting.passes.inline import InlineRandomFunctions
-from onnx_philox._rewriting.replacements.types import Types
+from onnx_philox._rewriting.types import Types
 from onnx_philox.torch._program import (
     Dimension,
     Operation,

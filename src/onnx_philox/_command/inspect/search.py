@@ -30,8 +30,8 @@ from onnx_philox._rewriting.replacements.outcome import (
     Outcome,
     Replaceable,
 )
-from onnx_philox._rewriting.replacements.types import Types
 from onnx_philox._rewriting.report import RandomNode
+from onnx_philox._rewriting.types import Types
 
 _OWNER = "inspect"
 

@@ -29,7 +29,7 @@ from onnx_philox._rewriting.replacements import of_tensorflow, patterns
 from onnx_philox._rewriting.replacements.awaiting import AwaitingReplacement
 from onnx_philox._rewriting.replacements.of_onnx import REPLACEMENT_OF, Replacement
 from onnx_philox._rewriting.replacements.outcome import Irreplaceable, Outcome, Replaceable
-from onnx_philox._rewriting.replacements.types import Types
+from onnx_philox._rewriting.types import Types
 
 FUNCTION_OF_ORIGIN = "onnx_philox.function"
 """The key of a node's `meta` under which inlining notes the function that held it."""

@@ -28,7 +28,7 @@ from onnx_philox._models.opsets import STANDARD_DOMAINS
 from onnx_philox._rewriting.random_nodes.site import Site
 from onnx_philox._rewriting.replacements.of_onnx import EmitDraw, FloatReplacement
 from onnx_philox._rewriting.replacements.outcome import Replaceable
-from onnx_philox._rewriting.replacements.types import Types
+from onnx_philox._rewriting.types import Types
 
 _BOOL, _INT32, _FLOAT = ir.DataType.BOOL, ir.DataType.INT32, ir.DataType.FLOAT
 
