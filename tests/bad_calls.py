@@ -319,7 +319,7 @@ def model_of(operator: str, call: dict[str, Any], *, constant: bool) -> onnx.Mod
         [name for name in names if name in call],
         ["values", "next_state"],
         domain="onnx_philox",
-        **{k: v for k, v in call.items() if k not in names},
+        **{k: v for k, v in call.items() if k not in names and v is not None},
     )
     infos = [
         # The ranks of inputs and outputs are known, since OpenVINO's CPU plugin needs them.
