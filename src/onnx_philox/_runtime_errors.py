@@ -61,11 +61,6 @@ def refusal_in_openvino(error: RuntimeError) -> str:
     return str(error).partition("\n")[2].strip()
 
 
-def one_line(error: Exception) -> str:
-    """The text of another library's error, on one line."""
-    return " ".join(str(error).split())
-
-
 def first_line(error: Exception) -> str:
     """The first line of another library's error, or the name of an empty one; no full stop."""
     first, *_ = str(error).splitlines() or [type(error).__name__]

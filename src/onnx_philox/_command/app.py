@@ -11,20 +11,17 @@ from onnx_philox import _command as rooms
 from onnx_philox import _runtimes as runtimes
 from onnx_philox._command import frame, refusals
 from onnx_philox._command.options import (
-    FILL,
-    FIRST_RUN,
     HTML,
-    INPUT,
     JSON,
     NOTES,
     PATH,
     PRECISIONS,
-    RUNS,
-    SEED,
     at_least,
     flag,
     seed_of,
+    wanted_runs,
 )
+from onnx_philox._command.wanted import Wanted
 from onnx_philox._contract.refusal import RefusalError
 
 # "\b" keeps the lines after it as they are.
@@ -249,11 +246,7 @@ def rewrite(
     help="OpenVINO's precision hint. Without it, the device's own, which is bf16 on some "
     "processors; the random numbers are the same in each.",
 )
-@SEED
-@RUNS
-@FIRST_RUN
-@INPUT
-@FILL
+@wanted_runs
 @option(
     "--output",
     "-o",
@@ -274,11 +267,7 @@ def run(
     backend: str,
     precision: str | None,
     *,
-    seed: int | None,
-    runs: int,
-    first_run: int,
-    input: tuple[str, ...],
-    fill: bool,
+    wanted: Wanted,
     output: str | None,
     drawn: bool,
     as_json: bool,
@@ -297,13 +286,9 @@ def run(
     ):
         report = rooms.run.run(
             model,
+            wanted,
             runtime=runtime,
             settings=rooms.run.Settings(backend, precision, drawn),
-            seed=seed,
-            first_run=first_run,
-            runs=runs,
-            inputs=input,
-            fills=fill,
             output=output,
             progress=progress,
         )
@@ -329,11 +314,7 @@ def run(
     default="f32",
     help="OpenVINO's precision hint. [default: f32]",
 )
-@SEED
-@RUNS
-@FIRST_RUN
-@INPUT
-@FILL
+@wanted_runs
 @option(
     "--rtol",
     type=frame.NUMBER,
@@ -356,11 +337,7 @@ def compare(
     runtime: tuple[str, ...],
     precision: str,
     *,
-    seed: int | None,
-    runs: int,
-    first_run: int,
-    input: tuple[str, ...],
-    fill: bool,
+    wanted: Wanted,
     rtol: float,
     atol: float,
     as_json: bool,
@@ -378,13 +355,9 @@ def compare(
     ):
         report = rooms.compare.compare(
             model,
+            wanted,
             runtimes=runtime,
             precision=precision,
-            seed=seed,
-            first_run=first_run,
-            runs=runs,
-            inputs=input,
-            fills=fill,
             tolerances=rooms.compare.Tolerances(rtol, atol),
             progress=progress,
         )

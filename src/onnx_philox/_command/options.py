@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,6 +14,7 @@ from click import option
 
 from onnx_philox import _runtimes as runtimes
 from onnx_philox._command import frame
+from onnx_philox._command.wanted import Wanted
 
 
 class _File(click.Path):
@@ -69,14 +71,14 @@ HTML = option(
     metavar="FILE",
     help="Also write a page to look at: one file, which loads nothing from anywhere.",
 )
-SEED = option(
+_SEED = option(
     "--seed",
     type=frame.INTEGER,
     callback=seed_of(64),
     metavar="N",
     help="Which stream of numbers: 0 to 2^64-1. [default: 0]",
 )
-RUNS = option(
+_RUNS = option(
     "--runs",
     type=frame.INTEGER,
     callback=at_least(1),
@@ -84,7 +86,7 @@ RUNS = option(
     metavar="N",
     help="How many. [default: 1]",
 )
-FIRST_RUN = option(
+_FIRST_RUN = option(
     "--first-run",
     type=frame.INTEGER,
     callback=at_least(0),
@@ -92,15 +94,35 @@ FIRST_RUN = option(
     metavar="N",
     help="The number of the first run, to repeat any of them. [default: 0]",
 )
-INPUT = option(
+_INPUT = option(
     "--input",
     multiple=True,
     metavar="NAME=FILE.npy",
     help="An input of the model; also NAME=NUMBERS (JSON, such as p=0.5 or shape=[2,3]), or "
     "FILE.npz for several. Can be given again.",
 )
-FILL = flag(
+_FILL = flag(
     "--fill",
     help="Make up the inputs that are not given: floats from 0 to 1, the same in every run, and "
     "ones for other types. Dimensions that the model leaves open are 1.",
 )
+
+
+def wanted_runs(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say which runs, of what inputs; the command gets them as `wanted`."""
+
+    @wraps(command)
+    def called(
+        *,
+        seed: int | None,
+        runs: int,
+        first_run: int,
+        input: tuple[str, ...],
+        fill: bool,
+        **others: Any,
+    ) -> Any:
+        return command(wanted=Wanted(seed, first_run, runs, input, fill), **others)
+
+    for each in (_FILL, _INPUT, _FIRST_RUN, _RUNS, _SEED):
+        called = each(called)
+    return called

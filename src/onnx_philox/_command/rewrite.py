@@ -196,10 +196,9 @@ def rewrite(
         warnings.simplefilter("always")
         if target.suffix == _IR:
             report, written = _to_ir(source, target, options, progress)
-        elif standard is not None:
-            to_standard = {"target": standard, "inexact": inexact}
-            report, written = _to_standard(source, target, options | to_standard, progress)
         else:
+            if standard is not None:
+                options |= {"target": standard, "inexact": inexact}
             report, written = _to_onnx(source, target, options, progress)
     defaults = {tensor.name for tensor in written.initializer}
     inputs = [i.name for i in written.input if i.name not in defaults]
@@ -239,18 +238,8 @@ def _outputs(target: Path) -> dict[Path, str]:
 def _to_onnx(
     source: Path, target: Path, options: dict[str, Any], progress: Progress | None
 ) -> tuple[rewriting.Report, onnx.GraphProto]:
-    report = rewriting.rewrite_file(source, target, **options, progress=progress)
-    with opened(target, _OWNER) as file:
-        return report, file.proto.graph
-
-
-def _to_standard(
-    source: Path,
-    target: Path,
-    options: dict[str, Any],
-    progress: Progress | None,
-) -> tuple[rewriting.Report, onnx.GraphProto]:
-    report = rewriting.to_standard_file(source, target, progress=progress, **options)
+    write = rewriting.to_standard_file if "target" in options else rewriting.rewrite_file
+    report = write(source, target, **options, progress=progress)
     with opened(target, _OWNER) as file:
         return report, file.proto.graph
 

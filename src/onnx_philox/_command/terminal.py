@@ -6,11 +6,13 @@ import io
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NoReturn, Protocol
+from functools import partial
+from typing import Any, NoReturn, Protocol
 
 import click
+from rich import box
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from onnx_philox._command import refusals
@@ -49,6 +51,22 @@ def show(report: Printable, *, as_json: bool = False) -> None:
     text = io.StringIO()
     report.print(Console(file=text, width=_UNWRAPPED))
     click.echo("\n".join(line.rstrip() for line in text.getvalue().splitlines()))
+
+
+# Columns: names wrap, words and numbers stay whole.
+NAME = partial(Column, overflow="fold")
+WORD = partial(Column, no_wrap=True)
+NUMBER = partial(Column, no_wrap=True, justify="right")
+
+
+def table(*columns: Column | str, **options: Any) -> Table:
+    """A table with a line below its head."""
+    return Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", **options)
+
+
+def grid(words: int = 1, space: int = 2) -> Table:
+    """Lines of so many words and a text that wraps, aligned."""
+    return Table.grid(*(WORD() for _ in range(words)), NAME(), padding=(0, space))
 
 
 def print_table(console: Console, table: Table) -> None:

@@ -49,11 +49,6 @@ class Runtime:
         return cast("type[LoadedModel]", adapter.Model)
 
     @property
-    def label(self) -> str:
-        """The name, and what to know before you choose it."""
-        return f"{self.name} ({self.note})" if self.note else self.name
-
-    @property
     def bare(self) -> str | None:
         """The file of the module that loads it without this package; None where there is none."""
         module = importlib.util.find_spec(f"{__name__}.bare_{self.name}")

@@ -12,6 +12,7 @@ from onnx_philox._command import rewritten
 from onnx_philox._command.compare.differences import Tolerances, of_run
 from onnx_philox._command.compare.printed import Report
 from onnx_philox._command.run import beginning, loading
+from onnx_philox._command.wanted import Wanted
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._runtimes import RUNTIMES, listed
 from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
@@ -25,14 +26,10 @@ _PRECISION = "f32"
 
 def compare(
     model: Path,
+    wanted: Wanted,
     *,
     runtimes: Sequence[str] = (),
     precision: str = _PRECISION,
-    seed: int | None = None,
-    first_run: int = 0,
-    runs: int = 1,
-    inputs: Sequence[str] = (),
-    fills: bool = False,
     tolerances: Tolerances | None = None,
     progress: Progress | None = None,
 ) -> Report:
@@ -40,13 +37,9 @@ def compare(
 
     Args:
         model: An ONNX file.
+        wanted: The runs; inputs that are made up are the same in both.
         runtimes: The names of two of `RUNTIMES`; none for the first two that are installed.
         precision: For runtimes that have several.
-        seed: As in `run`.
-        first_run: As in `run`.
-        runs: How many runs.
-        inputs: The other inputs, as `ports.read` takes them.
-        fills: Whether to make up the inputs that are not there, the same for both.
         tolerances: For what a runtime computes; what it draws must be equal.
         progress: As in `run`.
 
@@ -55,18 +48,18 @@ def compare(
         RunError: A runtime does not load the model, or a run fails.
     """
     tell = progress or ignore
-    tell(0, runs, "loading the model")
+    tell(0, wanted.runs, "loading the model")
     rewritten.check(model)
     one, other = _load(model, runtimes, precision)
     # Once for both: OpenVINO forgets the names of dimensions.
-    filled = beginning.fill(one, inputs) if fills else {}
-    feeds, state, used = beginning.begin(one, inputs, seed, first_run, runs, filled=filled)
-    feeds_of_other, *_ = beginning.begin(other, inputs, seed, first_run, runs, filled=filled)
-    if seed is not None and state is None:
-        rewritten.inside(model).refuse_seed(seed, model)
+    filled = beginning.fill(one, wanted)
+    feeds, state, used = beginning.begin(one, wanted, filled)
+    feeds_of_other, *_ = beginning.begin(other, wanted, filled)
+    if wanted.seed is not None and state is None:
+        rewritten.inside(model).refuse_seed(wanted.seed, model)
     report = Report(model, (one, other), used, tolerances or Tolerances(), filled)
-    for number in range(first_run, first_run + runs):
-        tell(number - first_run, runs, f"run {number}")
+    for done, number in enumerate(wanted.numbers):
+        tell(done, wanted.runs, f"run {number}")
         outputs, outputs_of_other = one.run(feeds), other.run(feeds_of_other)
         next_state = None if state is None else state.next
         kinds = {**one.drawn, **other.drawn, **({next_state: ""} if next_state else {})}

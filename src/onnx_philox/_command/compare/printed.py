@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -91,16 +90,10 @@ class Report:
         return [d for _, differences in self.runs for d in differences if not d.is_ok]
 
     def _table(self) -> Table:
-        table = Table(
-            box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, header_style="bold"
-        )
-        table.add_column("run", justify="right", no_wrap=True)
-        table.add_column("output", overflow="fold")
-        table.add_column("type", overflow="fold")
-        table.add_column("shape", overflow="fold")
-        table.add_column("unequal", justify="right", no_wrap=True)
-        table.add_column("by up to", justify="right", no_wrap=True)
-        table.add_column("", no_wrap=True)
+        names = (terminal.NAME(name) for name in ("output", "type", "shape"))
+        numbers = (terminal.NUMBER(name) for name in ("unequal", "by up to"))
+        columns = (terminal.NUMBER("run"), *names, *numbers, terminal.WORD())
+        table = terminal.table(*columns, collapse_padding=True)
         for run, differences in self.runs:
             for i, each in enumerate(differences):
                 largest = f"{each.largest:.2g}" if each.unequal and each.largest is not None else ""

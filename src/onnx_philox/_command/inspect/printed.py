@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -167,9 +166,7 @@ class Report:
 
     def _what_may_have_happened(self) -> RenderableType:
         head, *reasons, what_to_do = self.lost()
-        lines = Table.grid(padding=(0, 1))
-        lines.add_column(no_wrap=True)
-        lines.add_column(overflow="fold")
+        lines = terminal.grid(space=1)
         for reason in reasons:
             lines.add_row("-", reason)
         return Group(head, lines, what_to_do)
@@ -185,13 +182,13 @@ class Report:
         return [head, *idle, *_WHAT_MAY_HAVE_HAPPENED, _WHAT_TO_DO]
 
     def _table(self) -> Table:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-        table.add_column("random node", overflow="fold")
-        table.add_column("operator", no_wrap=True)
-        for runtime in self.runtimes:
-            table.add_column(f"{runtime.name} today")
-        table.add_column("becomes")
-        table.add_column("stream", justify="right", no_wrap=True)
+        table = terminal.table(
+            terminal.NAME("random node"),
+            terminal.WORD("operator"),
+            *(f"{runtime.name} today" for runtime in self.runtimes),
+            "becomes",
+            terminal.NUMBER("stream"),
+        )
         for found in self.found:
             node = found.node
             name = Text(name_of(node))
@@ -212,10 +209,7 @@ class Report:
 
     def _reasons(self) -> Table:
         """Each reason of each runtime once, with the operators that it concerns."""
-        lines = Table.grid(padding=(0, 2))
-        lines.add_column(no_wrap=True)
-        lines.add_column(no_wrap=True)
-        lines.add_column(overflow="fold")
+        lines = terminal.grid(words=2)
         for runtime in self.runtimes:
             operators: dict[str, dict[str, None]] = {}
             for found in self.found:
@@ -242,9 +236,7 @@ class Report:
             count = f", {len(group)} nodes" if len(group) > 1 else ""
             yield ""
             yield Text.assemble((operator_of(first.node), "bold"), count)
-            lines = Table.grid(padding=(0, 2))
-            lines.add_column(no_wrap=True)
-            lines.add_column(overflow="fold")
+            lines = terminal.grid()
             for runtime in self.runtimes:
                 lines.add_row(f"  {runtime.title}", self.trial(runtime, first).sentence)
             lines.add_row("  becomes", becomes(first.node))
@@ -293,9 +285,7 @@ class Report:
         head = f"A state for each row of the batch ({PER_ROW}): {answer}"
         if not apart:
             return Text(head)
-        lines = Table.grid(padding=(0, 2))
-        lines.add_column(no_wrap=True)
-        lines.add_column(overflow="fold")
+        lines = terminal.grid()
         shown = groups.FEW if len(apart) > groups.FEW and self._groups(self.found) else len(apart)
         for name, problem in apart[:shown]:
             lines.add_row(f"  {name}", problem)
@@ -397,12 +387,10 @@ def _label(trial: Trial) -> Text:
 
 def _rewritten_table(nodes: list[Rewritten], *, is_grouped: bool) -> Table:
     has_places = any(node.path for node in nodes)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column("node", overflow="fold")
-    table.add_column("operator", no_wrap=True)
-    if has_seeds := any(node.global_seed for node in nodes):
-        table.add_column("global seed", justify="right", no_wrap=True)
-    table.add_column("stream", justify="right", no_wrap=True)
+    has_seeds = any(node.global_seed for node in nodes)
+    numbers = ["global seed", "stream"] if has_seeds else ["stream"]
+    columns = (terminal.NAME("node"), terminal.WORD("operator"), *map(terminal.NUMBER, numbers))
+    table = terminal.table(*columns)
     rows: dict[Any, list[Rewritten]] = {}
     for number, node in enumerate(nodes):
         key = (node.path, node.operator, node.global_seed)

@@ -7,12 +7,12 @@ state from run to run, `results` hashes and saves, and `printed` prints. `run` p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from onnx_philox._command import paths, rewritten
 from onnx_philox._command.run import beginning, files_read, loading, results
 from onnx_philox._command.run.printed import Report, Run
+from onnx_philox._command.wanted import Wanted
 from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._files.new_files import check_apart
 from onnx_philox._progress import Progress, ignore
@@ -24,14 +24,10 @@ __all__ = ["ArgumentError", "Report", "RunError", "Settings", "run"]
 
 def run(
     model: Path,
+    wanted: Wanted,
     *,
     runtime: str | None = None,
     settings: Settings | None = None,
-    seed: int | None = None,
-    first_run: int = 0,
-    runs: int = 1,
-    inputs: Sequence[str] = (),
-    fills: bool = False,
     output: str | None = None,
     progress: Progress | None = None,
 ) -> Report:
@@ -39,16 +35,10 @@ def run(
 
     Args:
         model: An ONNX file, or for OpenVINO an IR (`.xml`).
+        wanted: The runs.
         runtime: The name of one of `RUNTIMES`; None for the first installed one that takes the
             file.
         settings: How to load the model.
-        seed: The first state is `PhiloxState.for_run(seed, first_run)`, or for a model with a state
-            for each row `row_states(seed, range(rows), first_run)`; None for 0, for a model that
-            takes no state, and if `inputs` has it.
-        first_run: The number of the first run; 0 if the model's state counts no runs or is given.
-        runs: How many runs.
-        inputs: The other inputs, as `ports.read` takes them.
-        fills: Whether to make up the inputs that are not there.
         output: A folder, or the beginning of the names of the files to write; None writes none.
         progress: Called before each run with how many are done, how many there are, and what
             comes next.
@@ -60,25 +50,26 @@ def run(
     paths.check_model(model)
     tell = progress or ignore
     settings = settings or Settings()
-    numbers = range(first_run, first_run + runs)
     prefix = None if output is None else results.prefix(output, model)
     if prefix is not None:
         paths.check_output(Path(prefix))
-        _check_apart(results.existing(prefix, numbers), files_read.files(model, inputs))
-    tell(0, runs, "loading the model")
+        _check_apart(
+            results.existing(prefix, wanted.numbers), files_read.files(model, wanted.inputs)
+        )
+    tell(0, wanted.runs, "loading the model")
     inside = rewritten.inside(model)
-    if seed is not None and inside.has_state is False:
+    if wanted.seed is not None and inside.has_state is False:
         # Now, not after a runtime's own words about random nodes that it does not have.
-        inside.refuse_seed(seed, model)
+        inside.refuse_seed(wanted.seed, model)
     loaded = loading.load(model, runtime, settings)
-    filled = beginning.fill(loaded, inputs) if fills else {}
-    feeds, state, used = beginning.begin(loaded, inputs, seed, first_run, runs, filled=filled)
-    if seed is not None and state is None:
-        inside.refuse_seed(seed, model)
+    filled = beginning.fill(loaded, wanted)
+    feeds, state, used = beginning.begin(loaded, wanted, filled)
+    if wanted.seed is not None and state is None:
+        inside.refuse_seed(wanted.seed, model)
 
     report = Report(model, loaded, settings, used, state, filled, inside)
-    for number in numbers:
-        tell(number - first_run, runs, f"run {number}")
+    for done, number in enumerate(wanted.numbers):
+        tell(done, wanted.runs, f"run {number}")
         outputs = loaded.run(feeds)
         path = results.save(prefix, number, outputs) if prefix is not None else None
         given = None if state is None else state.words(feeds[state.name])

@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from numpy.typing import NDArray
 
 from onnx_philox._command.run import filling, ports
 from onnx_philox._command.run.states import State
+from onnx_philox._command.wanted import Wanted
 from onnx_philox._contract.state import RUNS, PhiloxState
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import STATES, ArgumentError, Arrays
 
 
 def begin(
-    loaded: LoadedModel,
-    inputs: Sequence[str],
-    seed: int | None,
-    first_run: int,
-    runs: int,
-    *,
-    filled: Mapping[str, NDArray[Any]] | None = None,
+    loaded: LoadedModel, wanted: Wanted, filled: Arrays
 ) -> tuple[Arrays, State | None, int | None]:
     """Reads the inputs of the first run, and makes its state.
 
     Args:
         loaded: The model.
-        inputs: As `ports.read` takes them.
-        seed: Of the state, unless `inputs` has it; None for 0.
-        first_run: The number of the first run; 0 if the model's state counts no runs.
-        runs: How many runs follow.
-        filled: Inputs beside those, which `fill` made.
+        wanted: The runs.
+        filled: What `fill` made.
 
     Returns:
         All inputs; which of them is the state, None where the model takes none; and the seed that
@@ -40,34 +31,36 @@ def begin(
     Raises:
         ArgumentError: An argument is wrong, or does not suit the model.
     """
-    feeds = {**(filled or {}), **ports.read(inputs, loaded.inputs)}
+    feeds = {**filled, **ports.read(wanted.inputs, loaded.inputs)}
     state = _state(loaded)
     if state is None or not state.counts_runs:
-        _refuse_first_run(first_run, state)
-    elif first_run + runs > RUNS:
+        _refuse_first_run(wanted.first_run, state)
+    elif wanted.numbers.stop > RUNS:
         raise ArgumentError(
-            f"the last run is {first_run + runs - 1}; allowed: 0 to 2^32-1. Choose another seed "
+            f"the last run is {wanted.numbers[-1]}; allowed: 0 to 2^32-1. Choose another seed "
             "for more runs: after the last one, the numbers of the first would come again."
         )
     used = None
     if state is not None and state.name in feeds:
-        _refuse_beside(state, seed, first_run)
+        _refuse_beside(state, wanted)
     elif state is not None:
-        used = seed or 0
+        used = wanted.seed or 0
         # How many rows a state has may depend on them.
         ports.check_all_given(loaded.inputs, {**feeds, state.name: None})
-        feeds[state.name] = _first_state(state, used, first_run, loaded, feeds)
+        feeds[state.name] = _first_state(state, used, wanted.first_run, loaded, feeds)
     ports.check_all_given(loaded.inputs, feeds)
     return feeds, state, used
 
 
-def fill(loaded: LoadedModel, inputs: Sequence[str]) -> Arrays:
-    """Makes up the inputs that a user does not give, but for the state.
+def fill(loaded: LoadedModel, wanted: Wanted) -> Arrays:
+    """Makes up the inputs that a user wants made up, but for the state.
 
     Raises:
         ArgumentError: An argument is wrong, or an input cannot be made up.
     """
-    given = ports.read(inputs, loaded.inputs)
+    if not wanted.fills:
+        return {}
+    given = ports.read(wanted.inputs, loaded.inputs)
     state = _state(loaded)
     others = [port for port in loaded.inputs if state is None or port.name != state.name]
     return filling.fill(others, given)
@@ -101,9 +94,9 @@ def _refuse_first_run(first_run: int, state: State | None) -> None:
     )
 
 
-def _refuse_beside(state: State, seed: int | None, first_run: int) -> None:
+def _refuse_beside(state: State, wanted: Wanted) -> None:
     """Refuses what would say nothing beside a state that the inputs have."""
-    for option, value in (("--seed", seed), ("--first-run", first_run or None)):
+    for option, value in (("--seed", wanted.seed), ("--first-run", wanted.first_run or None)):
         if value is not None:
             raise ArgumentError(
                 f"{option} is {value} beside --input {state.name}, which says where to "

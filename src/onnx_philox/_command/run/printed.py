@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -123,14 +122,14 @@ class Report:
             console.print(Text(line))
 
     def _table(self) -> Table:
-        table = Table(
-            box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, header_style="bold"
+        table = terminal.table(
+            terminal.NUMBER("run"),
+            terminal.NAME("output"),
+            terminal.WORD("type"),
+            terminal.NAME("shape"),
+            terminal.WORD("sha256"),
+            collapse_padding=True,
         )
-        table.add_column("run", justify="right", no_wrap=True)
-        table.add_column("output", overflow="fold")
-        table.add_column("type", no_wrap=True)
-        table.add_column("shape", overflow="fold")
-        table.add_column("sha256", no_wrap=True)
         is_short = sum(len(run.outputs) + 1 for run in self.runs) > _MOST_LINES
         for run in self.runs:
             if not is_short:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from onnx_philox._command import terminal
 from onnx_philox._command.verify.result import Result, Verdict, groups
 
 _STYLES = {Verdict.MISMATCH: "bold red", Verdict.ERROR: "bold red", Verdict.SAME: "green"}
@@ -100,7 +100,8 @@ def family_rows(family: list[Result]) -> list[Row]:
 def table(results: list[Result], width: int) -> RenderableType:
     """Five columns if they fit; otherwise three of them become headings."""
     parts = [(group[0], _rows(group)) for group in groups(results)]
-    table = _new_table("runtime", "version", "backend", "case", "verdict")
+    heads = ("runtime", "version", "backend", "case", "verdict")
+    table = terminal.table(*map(terminal.WORD, heads))
     for first, rows in parts:
         who = (first.runtime, first.version, first.backend)
         for row in rows:
@@ -126,10 +127,3 @@ def table(results: list[Result], width: int) -> RenderableType:
 
 
 _UNLIMITED = Console(width=1000)
-
-
-def _new_table(*headers: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for header in headers:
-        table.add_column(header, no_wrap=True)
-    return table
