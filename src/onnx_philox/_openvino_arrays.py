@@ -36,6 +36,22 @@ def openvino_type(type_: ElementType) -> ov.Type:
     return getattr(ov.Type, _BOOLEAN if type_ is BOOL else type_.name)
 
 
+def dimensions(shape: ov.Shape) -> tuple[int, ...]:
+    """The dimensions of a shape.
+
+    An iteration over a list of OpenVINO's ends with a C++ exception, which takes 60 us.
+    """
+    return tuple(shape[i] for i in range(len(shape)))
+
+
+def known_dimensions(shape: ov.PartialShape) -> tuple[int | None, ...] | None:
+    """The dimensions of a shape, None for each that is unknown; None if the rank is unknown."""
+    if shape.rank.is_dynamic:
+        return None
+    listed = (shape[i] for i in range(len(shape)))
+    return tuple(None if d.is_dynamic else d.get_length() for d in listed)
+
+
 def memory(tensor: ov.Tensor | ov.op.Constant) -> NDArray[Any]:
     """The tensor's own memory, not a copy."""
     data: NDArray[Any] = tensor.data
@@ -64,7 +80,7 @@ def tensor(array: NDArray[Any]) -> ov.Tensor:
 
 def store(output: ov.Tensor, result: NDArray[Any]) -> None:
     """Copies an array into an output of an operator, and gives the output its shape."""
-    if tuple(output.get_shape()) != result.shape:
+    if dimensions(output.get_shape()) != result.shape:
         output.set_shape(ov.Shape(result.shape))
     held = memory(output)
     if result.dtype == np.uint32:

@@ -230,9 +230,7 @@ def _show_drawn(model: ov.Model) -> dict[str, str]:
 
 
 def _port(name: str, given: Any) -> Port:
-    shape = None
-    if given.partial_shape.rank.is_static:
-        shape = tuple(None if d.is_dynamic else d.get_length() for d in given.partial_shape)
+    shape = ov_arrays.known_dimensions(given.partial_shape)
     known = ov_arrays.element_type(given.element_type)
     dtype = known if known is None or isinstance(known, np.dtype) else known.dtype
     return Port(name, dtype, shape)

@@ -147,7 +147,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         known: dict[str, Known | None] = {}
         for declared in op.inputs:
             source = sources.get(declared.name)
-            known[declared.name] = None if source is None else self._known(declared, source)
+            known[declared.name] = None if source is None else self._known(declared, values, source)
         attributes = checks.check_node(op, known, self._own_attributes())
         values = checks.output_type(op, attributes)
         for declared in op.inputs:
@@ -194,17 +194,11 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         outputs = self.input_values()
         return {i.name: output for i, output in zip(op.inputs, outputs, strict=False)}
 
-    def _known(self, declared: Input, source: ov.Output) -> Known:
+    def _known(self, declared: Input, values: ElementType, source: ov.Output) -> Known:
         """What is known of an input, in its declared type even if the plugin changed it."""
-        values = checks.output_type(
-            self.operator, checks.check_attributes(self.operator, self._own_attributes())
-        )
         types = types_of(declared, values)
         arrived = self._arrived(declared, source)
-        partial = source.get_partial_shape()
-        shape = None
-        if not partial.rank.is_dynamic:
-            shape = tuple(None if d.is_dynamic else d.get_length() for d in partial)
+        shape = arrays.known_dimensions(source.get_partial_shape())
         if declared.role is Role.SHAPE:
             value = self._shape_value(source)
             return Known(arrived, shape) if value is None else Known(arrived, value.shape, value)
@@ -431,10 +425,10 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             return _as_dimensions(arrays.memory(tensor))
         types = types_of(declared, values)
         if tensor.get_size() == 0:
-            return np.empty(tuple(tensor.get_shape()), types[0].dtype)
+            return np.empty(arrays.dimensions(tensor.get_shape()), types[0].dtype)
         kept = str(self._attributes[_captured(declared)])
         if kept:
-            return _constants.from_text(kept, types).reshape(tuple(tensor.get_shape()))
+            return _constants.from_text(kept, types).reshape(arrays.dimensions(tensor.get_shape()))
         arrived = arrays.element_type(tensor.get_element_type())
         type_ = self._declared.get(declared.name)
         if type_ is None:

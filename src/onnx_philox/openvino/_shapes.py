@@ -75,4 +75,5 @@ def _with_rows(shape: ov.PartialShape, state: ov.PartialShape) -> ov.PartialShap
     if state.rank.is_dynamic or shape.rank.is_dynamic or len(state) != 2 or not len(shape):
         return shape
     is_rows = state[0].is_static and state[0].get_length() != 1
-    return ov.PartialShape([state[0], *list(shape)[1:]]) if is_rows else shape
+    beyond = (shape[i] for i in range(1, len(shape)))
+    return ov.PartialShape([state[0], *beyond]) if is_rows else shape
