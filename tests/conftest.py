@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import sys
+
 import exhaustive
 import hypothesis
 import missing_backend
@@ -33,8 +37,18 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # The tests start some hundred processes. Without bytecode, each would compile the package, and
+    # each worker would rewrite the assertions of every file.
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     config.pluginmanager.register(missing_backend, "missing_backend")
     config.pluginmanager.register(exhaustive, "exhaustive")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Keeps the tests themselves, which stay until the end, out of each collection of garbage."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", params=list(onnx_philox.openvino.BACKENDS))
