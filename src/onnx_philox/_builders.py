@@ -70,20 +70,10 @@ def build(
 ) -> onnx.ModelProto:
     """Builds a model of one node.
 
-    Args:
-        op: The operator.
-        parameters: Its parameters by name; None makes a graph input of one that the operator needs.
-        attributes: Its attributes.
-        per_row: Whether each row of the output has a state.
-        shape: The dimensions of the output, where an input gives them; None for those, or for one,
-            that only a run shows.
-        rank: How many they are, where `shape` is None.
-        stateful: Whether the graph has a state.
-        types: The types of graph inputs that may have several, by their names.
-        per_element: Whether a graph input that may hold a number for each element does.
-
-    Returns:
-        The model.
+    An argument None, of a parameter that the operator needs or of `shape`, makes it a graph input:
+    `types` are the types of those that may have several, `per_element` says whether one that may
+    hold a number for each element does, and `rank` how many dimensions `shape` has. A first
+    dimension None is told by the states of rows (`per_row`).
 
     Raises:
         TypeError: An argument of a wrong type.

@@ -26,11 +26,9 @@ def seeded(seed: int) -> NDArray[np.uint32]:
 
 
 class Engine:
-    """Draws words, each once.
+    """Draws words, each once, from the words of state.
 
-    Args:
-        words: The words of state.
-        used: How many of them have given their word; after `BLOCK` they are renewed.
+    `used` is how many of them have given their word; after `BLOCK` they are renewed.
     """
 
     def __init__(self, words: NDArray[np.uint32], used: int) -> None:

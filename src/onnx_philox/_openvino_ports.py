@@ -19,11 +19,9 @@ _END = "/sink_port_0"
 
 
 def input_names(ports: Sequence[ov.ConstOutput], graph: onnx.GraphProto | None) -> list[str]:
-    """A name for each input.
+    """A name for each of OpenVINO's inputs, which lack those that nothing reads.
 
-    Args:
-        ports: The inputs in OpenVINO, which drops those that nothing reads.
-        graph: The ONNX model's; None if there is none.
+    `graph` is the ONNX model's; None if there is none.
     """
     declared = {value.name for value in graph.input} if graph else set()
     dropouts = [n for n in graph.node if n.op_type == "Dropout"] if graph else []

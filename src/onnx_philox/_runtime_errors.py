@@ -47,11 +47,7 @@ def sentence(text: str) -> str:
 
 
 def refusal_in_onnxruntime(error: RuntimeError) -> str | None:
-    """The refusal of one of our operators that ONNX Runtime turned into a RuntimeError.
-
-    Returns:
-        The refusal; None if the error is another one.
-    """
+    """The refusal of one of our operators that ONNX Runtime made a RuntimeError; else None."""
     _, _, text = str(error).partition(_ONNXRUNTIME_STATUS)
     return text if text.startswith(tuple(f"{op}: " for op in OPERATORS)) else None
 

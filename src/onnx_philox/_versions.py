@@ -25,12 +25,8 @@ def check(runtime: str, version: str) -> None:
 
     A version that is not a number, such as that of a private build, counts as new.
 
-    Args:
-        runtime: One of the names in `LOWEST`.
-        version: The version that the runtime reports.
-
     Raises:
-        OldRuntimeError: It is older than the lowest version.
+        OldRuntimeError: It is older than the one in `LOWEST`.
     """
     if _numbers(version) < _numbers(LOWEST[runtime]):
         raise OldRuntimeError(

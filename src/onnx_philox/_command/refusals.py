@@ -10,12 +10,7 @@ PER_ROW_NODE = "--per-row-node"
 
 
 def text(error: Exception, *commands: str) -> str:
-    """The text of an error, for users of the command.
-
-    Args:
-        error: The error.
-        commands: The operators not to name as the one that refuses, since the user called them.
-    """
+    """The text of an error, which does not name the commands that the user called."""
     # Imported only if there is such an error.
     from onnx_philox._rewriting.random_nodes.may_stay import MayStayError
     from onnx_philox._rewriting.rows.not_rows import NotRowsError

@@ -166,17 +166,8 @@ def rewrite(
 ) -> Outcome:
     """Rewrites an ONNX file into an ONNX file or an OpenVINO IR, chosen by the name's suffix.
 
-    Args:
-        source: The model.
-        target: The file to write.
-        seed: The seed to put into it; None for a state that is an input.
-        keep_unknown: Whether random nodes that cannot be replaced stay.
-        per_row: Whether each row of the batch gets a state of its own, or the nodes that draw rows
-            without proof.
-        standard: The runtime for which its draws become nodes of ONNX's own domain; None for the
-            operators of this package.
-        inexact: As in `to_standard_file`.
-        progress: Called as the work goes on.
+    With `standard`, its draws become nodes of ONNX's own domain for that runtime, with `inexact` as
+    in `to_standard_file`. The rest is as in `rewrite_file`.
 
     Raises:
         TypeError: A random node is of a type that is not allowed.

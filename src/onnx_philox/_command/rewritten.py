@@ -74,11 +74,7 @@ def command_to_run(
 ) -> str:
     """The command line that runs a rewritten model.
 
-    Args:
-        model: The file.
-        has_state: Whether it takes a state.
-        has_inputs: Whether it takes anything else.
-        target: The runtime that its standard nodes are made for; None for nodes of this package.
+    `target` is the runtime that its standard nodes are made for; None for nodes of this package.
     """
     words = ["onnx-philox", "run", str(model)]
     if target == "openvino":

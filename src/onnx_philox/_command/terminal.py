@@ -123,10 +123,8 @@ def errors(
 ) -> Iterator[None]:
     """A block whose errors end the command.
 
-    Args:
-        command: Its name.
-        wrong: What it raises where something that the user gave is wrong: exit code 2.
-        failed: What it raises where all of that is right: exit code 1.
+    The exit code is 2 for what is `wrong` with what the user gave, and 1 for what `failed` where
+    all of that is right.
     """
     try:
         yield

@@ -48,11 +48,6 @@ def _masked_members(given: Any) -> Iterator[NDArray[Any]]:
 def plain(owner: str, what: str, given: NDArray[Any]) -> NDArray[Any]:
     """The array, or a copy with the same values in this machine's byte order.
 
-    Args:
-        owner: Who refuses.
-        what: What the array is, for messages.
-        given: The array.
-
     Raises:
         ValueError: Some of its values are masked.
     """
@@ -80,15 +75,9 @@ def check_shared(owner: str, what: str, given: NDArray[Any]) -> None:
 
 
 def check_input(owner: str, what: str, value: Any) -> None:
-    """Refuses memory that a runtime would misread.
+    """Refuses memory that a runtime would misread: in another byte order, or masked in part.
 
-    Args:
-        owner: Who refuses.
-        what: What the value is, for messages.
-        value: An array, or a runtime's value, which may show the array that it is over.
-
-    Raises:
-        ValueError: The array is in another byte order, or masked in part.
+    The value may be a runtime's own, which may show the array that it is over.
     """
     array = _array_under(value)
     if array is not None:

@@ -31,13 +31,8 @@ def check(owner: str, model: Path, place: str, *, is_needed: bool) -> Path:
     """The file of a location, which must be a plain file in the model's folder.
 
     The check follows links, as ONNX Runtime does. The file that they lead to must lie in the folder
-    of the model or, if the model itself is a link, in the folder of the file that it leads to.
-
-    Args:
-        owner: What messages name as the one that refuses.
-        model: The model's file.
-        place: The location.
-        is_needed: Whether the file must be there.
+    of the model or, if the model itself is a link, in the folder of the file that it leads to. It
+    need not be there unless `is_needed`.
 
     Raises:
         ValueError: It is not such a file.
@@ -93,11 +88,6 @@ def check_target(owner: str, target: Path, place: str) -> Path:
 
 def check_all(owner: str, model: onnx.ModelProto, path: Path) -> None:
     """Checks where tensors say they lie, as far as the files exist.
-
-    Args:
-        owner: What messages name as the one that refuses.
-        model: The model.
-        path: Its file.
 
     Raises:
         ValueError: A place is forbidden, or a tensor lies beyond the end of its file.

@@ -31,10 +31,6 @@ _LARGEST_FILE = 2**31 - 1
 def opened(path: str | os.PathLike[str], owner: str) -> Iterator[ModelFile]:
     """A model file, open for as long as its weights may be needed.
 
-    Args:
-        path: The file.
-        owner: The name of the one that refuses, for messages.
-
     Raises:
         ValueError: The file is not a serialised model.
         OSError: The file cannot be read.
@@ -81,15 +77,10 @@ class ModelFile:
         target: str | os.PathLike[str],
         progress: Progress,
     ) -> None:
-        """Writes a model made from this one, streaming its weights; closes this file.
+        """Writes a model made from this one, or this one as it is; closes this file.
 
-        It copies external data under the same names, unless the target is in the same folder.
-        Either all files appear at the end, or none.
-
-        Args:
-            model: The model; None for the file as it is.
-            target: The file.
-            progress: Called after each block.
+        It streams the weights, and copies external data under the same names, unless the target is
+        in the same folder. Either all files appear at the end, or none.
         """
         target = Path(target)
         pieces = self._pieces(model)

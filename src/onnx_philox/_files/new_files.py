@@ -121,9 +121,7 @@ def _named(path: Path) -> Iterator[None]:
 def no_room_named(path: Path, folder: Path | None = None) -> Iterator[None]:
     """Makes the error for a full disk name the file that was to be written.
 
-    Args:
-        path: The file.
-        folder: A temporary folder, for errors that name a file in it.
+    `folder` is a temporary one, for errors that name a file in it.
     """
     try:
         yield
@@ -152,10 +150,7 @@ def check_room(folder: Path, size: int, path: Path) -> None:
 def check_apart(owner: str, written: Mapping[Path, str], read: Mapping[Path, str]) -> None:
     """Refuses to write a file that is also read, or one file twice; follows links.
 
-    Args:
-        owner: The name of the one that refuses, for the message.
-        written: The files to write, which may not exist yet, and what each is.
-        read: The files that are read, and what each is.
+    The files to write may not exist yet. What each file is goes into the message.
 
     Raises:
         ValueError: Two are one file.

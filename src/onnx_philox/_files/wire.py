@@ -82,11 +82,6 @@ def varint(buffer: Buffer, position: int) -> tuple[int, int]:
 class Message:
     """The fields of a message by their numbers; of several of one number, the last one counts.
 
-    Args:
-        buffer: What holds it.
-        start: Where it begins.
-        end: Where it has ended.
-
     Raises:
         ValueError: It is no message. Likewise from every method, for a field of another wire type.
     """

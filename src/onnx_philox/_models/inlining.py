@@ -24,10 +24,6 @@ def check_size(model: ir.Model, functions: Collection[ir.OperatorIdentifier]) ->
 
     A chain of n functions that each call the next twice makes 2^n copies.
 
-    Args:
-        model: The model.
-        functions: The functions to inline.
-
     Raises:
         ValueError: They call themselves, or grow too large; the text is half a sentence.
     """
@@ -56,16 +52,9 @@ def check_size(model: ir.Model, functions: Collection[ir.OperatorIdentifier]) ->
 
 
 def inline(model: ir.Model, functions: set[ir.OperatorIdentifier], owner: str, what: str) -> bool:
-    """Inlines functions, and those that call them.
+    """Inlines functions, and those that call them; returns whether there were any.
 
-    Args:
-        model: The model, changed in place.
-        functions: The functions' identifiers.
-        owner: Who refuses what cannot be inlined.
-        what: What these functions are, in words.
-
-    Returns:
-        Whether there was anything to inline.
+    `what` these functions are, in words, is for the refusal of what cannot be inlined.
     """
     holding = _with_callers(model, functions)
     if not holding:

@@ -54,11 +54,7 @@ def of_model(model: ir.Model) -> Iterator[ir.Node]:
 
 
 def check(node: ir.Node, known_of: Callable[[str, ir.Value], Known]) -> CheckedNode:
-    """Checks a node with all that is known of it.
-
-    Args:
-        node: The node.
-        known_of: What is known of an input, from its name and its value.
+    """Checks a node with all that is known of its inputs, by their names and values.
 
     Raises:
         TypeError: An input or attribute of a wrong type.
@@ -138,14 +134,7 @@ def attributes_of(node: ir.Node) -> dict[str, Any]:
 
 
 def seed_of(node: ir.Node, name: str) -> int:
-    """The seed of a node of this package; 0 where it has none.
-
-    Args:
-        node: The node.
-        name: "global_seed" or "op_seed".
-
-    Returns:
-        The seed.
+    """The seed of a node of this package, by its name; 0 where it has none.
 
     Raises:
         TypeError: The attribute is not an integer.

@@ -144,13 +144,8 @@ def fill_from(
 ) -> NDArray[np.uint32]:
     """Fills an array of rank 1 for each output, from a state or from a state for each row.
 
-    Args:
-        state: The state or states, without the seeds.
-        seeds: `global_seed` and `op_seed`, which are added to each of them.
-        values: The type of the elements.
-        distribution: What to draw.
-        fill: What fills the arrays.
-        outs: The arrays; if each row has a state, all rows one after the other.
+    `seeds` are `global_seed` and `op_seed`, which are added to each state. If each row has a state,
+    the arrays hold all rows, one after the other.
 
     Returns:
         The next state or states, of the shape of `state`.

@@ -36,11 +36,7 @@ _AT_ONCE = 2**16
 
 
 class Stream:
-    """torch's CPU generator while numbers are drawn from it.
-
-    Args:
-        state: Where it begins.
-    """
+    """torch's CPU generator while numbers are drawn from it, from a state on."""
 
     def __init__(self, state: TorchState) -> None:
         self._before = state

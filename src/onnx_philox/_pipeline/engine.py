@@ -20,12 +20,7 @@ Ran = tuple[Outputs, NDArray[np.uint32]]
 
 
 class Engine:
-    """A model in a runtime; any number of threads may run it at once.
-
-    Args:
-        model: The model.
-        streams: Its random nodes.
-    """
+    """A model in a runtime; any number of threads may run it at once."""
 
     def __init__(self, model: LoadedModel, streams: Streams) -> None:
         self.streams = streams

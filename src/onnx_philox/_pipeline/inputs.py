@@ -22,10 +22,8 @@ _NAME = "Pipeline"
 class Inputs:
     """Checks feeds, in one way for every runtime.
 
-    Args:
-        state: The name of the state, which the pipeline feeds.
-        ports: The other inputs, without a type where the runtime decides what it takes.
-        model: The model, which knows other names of them, and takes values that are no arrays.
+    The pipeline feeds the state. The other inputs have no type where the runtime decides what it
+    takes; the model knows other names of them, and takes values that are no arrays.
     """
 
     def __init__(self, state: str, ports: Iterable[Port], model: LoadedModel) -> None:

@@ -34,10 +34,7 @@ _METADATA = "framework"
 class Model(LoadedModel):
     """A compiled model, with an infer request for each thread that runs it.
 
-    Args:
-        compiled: The model.
-        graph: Of the ONNX model that it was made from, whose names are those of the inputs and
-            outputs; None if there is none.
+    Its inputs and outputs have the names of the ONNX model that it was made from, if there is one.
     """
 
     runtime = "openvino"
@@ -141,14 +138,7 @@ def metadata(model: ov.Model, key: str) -> str | None:
 def compile_model(
     core: ov.Core, model: ov.Model, device: str, config: Mapping[str, Any]
 ) -> ov.CompiledModel:
-    """Compiles a model, one of standard nodes at the precision that they are made for.
-
-    Args:
-        core: One that knows our operators.
-        model: The model.
-        device: OpenVINO's name of it, such as "CPU" or "HETERO:GPU,CPU".
-        config: Properties of OpenVINO.
-    """
+    """Compiles a model, one of standard nodes at the precision that they are made for."""
     if metadata(model, STANDARD) is not None:
         config = {**config, PRECISION_HINT: made.PRECISION}
     return core.compile_model(model, device, dict(config))
@@ -172,8 +162,7 @@ def _given(value: Any) -> Any:
 def _check_file(path: Path) -> onnx.GraphProto | None:
     """Refuses an ONNX file that OpenVINO misreads, or that is made for another runtime.
 
-    Returns:
-        The graph, without large weights; None of IR, and of a file that OpenVINO will refuse.
+    Returns its graph, without large weights; None of IR, and of a file that OpenVINO will refuse.
     """
     if path.suffix == ".xml":
         return None

@@ -154,11 +154,7 @@ def read(path: Path) -> onnx.ModelProto:
 
 
 def show_drawn(model: onnx.ModelProto) -> dict[str, str]:
-    """Makes what the random nodes of the main graph draw outputs of the model.
-
-    Returns:
-        The outputs' names, and the operators that draw them.
-    """
+    """Makes what random nodes of the main graph draw outputs; their names, and the operators."""
     graph = model.graph
     nodes = [node for node in graph.node if node.domain == DOMAIN]
     drawn = {node.output[0]: node.op_type for node in nodes if node.output[0]}

@@ -23,11 +23,7 @@ Body = Callable[..., Values]
 
 
 class Library:
-    """The functions of one model, each made when it is first called.
-
-    Args:
-        opset: The model's.
-    """
+    """The functions of one model, each made when it is first called."""
 
     def __init__(self, opset: int = OPSET) -> None:
         self._opset = opset

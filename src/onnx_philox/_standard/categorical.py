@@ -11,17 +11,7 @@ from onnx_philox._standard.builder import Builder
 
 
 def classes(b: Builder, words: ir.Value, logits: ir.Value, samples: int) -> ir.Value:
-    """Indices of classes.
-
-    Args:
-        b: Where the nodes go.
-        words: uint32, two for each sample, of any shape.
-        logits: [batch, classes].
-        samples: How many of each row.
-
-    Returns:
-        int32 [batch, samples].
-    """
+    """Indices of classes, int32 [batch, samples], by two words for each sample."""
     u = values.unit(b, words, F64)
     rows = b("Shape", logits, start=0, end=1)
     shape = b("Concat", rows, b.constant([samples]), axis=0)

@@ -61,14 +61,9 @@ def per_row(
     *,
     is_by_row: bool,
 ) -> Count:
-    """How many elements of an output each state draws.
+    """How many elements of an output each state draws: one draws all, others a row each.
 
-    Args:
-        b: Where nodes go.
-        rows: The states: one draws all, any other number of them a row each.
-        shape: The output's dimensions.
-        dimensions: They too, as far as they are known.
-        is_by_row: Whether each row of the output has a state, even where there is one.
+    `dimensions` are those of `shape`, as far as they are known.
     """
     known = known_per_row(rows.number, dimensions, is_by_row=is_by_row)
     if known is not None:

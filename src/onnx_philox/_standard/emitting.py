@@ -20,17 +20,9 @@ def emit(
     needs_state: bool,
     shared_words: ir.Value | None = None,
 ) -> tuple[ir.Value, ir.Value | None]:
-    """Makes the nodes that draw.
+    """Makes the nodes that draw: the values, and the next state where it is needed.
 
-    Args:
-        b: Where they go.
-        target: For which runtime.
-        draw: What to draw.
-        needs_state: Whether the next state is wanted too.
-        shared_words: The words, where they are drawn already.
-
-    Returns:
-        The values, and the next state.
+    `shared_words` are the words, where they are drawn already.
     """
     rows = rows_of(b, target, draw)
     out = _output(b, draw, rows)

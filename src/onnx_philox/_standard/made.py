@@ -34,11 +34,7 @@ def record(
 ) -> None:
     """Writes what was made into a model's metadata, added to what was made before.
 
-    Args:
-        metadata: The model's.
-        target: The runtime that the nodes are made for.
-        draws: What they draw.
-        state: The name of the input that they read; empty if they read none.
+    `state` is the name of the input that the nodes read; empty if they read none.
     """
     before = read(metadata)
     counts = Counter({} if before is None else before.draws)

@@ -55,11 +55,9 @@ def is_changed(node: ir.Node, opset: int) -> bool:
 
 
 def raise_opset(model: ir.Model, owner: str) -> None:
-    """Raises the model's opset to the oldest with all that is needed.
+    """Raises the model's opset, in place, to the oldest with all that is needed.
 
-    Args:
-        model: The model, changed in place; its functions have no changed nodes.
-        owner: Who refuses a model that cannot be raised.
+    Its functions must have no changed nodes.
 
     Raises:
         ValueError: A node cannot be raised.

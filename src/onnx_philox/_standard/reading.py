@@ -33,12 +33,9 @@ def each_form(
     owner: str,
     convert: Callable[[onnx.ModelProto, pathlib.Path | None], onnx.ModelProto],
 ) -> onnx.ModelProto:
-    """Converts a model in whichever form it is given.
+    """Converts a model in whichever form it is given, with the path that it is from.
 
-    Args:
-        model: The model; a path's weights are loaded in the end.
-        owner: The name that a refusal begins with, when a value is not of the allowed form.
-        convert: From the model, and the path that it is from, to the new one.
+    The weights of a path are loaded in the end.
 
     Raises:
         TypeError: `model` is of another type.
@@ -68,12 +65,6 @@ def draws(
     """The nodes of ours, in order, each checked by all that is known of it.
 
     Inlines the functions that they are in, and raises the opset to the oldest that will do.
-
-    Args:
-        model: The model, changed in place.
-        target: For which runtime.
-        owner: Who refuses what cannot be read.
-        is_inexact_allowed: Whether the target may draw what it does not compute exactly.
 
     Raises:
         TypeError: An input of a node is of a wrong type.

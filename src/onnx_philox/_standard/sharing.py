@@ -27,17 +27,9 @@ class _Group:
 def words(
     draws: Mapping[ir.Node, DrawnNode], target: Target, builder: Callable[[], Builder]
 ) -> dict[ir.Node, ir.Value]:
-    """Makes the generators that draws share, each before the first of its draws.
+    """The words of the draws that share a generator, made before the first of its draws.
 
     Draws share one whose states, graph and `global_seed` are the same, and whose sizes are known.
-
-    Args:
-        draws: All draws of a model, in order.
-        target: For which runtime.
-        builder: Makes builders.
-
-    Returns:
-        The words of each draw that shares a generator.
     """
     found: dict[ir.Node, ir.Value] = {}
     for group in _groups(draws):

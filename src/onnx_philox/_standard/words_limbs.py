@@ -25,16 +25,10 @@ _I32 = ir.DataType.INT32
 
 
 def words(b: Builder, state: ir.Value, count: Count, seeds: NDArray[np.int32]) -> Values:
-    """The first words of each state.
+    """The first `count` words of each state, as int32 [B, count].
 
-    Args:
-        b: Where the nodes go.
-        state: uint32, one state, or [B, 6]; or its bits as int32.
-        count: How many words of each.
-        seeds: The six words of what is added to the counter and the key.
-
-    Returns:
-        int32 [B, count], the bits of the words.
+    The state is uint32, one or [B, 6], or its bits as int32; `seeds` are six words, which are added
+    to its counter and key.
     """
     *counter, k0, k1 = _by_word(b, state)
     counter[2:] = _with_seed(b, counter[2], counter[3], seeds[2:4])
@@ -48,16 +42,9 @@ def words(b: Builder, state: ir.Value, count: Count, seeds: NDArray[np.int32]) -
 def words_of_several(
     b: Builder, state: ir.Value, counts: Sequence[int], seeds: Sequence[NDArray[np.int32]]
 ) -> Values:
-    """The words of several draws from the same states, by one generator.
+    """What `words` returns for each of several draws from the same states, by one generator.
 
-    Args:
-        b: Where the nodes go.
-        state: As in `words`.
-        counts: How many words of each state each draw takes; not all of them 0.
-        seeds: As in `words`, those of each draw. Their keys are the same.
-
-    Returns:
-        What `words` returns for each draw.
+    Not all counts are 0. The keys of all seeds are the same.
     """
     *counter, k0, k1 = _by_word(b, state)
     k0, k1 = _with_seed(b, k0, k1, seeds[0][4:6])
@@ -152,17 +139,10 @@ def _round_keys(b: Builder, k0: ir.Value, k1: ir.Value) -> Values:
 
 
 def _round(b: Builder, even: ir.Value, odd: ir.Value, keys: ir.Value, *, is_odd: bool) -> Values:
-    """A round of the generator.
+    """A round of the generator: the new words, in the order of the next round.
 
-    Args:
-        b: Where the nodes go.
-        even: Words 0 and 2, [2, B, blocks]; words 2 and 0 before an odd round.
-        odd: Words 3 and 1; words 1 and 3 before an odd round.
-        keys: Key words 1 and 0; key words 0 and 1 of an odd round.
-        is_odd: Which round it is.
-
-    Returns:
-        The new words, in the order of the next round.
+    `even` are words 0 and 2 as [2, B, blocks], `odd` words 3 and 1, and `keys` key words 1 and 0;
+    before an odd round each pair is the other way round.
     """
     multipliers = _philox.MULTIPLIERS.astype(np.int64).reshape(2, 1, 1)
     if is_odd:

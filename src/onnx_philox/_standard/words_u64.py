@@ -21,16 +21,10 @@ _U32, _U64, _I64 = ir.DataType.UINT32, ir.DataType.UINT64, ir.DataType.INT64
 
 
 def words(b: Builder, state: ir.Value, count: ir.Value, seeds: ir.Value) -> Values:
-    """The first words of each state.
+    """The first words of each state, uint32 [B, count].
 
-    Args:
-        b: Where the nodes go.
-        state: uint32, one state, or [B, 6].
-        count: int64 [1], how many words of each.
-        seeds: uint64 [3, 1]: what is added to the halves of the counter, and to the key.
-
-    Returns:
-        uint32 [B, count].
+    The state is uint32, one or [B, 6], and `count` int64 [1]. `seeds` are uint64 [3, 1]: what is
+    added to the halves of the counter, and to the key.
     """
     pairs = b("Add", _pairs(b, state), seeds)
     zero, one, axis = b.constant(0), b.constant([1]), b.constant([0])
@@ -68,15 +62,9 @@ def words(b: Builder, state: ir.Value, count: ir.Value, seeds: ir.Value) -> Valu
 
 
 def _drawn(b: Builder, pairs: ir.Value, position: ir.Value) -> ir.Value:
-    """The words of the blocks at these positions from each state.
+    """The words of the blocks at these positions from each state: uint32 [B, blocks, 2, 2].
 
-    Args:
-        b: Where the nodes go.
-        pairs: Of each state: uint64 [3, B, 1].
-        position: uint64 [1, 1, blocks].
-
-    Returns:
-        uint32 [B, blocks, 2, 2].
+    `pairs` are the states as uint64 [3, B, 1]; positions are uint64 [1, 1, blocks].
     """
     # Of rank 3: beside a last dimension of 1, ONNX Runtime takes 20 times as long with a scalar.
     shift = b.constant(np.reshape(_SHIFT, (1, 1, 1)), np.uint64)
@@ -106,16 +94,7 @@ def _drawn(b: Builder, pairs: ir.Value, position: ir.Value) -> ir.Value:
 
 
 def next_state(b: Builder, state: ir.Value, count: ir.Value) -> Values:
-    """The state after so many words of it.
-
-    Args:
-        b: Where the nodes go.
-        state: uint32, one state, or [B, 6].
-        count: int64 [1].
-
-    Returns:
-        uint32 of the state's shape.
-    """
+    """The state after so many words of it (int64 [1]), uint32 of its shape."""
     low, high, key = b.split(_pairs(b, state), 3)
     low_sum = b("Add", low, b.cast(_blocks(b, count), _U64))
     high = b("Add", high, b.cast(b("Less", low_sum, low), _U64))

@@ -27,10 +27,9 @@ _KINDS = {NAN_TO_0: np.float32(0), NAN_TO_1: np.float32(1)}
 
 
 def take_before_clamp(input_: ov.Input) -> str:
-    """Gives an input the f32 numbers that are clamped right before it.
+    """Gives an input the f32 numbers that are clamped right before it; returns the kind of clamp.
 
-    Returns:
-        The kind of clamp; empty if there is none, or if the numbers are constants.
+    The kind is empty if there is no clamp, or if the numbers are constants.
     """
     select = input_.get_source_output().get_node()
     if select.get_type_name() != "Select":

@@ -30,12 +30,7 @@ _F32_INTEGERS = 2**24
 def altered_part(output: ov.Output, upstream: Upstream) -> tuple[str, str] | None:
     """What the CPU plugin would compute differently on the way to a uint32 output.
 
-    Args:
-        output: The output.
-        upstream: What is known of the nodes upstream.
-
-    Returns:
-        What is inexact, and what is allowed in its place; None if all is exact.
+    Returns what is inexact, and what is allowed in its place; None if all is exact.
     """
     # A stack, not recursion: a state may come out of a deep network.
     stack = [output.get_node()]

@@ -32,14 +32,8 @@ def is_transformed(node: ov.Node) -> bool:
 def is_folded(node: ov.Node, inputs: list[ov.Tensor], past: Past) -> bool:
     """Whether a node is evaluated to become part of a constant, not to be run.
 
-    Args:
-        node: The node.
-        inputs: The inputs of this evaluation.
-        past: What it has been through. The marks of a node from a file say nothing: a cached model
-            keeps only the first one.
-
-    Returns:
-        Whether it is; never true if `Model.evaluate` alone evaluates the node.
+    Never true if `Model.evaluate` alone evaluates it. The marks of a node from a file say nothing:
+    a cached model keeps only the first one.
     """
     marks = node.get_rt_info()
     if TRANSFORMED not in marks:
@@ -54,15 +48,9 @@ def is_folded(node: ov.Node, inputs: list[ov.Tensor], past: Past) -> bool:
 def altered(
     output: ov.Output, drawn: NDArray[Any], *, has_left: bool
 ) -> tuple[str, str, str] | None:
-    """What the plugin would alter in numbers that leave their graph.
+    """What the plugin would alter in numbers that leave their graph, or left it before.
 
-    Args:
-        output: The output of the node that drew them.
-        drawn: The numbers.
-        has_left: Whether they left it before the plugin narrowed the nodes downstream.
-
-    Returns:
-        What is altered, what is allowed, and what to do; None if nothing is.
+    Returns what is altered, what is allowed, and what to do; None if nothing is.
     """
     if drawn.dtype == np.float64:
         with np.errstate(over="ignore", under="ignore"):

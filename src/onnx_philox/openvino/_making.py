@@ -26,11 +26,7 @@ def make(
 ) -> ov.Node:
     """A node of the native extension if it can be used, otherwise of the Python one.
 
-    Args:
-        op: The operator.
-        given: Its inputs by name: nodes, outputs, arrays or numbers; None for one left out.
-        attributes: Its attributes.
-        name: The node's friendly name.
+    Inputs are nodes, outputs, arrays or numbers; None for one left out.
 
     Raises:
         TypeError: An argument of a wrong type.

@@ -246,13 +246,10 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 _half_precision.add_witness(self._input(declared), self._upstream)
 
     def _meet_half(self, sources: dict[str, ov.Output]) -> bool:
-        """Reacts to the precision f16 when the node first meets it.
+        """Reacts to the precision f16 when the node first meets it; returns whether it does.
 
         It takes the exact value of what the plugin rounded last, right before this node. It takes
         what the plugin computed in f16 as it is.
-
-        Returns:
-            Whether the node meets that precision.
         """
         if Past.CLONED not in self._past:
             return False

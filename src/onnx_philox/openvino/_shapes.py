@@ -22,14 +22,7 @@ def values_shape(
     shape: NDArray[Any] | None,
     samples: int,
 ) -> ov.PartialShape:
-    """The shape of the values.
-
-    Args:
-        op: The operator.
-        values: The type of the values.
-        sources: The inputs by name.
-        shape: The value of the input `shape`, if it is constant.
-        samples: The attribute `sample_size`.
+    """The shape of the values; `shape` is the value of that input, if it is constant.
 
     Raises:
         ValueError: The values are too large for this backend, or for memory, which the plugin would

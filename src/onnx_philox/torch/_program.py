@@ -47,8 +47,7 @@ class Operation:
 def operations(program: Any) -> list[Operation]:
     """The random operations of a `torch.export.ExportedProgram` that its outputs depend on.
 
-    Args:
-        program: The program. It should be functional: what `run_decompositions` returns.
+    The program should be functional: what `run_decompositions` returns.
     """
     return [
         operation
@@ -76,12 +75,7 @@ def functional(program: Any) -> Any:
 
 
 def place_of(program: Any, operator: str) -> str:
-    """Where a program first calls an operator, in words; empty if that is not known.
-
-    Args:
-        program: The program.
-        operator: Its name, ``aten.randperm``.
-    """
+    """Where a program first calls an operator (``aten.randperm``); empty if that is not known."""
     return next(
         (
             _operation(node).where

@@ -35,13 +35,8 @@ def compare(
 ) -> Report:
     """Runs a model in two runtimes with the same states, each carrying its own.
 
-    Args:
-        model: An ONNX file.
-        wanted: The runs; inputs that are made up are the same in both.
-        runtimes: The names of two of `RUNTIMES`; none for the first two that are installed.
-        precision: For runtimes that have several.
-        tolerances: For what a runtime computes; what it draws must be equal.
-        progress: As in `run`.
+    They are named as in `RUNTIMES`, or else the first two that are installed. Inputs that are made
+    up are the same in both. What the model draws must be equal; the tolerances are for the rest.
 
     Raises:
         ArgumentError: An argument is wrong, or does not suit the model.

@@ -60,13 +60,9 @@ class Difference:
 def of_run(
     one: Arrays, other: Arrays, drawn: Mapping[str, str], by: Tolerances
 ) -> list[Difference]:
-    """Compares all outputs of a run.
+    """Compares all outputs of a run in two runtimes; an output that is in one alone differs.
 
-    Args:
-        one: The outputs in a runtime.
-        other: The outputs in the other one; an output that is in one alone differs.
-        drawn: Those that must be equal, and the operators that draw them; empty for a state.
-        by: The tolerances for the others.
+    `drawn` are those that must be equal, with the operators that draw them, empty for a state.
     """
     names = list(dict.fromkeys([*one, *other]))
     return [_of(name, one.get(name), other.get(name), drawn.get(name), by) for name in names]

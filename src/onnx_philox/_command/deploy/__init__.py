@@ -81,13 +81,7 @@ class Site:
 
 
 def deploy(server: str, model: Path, output: Path, there: Site) -> Deployed:
-    """Writes a copy of a model, and a server's configuration for it.
-
-    Args:
-        server: "triton" or "ovms".
-        model: An ONNX file.
-        output: The folder of models.
-        there: Names and paths on the server, and what it keeps.
+    """Writes a copy of a model, and the configuration of a server ("triton" or "ovms") for it.
 
     Raises:
         ArgumentError: An argument is wrong, or the model is none that can be served.

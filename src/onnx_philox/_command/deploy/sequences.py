@@ -22,13 +22,8 @@ def begin_sequences(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, Streams]:
     """Makes a model begin a sequence of requests by itself, with the sequence's number as the seed.
 
     Two inputs are added, which the server fills: whether a sequence begins, and its number. Where
-    one begins, the state is `PhiloxState.for_run(number)`; the server's own is not read.
-
-    Args:
-        proto: A rewritten model, whose weights need not be loaded.
-
-    Returns:
-        The new model, and its streams.
+    one begins, the state is `PhiloxState.for_run(number)`; the server's own is not read. The
+    model's weights need not be loaded.
 
     Raises:
         ArgumentError: The model has no state of one dimension, or one for each row; or its opset is

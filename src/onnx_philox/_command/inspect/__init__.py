@@ -22,13 +22,8 @@ __all__ = ["Report", "inspect", "write_page"]
 def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = None) -> Report:
     """Finds the random nodes of a model, and tries each in the installed runtimes.
 
-    It does not read large weights.
-
-    Args:
-        path: An ONNX file.
-        shows_all: Whether the text of the report shows each node, however many there are.
-        progress: Called during the trials with how many are done, how many there are, and what
-            comes next.
+    It does not read large weights. `shows_all` makes the report's text show each node, however many
+    there are.
 
     Raises:
         ValueError: The file does not exist, or is not an ONNX model.

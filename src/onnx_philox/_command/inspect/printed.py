@@ -296,8 +296,7 @@ class Report:
     def per_row(self) -> tuple[str, list[tuple[str, str]]]:
         """Which nodes could draw each row of the batch from a state of its own.
 
-        Returns:
-            The answer, and for each node that could not its name and why.
+        The answer, and for each node that could not its name and why.
         """
         if self.row_obstacle is not None:
             return f"not possible: {self.row_obstacle}", []

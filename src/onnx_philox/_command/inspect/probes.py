@@ -56,12 +56,9 @@ class Probe:
 
 
 def build(node: ir.Node, model: ir.Model, type_of: TypeOf) -> Probe:
-    """The probe of a node.
+    """The probe of a node; of f32 where `type_of` does not know a type.
 
-    Args:
-        node: The node.
-        model: Its model, whose functions that hold random nodes are inlined.
-        type_of: The element type of a value; the probe uses f32 if it is not known.
+    The functions of the model that hold random nodes must have been inlined.
     """
     inputs, feeds = _inputs(node, type_of)
     attributes = _attributes(node)

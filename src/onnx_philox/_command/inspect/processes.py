@@ -37,13 +37,7 @@ class Process(Protocol):
 
 
 def start(program: Path, *arguments: str, absent: Collection[str]) -> Process:
-    """Starts a program written in Python.
-
-    Args:
-        program: Its file.
-        arguments: Its arguments.
-        absent: Modules that it must not find loaded.
-    """
+    """Starts a Python program, which must not find the modules `absent` loaded."""
     is_forked = sys.platform == "linux" and threading.active_count() == 1
     if is_forked and not any(name in sys.modules for name in absent):
         return _Fork(program, *arguments)

@@ -22,12 +22,9 @@ Load = Callable[[bytes], Callable[[list[dict[str, Any]]], bytes]]
 
 
 def main(runtime: str, file: str, what: str) -> None:
-    """Answers every line of stdin.
+    """Answers every line of stdin, by a `bare_` module of `onnx_philox._runtimes`.
 
-    Args:
-        runtime: The runtime's name.
-        file: A `bare_` module of `onnx_philox._runtimes`.
-        what: "all" that can be drawn, or the "first" run alone.
+    `what` is "all" that can be drawn, or the "first" run alone.
     """
     answers = os.fdopen(os.dup(1), "w")
     # Discards what the runtime prints.

@@ -33,15 +33,9 @@ def run(
 ) -> Report:
     """Runs a model, each run from the state that the run before it returned.
 
-    Args:
-        model: An ONNX file, or for OpenVINO an IR (`.xml`).
-        wanted: The runs.
-        runtime: The name of one of `RUNTIMES`; None for the first installed one that takes the
-            file.
-        settings: How to load the model.
-        output: A folder, or the beginning of the names of the files to write; None writes none.
-        progress: Called before each run with how many are done, how many there are, and what
-            comes next.
+    Without a runtime of `RUNTIMES`, it takes the first installed one that takes the file: an ONNX
+    file, or for OpenVINO an IR. `output` is a folder, or the beginning of the names of the files to
+    write.
 
     Raises:
         ArgumentError: An argument is wrong, or does not suit the model.

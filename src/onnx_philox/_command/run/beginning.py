@@ -19,11 +19,6 @@ def begin(
 ) -> tuple[Arrays, State | None, int | None]:
     """Reads the inputs of the first run, and makes its state.
 
-    Args:
-        loaded: The model.
-        wanted: The runs.
-        filled: What `fill` made.
-
     Returns:
         All inputs; which of them is the state, None where the model takes none; and the seed that
         it was made of, if it was.

@@ -11,10 +11,7 @@ from onnx_philox._files.model_file import opened
 def files(model: Path, inputs: Sequence[str]) -> dict[Path, str]:
     """Lists the files that a run reads, and what each is.
 
-    Args:
-        model: An ONNX file or an IR.
-        inputs: As `ports.read` takes them. A name may contain a "=", so each "=" is tried as the
-            end of the name.
+    The name of an input may contain a "=", so each "=" is tried as the end of the name.
     """
     read = {model: f"the model {str(model)!r}"}
     if model.suffix == ".xml":

@@ -15,13 +15,7 @@ _NOT_ONNX = (".xml", ".ort")
 
 
 def load(path: Path, runtime: str | None, settings: Settings) -> LoadedModel:
-    """Loads a file.
-
-    Args:
-        path: An ONNX file or an IR.
-        runtime: The name of one of `RUNTIMES`; None for the first installed one that takes the
-            file.
-        settings: How to load it.
+    """Loads a file in a runtime, or in the first installed one that takes it.
 
     Raises:
         ArgumentError: The runtime is unknown or not installed, or does not take such files.

@@ -31,14 +31,8 @@ def run(
 ) -> Report:
     """Draws every case in every chosen backend and compares.
 
-    Args:
-        runtimes: Names of `RUNTIMES`; none means all that are installed.
-        backends: Names of backends, or "auto"; none means all, and OpenVINO's own operator
-            as well.
-        expected: The cases; None for the package's own.
-        is_verbose: Whether the report prints every kind of vector.
-        progress: Called before each case with how many are done, how many there are, and what
-            comes next.
+    Without names it takes all runtimes that are installed, and all backends with OpenVINO's own
+    operator beside them.
 
     Raises:
         SelectionError: A runtime or backend is unknown, or was requested and is not available.

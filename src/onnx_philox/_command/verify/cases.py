@@ -250,11 +250,7 @@ class Case:
 
 
 def load(vectors: Traversable | None = None) -> list[Case]:
-    """All cases.
-
-    Args:
-        vectors: The folder of the JSON files; None for the package's own.
-    """
+    """All cases, from a folder of JSON files; from the package's own if none is given."""
     folder = VECTORS if vectors is None else vectors
     # Decimal keeps all digits that a page prints.
     known = json.loads((folder / "known.json").read_text("utf-8"), parse_float=Decimal)

@@ -48,20 +48,10 @@ def carry_states(
     seed: int | None,
     batch: Batch | None = None,
 ) -> list[Carried]:
-    """Makes the state of the model, and carries one to every node.
+    """Makes the state of the model, and carries one to every node; returns them with theirs.
 
-    The last step, to the node itself, is left to its replacement.
-
-    Args:
-        model: The model, which is changed.
-        nodes: The random nodes.
-        recorded: What an earlier rewrite left.
-        names: The model's names.
-        seed: The seed of a constant state; None for a state that is an input.
-        batch: The batch, for a state for each row; None for one state.
-
-    Returns:
-        The nodes with their states, in the same order.
+    The last step, to the node itself, is left to its replacement. Without a seed the state is an
+    input. With a batch it is one for each row.
     """
     state = _state_of(model, recorded, names, seed, batch)
     carried = []
@@ -83,14 +73,7 @@ _NAMES = {_INT64: STATE, _UINT32: "state"}
 
 
 class _State:
-    """The state of the main graph, as uint32 and as int64; makes the other one on demand.
-
-    Args:
-        model: The model.
-        names: Its names.
-        value: The state.
-        type: The type of the state.
-    """
+    """The state of the main graph, as uint32 and as int64; makes the other one on demand."""
 
     def __init__(self, model: ir.Model, names: Names, value: ir.Value, type: ir.DataType) -> None:
         self._model = model

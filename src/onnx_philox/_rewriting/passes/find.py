@@ -38,13 +38,9 @@ _LOOPS_AND_BRANCHES = ("If", "Loop", "Scan")
 
 
 def find_nodes(model: ir.Model) -> list[Outcome]:
-    """Finds the random nodes of a model, in all its graphs; changes nothing.
+    """What became of each random node of a model, in order, depth first; changes nothing.
 
-    Args:
-        model: The model, whose functions that hold random nodes are inlined.
-
-    Returns:
-        What became of each, in order, depth first.
+    The functions of the model that hold random nodes must have been inlined.
     """
     types = Types(model)
     found = []

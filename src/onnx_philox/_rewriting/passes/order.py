@@ -161,13 +161,7 @@ SEED_RULE = "an integer from 0 to 2^63-1"
 def check_seed(
     seed: int | None, owner: str = OWNER, allowed: str = f"None, or {SEED_RULE}"
 ) -> None:
-    """Refuses a seed that is no integer from 0 to 2^63-1.
-
-    Args:
-        seed: The seed; None for no seed.
-        owner: Who refuses.
-        allowed: What the owner allows, in words.
-    """
+    """Refuses a seed that is no integer from 0 to 2^63-1, in the words of its owner."""
     if seed is None:
         return
     if not hasattr(seed, "__index__"):

@@ -26,10 +26,7 @@ _ONE_STATE = "rewrite the model with one state for the whole batch"
 class BatchRows:
     """The batch of a model, and whether random nodes draw its rows.
 
-    Args:
-        model: The model.
-        nodes: Its random nodes.
-        recorded: What an earlier rewrite left: a state with rows says what the batch is.
+    A state with rows that an earlier rewrite left says what the batch is.
 
     Raises:
         ValueError: The model has no batch, or an opset that is too old.
@@ -135,17 +132,9 @@ class BatchRows:
 def prove_rows(
     model: ir.Model, nodes: Sequence[Replaceable], named: Collection[str], recorded: Recorded
 ) -> Batch:
-    """Proves that random nodes draw rows of the batch.
+    """Proves that random nodes draw rows of the batch, but for those that are named; returns it.
 
-    Args:
-        model: The model.
-        nodes: Its random nodes.
-        named: The names (or, where there is none, first outputs) of nodes that draw them all the
-            same.
-        recorded: What an earlier rewrite left.
-
-    Returns:
-        The batch.
+    A node without a name goes by its first output.
 
     Raises:
         ValueError: The model has no batch; a name is none of a random node; or a node that has not

@@ -35,16 +35,10 @@ def required_input(site: Site, index: int) -> ir.Value:
 def allowed_type(
     site: Site, dtype: ir.DataType | None, types: tuple[ElementType, ...], remedy: str
 ) -> ElementType:
-    """The element type of this package that a type of ONNX is.
-
-    Args:
-        site: The node.
-        dtype: The type; None where it is not known.
-        types: Those that are allowed.
-        remedy: What a message advises.
+    """The element type of this package that a type of ONNX is; the type may be unknown.
 
     Raises:
-        TypeError: It is none of these.
+        TypeError: It is none of those that are allowed.
     """
     for type in types:
         if dtype is not None and type.onnx == dtype.value:

@@ -42,12 +42,6 @@ class Batch:
         `onnx.reference` takes a Split of any size. ONNX Runtime needs the Split where the size is 0
         before opset 14.
 
-        Args:
-            emitter: Makes the nodes.
-            what: Names the check.
-            words: The state, int64.
-            dimensions: The dimensions of the tensor.
-
         Returns:
             The state.
         """

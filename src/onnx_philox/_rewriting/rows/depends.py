@@ -15,11 +15,7 @@ from onnx_philox._rewriting.rows.symbolic_shapes import SymbolicShapes
 class BatchDependence:
     """The values that depend on the batch, or may.
 
-    Args:
-        model: The model.
-        shapes: Its shapes.
-        batch: The name of the batch's dimension.
-        drawing: The random nodes, whose rows each have a state of their own.
+    Each row of what the nodes `drawing` draw has a state of its own.
     """
 
     def __init__(

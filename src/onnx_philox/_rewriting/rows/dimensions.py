@@ -109,12 +109,7 @@ class Products:
 
 
 class Arithmetic:
-    """Follows integers through the nodes that exporters compute shapes with.
-
-    Args:
-        products: The names of dimensions.
-        dimensions: The shape of a value, as far as it is known.
-    """
+    """Follows integers through the nodes that exporters compute shapes with."""
 
     def __init__(
         self, products: Products, dimensions: Callable[[ir.Value], Dimensions | None]

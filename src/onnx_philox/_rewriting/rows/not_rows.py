@@ -54,12 +54,7 @@ class NotRowsError(ValueRefusalError):
 
 
 def of_all(errors: Sequence[NotRowsError], named: Sequence[str]) -> NotRowsError:
-    """One refusal for several nodes.
-
-    Args:
-        errors: That of each node.
-        named: The names of nodes that the user has named already.
-    """
+    """One refusal for those of several nodes, beside the nodes that the user has named already."""
     names = (*named, *(name for error in errors for name in error.names))
     operator, what, given, allowed, *_ = errors[0].parts
     if len(errors) > 1:

@@ -50,14 +50,7 @@ Assumed = Mapping[ir.Value, Dimensions]
 
 
 class Walk:
-    """One walk through a model.
-
-    Args:
-        model: The model.
-        inputs: The shapes of its inputs.
-        products: The names of dimensions.
-        assumed: The shapes of what bodies of Loops are given.
-    """
+    """One walk through a model, with assumed shapes of what bodies of Loops are given."""
 
     def __init__(
         self,
@@ -233,12 +226,7 @@ class Walk:
         return None
 
     def _said_by(self, shape: ir.Value | None, least: int = 0) -> Dimensions | None:
-        """The dimensions that a vector of integers says; at least how many there are.
-
-        Args:
-            shape: The vector.
-            least: The least number that has a meaning.
-        """
+        """The dimensions that a vector of integers says; below `least` one means nothing."""
         if shape is None:
             return None
         numbers = self._numbers.of(shape)

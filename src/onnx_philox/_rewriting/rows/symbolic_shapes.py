@@ -19,9 +19,8 @@ from onnx_philox._rewriting.rows.shape_walk import Assumed, Walk, common
 class SymbolicShapes:
     """The shape of each value of a model; leaves the model itself as it is.
 
-    Args:
-        model: The model. Shapes that it declares count as far as they use names of its inputs'
-            dimensions; all other names say nothing.
+    Shapes that it declares count as far as they use names of its inputs' dimensions; all other
+    names say nothing.
     """
 
     def __init__(self, model: ir.Model) -> None:

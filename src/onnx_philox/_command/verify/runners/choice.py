@@ -79,16 +79,10 @@ _OTHERS: dict[str, Callable[[], list[Runner]]] = {
 
 
 def select(runtimes: Sequence[str] = (), backends: Sequence[str] = ()) -> list[Runner | Absent]:
-    """The runners of the chosen runtimes and backends.
+    """The runners of the chosen runtimes and backends, and why others are not there.
 
-    Args:
-        runtimes: Names of `RUNTIMES`; none means all that are installed, but those that are only
-            asked for.
-        backends: Names of backends, "auto" for the best that a runtime has; none means all, and
-            OpenVINO's own operator as well.
-
-    Returns:
-        Runners, and in the place of each unavailable one, the reason.
+    No runtime means all that are installed, but those that are only asked for; no backend means
+    all, and OpenVINO's own operator as well; "auto" is the best that a runtime has.
 
     Raises:
         SelectionError: A name is unknown, or something requested is not available here.
