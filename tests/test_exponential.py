@@ -11,10 +11,10 @@ import mpmath
 import numpy as np
 import openvino as ov
 import pytest
+import scipy
 from cases import EDGE_COUNTERS, SEED, assert_same_bits
 from onnx import parser
 from runtimes import OpenVino
-from scipy import stats
 from test_distributions_bits import KEY, state_before
 
 import onnx_philox
@@ -258,7 +258,7 @@ def check_exponential(x: np.ndarray, least_p: float) -> None:
     x = x.astype(F64)
     for k, (mean, variance) in {1: (1, 1), 2: (2, 20), 3: (6, 684)}.items():
         assert abs(np.mean(x**k) - mean) < 5.5 * np.sqrt(variance / x.size)
-    assert stats.kstest(x, "expon").pvalue > least_p
+    assert scipy.stats.kstest(x, "expon").pvalue > least_p
 
 
 @pytest.mark.parametrize("type_", ["f32", "f64"])

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from onnx_philox import PhiloxState, reference
 from onnx_philox._contract.types import BY_NAME
@@ -42,7 +42,7 @@ def check_p(p: float, what: str) -> None:
 
 def check_z(z: Any, what: str, tries: int = 1) -> None:
     """One or more numbers that should be standard normals."""
-    limit = stats.norm.isf(ALPHA / 2 / tries)
+    limit = scipy.stats.norm.isf(ALPHA / 2 / tries)
     assert np.abs(z).max() < limit, f"{what}: z = {np.abs(z).max():.3g}"
 
 
@@ -62,18 +62,18 @@ def check_uniform(u: np.ndarray) -> None:
     assert u.max() < 1
     for k, (mean, variance) in {1: (1 / 2, 1 / 12), 2: (1 / 3, 4 / 45)}.items():
         check_z((np.mean(u**k) - mean) / math.sqrt(variance / u.size), f"moment {k}")
-    check_p(stats.kstest(u, "uniform").pvalue, "Kolmogorov and Smirnov")
+    check_p(scipy.stats.kstest(u, "uniform").pvalue, "Kolmogorov and Smirnov")
     check_counts(np.bincount((u * 256).astype(int), minlength=256), np.full(256, 1 / 256))
 
 
 def check_counts(counts: np.ndarray, shares: np.ndarray) -> None:
     """Counts of cells against the shares they should have."""
-    check_p(stats.chisquare(counts, shares * counts.sum()).pvalue, "chi-square")
+    check_p(scipy.stats.chisquare(counts, shares * counts.sum()).pvalue, "chi-square")
 
 
 def check_count(count: int, n: int, p: float, what: str) -> None:
     """How often something has happened in n independent tries."""
-    low, high = stats.binom.interval(1 - ALPHA, n, p)
+    low, high = scipy.stats.binom.interval(1 - ALPHA, n, p)
     assert low <= count <= high, f"{what}: {count} of {n}, not {low:.0f} to {high:.0f}"
 
 
@@ -84,16 +84,16 @@ def check_normal(x: np.ndarray) -> None:
     for k, variance in variances.items():
         mean = 0 if k % 2 else math.prod(range(1, k, 2))
         check_z((np.mean(x**k) - mean) / math.sqrt(variance / x.size), f"moment {k}")
-    check_p(stats.kstest(x, "norm").pvalue, "Kolmogorov and Smirnov")
+    check_p(scipy.stats.kstest(x, "norm").pvalue, "Kolmogorov and Smirnov")
 
 
 def check_pairs(x: np.ndarray) -> None:
     """The two values of a pair: their length, their direction, and neither tells of the other."""
     a, b = x.astype(F64).reshape(-1, 2).T
     squares = a**2 + b**2
-    check_p(stats.kstest(squares / 2, "expon").pvalue, "length")
+    check_p(scipy.stats.kstest(squares / 2, "expon").pvalue, "length")
     angle = np.arctan2(a, b) / (2 * np.pi) % 1
-    check_p(stats.kstest(angle, "uniform").pvalue, "direction")
+    check_p(scipy.stats.kstest(angle, "uniform").pvalue, "direction")
     length = np.clip((np.exp(-squares / 2) * 16).astype(int), 0, 15)
     cells = np.bincount(length * 16 + (angle * 16).astype(int) % 16, minlength=256)
     check_counts(cells, np.full(256, 1 / 256))
@@ -182,7 +182,7 @@ def test_half_precision_normals_are_normal_on_their_grid(type_: str) -> None:
     # What is rounded to the edge or below it is below the middle between it and its neighbour.
     above = np.nextafter(grid, grid.dtype.type(np.inf)).astype(F64)
     cells = np.bincount(np.searchsorted(grid.astype(F64), x.astype(F64)), minlength=15)
-    shares = np.diff(stats.norm.cdf([-np.inf, *(edges + above) / 2, np.inf]))
+    shares = np.diff(scipy.stats.norm.cdf([-np.inf, *(edges + above) / 2, np.inf]))
     check_counts(cells, shares)
     check_serial(x)
 
@@ -197,7 +197,7 @@ def float32_tail(t: float) -> float:
 
 
 def normal_tail(t: float) -> float:
-    return float(2 * stats.norm.sf(t))
+    return float(2 * scipy.stats.norm.sf(t))
 
 
 def test_the_tail_of_float32_is_the_normal_one_to_five_sigma() -> None:
@@ -218,10 +218,10 @@ def test_tails_have_as_many_normals_as_they_should(
 def test_p_values_of_many_streams_are_uniform() -> None:
     """Neither too far from a normal distribution nor too near."""
     p = [
-        stats.kstest(normals("f32", 2**13, global_seed=seed), "norm").pvalue
+        scipy.stats.kstest(normals("f32", 2**13, global_seed=seed), "norm").pvalue
         for seed in range(1, 129)
     ]
-    check_p(stats.kstest(p, "uniform").pvalue, "p-values")
+    check_p(scipy.stats.kstest(p, "uniform").pvalue, "p-values")
 
 
 # Streams
@@ -326,7 +326,7 @@ def test_samples_and_rows_are_independent() -> None:
     values = reference.random_categorical(logits, 2, global_seed=1)[0]
     for a, b in ((values[:, 0], values[:, 1]), (values[:-1, 1], values[1:, 0])):
         table = np.bincount(a * 4 + b, minlength=16).reshape(4, 4)
-        check_p(stats.chi2_contingency(table).pvalue, "one sample after another")
+        check_p(scipy.stats.chi2_contingency(table).pvalue, "one sample after another")
     check_classes(values.reshape(-1), logits[0])
 
 
