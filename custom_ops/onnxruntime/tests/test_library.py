@@ -25,13 +25,13 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from bad_calls import GOOD, INPUTS, call_of, model_of
+from bad_calls import GOOD, INPUTS, call_of
+from bad_words import MORE_BAD_CALLS, bad_model, words_of_the_reference
 from cases import BOUNDS, TYPE_BOUNDS, assert_same_bits
 from onnx import TensorProto, helper, numpy_helper, parser
 from test_onnxruntime_distributions import MOMENTS, PROBABILITIES, assert_all_same, logits_of
 
 from onnx_philox import PhiloxState, graphs, reference
-from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.types import BY_NAME
 
 LIBRARY = os.environ.get("ONNX_PHILOX_ORT_LIBRARY", "")
@@ -469,104 +469,8 @@ def test_several_sessions_share_one_options_object_and_outlive_it() -> None:
 
 # Bad input: the words are those of the Python package, whole.
 
-F32 = np.float32
-# Beside the calls of `bad_calls`: kinds of attributes, how numbers are printed, and of two faults
-# the one that the Python package names first.
-MORE_BAD: dict[str, list[dict[str, Any]]] = {
-    "RandomGenerator": [
-        {"state": np.ones(6, np.float16)},
-        {"state": WORDS[:0]},
-        {"state": np.ones((6, 1), np.uint32)},
-        {"shape": np.array([True])},
-        {"shape": np.array([[2, 3]], np.int32)},
-        {"shape": np.array([-(2**63)])},
-        {"shape": np.array([2, -1], np.int32)},
-        {"shape": np.array([2**31 - 1] * 2)},
-        {"shape": np.array([2**31 - 1] * 4 + [0])},
-        {"shape": np.array([2**31 - 1] * 5, np.int32)},
-        {"type": ""},
-        {"type": 'it\'s "quoted"\n\\'},
-        {"global_seed": -(2**63)},
-        {"op_seed": 1.5},
-        {"op_seed": "1"},
-        {"op_seed": [1, 2]},
-        {"op_seed": [1.5, -0.25]},
-    ],
-    "RandomUniform": [
-        {"output_type": "F32"},
-        {"output_type": 5},
-        {"output_type": None},
-        {"minval": np.array(0.0), "maxval": np.array(1.0)},
-        {"minval": F32(0), "maxval": F32(1), "output_type": "bf16"},
-        {"maxval": np.array([], F32)},
-        {"minval": F32(-np.inf)},
-        {"minval": F32(np.nan), "maxval": F32(np.nan)},
-        {"minval": F32(0.1), "maxval": F32(-1e-45)},
-        {"minval": F32(1e-40), "maxval": F32(1e-41)},
-        {"minval": F32(1e16), "maxval": F32(123456.78)},
-        {"minval": np.float64(1e308), "maxval": np.float64(-1e308), "output_type": "f64"},
-        {"minval": np.float16(-65504), "maxval": np.float16(65504), "output_type": "f16"},
-        {"minval": np.float16(6e-8), "maxval": np.float16(0), "output_type": "f16"},
-        {"minval": np.int32(2**31 - 1), "maxval": np.int32(-(2**31)), "output_type": "i32"},
-        {"minval": np.int64(2**63 - 1), "maxval": np.int64(-(2**63)), "output_type": "i64"},
-        {"state": WORDS[:5], "global_seed": 0},
-        {"state": WORDS.reshape(1, 6, 1)},
-        {"shape": np.array([-3]), "minval": F32(2), "maxval": F32(1)},
-        {"shape": np.array([2**40]), "minval": F32(2), "maxval": F32(1)},
-        {"minval": F32(np.nan), "maxval": np.ones(2, F32), "state": WORDS[:5]},
-        {"minval": F32(3), "state": WORDS[:5]},
-    ],
-    "RandomNormal": [
-        {"output_type": None},
-        {"mean": np.float64(-np.inf), "scale": np.float64(1), "output_type": "f64"},
-        {"shape": np.array([-1]), "mean": F32(np.nan), "scale": F32(np.inf)},
-    ],
-    "RandomBernoulli": [
-        {"op_seed": 1.5},
-        {"p": F32(-1e-45)},
-        {"p": F32(1 + 5 * 2.0**-23)},
-        {"p": np.float64(1 + 5 * 2.0**-52)},
-        {"p": F32([[0, 1, 0.5], [0.5, -0.25, 2]])},
-        {"p": np.array([[0, 1, 0.5], [0.5, 1, np.nan]])},
-        {"shape": np.array([2, 2]), "p": np.full((2, 3), np.nan, F32)},
-        {"p": F32(2), "state": WORDS[:5]},
-    ],
-    "RandomCategorical": [
-        {"sample_size": 1.5},
-        {"sample_size": "2"},
-        {"sample_size": 0, "output_type": "i64"},
-        {"logits": F32([[0, 1], [np.inf, np.nan]])},
-        {"logits": F32([[-np.inf, -np.inf], [0, np.nan]])},
-        {"logits": np.array([[0, np.inf]], np.float16)},
-        {"logits": np.array([[0, -np.inf], [-np.inf, -np.inf]], np.float16)},
-    ],
-}
 BAD_CALLS = [(operator, call_of(operator, what)[0]) for operator, what in bad_calls.CASES]
-BAD_CALLS += [(name, GOOD[name] | bad) for name, calls in MORE_BAD.items() for bad in calls]
-
-
-def words_of_the_reference(operator: str, call: dict[str, Any]) -> str:
-    # The inputs of a node are tensors; the reference converts numbers.
-    arrays = {k: np.asarray(v) for k, v in call.items() if k in INPUTS[operator]}
-    with pytest.raises((ValueError, TypeError)) as raised:
-        getattr(reference, OPERATORS[operator].function)(**(call | arrays))
-    return str(raised.value)
-
-
-def bad_model(operator: str, call: dict[str, Any], *, constant: bool) -> onnx.ModelProto:
-    """A model of a call that declares no shapes, and only types that ONNX Runtime infers."""
-    model = model_of(operator, call, constant=constant)
-    for value in (*model.graph.input, *model.graph.output):
-        value.type.tensor_type.ClearField("shape")
-    values = model.graph.output[0].type.tensor_type
-    if operator == "RandomCategorical" and call.get("output_type") != "i64":
-        values.elem_type = TensorProto.INT32
-    for declared in OPERATORS[operator].inputs:
-        # The numbers that have the type of the values.
-        if not declared.types and declared.name in call:
-            dtype = np.asarray(call[declared.name]).dtype
-            values.elem_type = helper.np_dtype_to_tensor_dtype(dtype)
-    return model
+BAD_CALLS += MORE_BAD_CALLS
 
 
 def without_memory(text: str) -> str:
