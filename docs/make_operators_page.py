@@ -41,7 +41,9 @@ def section(op: Operator) -> str:
         lines.append(f"| `{o.name}`{' (optional)' * o.optional} | {type_} | {o.doc} |")
     lines += ["", "| attribute | values | default | |", "|---|---|---|---|"]
     for a in op.attributes:
-        values = ", ".join(f"`{v}`" for v in a.allowed) or f"int, {a.minimum} to 2^63-1"
+        values = ", ".join(f"`{v}`" for v in a.allowed) or (
+            "int, 0 or 1" if a.is_flag else f"int, {a.minimum} to 2^63-1"
+        )
         default = "required" if a.default is None else f"`{a.default}`"
         lines.append(f"| `{a.name}` | {values} | {default} | {a.doc} |")
     names = ", ".join(i.name for i in op.inputs)

@@ -168,6 +168,8 @@ def _names(attributes: Sequence[Attribute]) -> list[str]:
 
 
 def _attribute(a: Attribute) -> Argument:
+    if a.is_flag:
+        return a.name, "bool", str(bool(a.default)), a.doc
     default = None if a.default is None else f'"{a.default}"' if a.allowed else str(a.default)
     doc = a.doc
     if a.name == OUTPUT_TYPE:

@@ -49,7 +49,7 @@ std::string CheckInteger(const Operator& op, const AttributeDeclaration& declare
       return std::string();
     case GivenAttribute::Kind::kInteger:
       *value = given.integer;
-      if (given.integer >= declared.minimum) return std::string();
+      if (given.integer >= declared.minimum && given.integer <= declared.maximum) return std::string();
       return Refusal(op.name, AttributeText(declared.name), Show(given), declared.rule,
                      Worded(say::kChooseAnother, {declared.is_seed ? "seed" : "number"}));
     default:
@@ -112,6 +112,9 @@ std::string CheckAttributes(const Operator& op, const GivenAttributes& given, At
         break;
       case AttributeRole::kSampleSize:
         error = CheckInteger(op, declared, value, &attributes->sample_size);
+        break;
+      case AttributeRole::kReplacement:
+        error = CheckInteger(op, declared, value, &attributes->replacement);
         break;
       case AttributeRole::kGlobalSeed:
         error = CheckInteger(op, declared, value, &attributes->global_seed);

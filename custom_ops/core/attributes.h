@@ -37,6 +37,7 @@ struct GivenAttributes {
 struct Attributes {
   OutputType output = OutputType::kBits;  ///< of the first output, of bounds and of moments
   std::int64_t sample_size = 1;
+  std::int64_t replacement = 1;  ///< 0 or 1
   std::int64_t global_seed = 0;
   std::int64_t op_seed = 0;
 };

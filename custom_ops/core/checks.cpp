@@ -113,6 +113,21 @@ std::string CheckRows(const Operator& op, const char* name, const Numbers& logit
   return Refusal(op.name, InputText(name), given, say::kLogits, say::kCorrectLogits);
 }
 
+/// Refuses more samples without replacement than a row has classes that can be drawn.
+std::string CheckSamples(const Operator& op, const Numbers& logits, std::uint64_t rows, std::uint64_t classes,
+                         std::int64_t samples, const ForEach& for_each) {
+  const std::uint64_t wanted = static_cast<std::uint64_t>(samples);
+  const std::uint64_t row = FirstWrong(rows, classes, for_each, [&](std::uint64_t begin, std::uint64_t end) {
+    while (begin < end && ClassesOfWeight(logits, begin * classes, classes) >= wanted) ++begin;
+    return begin;
+  });
+  if (row == rows) return std::string();
+  const std::string given =
+      Worded(say::kSamplesInRow, {std::to_string(samples),
+                                  std::to_string(ClassesOfWeight(logits, row * classes, classes)), std::to_string(row)});
+  return Refusal(op.name, AttributeText("sample_size"), given, say::kNotMoreThanClasses, say::kDrawFewer);
+}
+
 /// Writes the dimensions of an output if all are known and not too large; returns an error if they are.
 std::string Complete(const Operator& op, const Attributes& attributes, Arguments* arguments) {
   const ShapeSoFar& shape = arguments->output;
@@ -245,13 +260,21 @@ std::string CheckLogits(const Operator& op, const InputDeclaration& input, const
   if (classes == 0 && batch > 0) {
     return Refusal(op.name, InputText(name), OfShape(known), say::kOneClass, say::kDrawFromSomething);
   }
+  const bool is_once = attributes.replacement == 0;
+  if (is_once && batch != 0 && classes != Known::kUnknownDimension && attributes.sample_size > classes) {
+    const std::string given =
+        Worded(say::kSamplesOfClasses, {std::to_string(attributes.sample_size), std::to_string(classes)});
+    return Refusal(op.name, AttributeText("sample_size"), given, say::kNotMoreThanClasses, say::kDrawFewer);
+  }
   if (known.data == nullptr) return std::string();
   const Numbers numbers{NumberType(known.type), known.data};
   arguments->given[static_cast<int>(input.parameter)] = Argument{numbers.type, 0, numbers.data};
   arguments->classes = static_cast<std::uint64_t>(classes);
   if (many == ManyNumbers::kTrust) return std::string();
-  return CheckRows(op, name, numbers, static_cast<std::uint64_t>(batch), static_cast<std::uint64_t>(classes),
-                   for_each);
+  const std::uint64_t rows = static_cast<std::uint64_t>(batch), of_each = arguments->classes;
+  const std::string error = CheckRows(op, name, numbers, rows, of_each, for_each);
+  if (!error.empty() || !is_once) return error;
+  return CheckSamples(op, numbers, rows, of_each, attributes.sample_size, for_each);
 }
 
 /// Refuses another number of states than the output has rows.
@@ -375,6 +398,7 @@ Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& a
   std::copy(std::begin(arguments.given), std::end(arguments.given), draw.given);
   draw.classes = arguments.classes;
   draw.samples = static_cast<std::uint64_t>(attributes.sample_size);
+  draw.is_once = attributes.replacement == 0;
   draw.out = out;
   return draw;
 }

@@ -49,7 +49,7 @@ struct AttributeDeclaration {
   const char* const* text;
   const OutputType* type;  ///< what each text names; null where they name no types
   std::int64_t integer_default;
-  std::int64_t minimum;  ///< of an integer
+  std::int64_t minimum, maximum;  ///< of an integer
   const char* rule;      ///< the values that it takes, as errors say it
 
   bool is_text() const { return texts > 0; }

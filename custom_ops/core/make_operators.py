@@ -206,6 +206,7 @@ def table() -> str:
         f"inline constexpr int kMaxRank = {operators.MAX_RANK};",
         f"inline constexpr std::uint64_t kAlwaysThere = {memory.ALWAYS_THERE};",
         f"inline constexpr int kMaxInputs = {max(len(op.inputs) for op in declared)};",
+        f"inline constexpr double kLeastExponent = {operators.LEAST_EXPONENT};",
         f'static_assert(kStateWords == {operators.STATE_WORDS}, "as the declaration says");',
         "",
         "// What refusals say is allowed.",
@@ -412,8 +413,12 @@ def _attribute(op: Operator, a: Attribute) -> str:
     is_seed = _bool(a in operators.SEEDS)
     return (
         f'{{"{a.name}", {role}, {is_seed}, {text_default}, {len(a.allowed)}, {texts}, {types}, '
-        f'{default}, {a.minimum}, "{a.rule}"}}'
+        f'{default}, {a.minimum}, {_integer(a.maximum)}, "{a.rule}"}}'
     )
+
+
+def _integer(number: int) -> str:
+    return "INT64_MAX" if number == operators.INT64_MAX else str(number)
 
 
 def _camel(name: str) -> str:

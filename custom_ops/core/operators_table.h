@@ -13,6 +13,7 @@ inline constexpr int kOpsetVersion = 1;
 inline constexpr int kMaxRank = 8;
 inline constexpr std::uint64_t kAlwaysThere = 67108864;
 inline constexpr int kMaxInputs = 4;
+inline constexpr double kLeastExponent = -708.0;
 static_assert(kStateWords == 6, "as the declaration says");
 
 // What refusals say is allowed.
@@ -47,9 +48,9 @@ inline constexpr OutputDeclaration kRandomGeneratorOutputs[] = {
     {"next_state", true, true, true, OutputType::kBits},
 };
 inline constexpr AttributeDeclaration kRandomGeneratorAttributes[] = {
-    {"type", AttributeRole::kType, false, "philox4x32_10", 1, kRandomGeneratorType, nullptr, 0, 0, "'philox4x32_10'"},
-    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
-    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
+    {"type", AttributeRole::kType, false, "philox4x32_10", 1, kRandomGeneratorType, nullptr, 0, 0, INT64_MAX, "'philox4x32_10'"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
 };
 inline constexpr OtherAttribute kRandomGeneratorOthers[] = {
     {"dtype", "Did you mean type? Rename it, or remove it."},
@@ -58,6 +59,7 @@ inline constexpr OtherAttribute kRandomGeneratorOthers[] = {
     {"mean", "Remove it."},
     {"output_type", "Remove it."},
     {"ratio", "Remove it."},
+    {"replacement", "Remove it."},
     {"sample_size", "Remove it."},
     {"scale", "Remove it."},
     {"seed", "Did you mean op_seed? Rename it, or remove it."},
@@ -80,7 +82,7 @@ inline constexpr Operator kRandomGenerator = {
     table::kRandomGeneratorOutputs,
     3,
     table::kRandomGeneratorAttributes,
-    9,
+    10,
     table::kRandomGeneratorOthers,
     "input 'shape'",
     "state, shape",
@@ -101,9 +103,9 @@ inline constexpr OutputDeclaration kRandomUniformOutputs[] = {
     {"next_state", true, true, true, OutputType::kBits},
 };
 inline constexpr AttributeDeclaration kRandomUniformAttributes[] = {
-    {"output_type", AttributeRole::kOutputType, false, nullptr, 6, kRandomUniformOutputType, kRandomUniformOutputTypes, 0, 0, "'i32', 'i64', 'f16', 'bf16', 'f32', 'f64'"},
-    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
-    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
+    {"output_type", AttributeRole::kOutputType, false, nullptr, 6, kRandomUniformOutputType, kRandomUniformOutputTypes, 0, 0, INT64_MAX, "'i32', 'i64', 'f16', 'bf16', 'f32', 'f64'"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
 };
 inline constexpr OtherAttribute kRandomUniformOthers[] = {
     {"dtype", "Remove it."},
@@ -111,6 +113,7 @@ inline constexpr OtherAttribute kRandomUniformOthers[] = {
     {"low", "Remove it."},
     {"mean", "Remove it."},
     {"ratio", "Remove it."},
+    {"replacement", "Remove it."},
     {"sample_size", "Remove it."},
     {"scale", "Remove it."},
     {"seed", "Did you mean op_seed? Rename it, or remove it."},
@@ -135,7 +138,7 @@ inline constexpr Operator kRandomUniform = {
     table::kRandomUniformOutputs,
     3,
     table::kRandomUniformAttributes,
-    9,
+    10,
     table::kRandomUniformOthers,
     "input 'shape'",
     "shape, minval, maxval, state (optional)",
@@ -156,9 +159,9 @@ inline constexpr OutputDeclaration kRandomNormalOutputs[] = {
     {"next_state", true, true, true, OutputType::kBits},
 };
 inline constexpr AttributeDeclaration kRandomNormalAttributes[] = {
-    {"output_type", AttributeRole::kOutputType, false, nullptr, 4, kRandomNormalOutputType, kRandomNormalOutputTypes, 0, 0, "'f16', 'bf16', 'f32', 'f64'"},
-    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
-    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
+    {"output_type", AttributeRole::kOutputType, false, nullptr, 4, kRandomNormalOutputType, kRandomNormalOutputTypes, 0, 0, INT64_MAX, "'f16', 'bf16', 'f32', 'f64'"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
 };
 inline constexpr OtherAttribute kRandomNormalOthers[] = {
     {"dtype", "Remove it."},
@@ -166,6 +169,7 @@ inline constexpr OtherAttribute kRandomNormalOthers[] = {
     {"low", "Remove it."},
     {"mean", "Remove it."},
     {"ratio", "Remove it."},
+    {"replacement", "Remove it."},
     {"sample_size", "Remove it."},
     {"scale", "Remove it."},
     {"seed", "Did you mean op_seed? Rename it, or remove it."},
@@ -191,7 +195,7 @@ inline constexpr Operator kRandomNormal = {
     table::kRandomNormalOutputs,
     3,
     table::kRandomNormalAttributes,
-    9,
+    10,
     table::kRandomNormalOthers,
     "input 'shape'",
     "shape, mean, scale, state (optional)",
@@ -209,8 +213,8 @@ inline constexpr OutputDeclaration kRandomBernoulliOutputs[] = {
     {"next_state", true, true, true, OutputType::kBits},
 };
 inline constexpr AttributeDeclaration kRandomBernoulliAttributes[] = {
-    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
-    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
 };
 inline constexpr OtherAttribute kRandomBernoulliOthers[] = {
     {"dtype", "Remove it."},
@@ -219,6 +223,7 @@ inline constexpr OtherAttribute kRandomBernoulliOthers[] = {
     {"mean", "Remove it."},
     {"output_type", "Remove it."},
     {"ratio", "Remove it."},
+    {"replacement", "Remove it."},
     {"sample_size", "Remove it."},
     {"scale", "Remove it."},
     {"seed", "Did you mean op_seed? Rename it, or remove it."},
@@ -241,7 +246,7 @@ inline constexpr Operator kRandomBernoulli = {
     table::kRandomBernoulliOutputs,
     2,
     table::kRandomBernoulliAttributes,
-    10,
+    11,
     table::kRandomBernoulliOthers,
     "input 'shape'",
     "shape, p, state (optional)",
@@ -260,10 +265,11 @@ inline constexpr OutputDeclaration kRandomCategoricalOutputs[] = {
     {"next_state", true, true, true, OutputType::kBits},
 };
 inline constexpr AttributeDeclaration kRandomCategoricalAttributes[] = {
-    {"sample_size", AttributeRole::kSampleSize, false, nullptr, 0, nullptr, nullptr, 1, 1, "an integer from 1 to 2^63-1"},
-    {"output_type", AttributeRole::kOutputType, false, "i32", 2, kRandomCategoricalOutputType, kRandomCategoricalOutputTypes, 0, 0, "'i32', 'i64'"},
-    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
-    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
+    {"sample_size", AttributeRole::kSampleSize, false, nullptr, 0, nullptr, nullptr, 1, 1, INT64_MAX, "an integer from 1 to 2^63-1"},
+    {"output_type", AttributeRole::kOutputType, false, "i32", 2, kRandomCategoricalOutputType, kRandomCategoricalOutputTypes, 0, 0, INT64_MAX, "'i32', 'i64'"},
+    {"replacement", AttributeRole::kReplacement, false, nullptr, 0, nullptr, nullptr, 1, 0, 1, "0 or 1"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
 };
 inline constexpr OtherAttribute kRandomCategoricalOthers[] = {
     {"dtype", "Remove it."},
@@ -279,10 +285,12 @@ inline constexpr OtherAttribute kRandomCategoricalOthers[] = {
 
 /// RandomCategorical: Indices of classes, drawn by unnormalised log-probabilities, as ONNX Multinomial means it. For
 /// each row, in f64: w = exp(logits - the row's maximum), summed from left to right. For each sample, row by row, a
-/// uniform u in [0, 1) of two words: the first class whose running sum is greater than u * the last sum.
+/// uniform u in [0, 1) of two words: the first class whose running sum is greater than u * the last sum. With
+/// replacement 0, a class is drawn once at most: a uniform u of two words for each class, row by row; the sample_size
+/// classes of a weight above 0 with the smallest -ln(1 - u) / w, in ascending order.
 /// Inputs: 0 `logits` f32 or f16 or f64, 1 `state` (optional) u32.
 /// Outputs: 0 `values` as output_type says, 1 `next_state` (optional) u32.
-/// Attributes: sample_size, output_type, global_seed, op_seed.
+/// Attributes: sample_size, output_type, replacement, global_seed, op_seed.
 inline constexpr Operator kRandomCategorical = {
     "RandomCategorical",
     Distribution::kCategorical,
@@ -291,13 +299,13 @@ inline constexpr Operator kRandomCategorical = {
     table::kRandomCategoricalInputs,
     2,
     table::kRandomCategoricalOutputs,
-    4,
+    5,
     table::kRandomCategoricalAttributes,
     8,
     table::kRandomCategoricalOthers,
     "the output",
     "logits, state (optional)",
-    "sample_size, output_type, global_seed, op_seed",
+    "sample_size, output_type, replacement, global_seed, op_seed",
 };
 
 namespace table {
@@ -313,9 +321,9 @@ inline constexpr OutputDeclaration kRandomExponentialOutputs[] = {
     {"next_state", true, true, true, OutputType::kBits},
 };
 inline constexpr AttributeDeclaration kRandomExponentialAttributes[] = {
-    {"output_type", AttributeRole::kOutputType, false, nullptr, 4, kRandomExponentialOutputType, kRandomExponentialOutputTypes, 0, 0, "'f16', 'bf16', 'f32', 'f64'"},
-    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
-    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, "an integer from 0 to 2^63-1"},
+    {"output_type", AttributeRole::kOutputType, false, nullptr, 4, kRandomExponentialOutputType, kRandomExponentialOutputTypes, 0, 0, INT64_MAX, "'f16', 'bf16', 'f32', 'f64'"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
 };
 inline constexpr OtherAttribute kRandomExponentialOthers[] = {
     {"dtype", "Remove it."},
@@ -323,6 +331,7 @@ inline constexpr OtherAttribute kRandomExponentialOthers[] = {
     {"low", "Remove it."},
     {"mean", "Remove it."},
     {"ratio", "Remove it."},
+    {"replacement", "Remove it."},
     {"sample_size", "Remove it."},
     {"scale", "Remove it."},
     {"seed", "Did you mean op_seed? Rename it, or remove it."},
@@ -347,7 +356,7 @@ inline constexpr Operator kRandomExponential = {
     table::kRandomExponentialOutputs,
     3,
     table::kRandomExponentialAttributes,
-    9,
+    10,
     table::kRandomExponentialOthers,
     "input 'shape'",
     "shape, scale, state (optional)",

@@ -5,6 +5,7 @@
 
 #include "float_environment.h"
 #include "floats.h"
+#include "operators.h"
 
 namespace onnx_philox {
 
@@ -87,6 +88,15 @@ RangeProblem FloatRangeProblem(OutputType type, const Bounds& bounds) {
   return width - width == 0.0 ? RangeProblem::kNone : RangeProblem::kTooWide;
 }
 
+std::uint64_t CountOfWeight(const Numbers& logits, std::uint64_t begin, std::uint64_t classes) {
+  const auto logit = [&](std::uint64_t i) { return FloatValue(logits.type, BitsAt(logits, begin + i)); };
+  double maximum = logit(0);
+  for (std::uint64_t i = 1; i < classes; ++i) maximum = logit(i) > maximum ? logit(i) : maximum;
+  std::uint64_t count = 0;
+  for (std::uint64_t i = 0; i < classes; ++i) count += logit(i) - maximum >= kLeastExponent ? 1 : 0;
+  return count;
+}
+
 }  // namespace
 
 bool IsFloat(OutputType type) {
@@ -140,6 +150,13 @@ std::int64_t WrongInRow(const Numbers& logits, std::uint64_t begin, std::uint64_
     default:
       return WrongInRow<std::uint64_t>(logits.data, begin, classes, 0x7FF0000000000000u);
   }
+}
+
+std::uint64_t ClassesOfWeight(const Numbers& logits, std::uint64_t begin, std::uint64_t classes) {
+  const FloatEnvironment environment;
+  // Volatile: as below.
+  std::uint64_t (*volatile const count)(const Numbers&, std::uint64_t, std::uint64_t) = CountOfWeight;
+  return count(logits, begin, classes);
 }
 
 RangeProblem RangeProblemOf(OutputType type, const Bounds& bounds) {

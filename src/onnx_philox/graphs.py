@@ -229,6 +229,7 @@ def random_categorical(
     logits: Any = None,
     sample_size: int = 1,
     output_type: str = "i32",
+    replacement: bool = True,
     *,
     logits_type: str = "f32",
     global_seed: int = 0,
@@ -244,6 +245,7 @@ def random_categorical(
             "logits".
         sample_size: How many samples of each row; 1 or more.
         output_type: The element type of the indices. One of i32, i64.
+        replacement: Whether a class may be drawn more than once from a row.
         logits_type: The type of that graph input, f32, f16 or f64.
         global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
         op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
@@ -266,6 +268,7 @@ def random_categorical(
         {
             "sample_size": sample_size,
             "output_type": output_type,
+            "replacement": replacement,
             "global_seed": global_seed,
             "op_seed": op_seed,
         },

@@ -210,6 +210,7 @@ def random_categorical(
     logits: ArrayLike,
     sample_size: int = 1,
     output_type: str = "i32",
+    replacement: bool = True,
     *,
     global_seed: int = 0,
     op_seed: int = 0,
@@ -222,6 +223,7 @@ def random_categorical(
             class that is never drawn. An array of f32, f16 or f64.
         sample_size: How many samples of each row; 1 or more.
         output_type: The element type of the indices. One of i32, i64.
+        replacement: Whether a class may be drawn more than once from a row.
         global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
         op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
         state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
@@ -248,6 +250,7 @@ def random_categorical(
         {
             "sample_size": sample_size,
             "output_type": output_type,
+            "replacement": replacement,
             "global_seed": global_seed,
             "op_seed": op_seed,
         },

@@ -19,7 +19,7 @@ enum class Role {kState, kShape, kNumber, kNumbers, kLogits};
 constexpr int kRoles = 5;
 
 /// Which attribute it is, and so what its value is for.
-enum class AttributeRole {kType, kGlobalSeed, kOpSeed, kOutputType, kSampleSize};
-constexpr int kAttributeRoles = 5;
+enum class AttributeRole {kType, kGlobalSeed, kOpSeed, kOutputType, kSampleSize, kReplacement};
+constexpr int kAttributeRoles = 6;
 
 }  // namespace onnx_philox

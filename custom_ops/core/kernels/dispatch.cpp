@@ -37,21 +37,21 @@ const Kernels* const kKernels[] = {
 constexpr std::uint64_t kLeastWords = std::uint64_t{1} << 14;
 constexpr std::uint64_t kStepElements = 1024;
 
-/// The rough cost of a class of a row, and of a sample, in generator words.
-constexpr double kWordsPerClass = 4, kWordsPerSample = 16;
+/// The rough cost of a class of a row, and of a sample, in generator words; of a class that is drawn once at most.
+constexpr double kWordsPerClass = 4, kWordsPerSample = 16, kWordsPerClassOnce = 24;
 
 /// Every piece makes the running sums of its rows again. So pieces are whole rows, unless there are fewer rows than
 /// pieces and a row has so many samples that its sums cost little in comparison.
 Split SplitCategorical(const Draw& draw, std::uint64_t elements, std::uint64_t max_pieces) {
   const std::uint64_t rows = elements / draw.samples + (elements % draw.samples != 0 ? 1 : 0);
-  const double sums = static_cast<double>(draw.classes) * kWordsPerClass;
+  const double sums = static_cast<double>(draw.classes) * (draw.is_once ? kWordsPerClassOnce : kWordsPerClass);
   const double samples = static_cast<double>(draw.samples) * kWordsPerSample;
   const double most = static_cast<double>(rows) * (sums + samples) / static_cast<double>(kLeastWords);
   const std::uint64_t pieces =
       most < static_cast<double>(max_pieces) ? static_cast<std::uint64_t>(most) : max_pieces;
   if (pieces <= 1) return Split{1, elements};
   std::uint64_t step = (rows + pieces - 1) / pieces * draw.samples;
-  if (rows < pieces && samples > 2 * sums) step = elements / pieces + (elements % pieces != 0 ? 1 : 0);
+  if (rows < pieces && samples > 2 * sums && !draw.is_once) step = elements / pieces + (elements % pieces != 0 ? 1 : 0);
   return Split{elements / step + (elements % step != 0 ? 1 : 0), step};
 }
 
@@ -109,6 +109,11 @@ Selection Unusable(const char* name, const char* why) {
                                 AvailableNames() + ". Set it to one of these, or unset it to use the first"};
 }
 
+/// How many of what takes words there are for so many elements.
+std::uint64_t Drawn(const Draw& draw, std::uint64_t elements) {
+  return draw.is_once ? elements / draw.samples * draw.classes : elements;
+}
+
 }  // namespace
 
 #if defined(ONNX_PHILOX_EMULATE_AVX512)
@@ -146,11 +151,11 @@ const Selection& ActiveKernels() {
 }
 
 State NextState(const Draw& draw, const State& state, std::uint64_t elements) {
-  return Advance(state, draw.words, elements);
+  return Advance(state, draw.words, Drawn(draw, elements));
 }
 
 void NextStates(const Draw& draw, std::uint64_t count, std::uint32_t* words) {
-  const std::uint64_t blocks = BlocksUsed(draw.words, draw.rows.elements);
+  const std::uint64_t blocks = BlocksUsed(draw.words, Drawn(draw, draw.rows.elements));
   for (std::uint64_t row = 0; row < count; ++row) {
     const State state = StateFromWords(draw.rows.words + row * kStateWords);
     StateToWords(State{Add(state.counter, blocks), state.key}, words + row * kStateWords);

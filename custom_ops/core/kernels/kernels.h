@@ -36,6 +36,7 @@ struct Draw {
   Argument given[kParameters];  ///< by Parameter; no kernel reads what its distribution does not have
   std::uint64_t classes;     ///< of each row of logits, 1 or more
   std::uint64_t samples;     ///< of each row of logits, 1 or more
+  bool is_once;              ///< a class at most once a row: each class takes `words`, and no sample does
   void* out;
 
   const Argument& operator[](Parameter parameter) const { return given[static_cast<int>(parameter)]; }

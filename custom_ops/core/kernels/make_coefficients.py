@@ -21,6 +21,8 @@ import mpmath
 import numpy as np
 from mpmath import mp, mpf
 
+from onnx_philox._contract.operators import LEAST_EXPONENT
+
 mp.dps = 60
 
 _HERE = Path(__file__).parent
@@ -191,7 +193,7 @@ def _constants() -> list[tuple[str, str, np.floating]]:
         ("LOG2_E", "1 / ln 2", _round(1 / ln2, np.float64)),
         ("LN2_HIGH", "the first 32 bits of ln 2", np.float64(float(high))),
         ("LN2_LOW", "the rest of ln 2", _round(ln2 - high, np.float64)),
-        ("SMALLEST_EXPONENT", "below it, exp counts as 0", np.float64(-708)),
+        ("SMALLEST_EXPONENT", "below it, exp counts as 0", np.float64(LEAST_EXPONENT)),
     ]
     return constants
 

@@ -22,6 +22,7 @@ from onnx_philox._contract import sentences as say
 from onnx_philox._contract.operators import (
     DOMAIN,
     INT64_MAX,
+    LEAST_EXPONENT,
     MAX_RANK,
     OPSET_VERSION,
     OUTPUT_TYPE,
@@ -191,10 +192,10 @@ def _check_integer(op: Operator | str, attribute: Attribute, value: Any) -> int:
     if isinstance(value, tuple):  # a list of a model's
         value = list(value)
     try:
-        number = operator.index(value)
+        number = int(operator.index(value))  # of a bool, too
     except TypeError:
         refuse(op, what, repr(value), attribute.rule, say.PASS_AN_INT, TypeError)
-    if not attribute.minimum <= number <= INT64_MAX:
+    if not attribute.minimum <= number <= attribute.maximum:
         kind = "seed" if attribute in SEEDS else "number"
         refuse(op, what, number, attribute.rule, say.CHOOSE_ANOTHER.format(kind))
     return number
@@ -225,6 +226,8 @@ def _check_input(
         case _:
             output = _dimensions(inputs.get("shape") or UNKNOWN)
             _check_parameter(op, declared, known, values, output)
+            if declared.role is Role.LOGITS and not attributes["replacement"]:
+                _check_samples(op, known, attributes["sample_size"])
     if declared is op.size_input and declared.role is not Role.SHAPE:
         dimensions = output_dimensions(op, inputs, attributes)
         if dimensions is not None and None not in dimensions:
@@ -431,6 +434,24 @@ def _check_rows(op: Operator | str, what: str, logits: NDArray[Any]) -> None:
     is_one = wrong[row].any()
     given = say.IN_ROW.format(number, row) if is_one else say.IN_ALL_OF_ROW.format(row)
     refuse(op, what, given, say.LOGITS, say.CORRECT_LOGITS)
+
+
+def _check_samples(op: Operator, logits: Known, samples: int) -> None:
+    """Refuses more samples without replacement than a row has classes that can be drawn."""
+    what = say.ATTRIBUTE.format("'sample_size'")
+    remedy = say.DRAW_FEWER
+    classes = logits.shape[1] if logits.shape is not None and logits.shape[0] != 0 else None
+    if classes is not None and samples > classes:
+        given = say.SAMPLES_OF_CLASSES.format(samples, classes)
+        refuse(op, what, given, say.NOT_MORE_THAN_CLASSES, remedy)
+    if logits.value is None or not logits.value.size:
+        return
+    numbers = logits.value.astype(np.float64)
+    drawn = (numbers - numbers.max(axis=1, keepdims=True) >= LEAST_EXPONENT).sum(axis=1)
+    if (drawn < samples).any():
+        row = int((drawn < samples).argmax())
+        given = say.SAMPLES_IN_ROW.format(samples, drawn[row], row)
+        refuse(op, what, given, say.NOT_MORE_THAN_CLASSES, remedy)
 
 
 def _check_range(op: Operator | str, minval: Known | None, maxval: Known | None) -> None:

@@ -105,7 +105,8 @@ class Output:
 class Attribute:
     """An attribute; no `default` means it is required.
 
-    A string takes one of `allowed`; an integer takes `minimum` to 2^63-1.
+    A string takes one of `allowed`; an integer takes `minimum` to `maximum`; a flag is an integer,
+    too, 0 or 1.
     """
 
     name: str
@@ -113,10 +114,12 @@ class Attribute:
     default: int | str | None
     allowed: tuple[str, ...] = ()
     minimum: int = 0
+    maximum: int = 2**63 - 1
+    is_flag: bool = False
 
     @property
     def type(self) -> type[int] | type[str]:
-        """The Python type of the attribute's value."""
+        """The Python type of the attribute's value in a model."""
         return str if self.allowed else int
 
     @property
@@ -124,6 +127,8 @@ class Attribute:
         """The values it takes, as messages say it."""
         if self.allowed:
             return ", ".join(repr(name) for name in self.allowed)
+        if self.is_flag:
+            return f"{self.minimum} or {self.maximum}"
         return f"an integer from {self.minimum} to 2^63-1"
 
 

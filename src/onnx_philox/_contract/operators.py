@@ -25,6 +25,8 @@ OPSET_VERSION = 1
 INT64_MAX = 2**63 - 1
 MAX_RANK = 8
 STATE_WORDS = 6
+LEAST_EXPONENT = -708.0
+"""The weight exp(x) of a class is 0 where x is below this."""
 ULP_ABOVE_ONE = 4
 """How far above 1 a probability may be, which the sum of a softmax can reach: as true as 1."""
 
@@ -209,7 +211,9 @@ RANDOM_CATEGORICAL = Operator(
     "Indices of classes, drawn by unnormalised log-probabilities, as ONNX Multinomial means it. "
     "For each row, in f64: w = exp(logits - the row's maximum), summed from left to right. For "
     "each sample, row by row, a uniform u in [0, 1) of two words: the first class whose running "
-    "sum is greater than u * the last sum.",
+    "sum is greater than u * the last sum. With replacement 0, a class is drawn once at most: a "
+    "uniform u of two words for each class, row by row; the sample_size classes of a weight above 0 "
+    "with the smallest -ln(1 - u) / w, in ascending order.",
     inputs=(
         Input(
             "logits",
@@ -230,6 +234,13 @@ RANDOM_CATEGORICAL = Operator(
             "The element type of the indices.",
             "i32",
             allowed=tuple(t.name for t in (I32, I64)),
+        ),
+        Attribute(
+            "replacement",
+            "Whether a class may be drawn more than once from a row.",
+            1,
+            maximum=1,
+            is_flag=True,
         ),
         *SEEDS,
     ),

@@ -69,6 +69,10 @@ BELOW = "minval < maxval"
 RAISE_MAXVAL = "Raise maxval; it is not drawn."
 WIDTH = "maxval - minval within {}"
 BRING_CLOSER = "Bring the bounds closer together."
+SAMPLES_OF_CLASSES = "{} for {} classes"
+SAMPLES_IN_ROW = "{} for {} classes in row {}"
+NOT_MORE_THAN_CLASSES = "at most as many as classes of a weight above 0, with replacement 0"
+DRAW_FEWER = "Draw fewer samples, or set replacement to 1."
 
 # What OpenVINO's CPU plugin would change.
 A_CONSTANT = "a constant"

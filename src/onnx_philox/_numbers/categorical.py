@@ -24,16 +24,52 @@ class Categorical(Distribution):
     operator = RANDOM_CATEGORICAL
     logits: Values
     sample_size: int
+    replacement: int = 1
+    """0: a class is drawn at most once from a row."""
+
+    def words(self, values: ElementType, elements: int) -> int:
+        """As every distribution; but without replacement each class takes them, and no sample."""
+        if not self.replacement:
+            elements = elements // self.sample_size * self.logits.shape[1]
+        return super().words(values, elements)
+
+    @property
+    def words_together(self) -> int:
+        """Those of a row, if its classes are compared."""
+        return 1 if self.replacement else self.operator.words.of(F64, self.logits.shape[1])
 
     def converter(self, values: ElementType) -> Convert:
         """The function from words to indices."""
+        return self._independent(values) if self.replacement else self._once(values)
+
+    def _once(self, values: ElementType) -> Convert:
+        """Each class has an arrival time, -ln(1 - u) / w; the first to arrive are drawn."""
+        unit = uniform.unit(F64)
+        classes = self.logits.shape[1]
+
+        def convert(position: int, words: Words) -> Values:
+            u = unit(words).reshape(-1, classes)
+            first = position // self.sample_size
+            result = np.empty((len(u), self.sample_size), values.dtype)
+            for row, weights in self._weights(first, first + len(u)):
+                waiting = elementary.minus_two_ln(1 - u[row - first]) * 0.5
+                # A weight of 0 comes after all others, also after times that are infinite.
+                times = np.where(weights > 0, waiting / weights, np.nan)
+                result[row - first] = np.argsort(times, kind="stable")[: self.sample_size]
+            return result.reshape(-1)
+
+        return convert
+
+    def _independent(self, values: ElementType) -> Convert:
         unit = uniform.unit(F64)
 
         def convert(position: int, words: Words) -> Values:
             u = unit(words)
             result = np.empty(u.size, values.dtype)
             first, last = position // self.sample_size, (position + u.size - 1) // self.sample_size
-            for row, sums in self._running_sums(first, last + 1):
+            for row, weights in self._weights(first, last + 1):
+                # accumulate, unlike a sum, adds one after the other.
+                sums = np.add.accumulate(weights)
                 start = max(0, row * self.sample_size - position)
                 end = min(u.size, (row + 1) * self.sample_size - position)
                 # u < 1, so the product is below the last sum: some sum is always greater.
@@ -43,16 +79,15 @@ class Categorical(Distribution):
 
         return convert
 
-    def _running_sums(self, first: int, end: int) -> Iterator[tuple[int, Values]]:
-        """The weights of each of these rows, summed from left to right."""
+    def _weights(self, first: int, end: int) -> Iterator[tuple[int, Values]]:
+        """Those of each of these rows."""
         at_once = max(1, _WEIGHTS_AT_ONCE // self.logits.shape[1])
         for start in range(first, end, at_once):
             rows = self.logits[start : min(start + at_once, end)].astype(np.float64)
             weights = elementary.exp_nonpositive(rows - rows.max(axis=1, keepdims=True))
-            # accumulate, unlike a sum, adds one after the other.
-            yield from enumerate(np.add.accumulate(weights, axis=1), start)
+            yield from enumerate(weights, start)
 
 
 def of(inputs: Mapping[str, Values], attributes: Mapping[str, Any]) -> Categorical:
     """What RandomCategorical draws by its inputs and attributes."""
-    return Categorical(inputs["logits"], attributes["sample_size"])
+    return Categorical(inputs["logits"], attributes["sample_size"], attributes["replacement"])

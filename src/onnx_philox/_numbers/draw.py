@@ -44,6 +44,11 @@ class Distribution(ABC):
         type_ = values if words.by == OUTPUT_TYPE else BY_DTYPE[getattr(self, words.by).dtype]
         return words.of(type_, elements)
 
+    @property
+    def words_together(self) -> int:
+        """How many words make elements only together, those of one element mostly."""
+        return 1
+
     @abstractmethod
     def converter(self, values: ElementType) -> Convert:
         """The function from words to elements."""

@@ -22,7 +22,8 @@ def fill(draw: Draw, *outs: NDArray[Any]) -> None:
     position = 0
     # Overflow and underflow follow IEEE 754, whatever NumPy's error settings are.
     with np.errstate(all="ignore"):
-        for words in _chunks(draw, draw.words(each)):
+        chunks = _chunks(draw, draw.words(each))
+        for words in _together(chunks, draw.distribution.words_together):
             made = convert(position, words.reshape(-1))
             all_values = made if isinstance(made, tuple) else (made,)
             for out, values in zip(outs, all_values, strict=True):
@@ -31,6 +32,22 @@ def fill(draw: Draw, *outs: NDArray[Any]) -> None:
                 end = position + rows_of_values.size
                 out[position:end] = rows_of_values.reshape(-1)
             position = end
+
+
+def _together(chunks: Iterator[NDArray[np.uint32]], size: int) -> Iterator[NDArray[np.uint32]]:
+    """The same words, cut only after every `size` of them."""
+    kept: list[NDArray[np.uint32]] = []
+    for chunk in chunks:
+        if not kept and chunk.shape[1] % size == 0:
+            yield chunk
+            continue
+        kept.append(chunk.copy())  # the next chunk overwrites it
+        count = sum(part.shape[1] for part in kept)
+        if count >= size:
+            words = np.concatenate(kept, axis=1)
+            whole = count - count % size
+            yield words[:, :whole]
+            kept = [words[:, whole:]] if whole < count else []
 
 
 def _chunks(draw: Draw, count: int) -> Iterator[NDArray[np.uint32]]:

@@ -181,6 +181,7 @@ def random_categorical(
     logits: Any,
     sample_size: int = 1,
     output_type: str = "i32",
+    replacement: bool = True,
     global_seed: int = 0,
     op_seed: int = 0,
     state: Any = None,
@@ -195,6 +196,7 @@ def random_categorical(
             f16 or f64. It must be a constant of at most 4096 elements if the type is f64.
         sample_size: How many samples of each row; 1 or more.
         output_type: The element type of the indices. One of i32, i64.
+        replacement: Whether a class may be drawn more than once from a row.
         global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
         op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
         state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others 1,
@@ -215,6 +217,7 @@ def random_categorical(
         {
             "sample_size": sample_size,
             "output_type": output_type,
+            "replacement": replacement,
             "global_seed": global_seed,
             "op_seed": op_seed,
         },
