@@ -24,6 +24,7 @@ struct Logits {
   Numbers logits;
   std::uint64_t classes;
   std::uint64_t samples;
+  bool is_once = false;
 };
 
 inline Draw UniformDraw(const State& state, OutputType type, const Bounds& bounds, void* out) {
@@ -72,6 +73,7 @@ inline Draw CategoricalDraw(const State& state, OutputType type, const Logits& l
   draw[Parameter::kLogits] = Argument{logits.logits.type, 0, logits.logits.data};
   draw.classes = logits.classes;
   draw.samples = logits.samples;
+  draw.is_once = logits.is_once;
   return draw;
 }
 
@@ -87,7 +89,7 @@ inline Probabilities ProbabilitiesOf(const Draw& draw) {
 }
 
 inline Logits LogitsOf(const Draw& draw) {
-  return Logits{draw[Parameter::kLogits].numbers(), draw.classes, draw.samples};
+  return Logits{draw[Parameter::kLogits].numbers(), draw.classes, draw.samples, draw.is_once};
 }
 
 }  // namespace onnx_philox

@@ -3,9 +3,11 @@
 // no contraction (tests/CMakeLists.txt).
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "coefficients.h"
@@ -289,6 +291,31 @@ inline std::uint64_t CategoricalElement(const State& state, const onnx_philox::L
   return c;
 }
 
+/// Without replacement: the classes of a row by -ln(1 - u) / weight. The last row asked for is kept.
+inline std::uint64_t OnceElement(const State& state, const onnx_philox::Logits& logits, std::uint64_t index) {
+  static const void* last_data;
+  static std::uint64_t last_row;
+  static State last_state;
+  static std::vector<std::pair<double, std::uint64_t>> order;
+  const std::uint64_t row = index / logits.samples, first = row * logits.classes;
+  const bool is_same = logits.logits.data == last_data && row == last_row && state.key == last_state.key &&
+                       state.counter.low == last_state.counter.low && state.counter.high == last_state.counter.high;
+  if (!is_same || order.size() > logits.classes) {
+    last_data = logits.logits.data;
+    last_row = row;
+    last_state = state;
+    order.clear();
+    double most = -HUGE_VAL;
+    for (std::uint64_t c = 0; c < logits.classes; ++c) most = std::fmax(most, Number(logits.logits, first + c));
+    for (std::uint64_t c = 0; c < logits.classes; ++c) {
+      const double weight = Exp(Number(logits.logits, first + c) - most);
+      if (weight > 0) order.emplace_back(MinusTwoLn<F64Constants>(1 - UniformF64(state, first + c)) / 2 / weight, c);
+    }
+    std::sort(order.begin(), order.end());
+  }
+  return order[index % logits.samples].second;
+}
+
 inline std::uint64_t Element(const Draw& draw, std::uint64_t index) {
   switch (draw.distribution) {
     case Distribution::kUniform:
@@ -302,6 +329,7 @@ inline std::uint64_t Element(const Draw& draw, std::uint64_t index) {
     case Distribution::kCategorical:
       break;
   }
+  if (draw.is_once) return OnceElement(draw.state, LogitsOf(draw), index);
   return CategoricalElement(draw.state, LogitsOf(draw), index);
 }
 

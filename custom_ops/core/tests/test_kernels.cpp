@@ -216,7 +216,8 @@ void AddBernoulliCases(std::vector<Case>* cases) {
 
 void AddCategoricalCases(std::vector<Case>* cases) {
   Choices choices;
-  const auto add = [&](OutputType type, OutputType logits_type, std::uint64_t classes, std::uint64_t samples) {
+  const auto add = [&](OutputType type, OutputType logits_type, std::uint64_t classes, std::uint64_t samples,
+                       bool is_once = false) {
     const std::size_t numbers = static_cast<std::size_t>((kLongest + samples - 1) / samples * classes);
     // Bits of the type: numbers around 0, -inf, 10,000 apart, subnormals, equal ones.
     const std::uint64_t special16[] = {0xFC00, 0, 0x8000, 0x7000, 0xF0E2, 0x0001, 0x8001, 0xFC00, 0x3C00};
@@ -226,7 +227,8 @@ void AddCategoricalCases(std::vector<Case>* cases) {
     std::vector<std::uint64_t> f64;
     for (std::size_t i = 0; i < numbers; ++i) {
       const bool is_special = choices.Below(4) == 0 && i % classes != classes / 2;  // one in each row is finite
-      const std::uint64_t which = choices.Below(9), random = choices.Below(~std::uint64_t{0});
+      // A logit of 10,000 leaves no other class a weight, and once needs some.
+      const std::uint64_t which = choices.Below(is_once ? 3 : 9), random = choices.Below(~std::uint64_t{0});
       if (logits_type == OutputType::kF16) {
         const std::uint64_t bits = is_special ? special16[which] : (random & 0x83FF) | (0x3400 + (random >> 20 & 0xC00));
         f16.push_back(static_cast<std::uint16_t>(bits));
@@ -239,8 +241,9 @@ void AddCategoricalCases(std::vector<Case>* cases) {
     const void* const data = logits_type == OutputType::kF16   ? KeepForever(f16)
                              : logits_type == OutputType::kF32 ? KeepForever(f32)
                                                                : KeepForever(f64);
-    cases->push_back({"categorical " + std::to_string(classes) + " classes, " + std::to_string(samples) + " samples",
-                      CategoricalDraw(State{}, type, Logits{{logits_type, data}, classes, samples}, nullptr), false});
+    cases->push_back({"categorical " + std::to_string(classes) + " classes, " + std::to_string(samples) + " samples" +
+                          (is_once ? " once" : ""),
+                      CategoricalDraw(State{}, type, Logits{{logits_type, data}, classes, samples, is_once}, nullptr), false});
   };
   add(OutputType::kI32, OutputType::kF32, 1, 3);
   add(OutputType::kI64, OutputType::kF32, 2, 1);
@@ -252,6 +255,11 @@ void AddCategoricalCases(std::vector<Case>* cases) {
   add(OutputType::kI32, OutputType::kF32, 2049, 3001);
   add(OutputType::kI64, OutputType::kF64, 20011, 70000);
   add(OutputType::kI32, OutputType::kF16, 33333, 70000);
+  add(OutputType::kI32, OutputType::kF32, 1, 1, true);
+  add(OutputType::kI64, OutputType::kF64, 9, 3, true);
+  add(OutputType::kI32, OutputType::kF16, 33, 11, true);
+  // More than the arrivals that are kept.
+  add(OutputType::kI64, OutputType::kF32, 4099, 2500, true);
 }
 
 const std::vector<Case>& AllCases() {

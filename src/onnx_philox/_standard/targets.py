@@ -164,6 +164,14 @@ class OnnxRuntime(Target):
                 ", ".join(_OF_ONNX_RUNTIME),
                 "Load the plugin there (onnx_philox.onnxruntime), or draw it outside the model.",
             )
+        if not draw.attributes.get("replacement", True):
+            raise InexactError(
+                draw.operator.name,
+                "attribute 'replacement'",
+                0,
+                "1 in standard nodes",
+                "Load the plugin there (onnx_philox.onnxruntime), or draw it outside the model.",
+            )
         if is_rounded_twice(draw.operator.name, draw.type):
             raise InexactError(
                 draw.operator.name,

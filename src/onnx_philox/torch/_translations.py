@@ -174,20 +174,14 @@ class Translations:
     def multinomial(
         self, p: ir.Value, num_samples: int, replacement: bool = False, **_: Any
     ) -> Any:
-        if not replacement and num_samples != 1:
-            refuse(
-                "aten::multinomial",
-                "replacement",
-                f"False for {num_samples} samples",
-                "True, or one sample",
-                "Pass replacement=True, which draws the samples independently.",
-            )
         is_one_row = p.shape is not None and len(p.shape) == 1
         axis = self._ints([0])
         logits = self._op.Log(self._op.Unsqueeze(p, axis) if is_one_row else p)
         if _type(p) is ir.DataType.BFLOAT16:
             logits = self._op.Cast(logits, to=_FLOAT)
-        attributes = {OUTPUT_TYPE: "i64", "sample_size": num_samples}
+        attributes: dict[str, Any] = {OUTPUT_TYPE: "i64", "sample_size": num_samples}
+        if not replacement and num_samples != 1:
+            attributes["replacement"] = 0
         drawn = self._draw(RANDOM_CATEGORICAL, [logits], attributes)
         return self._op.Squeeze(drawn, axis) if is_one_row else drawn
 
