@@ -262,6 +262,19 @@ BAD_CATEGORICAL: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["the output is [2, 2305843009213693952], too large", "at most 2^63-1 bytes of i32"],
     ),
     "more than memory": ({"sample_size": 2**50}, ["the output is [2, ", "memory"]),
+    "a replacement of 2": ({"replacement": 2}, ["'replacement' is 2", "0 or 1"]),
+    "more samples than classes": (
+        {"replacement": 0, "sample_size": 4},
+        ["'sample_size' is 4 for 3 classes", "a weight above 0", "Draw fewer samples"],
+    ),
+    "more samples than classes of a weight": (
+        {
+            "replacement": 0,
+            "sample_size": 2,
+            "logits": np.array([[0, 1, 2], [0, -math.inf, -709]], F32),
+        },
+        ["'sample_size' is 2 for 1 classes in row 1", "Draw fewer samples"],
+    ),
     "state of another type": ({"state": STATE.astype(np.int64)}, ["'state' is i64", "u32"]),
 }
 BAD = {

@@ -83,6 +83,31 @@ def exponentials() -> Iterator[tuple[str, Example]]:
             yield "", draw("RandomExponential", [count], type_, numbers, state, **seeds)
 
 
+def without_replacement() -> Iterator[tuple[str, Example]]:
+    """The draws of RandomCategorical with `replacement` 0."""
+    logits = [
+        [0.0, 1.0, -2.0, 0.5, 0.5, -INF, 3.0],
+        [-1e4, -690.0, -700.0, 0.0, -0.0, -700.0, -INF],
+        [2.0] * 7,
+    ]
+    for type_ in ("f16", "f32", "f64"):
+        for output_type, size, seeds in (
+            ("i32", 5, {}),
+            ("i64", 2, {"global_seed": 150, "op_seed": 10}),
+            ("i64", 1, {}),
+        ):
+            arguments = {
+                "logits": array(type_, logits),
+                "sample_size": size,
+                "replacement": 0,
+            }
+            shape = [len(logits), size]
+            yield (
+                f"without replacement, {type_} logits",
+                draw("RandomCategorical", shape, output_type, arguments, CARRY, **seeds),
+            )
+
+
 def array(type_: str, values: Any) -> np.ndarray:
     """Numbers as an array of that type."""
     return np.array(values, BY_NAME[type_].dtype)
@@ -126,7 +151,11 @@ def row(part: str, of: Example) -> dict[str, Any]:
     }
 
 
-FILES = {"distributions.json": draws, "exponential.json": exponentials}
+FILES = {
+    "distributions.json": draws,
+    "exponential.json": exponentials,
+    "without_replacement.json": without_replacement,
+}
 
 
 def main() -> None:

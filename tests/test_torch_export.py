@@ -87,6 +87,7 @@ def test_every_draw_of_torch_has_the_reference_s_bits_in_both_runtimes() -> None
             torch.empty_like(x).exponential_(),
             torch.empty(5, dtype=torch.float64).exponential_(0.3),
             torch.distributions.Exponential(torch.full((3, 4), 2.0), validate_args=False).sample(),
+            torch.multinomial(p, 3),
         ]
 
     shape, p = [3, 4], np.where(X > 0, 0.75, 0.25).astype(np.float32)
@@ -113,6 +114,7 @@ def test_every_draw_of_torch_has_the_reference_s_bits_in_both_runtimes() -> None
         drawn("exponential", 19, shape, 1, "f32"),
         drawn("exponential", 20, [5], 1 / 0.3, "f64"),
         drawn("exponential", 21, shape, 1, "f32") / np.float32(2),
+        drawn("categorical", 22, np.log(p), 3, "i64", False),
     ]
     for runtime in answers(exported(forward)):
         for one, other in zip(runtime, expected, strict=True):
@@ -231,11 +233,6 @@ def test_the_table_alone_leaves_a_model_that_waits_for_a_state() -> None:
 def test_what_the_export_would_lose_is_said() -> None:
     import torch
 
-    def without_replacement(x: torch.Tensor) -> torch.Tensor:
-        return torch.multinomial(x.abs() + 1, 2)
-
-    with pytest.raises(ValueError, match="replacement is False for 2 samples; allowed: True, or"):
-        exported(without_replacement)
     x = (torch.tensor(X),)
     with pytest.warns(UserWarning, match="its dropout is in evaluation mode: call train"):
         onnx_philox.torch.export(torch.nn.Dropout(0.5).eval(), x, verbose=False)

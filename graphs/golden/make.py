@@ -25,6 +25,7 @@ import version_1
 import version_1_distributions
 import version_1_exponential
 import version_1_rows
+import version_1_without_replacement
 from case import DTYPES, Arrays, Case
 from numpy.typing import NDArray
 from onnx.reference import ReferenceEvaluator
@@ -36,6 +37,7 @@ FOLDERS: dict[str, Callable[[], Iterable[tuple[str, Case]]]] = {
     "v1_distributions": version_1_distributions.cases,
     "v1_rows": version_1_rows.cases,
     "v1_exponential": version_1_exponential.cases,
+    "v1_without_replacement": version_1_without_replacement.cases,
 }
 
 

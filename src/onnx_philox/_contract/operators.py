@@ -212,8 +212,8 @@ RANDOM_CATEGORICAL = Operator(
     "For each row, in f64: w = exp(logits - the row's maximum), summed from left to right. For "
     "each sample, row by row, a uniform u in [0, 1) of two words: the first class whose running "
     "sum is greater than u * the last sum. With replacement 0, a class is drawn once at most: a "
-    "uniform u of two words for each class, row by row; the sample_size classes of a weight above 0 "
-    "with the smallest -ln(1 - u) / w, in ascending order.",
+    "uniform u of two words for each class, row by row; the sample_size classes of a weight above "
+    "0 with the smallest -ln(1 - u) / w, in ascending order.",
     inputs=(
         Input(
             "logits",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import onnx_ir as ir
 
 from onnx_philox._contract.types import F64
@@ -18,11 +19,45 @@ def classes(b: Builder, words: ir.Value, logits: ir.Value, samples: int) -> ir.V
     return b.call("Classes", _classes, b("Reshape", u, shape, allowzero=1), logits)[0]
 
 
+def classes_once(b: Builder, words: ir.Value, logits: ir.Value, samples: int) -> ir.Value:
+    """Indices of classes, each at most once in a row.
+
+    Args:
+        b: Where the nodes go.
+        words: uint32, two for each class, of any shape.
+        logits: [batch, classes].
+        samples: How many of each row.
+
+    Returns:
+        int64 [batch, samples].
+    """
+    u = b("Reshape", values.unit(b, words, F64), b("Shape", logits), allowzero=1)
+    return b.call("ClassesOnce", _classes_once, u, logits, b.constant([samples]))[0]
+
+
+def _classes_once(b: Builder, u: ir.Value, logits: ir.Value, samples: ir.Value) -> Values:
+    weights = _weights(b, logits)
+    one = b.constant(1, np.float64)
+    doubled = elementary.minus_two_ln(b, b("Sub", one, u), F64, elementary.SHIFTS_TO_2_63)
+    # Scaled by a power of two, times do not overflow. Those that would are equal then, and still
+    # before those of classes without a weight.
+    time = b("Div", b("Mul", doubled, b.constant(2.0**-9, np.float64)), weights)
+    time = b("Min", time, b.constant(2.0**1016, np.float64))
+    is_without = b("Equal", weights, b.constant(0, np.float64))
+    time = b("Where", is_without, b.constant(np.inf, np.float64), time)
+    _, first = b.node("TopK", (time, samples), outputs=2, axis=1, largest=0)
+    return (first,)
+
+
+def _weights(b: Builder, logits: ir.Value) -> ir.Value:
+    wide = b.cast(logits, ir.DataType.DOUBLE)
+    maximum = b("ReduceMax", wide, b.constant([1]))
+    return elementary.exp_nonpositive(b, b("Sub", wide, maximum))
+
+
 def _classes(b: Builder, u: ir.Value, logits: ir.Value) -> Values:
     axis = b.constant([1])
-    wide = b.cast(logits, ir.DataType.DOUBLE)
-    weights = elementary.exp_nonpositive(b, b("Sub", wide, b("ReduceMax", wide, axis)))
-    sums = b("CumSum", weights, b.constant(1))
+    sums = b("CumSum", _weights(b, logits), b.constant(1))
     total = b("Slice", sums, b.constant([-1]), b.constant([2**63 - 1]), axis)
     thresholds = b("Unsqueeze", b("Mul", u, total), b.constant([2]))
     # Sums never fall, so the first greater one comes after all that are not.

@@ -40,7 +40,7 @@ def rows_of(b: Builder, target: Target, draw: DrawnNode) -> StateRows:
 def words_of_state(draw: DrawnNode) -> int | None:
     """How many words each state draws, if that is known before a run."""
     rows = StateRows.number_in(_state_shape(draw))
-    elements = counts.known_per_row(rows, draw.size, is_by_row=draw.is_by_row)
+    elements = counts.known_per_row(rows, draw.uniforms, is_by_row=draw.is_by_row)
     if elements is None:
         return None
     words = _words(Builder(None), draw, elements)
@@ -67,6 +67,10 @@ def _output(b: Builder, draw: DrawnNode, rows: StateRows) -> Out:
     if draw.operator.has_shape:
         shape = counts.int64(b, draw.inputs["shape"], draw.constant("shape"))
         count = counts.per_row(b, rows, shape, dimensions, is_by_row=is_by_row)
+        return Out(shape, count)
+    if draw.draws_classes_once:
+        shape = b("Shape", draw.inputs["logits"])
+        count = counts.per_row(b, rows, shape, draw.uniforms, is_by_row=is_by_row)
         return Out(shape, count)
     samples = draw.attributes["sample_size"]
     logits = draw.known["logits"]

@@ -51,6 +51,16 @@ class DrawnNode(CheckedNode):
     size: tuple[int | None, ...] | None = None
     is_by_row: bool = False
 
+    @property
+    def draws_classes_once(self) -> bool:
+        """Whether it draws without replacement: a uniform for each class, not for each sample."""
+        return not self.attributes.get("replacement", 1)
+
+    @property
+    def uniforms(self) -> tuple[int | None, ...] | None:
+        """The dimensions of what takes words: of the values mostly."""
+        return self.known["logits"].shape if self.draws_classes_once else self.size
+
     def constant(self, name: str) -> NDArray[Any] | None:
         """An input's value, if it is a constant."""
         known = self.known.get(name)
@@ -164,14 +174,6 @@ class OnnxRuntime(Target):
                 ", ".join(_OF_ONNX_RUNTIME),
                 "Load the plugin there (onnx_philox.onnxruntime), or draw it outside the model.",
             )
-        if not draw.attributes.get("replacement", True):
-            raise InexactError(
-                draw.operator.name,
-                "attribute 'replacement'",
-                0,
-                "1 in standard nodes",
-                "Load the plugin there (onnx_philox.onnxruntime), or draw it outside the model.",
-            )
         if is_rounded_twice(draw.operator.name, draw.type):
             raise InexactError(
                 draw.operator.name,
@@ -223,8 +225,11 @@ def _booleans(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Valu
 
 
 def _classes(b: Builder, draw: DrawnNode, words: ir.Value, _: Out) -> ir.Value:
-    samples = draw.attributes["sample_size"]
-    indices = categorical.classes(b, words, draw.inputs["logits"], samples)
+    samples, logits = draw.attributes["sample_size"], draw.inputs["logits"]
+    if draw.draws_classes_once:
+        classes = categorical.classes_once(b, words, logits, samples)
+        return b.cast(classes, ir.DataType.INT32) if draw.type is I32 else classes
+    indices = categorical.classes(b, words, logits, samples)
     return indices if draw.type is I32 else b.cast(indices, ir.DataType.INT64)
 
 

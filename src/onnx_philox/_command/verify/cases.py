@@ -51,7 +51,7 @@ from onnx_philox._runtimes.port import Arrays
 VECTORS: Traversable = resources.files("onnx_philox._command.verify") / "vectors"
 
 COUNTER_EXAMPLE = "DirectML counter example"
-PROMISED = ("distributions.json", "exponential.json")
+PROMISED = ("distributions.json", "exponential.json", "without_replacement.json")
 """The files of what this package drew when an operator was new."""
 
 ROWS = "Rows of"
@@ -169,6 +169,8 @@ class Example:
                 return (elements + elements % 2) * (2 if self.type is F64 else 1)
             case "RandomBernoulli":
                 return elements * (2 if self.arguments["p"].dtype == np.float64 else 1)
+            case "RandomCategorical" if self.arguments.get("replacement") == 0:
+                return int(self.arguments["logits"].size) * 2
             case "RandomCategorical":
                 return elements * 2
             case _:

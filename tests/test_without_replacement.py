@@ -1,0 +1,179 @@
+"""RandomCategorical with `replacement` 0: the rule of section 15, in every runtime."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+import openvino as ov
+import pytest
+from cases import assert_same_bits
+from runtimes import OpenVino
+from scipy import stats
+
+import onnx_philox
+from onnx_philox import PhiloxState, graphs, reference
+from onnx_philox._contract.operators import RANDOM_CATEGORICAL
+from onnx_philox._numbers import call, fill_numpy
+from onnx_philox.onnxruntime import InferenceSession
+from onnx_philox.rewriting import to_standard_nodes
+
+STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
+RNG = np.random.default_rng(5)
+# A tenth has no weight; some of the others have one so small that their times are infinite.
+FAR = np.full((1, 10_000), -707.9)
+FAR[0, 0] = 0
+FAR[0, 7::10] = -708.1
+SAMPLES_OF_FAR = 9000
+
+
+def logits_of(batch: int, classes: int, type_: Any = np.float32) -> np.ndarray:
+    logits = 3 * RNG.normal(size=(batch, classes))
+    logits[:, 2::5] = -np.inf
+    return logits.astype(type_)
+
+
+def states_of(rows: int) -> np.ndarray:
+    states = RNG.integers(0, 2**32, (rows, 6)).astype(np.uint32)
+    states[::3, :4] = 0xFFFFFFFF
+    return states
+
+
+def once(logits: np.ndarray, samples: int, type_: str = "i32", state: Any = STATE) -> Any:
+    return reference.random_categorical(logits, samples, type_, False, state=state)
+
+
+def once_in_numpy(logits: np.ndarray, samples: int, state: Any = STATE) -> Any:
+    attributes = {"sample_size": samples, "replacement": 0, "output_type": "i32"}
+    inputs = {"logits": logits, "state": state}
+    return call.run(RANDOM_CATEGORICAL, fill_numpy.fill, inputs, attributes)
+
+
+@pytest.mark.parametrize("type_", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize(("batch", "classes", "samples"), [(1, 1, 1), (3, 7, 6), (2, 40, 1)])
+def test_the_first_arrivals_are_drawn_in_their_order(
+    type_: Any, batch: int, classes: int, samples: int
+) -> None:
+    logits = logits_of(batch, classes, type_)
+    u, after = reference.random_uniform([batch, classes], 0, 1, "f64", state=STATE)
+    exact = logits.astype(np.float64)
+    with np.errstate(divide="ignore"):
+        times = -np.log1p(-u) / np.exp(exact - exact.max(axis=1, keepdims=True))
+    drawn, next_state = once(logits, samples)
+    assert_same_bits(drawn, np.argsort(times, axis=1)[:, :samples].astype(np.int32))
+    assert_same_bits(next_state, after)
+
+
+def test_classes_whose_times_are_infinite_come_last_in_their_order() -> None:
+    u = reference.random_uniform(FAR.shape, 0, 1, "f64", state=STATE)[0][0]
+    with np.errstate(over="ignore"):
+        is_infinite = np.isinf(-np.log1p(-u) / np.exp(-707.9))
+    infinite = np.flatnonzero(is_infinite & (FAR[0] > -708) & (FAR[0] < 0))
+    assert len(infinite) > 5
+    drawn = once(FAR, SAMPLES_OF_FAR)[0][0]
+    assert (drawn[-len(infinite) :] == infinite).all()
+    assert sorted(drawn) == np.flatnonzero(FAR[0] > -708).tolist()
+    standard = to_standard_nodes(
+        graphs.random_categorical(FAR, SAMPLES_OF_FAR, "i32", False, stateful=True)
+    )
+    session = ort.InferenceSession(standard.SerializeToString())
+    assert_same_bits(session.run(None, {"state": STATE})[0][0], drawn)
+
+
+@pytest.mark.parametrize("samples", [1, 1023, 1024, 1025, 3000])
+def test_the_core_draws_numpy_s_classes_whatever_their_number(samples: int) -> None:
+    for logits in (logits_of(2, 70_001), logits_of(3, 4001, np.float16)):
+        for expected, got in zip(
+            once_in_numpy(logits, samples), once(logits, samples), strict=True
+        ):
+            assert_same_bits(got, expected)
+    assert len(set(once(logits, samples)[0][1].tolist())) == samples
+
+
+def test_a_row_with_a_state_is_what_this_state_draws_alone() -> None:
+    for classes in (3, 8, 40_000):
+        logits, states = logits_of(5, classes), states_of(5)
+        drawn, after = once(logits, 2, state=states)
+        assert_same_bits(once_in_numpy(logits, 2, states)[0], drawn)
+        for b in range(5):
+            alone, next_state = once(logits[b : b + 1], 2, state=states[b])
+            assert_same_bits(drawn[b : b + 1], alone)
+            assert_same_bits(after[b], next_state)
+
+
+NAMES: list[str] = []
+CASES: list[tuple[dict[str, Any], dict[str, Any]]] = []
+for _type, _output in (("f16", "i64"), ("f32", "i32")):
+    _logits = logits_of(4, 9, np.dtype(f"float{_type[1:]}"))
+    _given: dict[str, Any] = {"sample_size": 7, "output_type": _output, "replacement": False}
+    _in = {"logits": None, "logits_type": _type, **_given}
+    NAMES += [f"{_type} {name}" for name in ("state", "rows", "no rows", "seeds")]
+    CASES += [
+        ({**_in, "stateful": True}, {"logits": _logits, "state": STATE}),
+        ({**_in, "per_row": True}, {"logits": _logits, "state": states_of(4)}),
+        ({**_in, "per_row": True}, {"logits": _logits[:0], "state": states_of(0)}),
+        ({"logits": _logits, **_given, "global_seed": 3}, {}),
+    ]
+
+
+def of_reference(arguments: dict[str, Any], feeds: dict[str, Any]) -> list[np.ndarray]:
+    given = {
+        k: v for k, v in arguments.items() if k in ("sample_size", "output_type", "replacement")
+    }
+    given |= {"global_seed": arguments.get("global_seed", 0)}
+    drawn = reference.random_categorical(
+        feeds.get("logits", arguments["logits"]), **given, state=feeds.get("state")
+    )
+    return list(drawn if "state" in feeds else drawn[:1])
+
+
+@pytest.mark.parametrize(("arguments", "feeds"), CASES, ids=NAMES)
+def test_onnxruntime_draws_the_reference_s_classes(
+    ort_backend: str, arguments: dict[str, Any], feeds: dict[str, Any]
+) -> None:
+    if ort_backend == "python" and arguments.get("logits_type") == "f16":
+        pytest.skip("Python ops carry no such inputs")
+    session = InferenceSession(graphs.random_categorical(**arguments), backend=ort_backend)
+    for got, expected in zip(session.run(None, feeds), of_reference(arguments, feeds), strict=True):
+        assert_same_bits(got, expected)
+
+
+@pytest.mark.parametrize(("arguments", "feeds"), CASES, ids=NAMES)
+def test_openvino_draws_the_reference_s_classes(
+    openvino: OpenVino, arguments: dict[str, Any], feeds: dict[str, Any], tmp_path: Any
+) -> None:
+    model = openvino.read(graphs.random_categorical(**arguments))
+    ov.save_model(model, tmp_path / "model.xml")
+    for source in (model, tmp_path / "model.xml"):
+        for precision in ("f32", "f16"):
+            drawn = openvino(source, feeds, precision)
+            for got, expected in zip(drawn, of_reference(arguments, feeds), strict=True):
+                assert_same_bits(got, expected)
+
+
+@pytest.mark.parametrize(("arguments", "feeds"), CASES, ids=NAMES)
+def test_standard_nodes_draw_the_reference_s_classes(
+    arguments: dict[str, Any], feeds: dict[str, Any]
+) -> None:
+    standard = to_standard_nodes(graphs.random_categorical(**arguments))
+    session = ort.InferenceSession(standard.SerializeToString())
+    for got, expected in zip(session.run(None, feeds), of_reference(arguments, feeds), strict=True):
+        assert_same_bits(got, expected)
+
+
+def test_the_order_is_that_of_an_urn() -> None:
+    """Each order of three of four classes is as probable as drawing one after the other says."""
+    p = np.array([0.1, 0.2, 0.3, 0.4])
+    tries = 2**17
+    logits = np.log(np.tile(p, (tries, 1)))
+    drawn = reference.random_categorical(logits, 3, replacement=False, global_seed=42)[0]
+    orders = list(itertools.permutations(range(4), 3))
+    wanted = [p[a] * p[b] / (1 - p[a]) * p[c] / (1 - p[a] - p[b]) for a, b, c in orders]
+    counts = [(drawn == order).all(axis=1).sum() for order in orders]
+    assert stats.chisquare(counts, np.array(wanted) * tries).pvalue > 1e-6
+    assert onnx_philox.reference.random_categorical(logits, 1, global_seed=42)[0].shape == (
+        tries,
+        1,
+    )
