@@ -260,6 +260,6 @@ def test_golden_files_are_never_made_again() -> None:
     )
     assert process.returncode == 1
     assert process.stderr.endswith(
-        "v1, v1_distributions, v1_rows, v1_exponential and v1_without_replacement exist, and golden "
-        "files are never made again: add a folder to FOLDERS.\n"
+        "v1, v1_distributions, v1_rows, v1_exponential and v1_without_replacement exist, and "
+        "golden files are never made again: add a folder to FOLDERS.\n"
     )

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn, cast
 
 import numpy as np
@@ -19,6 +18,8 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract import attribute_names, float_environment, memory, refusal
 from onnx_philox._contract import sentences as say
+from onnx_philox._contract.known import UNKNOWN as UNKNOWN
+from onnx_philox._contract.known import Known as Known
 from onnx_philox._contract.operators import (
     DOMAIN,
     INT64_MAX,
@@ -38,28 +39,6 @@ from onnx_philox._contract.operators import (
 )
 from onnx_philox._contract.state import is_state_shape, rows_of_states
 from onnx_philox._contract.types import BY_DTYPE, BY_NAME, ElementType
-
-
-@dataclass(frozen=True)
-class Known:
-    """What is known of an input so far; None, also as a dimension, means not known yet."""
-
-    type: ElementType | np.dtype[Any] | None = None
-    shape: tuple[int | None, ...] | None = None
-    value: NDArray[Any] | None = None
-
-    @classmethod
-    def array(cls, value: NDArray[Any]) -> Known:
-        """The value itself: everything is known."""
-        return cls(BY_DTYPE.get(value.dtype, value.dtype), value.shape, value)
-
-    @property
-    def type_name(self) -> str:
-        """The type as messages name it."""
-        return self.type.name if self.type is not None else "of no known type"
-
-
-UNKNOWN = Known()
 
 
 def refuse(
@@ -438,20 +417,18 @@ def _check_rows(op: Operator | str, what: str, logits: NDArray[Any]) -> None:
 
 def _check_samples(op: Operator, logits: Known, samples: int) -> None:
     """Refuses more samples without replacement than a row has classes that can be drawn."""
-    what = say.ATTRIBUTE.format("'sample_size'")
-    remedy = say.DRAW_FEWER
-    classes = logits.shape[1] if logits.shape is not None and logits.shape[0] != 0 else None
-    if classes is not None and samples > classes:
-        given = say.SAMPLES_OF_CLASSES.format(samples, classes)
-        refuse(op, what, given, say.NOT_MORE_THAN_CLASSES, remedy)
-    if logits.value is None or not logits.value.size:
-        return
-    numbers = logits.value.astype(np.float64)
-    drawn = (numbers - numbers.max(axis=1, keepdims=True) >= LEAST_EXPONENT).sum(axis=1)
-    if (drawn < samples).any():
+    given = None
+    if logits.value is not None and logits.value.size:
+        numbers = logits.value.astype(np.float64)
+        drawn = (numbers - numbers.max(axis=1, keepdims=True) >= LEAST_EXPONENT).sum(axis=1)
         row = int((drawn < samples).argmax())
-        given = say.SAMPLES_IN_ROW.format(samples, drawn[row], row)
-        refuse(op, what, given, say.NOT_MORE_THAN_CLASSES, remedy)
+        if drawn[row] < samples <= numbers.shape[1]:
+            given = say.SAMPLES_IN_ROW.format(samples, drawn[row], row)
+    if logits.shape is not None and logits.shape[0] != 0 and samples > (logits.shape[1] or samples):
+        given = say.SAMPLES_OF_CLASSES.format(samples, logits.shape[1])
+    if given is not None:
+        what, allowed = say.ATTRIBUTE.format("'sample_size'"), say.NOT_MORE_THAN_CLASSES
+        refuse(op, what, given, allowed, say.DRAW_FEWER)
 
 
 def _check_range(op: Operator | str, minval: Known | None, maxval: Known | None) -> None:

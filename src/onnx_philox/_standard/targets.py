@@ -59,7 +59,8 @@ class DrawnNode(CheckedNode):
     @property
     def uniforms(self) -> tuple[int | None, ...] | None:
         """The dimensions of what takes words: of the values mostly."""
-        return self.known["logits"].shape if self.draws_classes_once else self.size
+        known = self.known["logits"] if self.draws_classes_once else None
+        return self.size if known is None else known.shape
 
     def constant(self, name: str) -> NDArray[Any] | None:
         """An input's value, if it is a constant."""
