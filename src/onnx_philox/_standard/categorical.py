@@ -45,7 +45,7 @@ def _classes_once(b: Builder, u: ir.Value, logits: ir.Value, samples: ir.Value) 
     time = b("Min", time, b.constant(2.0**1016, np.float64))
     is_without = b("Equal", weights, b.constant(0, np.float64))
     time = b("Where", is_without, b.constant(np.inf, np.float64), time)
-    _, first = b.node("TopK", (time, samples), outputs=2, axis=1, largest=0)
+    _, first = b.node("TopK", (time, samples), {"axis": 1, "largest": 0}, outputs=2)
     return (first,)
 
 
