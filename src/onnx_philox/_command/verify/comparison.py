@@ -57,7 +57,7 @@ def compare(vector: Vector, got: Arrays, outputs: Sequence[str]) -> Comparison:
     """Compares the named outputs, and what a page prints of the values."""
     result = NOTHING
     for name in outputs:
-        result += _compare_output(str(vector.example), name, vector.expected[name], got.get(name))
+        result += _compare_output(vector, name, got.get(name))
     if vector.printed is not None and result.first is None:
         difference = _compare_printed(vector, got["values"])
         if difference is not None:
@@ -67,28 +67,19 @@ def compare(vector: Vector, got: Arrays, outputs: Sequence[str]) -> Comparison:
     return result
 
 
-def _compare_output(
-    parameters: str, name: str, expected: NDArray[Any], got: NDArray[Any] | None
-) -> Comparison:
+def _compare_output(vector: Vector, name: str, got: NDArray[Any] | None) -> Comparison:
+    expected = vector.expected[name]
     wanted = f"{expected.dtype} of shape {list(expected.shape)}"
     came = "nothing" if got is None else f"{got.dtype} of shape {list(got.shape)}"
     if got is None or wanted != came:
-        form = Difference(parameters, name, None, None, wanted, None, came, None)
+        form = Difference(str(vector.example), name, None, None, wanted, None, came, None)
         return Comparison(0, expected.size, form, b"\1" * expected.size)
     differs = (_bits(expected) != _bits(got)).reshape(-1)
     if not differs.any():
         return Comparison(expected.size, expected.size, None, differs.tobytes())
     element = int(differs.argmax())
-    difference = Difference(
-        parameters,
-        name,
-        _index(element, expected.shape),
-        element,
-        str(expected.flat[element]),
-        _hex(expected, element),
-        str(got.flat[element]),
-        _hex(got, element),
-    )
+    wanted, bits = str(expected.flat[element]), _hex(expected, element)
+    difference = _difference(vector, name, element, got, wanted, bits)
     equal = int(expected.size - differs.sum())
     return Comparison(equal, expected.size, difference, differs.tobytes())
 
@@ -106,16 +97,7 @@ def _compare_printed(vector: Vector, got: NDArray[Any]) -> Difference | None:
         else:
             is_equal = bool(got.dtype.type(str(decimal)) == value)
         if not is_equal:
-            return Difference(
-                str(vector.example),
-                "values",
-                _index(element, got.shape),
-                element,
-                f"{decimal} (as printed)",
-                None,
-                str(value),
-                _hex(got, element),
-            )
+            return _difference(vector, "values", element, got, f"{decimal} (as printed)", None)
     return None
 
 
@@ -125,21 +107,26 @@ def _compare_peer(vector: Vector, peer: Peer, got: NDArray[Any], same: Compariso
     if is_near.all():
         return same
     element = int(is_near.reshape(-1).argmin())
-    difference = Difference(
-        str(vector.example),
-        "values",
-        _index(element, got.shape),
-        element,
-        f"{peer.values.flat[element]} within {peer.tolerance}",
-        _hex(peer.values, element),
-        str(got.flat[element]),
-        _hex(got, element),
-    )
+    wanted = f"{peer.values.flat[element]} within {peer.tolerance}"
+    bits = _hex(peer.values, element)
+    difference = _difference(vector, "values", element, got, wanted, bits)
     return Comparison(same.equal - int((~is_near).sum()), same.total, difference, same.differs)
 
 
-def _index(element: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(int(i) for i in np.unravel_index(element, shape))
+def _difference(
+    vector: Vector,
+    name: str,
+    element: int,
+    got: NDArray[Any],
+    expected: str,
+    expected_hex: str | None,
+) -> Difference:
+    """The difference of an element."""
+    index = tuple(int(i) for i in np.unravel_index(element, got.shape))
+    value, bits = str(got.flat[element]), _hex(got, element)
+    return Difference(
+        str(vector.example), name, index, element, expected, expected_hex, value, bits
+    )
 
 
 def _bits(array: NDArray[Any]) -> NDArray[Any]:
