@@ -18,7 +18,15 @@ Arrays = dict[str, np.ndarray]
 _BF16 = np.dtype(ml_dtypes.bfloat16)
 
 
+Loaded = Callable[[Arrays], list[Any]]
+"""Runs a model that is loaded once."""
+
+
 def in_onnxruntime(model: onnx.ModelProto, feeds: Arrays, *, optimised: bool) -> list[Any]:
+    return loaded_in_onnxruntime(model, optimised=optimised)(feeds)
+
+
+def loaded_in_onnxruntime(model: onnx.ModelProto, *, optimised: bool) -> Loaded:
     options = ort.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = 1
@@ -28,9 +36,13 @@ def in_onnxruntime(model: onnx.ModelProto, feeds: Arrays, *, optimised: bool) ->
     session = ort.InferenceSession(
         model.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
-    feeds = {k: v.astype(np.float32) if v.dtype == _BF16 else v for k, v in feeds.items()}
-    outputs = session.run(None, feeds)
-    return [o.astype(_BF16) if b else o for o, b in zip(outputs, is_bf16, strict=True)]
+
+    def run(feeds: Arrays) -> list[Any]:
+        feeds = {k: v.astype(np.float32) if v.dtype == _BF16 else v for k, v in feeds.items()}
+        outputs = session.run(None, feeds)
+        return [o.astype(_BF16) if b else o for o, b in zip(outputs, is_bf16, strict=True)]
+
+    return run
 
 
 def _without_bf16(model: onnx.ModelProto) -> tuple[onnx.ModelProto, list[bool]]:
@@ -62,6 +74,10 @@ def _without_bf16(model: onnx.ModelProto) -> tuple[onnx.ModelProto, list[bool]]:
 
 
 def in_openvino(model: onnx.ModelProto, feeds: Arrays, *, optimised: bool) -> list[Any]:
+    return loaded_in_openvino(model, optimised=optimised)(feeds)
+
+
+def loaded_in_openvino(model: onnx.ModelProto, *, optimised: bool) -> Loaded:
     """On the CPU plugin; unoptimised, without fused subgraphs of its own."""
     core = ov.Core()
     read = core.read_model(model.SerializeToString())
@@ -71,17 +87,25 @@ def in_openvino(model: onnx.ModelProto, feeds: Arrays, *, optimised: bool) -> li
         config |= {"SNIPPETS_MODE": "DISABLE", "EXECUTION_MODE_HINT": "ACCURACY"}
     compiled = core.compile_model(read, "CPU", config)
     request = compiled.create_infer_request()
-    for i, given in enumerate(compiled.inputs):
-        # It drops an input that nothing reads.
-        array = feeds[given.get_node().get_friendly_name()]
-        request.set_input_tensor(i, ov.Tensor(np.ascontiguousarray(array).reshape(array.shape)))
-    request.infer()
-    return [request.get_output_tensor(i).data.copy() for i in range(len(compiled.outputs))]
+
+    def run(feeds: Arrays) -> list[Any]:
+        for i, given in enumerate(compiled.inputs):
+            # It drops an input that nothing reads.
+            array = feeds[given.get_node().get_friendly_name()]
+            request.set_input_tensor(i, ov.Tensor(np.ascontiguousarray(array).reshape(array.shape)))
+        request.infer()
+        return [request.get_output_tensor(i).data.copy() for i in range(len(compiled.outputs))]
+
+    return run
 
 
 RUN: dict[str, Callable[..., list[Any]]] = {
     "onnxruntime": in_onnxruntime,
     "openvino": in_openvino,
+}
+LOAD: dict[str, Callable[..., Loaded]] = {
+    "onnxruntime": loaded_in_onnxruntime,
+    "openvino": loaded_in_openvino,
 }
 
 
@@ -89,10 +113,15 @@ def drawn(
     target: str, model: onnx.ModelProto, feeds: Arrays, *, optimised: bool = True
 ) -> list[np.ndarray]:
     """What a model of this package draws as standard nodes."""
+    return loaded(target, model, optimised=optimised)(feeds)
+
+
+def loaded(target: str, model: onnx.ModelProto, *, optimised: bool = True) -> Loaded:
+    """A model of this package, made of standard nodes and loaded: for runs one after another."""
     standard = to_standard_nodes(model, target=target)
     onnx.checker.check_model(standard, full_check=True)
     assert all(node.domain != "onnx_philox" for node in nodes(standard))
-    return RUN[target](standard, feeds, optimised=optimised)
+    return LOAD[target](standard, optimised=optimised)
 
 
 def nodes(model: onnx.ModelProto) -> list[onnx.NodeProto]:

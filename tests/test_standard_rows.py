@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from onnx import parser
 from onnx.reference import ReferenceEvaluator
 from row_cases import some_states
-from standard_targets import RUN, drawn
+from standard_targets import RUN, drawn, loaded
 
 from onnx_philox import (
     graphs,
@@ -70,9 +70,9 @@ def test_every_batch_draws_the_same_rows(target: str, optimised: bool) -> None:
     model = make_reproducible(model_of(target), per_row=True)
     whole = ReferenceEvaluator(model, new_ops=onnx_reference.OPS)
     right = whole.run(None, {"x": X, "random_state": STATES})
+    draw = loaded(target, model, optimised=optimised)
     for rows in ([2, 0], []):
-        feeds = {"x": X[rows], "random_state": STATES[rows]}
-        outputs = drawn(target, model, feeds, optimised=optimised)
+        outputs = draw({"x": X[rows], "random_state": STATES[rows]})
         for output, expected in zip(outputs, right, strict=True):
             assert_same_bits(output, expected[rows])
 
@@ -80,9 +80,10 @@ def test_every_batch_draws_the_same_rows(target: str, optimised: bool) -> None:
 @target
 def test_a_state_for_each_row_and_no_other_number_of_them(target: str) -> None:
     model = make_reproducible(model_of(target), per_row=True)
+    draw = loaded(target, model)
     for states in (STATES[:1], STATES[:2]):
         with pytest.raises(Exception, match=r"(?i)shape|dimension|mismatch"):
-            drawn(target, model, {"x": X, "random_state": states})
+            draw({"x": X, "random_state": states})
 
 
 @target

@@ -7,7 +7,7 @@ import onnx
 import pytest
 from cases import assert_same_bits
 from onnx import parser
-from standard_targets import RUN, drawn, nodes
+from standard_targets import RUN, drawn, loaded, nodes
 
 from onnx_philox import (
     PhiloxState,
@@ -80,11 +80,9 @@ def booleans(key: int, state: np.ndarray | None) -> list[np.ndarray]:
 @target
 @pytest.mark.parametrize("key", [0, 2**40 + 7])
 def test_each_draws_what_it_draws_alone(target: str, key: int) -> None:
-    model = of_booleans(key=key)
+    draw = loaded(target, of_booleans(key=key))
     for state in (state.to_array() for state in STATES):
-        for output, right in zip(
-            drawn(target, model, {"state": state}), booleans(key, state), strict=True
-        ):
+        for output, right in zip(draw({"state": state}), booleans(key, state), strict=True):
             assert_same_bits(output, right)
 
 
@@ -134,10 +132,11 @@ def test_sizes_that_a_model_computes_of_shapes_are_known_too(batch: str) -> None
     plain = parser.parse_model(LIKE.format(batch, outputs, lines))
     model = make_reproducible(plain, per_row=batch == "n")
     assert growth(model, "openvino") < 40_000
+    draw = loaded("openvino", model)
     for rows in (1, 3) if batch == "n" else (3,):
         state = row_states(range(rows)) if batch == "n" else STATES[0].to_array()
         feeds = {"random_state": state, "x": np.zeros((rows, 5), np.float32)}
-        *values, _ = drawn("openvino", model, feeds)
+        *values, _ = draw(feeds)
         for i, output in enumerate(values):
             expected = reference.random_uniform([rows, 5], 0, 1, "f32", op_seed=i, state=state)[0]
             assert_same_bits(output, expected)
