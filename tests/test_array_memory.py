@@ -210,13 +210,15 @@ def test_a_session_refuses_memory_in_another_byte_order(ort_backend: str) -> Non
         name: ort.OrtValue.ortvalue_from_numpy(swapped(array))
         for name, array in {"x": X, "random_state": STATE.to_array()}.items()
     }
-    binding = session.io_binding()
+    binding, other = session.io_binding(), swapped(X)
     calls: list[Callable[[], Any]] = [
         lambda: session.run(None, values),
         lambda: session.run_with_ort_values(None, values),
         lambda: binding.bind_cpu_input("x", swapped(X)),
         lambda: binding.bind_ortvalue_input("x", values["x"]),
         lambda: binding.bind_ortvalue_output("x", values["x"]),
+        lambda: binding.bind_input("x", "cpu", 0, other.dtype, other.shape, other.ctypes.data),
+        lambda: binding.bind_output("x", "cpu", 0, other.dtype, other.shape, other.ctypes.data),
     ]
     for call in calls:
         with pytest.raises(Exception, match=f"'x' is .f4, {BYTE_ORDER}; allowed: th") as raised:

@@ -13,6 +13,7 @@ import click
 import ml_dtypes
 import numpy as np
 import onnx
+import onnx.compose
 import pytest
 from cases import assert_same_bits
 from click.testing import CliRunner
@@ -319,6 +320,41 @@ def test_a_seed_that_cannot_set_the_numbers_is_refused_before_anything_else(nois
     said = CliRunner().invoke(app.app, ["compare", "plain.onnx", "--seed", "3", "--input", INPUT])
     assert (said.exit_code, said.stdout) == (2, "")
     assert said.stderr == f"onnx-philox compare: --seed is 3, but the model {leave}\n"
+
+
+def test_an_input_is_a_state_only_if_random_nodes_read_it():
+    """Its name and type alone do not say so: a user's model may have both."""
+    counter = NOISY.replace("x) =>", "x, uint32[6] state) =>").replace(
+        "y) {", "y, uint32[6] next_state) { next_state = Identity(state)"
+    )
+    save(parser.parse_model(counter), "own.onnx")
+    rewriting.rewrite_file("own.onnx", "inside.onnx", seed=SEED)
+    rewriting.rewrite_file("own.onnx", "both.onnx")
+    for name, fact in (("own", "has 1 random node of its own"), ("inside", "has its seed inside")):
+        said = refusal(f"{name}.onnx", "--input", INPUT, "--fill", "--seed", 5)
+        assert said.startswith(f"onnx-philox run: --seed is 5, but the model {fact}")
+    compare = ["compare", "inside.onnx", "--input", INPUT, "--fill", "--seed", "5"]
+    assert "has its seed inside" in CliRunner().invoke(app.app, compare).stderr
+    made_up = text("inside.onnx", "--input", INPUT, "--fill", "--runs", 2)
+    assert "Made up by --fill: state uint32[6]." in made_up
+    assert "Each run gave the same numbers. Its seed is inside." in made_up
+    ran = document("both.onnx", "--input", INPUT, "--fill", "--seed", SEED, "--drawn", "-o", "./")
+    np.testing.assert_array_equal(load(ran["runs"][0]["file"])["noise"], noise(0))
+
+
+def test_a_state_of_another_name_is_named():
+    model = graphs.random_uniform([5], 0, 1, "f32", stateful=True)
+    save(onnx.compose.add_prefix(model, "a/"))
+    assert refusal("model.onnx", "--seed", 3) == (
+        "onnx-philox run: --seed is 3, but the model calls its state 'a/state'; allowed: with "
+        "random_state or state. Pass that input, with --input.\n"
+    )
+    given = "a/state=[0,0,0,0,3,0]"
+    ran = document("model.onnx", "--input", given, "-o", "./")
+    expected, _ = reference.random_uniform(
+        [5], 0, 1, "f32", state=PhiloxState.from_seed(3).to_array()
+    )
+    np.testing.assert_array_equal(load(ran["runs"][0]["file"])["a/values"], expected)
 
 
 def test_a_model_that_is_not_rewritten_is_told_apart():

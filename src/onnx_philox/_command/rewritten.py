@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from onnx_philox._command import paths
 from onnx_philox._files.model_file import opened
+from onnx_philox._models.streams import read_input
 from onnx_philox._models.untouched import Originals
 from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.api import find_random_nodes
@@ -17,7 +18,7 @@ from onnx_philox._runtimes.port import STATES, ArgumentError
 
 @dataclass(frozen=True)
 class Inside:
-    """What decides the numbers of a model that takes no state."""
+    """What decides the numbers of a model."""
 
     own_nodes: int = 0
     """The random nodes that each runtime draws in its own way."""
@@ -25,6 +26,13 @@ class Inside:
     """Whether a rewrite put a seed into the model."""
     has_state: bool | None = None
     """Whether it takes a state, so that the others do not matter; None where that is unknown."""
+    state: str = ""
+    """The input that its random nodes read as their state, if it takes one."""
+
+    @property
+    def takes_seed(self) -> bool:
+        """Whether a seed can set its numbers, as far as is known."""
+        return self.has_state is None or self.state in STATES
 
     def refuse_seed(self, seed: int, model: Path) -> NoReturn:
         """Refuses a seed for a model that takes no state.
@@ -33,15 +41,16 @@ class Inside:
             ArgumentError: Always.
         """
         fact, remedy = "takes no state", "Leave it out."
+        allowed = "with a model that takes a state"
         if self.own_nodes:
             fact, remedy = f"has {self.counted} and no state", rewrite_first(model)
         elif self.has_seed:
             fact = "has its seed inside"
             remedy = "Leave it out, or rewrite the original without a seed."
-        raise ArgumentError(
-            f"--seed is {seed}, but the model {fact}; allowed: with a model that takes a state. "
-            f"{remedy}"
-        )
+        elif self.state:
+            fact, allowed = f"calls its state {self.state!r}", f"with {' or '.join(STATES)}"
+            remedy = "Pass that input, with --input."
+        raise ArgumentError(f"--seed is {seed}, but the model {fact}; allowed: {allowed}. {remedy}")
 
     @property
     def counted(self) -> str:
@@ -60,9 +69,10 @@ def inside(model: Path) -> Inside:
         return Inside()
     try:
         with opened(model, "run") as file:
-            if any(value.name in STATES for value in file.proto.graph.input):
-                return Inside(has_state=True)
             read = Originals(file.proto, file.path.parent, owner=earlier_rewrite.OWNER).model
+            state = read_input(read)
+            if state is not None:
+                return Inside(has_state=True, state=state.name or "")
             seed = earlier_rewrite.read(read, None).seed
             return Inside(len(find_random_nodes(read)), seed is not None, has_state=False)
     except (OSError, TypeError, ValueError):

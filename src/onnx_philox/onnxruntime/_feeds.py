@@ -67,6 +67,32 @@ class IOBinding(ort.IOBinding):  # type: ignore[misc]
         check_value(f"the input {name!r}", arr_on_cpu)
         super().bind_cpu_input(name, arr_on_cpu)
 
+    def bind_input(
+        self,
+        name: str,
+        device_type: str,
+        device_id: int,
+        element_type: Any,
+        shape: Any,
+        buffer_ptr: int,
+    ) -> None:
+        """As ONNX Runtime's."""
+        _check_type(f"the input {name!r}", element_type)
+        super().bind_input(name, device_type, device_id, element_type, shape, buffer_ptr)
+
+    def bind_output(
+        self,
+        name: str,
+        device_type: str = "cpu",
+        device_id: int = 0,
+        element_type: Any = None,
+        shape: Any = None,
+        buffer_ptr: int | None = None,
+    ) -> None:
+        """As ONNX Runtime's."""
+        _check_type(f"the output {name!r}", element_type)
+        super().bind_output(name, device_type, device_id, element_type, shape, buffer_ptr)
+
     def bind_ortvalue_input(self, name: str, ortvalue: ort.OrtValue) -> None:
         """As ONNX Runtime's."""
         check_value(f"the input {name!r}", ortvalue)
@@ -77,6 +103,13 @@ class IOBinding(ort.IOBinding):  # type: ignore[misc]
         with _invalid_arguments():
             arrays.check_output(_NAME, f"the output {name!r}", ortvalue)
         super().bind_ortvalue_output(name, ortvalue)
+
+
+def _check_type(what: str, element_type: Any) -> None:
+    """Refuses a type of NumPy's in another byte order, which ONNX Runtime does not see."""
+    if isinstance(element_type, np.dtype | str):
+        with _invalid_arguments():
+            arrays.check_shared(_NAME, what, np.empty(0, element_type))
 
 
 @contextmanager

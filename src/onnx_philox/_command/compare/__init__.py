@@ -45,13 +45,14 @@ def compare(
     tell = progress or ignore
     tell(0, wanted.runs, "loading the model")
     rewritten.check(model)
+    inside = rewritten.inside(model)
+    if wanted.seed is not None and not inside.takes_seed:
+        inside.refuse_seed(wanted.seed, model)
     one, other = _load(model, runtimes, precision)
     # Once for both: OpenVINO forgets the names of dimensions.
-    filled = beginning.fill(one, wanted)
-    feeds, state, used = beginning.begin(one, wanted, filled)
-    feeds_of_other, *_ = beginning.begin(other, wanted, filled)
-    if wanted.seed is not None and state is None:
-        rewritten.inside(model).refuse_seed(wanted.seed, model)
+    filled = beginning.fill(one, wanted, inside)
+    feeds, state, used = beginning.begin(one, wanted, filled, inside)
+    feeds_of_other, *_ = beginning.begin(other, wanted, filled, inside)
     report = Report(model, (one, other), used, tolerances or Tolerances(), filled)
     for done, number in enumerate(wanted.numbers):
         tell(done, wanted.runs, f"run {number}")

@@ -52,12 +52,12 @@ def run(
         )
     tell(0, wanted.runs, "loading the model")
     inside = rewritten.inside(model)
-    if wanted.seed is not None and inside.has_state is False:
+    if wanted.seed is not None and not inside.takes_seed:
         # Now, not after a runtime's own words about random nodes that it does not have.
         inside.refuse_seed(wanted.seed, model)
     loaded = loading.load(model, runtime, settings)
-    filled = beginning.fill(loaded, wanted)
-    feeds, state, used = beginning.begin(loaded, wanted, filled)
+    filled = beginning.fill(loaded, wanted, inside)
+    feeds, state, used = beginning.begin(loaded, wanted, filled, inside)
     if wanted.seed is not None and state is None:
         inside.refuse_seed(wanted.seed, model)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from onnx_philox._command.rewritten import Inside
 from onnx_philox._command.run import filling, ports
 from onnx_philox._command.run.states import State
 from onnx_philox._command.wanted import Wanted
@@ -15,7 +16,7 @@ from onnx_philox._runtimes.port import STATES, ArgumentError, Arrays
 
 
 def begin(
-    loaded: LoadedModel, wanted: Wanted, filled: Arrays
+    loaded: LoadedModel, wanted: Wanted, filled: Arrays, inside: Inside
 ) -> tuple[Arrays, State | None, int | None]:
     """Reads the inputs of the first run, and makes its state.
 
@@ -27,7 +28,7 @@ def begin(
         ArgumentError: An argument is wrong, or does not suit the model.
     """
     feeds = {**filled, **ports.read(wanted.inputs, loaded.inputs)}
-    state = _state(loaded)
+    state = _state(loaded, inside)
     if state is None or not state.counts_runs:
         _refuse_first_run(wanted.first_run, state)
     elif wanted.numbers.stop > RUNS:
@@ -47,7 +48,7 @@ def begin(
     return feeds, state, used
 
 
-def fill(loaded: LoadedModel, wanted: Wanted) -> Arrays:
+def fill(loaded: LoadedModel, wanted: Wanted, inside: Inside) -> Arrays:
     """Makes up the inputs that a user wants made up, but for the state.
 
     Raises:
@@ -56,7 +57,7 @@ def fill(loaded: LoadedModel, wanted: Wanted) -> Arrays:
     if not wanted.fills:
         return {}
     given = ports.read(wanted.inputs, loaded.inputs)
-    state = _state(loaded)
+    state = _state(loaded, inside)
     others = [port for port in loaded.inputs if state is None or port.name != state.name]
     return filling.fill(others, given)
 
@@ -68,10 +69,12 @@ def go_on(feeds: Arrays, state: State | None, outputs: Arrays) -> Arrays:
     return {**feeds, state.name: state.shaped(outputs[state.next])}
 
 
-def _state(loaded: LoadedModel) -> State | None:
+def _state(loaded: LoadedModel, inside: Inside) -> State | None:
     by_name = {port.name: port for port in loaded.inputs}
     for name, next_name in STATES.items():
-        if name in by_name and by_name[name].is_state:
+        # Another input may have such a name and type.
+        is_read = inside.has_state is None or inside.state == name
+        if is_read and name in by_name and by_name[name].is_state:
             is_given = next_name in loaded.outputs
             return State(by_name[name], next_name if is_given else None, name == "random_state")
     return None
