@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,58 +18,10 @@ from onnx_philox._models.opsets import STANDARD_DOMAINS
 from onnx_philox._models.ours import seed_of
 from onnx_philox._models.untouched import Originals
 from onnx_philox._rewriting import earlier_rewrite
-from onnx_philox._rewriting.passes.find import find_nodes
-from onnx_philox._rewriting.passes.inline import InlineRandomFunctions
-from onnx_philox._rewriting.passes.number import number_nodes
-from onnx_philox._rewriting.passes.order import check_rows_beside
-from onnx_philox._rewriting.passes.prove_rows import BatchRows
-from onnx_philox._rewriting.random_nodes.may_stay import MayStayError
-from onnx_philox._rewriting.replacements.outcome import (
-    Irreplaceable,
-    Numbered,
-    Outcome,
-    Replaceable,
-)
-from onnx_philox._rewriting.report import RandomNode
+from onnx_philox._rewriting.survey import PerRow, Unrewritten, survey
 from onnx_philox._rewriting.types import Types
 
 _OWNER = "inspect"
-
-
-@dataclass(frozen=True)
-class Unrewritten:
-    """A random node."""
-
-    found: Outcome
-    record: RandomNode
-    """With the stream number that a rewrite would give it."""
-
-    @property
-    def node(self) -> ir.Node:
-        """The node itself."""
-        return self.found.site.node
-
-    @property
-    def error(self) -> ValueError | TypeError | None:
-        """Why it cannot be replaced; None if it can."""
-        return self.found.error if isinstance(self.found, Irreplaceable) else None
-
-    @property
-    def may_stay(self) -> bool:
-        """Whether `keep_unknown` would leave it as it is, since it cannot be replaced."""
-        return isinstance(self.error, MayStayError)
-
-
-@dataclass(frozen=True)
-class PerRow:
-    """Whether a rewrite could give each row of the batch a state of its own."""
-
-    batch: str | None
-    """The dimension that is the batch; None where there is none."""
-    obstacle: Exception | None
-    """What stands in the way of every node; None where nothing does."""
-    problems: Mapping[ir.Node, Exception]
-    """What stands in the way of single nodes."""
 
 
 @dataclass(frozen=True)
@@ -118,43 +70,20 @@ def load(path: Path) -> ir.Model:
 
 def search(model: ir.Model) -> Nodes:
     """Searches a model, after inlining functions that hold random nodes, as a rewrite does."""
-    InlineRandomFunctions()(model)
-    found = find_nodes(model)
-    state, obstacle = "", None
-    numbered: list[Numbered] = []
-    replaceable = [node for node in found if isinstance(node, Replaceable)]
-    recorded = earlier_rewrite.Recorded()
-    try:
-        recorded = earlier_rewrite.read(model, None)
-        state = _state(recorded)
-        numbered = number_nodes(replaceable, recorded)
-    except ValueError as error:
-        obstacle = str(error)
-    per_row = _per_row(model, replaceable, recorded)
-    if recorded.has_rows and obstacle is None:
-        first = per_row.obstacle or next(iter(per_row.problems.values()), None)
-        obstacle = None if first is None else str(first)
-    streams = {node.random.site.node: node.stream for node in numbered}
-    unrewritten = [_unrewritten(node, streams) for node in found]
+    found = survey(model)
     rewritten = [
         _rewritten(node, owners) for node, owners in walk(model.graph) if node.domain == DOMAIN
     ]
     dropouts = len([node for node in _all_nodes(model) if _is_dropout(node)])
-    idle_dropouts = dropouts - len([node for node in found if _is_dropout(node.site.node)])
-    return Nodes(unrewritten, rewritten, state, obstacle, Types(model), idle_dropouts, per_row)
-
-
-def _per_row(
-    model: ir.Model, nodes: Sequence[Replaceable], recorded: earlier_rewrite.Recorded
-) -> PerRow:
-    try:
-        check_rows_beside(recorded)
-        rows = BatchRows(model, nodes, recorded)
-    except ValueError as error:
-        return PerRow(None, error, {})
-    problems = {node.site.node: rows.obstacle(node) for node in nodes}
-    found = {node: error for node, error in problems.items() if error is not None}
-    return PerRow(rows.batch.name, None, found)
+    return Nodes(
+        found.nodes,
+        rewritten,
+        _state(found.recorded),
+        found.obstacle,
+        Types(model),
+        dropouts - len([each for each in found.nodes if _is_dropout(each.node)]),
+        found.per_row,
+    )
 
 
 def _all_nodes(model: ir.Model) -> Iterator[ir.Node]:
@@ -173,12 +102,6 @@ def _state(recorded: earlier_rewrite.Recorded) -> str:
         rows = ", for each row of the batch" if recorded.has_rows else ""
         return f"the input {STATE}{rows}"
     return f"a constant inside, of seed {recorded.seed}: every run is the same"
-
-
-def _unrewritten(found: Outcome, streams: Mapping[ir.Node, int]) -> Unrewritten:
-    if isinstance(found, Irreplaceable):
-        return Unrewritten(found, found.record())
-    return Unrewritten(found, found.record(streams.get(found.site.node)))
 
 
 def _rewritten(node: ir.Node, owners: tuple[Owner, ...]) -> Rewritten:
