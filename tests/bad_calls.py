@@ -28,244 +28,345 @@ F32 = np.float32
 BAD_GENERATOR: dict[str, tuple[dict[str, Any], list[str]]] = {
     "state of another type": (
         {"state": STATE.astype(np.int64)},
-        ["input 'state' is i64", "allowed: u32", "Cast it"],
+        ["input 'state' must be ", "got i64", "must be u32", "Cast it"],
     ),
     "state of five words": (
         {"state": STATE[:5]},
-        ["of shape [5]", "last dimension 6, all others 1, rank 1 to 8", "PhiloxState"],
+        ["got shape [5]", "[6], or [1, ..., 1, 6] up to rank 8", "PhiloxState"],
     ),
     "states for other rows": (
         {"state": np.stack([STATE] * 3)},
         [
-            "input 'state' is of shape [3, 6], 3 states, for an output of shape [2, 3], 2 rows; "
-            "allowed: one state for all of the output, or one for each of its rows. Pass as many "
-            "states as rows, from row_states(...) for instance."
+            "input 'state' must be one state for all of the output, or one for each of its rows: "
+            "got 3 states (shape [3, 6]) for 2 rows (output shape [2, 3]). Pass as many states as "
+            "rows, from row_states(...) for instance."
         ],
     ),
     "no states for two rows": (
         {"state": np.stack([STATE])[:0]},
-        ["of shape [0, 6], 0 states, for an output of shape [2, 3], 2 rows;"],
+        ["got 0 states (shape [0, 6]) for 2 rows (output shape [2, 3])."],
     ),
     "two states for one row": (
         {"state": np.stack([STATE] * 2), "shape": np.array([1, 2])},
-        ["of shape [2, 6], 2 states, for an output of shape [1, 2], 1 row;"],
+        ["got 2 states (shape [2, 6]) for 1 row (output shape [1, 2])."],
     ),
     "two states for a scalar": (
         {"state": np.stack([STATE] * 2), "shape": np.zeros(0, np.int64)},
-        ["of shape [2, 6], 2 states, for an output of shape [], a scalar;"],
+        ["got 2 states (shape [2, 6]) for a scalar (output shape [])."],
     ),
     "states of rank 3": (
         {"state": np.stack([STATE] * 2)[None]},
-        [
-            "of shape [1, 2, 6]; allowed: last dimension 6, all others 1, rank 1 to 8; or [B, 6], "
-            "a state for each row of the output."
-        ],
+        ["or [B, 6], a state for each row of the output: got shape [1, 2, 6]."],
     ),
     "state of rank 0": (
         {"state": np.uint32(3) * np.ones((), np.uint32)},
-        ["of shape []", "rank 1"],
+        ["got shape []", "up to rank 8"],
     ),
-    "state of rank 9": ({"state": STATE.reshape((1,) * 8 + (6,))}, ["rank 1 to 8"]),
+    "state of rank 9": ({"state": STATE.reshape((1,) * 8 + (6,))}, ["up to rank 8"]),
     "shape of another type": (
         {"shape": np.array([2.0, 3.0], F32)},
-        ["input 'shape' is f32", "allowed: i64 or i32"],
+        ["input 'shape' must be ", "got f32", "must be i64 or i32"],
     ),
-    "shape of rank 2": ({"shape": np.array([[2, 3]])}, ["of shape [", "allowed: 1-D"]),
-    "shape of rank 0": ({"shape": np.array(3)}, ["of shape []", "allowed: 1-D"]),
+    "shape of rank 2": ({"shape": np.array([[2, 3]])}, ["got shape [", "must be 1-D"]),
+    "shape of rank 0": ({"shape": np.array(3)}, ["got shape []", "must be 1-D"]),
     "a negative dimension": (
         {"shape": np.array([2, -1])},
-        ["input 'shape' is [2, -1]", "dimensions of 0 or more"],
+        ["input 'shape' must be dimensions of 0 or more: got [2, -1]"],
     ),
-    "nine dimensions": ({"shape": np.ones(9, np.int64)}, ["9 dimensions", "0 to 8 dimensions"]),
+    "nine dimensions": (
+        {"shape": np.ones(9, np.int64)},
+        ["of 0 to 8 dimensions: got 9 dimensions"],
+    ),
     "elements over int64": (
         {"shape": np.array([2**31 - 1] * 4)},
-        ["too large", "at most 2^63-1 bytes", "in parts"],
+        ["at most 2^63-1 bytes of u32: got [2147483647, ", "in parts"],
     ),
-    "bytes over int64": ({"shape": np.array([2**31 - 1] * 2)}, ["too large", "bytes"]),
-    "an overflow beside a 0": ({"shape": np.array([2**31 - 1] * 4 + [0])}, ["too large"]),
+    "bytes over int64": (
+        {"shape": np.array([2**31 - 1] * 2)},
+        ["at most 2^63-1 bytes of u32: got [2147483647, "],
+    ),
+    "an overflow beside a 0": (
+        {"shape": np.array([2**31 - 1] * 4 + [0])},
+        ["at most 2^63-1 bytes of u32: got [2147483647, "],
+    ),
     "more than memory": ({"shape": np.array([2**31 - 1, 2**20])}, ["memory", "in parts"]),
     "an unknown type": (
         {"type": "mt19937"},
-        ["attribute 'type' is 'mt19937'", "allowed: 'philox4x32_10'"],
+        ["attribute 'type' must be ", "got 'mt19937'", "must be 'philox4x32_10'"],
     ),
-    "a negative seed": ({"op_seed": -1}, ["'op_seed' is -1", "0 to 2^63-1"]),
+    "a negative seed": ({"op_seed": -1}, ["'op_seed' must be an integer from 0 to 2^63-1: got -1"]),
 }
 BAD_UNIFORM: dict[str, tuple[dict[str, Any], list[str]]] = {
     "states for other rows": (
         {"state": np.stack([STATE] * 3)},
-        ["of shape [3, 6], 3 states, for an output of shape [2, 3], 2 rows;"],
+        ["got 3 states (shape [3, 6]) for 2 rows (output shape [2, 3])."],
     ),
     "an unknown output type": (
         {"output_type": "f8"},
-        ["attribute 'output_type' is 'f8'", "'i32', 'i64', 'f16', 'bf16', 'f32', 'f64'"],
+        [
+            "attribute 'output_type' must be 'i32', 'i64', 'f16', 'bf16', 'f32' or 'f64': got 'f8'",
+        ],
     ),
-    "a negative seed": ({"global_seed": -5}, ["'global_seed' is -5", "0 to 2^63-1"]),
+    "a negative seed": (
+        {"global_seed": -5},
+        ["'global_seed' must be an integer from 0 to 2^63-1: got -5"],
+    ),
     "neither state nor seed": (
         {"global_seed": 0, "op_seed": 0},
-        ["input 'state' is left out", "both 0", "PhiloxState.from_entropy()"],
+        ["input 'state' must be connected", "both 0: got nothing", "PhiloxState.from_entropy()"],
     ),
     "minval of another type": (
         {"minval": np.array(0.0)},
-        ["input 'minval' is f64", "allowed: f32, as output_type says", "Cast it"],
+        ["input 'minval' must be ", "got f64", "must be f32, as output_type says", "Cast it"],
     ),
     "maxval of two elements": (
         {"maxval": np.array([1, 2], F32)},
-        ["input 'maxval' is of shape [2]", "1-D of one element"],
+        ["input 'maxval' must be a scalar, or 1-D of one element: got shape [2]"],
     ),
-    "maxval of rank 2": ({"maxval": np.ones((1, 1), F32)}, ["of shape [", "a scalar"]),
-    "a bound that is NaN": ({"minval": F32(math.nan)}, ["'minval' is nan", "a finite number"]),
-    "a bound that is infinite": ({"maxval": F32(math.inf)}, ["'maxval' is inf", "finite"]),
+    "maxval of rank 2": ({"maxval": np.ones((1, 1), F32)}, ["got shape [", "a scalar"]),
+    "a bound that is NaN": (
+        {"minval": F32(math.nan)},
+        ["'minval' must be a finite number: got nan"],
+    ),
+    "a bound that is infinite": (
+        {"maxval": F32(math.inf)},
+        ["'maxval' must be a finite number: got inf"],
+    ),
     "a difference that overflows": (
         {"minval": F32(-3e38), "maxval": F32(3e38)},
-        ["maxval - minval within f32", "closer together"],
+        ["so close to maxval that f32 holds their difference", "closer together"],
     ),
     "float bounds in the wrong order": (
         {"minval": F32(2), "maxval": F32(1)},
-        ["'minval' is 2.0 with maxval 1.0", "minval <= maxval"],
+        ["'minval' must be at most maxval: got 2.0 with maxval 1.0"],
     ),
     "an empty range of integers": (
         {"minval": np.int32(5), "maxval": np.int32(5), "output_type": "i32"},
-        ["'minval' is 5 with maxval 5", "minval < maxval"],
+        ["'minval' must be less than maxval: got 5 with maxval 5"],
     ),
-    "state of five words": ({"state": STATE[:5], "global_seed": 0}, ["of shape [5]"]),
-    "a negative dimension": ({"shape": np.array([-3])}, ["'shape' is [-3]"]),
+    "state of five words": ({"state": STATE[:5], "global_seed": 0}, ["got shape [5]"]),
+    "a negative dimension": (
+        {"shape": np.array([-3])},
+        ["'shape' must be dimensions of 0 or more: got [-3]"],
+    ),
     "more than memory": ({"shape": np.array([2**31 - 1, 2**20])}, ["memory"]),
 }
 BAD_NORMAL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "states for other rows": (
         {"state": np.stack([STATE] * 3)},
-        ["of shape [3, 6], 3 states, for an output of shape [2, 3], 2 rows;"],
+        ["got 3 states (shape [3, 6]) for 2 rows (output shape [2, 3])."],
     ),
     "an integer output type": (
         {"output_type": "i32"},
-        ["attribute 'output_type' is 'i32'", "allowed: 'f16', 'bf16', 'f32', 'f64'"],
+        ["attribute 'output_type' must be ", "got 'i32'", "must be 'f16', 'bf16', 'f32' or 'f64'"],
     ),
-    "neither state nor seed": ({"global_seed": 0}, ["input 'state' is left out", "both 0"]),
+    "neither state nor seed": (
+        {"global_seed": 0},
+        ["input 'state' must be connected", "both 0: got nothing"],
+    ),
     "mean of another type": (
         {"mean": np.array(0.0)},
-        ["input 'mean' is f64", "allowed: f32, as output_type says", "Cast it to f32."],
+        ["input 'mean' must be ", "got f64", "must be f32, as output_type says", "Cast it to f32."],
     ),
     "scale of two elements": (
         {"scale": np.array([1, 2], F32)},
-        ["input 'scale' is of shape [2]", "1-D of one element", "Pass one number."],
+        [
+            "input 'scale' must be a scalar, or 1-D of one element: got shape [2]",
+            "Pass one number.",
+        ],
     ),
-    "a mean that is NaN": ({"mean": F32(math.nan)}, ["'mean' is nan", "Pass a finite mean."]),
+    "a mean that is NaN": (
+        {"mean": F32(math.nan)},
+        ["'mean' must be a finite number: got nan", "Pass a finite mean."],
+    ),
     "a scale that is infinite": (
         {"scale": F32(-math.inf)},
-        ["'scale' is -inf", "allowed: a finite number", "Pass a finite scale."],
+        ["'scale' must be ", "got -inf", "must be a finite number", "Pass a finite scale."],
     ),
-    "a negative dimension": ({"shape": np.array([-3])}, ["'shape' is [-3]"]),
+    "a negative dimension": (
+        {"shape": np.array([-3])},
+        ["'shape' must be dimensions of 0 or more: got [-3]"],
+    ),
     "more than memory": ({"shape": np.array([2**31 - 1, 2**20])}, ["memory"]),
-    "state of five words": ({"state": STATE[:5], "global_seed": 0}, ["of shape [5]"]),
+    "state of five words": ({"state": STATE[:5], "global_seed": 0}, ["got shape [5]"]),
 }
-SCALE_RULE = "allowed: a finite number above 0. Pass a scale above 0"
+SCALE_RULE = "Pass a scale above 0"
 BAD_EXPONENTIAL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "states for other rows": (
         {"state": np.stack([STATE] * 3)},
-        ["of shape [3, 6], 3 states, for an output of shape [2, 3], 2 rows;"],
+        ["got 3 states (shape [3, 6]) for 2 rows (output shape [2, 3])."],
     ),
-    "neither state nor seed": ({"global_seed": 0}, ["input 'state' is left out", "both 0"]),
-    "an integer output type": ({"output_type": "i32"}, ["'output_type' is 'i32'", "'f16', 'bf16'"]),
+    "neither state nor seed": (
+        {"global_seed": 0},
+        ["input 'state' must be connected", "both 0: got nothing"],
+    ),
+    "an integer output type": (
+        {"output_type": "i32"},
+        ["'output_type' must be 'f16', 'bf16', ", "got 'i32'."],
+    ),
     "scale of another type": (
         {"scale": np.array(1.0)},
-        ["input 'scale' is f64", "allowed: f32, as output_type says", "Cast it to f32."],
+        [
+            "input 'scale' must be ",
+            "got f64",
+            "must be f32, as output_type says",
+            "Cast it to f32.",
+        ],
     ),
     "scale of two elements": (
         {"scale": np.array([1, 2], F32)},
-        ["input 'scale' is of shape [2]", "1-D of one element", "Pass one number."],
+        [
+            "input 'scale' must be a scalar, or 1-D of one element: got shape [2]",
+            "Pass one number.",
+        ],
     ),
-    "a scale of 0": ({"scale": F32(0)}, ["'scale' is 0.0", SCALE_RULE]),
-    "a scale of -0": ({"scale": F32(-0.0)}, ["'scale' is -0.0", SCALE_RULE]),
-    "a negative scale": ({"scale": F32(-1)}, ["'scale' is -1.0", SCALE_RULE]),
+    "a scale of 0": ({"scale": F32(0)}, ["must be a finite number above 0: got 0.0. ", SCALE_RULE]),
+    "a scale of -0": (
+        {"scale": F32(-0.0)},
+        ["must be a finite number above 0: got -0.0. ", SCALE_RULE],
+    ),
+    "a negative scale": (
+        {"scale": F32(-1)},
+        ["must be a finite number above 0: got -1.0. ", SCALE_RULE],
+    ),
     "a negative scale next to 0": (
         {"scale": F32(-1e-45)},
-        ["'scale' is -1.401298464324817e-45", SCALE_RULE],
+        ["must be a finite number above 0: got -1.401298464324817e-45. ", SCALE_RULE],
     ),
-    "a scale that is NaN": ({"scale": F32(math.nan)}, ["'scale' is nan", SCALE_RULE]),
-    "a scale that is infinite": ({"scale": F32(math.inf)}, ["'scale' is inf", SCALE_RULE]),
-    "a negative dimension": ({"shape": np.array([-3])}, ["'shape' is [-3]"]),
+    "a scale that is NaN": (
+        {"scale": F32(math.nan)},
+        ["must be a finite number above 0: got nan. ", SCALE_RULE],
+    ),
+    "a scale that is infinite": (
+        {"scale": F32(math.inf)},
+        ["'scale' must be a finite number above 0: got inf. ", SCALE_RULE],
+    ),
+    "a negative dimension": (
+        {"shape": np.array([-3])},
+        ["'shape' must be dimensions of 0 or more: got [-3]"],
+    ),
     "more than memory": ({"shape": np.array([2**31 - 1, 2**20])}, ["memory"]),
-    "state of five words": ({"state": STATE[:5], "global_seed": 0}, ["of shape [5]"]),
+    "state of five words": ({"state": STATE[:5], "global_seed": 0}, ["got shape [5]"]),
 }
 P_RULE = "a scalar, 1-D of one element, or the output's shape ["
 BAD_BERNOULLI: dict[str, tuple[dict[str, Any], list[str]]] = {
     "states for other rows": (
         {"state": np.stack([STATE] * 3)},
-        ["of shape [3, 6], 3 states, for an output of shape [2, 3], 2 rows;"],
+        ["got 3 states (shape [3, 6]) for 2 rows (output shape [2, 3])."],
     ),
-    "neither state nor seed": ({"global_seed": 0}, ["input 'state' is left out", "both 0"]),
+    "neither state nor seed": (
+        {"global_seed": 0},
+        ["input 'state' must be connected", "both 0: got nothing"],
+    ),
     "p of another type": (
         {"p": np.array(1, np.int32)},
-        ["input 'p' is i32", "allowed: f32 or f64", "Cast it to f32."],
+        ["input 'p' must be ", "got i32", "must be f32 or f64", "Cast it to f32."],
     ),
-    "p of half precision": ({"p": np.array(1, np.float16)}, ["'p' is f16", "f32 or f64"]),
-    "p that is NaN": ({"p": F32(math.nan)}, ["'p' is nan", "allowed: 0 to 1", "probabilities"]),
+    "p of half precision": (
+        {"p": np.array(1, np.float16)},
+        ["'p' must be f32 or f64: got f16", "f32 or f64"],
+    ),
+    "p that is NaN": (
+        {"p": F32(math.nan)},
+        ["'p' must be ", "got nan", "must be from 0 to 1", "probabilities"],
+    ),
     "p above 1": (
         {"p": F32(1 + 5 * 2**-23)},
-        ["'p' is 1.0000005960464478", "0 to 1, or at most 4 ulp above 1"],
+        ["'p' must be from 0 to 1, or at most 4 ulp above 1: got 1.0000005960464478."],
     ),
-    "p just below 0": ({"p": F32(-1e-45)}, ["'p' is -1.401298464324817e-45", "0 to 1"]),
+    "p just below 0": (
+        {"p": F32(-1e-45)},
+        ["'p' must be from 0 to 1, or at most 4 ulp above 1: got -1.401298464324817e-45"],
+    ),
     "one of many p above 1": (
         {"p": np.array([[0, 1, 0.5], [0.25, 1.5, math.nan]], F32)},
-        ["'p' is 1.5 at [1, 1]", "0 to 1"],
+        ["'p' must be from 0 to 1, ", ": got 1.5 at [1, 1]."],
     ),
     "one of many p NaN": (
         {"p": np.array([[0, 1, math.nan], [0, 2, 0]], F32)},
-        ["'p' is nan at [0, 2]", "0 to 1"],
+        ["'p' must be from 0 to 1, ", ": got nan at [0, 2]."],
     ),
-    "p of another rank": ({"p": np.full((1, 2, 3), 0.5, F32)}, ["'p' is of shape [", P_RULE]),
+    "p of another rank": ({"p": np.full((1, 2, 3), 0.5, F32)}, [": got shape [", P_RULE]),
     "p of another length": (
         {"p": np.full(3, 0.5, F32)},
-        ["input 'p' is of shape [3]", P_RULE + "2, 3]", "expand it to that shape"],
+        [
+            "input 'p' must be a scalar, 1-D of one element, or the output's shape [2, 3]: got "
+            "shape [3]",
+            P_RULE + "2, 3]",
+            "expand it to that shape",
+        ],
     ),
     "p to be broadcast": (
         {"p": np.full((1, 3), 0.5, F32)},
-        ["'p' is of shape [1, 3]", P_RULE + "2, 3]"],
+        [": got shape [1, 3].", P_RULE + "2, 3]"],
     ),
-    "p that is empty": ({"p": np.zeros(0, F32)}, ["'p' is of shape [0]", P_RULE]),
-    "a negative dimension": ({"shape": np.array([-3])}, ["'shape' is [-3]"]),
+    "p that is empty": ({"p": np.zeros(0, F32)}, [": got shape [0].", P_RULE]),
+    "a negative dimension": (
+        {"shape": np.array([-3])},
+        ["'shape' must be dimensions of 0 or more: got [-3]"],
+    ),
     "more than memory": ({"shape": np.array([2**31 - 1, 2**20])}, ["memory", "bytes of bool"]),
 }
-ROW_RULE = "finite numbers and -inf, one finite in each row at least"
+ROW_RULE = "'logits' must be finite numbers or -inf, at least one of them finite in each row: "
 BAD_CATEGORICAL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "states for other rows": (
         {"state": np.stack([STATE] * 3)},
-        ["of shape [3, 6], 3 states, for an output of shape [2, 1], 2 rows;"],
+        ["got 3 states (shape [3, 6]) for 2 rows (output shape [2, 1])."],
     ),
-    "neither state nor seed": ({"global_seed": 0}, ["input 'state' is left out", "both 0"]),
-    "a float output type": ({"output_type": "f32"}, ["'output_type' is 'f32'", "'i32', 'i64'"]),
+    "neither state nor seed": (
+        {"global_seed": 0},
+        ["input 'state' must be connected", "both 0: got nothing"],
+    ),
+    "a float output type": (
+        {"output_type": "f32"},
+        ["'output_type' must be 'i32' or 'i64': got 'f32'."],
+    ),
     "logits of another type": (
         {"logits": np.zeros((2, 3), np.int32)},
-        ["input 'logits' is i32", "allowed: f32 or f16 or f64", "Cast it to f32."],
+        ["input 'logits' must be ", "got i32", "must be f32 or f16 or f64", "Cast it to f32."],
     ),
     "logits of rank 1": (
         {"logits": np.zeros(3, F32)},
-        ["'logits' is of shape [", "2-D, [batch, classes]", "Reshape it to 2-D."],
+        ["'logits' must be 2-D, [batch, classes]: got shape [", "Reshape it to 2-D."],
     ),
-    "logits of rank 3": ({"logits": np.zeros((1, 2, 3), F32)}, ["of shape [", "2-D"]),
-    "no classes": ({"logits": np.zeros((2, 0), F32)}, ["of shape [2, 0]", "at least one class"]),
+    "logits of rank 3": ({"logits": np.zeros((1, 2, 3), F32)}, ["got shape [", "2-D"]),
+    "no classes": (
+        {"logits": np.zeros((2, 0), F32)},
+        ["got shape [2, 0]", "must be of at least one class"],
+    ),
     "a logit that is NaN": (
         {"logits": np.array([[0, 1], [2, math.nan], [math.inf, 0]], F32)},
-        ["'logits' is nan in row 1", ROW_RULE],
+        [
+            ROW_RULE + "got nan in row 1.",
+        ],
     ),
     "a logit that is infinite": (
         {"logits": np.array([[0, 1], [-math.inf, 1], [math.inf, 0]], F32)},
-        ["'logits' is inf in row 2", ROW_RULE],
+        [
+            ROW_RULE + "got inf in row 2.",
+        ],
     ),
     "a row of -inf": (
         {"logits": np.array([[0, 1], [-math.inf] * 2], F32)},
-        ["'logits' is -inf in all of row 1", ROW_RULE, "Correct what computes the logits."],
+        [ROW_RULE + "got -inf in all of row 1.", "Correct what computes the logits."],
     ),
-    "no samples": ({"sample_size": 0}, ["'sample_size' is 0", "from 1 to 2^63-1", "number."]),
+    "no samples": (
+        {"sample_size": 0},
+        ["'sample_size' must be an integer from 1 to 2^63-1: got 0", "number."],
+    ),
     "bytes over int64": (
         {"sample_size": 2**61},
-        ["the output is [2, 2305843009213693952], too large", "at most 2^63-1 bytes of i32"],
+        ["the output must be at most 2^63-1 bytes of i32: got [2, 2305843009213693952]."],
     ),
-    "more than memory": ({"sample_size": 2**50}, ["the output is [2, ", "memory"]),
-    "a replacement of 2": ({"replacement": 2}, ["'replacement' is 2", "0 or 1"]),
+    "more than memory": (
+        {"sample_size": 2**50},
+        ["the output must be small enough for the ", "memory", "got [2, "],
+    ),
+    "state of another type": ({"state": STATE.astype(np.int64)}, ["'state' must be u32: got i64"]),
+    "a replacement of 2": ({"replacement": 2}, ["'replacement' must be 0 or 1: got 2"]),
     "more samples than classes": (
         {"replacement": 0, "sample_size": 4},
-        ["'sample_size' is 4 for 3 classes", "a weight above 0", "Draw fewer samples"],
+        ["'sample_size' must be at most ", "got 4 for 3 classes. Draw fewer samples"],
     ),
     "more samples than classes of a weight": (
         {
@@ -273,9 +374,8 @@ BAD_CATEGORICAL: dict[str, tuple[dict[str, Any], list[str]]] = {
             "sample_size": 2,
             "logits": np.array([[0, 1, 2], [0, -math.inf, -709]], F32),
         },
-        ["'sample_size' is 2 for 1 classes in row 1", "Draw fewer samples"],
+        ["a weight above 0, with replacement 0: got 2 for 1 classes in row 1. Draw fewer samples"],
     ),
-    "state of another type": ({"state": STATE.astype(np.int64)}, ["'state' is i64", "u32"]),
 }
 BAD = {
     "RandomGenerator": BAD_GENERATOR,

@@ -223,7 +223,9 @@ def test_a_given_state_has_no_seed(noisy):
     np.save("state.npy", onnx_philox.PhiloxState(5).to_array())
     given = (*INPUT, "--input", "random_state=state.npy")
     assert document(noisy, *given)["seed"] is None
-    assert "--seed is 5 beside --input random_state" in refusal(noisy, *given, "--seed", "5")
+    assert "--seed must be left out beside --input random_state" in refusal(
+        noisy, *given, "--seed", "5"
+    )
 
 
 def test_types_and_shapes_that_differ_are_those_of_both_runtimes(noisy, wrong):
@@ -250,20 +252,20 @@ def test_a_model_that_is_not_rewritten_is_refused_with_the_command(noisy):
     assert noisy
     Path("model.onnx").rename("my model.onnx")
     said = refusal("my model.onnx", *INPUT)
-    assert "the model has 1 random node of its own, such as RandomNormalLike" in said
+    assert "got one with 1 random node of its own, such as RandomNormalLike" in said
     assert "Rewrite it first: onnx-philox rewrite 'my model.onnx' -o FILE\n" in said
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--runtime", "openvino"], "--runtime is openvino; allowed: two different ones of "),
-        (["--runtime", "openvino"] * 2, "--runtime is openvino and openvino; allowed: two"),
-        (["--runtime", "openvino", "--runtime", "none"], "--runtime is 'none'; allowed: onnx"),
-        (["--precision", "i4"], "--precision is 'i4'; allowed: f32, bf16, f16."),
-        (["--seed", "-1"], "seed is -1; allowed: "),
-        (["--rtol", "inf", "--json"], "rtol is inf; allowed: 0 or more, but finite"),
-        (["--atol", "-1"], "atol is -1.0; allowed: 0 or more"),
+        (["--runtime", "openvino"], "--runtime must be two different ones of "),
+        (["--runtime", "openvino"] * 2, "--runtime must be two different ones of "),
+        (["--runtime", "openvino", "--runtime", "none"], "--runtime must be one of onnx"),
+        (["--precision", "i4"], "--precision must be one of f32, bf16, f16: got 'i4'."),
+        (["--seed", "-1"], "seed must be an integer from 0 to 2^64-1: got -1"),
+        (["--rtol", "inf", "--json"], "rtol must be 0 or more, but finite: got inf"),
+        (["--atol", "-1"], "atol must be 0 or more: got -1.0"),
     ],
 )
 def test_a_wrong_option_says_what_is_allowed(noisy, arguments, said):
@@ -273,16 +275,16 @@ def test_a_wrong_option_says_what_is_allowed(noisy, arguments, said):
 def test_an_ir_and_a_missing_file_are_refused():
     assert refusal("nowhere.onnx") == "onnx-philox compare: no such file: nowhere.onnx\n"
     Path("a.xml").write_text("")
-    assert "a.xml is an OpenVINO IR; allowed for onnxruntime: an ONNX file." in refusal("a.xml")
+    assert "a.xml must be an ONNX file for onnxruntime: got an OpenVINO IR." in refusal("a.xml")
 
 
 def test_standard_nodes_for_another_runtime_are_refused_with_what_to_do(noisy):
     onnx.save(rewriting.to_standard_nodes(onnx.load(noisy)), "standard.onnx")
     said = refusal("standard.onnx", "--fill")
     assert said.split("compare: ")[1] == (
-        "the model is one of standard nodes made for ONNX Runtime, which OpenVINO does not "
-        "compute; allowed in openvino: one made for OpenVINO. Rewrite the original with "
-        "--standard --target openvino, or choose --runtime onnxruntime or reference.\n"
+        "the model must be one made for OpenVINO: got one of standard nodes made for ONNX Runtime, "
+        "which OpenVINO does not compute. Rewrite the original with --standard --target openvino, "
+        "or choose --runtime onnxruntime or reference.\n"
     )
     chosen = ("--runtime", "onnxruntime", "--runtime", "reference")
     assert document("standard.onnx", "--fill", *chosen)["is_ok"]
@@ -325,6 +327,6 @@ def test_path_names_the_runtimes_that_have_one():
     result = invoke("path", "reference")
     assert result.exit_code == 2
     assert result.stderr == (
-        "onnx-philox path: RUNTIME is 'reference'; allowed: onnxruntime, openvino. Choose "
-        "one of these.\n"
+        "onnx-philox path: RUNTIME must be onnxruntime or openvino: got 'reference'. Choose one of "
+        "these.\n"
     )

@@ -184,8 +184,8 @@ def test_a_configuration_that_was_edited_is_not_overwritten_unless_that_is_asked
     said = refusal("triton", path, "-o", "models")
     config = Path("models", "noisy", "config.pbtxt")
     assert said == (
-        f"onnx-philox deploy: {config} is there already and differs; allowed: no such file, or "
-        "the same. Move it away, or overwrite it with --overwrite.\n"
+        f"onnx-philox deploy: {config} must be absent, or the same as before: got one that "
+        "differs. Move it away, or overwrite it with --overwrite.\n"
     )
     assert triton_config() == edited
     assert Path("models/noisy/1/model.onnx").read_bytes() == b"old"
@@ -201,13 +201,13 @@ def test_only_a_file_is_replaced(server):
         target = Path("models/noisy/config.pbtxt")
     target.mkdir(parents=True)
     said = refusal(server, path, "-o", "models", "--overwrite")
-    end = "; allowed: a file, or nothing. Move it away.\n"
-    assert said == f"onnx-philox deploy: {target} is a folder{end}"
+    must = f"onnx-philox deploy: {target} must be a file, or absent: got"
+    assert said == f"{must} a folder. Move it away.\n"
     target.rmdir()
     target.symlink_to("nowhere")
     for options in ([], ["--overwrite"]):
         said = refusal(server, path, "-o", "models", *options)
-        assert said == f"onnx-philox deploy: {target} is a link to nothing{end}"
+        assert said == f"{must} a link to nothing. Move it away.\n"
     assert target.is_symlink()
 
 
@@ -228,7 +228,10 @@ def test_the_settings_of_a_model_in_the_configuration_of_ovms_are_kept():
 def test_what_is_no_configuration_of_ovms_is_refused(content):
     Path("models").mkdir()
     Path("models/config.json").write_text(content)
-    assert "no configuration of OpenVINO Model Server" in refusal("ovms", save(), "-o", "models")
+    assert (
+        "a configuration of OpenVINO Model Server to add the model to: got something else"
+        in refusal("ovms", save(), "-o", "models")
+    )
     assert files() == ["config.json"]
 
 
@@ -268,13 +271,16 @@ def test_weights_beside_the_model_are_copied_too():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["kserve", "noisy.onnx"], "SERVER is 'kserve'; allowed: triton, ovms."),
+        (["kserve", "noisy.onnx"], "SERVER must be triton or ovms: got 'kserve'."),
         (["triton", "nowhere.onnx"], "onnx-philox deploy: no such file: nowhere.onnx\n"),
-        (["triton", "model.xml"], "the model is model.xml; allowed: an ONNX file"),
-        (["triton", "raw.onnx"], "the model has 1 random node of its own"),
-        (["triton", "noisy.onnx", "--name", "../a"], "the name is '../a'; allowed: a file's name."),
-        (["triton", "noisy.onnx", "--name", "a\udcff"], "the name is 'a\\udcff'; allowed: UTF-8."),
-        (["triton", "taken.onnx", "--sequences"], "the model has the name 'sequence_id', which"),
+        (["triton", "model.xml"], "the model must be an ONNX file (.onnx): got model.xml"),
+        (["triton", "raw.onnx"], "got one with 1 random node of its own"),
+        (
+            ["triton", "noisy.onnx", "--name", "../a"],
+            "the name must be that of a file: got '../a'.",
+        ),
+        (["triton", "noisy.onnx", "--name", "a\udcff"], "the name must be UTF-8: got 'a\\udcff'."),
+        (["triton", "taken.onnx", "--sequences"], "for a sequence: got 'sequence_id'"),
         (["ovms", "noisy.onnx", "--sequences"], "--sequences is for triton only: OpenVINO Model"),
     ],
 )
@@ -298,7 +304,9 @@ def test_an_output_of_any_rank_is_refused_by_triton():
     model = onnx.load(path)
     model.graph.output[0].type.tensor_type.ClearField("shape")
     onnx.save(model, path)
-    assert "the output 'y' is of unknown rank; allowed: " in refusal("triton", path, "-o", "models")
+    assert "the output 'y' must be a tensor of known rank and one of " in refusal(
+        "triton", path, "-o", "models"
+    )
 
 
 @pytest.mark.engines

@@ -481,7 +481,7 @@ def test_it_says_which_nodes_draw_rows_of_the_batch_and_why_the_others_do_not(in
     assert inspected["per_row"] == {"batch": "N", "obstacle": None}
     problems = {n["name"]: n["per_row_problem"] for n in inspected["random_nodes"]}
     reason = problems.pop("uniform")
-    assert "the shape of what it draws is [3]; allowed: for a state for each row" in reason
+    assert "the shape of what it draws must be one whose first dimension is " in reason
     assert set(problems.values()) == {None}
     said = printed.stdout
     assert "A state for each row of the batch (--per-row): 6 of 7 nodes draw rows of 'N'." in said
@@ -494,8 +494,8 @@ def test_a_model_that_can_have_no_rows_says_why(tmp_path):
     onnx.save(node_model("RandomUniformLike", 17, ([3, 4],)), path)
     said = document(path)["per_row"]
     assert said["batch"] is None
-    assert said["obstacle"].startswith("the model is one with the inputs x0 [3, 4]; allowed: ")
-    assert "(--per-row): not possible: the model is one with" in invoke(path).stdout
+    assert said["obstacle"].startswith("the model must be one with an input whose first dimension")
+    assert "(--per-row): not possible: the model must be one with" in invoke(path).stdout
     onnx.save(onnx_philox.make_reproducible(path), path)
     assert document(path)["random_nodes"] == []
 
@@ -785,11 +785,11 @@ def test_what_is_no_onnx_model_is_an_error(tmp_path):
     (tmp_path / "empty.onnx").write_text("")
     (tmp_path / "ir.xml").write_text("<net/>")
     for name, said in (
-        ("text.onnx", "is not a serialised ONNX model"),
-        ("empty.onnx", "is empty; allowed: a serialised ONNX model."),
-        ("ir.xml", "is an OpenVINO IR; allowed: an ONNX file. Pass the ONNX model that"),
+        ("text.onnx", "must be a serialised ONNX model: got other bytes"),
+        ("empty.onnx", "must be a serialised ONNX model: got an empty file."),
+        ("ir.xml", "must be an ONNX file: got an OpenVINO IR. Pass the ONNX model that"),
         ("nowhere.onnx", f"onnx-philox inspect: no such file: {tmp_path / 'nowhere.onnx'}\n"),
-        (".", ", a folder; allowed: a file. Name the model's file."),
+        (".", f"must be a file: got {tmp_path}, a folder. Name the model's file."),
     ):
         result = invoke(tmp_path / name)
         assert (result.exit_code, result.stdout) == (2, "")
@@ -845,9 +845,13 @@ def test_the_headline_of_a_page_says_which_runtimes_draw(report, tmp_path):
 @pytest.mark.parametrize(
     ("page", "said"),
     [
-        ("page.txt", "--html is page.txt; allowed: a name that ends in .html. Choose such a name."),
-        ("a.html", "the page 'a.html' is the same file as the model; allowed: a file that is not"),
-        ("folder.html", "--html is folder.html, a folder; allowed: a file. Name a file in it."),
+        ("page.txt", "--html must be a name that ends in .html: got page.txt. Choose such a name."),
+        (
+            "a.html",
+            "the page 'a.html' must be a file that is neither read nor written twice: "
+            "got the same file as the model",
+        ),
+        ("folder.html", "--html must be a file: got folder.html, a folder. Name a file in it."),
         ("new/page.html", "no such folder: new\n"),
     ],
 )

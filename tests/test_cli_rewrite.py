@@ -155,7 +155,7 @@ def test_what_openvino_does_not_convert_is_an_error_in_its_words(tmp_path):
 def test_the_input_is_never_overwritten(plain):
     before = Path(plain).read_bytes()
     for target in (plain, f"./{plain}", Path(plain).absolute()):
-        assert "the output is the model itself; allowed: another file." in refusal(
+        assert "the output must be a file of its own: got the model itself." in refusal(
             plain, "-o", target
         )
     Path("link.onnx").symlink_to(plain)
@@ -167,16 +167,28 @@ def test_the_input_is_never_overwritten(plain):
     ("source", "target", "said"),
     [
         ("nowhere.onnx", "out.onnx", "onnx-philox rewrite: no such file: nowhere.onnx\n"),
-        (".", "out.onnx", "the model is ., a folder; allowed: a file. Name the model's file."),
+        (".", "out.onnx", "the model must be a file: got ., a folder. Name the model's file."),
         ("plain.onnx", "a/b/out.onnx", "onnx-philox rewrite: no such folder: a/b\n"),
         ("plain.onnx", "a/b/out.xml", "onnx-philox rewrite: no such folder: a/b\n"),
         ("plain.onnx", "text.onnx/out.onnx", "onnx-philox rewrite: not a folder: text.onnx\n"),
-        ("ir.xml", "out.onnx", "the model is ir.xml, an OpenVINO IR; allowed: an ONNX file."),
-        ("plain.onnx", "out.tflite", "allowed: a name that ends in .onnx, or in .xml for an"),
-        ("plain.onnx", "out", "allowed: a name that ends in .onnx"),
-        ("plain.onnx", "folder.onnx", "folder.onnx, a folder; allowed: a file. Name a file in it."),
-        ("text.onnx", "out.onnx", "'text.onnx' is not a serialised ONNX model"),
-        ("text.onnx", "out.xml", "'text.onnx' is not a serialised ONNX model"),
+        ("ir.xml", "out.onnx", "the model must be an ONNX file: got ir.xml, an OpenVINO IR."),
+        ("plain.onnx", "out.tflite", "must be a name that ends in .onnx, or in .xml for an"),
+        ("plain.onnx", "out", "must be a name that ends in .onnx"),
+        (
+            "plain.onnx",
+            "folder.onnx",
+            "must be a file: got folder.onnx, a folder. Name a file in it.",
+        ),
+        (
+            "text.onnx",
+            "out.onnx",
+            "'text.onnx' must be a serialised ONNX model: got other bytes",
+        ),
+        (
+            "text.onnx",
+            "out.xml",
+            "'text.onnx' must be a serialised ONNX model: got other bytes",
+        ),
     ],
 )
 @pytest.mark.usefixtures("plain")
@@ -191,7 +203,7 @@ def test_wrong_names_and_files_are_errors(source, target, said):
 
 def test_a_seed_out_of_range_is_an_error():
     assert refusal(MODEL, "-o", "out.onnx", "--seed", 2**63).startswith(
-        "onnx-philox rewrite: --seed is 9223372036854775808; allowed: "
+        "onnx-philox rewrite: --seed must be an integer from 0 to 2^63-1: got 9223372036854775808"
     )
 
 
@@ -240,7 +252,11 @@ def test_a_node_that_is_not_proved_to_draw_rows_is_named_in_the_command_s_words(
     }"""
     onnx.save(parser.parse_model(text), "both.onnx")
     said = refusal("both.onnx", "-o", "out.onnx", "--per-row")
-    assert said.startswith("onnx-philox rewrite: 2 random nodes: the shape of what each draws is ")
+    assert said.startswith(
+        "onnx-philox rewrite: 2 random nodes: the shape of what each draws must be one whose "
+        "first dimension is proved to be 'batch', the first of the input 'x', for a state for "
+        "each row: got "
+    )
     named = "--per-row-node noise --per-row-node 'more noise'"
     assert f"say so with {named}; or rewrite the model with one state" in said
     result = invoke("rewrite", "both.onnx", "-o", "out.onnx", *shlex.split(named), "--json")

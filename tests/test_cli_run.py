@@ -229,7 +229,7 @@ def test_a_bfloat16_output_is_said_to_be_saved_as_float32():
 def test_a_state_that_counts_no_runs_refuses_a_first_run():
     path = save(graphs.random_uniform([5], 0, 1, "f32", stateful=True))
     said = refusal(path, "--first-run", 3)
-    assert "--first-run is 3; allowed: 0 for a model without the input random_state" in said
+    assert "--first-run must be 0 for a model without the input random_state" in said
     assert "pass it as --input state=FILE.npy" in said
 
 
@@ -270,8 +270,8 @@ def test_a_given_state_goes_alone(noisy):
     given = ("--input", INPUT, "--input", "random_state=state.npy")
     for option in ("--seed", "--first-run"):
         assert refusal(noisy, *given, option, 5) == (
-            f"onnx-philox run: {option} is 5 beside --input random_state, which says where to "
-            "draw; allowed: one of them. Leave the other out.\n"
+            f"onnx-philox run: {option} must be left out beside --input random_state, which says "
+            "where to draw: got 5. Leave one of them out.\n"
         )
     said = text(noisy, *given)
     assert "Go on with the last next_random_state as --input random_state=FILE.npy." in said
@@ -300,26 +300,28 @@ def test_a_seed_that_cannot_set_the_numbers_is_refused_before_anything_else(nois
     save(parser.parse_model(NOISY.replace("RandomNormalLike", "Neg")), "plain.onnx")
     CliRunner().invoke(app.app, ["rewrite", "model.onnx", "-o", "inside.xml", "--seed", "1"])
     rewriting.rewrite_file("model.onnx", "inside.onnx", seed=1)
-    leave = "takes no state; allowed: with a model that takes a state. Leave it out."
-    for name, fact in (
+    leave = "takes no state", "Leave it out."
+    must = "--seed must be left out, since the model"
+    for name, (fact, remedy) in (
         (
             "own nodes.onnx",
-            "has 1 random node of its own and no state; allowed: with a model that takes a state. "
-            "Rewrite it first: onnx-philox rewrite 'own nodes.onnx' -o FILE",
+            (
+                "has 1 random node of its own and no state",
+                "Rewrite it first: onnx-philox rewrite 'own nodes.onnx' -o FILE",
+            ),
         ),
         (
             "inside.onnx",
-            "has its seed inside; allowed: with a model that takes a state. Leave it out, or "
-            "rewrite the original without a seed.",
+            ("has its seed inside", "Leave it out, or rewrite the original without a seed."),
         ),
         ("plain.onnx", leave),
         ("inside.xml", leave),
     ):
         said = refusal(name, "--input", INPUT, "--seed", 0)
-        assert said == f"onnx-philox run: --seed is 0, but the model {fact}\n"
+        assert said == f"onnx-philox run: {must} {fact}: got 0. {remedy}\n"
     said = CliRunner().invoke(app.app, ["compare", "plain.onnx", "--seed", "3", "--input", INPUT])
     assert (said.exit_code, said.stdout) == (2, "")
-    assert said.stderr == f"onnx-philox compare: --seed is 3, but the model {leave}\n"
+    assert said.stderr == f"onnx-philox compare: {must} takes no state: got 3. Leave it out.\n"
 
 
 def test_an_input_is_a_state_only_if_random_nodes_read_it():
@@ -332,7 +334,7 @@ def test_an_input_is_a_state_only_if_random_nodes_read_it():
     rewriting.rewrite_file("own.onnx", "both.onnx")
     for name, fact in (("own", "has 1 random node of its own"), ("inside", "has its seed inside")):
         said = refusal(f"{name}.onnx", "--input", INPUT, "--fill", "--seed", 5)
-        assert said.startswith(f"onnx-philox run: --seed is 5, but the model {fact}")
+        assert said.startswith(f"onnx-philox run: --seed must be left out, since the model {fact}")
     compare = ["compare", "inside.onnx", "--input", INPUT, "--fill", "--seed", "5"]
     assert "has its seed inside" in CliRunner().invoke(app.app, compare).stderr
     made_up = text("inside.onnx", "--input", INPUT, "--fill", "--runs", 2)
@@ -346,8 +348,8 @@ def test_a_state_of_another_name_is_named():
     model = graphs.random_uniform([5], 0, 1, "f32", stateful=True)
     save(onnx.compose.add_prefix(model, "a/"))
     assert refusal("model.onnx", "--seed", 3) == (
-        "onnx-philox run: --seed is 3, but the model calls its state 'a/state'; allowed: with "
-        "random_state or state. Pass that input, with --input.\n"
+        "onnx-philox run: --seed must be left out, since the model calls its state 'a/state', not "
+        "random_state or state: got 3. Pass that input, with --input.\n"
     )
     given = "a/state=[0,0,0,0,3,0]"
     ran = document("model.onnx", "--input", given, "-o", "./")
@@ -406,18 +408,18 @@ def test_missing_inputs_are_listed_with_types_and_shapes(noisy):
 @pytest.mark.parametrize(
     ("argument", "said"),
     [
-        ("x=wrong_type.npy", "input x is float64 of shape [2, 3]; allowed: float32 of shape "
-                             "[batch, 3]. Save it as array.astype('float32')."),
-        ("x=wrong_shape.npy", "input x is float32 of shape [2, 4]; allowed: float32 of shape "
-                              "[batch, 3]. Pass it in that shape."),
-        ("x=wrong_rank.npy", "input x is float32 of shape [3]; allowed: float32 of shape"),
+        ("x=wrong_type.npy", "input x must be float32 of shape [batch, 3]: got float64 of shape "
+                             "[2, 3]. Save it as array.astype('float32')."),
+        ("x=wrong_shape.npy", "input x must be float32 of shape [batch, 3]: got float32 of shape "
+                              "[2, 4]. Pass it in that shape."),
+        ("x=wrong_rank.npy", "must be float32 of shape [batch, 3]: got float32 of shape [3]"),
         ("x=nowhere.npy", "run: no such file: nowhere.npy\n"),
         ("x=text.npy", "text.npy cannot be read: "),
         ("x=objects.npy", "objects.npy cannot be read: "),
-        ("x=one,two", "input x is 'one,two'; allowed: a file that ends in .npy, or numbers"),
-        ("x=[[1,2],[3]]", "input x is '[[1,2],[3]]'; allowed: "),
-        ("x=", "--input is 'x='; allowed: NAME=FILE.npy, NAME=NUMBERS"),
-        ("x", "--input is 'x'; allowed: NAME=FILE.npy"),
+        ("x=one,two", "input x must be a file that ends in .npy, or numbers such as 0.5 or [1,2]"),
+        ("x=[[1,2],[3]]", "input x must be a file that ends in .npy, or "),
+        ("x=", "NAME=FILE.npy, NAME=NUMBERS such as x=[1,2], or FILE.npz: got 'x='. "),
+        ("x", "--input must be NAME=FILE.npy, NAME=NUMBERS such as x=[1,2], or FILE.npz: got "),
         ("z=x.npy", "the model has no input 'z'. It takes:\n  x "),
         ("others.npz", "the model has no input 'z'."),
     ],
@@ -435,15 +437,33 @@ def test_a_wrong_input_says_what_is_allowed(noisy, argument, said):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--runtime", "tensorrt"], "allowed: onnxruntime, openvino, reference, standard."),
-        (["--backend", "fortran"], "allowed for onnxruntime: auto, native, python."),
-        (["--runtime", "reference", "--backend", "native"], "allowed for reference: auto, onnx."),
-        (["--precision", "f32"], "--precision is given; allowed: with --runtime openvino."),
-        (["--runtime", "openvino", "--precision", "i4"], "allowed: f32, bf16, f16."),
-        (["--seed", "-1"], "seed is -1; allowed: "),
-        (["--seed", str(2**64)], "allowed: an integer from 0 to "),
-        (["--first-run", str(2**32)], "the last run is 4294967296; allowed: 0 to 2^32-1."),
-        (["--first-run", str(2**32 - 1), "--runs", "2"], "the last run is 4294967296; allowed"),
+        (
+            ["--runtime", "tensorrt"],
+            "must be one of onnxruntime, openvino, reference, standard: got 'tensorrt'.",
+        ),
+        (
+            ["--backend", "fortran"],
+            "must be one of auto, native, python for onnxruntime: got 'fortran'.",
+        ),
+        (
+            ["--runtime", "reference", "--backend", "native"],
+            "must be one of auto, onnx for reference: got 'native'.",
+        ),
+        (
+            ["--precision", "f32"],
+            "--precision must be given with --runtime openvino: got it alone.",
+        ),
+        (
+            ["--runtime", "openvino", "--precision", "i4"],
+            "must be one of f32, bf16, f16: got 'i4'.",
+        ),
+        (["--seed", "-1"], "seed must be an integer from 0 to 2^64-1: got -1"),
+        (["--seed", str(2**64)], "must be an integer from 0 to "),
+        (["--first-run", str(2**32)], "the last run must be from 0 to 2^32-1: got 4294967296."),
+        (
+            ["--first-run", str(2**32 - 1), "--runs", "2"],
+            "the last run must be from 0 to 2^32-1: got 4294967296",
+        ),
     ],
 )
 def test_a_wrong_option_says_what_is_allowed(noisy, arguments, said):
@@ -457,7 +477,7 @@ def test_standard_nodes_for_openvino_run_at_the_precision_that_they_are_made_for
     assert "CPU, precision f32" in invoke(*standard).stdout
     # Where the processor has it, bf16 is the default, at which they would draw others.
     said = refusal(*standard, "--precision", "bf16")
-    assert "precision is 'bf16', and the model is one of standard nodes, which draw" in said
+    assert "precision must be f32 for a model of standard nodes, which draw" in said
 
 
 def test_a_file_that_does_not_exist_is_an_error():
@@ -468,7 +488,10 @@ def test_a_file_that_does_not_exist_is_an_error():
 def test_a_damaged_file_is_refused_in_the_same_words_everywhere(runtime):
     Path("empty.onnx").write_bytes(b"")
     Path("cut.onnx").write_bytes(graphs.random_generator([4]).SerializeToString()[:40])
-    for name, given in {"empty": "is empty", "cut": "is not a serialised ONNX model ("}.items():
+    for name, given in {
+        "empty": "must be a serialised ONNX model: got an empty file",
+        "cut": "must be a serialised ONNX model: got other bytes (",
+    }.items():
         said = refusal(f"{name}.onnx", "--runtime", runtime)
         assert said.startswith(f"onnx-philox run: the file '{name}.onnx' {given}"), said
         assert said.endswith("Pass a file that onnx.load reads as protobuf.\n")
@@ -479,8 +502,8 @@ def test_what_is_no_model_is_refused_in_our_words_whatever_its_name(command):
     np.save("x.npy", np.zeros(3))
     result = CliRunner().invoke(app.app, [command, "x.npy", "--fill"])
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "the file 'x.npy' is " in result.stderr
-    assert "allowed: a serialised ONNX model. Pass a file that onnx.load reads" in result.stderr
+    assert "the file 'x.npy' must be a serialised ONNX model: got " in result.stderr
+    assert ". Pass a file that onnx.load reads" in result.stderr
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are text there")
@@ -496,19 +519,22 @@ def test_a_path_that_is_not_utf_8_is_refused(noisy, command, options):
     Path(noisy).rename(name := os.fsdecode(b"b\xffd.onnx"))
     result = CliRunner().invoke(app.app, [command, name, "--fill", *options])
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "the path is 'b\\udcffd.onnx'; allowed: a path of UTF-8, since" in result.stderr
+    assert (
+        "the path must be UTF-8, since the runtimes open no other paths: got 'b\\udcffd.onnx'"
+        in result.stderr
+    )
     for open_model in (
         onnx_philox.onnxruntime.InferenceSession,
         onnx_philox.Pipeline,
         lambda path: onnx_philox.Pipeline(path, runtime="openvino"),
     ):
-        with pytest.raises(ValueError, match=r"the path is 'b.udcffd\.onnx'; allowed: a path"):
+        with pytest.raises(ValueError, match=r"the path must be UTF-8, .*: got 'b.udcffd\.onnx'"):
             open_model(name)
 
 
 def test_an_ir_is_for_openvino_alone():
     Path("a.xml").write_text("")
-    assert "a.xml is an OpenVINO IR; allowed for onnxruntime: an ONNX file." in refusal(
+    assert "a.xml must be an ONNX file for onnxruntime: got an OpenVINO IR." in refusal(
         "a.xml", "--runtime", "onnxruntime"
     )
 
@@ -642,9 +668,12 @@ def test_fill_gives_floats_from_0_to_1_ones_and_dimensions_that_fit():
 
 
 @pytest.mark.parametrize(
-    ("type_", "said"), [("string[2]", "allowed for --fill: numbers"), ("float[99999999999,99999]",
-                        "allowed for --fill: what memory can hold")]
-)  # fmt: skip
+    ("type_", "said"),
+    [
+        ("string[2]", "must be numbers for --fill: got object"),
+        ("float[99999999999,99999]", "must be small enough for memory for --fill: got float32"),
+    ],
+)
 def test_fill_refuses_what_it_cannot_make(type_, said):
     model = f'<ir_version: 8, opset_import: ["": 17]> g ({type_} x) => (y) {{ y = Identity(x) }}'
     assert said in refusal(save(parser.parse_model(model)), "--fill")
@@ -666,7 +695,7 @@ def test_numbers_that_openvino_misreads_are_refused_and_repaired(tmp_path):
     onnx.save(model, tmp_path / "m.onnx")
     run = ("--runtime", "openvino")
     refused = refusal(tmp_path / "m.onnx", *run, code=2)
-    assert "the constant 'state' keeps its numbers in the field uint64_data" in refused
+    assert "the constant 'state' must be raw data: got the field uint64_data" in refused
     (expected,) = document(tmp_path / "m.onnx", "--runtime", "onnxruntime")["runs"]
     for name in ("n.onnx", "n.xml"):
         rewritten = CliRunner().invoke(
@@ -710,7 +739,10 @@ def test_where_names_of_dimensions_are_forgotten_the_batch_must_be_told(rows_of)
     inputs = ["--input", "x=x.npy", "--input", "z=[1, 2]"]
     assert document(rows_of, *inputs, "--runtime", "onnxruntime")
     refused = refusal(rows_of, *inputs, "--runtime", "openvino")
-    assert "the batch has 2 or 4 rows, by the inputs; allowed: one number" in refused
+    assert (
+        "the inputs must have one number of rows, since random_state has a state for each row: "
+        "got 2 or 4." in refused
+    )
     np.save("states.npy", onnx_philox.row_states(0, range(4)))
     given = [*inputs, "--input", "random_state=states.npy"]
     one, other = (

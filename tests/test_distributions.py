@@ -184,34 +184,34 @@ def test_one_element_is_for_all_values_and_an_array_needs_the_shape() -> None:
     reference.random_bernoulli([1, 1], np.full((1, 1), 0.5, F32), **SEED)
     reference.random_bernoulli([2, 0], np.zeros((2, 0), F32), **SEED)
     for shape, of_p in (([2, 3], (3,)), ([2, 3], (1, 1)), ([3, 2], (2, 3)), ([], (1, 1))):
-        with pytest.raises(ValueError, match=r"allowed: a scalar, 1-D of one element, or the out"):
+        with pytest.raises(ValueError, match=r"must be a scalar, 1-D of one element, or the out"):
             reference.random_bernoulli(shape, np.full(of_p, 0.5, F32), **SEED)
 
 
 @pytest.mark.parametrize(
     ("p", "text"),
     [
-        (math.nan, "input 'p' is nan; allowed: 0 to 1"),
-        (-1e-45, "input 'p' is -1e-45; allowed"),
-        (np.float32(-1e-45), "input 'p' is -1.401298464324817e-45; allowed"),
-        (1 + 1e-6, "input 'p' is 1.000001; allowed"),
-        (math.inf, "input 'p' is inf; allowed"),
-        (np.array([1.5]), "input 'p' is 1.5; allowed"),
+        (math.nan, "input 'p' must be from 0 to 1.*: got nan"),
+        (-1e-45, "input 'p' must be .*: got -1e-45"),
+        (np.float32(-1e-45), "input 'p' must be .*: got -1.401298464324817e-45"),
+        (1 + 1e-6, "input 'p' must be .*: got 1.000001"),
+        (math.inf, "input 'p' must be .*: got inf"),
+        (np.array([1.5]), "input 'p' must be .*: got 1.5"),
         (
             np.array([[0, 1, 0.5], [1, 0, math.nan]]),
-            r"is nan at \[1, 2\]; allowed: 0 to 1, or at most 4 ulp above 1\. Pass",
+            r"must be from 0 to 1, or at most 4 ulp above 1: got nan at \[1, 2\]\. Pass",
         ),
-        (np.array([[0, 1, 0.5], [2, 0, math.nan]]), r"is 2\.0 at \[1, 0\]; allowed"),
+        (np.array([[0, 1, 0.5], [2, 0, math.nan]]), r"must be .*: got 2\.0 at \[1, 0\]"),
     ],
 )
 def test_a_p_that_is_no_probability_is_named(p: Any, text: str) -> None:
-    with pytest.raises(ValueError, match=f"RandomBernoulli: .*{text}"):
+    with pytest.raises(ValueError, match=rf"RandomBernoulli: .*{text}"):
         reference.random_bernoulli([2, 3], p, **SEED)
 
 
 @pytest.mark.parametrize("p", ["half", [0.5], None, np.float16(0.5), np.int64(1), np.array([True])])
 def test_a_p_of_another_type_is_refused(p: Any) -> None:
-    with pytest.raises(TypeError, match="RandomBernoulli: input 'p' is"):
+    with pytest.raises(TypeError, match="RandomBernoulli: input 'p' must be "):
         reference.random_bernoulli([2], p, **SEED)
 
 
@@ -322,14 +322,30 @@ def test_no_rows_draw_nothing_with_or_without_classes() -> None:
 @pytest.mark.parametrize(
     ("logits", "text"),
     [
-        ([[0, 1], [2, np.nan], [np.inf, 0]], "is nan in row 1"),
-        ([[0, 1], [2, 3], [np.inf, np.nan]], "is inf in row 2"),
-        ([[-np.inf, -np.inf], [2, np.nan]], "is -inf in all of row 0"),
-        ([[-np.inf, np.nan]], "is nan in row 0"),
-        (np.zeros((2, 0)), r"is of shape \[2, 0\]; allowed: at least one class"),
-        (np.zeros(3), r"is of shape \[3\]; allowed: 2-D, \[batch, classes\]"),
-        (np.float64(1), r"is of shape \[\]; allowed: 2-D"),
-        (np.zeros((1, 2, 3)), r"is of shape \[1, 2, 3\]; allowed: 2-D"),
+        (
+            [[0, 1], [2, np.nan], [np.inf, 0]],
+            "must be finite numbers or -inf, at least one "
+            "of them finite in each row: got nan in row 1",
+        ),
+        (
+            [[0, 1], [2, 3], [np.inf, np.nan]],
+            "must be finite numbers or -inf, at least one "
+            "of them finite in each row: got inf in row 2",
+        ),
+        (
+            [[-np.inf, -np.inf], [2, np.nan]],
+            "must be finite numbers or -inf, at least one of "
+            "them finite in each row: got -inf in all of row 0",
+        ),
+        (
+            [[-np.inf, np.nan]],
+            "must be finite numbers or -inf, at least one of them finite "
+            "in each row: got nan in row 0",
+        ),
+        (np.zeros((2, 0)), r"must be of at least one class.*: got shape \[2, 0\]"),
+        (np.zeros(3), r"must be 2-D, \[batch, classes\].*: got shape \[3\]"),
+        (np.float64(1), r"must be 2-D.*: got shape \[\]"),
+        (np.zeros((1, 2, 3)), r"must be 2-D.*: got shape \[1, 2, 3\]"),
     ],
 )
 def test_logits_that_cannot_be_drawn_from_are_named_by_row(logits: Any, text: str) -> None:
@@ -339,25 +355,33 @@ def test_logits_that_cannot_be_drawn_from_are_named_by_row(logits: Any, text: st
 
 @pytest.mark.parametrize("dtype", [np.int32, bool, ml_dtypes.bfloat16, np.longdouble])
 def test_logits_of_another_type_are_refused(dtype: Any) -> None:
-    with pytest.raises(TypeError, match=r"'logits' is .*; allowed: f32 or f16 or f64"):
+    with pytest.raises(TypeError, match=r"'logits' must be f32 or f16 or f64.*: got .*"):
         reference.random_categorical(np.zeros((1, 2), dtype), **SEED)
 
 
 @pytest.mark.parametrize(
     ("sample_size", "error", "text"),
     [
-        (0, ValueError, "'sample_size' is 0; allowed: an integer from 1 to"),
-        (-3, ValueError, "'sample_size' is -3"),
-        (2**63, ValueError, "'sample_size' is 9223372036854775808"),
-        (1.5, TypeError, "'sample_size' is 1.5"),
-        (2**61, ValueError, r"the output is \[2, 2305843009213693952\], too large"),
-        (2**50, ValueError, "the output is .* memory .* in parts"),
+        (0, ValueError, "'sample_size' must be an integer from 1 to.*: got 0"),
+        (-3, ValueError, "'sample_size' must be an integer from 1 to 2^63-1: got -3"),
+        (
+            2**63,
+            ValueError,
+            "'sample_size' must be an integer from 1 to 2^63-1: got 9223372036854775808",
+        ),
+        (1.5, TypeError, "'sample_size' must be an integer from 1 to 2^63-1: got 1.5"),
+        (
+            2**61,
+            ValueError,
+            r"the output must be at most 2\^63-1 bytes of i32: got \[2, 2305843009213693952\]",
+        ),
+        (2**50, ValueError, r"the output must be small enough .* memory .* in parts"),
     ],
 )
 def test_a_sample_size_that_cannot_be_drawn_is_named(
     sample_size: Any, error: type[Exception], text: str
 ) -> None:
-    with pytest.raises(error, match=f"RandomCategorical: .*{text}"):
+    with pytest.raises(error, match=rf"RandomCategorical: .*{text}"):
         reference.random_categorical(np.zeros((2, 2)), sample_size, **SEED)
 
 

@@ -38,16 +38,16 @@ def session(path: Path) -> ort.InferenceSession:
 
 def beyond(begin: int, end: int) -> str:
     return (
-        f"the tensor 'w' is in bytes {begin} to {end} of 'weights.bin'; allowed: at most the "
-        f"{SIZE} bytes that the file has. Save the model anew with onnx.save(model, path, "
+        f"the tensor 'w' must be within the {SIZE} bytes that the file has: got bytes {begin}"
+        f" to {end} of 'weights.bin'. Save the model anew with onnx.save(model, path, "
         "save_as_external_data=True)."
     )
 
 
 def no_number(key: str, given: str) -> str:
     return (
-        f"the {key} of the tensor 'w' in its external data is {given}; allowed: a number of "
-        "bytes, 0 or more. Save the model anew with onnx.save("
+        f"the {key} of the tensor 'w' in its external data must be a number of bytes, 0 or more: "
+        f"got {given}. Save the model anew with onnx.save("
     )
 
 
@@ -144,5 +144,5 @@ def test_numbers_of_four_bits_take_half_a_byte(tmp_path, data_type):
     (tmp_path / "packed.bin").write_bytes(b"\x12\x34\x05")
     assert len(find_random_nodes(path)) == 1
     (tmp_path / "packed.bin").write_bytes(b"\x12\x34")
-    with pytest.raises(ValueError, match=r"'packed' is in bytes 0 to 3 of 'packed.bin'; allowed: "):
+    with pytest.raises(ValueError, match=r"'packed' must be .*: got bytes 0 to 3 of 'packed.bin'"):
         find_random_nodes(path)

@@ -106,7 +106,8 @@ def test_links_are_refused_where_onnxruntime_refuses_them(tmp_path, layout, is_i
     with pytest.raises(Exception, match="escapes model directory"):
         ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     said = (
-        rf"the external data '{location}' is a link to '.*'; allowed: a file in the model's folder"
+        rf"the external data '{location}' must be a file in the model's folder.*: got a "
+        rf"link to '.*'"
     )
     for call in (
         lambda: rewrite_file(path, tmp_path / "new" / "out.onnx"),
@@ -121,10 +122,10 @@ def test_links_are_refused_where_onnxruntime_refuses_them(tmp_path, layout, is_i
         ("rewrite", path, "-o", tmp_path / "new" / "out.onnx"),
         ("rewrite", path, "-o", tmp_path / "new" / "out.xml"),
     ):
-        assert "is a link to" in refusal(tmp_path, *command)
+        assert "got a link to '" in refusal(tmp_path, *command)
     for runtime in ("onnxruntime", "openvino", "reference"):
         command = ["run", path, "--runtime", runtime, "-o", tmp_path / "new" / "out"]
-        assert "is a link to" in refusal(tmp_path, *command)
+        assert "got a link to '" in refusal(tmp_path, *command)
 
 
 @pytest.mark.parametrize("is_folder", [True, False])
@@ -138,7 +139,7 @@ def test_a_link_out_of_the_targets_folder_is_not_written_through(tmp_path, is_fo
         (tmp_path / "out" / "data").mkdir()
         (tmp_path / "out" / "data" / "weights.bin").symlink_to("../../in/data/weights.bin")
     said = refusal(tmp_path, "rewrite", source, "-o", tmp_path / "out" / "m.onnx")
-    assert "the external data 'data/weights.bin' beside the output is a link to" in said
+    assert "'data/weights.bin' beside the output must be a file in the output's folder, '" in said
     # An IR has its weights in a file of its own.
     succeed("rewrite", source, "-o", tmp_path / "out" / "m.xml")
 
@@ -148,7 +149,9 @@ def test_external_data_that_is_a_pipe_is_refused_and_not_waited_for(tmp_path):
     (tmp_path / "weights.bin").unlink()
     os.mkfifo(tmp_path / "weights.bin")
     for call in (make_reproducible, find_random_nodes):
-        with pytest.raises(ValueError, match=r"'weights.bin' is no plain file; allowed: a file in"):
+        with pytest.raises(
+            ValueError, match=r"'weights.bin' must be a file in.*: got no plain file"
+        ):
             call(source)
 
 
@@ -161,8 +164,8 @@ def test_a_forged_mark_is_a_name_like_any_other(tmp_path):
     (tmp_path / location).unlink()
     for name in ("out.onnx", "out.xml"):
         said = refusal(tmp_path, "rewrite", source, "-o", tmp_path / name)
-        assert f"the external data '{location}' is not there" in said
-    with pytest.raises(ValueError, match="is not there"):
+        assert f"the external data '{location}' must be a file in the folder of " in said
+    with pytest.raises(ValueError, match="must be a file in the folder of "):
         make_reproducible(source)
 
 
@@ -177,7 +180,7 @@ def test_metadata_that_is_nested_without_end_is_none(tmp_path, key):
     succeed("rewrite", path, "-o", tmp_path / "new.onnx")
     session = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
     if key.endswith("streams"):
-        with pytest.raises(ValueError, match="the session is silent about"):
+        with pytest.raises(ValueError, match="one that says nothing of its random nodes"):
             Pipeline(session)
 
 
@@ -186,7 +189,7 @@ def test_a_tensor_with_data_inside_and_outside_is_what_lies_outside(tmp_path):
     made.graph.initializer[0].raw_data = bytes(WEIGHTS.nbytes)
     source = tmp_path / "m.onnx"
     source.write_bytes(made.SerializeToString())
-    assert "'weights.bin' is not there" in refusal(
+    assert "'weights.bin' must be a file in the folder of " in refusal(
         tmp_path, "rewrite", source, "-o", tmp_path / "out.onnx"
     )
     (tmp_path / "weights.bin").write_bytes(WEIGHTS.tobytes())
@@ -212,7 +215,7 @@ def test_a_number_that_does_not_end_is_refused_at_once(tmp_path, data):
     begin = time.monotonic()
     said = refusal(tmp_path, "rewrite", source, "-o", tmp_path / "out.onnx")
     assert time.monotonic() - begin < 10
-    assert "m.onnx' is not a serialised ONNX model (" in said
+    assert "m.onnx' must be a serialised ONNX model: got other bytes (" in said
 
 
 def functions(depth: int, calls: int = 2) -> onnx.ModelProto:

@@ -199,7 +199,7 @@ def assert_refuses(backend: str, group: str, steps: list[Step]) -> None:
             step,
             error,
         )
-        assert "; allowed: what " in error, (step, error)
+        assert "must be small enough for the " in error, (step, error)
         assert "memory" in error, (step, error)
         assert "Draw it in parts, from state to next_state." in error, (step, error)
         assert small is None, (step, small)

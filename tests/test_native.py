@@ -57,7 +57,7 @@ def test_a_model_in_onnxruntime_s_own_format_is_run(tmp_path: Path) -> None:
 
 
 def test_register_takes_options_only() -> None:
-    with pytest.raises(TypeError, match=r"sess_options is None; allowed: onnxruntime\.Session"):
+    with pytest.raises(TypeError, match=r"sess_options must be onnxruntime\.Session.*: got None"):
         onnx_philox.onnxruntime.register(None)
 
 
@@ -259,7 +259,7 @@ def test_generate_tells_numbers_apart_that_are_equal() -> None:
     for _ in range(2):
         generate(STATE, out=integers, minval=0, maxval=1)
         for one in (1.0, np.float32(1)):
-            with pytest.raises(TypeError, match="allowed: an integer"):
+            with pytest.raises(TypeError, match="must be an integer"):
                 generate(STATE, out=integers, minval=0, maxval=one)
 
 
@@ -303,27 +303,78 @@ def test_threads_fill_parts_of_one_array() -> None:
 @pytest.mark.parametrize(
     ("out", "bounds", "error", "text"),
     [
-        (np.empty(4, np.int8), {}, TypeError, "generate: out is int8; allowed: an array of uint32"),
-        ([1, 2], {}, TypeError, "out is list"),
-        (np.empty((4, 4), np.uint32).T[:2], {}, ValueError, "out is not contiguous"),
-        (np.empty(4, np.uint32), {"minval": 0}, ValueError, "for an array of uint32: none"),
-        (np.empty(4, np.int32), {}, ValueError, "a bound is missing"),
-        (np.empty(4, np.int64), {"minval": 3, "maxval": 3}, ValueError, "minval < maxval"),
+        (
+            np.empty(4, np.int8),
+            {},
+            TypeError,
+            "generate: out must be an array of one of uint32, ",
+        ),
+        (
+            [1, 2],
+            {},
+            TypeError,
+            "out must be an array of one of uint32, int32, int64, "
+            "float16, bfloat16, float32, float64, bool: got list",
+        ),
+        (np.empty((4, 4), np.uint32).T[:2], {}, ValueError, "got memory that is not contiguous"),
+        (
+            np.empty(4, np.uint32),
+            {"minval": 0},
+            ValueError,
+            "the arguments for an array of uint32 must be none: got minval",
+        ),
+        (
+            np.empty(4, np.int32),
+            {},
+            ValueError,
+            "the arguments for integers must be minval and maxval: got none",
+        ),
+        (
+            np.empty(4, np.int64),
+            {"minval": 3, "maxval": 3},
+            ValueError,
+            "must be less than maxval: got 3 with maxval 3",
+        ),
         (np.empty(4, np.float32), {"maxval": np.nan}, ValueError, "a finite number"),
-        (np.empty(4, np.float32), {"minval": 2}, ValueError, "minval <= maxval"),
-        (np.empty(4, np.int32), {"mean": 2}, ValueError, "said by mean; allowed: for an array of"),
+        (
+            np.empty(4, np.float32),
+            {"minval": 2},
+            ValueError,
+            "must be at most maxval: got 2.0 with maxval 1.0",
+        ),
+        (
+            np.empty(4, np.int32),
+            {"mean": 2},
+            ValueError,
+            "the arguments for an array of int32 must be minval and maxval: got mean",
+        ),
         (
             np.empty(4, np.float32),
             {"minval": 0, "scale": 2},
             ValueError,
-            "said by minval and scale; allowed: for an array of float32: minval and maxval or mean",
+            "must be minval and maxval or mean and scale: got minval and scale",
         ),
-        (np.empty(4, np.float32), {"p": 0.5}, ValueError, "said by p"),
+        (
+            np.empty(4, np.float32),
+            {"p": 0.5},
+            ValueError,
+            "must be minval and maxval or mean and scale: got p",
+        ),
         (np.empty(4, np.float32), {"scale": np.inf}, ValueError, "Pass a finite scale"),
-        (np.empty(4, np.float16), {"mean": np.float32([1])}, TypeError, "'mean' is f32"),
-        (np.empty(4, bool), {}, ValueError, "p is missing; allowed: a probability"),
-        (np.empty(4, bool), {"p": 2}, ValueError, "'p' is 2.0; allowed: 0 to 1"),
-        (np.empty(4, bool), {"p": np.int32(1)}, TypeError, "'p' is i32; allowed: f32 or f64"),
+        (
+            np.empty(4, np.float16),
+            {"mean": np.float32([1])},
+            TypeError,
+            "'mean' must be f16: got f32",
+        ),
+        (np.empty(4, bool), {}, ValueError, "p must be a probability, for bool: got nothing"),
+        (
+            np.empty(4, bool),
+            {"p": 2},
+            ValueError,
+            "'p' must be from 0 to 1, or at most 4 ulp above 1: got 2.0",
+        ),
+        (np.empty(4, bool), {"p": np.int32(1)}, TypeError, "'p' must be f32 or f64: got i32"),
         (np.empty(4, bool), {"p": np.zeros((2, 2))}, ValueError, "the output's shape [4]"),
     ],
 )
@@ -337,7 +388,9 @@ def test_generate_refuses_memory_that_is_read_only() -> None:
     out = np.empty(4, np.uint32)
     generate(STATE, out=out)
     out.flags.writeable = False
-    with pytest.raises(ValueError, match="out is read-only"):
+    with pytest.raises(
+        ValueError, match=("out must be C-contiguous and writable memory: got read-only")
+    ):
         generate(STATE, out=out)
 
 

@@ -207,7 +207,7 @@ def dynamic_session(ort_backend: str) -> InferenceSession:
 GOOD = {"state": STATE.to_array(), "shape": np.array([4])}
 BAD = {**GOOD, "shape": np.array([-4])}
 EXPECTED = reference.random_generator(STATE.to_array(), [4])
-REFUSED = "RandomGenerator: input 'shape' is \\[-4\\]; allowed: dimensions of 0 or more"
+REFUSED = "RandomGenerator: input 'shape' must be dimensions of 0 or more: got \\[-4\\]"
 
 
 def assert_no_run_is_remembered() -> None:
@@ -356,7 +356,7 @@ def test_many_threads_each_get_their_own_answer_and_their_own_error(
 ) -> None:
     def work(i: int) -> None:
         if i % 3 == 0:
-            with pytest.raises(InvalidArgument, match=f"is \\[-{i + 1}\\]"):
+            with pytest.raises(InvalidArgument, match=f"got \\[-{i + 1}\\]"):
                 dynamic_session.run(None, {**GOOD, "shape": np.array([-i - 1])})
             return
         state = PhiloxState(i << 90, i)
@@ -398,7 +398,9 @@ def test_a_refusal_goes_before_the_error_that_it_causes_further_on(ort_backend: 
         y = Add (f, four)
     }}"""
     session = InferenceSession(parser.parse_model(text), backend=ort_backend)
-    with pytest.raises(InvalidArgument, match="input 'shape' is \\[-4\\]"):
+    with pytest.raises(
+        InvalidArgument, match="input 'shape' must be dimensions of 0 or more: got \\[-4\\]"
+    ):
         session.run(None, {"state": STATE.to_array(), "n": np.array([-4])})
 
 
@@ -582,7 +584,7 @@ def test_a_missing_input_is_named_with_the_model_s_own_inputs(ort_backend: str) 
 
 def test_none_for_an_array_is_named(ort_backend: str) -> None:
     session = InferenceSession(graphs.random_generator(None, rank=1), backend=ort_backend)
-    words = r"the input 'shape' is None; allowed: a tensor\(int64\)\. Pass the array\."
+    words = r"the input 'shape' must be a tensor\(int64\): got None\. Pass the array\."
     with pytest.raises(TypeError, match=f"onnx_philox.onnxruntime: {words}"):
         session.run(None, {"state": STATE.to_array(), "shape": None})
 
@@ -615,17 +617,17 @@ def test_too_many_outputs_are_refused(ort_backend: str) -> None:
     model.graph.node[0].output.append("third")
     with pytest.raises(Exception, match="RandomGenerator") as raised:
         InferenceSession(model, backend=ort_backend)
-    assert "the number of outputs is 3; allowed: 2: bits, next_state" in str(raised.value)
+    assert "the number of outputs must be at most 2 (bits, next_state): got 3" in str(raised.value)
 
 
 def test_an_operator_or_attribute_that_does_not_exist_is_refused(ort_backend: str) -> None:
     model = graphs.random_generator([4])
     model.graph.node[0].attribute.append(helper.make_attribute("seed", 3))
-    with pytest.raises(InvalidArgument, match="attribute 'seed' is unknown; allowed: type, "):
+    with pytest.raises(InvalidArgument, match=r"attribute 'seed' must be type, .*: got unknown"):
         InferenceSession(model, backend=ort_backend)
     model = graphs.random_generator([4])
     model.graph.node[0].op_type = "RandomGamma"
-    with pytest.raises(InvalidArgument, match="RandomGamma: the operator is unknown; allowed: "):
+    with pytest.raises(InvalidArgument, match=r"RandomGamma: the operator must be .*: got unknown"):
         InferenceSession(model, backend=ort_backend)
 
 
@@ -706,12 +708,12 @@ def test_types_that_python_ops_lack_are_refused_when_the_session_is_made(output_
     with pytest.raises(NotImplementedByOrt) as raised:
         InferenceSession(model, backend="python")
     text = str(raised.value)
-    assert f"is '{output_type}'; allowed with backend='python': i32, i64, f32, f64" in text
+    assert "must be one of i32, i64, f32, f64 with backend='python', since " in text
     assert "backend='native'" in text
 
 
 def test_a_backend_that_does_not_exist_is_refused_with_those_that_do() -> None:
-    with pytest.raises(ValueError, match=r"backend is 'cuda'; allowed: 'auto', .*'python'"):
+    with pytest.raises(ValueError, match=r"backend must be one of 'auto', .*'python': got 'cuda'"):
         InferenceSession(graphs.random_generator([3]), backend="cuda")
 
 
@@ -749,7 +751,9 @@ onnx_philox.onnxruntime.InferenceSession(onnx_philox.graphs.random_generator([3]
 def test_a_model_of_a_newer_opset_is_refused() -> None:
     model = graphs.random_generator([3])
     model.opset_import[1].version = 2
-    with pytest.raises(InvalidArgument, match=r"opset of the domain 'onnx_philox' is 2; .*upgrade"):
+    with pytest.raises(
+        InvalidArgument, match=r"opset of the domain 'onnx_philox' must be 1: got 2. .*upgrade"
+    ):
         InferenceSession(model)
 
 

@@ -321,7 +321,7 @@ def test_a_refused_run_writes_nothing(ort_backend: str) -> None:
     state = ort.OrtValue.ortvalue_from_numpy(np.full(6, 77, np.uint32))
     binding.bind_ortvalue_output("values", values)
     binding.bind_ortvalue_output("next_state", state)
-    with pytest.raises(InvalidArgument, match="input 'logits' is nan in row 29; allowed: "):
+    with pytest.raises(InvalidArgument, match=r"input 'logits' must be .*: got nan in row 29"):
         session.run_with_iobinding(binding)
     assert (values.numpy() == 77).all()
     assert (state.numpy() == 77).all()
@@ -384,7 +384,7 @@ def test_logits_of_a_rank_that_is_not_known_before_the_run(ort_backend: str) -> 
     for shape in ([3, 4], [6, 2]):
         (y,) = run_text(text, ort_backend, x=x, shape=np.array(shape), state=STATE)
         assert_same_bits(-y, reference.random_categorical(x.reshape(shape), 3, state=STATE)[0])
-    with pytest.raises(InvalidArgument, match=r"'logits' is of shape \[12\]; allowed: 2-D"):
+    with pytest.raises(InvalidArgument, match=r"'logits' must be 2-D.*: got shape \[12\]"):
         run_text(text, ort_backend, x=x, shape=np.array([12]), state=STATE)
 
 
@@ -500,7 +500,7 @@ def test_a_refusal_inside_a_loop_is_raised(ort_backend: str) -> None:
             }
         >
     }"""
-    with pytest.raises(InvalidArgument, match=r"RandomBernoulli: input 'p' is 1\.5; allowed: "):
+    with pytest.raises(InvalidArgument, match=r"RandomBernoulli: input 'p' must be .*: got 1\.5"):
         run_text(text, ort_backend, n=np.array(4), state=STATE, p=np.array(0.375, np.float32))
 
 
@@ -535,7 +535,9 @@ def test_a_type_that_the_model_does_not_tell_is_refused_by_python_ops() -> None:
         y = onnx_philox.RandomBernoulli (shape, p, state)
     }"""
     model = parser.parse_model(HEADER.replace('"onnx', '"some.where": 1, "onnx', 1) + text)
-    with pytest.raises(NotImplementedByOrt, match=r"'p' is of a type that .* f32 or f64, known"):
+    with pytest.raises(
+        NotImplementedByOrt, match=r"'p' must be f32 or f64, known .*: got a type that"
+    ):
         InferenceSession(model, backend="python")
 
 
@@ -554,9 +556,7 @@ def test_bad_input_is_refused_in_the_words_of_the_reference(
     feeds = {} if constant else {n: np.asarray(call[n]) for n in INPUTS[operator] if n in call}
     with pytest.raises(InvalidArgument) as raised:
         run(bad_model(operator, call, constant=constant), ort_backend, **feeds)
-    given, _, allowed = words.partition("; allowed: ")
-    if "bytes of memory" in allowed:
+    if "bytes of memory" in words:
         # Free memory is another at every look, and Python ops need it twice.
-        words, allowed = given.partition(", ")[0], "memory"
+        words = words.partition(" bytes of memory")[0].rpartition(" ")[0]
     assert words in str(raised.value)
-    assert allowed in str(raised.value)

@@ -139,7 +139,7 @@ def test_a_state_computed_from_constants_is_exact(openvino: OpenVino, merge) -> 
 def test_a_state_of_a_high_constant_and_an_input_is_refused() -> None:
     counter = parameter("counter", np.uint32, [4])
     state = opset8.concat([counter, opset8.constant(HIGH[4:])], 0)
-    with pytest.raises(ValueError, match="merged from a u32 constant of 4294967295") as raised:
+    with pytest.raises(ValueError, match="one made of the u32 constant 4294967295") as raised:
         random_generator(state, [5])
     assert "Make the whole state a model input" in str(raised.value)
 
@@ -147,15 +147,15 @@ def test_a_state_of_a_high_constant_and_an_input_is_refused() -> None:
 @pytest.mark.parametrize(
     ("computed", "text"),
     [
-        (lambda s, c: opset8.maximum(s, c), "computed by Maximum"),
-        (lambda s, c: opset8.mod(s, c), "computed by Mod"),
-        (lambda s, c: opset8.divide(s, c), "computed by Divide"),
-        (lambda s, _: opset8.convert(opset8.convert(s, "f64"), "u32"), "computed by Convert"),
+        (lambda s, c: opset8.maximum(s, c), "what Maximum computes"),
+        (lambda s, c: opset8.mod(s, c), "what Mod computes"),
+        (lambda s, c: opset8.divide(s, c), "what Divide computes"),
+        (lambda s, _: opset8.convert(opset8.convert(s, "f64"), "u32"), "what Convert computes"),
         (
             lambda s, c: opset8.scatter_elements_update(s, ov.op.Constant(np.arange(6)), c, 0),
-            "merged from a u32 constant of 4294967295",
+            "one made of the u32 constant 4294967295",
         ),
-        (lambda s, c: opset8.add(opset8.concat([s], 0), c), "merged from a u32 constant"),
+        (lambda s, c: opset8.add(opset8.concat([s], 0), c), "one made of the u32 constant"),
     ],
 )
 @pytest.mark.usefixtures("factories")
@@ -196,7 +196,7 @@ def test_a_state_computed_from_an_input_by_what_is_exact_is_exact(
 def test_a_node_that_draws_new_numbers_is_not_a_constant() -> None:
     """OpenVINO's own unseeded generator, as a bound, must not be frozen when it is first seen."""
     low = opset8.random_uniform(opset8.constant([1]), 0.0, 0.5, "f64")
-    with pytest.raises(ValueError, match="input 'minval' is not constant"):
+    with pytest.raises(ValueError, match="input 'minval' must be a constant"):
         random_uniform([3], low, 1.0, "f64", **SEED)
 
 
@@ -211,7 +211,7 @@ def test_a_constant_that_is_replaced_by_another_is_read_anew(openvino: OpenVino)
 def test_a_constant_that_is_replaced_by_one_of_another_type_is_refused() -> None:
     node = random_uniform([9], 0.1, 0.7, "f64", **SEED)
     node.set_argument(1, ov.op.Constant(np.array(0.5, np.float32)).output(0))
-    with pytest.raises(Exception, match=r"input 'minval' is (f32|not constant)"):
+    with pytest.raises(Exception, match=r"input 'minval' must be (f64, as|a constant in)"):
         node.constructor_validate_and_infer_types()
 
 
@@ -220,7 +220,9 @@ def test_a_constant_dimension_over_int32_is_kept_or_refused(
 ) -> None:
     model = graphs.random_generator([2**31 + 5, 0])
     if openvino_backend == "python":
-        with pytest.raises(RuntimeError, match=r"2147483653, 0\]; allowed: dimensions of at most"):
+        with pytest.raises(
+            RuntimeError, match=r"must be dimensions of at most.*: got 2147483653, 0\]"
+        ):
             openvino(model, {"state": HIGH})
         return
     bits, after = openvino(model, {"state": HIGH})
@@ -290,9 +292,8 @@ def test_wide_bounds_that_are_no_constants_are_refused_when_the_model_is_read(
     model = graphs.random_uniform([3], 0, None, output_type, **SEED)
     with pytest.raises(RuntimeError) as raised:
         openvino.read(model)
-    assert f"RandomUniform: input 'maxval' is not constant, of type {output_type}" in str(
-        raised.value
-    )
+    assert "RandomUniform: input 'maxval' must be a constant in OpenVINO" in str(raised.value)
+    assert f": got {output_type} that is not constant" in str(raised.value)
     assert "Make maxval a constant" in str(raised.value)
 
 
@@ -394,7 +395,7 @@ def test_registering_twice_is_fine_and_returns_the_core() -> None:
 
 
 def test_a_backend_that_does_not_exist_is_refused_with_those_that_do() -> None:
-    with pytest.raises(ValueError, match=r"backend is 'gpu'; allowed: 'auto', .*'python'"):
+    with pytest.raises(ValueError, match=r"backend must be one of 'auto', .*'python': got 'gpu'"):
         onnx_philox.openvino.register(ov.Core(), backend="gpu")
 
 

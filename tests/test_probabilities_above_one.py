@@ -73,8 +73,8 @@ def test_one_ulp_more_is_refused_everywhere(
     dtype: np.dtype[Any], each: bool, ort_backend: str, openvino: OpenVino
 ):
     p = p_of(5, dtype, each=each)
-    text = f"input 'p' is {p.flat[0].item()!r}"
-    rule = "allowed: 0 to 1, or at most 4 ulp above 1. Pass probabilities."
+    text = f": got {p.flat[0].item()!r}"
+    rule = "input 'p' must be from 0 to 1, or at most 4 ulp above 1: got "
     with pytest.raises(ValueError, match="input 'p'") as raised:
         reference.random_bernoulli(SHAPE, p, state=STATE)
     said = [str(raised.value)]

@@ -89,7 +89,7 @@ def refusal(op: str, name: str, rank: int) -> str:
     """What the checks say when a model is loaded."""
     known = {n: Known(None, array.shape) for n, array in GOOD[op].items()}
     known[name] = Known(None, tuple(deep(op, name, rank).dims))
-    with pytest.raises(ValueError, match="; allowed: ") as raised:
+    with pytest.raises(ValueError, match=r"must be .*: got ") as raised:
         checks.check_node(OPERATORS[op], known, attributes_of(op))
     return str(raised.value)
 
@@ -101,7 +101,7 @@ def test_our_session_refuses_too_many_dimensions(
     op: str, name: str, rank: int, constant: bool, backend: str
 ):
     model = model_of(op, name, rank, constant=constant)
-    with pytest.raises(Exception, match="; allowed: ") as raised:
+    with pytest.raises(Exception, match=r"must be .*: got ") as raised:
         onnx_philox.onnxruntime.InferenceSession(model, backend=backend)
     assert type(raised.value).__name__ == "InvalidArgument"
     assert str(raised.value) == refusal(op, name, rank)
@@ -114,7 +114,7 @@ def test_the_native_library_refuses_too_many_dimensions(
 ):
     model = model_of(op, name, rank, constant=constant)
     options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
-    with pytest.raises(Exception, match="; allowed: ") as raised:
+    with pytest.raises(Exception, match=r"must be .*: got ") as raised:
         onnxruntime.InferenceSession(model.SerializeToString(), options)
     assert refusal(op, name, rank) in str(raised.value)
 
@@ -143,12 +143,12 @@ def test_the_schemas_refuse_too_many_dimensions(op: str, name: str, rank: int):
 def test_the_reference_refuses_too_many_dimensions(op: str, name: str, rank: int):
     arrays = dict(GOOD[op])
     arrays[name] = arrays[name].reshape((1,) * (rank - arrays[name].ndim) + arrays[name].shape)
-    with pytest.raises(ValueError, match="; allowed: ") as raised:
+    with pytest.raises(ValueError, match=r"must be .*: got ") as raised:
         getattr(reference, OPERATORS[op].function)(**arrays, **attributes_of(op))
-    assert str(raised.value).startswith(refusal(op, name, rank).split("; allowed: ")[0])
+    assert str(raised.value).startswith(refusal(op, name, rank).split(": got ")[0])
     model = model_of(op, name, rank, constant=False)
     evaluator = onnx.reference.ReferenceEvaluator(model, new_ops=onnx_reference.OPS)
-    with pytest.raises(ValueError, match="; allowed: "):
+    with pytest.raises(ValueError, match=r"must be .*: got "):
         evaluator.run(None, arrays)
 
 

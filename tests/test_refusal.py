@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import pickle
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ from onnx import parser
 
 import onnx_philox
 from onnx_philox import PhiloxState, _versions, graphs, reference
-from onnx_philox._contract import checks
+from onnx_philox._contract import checks, sentences
 from onnx_philox._contract.refusal import RefusalError, TypeRefusalError, ValueRefusalError
 from onnx_philox._rewriting.random_nodes.may_stay import MayStayError
 
@@ -78,7 +79,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], tuple[str, ...]]] =
         ValueError,
         (
             *("RandomUniform", "attribute 'output_type'", "'f8'"),
-            "'i32', 'i64', 'f16', 'bf16', 'f32', 'f64'",
+            "'i32', 'i64', 'f16', 'bf16', 'f32' or 'f64'",
             "Set it to one of these.",
         ),
     ),
@@ -86,7 +87,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], tuple[str, ...]]] =
         lambda: onnx_philox.openvino.register(ov.Core(), backend="fortran"),
         ValueError,
         (
-            *("onnx_philox.openvino", "backend", "'fortran'", "'auto', 'native', 'python'"),
+            *("onnx_philox.openvino", "backend", "'fortran'", "one of 'auto', 'native', 'python'"),
             "Choose one of these, or install an onnx-philox that has it.",
         ),
     ),
@@ -102,7 +103,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], tuple[str, ...]]] =
         lambda: onnx_philox.onnxruntime.InferenceSession(5),
         TypeError,
         (
-            *("onnx_philox.onnxruntime.InferenceSession", "model", "of type int"),
+            *("onnx_philox.onnxruntime.InferenceSession", "model", "int"),
             "a path, bytes, an onnx.ModelProto",
             "Pass one of these.",
         ),
@@ -138,7 +139,7 @@ def test_a_refusal_has_its_parts_and_its_text_is_their_sentence(what: str) -> No
     assert error.parts == parts
     assert (error.operator, error.what, error.given, error.allowed, error.remedy) == parts
     operator, subject, given, allowed, remedy = parts
-    assert str(error) == f"{operator}: {subject} is {given}; allowed: {allowed}. {remedy}"
+    assert str(error) == f"{operator}: {subject} must be {allowed}: got {given}. {remedy}"
     assert error.args == (str(error),)
 
 
@@ -204,7 +205,7 @@ def test_a_node_that_may_stay_offers_it_under_the_name_that_the_reader_knows() -
 
 
 def test_what_onnx_runtime_and_openvino_refuse_is_the_same_sentence() -> None:
-    said = "RandomUniform: input 'shape' is [-3]; allowed: dimensions of 0 or more. "
+    said = "RandomUniform: input 'shape' must be dimensions of 0 or more: got [-3]. "
     model = graphs.random_uniform(None, 0, 1, "f32", op_seed=1, rank=1)
     session = onnx_philox.onnxruntime.InferenceSession(model, backend="native")
     binding = session.io_binding()
@@ -283,3 +284,111 @@ def test_nobody_edits_the_text_of_an_error() -> None:
 def test_an_edit_would_be_found(edit: str) -> None:
     code = f"def f(site, error, problem):\n    text = str(error)\n    {edit}\n"
     assert list(edits(ast.parse(code))) == [3]
+
+
+FORM = "{what} must be {allowed}: got {given}. {remedy}"
+NATIVE = Path(__file__).parent.parent / "custom_ops"
+RAISES_A_SENTENCE = {"ArgumentError", "SelectionError", "BadParameter", "NotImplemented", "fail"}
+# What cannot follow "must be" or "got".
+NO_RULE = re.compile(r"(is|are|be|must|may|has|have|allowed|required|missing|unknown|no)\b")
+NO_FINDING = re.compile(r"(is|are|be|must|may|has|have|got|of|in|at|given|missing|unknown|not)\b")
+
+
+def literal(node: ast.AST, names: dict[str, ast.AST]) -> str:
+    """The beginning of a text in a program; empty where it begins with a value."""
+    if isinstance(node, ast.Name):
+        return literal(names[node.id], {}) if node.id in names else ""
+    if isinstance(node, ast.Attribute):
+        return str(getattr(sentences, node.attr, ""))
+    if isinstance(node, ast.JoinedStr):
+        return literal(node.values[0], {}) if node.values else ""
+    if isinstance(node, ast.BinOp):
+        return literal(node.left, names)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def written(node: ast.AST) -> str:
+    """A text in a program, with {} for each value."""
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    return "".join(str(p.value) if isinstance(p, ast.Constant) else "{}" for p in parts)
+
+
+def assigned(function: ast.AST) -> dict[str, ast.AST]:
+    """What the last assignments in a function give to its names."""
+    names: dict[str, ast.AST] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign):
+            (target,), value = node.targets[:1], node.value
+            both = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+            pairs = zip(target.elts, value.elts, strict=False) if both else [(target, value)]
+            names |= {t.id: v for t, v in pairs if isinstance(t, ast.Name)}
+    return names
+
+
+def parts_of_refusals(code: str) -> Iterator[tuple[int, str, str]]:
+    """The line of each refusal in a program, and how its `given` and `allowed` begin."""
+    for function in ast.walk(ast.parse(code)):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        names = assigned(function)
+        for call in ast.walk(function):
+            if not isinstance(call, ast.Call) or any(isinstance(a, ast.Starred) for a in call.args):
+                continue
+            name = name_of(call.func).lstrip("_")
+            # A method of a site knows who refuses.
+            first = 2 - (
+                isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == "site"
+            )
+            if (name == "refuse" or name.endswith("Error")) and len(call.args) >= first + 3:
+                given, allowed = call.args[first : first + 2]
+                yield call.lineno, literal(given, names), literal(allowed, names)
+
+
+def test_every_refusal_says_first_what_must_be_and_then_what_it_got() -> None:
+    assert FORM == sentences.FORM
+    found = 0
+    for file in SOURCES.rglob("*.py"):
+        for line, given, allowed in parts_of_refusals(file.read_text()):
+            place = f"{file.relative_to(SOURCES)}:{line}"
+            assert not NO_FINDING.match(given), (place, given)
+            assert not NO_RULE.match(allowed), (place, allowed)
+            found += 1
+    assert found > 150
+
+
+def test_every_sentence_that_is_written_out_says_first_what_must_be() -> None:
+    found = 0
+    for file in SOURCES.rglob("*.py"):
+        for call in ast.walk(ast.parse(file.read_text())):
+            if not isinstance(call, ast.Call) or name_of(call.func) not in RAISES_A_SENTENCE:
+                continue
+            for text in map(written, call.args):
+                place = f"{file.relative_to(SOURCES)}:{call.lineno}: {text}"
+                assert "allowed" not in text, place
+                assert (": got " in text) <= (" must " in f" {text.partition(': got ')[0]}"), place
+                found += ": got " in text
+    assert found > 25
+
+
+def test_the_native_code_has_the_same_form_and_words_of_refusals() -> None:
+    """Its other refusals name their words by the names of sentences.h, which is made of these."""
+    assert 'kForm[] = "{0} must be {2}: got {1}. {3}";' in (NATIVE / "core/sentences.h").read_text()
+    for file in (*NATIVE.rglob("*.cpp"), *NATIVE.rglob("*.h")):
+        for text in re.findall(r'"((?:[^"\\\n]|\\.)*)"', file.read_text()):
+            assert not re.search(r"; allowed|\bis \{\d\}|^(of (shape|type)|missing$)", text), (
+                file,
+                text,
+            )
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        'refuse(op, "it", "of type x", "u32", "Cast it.")',
+        'refuse(op, "it", x, "is a number", "Pass one.")',
+        'site.refuse("it", "missing", "a tensor", "Connect it.")',
+    ],
+)
+def test_a_refusal_in_another_form_would_be_found(call: str) -> None:
+    ((_, given, allowed),) = parts_of_refusals(f"def f(op, x, site):\n    {call}\n")
+    assert NO_FINDING.match(given) or NO_RULE.match(allowed)

@@ -277,36 +277,36 @@ def test_the_choice_goes_by_the_first_that_is_near(openvino: OpenVino) -> None:
             "g () => (y) { s = Constant <value_ints = [1,1,1,1,1,1,1,2]> () "
             "y = TruncatedNormal <dtype = 1> (s) }",
             17,
-            "input 'shape' is of 8 dimensions; allowed: 0 to 7 dimensions",
+            "input 'shape' must be of 0 to 7 dimensions.*: got 8 dimensions",
         ),
-        (TRUNCATED, 8, "the model's opset is 8; allowed: 9 or newer"),
+        (TRUNCATED, 8, "the model's opset must be 9 or newer.*: got 8"),
         (
             "g (int32[1] s) => (y) { y = RandomStandardNormal <dtype = 6> (s) }",
             17,
-            "the element type is INT32; allowed: FLOAT16, BFLOAT16, FLOAT, DOUBLE",
+            "the element type must be FLOAT16, BFLOAT16, FLOAT or DOUBLE.*: got INT32",
         ),
         (
             "g (int32[1] s) => (y) { y = RandomStandardNormal <dtype = 1.0> (s) }",
             17,
-            "attribute 'dtype' is 1.0; allowed: the number of an element type",
+            "attribute 'dtype' must be the number of an element type.*: got 1.0",
         ),
         (
             "g (float[2, 3] x, int32 n, int32[2] s) => (y) { y = StatelessMultinomial (x, n, s) }",
             17,
-            "num_samples is not a constant; allowed: one constant int32",
+            "num_samples must be one constant int32.*: got one that is not constant",
         ),
         (
             "g (float[2, 3] x) => (y) { n = Constant <value = int32[2] {4, 5}> () "
             "y = Multinomial (x, n) }",
             17,
-            r"num_samples is \[4, 5\]; allowed: one constant int32",
+            r"num_samples must be one constant int32.*: got \[4, 5\]",
         ),
         *(
             (
                 f"g (float[2, 3] x) => (y) {{ n = Constant <value = {tensor}> () "
                 f"y = {op_type} (x, n) }}",
                 17,
-                f"num_samples is of type {type}; allowed: one constant int32. Export it as one.",
+                f"num_samples must be one constant int32: got {type}. Export it as one.",
             )
             for op_type in ("Multinomial", "StatelessMultinomial")
             for tensor, type in (
@@ -317,7 +317,11 @@ def test_the_choice_goes_by_the_first_that_is_near(openvino: OpenVino) -> None:
                 ("uint32 {4}", "UINT32"),
             )
         ),
-        ("g () => (y) { y = TruncatedNormal <dtype = 1> () }", 17, "input 0 is missing"),
+        (
+            "g () => (y) { y = TruncatedNormal <dtype = 1> () }",
+            17,
+            "input 0 must be connected: got nothing",
+        ),
         (
             "g (int32[1] s) => (y) { a = Constant <value_int = 9> () "
             "b = Constant <value_int = 2> () y = RandomUniformInt (s, a, b) }",
@@ -327,7 +331,7 @@ def test_the_choice_goes_by_the_first_that_is_near(openvino: OpenVino) -> None:
         (
             "g (int32[1] s, uint64 a) => (y) { y = RandomUniformInt (s, a, a) }",
             17,
-            "the element type is UINT64; allowed: INT32, INT64",
+            "the element type must be INT32 or INT64.*: got UINT64",
         ),
     ],
 )
@@ -431,7 +435,7 @@ NOT_RANDOM = [
 def test_known_and_suspicious_names_are_errors_in_every_domain(domain: str, op_type: str) -> None:
     name = f"{domain}.{op_type}" if domain else op_type
     model = parse(f"g (float[2] x) => (y) {{ y = {name} (x) }}", '"": 17, "mine": 1')
-    with pytest.raises(ValueError, match=r"not one of ONNX, and (perhaps )?random"):
+    with pytest.raises(ValueError, match=r"got another, (perhaps )?random"):
         make_reproducible(model)
     with pytest.warns(UserWarning, match="left as it is"):
         assert make_reproducible(model, keep_unknown=True) is model
@@ -444,7 +448,7 @@ def test_torch_s_fallbacks_are_errors(op_type: str) -> None:
         model.graph.node[0].op_type, model.graph.node[0].domain = op_type, domain
         model.opset_import[1].domain = domain
         (found,) = find_random_nodes(model)
-        assert "not one of ONNX, and random by its name" in (found.problem or "")
+        assert "got another, random by its name" in (found.problem or "")
 
 
 def test_an_aten_node_is_random_by_the_operator_that_it_names() -> None:

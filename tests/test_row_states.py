@@ -82,26 +82,74 @@ def test_row_0_is_the_run_s_state_and_no_rows_are_no_states() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "text"),
     [
-        ({"seeds": -1}, ValueError, "row_states: seeds is -1; allowed: an integer from 0 to 2^64"),
-        ({"seeds": [3, -1]}, ValueError, "row_states: seeds[1] is -1; allowed"),
-        ({"seeds": [2**63, -1]}, ValueError, "row_states: seeds[1] is -1; allowed"),
-        ({"seeds": 2**64}, ValueError, "seeds is 18446744073709551616; allowed"),
-        ({"seeds": [0, 2**64]}, ValueError, "seeds[1] is 18446744073709551616; allowed"),
-        ({"seeds": 1.0}, TypeError, "seeds is 1.0; allowed: an integer from 0 to 2^64-1"),
-        ({"seeds": [1, 2.0]}, TypeError, "seeds[1] is 2.0; allowed"),
-        ({"seeds": np.ones(2)}, TypeError, "seeds[0] is np.float64(1.0); allowed"),
-        ({"seeds": None}, TypeError, "seeds is None; allowed"),
-        ({"seeds": "17"}, TypeError, "seeds is '17'; allowed"),
-        ({"seeds": [[1], [2, 3]]}, TypeError, "seeds[0] is [1]; allowed"),
-        ({"seeds": PhiloxState(0, 1)}, TypeError, "seeds is PhiloxState(counter=0, key=1)"),
-        ({"seeds": np.ones((2, 6), int)}, ValueError, "seeds is of shape [2, 6]; allowed: an"),
-        ({"seeds": 1, "rows": 2**32}, ValueError, "rows is 4294967296; allowed: an integer from 0"),
-        ({"seeds": 1, "rows": range(-1, 3)}, ValueError, "rows[0] is -1; allowed"),
-        ({"seeds": 1, "run": np.array([0, 2**32])}, ValueError, "run[1] is 4294967296; allowed"),
+        (
+            {"seeds": -1},
+            ValueError,
+            "row_states: seeds must be an integer from 0 to 2^64-1: got -1",
+        ),
+        (
+            {"seeds": [3, -1]},
+            ValueError,
+            "row_states: seeds[1] must be an integer from 0 to 2^64-1: got -1",
+        ),
+        (
+            {"seeds": [2**63, -1]},
+            ValueError,
+            "row_states: seeds[1] must be an integer from 0 to 2^64-1: got -1",
+        ),
+        (
+            {"seeds": 2**64},
+            ValueError,
+            "seeds must be an integer from 0 to 2^64-1: got 18446744073709551616",
+        ),
+        (
+            {"seeds": [0, 2**64]},
+            ValueError,
+            "seeds[1] must be an integer from 0 to 2^64-1: got 18446744073709551616",
+        ),
+        ({"seeds": 1.0}, TypeError, "seeds must be an integer from 0 to 2^64-1: got 1.0"),
+        ({"seeds": [1, 2.0]}, TypeError, "seeds[1] must be an integer from 0 to 2^64-1: got 2.0"),
+        (
+            {"seeds": np.ones(2)},
+            TypeError,
+            "seeds[0] must be an integer from 0 to 2^64-1: got np.float64(1.0)",
+        ),
+        ({"seeds": None}, TypeError, "seeds must be an integer from 0 to 2^64-1: got None"),
+        ({"seeds": "17"}, TypeError, "seeds must be an integer from 0 to 2^64-1: got '17'"),
+        (
+            {"seeds": [[1], [2, 3]]},
+            TypeError,
+            "seeds[0] must be an integer from 0 to 2^64-1: got [1]",
+        ),
+        (
+            {"seeds": PhiloxState(0, 1)},
+            TypeError,
+            "seeds must be an integer from 0 to 2^64-1: got PhiloxState(counter=0, key=1)",
+        ),
+        (
+            {"seeds": np.ones((2, 6), int)},
+            ValueError,
+            "seeds must be an integer, or a 1-D array of them: got shape [2, 6]",
+        ),
+        (
+            {"seeds": 1, "rows": 2**32},
+            ValueError,
+            "rows must be an integer from 0 to 2^32-1: got 4294967296",
+        ),
+        (
+            {"seeds": 1, "rows": range(-1, 3)},
+            ValueError,
+            "rows[0] must be an integer from 0 to 2^32-1: got -1",
+        ),
+        (
+            {"seeds": 1, "run": np.array([0, 2**32])},
+            ValueError,
+            "run[1] must be an integer from 0 to 2^32-1: got 4294967296",
+        ),
         (
             {"seeds": [1, 2, 3], "rows": range(4)},
             ValueError,
-            "the length of seeds, rows and run is 3, 4 and 1; allowed: one length, or 1. Pass",
+            "the lengths of seeds, rows and run must be equal, or 1: got 3, 4 and 1. Pass",
         ),
     ],
 )
@@ -184,19 +232,51 @@ def test_millions_of_children_take_no_longer_than_a_second() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda s: s.split(-1), ValueError, "PhiloxState.split: n is -1; allowed: an integer from"),
-        (lambda s: s.split(2.0), TypeError, "PhiloxState.split: n is 2.0; allowed"),
-        (lambda s: s.split(2**62), ValueError, "allowed: as many as free memory holds. Make an"),
-        (lambda s: s.fold_in(2**64), ValueError, "fold_in: i is 18446744073709551616; allowed"),
-        (lambda s: s.fold_in("a"), TypeError, "PhiloxState.fold_in: i is 'a'; allowed"),
-        (lambda s: split_states(s, -1), ValueError, "split_states: n is -1; allowed"),
-        (lambda s: split_states(s, 10**15), ValueError, "allowed: as many as free memory holds"),
+        (
+            lambda s: s.split(-1),
+            ValueError,
+            "PhiloxState.split: n must be an integer from 0 to 2^63-1: got -1",
+        ),
+        (
+            lambda s: s.split(2.0),
+            TypeError,
+            "PhiloxState.split: n must be an integer from 0 to 2^63-1: got 2.0",
+        ),
+        (
+            lambda s: s.split(2**62),
+            ValueError,
+            "the memory that is free: got 4611686018427387904. Make an",
+        ),
+        (
+            lambda s: s.fold_in(2**64),
+            ValueError,
+            "fold_in: i must be an integer from 0 to 2^64-1: got 18446744073709551616",
+        ),
+        (
+            lambda s: s.fold_in("a"),
+            TypeError,
+            "PhiloxState.fold_in: i must be an integer from 0 to 2^64-1: got 'a'",
+        ),
+        (
+            lambda s: split_states(s, -1),
+            ValueError,
+            "split_states: n must be an integer from 0 to 2^58-1: got -1",
+        ),
+        (
+            lambda s: split_states(s, 10**15),
+            ValueError,
+            "must be small enough for the memory that is free",
+        ),
         (
             lambda _: split_states(np.zeros((2, 6), np.uint32), 3),
             ValueError,
-            "split_states: state's shape is [2, 6]; allowed: last dimension 6, all others 1",
+            "split_states: state's shape must be [6], or [1, ..., 1, 6] up to rank 8: got [2, 6]",
         ),
-        (lambda _: split_states(np.zeros(6), 3), TypeError, "split_states: state is float64;"),
+        (
+            lambda _: split_states(np.zeros(6), 3),
+            TypeError,
+            "split_states: state must be uint32: got float64",
+        ),
     ],
 )
 def test_wrong_splits_are_refused(call: Any, error: type[Exception], text: str) -> None:

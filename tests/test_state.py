@@ -91,30 +91,74 @@ def test_a_state_has_rank_1_to_8(shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(
     ("make", "error", "text"),
     [
-        (lambda: PhiloxState(-1, 0), ValueError, "PhiloxState: counter is -1"),
+        (
+            lambda: PhiloxState(-1, 0),
+            ValueError,
+            "PhiloxState: counter must be an integer from 0 to 2^128-1: got -1",
+        ),
         (lambda: PhiloxState(2**128, 0), ValueError, "from 0 to 2^128-1"),
-        (lambda: PhiloxState(0, 2**64), ValueError, "key is 18446744073709551616"),
-        (lambda: PhiloxState(1.5, 0), TypeError, "counter is 1.5"),
+        (
+            lambda: PhiloxState(0, 2**64),
+            ValueError,
+            "key must be an integer from 0 to 2^64-1: got 18446744073709551616",
+        ),
+        (
+            lambda: PhiloxState(1.5, 0),
+            TypeError,
+            "counter must be an integer from 0 to 2^128-1: got 1.5",
+        ),
         (lambda: PhiloxState("1", 0), TypeError, "Pass an int"),
-        (lambda: PhiloxState.from_seed(-1), ValueError, "from_seed: seed is -1"),
+        (
+            lambda: PhiloxState.from_seed(-1),
+            ValueError,
+            "from_seed: seed must be an integer from 0 to 2^64-1: got -1",
+        ),
         (lambda: PhiloxState.from_seeds(2**63, 0), ValueError, "global_seed"),
-        (lambda: PhiloxState.from_seeds(0, -3), ValueError, "op_seed is -3"),
-        (lambda: PhiloxState.openvino_run(0, 0, run=-1), ValueError, "run is -1"),
-        (lambda: PhiloxState.for_run(-1), ValueError, "for_run: seed is -1"),
+        (
+            lambda: PhiloxState.from_seeds(0, -3),
+            ValueError,
+            "op_seed must be an integer from 0 to 2^63-1: got -3",
+        ),
+        (lambda: PhiloxState.openvino_run(0, 0, run=-1), ValueError, "-1: got -1"),
+        (
+            lambda: PhiloxState.for_run(-1),
+            ValueError,
+            "for_run: seed must be an integer from 0 to 2^64-1: got -1",
+        ),
         (lambda: PhiloxState.for_run(2**64), ValueError, "from 0 to 2^64-1"),
-        (lambda: PhiloxState.for_run(1, -1), ValueError, "run is -1"),
+        (lambda: PhiloxState.for_run(1, -1), ValueError, "-1: got -1"),
         (lambda: PhiloxState.for_run(1, 2**32), ValueError, "from 0 to 2^32-1"),
-        (lambda: PhiloxState.for_run(1.5), TypeError, "seed is 1.5"),
-        (lambda: PhiloxState().advance(-1), ValueError, "words is -1"),
-        (lambda: PhiloxState.from_array([0] * 6), TypeError, "int64; allowed: uint32"),
-        (lambda: PhiloxState.from_array(np.zeros(5, np.uint32)), ValueError, "shape is [5]"),
-        (lambda: PhiloxState.from_array(np.zeros((2, 6), np.uint32)), ValueError, "others 1"),
+        (
+            lambda: PhiloxState.for_run(1.5),
+            TypeError,
+            "seed must be an integer from 0 to 2^64-1: got 1.5",
+        ),
+        (
+            lambda: PhiloxState().advance(-1),
+            ValueError,
+            "words must be an integer from 0 to 2^130-1: got -1",
+        ),
+        (lambda: PhiloxState.from_array([0] * 6), TypeError, "must be uint32: got int64"),
+        (
+            lambda: PhiloxState.from_array(np.zeros(5, np.uint32)),
+            ValueError,
+            "shape must be [6], or [1, ..., 1, 6] up to rank 8: got [5]",
+        ),
+        (
+            lambda: PhiloxState.from_array(np.zeros((2, 6), np.uint32)),
+            ValueError,
+            "[1, ..., 1, 6] up to rank 8: got [2, 6]",
+        ),
         (
             lambda: PhiloxState.from_array(np.zeros((1,) * 8 + (6,), np.uint32)),
             ValueError,
-            "1 to 8",
+            "up to rank 8: got [1, 1, 1, 1, 1, 1, 1, 1, 6]",
         ),
-        (lambda: PhiloxState.from_array(np.uint32(3)), ValueError, "shape is []"),
+        (
+            lambda: PhiloxState.from_array(np.uint32(3)),
+            ValueError,
+            "shape must be [6], or [1, ..., 1, 6] up to rank 8: got []",
+        ),
     ],
 )
 def test_a_wrong_argument_is_named(make, error: type[Exception], text: str) -> None:
@@ -135,7 +179,7 @@ def test_a_state_goes_wherever_an_array_does(dtype, copy: bool | None) -> None:
 
 
 def test_a_state_has_no_array_to_share() -> None:
-    with pytest.raises(ValueError, match=r"PhiloxState: copy is False; allowed: None or True"):
+    with pytest.raises(ValueError, match=r"PhiloxState: copy must be None or True.*: got False"):
         PhiloxState().__array__(copy=False)
 
 

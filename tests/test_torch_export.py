@@ -238,7 +238,7 @@ def test_what_the_export_would_lose_is_said() -> None:
         onnx_philox.torch.export(torch.nn.Dropout(0.5).eval(), x, verbose=False)
     with pytest.warns(UserWarning, match="noise that NumPy or __init__ makes is a constant"):
         exported(lambda x: x + torch.tensor(np.random.default_rng(1).normal(size=4)))
-    with pytest.raises(ValueError, match="dynamo is False; allowed: True, or left out"):
+    with pytest.raises(ValueError, match=r"dynamo must be True, or left out.*: got False"):
         onnx_philox.torch.export(torch.nn.Dropout(0.5), x, dynamo=False)
 
 
@@ -315,7 +315,10 @@ def test_the_check_finds_what_was_drawn_with_replacement_or_is_gone_from_a_file(
         node.ClearField("metadata_props")
     del model.graph.node[[n.op_type for n in model.graph.node].index("Multinomial")]
     onnx.save(model, tmp_path / "m.onnx")
-    with pytest.raises(ValueError, match=r": multinomial of \[3, 2\] \(.*\) lost; allowed"):
+    with pytest.raises(
+        ValueError,
+        match=r"must be one with every draw of the program: got one that does not .*multinomial",
+    ):
         check(module, x, tmp_path / "m.onnx")
 
 
@@ -329,10 +332,12 @@ def test_an_operation_without_a_translation_is_named_with_its_line() -> None:
 
     with pytest.raises(
         ValueError,
-        match=r"is aten::linalg_eig \(test_torch_export.py:\d+\), which has no translation",
+        match=r"got aten::linalg_eig \(test_torch_export.py:\d+\), which has no translation",
     ):
         onnx_philox.torch.export(Program(), (torch.tensor(X),), verbose=False)
-    with pytest.raises(ValueError, match=r"aten::randn: generator is a torch.Generator; allowed"):
+    with pytest.raises(
+        ValueError, match=r"aten::randn: generator must be .*: got a torch.Generator"
+    ):
         exported(lambda x: x + torch.randn(3, 4, generator=torch.Generator()))
 
 

@@ -355,59 +355,112 @@ def test_torch_is_not_loaded() -> None:
 
 
 REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
-    (lambda: torch_noise(-1, [3]), ValueError, "torch_noise: seed is -1;"),
-    (lambda: torch_noise(1.5, [3]), TypeError, "seed is 1.5"),  # type: ignore[arg-type]
-    (lambda: torch_noise(1, [-3]), ValueError, "input 'shape' is [-3]"),
+    (
+        lambda: torch_noise(-1, [3]),
+        ValueError,
+        "torch_noise: seed must be an integer from 0 to 2^64-1: got -1",
+    ),
+    (lambda: torch_noise(1.5, [3]), TypeError, "seed must be an integer from 0 to 2^64-1: got 1.5"),  # type: ignore[arg-type]
+    (
+        lambda: torch_noise(1, [-3]),
+        ValueError,
+        "input 'shape' must be dimensions of 0 or more: got [-3]",
+    ),
     (lambda: torch_noise(1, ["a"]), TypeError, "a sequence of integers"),  # type: ignore[list-item]
-    (lambda: torch_noise(1, [1] * 9), ValueError, "of 9 dimensions"),
-    (lambda: torch_noise(1, [2**61]), ValueError, "too large"),
-    (lambda: torch_noise(1, [2**50]), ValueError, "free here can hold. Draw a smaller tensor."),
-    (lambda: torch_noise(1, [3], device="mps"), ValueError, "is 'mps'; allowed: 'cpu' or 'cuda'"),
+    (lambda: torch_noise(1, [1] * 9), ValueError, "of 0 to 8 dimensions: got 9 dimensions"),
+    (lambda: torch_noise(1, [2**61]), ValueError, "must be at most 2^63-1 bytes of f"),
+    (lambda: torch_noise(1, [2**50]), ValueError, "(2 times). Draw a smaller tensor."),
+    (lambda: torch_noise(1, [3], device="mps"), ValueError, "must be 'cpu' or 'cuda': got 'mps'"),
     (
         lambda: torch_noise(1, [3], dtype="i32"),
         ValueError,
-        "dtype is 'i32'; allowed: 'f32', 'f16', 'bf16', 'f64' with device='cpu'",
+        "dtype must be one of 'f32', 'f16', 'bf16', 'f64' with device='cpu': got 'i32'",
     ),
     (
         lambda: torch_noise(1, [3], device="cuda", dtype="f64"),
         ValueError,
-        "dtype is 'f64'; allowed: 'f32', 'f16', 'bf16' with device='cuda'",
+        "dtype must be one of 'f32', 'f16', 'bf16' with device='cuda': got 'f64'",
     ),
-    (lambda: torch_noise(1, [3], gpu=(1, 256)), ValueError, "allowed: None with device='cpu'"),
+    (lambda: torch_noise(1, [3], gpu=(1, 256)), ValueError, "must be None with device='cpu'"),
     (
         lambda: torch_noise(1, [2**20], device="cuda"),
         ValueError,
-        "gpu is None for 1,048,576 elements; allowed: the card's",
+        "that any card holds: got None for 1,048,576 elements",
     ),
     (
         lambda: torch_noise(1, [2**29], device="cuda", gpu=(132, 2048)),
         ValueError,
         "less than 2^29",
     ),
-    (lambda: torch_noise(1, [3], device="cuda", gpu="T4"), TypeError, "gpu is 'T4'"),  # type: ignore[arg-type]
-    (lambda: torch_noise(1, [3], device="cuda", gpu=(0, 2048)), ValueError, "is 0; allowed: 1 to"),
-    (lambda: torch_noise(1, [3], device="cuda", gpu=(9, 255)), ValueError, "allowed: 256 to"),
-    (lambda: diffusers.generator(1, like="numpy"), ValueError, "like is 'numpy'"),  # type: ignore[arg-type]
+    (
+        lambda: torch_noise(1, [3], device="cuda", gpu="T4"),
+        TypeError,
+        "gpu must be None, or two integers: a card's "
+        "multiprocessors, and the threads of each: got 'T4'",
+    ),  # type: ignore[arg-type]
+    (
+        lambda: torch_noise(1, [3], device="cuda", gpu=(0, 2048)),
+        ValueError,
+        "must be from 1 to 2^16-1: got 0",
+    ),
+    (lambda: torch_noise(1, [3], device="cuda", gpu=(9, 255)), ValueError, "must be from 256 to"),
+    (
+        lambda: diffusers.generator(1, like="numpy"),
+        ValueError,
+        "like must be 'philox', 'torch' or 'torch_cuda': got 'numpy'",
+    ),  # type: ignore[arg-type]
     (lambda: diffusers.generator(1, gpu=(9, 256)), ValueError, "None with like='philox'"),
-    (lambda: diffusers.generator([1, -5], like="torch"), ValueError, "generator: seed[1] is -5"),
-    (lambda: diffusers.generator(["a"], like="torch"), TypeError, "seed[0] is 'a'"),  # type: ignore[list-item]
-    (lambda: diffusers.generator("a", like="torch"), TypeError, "seed is 'a'"),  # type: ignore[arg-type]
+    (
+        lambda: diffusers.generator([1, -5], like="torch"),
+        ValueError,
+        "generator: seed[1] must be an integer from 0 to 2^64-1: got -5",
+    ),
+    (
+        lambda: diffusers.generator(["a"], like="torch"),
+        TypeError,
+        "seed[0] must be an integer from 0 to 2^64-1: got 'a'",
+    ),  # type: ignore[list-item]
+    (
+        lambda: diffusers.generator("a", like="torch"),
+        TypeError,
+        "seed must be an integer from 0 to 2^64-1: got 'a'",
+    ),  # type: ignore[arg-type]
     (
         lambda: diffusers.generator(TorchState.from_seed(1), like="torch_cuda"),
         TypeError,
-        "seed is TorchState(seed=1",
+        "seed must be an integer from 0 to 2^64-1: got TorchState(seed=1",
     ),
-    (lambda: diffusers.generator(TorchState.from_seed(1)), TypeError, "seed is TorchState(seed=1"),
+    (
+        lambda: diffusers.generator(TorchState.from_seed(1)),
+        TypeError,
+        "seed must be an integer from 0 to 2^64-1: got TorchState(seed=1",
+    ),
     (
         lambda: diffusers.generator([1, 2], like="torch").randn(3, 4),
         ValueError,
         "a row for each seed",
     ),
     (lambda: diffusers.latents([1], (4, -8), like="torch"), ValueError, "dimensions of 0 or more"),
-    (lambda: torch_cuda_states(1, 2, 3), ValueError, "offset is 2; allowed: a multiple of 4"),
-    (lambda: torch_cuda_states(-1, 0, 3), ValueError, "torch_cuda_states: seed is -1"),
-    (lambda: torch_cuda_states(1, 0, -3), ValueError, "n is -3"),
-    (lambda: torch_cuda_states(1, 0, 2**55), ValueError, "as many as free memory holds"),
+    (
+        lambda: torch_cuda_states(1, 2, 3),
+        ValueError,
+        "offset must be a multiple of 4, as torch keeps it: got 2",
+    ),
+    (
+        lambda: torch_cuda_states(-1, 0, 3),
+        ValueError,
+        "torch_cuda_states: seed must be an integer from 0 to 2^64-1: got -1",
+    ),
+    (
+        lambda: torch_cuda_states(1, 0, -3),
+        ValueError,
+        "n must be an integer from 0 to 2^58-1: got -3",
+    ),
+    (
+        lambda: torch_cuda_states(1, 0, 2**55),
+        ValueError,
+        "small enough for the memory that is free",
+    ),
 ]
 
 
@@ -421,7 +474,7 @@ def test_bad_calls_are_refused(call: Callable[[], Any], error: type[Exception], 
 def test_a_refused_draw_advances_nothing() -> None:
     generator = diffusers.generator([1, 2], like="torch")
     before = generator.state
-    with pytest.raises(ValueError, match="too large"):
+    with pytest.raises(ValueError, match="must be at most"):
         generator.randn(2, 2**61)
     assert_same_bits(generator.state, before)
 

@@ -89,7 +89,9 @@ def test_a_state_is_immutable() -> None:
     taken = TorchState.from_array(given)
     given[0] = 9
     assert taken == state
-    with pytest.raises(ValueError, match="copy is False"):
+    with pytest.raises(
+        ValueError, match="copy must be None or True, since a state is immutable: got False"
+    ):
         state.__array__(copy=False)
 
 
@@ -99,56 +101,93 @@ def test_a_state_shows_where_it_is() -> None:
 
 
 REFUSED: list[tuple[Any, type[Exception], str]] = [
-    (lambda: TorchState(), TypeError, "a source. Call TorchState.from_seed(seed)"),
+    (
+        lambda: TorchState(),
+        TypeError,
+        "made from a source: got no source. Call TorchState.from_seed(seed)",
+    ),
     (
         lambda: TorchState.from_seed(-1),
         ValueError,
-        "TorchState.from_seed: seed is -1; allowed: an integer from 0 to 2^64-1. "
-        "torch takes it for 18446744073709551615: pass that.",
+        "TorchState.from_seed: seed must be an integer from 0 to 2^64-1: got -1. torch "
+        "takes it for 18446744073709551615: pass that.",
     ),
     (lambda: TorchState.from_seed(2**64), ValueError, "from 0 to 2^64-1"),
-    (lambda: TorchState.from_seed(1.5), TypeError, "seed is 1.5"),
+    (
+        lambda: TorchState.from_seed(1.5),
+        TypeError,
+        "seed must be an integer from 0 to 2^64-1: got 1.5",
+    ),
     (lambda: TorchState.from_array(np.zeros(6, np.uint32)), ValueError, "are a PhiloxState"),
-    (lambda: TorchState.from_array(np.zeros(632)), TypeError, "float64; allowed: uint32"),
+    (lambda: TorchState.from_array(np.zeros(632)), TypeError, "must be uint32: got float64"),
     (
         lambda: TorchState.from_array(np.zeros((2, 632), np.uint32)),
         ValueError,
-        "is [2, 632]; allowed: last dimension 632",
+        "must be [632], or [1, ..., 1, 632] up to rank 8: got [2, 632]",
     ),
     (
         lambda: onnx_philox.PhiloxState.from_array(STATE.to_array()),
         ValueError,
-        "shape is [632]; allowed: last dimension 6",
+        "shape must be [6], or [1, ..., 1, 6] up to rank 8: got [632]",
     ),
-    (lambda: TorchState.from_array(np.zeros(632, np.uint32)), ValueError, "left is 0"),
+    (
+        lambda: TorchState.from_array(np.zeros(632, np.uint32)),
+        ValueError,
+        "left must be 1, or 625 less its next of 0: got 0",
+    ),
     (
         lambda: TorchState.from_torch(bytes(16)),
         ValueError,
-        "16 bytes, the state of a CUDA generator; allowed: the 5,056 bytes of a CPU generator",
+        "must be the 5,056 bytes of a CPU generator's get_state(): got 16 bytes, the "
+        "state of a CUDA generator",
     ),
-    (lambda: TorchState.from_torch(GOOD[:-8]), ValueError, "of 5048 bytes"),
-    (lambda: TorchState.from_torch(np.zeros(5056)), TypeError, "of float64; allowed: uint8"),
-    (lambda: TorchState.from_torch(changed(8, "<i", -3)), ValueError, "left is -3"),
-    (lambda: TorchState.from_torch(changed(8, "<i", 600)), ValueError, "allowed: 1, or 625 less"),
-    (lambda: TorchState.from_torch(changed(12, "<i", 0)), ValueError, "seeded is 0; allowed: 1"),
-    (lambda: TorchState.from_torch(changed(12, "<i", 7)), ValueError, "seeded is 7"),
-    (lambda: TorchState.from_torch(changed(16, "<Q", 625)), ValueError, "next is 625"),
-    (lambda: TorchState.from_torch(changed(16, "<Q", 2**40)), ValueError, "allowed: 0 to 624"),
+    (lambda: TorchState.from_torch(GOOD[:-8]), ValueError, "got 5048 bytes"),
+    (lambda: TorchState.from_torch(np.zeros(5056)), TypeError, "must be uint8: got float64"),
+    (
+        lambda: TorchState.from_torch(changed(8, "<i", -3)),
+        ValueError,
+        "left must be 1, or 625 less its next of 0: got -3",
+    ),
+    (lambda: TorchState.from_torch(changed(8, "<i", 600)), ValueError, "must be 1, or 625 less"),
+    (lambda: TorchState.from_torch(changed(12, "<i", 0)), ValueError, "seeded must be 1: got 0"),
+    (
+        lambda: TorchState.from_torch(changed(12, "<i", 7)),
+        ValueError,
+        "seeded must be 0 or 1: got 7",
+    ),
+    (
+        lambda: TorchState.from_torch(changed(16, "<Q", 625)),
+        ValueError,
+        "next must be from 0 to 624: got 625",
+    ),
+    (lambda: TorchState.from_torch(changed(16, "<Q", 2**40)), ValueError, "must be from 0 to 624"),
     (lambda: TorchState.from_torch(changed(24, "<Q", 2**32)), ValueError, "less than 2^32"),
-    (lambda: TorchState.from_torch(changed(5040, "<i", 2)), ValueError, "is_cached is 2"),
+    (
+        lambda: TorchState.from_torch(changed(5040, "<i", 2)),
+        ValueError,
+        "is_cached must be 0 or 1: got 2",
+    ),
     (
         lambda: TorchState.from_torch(changed(5024, "<d", float("nan"), changed(5040, "<i", 1))),
         ValueError,
-        "cached normal is nan",
+        "cached normal must be a finite number: got nan",
     ),
     (lambda: TorchState.from_torch(changed(5052, "<i", 1)), ValueError, "cached float32 normal"),
     (lambda: TorchState.from_json("{"), ValueError, "no JSON"),
-    (lambda: TorchState.from_json("[]"), ValueError, "the text is []"),
-    (lambda: TorchState.from_json('{"onnx_philox": true}'), ValueError, "version is True"),
+    (
+        lambda: TorchState.from_json("[]"),
+        ValueError,
+        "the text must be a state of alignment 'pytorch': got []",
+    ),
+    (
+        lambda: TorchState.from_json('{"onnx_philox": true}'),
+        ValueError,
+        "version must be 1: got True",
+    ),
     (
         lambda: TorchState.from_json({"onnx_philox": 1, "alignment": "tensorflow"}),
         ValueError,
-        "alignment is 'tensorflow'; allowed: 'pytorch'",
+        "alignment must be 'pytorch': got 'tensorflow'",
     ),
     (
         lambda: TorchState.from_json({"onnx_philox": 1, "alignment": "pytorch", "state": [1] * 6}),

@@ -30,7 +30,7 @@ def with_attribute(model: onnx.ModelProto, name: str, value: object = 7) -> onnx
 
 def refusal(name: str, op: Operator = RANDOM_UNIFORM) -> str:
     """What the Python package says of that attribute."""
-    with pytest.raises(ValueError, match="is unknown; allowed: ") as raised:
+    with pytest.raises(ValueError, match=r"each attribute must be one of .*: got ") as raised:
         checks.check_attributes(op, {name: 7})
     return str(raised.value)
 
@@ -72,16 +72,17 @@ OF_OTHERS = {
 def test_attributes_of_other_operators_are_refused_by_a_bare_runtime(
     runtime: str, name: str
 ) -> None:
-    with pytest.raises(Exception, match="RandomUniform: attribute") as raised:
+    with pytest.raises(Exception, match="RandomUniform: each attribute") as raised:
         loader(runtime)(with_attribute(uniform(), name))
     said = refusal(name)
-    assert said.endswith(f"; allowed: output_type, global_seed, op_seed. {OF_OTHERS[name]}")
+    rule = "each attribute must be one of output_type, global_seed, op_seed"
+    assert said.endswith(f"{rule}: got '{name}'. {OF_OTHERS[name]}")
     assert said in str(raised.value)
 
 
 @pytest.mark.parametrize("name", MISSPELT)
 def test_our_session_sees_every_name(name: str) -> None:
-    with pytest.raises(Exception, match="RandomUniform: attribute") as raised:
+    with pytest.raises(Exception, match="RandomUniform: each attribute") as raised:
         onnx_philox.onnxruntime.InferenceSession(with_attribute(uniform(), name))
     assert refusal(name).endswith(MISSPELT[name])
     assert refusal(name) in str(raised.value)
@@ -96,7 +97,7 @@ def test_a_bare_runtime_ignores_names_that_are_no_operators(runtime: str) -> Non
 @pytest.mark.parametrize("value", ["f32", 2.5, [1, 2], [0.5], ["a"]])
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_unknown_attributes_are_refused_whatever_their_value(runtime: str, value: object) -> None:
-    with pytest.raises(Exception, match="attribute 'dtype' is unknown; allowed: "):
+    with pytest.raises(Exception, match=r"each attribute must be one of .*: got 'dtype'"):
         loader(runtime)(with_attribute(uniform(), "dtype", value))
 
 
@@ -116,7 +117,7 @@ def test_every_operator_refuses_those_of_others(op: Operator, runtime: str) -> N
     for name in attribute_names.of_others(op):
         model = onnx.ModelProto()
         model.CopyFrom(builders[op.name])
-        with pytest.raises(Exception, match=f"attribute '{name}' is unknown"):
+        with pytest.raises(Exception, match=f"each attribute must be one of .*: got '{name}'"):
             load(with_attribute(model, name))
 
 
@@ -137,7 +138,7 @@ def test_an_ir_with_an_unknown_attribute_is_refused(
     backend: str, name: str, tmp_path: Path
 ) -> None:
     core = onnx_philox.openvino.register(ov.Core(), backend=backend)
-    with pytest.raises(Exception, match="RandomUniform: attribute") as raised:
+    with pytest.raises(Exception, match="RandomUniform: each attribute") as raised:
         core.read_model(ir(tmp_path, name))
     said = refusal(name)
     if (backend, name) == ("native", "globel_seed"):

@@ -353,9 +353,9 @@ def test_standard_nodes_are_verified_where_they_are_asked_for():
 @pytest.mark.parametrize(
     ("arguments", "allowed"),
     [
-        (["--runtime", "tensorrt"], "allowed: reference, onnxruntime, openvino"),
-        (["--backend", "fortran"], "allowed: auto, numpy, onnx, native, python"),
-        (["--runtime", "reference", "--backend", "python"], "allowed: auto, numpy, onnx"),
+        (["--runtime", "tensorrt"], "must be one of reference, onnxruntime, openvino"),
+        (["--backend", "fortran"], "must be one of auto, numpy, onnx, native, python"),
+        (["--runtime", "reference", "--backend", "python"], "must be one of auto, numpy, onnx"),
     ],
 )
 def test_an_unknown_name_is_an_error_that_lists_the_allowed(arguments, allowed, monkeypatch):

@@ -22,7 +22,7 @@ std::string Show(const GivenAttribute& given) {
     case GivenAttribute::Kind::kMissing:
       break;
   }
-  return say::kMissing;
+  return say::kNothing;
 }
 
 /// A text: `*chosen` becomes its index among the allowed ones.
@@ -62,7 +62,7 @@ std::string UnknownAttribute(const Operator& op, const std::string& name) {
   for (int i = 0; i < op.others; ++i) {
     if (name == op.other[i].name) remedy = op.other[i].remedy;
   }
-  return Refusal(op.name, AttributeText(name), say::kUnknown, op.attribute_names, remedy);
+  return Refusal(op.name, say::kAttributes, ShowText(name), Worded(say::kOneOf, {op.attribute_names}), remedy);
 }
 
 }  // namespace

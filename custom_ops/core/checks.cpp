@@ -15,14 +15,14 @@ namespace {
 
 constexpr std::int64_t kMaxInt64 = std::numeric_limits<std::int64_t>::max();
 
-std::string OfShape(const Known& known) {
-  return Worded(say::kOfShape, {ShowDimensions(known.dimensions, known.rank, true)});
+std::string ShapeOf(const Known& known) {
+  return Worded(say::kShape, {ShowDimensions(known.dimensions, known.rank, true)});
 }
 
 /// More dimensions than an output may have.
 std::string CheckRank(const Operator& op, const char* name, std::int64_t rank) {
   if (rank <= kMaxRank) return std::string();
-  return Refusal(op.name, InputText(name), Worded(say::kOfDimensions, {std::to_string(rank)}), kRankRule,
+  return Refusal(op.name, InputText(name), Worded(say::kDimensions, {std::to_string(rank)}), kRankRule,
                  say::kMergeDimensions);
 }
 
@@ -143,7 +143,7 @@ std::string Complete(const Operator& op, const Attributes& attributes, Arguments
 /// Writes the state, or where those of the rows are, if the value is known and right.
 std::string CheckState(const Operator& op, const InputDeclaration& input, const Known& known, Arguments* arguments) {
   if (known.rank != Known::kUnknownRank && !IsStateShape(known)) {
-    return Refusal(op.name, InputText(input.name), OfShape(known), kStateShapeRule,
+    return Refusal(op.name, InputText(input.name), ShapeOf(known), kStateShapeRule,
                    say::kPassAState);
   }
   arguments->states = known.rank == 2 ? known.dimensions[0] : known.rank == Known::kUnknownRank ? Known::kUnknownDimension : 1;
@@ -165,7 +165,7 @@ std::string CheckShape(const Operator& op, const InputDeclaration& input, const 
   *complete = false;
   if (known.rank == Known::kUnknownRank) return std::string();
   if (known.rank != 1) {
-    return Refusal(op.name, InputText(input.name), OfShape(known), say::kOneD, say::kReshapeTo1D);
+    return Refusal(op.name, InputText(input.name), ShapeOf(known), say::kOneD, say::kReshapeTo1D);
   }
   const std::int64_t length = known.dimensions[0];
   std::string error = CheckRank(op, input.name, length);
@@ -206,7 +206,7 @@ std::string ShowNumberAt(const Numbers& numbers, const Known& known, std::uint64
 std::string CheckOne(const Operator& op, const InputDeclaration& input, const Known& known) {
   const bool is_left_out = input.optional && known.rank == 1 && known.dimensions[0] == 0;
   if (known.rank == Known::kUnknownRank || is_left_out || IsOneElement(known)) return std::string();
-  return Refusal(op.name, InputText(input.name), OfShape(known), say::kOneNumber, say::kPassOneNumber);
+  return Refusal(op.name, InputText(input.name), ShapeOf(known), say::kOneNumber, say::kPassOneNumber);
 }
 
 /// Refuses an array that is neither one number nor one for each element of the output.
@@ -218,7 +218,7 @@ std::string CheckOneOrEach(const Operator& op, const InputDeclaration& input, co
   shape->rank = known.rank;
   for (int i = 0; i < known.rank; ++i) shape->dimension[i] = known.dimensions[i];
   if (output.rank == Known::kUnknownRank || IsOneElement(known) || CanBeEqual(*shape, output)) return std::string();
-  return Refusal(op.name, InputText(input.name), OfShape(known),
+  return Refusal(op.name, InputText(input.name), ShapeOf(known),
                  Worded(say::kOneNumberOrEach, {ShowDimensions(output.dimension, output.rank, true)}),
                  say::kPassOneOrExpand);
 }
@@ -249,7 +249,7 @@ std::string CheckLogits(const Operator& op, const InputDeclaration& input, const
                         Arguments* arguments) {
   const char* const name = input.name;
   if (known.rank != Known::kUnknownRank && known.rank != 2) {
-    return Refusal(op.name, InputText(name), OfShape(known), say::kTwoD, say::kReshapeTo2D);
+    return Refusal(op.name, InputText(name), ShapeOf(known), say::kTwoD, say::kReshapeTo2D);
   }
   ShapeSoFar& output = arguments->output;
   output.rank = 2;
@@ -258,7 +258,7 @@ std::string CheckLogits(const Operator& op, const InputDeclaration& input, const
   if (known.rank == Known::kUnknownRank) return std::string();
   const std::int64_t batch = known.dimensions[0], classes = known.dimensions[1];
   if (classes == 0 && batch > 0) {
-    return Refusal(op.name, InputText(name), OfShape(known), say::kOneClass, say::kDrawFromSomething);
+    return Refusal(op.name, InputText(name), ShapeOf(known), say::kOneClass, say::kDrawFromSomething);
   }
   const bool is_once = attributes.replacement == 0;
   if (is_once && batch != 0 && classes != Known::kUnknownDimension && attributes.sample_size > classes) {
@@ -286,8 +286,8 @@ std::string CheckRowsOfStates(const Operator& op, const InputDeclaration& input,
   const std::int64_t shape[] = {states, kStateWords};
   const std::string what = output.rank == 0 ? "a scalar" : std::to_string(rows) + (rows == 1 ? " row" : " rows");
   return Refusal(op.name, InputText(input.name),
-                 Worded(say::kStatesForRows, {ShowDimensions(shape, 2, true), std::to_string(states),
-                                              ShowDimensions(output.dimension, output.rank, true), what}),
+                 Worded(say::kStatesForRows, {std::to_string(states), ShowDimensions(shape, 2, true), what,
+                                              ShowDimensions(output.dimension, output.rank, true)}),
                  kStateRowsRule, say::kPassRowStates);
 }
 
@@ -321,10 +321,10 @@ bool Overlaps(const Written& one, const Written& other) {
 std::string CheckLeftOut(const Operator& op, int index, const Attributes& attributes) {
   const InputDeclaration& input = op.input[index];
   if (!input.optional) {
-    return Refusal(op.name, InputText(input.name), say::kMissing, op.input_names, say::kConnect);
+    return Refusal(op.name, InputText(input.name), say::kNothing, say::kConnected, Worded(say::kConnect, {op.input_names}));
   }
   if (input.role != Role::kState || attributes.global_seed != 0 || attributes.op_seed != 0) return std::string();
-  return Refusal(op.name, InputText(input.name), say::kNoStream, say::kStream, say::kNameAStream);
+  return Refusal(op.name, InputText(input.name), say::kNothing, say::kConnectedWithoutSeeds, say::kNameAStream);
 }
 
 std::string CheckInput(const Operator& op, int index, const Known& known, const Attributes& attributes,
@@ -442,7 +442,7 @@ std::string CheckDimensions(const Operator& op, const std::int64_t* dimensions, 
     }
   }
   if (largest > static_cast<std::uint64_t>(kMaxInt64)) {
-    return Refusal(op.name, op.size_source, Worded(say::kTooLarge, {ShowDimensions(dimensions, rank)}),
+    return Refusal(op.name, op.size_source, ShowDimensions(dimensions, rank),
                    Worded(say::kBytesOf, {ElementTypeName(ElementTypeOf(output))}), say::kDrawInParts);
   }
   checked->rank = rank;

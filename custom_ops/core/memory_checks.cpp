@@ -43,7 +43,7 @@ std::string OutOfMemory(const Operator& op, const Dimensions& dimensions, Output
 }
 
 std::string OutOfMemory(const Operator& op) {
-  return Refusal(op.name, say::kMemory, say::kUsedUp, say::kItCanHold, say::kDrawFromStateToState);
+  return Refusal(op.name, say::kTheDraw, say::kTooLarge, say::kMemoryNow, say::kDrawFromStateToState);
 }
 
 }  // namespace onnx_philox

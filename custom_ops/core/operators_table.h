@@ -18,9 +18,9 @@ static_assert(kStateWords == 6, "as the declaration says");
 
 // What refusals say is allowed.
 inline constexpr char kStateShapeRule[] =
-    "last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row of the output";
+    "[6], or [1, ..., 1, 6] up to rank 8, or [B, 6], a state for each row of the output";
 inline constexpr char kStateRowsRule[] = "one state for all of the output, or one for each of its rows";
-inline constexpr char kRankRule[] = "0 to 8 dimensions";
+inline constexpr char kRankRule[] = "of 0 to 8 dimensions";
 
 
 namespace table {
@@ -103,7 +103,7 @@ inline constexpr OutputDeclaration kRandomUniformOutputs[] = {
     {"next_state", true, true, true, OutputType::kBits},
 };
 inline constexpr AttributeDeclaration kRandomUniformAttributes[] = {
-    {"output_type", AttributeRole::kOutputType, false, nullptr, 6, kRandomUniformOutputType, kRandomUniformOutputTypes, 0, 0, INT64_MAX, "'i32', 'i64', 'f16', 'bf16', 'f32', 'f64'"},
+    {"output_type", AttributeRole::kOutputType, false, nullptr, 6, kRandomUniformOutputType, kRandomUniformOutputTypes, 0, 0, INT64_MAX, "'i32', 'i64', 'f16', 'bf16', 'f32' or 'f64'"},
     {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
     {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
 };
@@ -159,7 +159,7 @@ inline constexpr OutputDeclaration kRandomNormalOutputs[] = {
     {"next_state", true, true, true, OutputType::kBits},
 };
 inline constexpr AttributeDeclaration kRandomNormalAttributes[] = {
-    {"output_type", AttributeRole::kOutputType, false, nullptr, 4, kRandomNormalOutputType, kRandomNormalOutputTypes, 0, 0, INT64_MAX, "'f16', 'bf16', 'f32', 'f64'"},
+    {"output_type", AttributeRole::kOutputType, false, nullptr, 4, kRandomNormalOutputType, kRandomNormalOutputTypes, 0, 0, INT64_MAX, "'f16', 'bf16', 'f32' or 'f64'"},
     {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
     {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
 };
@@ -205,7 +205,7 @@ inline constexpr Operator kRandomNormal = {
 namespace table {
 inline constexpr InputDeclaration kRandomBernoulliInputs[] = {
     {"shape", Role::kShape, Parameter(), false, {2, kI64I32}, "i64 or i32", nullptr, nullptr, nullptr},
-    {"p", Role::kNumbers, Parameter::kP, false, {2, kF32F64}, "f32 or f64", kLimits2, "0 to 1, or at most 4 ulp above 1", "Pass probabilities."},
+    {"p", Role::kNumbers, Parameter::kP, false, {2, kF32F64}, "f32 or f64", kLimits2, "from 0 to 1, or at most 4 ulp above 1", "Pass probabilities."},
     {"state", Role::kState, Parameter(), true, {1, kU32}, "u32", nullptr, nullptr, nullptr},
 };
 inline constexpr OutputDeclaration kRandomBernoulliOutputs[] = {
@@ -266,7 +266,7 @@ inline constexpr OutputDeclaration kRandomCategoricalOutputs[] = {
 };
 inline constexpr AttributeDeclaration kRandomCategoricalAttributes[] = {
     {"sample_size", AttributeRole::kSampleSize, false, nullptr, 0, nullptr, nullptr, 1, 1, INT64_MAX, "an integer from 1 to 2^63-1"},
-    {"output_type", AttributeRole::kOutputType, false, "i32", 2, kRandomCategoricalOutputType, kRandomCategoricalOutputTypes, 0, 0, INT64_MAX, "'i32', 'i64'"},
+    {"output_type", AttributeRole::kOutputType, false, "i32", 2, kRandomCategoricalOutputType, kRandomCategoricalOutputTypes, 0, 0, INT64_MAX, "'i32' or 'i64'"},
     {"replacement", AttributeRole::kReplacement, false, nullptr, 0, nullptr, nullptr, 1, 0, 1, "0 or 1"},
     {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
     {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
@@ -321,7 +321,7 @@ inline constexpr OutputDeclaration kRandomExponentialOutputs[] = {
     {"next_state", true, true, true, OutputType::kBits},
 };
 inline constexpr AttributeDeclaration kRandomExponentialAttributes[] = {
-    {"output_type", AttributeRole::kOutputType, false, nullptr, 4, kRandomExponentialOutputType, kRandomExponentialOutputTypes, 0, 0, INT64_MAX, "'f16', 'bf16', 'f32', 'f64'"},
+    {"output_type", AttributeRole::kOutputType, false, nullptr, 4, kRandomExponentialOutputType, kRandomExponentialOutputTypes, 0, 0, INT64_MAX, "'f16', 'bf16', 'f32' or 'f64'"},
     {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
     {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
 };

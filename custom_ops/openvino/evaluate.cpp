@@ -181,8 +181,7 @@ bool RandomOp::Run(ov::TensorVector& outputs, const Tensors& inputs, bool is_fol
   const Draw draw = DrawOf(op_, attributes_, arguments, nullptr);
   if (!FillTensor(*ActiveKernels().kernels, draw, elements, outputs[0])) {
     Refuse(op_, OutputText(op_.output[0].name),
-           std::string("to be written as ") + ElementTypeName(ElementTypeOf(outputs[0].get_element_type())) +
-               ", as the device says",
+           ElementTypeName(ElementTypeOf(outputs[0].get_element_type())) + std::string(", as the device asks for it"),
            Worded(say::kUnchanged, {ElementTypeName(ElementTypeOf(type))}),
            "Compile with the inference precision f32.");
   }

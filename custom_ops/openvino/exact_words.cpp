@@ -198,7 +198,7 @@ std::optional<Alteration> AlteredPart(const ov::Node& node, Upstream& upstream) 
       const std::string type = next.get_output_element_type(0).get_type_name();
       if (&next == &node) {
         const std::string elements = std::to_string(ov::shape_size(next.get_output_shape(0)));
-        return Alteration{Worded(say::kConstantWith, {type, elements, *constant->furthest}),
+        return Alteration{Worded(say::kConstantsWith, {elements, type, *constant->furthest}),
                           Worded(say::kWholeConstant, {std::to_string(kMaxElements)})};
       }
       return Alteration{Worded(say::kMergedFrom, {type, *constant->furthest}), say::kClampedConstants};

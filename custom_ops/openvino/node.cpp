@@ -62,9 +62,9 @@ std::string UnknownIn(const Operator& op, ov::AttributeVisitor& visitor) {
 
 /// 2: state, shape
 std::string InputCount(const Operator& op) {
-  std::string names = std::to_string(op.inputs);
-  for (int i = 0; i < op.inputs; ++i) names += (i > 0 ? ", " : ": ") + std::string(op.input[i].name);
-  return names;
+  std::string names;
+  for (int i = 0; i < op.inputs; ++i) names += (i > 0 ? ", " : "") + std::string(op.input[i].name);
+  return Worded(say::kAtMost, {std::to_string(op.inputs), names});
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ void RandomOp::ReadTexts() {
     const bool is_right = FromText(captured.text, types, &read) &&
                           (is_array || (is_state ? read.elements() % kStateWords == 0 : read.elements() == 1));
     if (!is_right) {
-      const std::string count = is_state ? "six words a state of " : is_array ? "numbers of " : "one number of ";
+      const std::string count = is_state ? "six words for each state, of type " : is_array ? "numbers of " : "one number of ";
       constexpr std::size_t kShown = 200;  // of thousands of numbers
       const std::string more = captured.text.size() > kShown ? "..." : "";
       Refuse(op_, AttributeText(std::string(kCaptured) + op_.input[i].name),

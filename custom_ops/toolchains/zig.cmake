@@ -8,8 +8,8 @@ list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES ONNX_PHILOX_ZIG_TARGET)
 find_program(ONNX_PHILOX_ZIG NAMES python-zig zig REQUIRED)
 
 if(NOT ONNX_PHILOX_ZIG_TARGET MATCHES "^(x86_64|aarch64)-(linux|windows|macos)")
-  message(FATAL_ERROR "ONNX_PHILOX_ZIG_TARGET is '${ONNX_PHILOX_ZIG_TARGET}'; allowed: a target of Zig for "
-    "x86_64 or aarch64, and linux, windows or macos, such as aarch64-linux-gnu.2.28")
+  message(FATAL_ERROR "ONNX_PHILOX_ZIG_TARGET must be a target of Zig for "
+    "x86_64 or aarch64, and linux, windows or macos, such as aarch64-linux-gnu.2.28: got '${ONNX_PHILOX_ZIG_TARGET}'")
 endif()
 set(CMAKE_SYSTEM_PROCESSOR ${CMAKE_MATCH_1})
 set(systems_linux Linux)

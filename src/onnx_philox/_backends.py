@@ -65,7 +65,7 @@ def choose(runtime: str, backends: Mapping[str, B], requested: str) -> B:
                 return backends[name]
         raise ImportError(missing)
     if requested not in backends:
-        allowed = ", ".join(repr(name) for name in (AUTO, *backends))
+        allowed = "one of " + ", ".join(repr(name) for name in (AUTO, *backends))
         refuse(
             f"onnx_philox.{runtime}",
             "backend",

@@ -133,7 +133,7 @@ def _check_type_name(op: Operator, name: str, given: str) -> None:
     """Refuses a type of a graph input that the operator's input does not allow."""
     names = [t.name for t in op.input(name).types]
     if given not in names:
-        allowed = ", ".join(map(repr, names))
+        allowed = f"one of {', '.join(map(repr, names))}"
         checks.refuse(op, f"{name}_type", repr(given), allowed, "Choose one of these.")
 
 
@@ -152,7 +152,7 @@ def _dimensions(op: Operator, shape: Shape, rank: int | None, *, per_row: bool) 
             allowed = f"None or {len(dimensions)}, the length of shape"
             checks.refuse(op, "rank", rank, allowed, "Leave it out.")
     if per_row and not dimensions:
-        allowed = "1 dimension or more, the first for the rows, with per_row"
+        allowed = "of 1 dimension or more, the first for the rows, with per_row"
         checks.refuse(op, "the output", "a scalar", allowed, "Leave per_row out.")
     return dimensions
 

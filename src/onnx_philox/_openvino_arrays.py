@@ -28,7 +28,7 @@ def element_type(type_: ov.Type) -> ElementType | np.dtype[Any] | None:
 def name(type_: ov.Type) -> str:
     """The type as messages say it."""
     known = element_type(type_)
-    return known.name if known is not None else "of no known type"
+    return known.name if known is not None else "no known type"
 
 
 def openvino_type(type_: ElementType) -> ov.Type:

@@ -190,7 +190,7 @@ def random_bernoulli(
     Args:
         shape: The dimensions of the output, 0 to 8 of them. None makes them the int64 graph input
             "shape", of length `rank`.
-        p: The probability of true: 0 to 1, or at most 4 ulp above 1. A Python number is f32. A
+        p: The probability of true: from 0 to 1, or at most 4 ulp above 1. A Python number is f32. A
             NumPy number or array is f32 or f64, as it is: one element (rank 0 or 1) for all values,
             or an array of exactly that shape. None makes it the graph input "p".
         p_type: The type of that graph input, f32 or f64.

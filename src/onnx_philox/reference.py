@@ -177,7 +177,7 @@ def random_bernoulli(
 
     Args:
         shape: The dimensions of the output, 0 to 8 of them; none mean a scalar.
-        p: The probability of true: 0 to 1, or at most 4 ulp above 1. A Python number is f32. A
+        p: The probability of true: from 0 to 1, or at most 4 ulp above 1. A Python number is f32. A
             NumPy number or array is f32 or f64, as it is: one element (rank 0 or 1) for all values,
             or an array of exactly that shape.
         global_seed: Added to the state's 64-bit key; 0 to 2^63-1.

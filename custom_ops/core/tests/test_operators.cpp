@@ -58,7 +58,7 @@ void TestAttributes() {
   Is(CheckAttributes(kRandomGenerator, given, &attributes), "");
   check::That(attributes.output == OutputType::kBits, "the generator's output is not bits");
   Is(CheckAttributes(kRandomUniform, given, &attributes),
-     "RandomUniform: attribute 'output_type' is missing; allowed: 'i32', 'i64', 'f16', 'bf16', 'f32', 'f64'. "
+     "RandomUniform: attribute 'output_type' must be 'i32', 'i64', 'f16', 'bf16', 'f32' or 'f64': got nothing. "
      "Set it to one of these.");
   given[AttributeRole::kOutputType] = GivenAttribute::Text("bf16");
   given[AttributeRole::kOpSeed] = GivenAttribute::Integer(std::numeric_limits<std::int64_t>::max());
@@ -67,12 +67,13 @@ void TestAttributes() {
   Is(CheckLeftOut(kRandomUniform, 3, attributes), "");
   given[AttributeRole::kOpSeed] = GivenAttribute::Float(1);
   Is(CheckAttributes(kRandomUniform, given, &attributes),
-     "RandomUniform: attribute 'op_seed' is 1.0; allowed: an integer from 0 to 2^63-1. Pass an int.");
+     "RandomUniform: attribute 'op_seed' must be an integer from 0 to 2^63-1: got 1.0. Pass an int.");
   given[AttributeRole::kOpSeed] = GivenAttribute::Integer(-1);
-  Says(CheckAttributes(kRandomUniform, given, &attributes), "'op_seed' is -1;");
-  Says(CheckLeftOut(kRandomUniform, 3, Attributes()), "left out with global_seed and op_seed both 0");
+  Says(CheckAttributes(kRandomUniform, given, &attributes), "'op_seed' must be an integer from 0 to 2^63-1: got -1.");
+  Says(CheckLeftOut(kRandomUniform, 3, Attributes()), "input 'state' must be connected where global_seed and op_seed are both 0: got nothing.");
   Is(CheckLeftOut(kRandomUniform, 2, attributes),
-     "RandomUniform: input 'maxval' is missing; allowed: shape, minval, maxval, state (optional). Connect it.");
+     "RandomUniform: input 'maxval' must be connected: got nothing. Connect it: the inputs are shape, minval, maxval, "
+     "state (optional).");
 }
 
 void TestUnknownAttributes() {
@@ -80,11 +81,11 @@ void TestUnknownAttributes() {
   Attributes attributes;
   given.unknown = "seed";
   Is(CheckAttributes(kRandomBernoulli, given, &attributes),
-     "RandomBernoulli: attribute 'seed' is unknown; allowed: global_seed, op_seed. Did you mean op_seed? Rename it, or "
+     "RandomBernoulli: each attribute must be one of global_seed, op_seed: got 'seed'. Did you mean op_seed? Rename it, or "
      "remove it.");
   given.unknown = "it's";
   Is(CheckAttributes(kRandomBernoulli, given, &attributes),
-     "RandomBernoulli: attribute \"it's\" is unknown; allowed: global_seed, op_seed. Rename it, or remove it.");
+     "RandomBernoulli: each attribute must be one of global_seed, op_seed: got \"it's\". Rename it, or remove it.");
   const auto found = [](const std::string& name) {
     return FindOther(kRandomUniform, [&](const char* asked) { return asked == name; });
   };
@@ -100,9 +101,9 @@ void TestStates() {
   Is(error(Known{ElementType::kU32, 3, good, words}), "");
   check::That(arguments.state.key == (std::uint64_t{6} << 32 | 5), "the state's key is wrong");
   Is(error(Known()), "");
-  Says(error(Known{ElementType::kU32, 3, bad, words}), "of shape [1, 2, 6]; allowed: last");
-  Says(error(Known{ElementType::kU32, 0, nullptr, words}), "of shape []");
-  Says(error(Known{ElementType::kI64, 3, good, words}), "is i64; allowed: u32. Cast");
+  Says(error(Known{ElementType::kU32, 3, bad, words}), "must be [6], or [1, ..., 1, 6] up to rank 8, or [B, 6], a state for each row of the output: got shape [1, 2, 6].");
+  Says(error(Known{ElementType::kU32, 0, nullptr, words}), "got shape [].");
+  Says(error(Known{ElementType::kI64, 3, good, words}), "must be u32: got i64. Cast");
 }
 
 void TestRowsOfStates() {
@@ -119,10 +120,10 @@ void TestRowsOfStates() {
   };
   Is(together(2), "");
   Is(together(unknown), "");
-  Says(together(3), "of shape [2, 6], 2 states, for an output of shape [3, 5], 3 rows; allowed: one state");
-  Says(together(1), "for an output of shape [1, 5], 1 row; allowed:");
-  Says(together(0), "for an output of shape [0, 5], 0 rows; allowed:");
-  Says(together(2, true), "for an output of shape [], a scalar; allowed:");
+  Says(together(3), "each of its rows: got 2 states (shape [2, 6]) for 3 rows (output shape [3, 5]).");
+  Says(together(1), "for 1 row (output shape [1, 5]).");
+  Says(together(0), "for 0 rows (output shape [0, 5]).");
+  Says(together(2, true), "for a scalar (output shape []).");
 }
 
 std::string ShapeError(std::initializer_list<std::int64_t> dimensions, OutputType output, Dimensions* checked) {
@@ -139,16 +140,16 @@ void TestShapes() {
   Is(ShapeError({big, big - 1}, OutputType::kF16, &checked), "");
   check::That(checked.elements == big * (big - 1), "wrong number of elements");
   Says(CheckMemory(kRandomGenerator, checked, OutputType::kF16, FindMemory()), "[2147483648, 2147483647], 9,223,372,032,559,808,512");
-  Says(ShapeError({big, big}, OutputType::kF16, &checked), "too large; allowed: at most 2^63-1 bytes of f16");
-  Says(ShapeError({big, big, big, 0}, OutputType::kF16, &checked), "too large");
-  Says(ShapeError({-1, 2}, OutputType::kF16, &checked), "is [-1, 2]; allowed: dimensions of 0 or more");
+  Says(ShapeError({big, big}, OutputType::kF16, &checked), "must be at most 2^63-1 bytes of f16: got [2147483648, 2147483648].");
+  Says(ShapeError({big, big, big, 0}, OutputType::kF16, &checked), "2147483648, 0].");
+  Says(ShapeError({-1, 2}, OutputType::kF16, &checked), "must be dimensions of 0 or more: got [-1, 2].");
 
   const std::int32_t narrow[] = {2, -3};
   const std::int64_t two = 2, nine = 9, unknown = Known::kUnknownDimension, none = 0;
   Arguments arguments;
   const auto error = [&](const Known& known) { return CheckInput(kRandomGenerator, 1, known, Attributes(), &arguments); };
   Says(error(Known{ElementType::kI32, 1, &two, narrow}), "[2, -3]");
-  Says(error(Known{ElementType::kI64, 1, &nine, nullptr}), "of 9 dimensions; allowed: 0 to 8 dimensions");
+  Says(error(Known{ElementType::kI64, 1, &nine, nullptr}), "must be of 0 to 8 dimensions: got 9 dimensions.");
   arguments.has_dimensions = true;
   Is(error(Known{ElementType::kI64, 1, &unknown, nullptr}), "");
   check::That(!arguments.has_dimensions, "a shape of unknown length is not complete");
@@ -179,28 +180,28 @@ void TestBounds() {
   Is(RangeError(OutputType::kF32, 1.0f, 1.0f), "");
   Is(RangeError(OutputType::kF32, -0.0f, 0.0f), "");
   Is(RangeError(OutputType::kF32, 2.0f, 1.0f),
-     "RandomUniform: input 'minval' is 2.0 with maxval 1.0; allowed: minval <= maxval. Swap them.");
-  Says(RangeError(OutputType::kF32, 0.0f, inf), "'maxval' is inf; allowed: a finite number");
-  Says(RangeError(OutputType::kF32, -most, most), "maxval - minval within f32");
-  Says(RangeError<std::uint16_t>(OutputType::kF16, 0xFBFF, 0x7BFF), "-65504.0 with maxval 65504.0; allowed: maxval");
-  Says(RangeError<std::uint16_t>(OutputType::kBF16, 0x7FC0, 0), "'minval' is nan");
-  Says(RangeError(OutputType::kI32, 5, 5), "'minval' is 5 with maxval 5; allowed: minval < maxval");
-  Says(RangeError<std::int64_t>(OutputType::kI64, 0, std::numeric_limits<std::int64_t>::min()), "-9223372036854775808;");
+     "RandomUniform: input 'minval' must be at most maxval: got 2.0 with maxval 1.0. Swap them.");
+  Says(RangeError(OutputType::kF32, 0.0f, inf), "'maxval' must be a finite number: got inf.");
+  Says(RangeError(OutputType::kF32, -most, most), "so close to maxval that f32 holds their difference");
+  Says(RangeError<std::uint16_t>(OutputType::kF16, 0xFBFF, 0x7BFF), "that f16 holds their difference: got -65504.0 with maxval 65504.0.");
+  Says(RangeError<std::uint16_t>(OutputType::kBF16, 0x7FC0, 0), "'minval' must be a finite number: got nan.");
+  Says(RangeError(OutputType::kI32, 5, 5), "'minval' must be less than maxval: got 5 with maxval 5.");
+  Says(RangeError<std::int64_t>(OutputType::kI64, 0, std::numeric_limits<std::int64_t>::min()), "-9223372036854775808.");
   const std::int64_t two = 2;
   Arguments arguments;
   Says(BoundError(2, Known{ElementType::kF32, 1, &two, nullptr}, OutputType::kF32, &arguments),
-       "input 'maxval' is of shape [2]; allowed: a scalar, or 1-D of one element");
+       "input 'maxval' must be a scalar, or 1-D of one element: got shape [2].");
   Says(BoundError(2, Known{ElementType::kF64, 0, nullptr, nullptr}, OutputType::kF32, &arguments),
-       "is f64; allowed: f32, as output_type says. Cast it to f32.");
+       "must be f32, as output_type says: got f64. Cast it to f32.");
 }
 
 void TestAttributesOfDistributions() {
   GivenAttributes given;
   Attributes attributes;
   Is(CheckAttributes(kRandomNormal, given, &attributes),
-     "RandomNormal: attribute 'output_type' is missing; allowed: 'f16', 'bf16', 'f32', 'f64'. Set it to one of these.");
+     "RandomNormal: attribute 'output_type' must be 'f16', 'bf16', 'f32' or 'f64': got nothing. Set it to one of these.");
   given[AttributeRole::kOutputType] = GivenAttribute::Text("i64");
-  Says(CheckAttributes(kRandomNormal, given, &attributes), "'output_type' is 'i64'; allowed: 'f16', 'bf16',");
+  Says(CheckAttributes(kRandomNormal, given, &attributes), "'output_type' must be 'f16', 'bf16', 'f32' or 'f64': got 'i64'.");
   Is(CheckAttributes(kRandomBernoulli, given, &attributes), "");
   check::That(attributes.output == OutputType::kBool, "a Bernoulli output is bool, whatever else is given");
   Is(CheckAttributes(kRandomCategorical, given, &attributes), "");
@@ -211,9 +212,9 @@ void TestAttributesOfDistributions() {
   check::That(attributes.output == OutputType::kI32 && attributes.sample_size == 7, "the default is i32");
   given[AttributeRole::kSampleSize] = GivenAttribute::Integer(0);
   Is(CheckAttributes(kRandomCategorical, given, &attributes),
-     "RandomCategorical: attribute 'sample_size' is 0; allowed: an integer from 1 to 2^63-1. Choose another number.");
+     "RandomCategorical: attribute 'sample_size' must be an integer from 1 to 2^63-1: got 0. Choose another number.");
   Is(CheckLeftOut(kRandomBernoulli, 1, attributes),
-     "RandomBernoulli: input 'p' is missing; allowed: shape, p, state (optional). Connect it.");
+     "RandomBernoulli: input 'p' must be connected: got nothing. Connect it: the inputs are shape, p, state (optional).");
 }
 
 const Argument& GivenTo(const Arguments& arguments, Parameter parameter) {
@@ -239,8 +240,8 @@ void TestParametersGoByTheirNames() {
   check::That(GivenTo(arguments, Parameter::kMean).bits == 0, "a mean that nobody gave");
   Is(CheckLeftOut(op, 1, Attributes()), "");
   check::That(DrawOf(op, Attributes(), arguments, nullptr).words == 128, "the words of an element");
-  Is(check(values + 1, &arguments), "Made: input 'scale' is 0.0; allowed: above 0. Raise it.");
-  Says(check(values + 2, &arguments), "is -1.401298464324817e-45; allowed");
+  Is(check(values + 1, &arguments), "Made: input 'scale' must be above 0: got 0.0. Raise it.");
+  Says(check(values + 2, &arguments), "must be above 0: got -1.401298464324817e-45.");
   Is(check(values + 3, &arguments), "");
 }
 
@@ -257,7 +258,7 @@ void TestMeanAndScale() {
                   GivenTo(arguments, Parameter::kScale).bits == 0xC0400000, "wrong mean or scale");
   const Known infinite{ElementType::kF32, 0, nullptr, values + 2};
   Is(CheckInput(kRandomNormal, 2, infinite, attributes, &arguments),
-     "RandomNormal: input 'scale' is inf; allowed: a finite number. Pass a finite scale.");
+     "RandomNormal: input 'scale' must be a finite number: got inf. Pass a finite scale.");
 }
 
 void TestScaleOfExponentials() {
@@ -274,8 +275,8 @@ void TestScaleOfExponentials() {
       Is(error, "");
       continue;
     }
-    Is(error, (std::string("RandomExponential: input 'scale' is ") + shown[i] +
-               "; allowed: a finite number above 0. Pass a scale above 0: 1 / rate, if you have a rate.").c_str());
+    Is(error, (std::string("RandomExponential: input 'scale' must be a finite number above 0: got ") + shown[i] +
+               ". Pass a scale above 0: 1 / rate, if you have a rate.").c_str());
   }
 }
 
@@ -293,22 +294,22 @@ void TestProbabilities() {
   Is(ProbabilityError({5}, p, &arguments), "");
   check::That(GivenTo(arguments, Parameter::kP).data == p && arguments.has_value[1], "one for each");
   Is(ProbabilityError({2, 3}, p, &arguments),
-     "RandomBernoulli: input 'p' is -1.401298464324817e-45 at [1, 2]; allowed: 0 to 1, or at most 4 ulp above 1. "
+     "RandomBernoulli: input 'p' must be from 0 to 1, or at most 4 ulp above 1: got -1.401298464324817e-45 at [1, 2]. "
      "Pass probabilities.");
   const float nan = std::numeric_limits<float>::quiet_NaN(), most = 1 + 0x1p-21f, above = 1 + 0x1.4p-21f;
-  Says(ProbabilityError({1}, &nan, &arguments), "input 'p' is nan; allowed: 0 to 1");
+  Says(ProbabilityError({1}, &nan, &arguments), "input 'p' must be from 0 to 1, or at most 4 ulp above 1: got nan.");
   Is(ProbabilityError({}, &most, &arguments), "");
-  Says(ProbabilityError({}, &above, &arguments), "input 'p' is 1.0000005960464478; allowed");
+  Says(ProbabilityError({}, &above, &arguments), "above 1: got 1.0000005960464478.");
   const std::uint64_t most_wide = 0x3FF0000000000004, wide = 0x3FF0000000000005;
   Is(CheckInput(kRandomBernoulli, 1, Known{ElementType::kF64, 0, nullptr, &most_wide}, Attributes(), &arguments), "");
   const Known double_p{ElementType::kF64, 0, nullptr, &wide}, half{ElementType::kF16, 0, nullptr, &wide};
-  Says(CheckInput(kRandomBernoulli, 1, double_p, Attributes(), &arguments), "input 'p' is 1.000000000000001;");
-  Says(CheckInput(kRandomBernoulli, 1, half, Attributes(), &arguments), "is f16; allowed: f32 or f64. Cast it to f32.");
+  Says(CheckInput(kRandomBernoulli, 1, double_p, Attributes(), &arguments), "above 1: got 1.000000000000001.");
+  Says(CheckInput(kRandomBernoulli, 1, half, Attributes(), &arguments), "must be f32 or f64: got f16. Cast it to f32.");
 
   // In the middle of many.
   std::vector<float> many(10000, 0.25f);
   many[7777] = 1.5f;
-  Says(ProbabilityError({100, 100}, many.data(), &arguments), "is 1.5 at [77, 77]; allowed");
+  Says(ProbabilityError({100, 100}, many.data(), &arguments), "above 1: got 1.5 at [77, 77].");
 
   // Beside a shape: at once where it is known before, by CheckTogether where it is known after.
   const std::int64_t shape[] = {2, 2}, two = 2;
@@ -316,7 +317,7 @@ void TestProbabilities() {
   Is(ProbabilityError({5}, p, &later), "");
   Is(CheckInput(kRandomBernoulli, 0, Known{ElementType::kI64, 1, &two, shape}, Attributes(), &later), "");
   const char* const text =
-      "RandomBernoulli: input 'p' is of shape [5]; allowed: a scalar, 1-D of one element, or the output's shape [2, 2]. "
+      "RandomBernoulli: input 'p' must be a scalar, 1-D of one element, or the output's shape [2, 2]: got shape [5]. "
       "Pass one number, or expand it to that shape.";
   Is(CheckTogether(kRandomBernoulli, Attributes(), later), text);
   Is(ProbabilityError({5}, p, &later), text);
@@ -324,12 +325,12 @@ void TestProbabilities() {
   Is(ProbabilityError({1}, p, &later), "");
   Arguments only_rank;
   Is(CheckInput(kRandomBernoulli, 0, Known{ElementType::kI64, 1, &two, nullptr}, Attributes(), &only_rank), "");
-  Says(ProbabilityError({5}, p, &only_rank), "or the output's shape [?, ?].");
+  Says(ProbabilityError({5}, p, &only_rank), "or the output's shape [?, ?]: got shape [5].");
 
   // More dimensions than anything keeps, whether the output's shape is known before, later or not at all.
   for (Arguments* const known_shape : {&later, &only_rank, &arguments}) {
     Is(ProbabilityError({1, 1, 1, 1, 1, 1, 1, 1, 5}, p, known_shape),
-       "RandomBernoulli: input 'p' is of 9 dimensions; allowed: 0 to 8 dimensions. Merge some and reshape the output.");
+       "RandomBernoulli: input 'p' must be of 0 to 8 dimensions: got 9 dimensions. Merge some and reshape the output.");
   }
   Is(ProbabilityError({1, 1, 1, 1, 1, 1, 1, 5}, p, &arguments), "");
   const ShapeSoFar& of_p = arguments.numbers[static_cast<int>(Parameter::kP)];
@@ -353,19 +354,19 @@ void TestLogits() {
   check::That(arguments.has_dimensions && arguments.dimensions.elements == 3 && arguments.classes == 2,
               "wrong rows or samples");
   Is(LogitsError({2, 2}, ElementType::kF32, logits, &arguments),
-     "RandomCategorical: input 'logits' is -inf in all of row 1; allowed: finite numbers and -inf, one finite in each "
-     "row at least. Correct what computes the logits.");
-  Says(LogitsError({1, 2}, ElementType::kF32, logits + 4, &arguments), "input 'logits' is inf in row 0; allowed");
-  Says(LogitsError({1, 2}, ElementType::kF32, logits + 6, &arguments), "input 'logits' is nan in row 0; allowed");
+     "RandomCategorical: input 'logits' must be finite numbers or -inf, at least one of them finite in each row: "
+     "got -inf in all of row 1. Correct what computes the logits.");
+  Says(LogitsError({1, 2}, ElementType::kF32, logits + 4, &arguments), "in each row: got inf in row 0.");
+  Says(LogitsError({1, 2}, ElementType::kF32, logits + 6, &arguments), "in each row: got nan in row 0.");
   const std::uint16_t half[] = {0xFC00, 0x7C01};
-  Says(LogitsError({1, 2}, ElementType::kF16, half, &arguments), "is nan in row 0");
-  Says(LogitsError({2}, ElementType::kF32, logits, &arguments), "of shape [2]; allowed: 2-D, [batch, classes]. Reshape");
-  Says(LogitsError({2, 0}, ElementType::kF32, nullptr, &arguments), "of shape [2, 0]; allowed: at least one class.");
+  Says(LogitsError({1, 2}, ElementType::kF16, half, &arguments), "got nan in row 0.");
+  Says(LogitsError({2}, ElementType::kF32, logits, &arguments), "must be 2-D, [batch, classes]: got shape [2]. Reshape");
+  Says(LogitsError({2, 0}, ElementType::kF32, nullptr, &arguments), "must be of at least one class: got shape [2, 0].");
   Is(LogitsError({0, 0}, ElementType::kF32, nullptr, &arguments), "");
   check::That(arguments.has_dimensions && arguments.dimensions.elements == 0, "no rows, no samples");
-  Says(LogitsError({1, 2}, ElementType::kBF16, half, &arguments), "is bf16; allowed: f32 or f16 or f64. Cast it to f32.");
+  Says(LogitsError({1, 2}, ElementType::kBF16, half, &arguments), "must be f32 or f16 or f64: got bf16. Cast it to f32.");
   Says(LogitsError({std::int64_t{1} << 62, 2}, ElementType::kF32, nullptr, &arguments),
-       "RandomCategorical: the output is [4611686018427387904, 3], too large");
+       "RandomCategorical: the output must be at most 2^63-1 bytes of i32: got [4611686018427387904, 3].");
   Arguments unknown;
   Is(LogitsError({Known::kUnknownDimension, 2}, ElementType::kF32, nullptr, &unknown), "");
   check::That(!unknown.has_dimensions && unknown.output.rank == 2 && unknown.output.dimension[1] == 3,

@@ -108,7 +108,8 @@ class Fuzzer {
     const std::size_t begin = error.find(std::string(op_->name) + ": ");
     error.erase(error.find_last_not_of(" \n") + 1);
     const bool is_whole =
-        begin != std::string::npos && error.find("; allowed: ", begin) != std::string::npos && error.back() == '.';
+        begin != std::string::npos && error.find(" must be ", begin) < error.find(": got ", begin) &&
+        error.find(": got ", begin) != std::string::npos && error.back() == '.';
     if (!is_whole) Fail("an error without its four parts", error);
     if (!wild_) Fail("a node with nothing wrong is refused", error);
   }

@@ -353,7 +353,7 @@ void Borders(ov::Core& core, const std::string& hint, bool is_half) {
         refusal = error.what();
       }
       if (is_half && !is_wide) {
-        const std::string said = "RandomBernoulli: input 'p' is f32 from outside of an If or Loop, rounded to f16";
+        const std::string said = ": got f32 from outside of an If or Loop, rounded to f16";
         Check(refusal.find(said) != std::string::npos, what + " is refused, and not: " + refusal);
       } else {
         Check(refusal.empty(), what + ": " + refusal);

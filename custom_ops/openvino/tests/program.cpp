@@ -349,19 +349,19 @@ void BadInput() {
     MakeModel<NodeOf<kRandomGenerator>>({}, {state, shape}, {});
   };
   const auto six = ShapeConstant({6});
-  Refuses("input 'state' is i64", [&] { generator(six, six); });
-  Refuses("of shape [5]", [&] { generator(std::make_shared<Constant>(ov::element::u32, ov::Shape{5}, kState), six); });
-  Refuses("of shape [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 6]", [&] {
+  Refuses("input 'state' must be u32: got i64", [&] { generator(six, six); });
+  Refuses("got shape [5]", [&] { generator(std::make_shared<Constant>(ov::element::u32, ov::Shape{5}, kState), six); });
+  Refuses("got shape [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 6]", [&] {
     ov::Shape shape(10, 1);
     shape.push_back(6);
     generator(std::make_shared<Constant>(ov::element::u32, shape, kState), six);
   });
-  Refuses("is [-1]", [&] {
+  Refuses("got [-1]", [&] {
     generator(StateConstant(), std::make_shared<Constant>(ov::element::i64, ov::Shape{1}, -1));
   });
   Refuses("9 dimensions", [&] { generator(StateConstant(), ShapeConstant(ov::Shape(9, 1))); });
-  Refuses("the number of inputs is 3", [&] { MakeModel<NodeOf<kRandomGenerator>>({}, {StateConstant(), six, six}, {}); });
-  Refuses("input 'shape' is missing", [&] { MakeModel<NodeOf<kRandomGenerator>>({}, {StateConstant()}, {}); });
+  Refuses("the number of inputs must be at most 2 (state, shape): got 3", [&] { MakeModel<NodeOf<kRandomGenerator>>({}, {StateConstant(), six, six}, {}); });
+  Refuses("input 'shape' must be connected: got nothing", [&] { MakeModel<NodeOf<kRandomGenerator>>({}, {StateConstant()}, {}); });
   Refuses("'f8'", [&] {
     GivenAttributes given;
     given[AttributeRole::kOutputType] = GivenAttribute::Text("f8");

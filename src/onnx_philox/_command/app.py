@@ -378,7 +378,7 @@ def path(runtime: str) -> None:
     from onnx_philox import _native_library
 
     if runtime not in (allowed := runtimes.with_library()):
-        text = f"RUNTIME is {runtime!r}; allowed: {', '.join(allowed)}. Choose one of these."
+        text = f"RUNTIME must be {' or '.join(allowed)}: got {runtime!r}. Choose one of these."
         rooms.terminal.fail("path", ValueError(text), 2)
     library = _native_library.find(runtime)
     if library is None:

@@ -135,7 +135,7 @@ class OneOf(click.Choice[str]):
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:  # noqa: ARG002
         """The end of a sentence that begins with the argument's name."""
-        return f"is {value!r}; allowed: {', '.join(self.choices)}"
+        return f"must be one of {', '.join(self.choices)}: got {value!r}"
 
 
 class _Number(_ParamType):
@@ -151,7 +151,7 @@ class _Number(_ParamType):
             return self._kind(value)
         except ValueError:
             article = "an" if self._kind is int else "a"
-            self.fail(f"is {value!r}; allowed: {article} {self.name}", param, ctx)
+            self.fail(f"must be {article} {self.name}: got {value!r}", param, ctx)
 
 
 INTEGER = _Number(int, "integer")
@@ -243,10 +243,10 @@ def _sentence(error: click.ClickException, context: click.Context | None) -> str
         case click.NoSuchOption():
             what = f"there is no option {error.option_name}{_nearest(error.possibilities)}"
         case click.MissingParameter(param=click.Parameter() as param):
-            what = f"{_name(param)} is missing"
+            what = f"{_name(param)} must be given: got nothing"
         case click.BadParameter(param=click.Parameter() as param):
             message = error.message.rstrip(".")
-            what = f"{_name(param)}{' ' if message.startswith('is ') else ': '}{message}"
+            what = f"{_name(param)}{' ' if message.startswith('must ') else ': '}{message}"
         case _:
             what = error.format_message().rstrip(".")
             what = what[:1].lower() + what[1:]

@@ -24,7 +24,7 @@ class _File(click.Path):
         """The text as a path."""
         path = cast("Path", super().convert(value, param, ctx))
         if os.access(path, os.F_OK) and not os.access(path, os.R_OK):
-            text = f"is {path}, which you may not read; allowed: a file that you may"
+            text = f"must be a file that you may read: got {path}"
             self.fail(text, param, ctx)
         return path
 
@@ -46,7 +46,7 @@ def at_least(least: int) -> Callable[[click.Context, click.Parameter, Any], Any]
         # NaN is not, either.
         if not least <= value < math.inf:
             finite = ", but finite" * (value == math.inf)
-            raise click.BadParameter(f"is {value}; allowed: {least} or more{finite}", param=param)
+            raise click.BadParameter(f"must be {least} or more{finite}: got {value}", param=param)
         return value
 
     return check
@@ -57,7 +57,7 @@ def seed_of(bits: int) -> Callable[[click.Context, click.Parameter, Any], Any]:
 
     def check(_: click.Context, param: click.Parameter, value: Any) -> Any:
         if value is not None and not 0 <= value < 2**bits:
-            text = f"is {value}; allowed: an integer from 0 to 2^{bits}-1"
+            text = f"must be an integer from 0 to 2^{bits}-1: got {value}"
             raise click.BadParameter(text, param=param)
         return value
 

@@ -23,7 +23,7 @@ def check_model(path: Path) -> None:
     if not path.exists():
         raise no_such_file(path)
     what = "a folder" if path.is_dir() else "no plain file"
-    raise ArgumentError(f"the model is {path}, {what}; allowed: a file. Name the model's file.")
+    raise ArgumentError(f"the model must be a file: got {path}, {what}. Name the model's file.")
 
 
 def check_output(path: Path) -> None:

@@ -216,7 +216,9 @@ def _check_names(source: Path, target: Path) -> None:
         checks.refuse(_OWNER, "the output", f"{target}, a folder", "a file", "Name a file in it.")
     paths.check_output(target)
     if target.exists() and target.samefile(source):
-        checks.refuse(_OWNER, "the output", "the model itself", "another file", "Name another.")
+        checks.refuse(
+            _OWNER, "the output", "the model itself", "a file of its own", "Name another."
+        )
 
 
 def _outputs(target: Path) -> dict[Path, str]:

@@ -41,16 +41,17 @@ class Inside:
             ArgumentError: Always.
         """
         fact, remedy = "takes no state", "Leave it out."
-        allowed = "with a model that takes a state"
         if self.own_nodes:
             fact, remedy = f"has {self.counted} and no state", rewrite_first(model)
         elif self.has_seed:
             fact = "has its seed inside"
             remedy = "Leave it out, or rewrite the original without a seed."
         elif self.state:
-            fact, allowed = f"calls its state {self.state!r}", f"with {' or '.join(STATES)}"
+            fact = f"calls its state {self.state!r}, not {' or '.join(STATES)}"
             remedy = "Pass that input, with --input."
-        raise ArgumentError(f"--seed is {seed}, but the model {fact}; allowed: {allowed}. {remedy}")
+        raise ArgumentError(
+            f"--seed must be left out, since the model {fact}: got {seed}. {remedy}"
+        )
 
     @property
     def counted(self) -> str:
@@ -113,7 +114,7 @@ def check(model: Path) -> None:
         return
     if nodes:
         raise ArgumentError(
-            f"the model has {len(nodes)} random node{'s'[: len(nodes) > 1]} of its own, such as "
-            f"{nodes[0].op_type}, which each runtime draws in its own way; allowed: a rewritten "
-            f"model. {rewrite_first(model)}"
+            f"the model must be a rewritten one: got one with {len(nodes)} random "
+            f"node{'s'[: len(nodes) > 1]} of its own, such as {nodes[0].op_type}, which "
+            f"each runtime draws in its own way. {rewrite_first(model)}"
         )

@@ -55,7 +55,7 @@ def number_array(op: Operator | str, name: str, given: Any, values: ElementType)
     if not values.is_float:
         limits = np.iinfo(values.dtype)
         if not limits.min <= number <= limits.max:
-            allowed = f"{limits.min} to {limits.max}"
+            allowed = f"an integer from {limits.min} to {limits.max}"
             checks.refuse(op, what, number, allowed, f"Pass a number within {values.name}.")
         return np.array(number, values.dtype)
     with np.errstate(over="ignore"):

@@ -27,7 +27,7 @@ def array_of(owner: str, what: str, given: Any) -> NDArray[Any]:
             made = np.asarray(given)
         except ValueError:
             allowed, remedy = "an array, or lists of equal lengths", "Pass an array."
-            refuse(owner, what, "made of lists that are no array", allowed, remedy)
+            refuse(owner, what, "lists that make no array", allowed, remedy)
         for member in _masked_members(given):
             plain(owner, what, member)
         given = made
@@ -55,7 +55,7 @@ def plain(owner: str, what: str, given: NDArray[Any]) -> NDArray[Any]:
         # Of its subclasses, only this one says that its memory does not hold its values.
         if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
             allowed, remedy = "an array without masked values", "Pass array.filled(...)."
-            refuse(owner, what, "masked in part", allowed, remedy)
+            refuse(owner, what, "masked values", allowed, remedy)
         given = np.asarray(given)
     type_ = given.dtype
     return given if type_.isnative else given.astype(type_.newbyteorder("="))
@@ -68,8 +68,8 @@ def check_shared(owner: str, what: str, given: NDArray[Any]) -> None:
         ValueError: It is in another byte order.
     """
     if not given.dtype.isnative:
-        shown = f"{given.dtype.str}, of another byte order than this machine's"
-        allowed = "this machine's byte order, since the memory is shared"
+        shown = given.dtype.str
+        allowed = "in this machine's byte order, since the memory is shared"
         remedy = f"Pass memory of {given.dtype.newbyteorder('=').name}."
         refuse(owner, what, shown, allowed, remedy)
 

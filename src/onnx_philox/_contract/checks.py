@@ -118,7 +118,7 @@ def check_counts(op: Operator, inputs: int, outputs: int) -> None:
         ("outputs", outputs, [o.name for o in op.outputs]),
     ):
         if given > len(names):
-            allowed = f"{len(names)}: {', '.join(names)}"
+            allowed = say.AT_MOST.format(len(names), ", ".join(names))
             refuse(op, say.NUMBER_OF.format(what), given, allowed, say.REMOVE_THE_OTHERS)
 
 
@@ -145,7 +145,8 @@ def check_attributes(op: Operator, given: Mapping[str, Any]) -> dict[str, Any]:
     for name in given:
         if name not in names:
             remedy = attribute_names.remedy(op, name)
-            refuse(op, say.ATTRIBUTE.format(repr(name)), say.UNKNOWN, op.attribute_names, remedy)
+            allowed = say.ONE_OF.format(op.attribute_names)
+            refuse(op, say.ATTRIBUTES, repr(name), allowed, remedy)
     return {a.name: _check_attribute(op, a, given.get(a.name, a.default)) for a in op.attributes}
 
 
@@ -155,7 +156,7 @@ def _check_attribute(op: Operator, attribute: Attribute, value: Any) -> Any:
         if isinstance(value, bytes):
             value = value.decode(errors="replace")
         if value not in attribute.allowed:
-            given = say.MISSING if value is None else repr(value)
+            given = say.NOTHING if value is None else repr(value)
             refuse(op, what, given, attribute.rule, say.SET_TO_ONE)
         return value
     return _check_integer(op, attribute, value)
@@ -182,7 +183,8 @@ def _check_integer(op: Operator | str, attribute: Attribute, value: Any) -> int:
 
 def _check_seeded(op: Operator, attributes: Mapping[str, Any]) -> None:
     if attributes["global_seed"] == 0 and attributes["op_seed"] == 0:
-        refuse(op, say.INPUT.format("state"), say.NO_STREAM, say.STREAM, say.NAME_A_STREAM)
+        allowed = say.CONNECTED_WITHOUT_SEEDS
+        refuse(op, say.INPUT.format("state"), say.NOTHING, allowed, say.NAME_A_STREAM)
 
 
 def _check_input(
@@ -240,7 +242,7 @@ def _check_parameter(
 
 def _check_state(op: Operator, what: str, known: Known) -> None:
     if known.shape is not None and not is_state_shape(known.shape):
-        refuse(op, what, _of_shape(known.shape), STATE_SHAPE_RULE, say.PASS_A_STATE)
+        refuse(op, what, _shape_of(known.shape), STATE_SHAPE_RULE, say.PASS_A_STATE)
 
 
 def check_rows_of_states(
@@ -255,7 +257,7 @@ def check_rows_of_states(
         return
     assert state is not None
     rows = f"{output[0]} row{'s' * (output[0] != 1)}" if output else "a scalar"
-    given = say.STATES_FOR_ROWS.format(_dims(state), states, _dims(output), rows)
+    given = say.STATES_FOR_ROWS.format(states, _dims(state), rows, _dims(output))
     refuse(op, what, given, STATE_ROWS_RULE, say.PASS_ROW_STATES)
 
 
@@ -271,7 +273,7 @@ def output_dimensions(
 
 def _check_shape(op: Operator, what: str, known: Known, values: ElementType) -> None:
     if known.shape is not None and len(known.shape) != 1:
-        refuse(op, what, _of_shape(known.shape), say.ONE_D, say.RESHAPE_TO_1_D)
+        refuse(op, what, _shape_of(known.shape), say.ONE_D, say.RESHAPE_TO_1_D)
     length = known.shape[0] if known.shape else None
     if length is not None:
         check_rank(op, what, length)
@@ -283,7 +285,7 @@ def check_rank(op: Operator | str, what: str, rank: int, most: int = MAX_RANK) -
     """Refuses more dimensions than an output may have."""
     if rank > most:
         allowed = RANK_RULE.format(most)
-        refuse(op, what, say.OF_DIMENSIONS.format(rank), allowed, say.MERGE_DIMENSIONS)
+        refuse(op, what, say.DIMENSIONS.format(rank), allowed, say.MERGE_DIMENSIONS)
 
 
 def check_dimensions(
@@ -296,8 +298,7 @@ def check_dimensions(
     # Runtimes multiply dimension by dimension: a later 0 does not undo an overflow.
     largest = math.prod(d for d in dimensions if d) * values.dtype.itemsize
     if max(size, largest) > INT64_MAX:
-        given, allowed = say.TOO_LARGE.format(_dims(dimensions)), say.BYTES_OF.format(values.name)
-        refuse(op, what, given, allowed, say.DRAW_IN_PARTS)
+        refuse(op, what, _dims(dimensions), say.BYTES_OF.format(values.name), say.DRAW_IN_PARTS)
 
 
 def check_memory(
@@ -324,7 +325,7 @@ def refuse_out_of_memory(
 ) -> NoReturn:
     """Refuses an output whose allocation failed; without arguments, any other failed allocation."""
     if dimensions is None or values is None:
-        refuse(op, say.MEMORY, say.USED_UP, say.IT_CAN_HOLD, say.DRAW_FROM_STATE_TO_STATE)
+        refuse(op, say.THE_DRAW, say.TOO_LARGE, say.MEMORY_NOW, say.DRAW_FROM_STATE_TO_STATE)
     given = _output(dimensions, values)
     refuse(op, output_size(op), given, say.MEMORY_NOW, say.DRAW_FROM_STATE_TO_STATE)
 
@@ -343,7 +344,7 @@ def _check_one(op: Operator | str, what: str, declared: Input, known: Known) -> 
     """Refuses more than one number, and none where it may not be left out."""
     is_left_out = declared.optional and known.shape == (0,)
     if known.shape is not None and not is_left_out and not _is_one_element(known.shape):
-        refuse(op, what, _of_shape(known.shape), say.ONE_NUMBER, say.PASS_ONE_NUMBER)
+        refuse(op, what, _shape_of(known.shape), say.ONE_NUMBER, say.PASS_ONE_NUMBER)
 
 
 def _is_one_element(shape: tuple[int | None, ...]) -> bool:
@@ -361,7 +362,7 @@ def _check_one_or_each(
     if output is None or _is_one_element(known.shape) or _can_be_equal(known.shape, output):
         return
     allowed = say.ONE_NUMBER_OR_EACH.format(_dims(output))
-    refuse(op, what, _of_shape(known.shape), allowed, say.PASS_ONE_OR_EXPAND)
+    refuse(op, what, _shape_of(known.shape), allowed, say.PASS_ONE_OR_EXPAND)
 
 
 def _check_numbers(op: Operator | str, what: str, declared: Input, known: Known) -> None:
@@ -395,9 +396,9 @@ def _can_be_equal(shape: tuple[int | None, ...], other: tuple[int | None, ...]) 
 
 def _check_logits(op: Operator | str, what: str, known: Known) -> None:
     if known.shape is not None and len(known.shape) != 2:
-        refuse(op, what, _of_shape(known.shape), say.TWO_D, say.RESHAPE_TO_2_D)
+        refuse(op, what, _shape_of(known.shape), say.TWO_D, say.RESHAPE_TO_2_D)
     if known.shape is not None and known.shape[1] == 0 and known.shape[0] not in (0, None):
-        refuse(op, what, _of_shape(known.shape), say.ONE_CLASS, say.DRAW_FROM_SOMETHING)
+        refuse(op, what, _shape_of(known.shape), say.ONE_CLASS, say.DRAW_FROM_SOMETHING)
     if known.value is not None and known.value.size:
         _check_rows(op, what, known.value)
 
@@ -464,7 +465,7 @@ def check_opset(version: int, where: str) -> None:
             where,
             f"the model's opset of the domain {DOMAIN!r}",
             version,
-            f"1 to {OPSET_VERSION}",
+            " or ".join(map(str, range(1, OPSET_VERSION + 1))),
             "The model was saved by a newer onnx-philox: upgrade with "
             "'pip install --upgrade onnx-philox'.",
         )
@@ -472,11 +473,11 @@ def check_opset(version: int, where: str) -> None:
 
 def _refuse_missing(op: Operator, declared: Input) -> NoReturn:
     what = say.INPUT.format(declared.name)
-    refuse(op, what, say.MISSING, op.input_names, say.CONNECT)
+    refuse(op, what, say.NOTHING, say.CONNECTED, say.CONNECT.format(op.input_names))
 
 
-def _of_shape(shape: Sequence[int | None]) -> str:
-    return say.OF_SHAPE.format(_dims(shape))
+def _shape_of(shape: Sequence[int | None]) -> str:
+    return say.SHAPE.format(_dims(shape))
 
 
 def _dims(shape: Sequence[int | None]) -> str:

@@ -126,7 +126,7 @@ class Attribute:
     def rule(self) -> str:
         """The values it takes, as messages say it."""
         if self.allowed:
-            return ", ".join(repr(name) for name in self.allowed)
+            return listed([repr(name) for name in self.allowed])
         if self.is_flag:
             return f"{self.minimum} or {self.maximum}"
         return f"an integer from {self.minimum} to 2^63-1"

@@ -43,8 +43,9 @@ def kept() -> Iterator[None]:
     place = _CONTROL_WORD.get(platform.machine()) if sys.platform == "linux" else None
     if place is None:
         raise RuntimeError(
-            "onnx-philox: this thread flushes subnormal numbers to zero, which would change the "
-            "numbers drawn; allowed: IEEE arithmetic. Switch the flushing off in the host."
+            "onnx-philox: arithmetic must be that of IEEE 754: got a thread that flushes subnormal "
+            "numbers to zero, which would change the numbers drawn. Switch the flushing off in the "
+            "host."
         )
     offset, flush_bits = place
     libm = ctypes.CDLL("libm.so.6")

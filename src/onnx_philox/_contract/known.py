@@ -27,7 +27,7 @@ class Known:
     @property
     def type_name(self) -> str:
         """The type as messages name it."""
-        return self.type.name if self.type is not None else "of no known type"
+        return self.type.name if self.type is not None else "no known type"
 
 
 UNKNOWN = Known()

@@ -30,11 +30,11 @@ LEAST_EXPONENT = -708.0
 ULP_ABOVE_ONE = 4
 """How far above 1 a probability may be, which the sum of a softmax can reach: as true as 1."""
 
-ONE_STATE_RULE = f"last dimension {STATE_WORDS}, all others 1, rank 1 to {MAX_RANK}"
-STATE_SHAPE_RULE = f"{ONE_STATE_RULE}; or [B, {STATE_WORDS}], a state for each row of the output"
+ONE_STATE_RULE = f"[{STATE_WORDS}], or [1, ..., 1, {STATE_WORDS}] up to rank {MAX_RANK}"
+STATE_SHAPE_RULE = f"{ONE_STATE_RULE}, or [B, {STATE_WORDS}], a state for each row of the output"
 STATE_ROWS_RULE = "one state for all of the output, or one for each of its rows"
-RANK_RULE = "0 to {} dimensions"
-PROBABILITY_RULE = f"0 to 1, or at most {ULP_ABOVE_ONE} ulp above 1"
+RANK_RULE = "of 0 to {} dimensions"
+PROBABILITY_RULE = f"from 0 to 1, or at most {ULP_ABOVE_ONE} ulp above 1"
 
 
 def _state(*, optional: bool) -> Input:

@@ -240,7 +240,7 @@ class PhiloxState:
         size = n * _BYTES_OF_A_CHILD
         if size >= memory.ALWAYS_THERE and size > memory.reach():
             remedy = "Make an array of them with split_states(...), or one with fold_in(i)."
-            refuse("PhiloxState.split", "n", n, "as many as free memory holds", remedy)
+            refuse("PhiloxState.split", "n", n, "small enough for the memory that is free", remedy)
         return self._children(n)
 
     def fold_in(self, i: int) -> PhiloxState:

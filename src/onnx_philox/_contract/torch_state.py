@@ -18,7 +18,7 @@ TORCH_STATE_WORDS = 632
 """seed (2), left, seeded, next, 624 words, the cached normal (2), whether there is one."""
 _LEFT, _SEEDED, _NEXT, _WORDS, _NORMAL, _IS_CACHED = 2, 3, 4, 5, 629, 631
 
-_RULE = f"last dimension {TORCH_STATE_WORDS}, all other dimensions 1, rank 1 to {MAX_RANK}"
+_RULE = f"[{TORCH_STATE_WORDS}], or [1, ..., 1, {TORCH_STATE_WORDS}] up to rank {MAX_RANK}"
 
 # torch's own record: `at::CPUGeneratorImplState`, which `get_state()` copies byte by byte.
 _RECORD = np.dtype(
@@ -72,9 +72,7 @@ class TorchState:
         remedy = (
             "Call TorchState.from_seed(seed), from_torch(...), from_array(...) or from_json(...)."
         )
-        refuse(
-            "TorchState", "a call without a source", "not a state", "a source", remedy, TypeError
-        )
+        refuse("TorchState", "a state", "no source", "made from a source", remedy, TypeError)
 
     @classmethod
     def _of(cls, array: NDArray[np.uint32]) -> TorchState:
@@ -123,10 +121,10 @@ class TorchState:
             )
             refuse(_FROM_TORCH, "the state", given, _of_a_cpu_generator(), remedy)
         if len(data) != TORCH_BYTES:
-            _refuse_bytes("the state", f"of {len(data)} bytes")
+            _refuse_bytes("the state", f"{len(data)} bytes")
         record = np.frombuffer(data, _RECORD)[0]
         if record["is_float_cached"]:
-            _refuse_bytes("the state's cached float32 normal", "set")
+            _refuse_bytes("the state's cached float32 normal", "one", "absent")
         for name in ("seeded", "is_cached"):
             if record[name] not in (0, 1):
                 _refuse_bytes(f"the state's {name}", record[name], "0 or 1")
@@ -206,7 +204,7 @@ class TorchState:
             try:
                 given = json.loads(text)
             except ValueError as error:
-                refuse(_FROM_JSON, "the text", f"no JSON: {error}", allowed, remedy)
+                refuse(_FROM_JSON, "the text", f"no JSON ({error})", allowed, remedy)
         if not isinstance(given, dict):
             refuse(_FROM_JSON, "the text", shown(given), allowed, remedy)
         version, alignment = given.get("onnx_philox"), given.get("alignment")
@@ -354,7 +352,7 @@ def _bytes_of(state: Any) -> bytes:
     array = arrays.array_of(_FROM_TORCH, "the state", state)
     if array.dtype != np.uint8:
         remedy = "Pass generator.get_state(), or its bytes."
-        refuse(_FROM_TORCH, "the state", f"of {array.dtype}", "uint8", remedy, TypeError)
+        refuse(_FROM_TORCH, "the state", array.dtype, "uint8", remedy, TypeError)
     return array.tobytes()
 
 
@@ -375,7 +373,7 @@ def _refuse_damaged(owner: str, name: str, given: Any, allowed: str) -> NoReturn
 def _check_place(owner: str, left: int, after: int) -> None:
     """Refuses places in the block that no generator reaches; torch would read beyond its words."""
     if not 0 <= after <= _mt19937.BLOCK:
-        _refuse_damaged(owner, "next", after, f"0 to {_mt19937.BLOCK}")
+        _refuse_damaged(owner, "next", after, f"from 0 to {_mt19937.BLOCK}")
     # Where one word is left, the words are spent: the next draw renews them.
     if left != 1 and left + after != _mt19937.BLOCK + 1:
         allowed = f"1, or {_mt19937.BLOCK + 1} less its next of {after}"

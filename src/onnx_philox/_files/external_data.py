@@ -61,7 +61,7 @@ def check(owner: str, model: Path, place: str, *, is_needed: bool) -> Path:
         checks.refuse(
             owner,
             what,
-            "no plain file" if file.exists() else "not there",
+            "no plain file" if file.exists() else "no file",
             f"a file in the folder of {str(model)!r}",
             "Put the file beside the model.",
         )
@@ -145,8 +145,8 @@ def _bytes(
         checks.refuse(
             owner,
             f"the tensor {tensor.name!r}",
-            f"in bytes {offset} to {offset + length} of {place!r}",
-            f"at most the {file_size} bytes that the file has",
+            f"bytes {offset} to {offset + length} of {place!r}",
+            f"within the {file_size} bytes that the file has",
             _SAVE_ANEW,
         )
     return offset, length

@@ -112,7 +112,7 @@ class ModelFile:
             self._file.close()
 
     def _read(self) -> onnx.ModelProto:
-        given = "empty"
+        given = "an empty file"
         remedy = "Pass a file that onnx.load reads as protobuf."
         if self._size:
             # Mapping costs no memory, since nothing touches the pages of the weights.
@@ -123,7 +123,7 @@ class ModelFile:
                     given = str(error)
                 else:
                     if not proto.HasField("graph"):
-                        given = "without a graph"
+                        given = "one without a graph"
                     elif (text := undecodable(proto)) is not None:
                         given = f"one that contains the text {text[:_SHOWN]!r}, which is not UTF-8"
                         remedy = "Export the model with other names."
@@ -151,7 +151,7 @@ class ModelFile:
                 self._owner,
                 "the rewritten model",
                 f"{size:,} bytes",
-                f"at most {_LARGEST_FILE:,}, what protobuf reads",
+                f"at most {_LARGEST_FILE:,} bytes, the most that protobuf reads",
                 "Save the model with external data first: onnx.save(model, path, "
                 "save_as_external_data=True).",
             )
@@ -177,8 +177,8 @@ class ModelFile:
                     checks.refuse(
                         self._owner,
                         f"the file {str(copy)!r}",
-                        "another one than the external data of that name",
-                        "no file of that name beside the target, or the same one",
+                        "another file",
+                        "absent, or the external data of that name itself",
                         "Choose another folder for the target, or move that file away.",
                     )
                 continue

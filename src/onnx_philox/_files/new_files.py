@@ -163,7 +163,7 @@ def check_apart(owner: str, written: Mapping[Path, str], read: Mapping[Path, str
                     owner,
                     f"{what} {str(path)!r}",
                     f"the same file as {known[key]}",
-                    "a file that is not read and not written twice",
+                    "a file that is neither read nor written twice",
                     "Choose another name or folder.",
                 )
         known.update(dict.fromkeys(_keys(path), what))

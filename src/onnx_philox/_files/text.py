@@ -40,5 +40,5 @@ def check_path(owner: str, path: str | os.PathLike[str]) -> None:
     try:
         os.fsencode(path).decode()
     except UnicodeDecodeError:
-        allowed = "a path of UTF-8, since the runtimes open no other"
+        allowed = "UTF-8, since the runtimes open no other paths"
         refuse(owner, "the path", ascii(os.fspath(path)), allowed, "Rename the file or folder.")

@@ -54,7 +54,7 @@ def thin(source: Buffer) -> onnx.ModelProto:
         model = onnx.ModelProto()
         model.ParseFromString(b"".join(parts))
     except Exception as error:
-        raise ValueError(f"not a serialised ONNX model ({error})") from error
+        raise ValueError(f"other bytes ({error})") from error
     return model
 
 

@@ -69,7 +69,7 @@ def inline(model: ir.Model, functions: set[ir.OperatorIdentifier], owner: str, w
             owner,
             "the model",
             f"one whose {what} ({names}) cannot be inlined: {error}",
-            "functions of the model's own opset, which do not call themselves and do not "
+            "one whose functions are of the model's own opset, do not call themselves and do not "
             "multiply without end",
             "Export the model without functions.",
         )

@@ -115,9 +115,9 @@ def operator_of(node: ir.Node) -> Operator:
     """
     op = OPERATORS.get(node.op_type)
     if op is None:
-        known = ", ".join(OPERATORS)
+        known = f"one of {', '.join(OPERATORS)}"
         remedy = "Upgrade onnx-philox if a newer version made the model."
-        checks.refuse(f"{DOMAIN}::{node.op_type}", "the operator", "unknown", known, remedy)
+        checks.refuse(f"{DOMAIN}::{node.op_type}", "the operator", node.op_type, known, remedy)
     return op
 
 

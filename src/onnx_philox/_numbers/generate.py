@@ -158,11 +158,11 @@ def _generate(
         arrays.check_shared(_NAME, "out", out)
     values = BY_DTYPE.get(getattr(out, "dtype", None))  # type: ignore[arg-type]
     if not isinstance(out, np.ndarray) or values is None:
-        allowed = "an array of " + ", ".join(str(dtype) for dtype in BY_DTYPE)
+        allowed = "an array of one of " + ", ".join(str(dtype) for dtype in BY_DTYPE)
         given = getattr(out, "dtype", type(out).__name__)
         checks.refuse(_NAME, "out", given, allowed, "Pass such an array.", TypeError)
     if not (out.flags.c_contiguous and out.flags.writeable):
-        given = "not contiguous" if out.flags.writeable else "read-only"
+        given = "memory that is not contiguous" if out.flags.writeable else "read-only memory"
         remedy = "Fill a copy, then assign it."
         checks.refuse(_NAME, "out", given, "C-contiguous and writable memory", remedy)
     if np.may_share_memory(before, out):
@@ -184,12 +184,12 @@ def _distribution(
     if names is None:
         given = " and ".join(arguments)
         allowed = " or ".join(" and ".join(names) or "none" for names in choices)
-        allowed = f"for an array of {values.dtype}: {allowed}"
-        checks.refuse(_NAME, "what is to be drawn", f"said by {given}", allowed, "Leave it out.")
+        what = f"the arguments for an array of {values.dtype}"
+        checks.refuse(_NAME, what, given, allowed, "Leave it out.")
     match names:
         case ("p",):
             if not arguments:
-                checks.refuse(_NAME, "p", "missing", "a probability, for bool", "Pass one.")
+                checks.refuse(_NAME, "p", "nothing", "a probability, for bool", "Pass one.")
             return _checked(RANDOM_BERNOULLI, values, shape, arguments)
         case ("minval", "maxval"):
             return _uniform(values, shape, arguments)
@@ -212,8 +212,8 @@ def _uniform(values: ElementType, shape: tuple[int, ...], bounds: dict[str, Any]
     if not bounds and values.is_float:
         return _UNIT[values]
     if not values.is_float and len(bounds) < 2:
-        allowed = "minval and maxval for integers"
-        checks.refuse(_NAME, "a bound", "missing", allowed, "Pass both.")
+        what, given = "the arguments for integers", " and ".join(bounds) or "none"
+        checks.refuse(_NAME, what, given, "minval and maxval", "Pass both.")
     return _checked(RANDOM_UNIFORM, values, shape, {"minval": 0, "maxval": 1} | bounds)
 
 

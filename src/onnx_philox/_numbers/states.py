@@ -70,9 +70,9 @@ def row_states(seeds: Integers, rows: Integers = 0, run: Integers = 0) -> NDArra
     except ValueError:
         refuse(
             "row_states",
-            "the length of seeds, rows and run",
+            "the lengths of seeds, rows and run",
             "{}, {} and {}".format(*lengths),
-            "one length, or 1",
+            "equal, or 1",
             "Pass one number for all rows, or one for each.",
         )
     _check_count(*shape)
@@ -91,7 +91,7 @@ def _check_count(rows: int) -> None:
         # Beside the states, the numbers that they are made of.
         checks.check_memory(_ROW_STATES, [rows, STATE_WORDS], U32, copies=2)
     except RefusalError:
-        allowed, remedy = "as many as free memory holds", "Take fewer rows at a time."
+        allowed, remedy = "small enough for the memory that is free", "Take fewer rows at a time."
         refuse(_ROW_STATES, "the number of rows", rows, allowed, remedy)
 
 
@@ -134,7 +134,7 @@ def split_states(state: PhiloxState | NDArray[np.uint32], n: int) -> NDArray[np.
         children = np.zeros((n, STATE_WORDS), np.uint32)
     except (MemoryError, RefusalError):
         remedy = "Split it in parts: child i of state.advance(4 * k) is child i + k of the state."
-        refuse("split_states", "n", n, "as many as free memory holds", remedy)
+        refuse("split_states", "n", n, "small enough for the memory that is free", remedy)
     # Pairs of words: the block's first half is the key, its second the counter's lower half.
     pairs = children.view(np.uint64)
     words = np.empty(min(n, _CHILDREN_AT_ONCE) * 4, np.uint32)
@@ -161,8 +161,8 @@ def _numbers(name: str, given: Any, bits: int) -> NDArray[Any]:
         ]
         return np.array(numbers, np.uint64)
     if array.ndim > 1:
-        allowed = "an integer, or one dimension of them"
-        refuse(owner, name, f"of shape {list(array.shape)}", allowed, "Flatten it.")
+        allowed = "an integer, or a 1-D array of them"
+        refuse(owner, name, f"shape {list(array.shape)}", allowed, "Flatten it.")
     if array.size and not 0 <= int(array.min()) <= int(array.max()) < limit:
         wrong = next(i for i, x in enumerate(array.flat) if not 0 <= int(x) < limit)
         what = f"{name}[{wrong}]" if array.ndim else name

@@ -76,7 +76,13 @@ def torch_cuda_states(seed: int, offset: int, n: int) -> NDArray[np.uint32]:
         checks.check_memory(_STATES, [n, STATE_WORDS], U32, copies=2)
         states = np.empty((n, STATE_WORDS), np.uint32)
     except (MemoryError, RefusalError):
-        refuse(_STATES, "n", n, "as many as free memory holds", "Draw fewer elements at a time.")
+        refuse(
+            _STATES,
+            "n",
+            n,
+            "small enough for the memory that is free",
+            "Draw fewer elements at a time.",
+        )
     turn, threads = offset // _OFFSET_STEP, np.arange(n, dtype=np.uint64)
     states[:, 0], states[:, 1] = turn & 0xFFFFFFFF, turn >> 32
     states[:, 2] = threads.astype(np.uint32)
@@ -154,7 +160,7 @@ def gpu_of(owner: str, given: object) -> Gpu | None:
         what = f"gpu's {name}"
         value = integer(owner, what, number, limit, "2^16-1")
         if value < least:
-            refuse(owner, what, value, f"{least} to 2^16-1", "Pass the card's own number.")
+            refuse(owner, what, value, f"from {least} to 2^16-1", "Pass the card's own number.")
         numbers.append(value)
     return numbers[0], numbers[1]
 

@@ -171,7 +171,7 @@ def torch_noise(
         refuse(_TORCH_NOISE, "device", repr(device), "'cpu' or 'cuda'", remedy)
     values = next((t for t in _TYPES[device] if t.name == dtype), None)
     if values is None:
-        allowed = f"{', '.join(repr(t.name) for t in _TYPES[device])} with device={device!r}"
+        allowed = f"one of {', '.join(repr(t.name) for t in _TYPES[device])} with device={device!r}"
         refuse(_TORCH_NOISE, "dtype", repr(dtype), allowed, "Pass one of them.")
     card = _card(_TORCH_NOISE, gpu, f"device={device!r}", is_card=device == "cuda")
     dimensions = arguments.shape_array(_TORCH_NOISE, shape).tolist()

@@ -164,7 +164,7 @@ class Pipeline:
             start, state = self._start(seed, seeds, rows)
             return Request(self._engine, state, start)
         if not (seed is None and seeds is None and rows is None):
-            given, allowed = "given beside a seed or rows", "resume alone"
+            given, allowed = "a seed or rows beside it", "given alone"
             refuse(_REQUEST, "resume", given, allowed, "Leave the others out.")
         return Request(self._engine, *checkpoint.read(resume, self.streams))
 
@@ -227,20 +227,20 @@ class Pipeline:
         assert batch is not None
         rows = rows_of(feed, batch)
         if rows is None:
-            allowed = f"an input {batch!r}, whose first dimension says it"
+            allowed = f"given by the first dimension of the input {batch!r}"
             remedy = "Feed it." if owner == _MAP else "Feed it, or pass seeds."
             if batch == self.streams.state:
                 # Nothing that a feed holds says it.
-                allowed = "seeds or states, which say it: no other input of the model does"
+                allowed = "given by seeds or states, since no other input of the model does"
                 remedy = "Call the pipeline with seeds, or with state=row_states(seed, rows)."
-            refuse(owner, "the number of rows", "not known", allowed, remedy)
+            refuse(owner, "the number of rows", "nothing", allowed, remedy)
         return rows
 
     def _start(self, seed: int | None, seeds: Integers | None, rows: int | None) -> _Start:
         """The seed or seeds, and the state or states that they begin at."""
         if seeds is not None:
             if seed is not None:
-                refuse(_NAME, "seed", "given beside seeds", "one of them", "Leave one out.")
+                refuse(_NAME, "seed", "both", "given without seeds", "Leave one out.")
             if not self.is_per_row:
                 self._refuse_rows(_NAME)
             states = row_states(seeds)
@@ -251,15 +251,17 @@ class Pipeline:
             words = run_words(_NAME, seed)
             return int(seed), words
         if rows is None:
-            allowed = "seeds, or rows beside the seed, for a model with a state for each row"
-            refuse(_REQUEST, "the number of rows", "not known", allowed, "Pass rows.")
+            allowed = (
+                "given by seeds, or by rows beside the seed, for a model with a state for each row"
+            )
+            refuse(_REQUEST, "the number of rows", "neither", allowed, "Pass rows.")
         states = row_states(seed, range(rows))
         return int(seed), states
 
     def _words(self, state: Any, *, is_alone: bool) -> NDArray[np.uint32]:
         """The words of a state that is given instead of seeds."""
         if not is_alone:
-            refuse(_NAME, "state", "given beside a seed", "one of them", "Leave one out.")
+            refuse(_NAME, "state", "both", "given without a seed", "Leave one out.")
         given = state.to_array() if isinstance(state, PhiloxState) else state
         remedy = "Pass the state of a result."
         return checkpoint.state_of(given, _NAME, "state", remedy, is_rows=self.is_per_row)
@@ -269,7 +271,7 @@ class Pipeline:
             owner,
             "the model",
             "one with a single state for the whole batch",
-            f"{'with seeds, ' * (owner == _NAME)}a model with a state for each row",
+            f"one with a state for each row{', to be run with seeds' * (owner == _NAME)}",
             "Rewrite the model with make_reproducible(..., per_row=True).",
         )
 

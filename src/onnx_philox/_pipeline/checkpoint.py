@@ -42,7 +42,7 @@ def read(given: Any, streams: Streams) -> tuple[NDArray[np.uint32], Seed | None,
         try:
             given = json.loads(given)
         except ValueError as error:
-            refuse(_OWNER, "resume", f"no JSON: {error}", "a checkpoint", _REMEDY)
+            refuse(_OWNER, "resume", f"no JSON ({error})", "a checkpoint", _REMEDY)
         except RecursionError:
             refuse(_OWNER, "resume", "JSON that is nested too deep", "a checkpoint", _REMEDY)
     version = given.get("onnx_philox") if isinstance(given, dict) else None
@@ -54,7 +54,7 @@ def read(given: Any, streams: Streams) -> tuple[NDArray[np.uint32], Seed | None,
         refuse(
             _OWNER,
             "resume",
-            f"of a model with the fingerprint {shown(given.get('model'))}",
+            f"one of a model with the fingerprint {shown(given.get('model'))}",
             f"a checkpoint of this model, {streams.fingerprint!r}",
             "Load the model that the checkpoint was made with: its random nodes are others.",
         )

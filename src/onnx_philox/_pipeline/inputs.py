@@ -42,7 +42,7 @@ class Inputs:
             ValueError: An input is missing, unknown or masked in part.
         """
         if type(feed) is not dict and not isinstance(feed, Mapping):
-            given, remedy = f"of type {type(feed).__name__}", "Pass the inputs by name."
+            given, remedy = type(feed).__name__, "Pass the inputs by name."
             refuse(_NAME, "the feed", given, "a mapping of names to arrays", remedy, TypeError)
         types, array, taken = self._types, np.ndarray, dict(feed)
         for name, value in feed.items():
@@ -59,8 +59,8 @@ class Inputs:
         taken = {self._aliases.get(name, name): value for name, value in taken.items()}
         missing = next((name for name in self._required if name not in taken), None)
         if missing is not None:
-            allowed = f"an array for each of {self._listed(self._required)}"
-            refuse(_NAME, f"the input {missing!r}", "missing", allowed, "Pass it, too.")
+            remedy = f"Pass an array for each of {self._listed(self._required)}."
+            refuse(_NAME, f"the input {missing!r}", "nothing", "in the feed", remedy)
         return taken
 
     def _checked(self, name: str, value: Any) -> Any:
@@ -69,8 +69,9 @@ class Inputs:
             return value
         port, what = self._ports.get(self._aliases.get(name, name)), f"the input {name!r}"
         if port is None:
-            allowed = self._listed(self._ports) or "no inputs but the state"
-            refuse(_NAME, what, "unknown", allowed, "Leave it out, or correct its name.")
+            allowed = self._listed(self._ports) or "the state, the only one of the model"
+            remedy = "Leave it out, or correct its name."
+            refuse(_NAME, "each input", repr(name), f"one of {allowed}", remedy)
         if value is None:
             if port.is_required:
                 refuse(_NAME, what, None, "an array", "Pass the array.", TypeError)
@@ -89,7 +90,7 @@ class Inputs:
             is_other = taken.dtype.kind in "OU" and not isinstance(value, np.ndarray | list | tuple)
             type_ = type(value).__name__ if is_other else taken.dtype.name
             remedy = "Pass an array of the input's type."
-            refuse(_NAME, what, f"of type {type_}", wanted.name, remedy, TypeError)
+            refuse(_NAME, what, type_, wanted.name, remedy, TypeError)
         return taken
 
     def check_shapes(self, taken: Mapping[str, Any]) -> None:
@@ -101,8 +102,8 @@ class Inputs:
         for name, value in taken.items():
             port = self._ports.get(name)
             if port is not None and isinstance(value, np.ndarray) and not port.takes(value.shape):
-                given, remedy = f"of shape {[*value.shape]}", "Pass an array of that shape."
-                refuse(_NAME, f"the input {name!r}", given, port.shape_name, remedy)
+                given, remedy = f"shape {[*value.shape]}", "Pass an array of that shape."
+                refuse(_NAME, f"the input {name!r}", given, f"of shape {port.shape_name}", remedy)
 
     def _listed(self, names: Iterable[str]) -> str:
         """The inputs of these names, with their types."""

@@ -74,7 +74,7 @@ def engine_of(
         given = ", ".join([*options, *(["per_row"] if per_row else [])])
         what = f"{type(model).__name__} with the options {given}"
         remedy = "Leave them out: they were chosen when it was made."
-        refuse(_NAME, "the model", what, "one without options", remedy, TypeError)
+        refuse(_NAME, "the model", what, "given without options", remedy, TypeError)
     # By name: only the runtime that it is of must be installed.
     for base in type(model).__mro__:
         name = (base.__module__.partition(".")[0], base.__name__)
@@ -85,7 +85,7 @@ def engine_of(
     return refuse(
         _NAME,
         "the model",
-        f"of type {type(model).__name__}",
+        type(model).__name__,
         "a path, bytes, an onnx.ModelProto, an onnxruntime.InferenceSession or an "
         "openvino.CompiledModel",
         "Pass one of these.",
@@ -111,7 +111,14 @@ def _check_options(options: dict[str, Any], allowed: Collection[str]) -> None:
     unknown = [name for name in options if name not in allowed]
     if unknown:
         remedy = "Leave it out, or correct its name."
-        refuse(_NAME, "an option", repr(unknown[0]), ", ".join(allowed), remedy, TypeError)
+        refuse(
+            _NAME,
+            "each option",
+            repr(unknown[0]),
+            f"one of {', '.join(allowed)}",
+            remedy,
+            TypeError,
+        )
 
 
 def _rewritten(model: Any, per_row: Any) -> tuple[Any, _Model]:
@@ -130,7 +137,7 @@ def _parsed(given: bytes) -> onnx.ModelProto:
     try:
         return onnx.load_from_string(given)
     except DecodeError:
-        what, allowed = f"the bytes {shown(given)}", "those of a serialised ONNX model"
+        what, allowed = shown(given), "the bytes of a serialised ONNX model"
         remedy = "Pass these, or the path of a file as a str."
         return refuse(_NAME, "the model", what, allowed, remedy)
 
@@ -152,7 +159,7 @@ def _is_ir(model: Any) -> bool:
 def _check_rows(streams: Streams, per_row: Any) -> None:
     """Refuses a model that was rewritten before, for one state."""
     if per_row and streams.batch is None:
-        given, allowed = "rewritten before, for one state", "a model with a state for each row"
+        given, allowed = "one rewritten for a single state", "one with a state for each row"
         remedy = "Rewrite the original with make_reproducible(..., per_row=True)."
         refuse(_NAME, "the model", given, allowed, remedy)
 
@@ -161,7 +168,7 @@ def _open_ir(path: str, runtime: str, per_row: Any, options: dict[str, Any]) -> 
     """A model in OpenVINO's own format, which a rewrite wrote."""
     if runtime != "openvino":
         remedy = "Pass runtime='openvino'."
-        refuse(_NAME, "the model", f"{path}, for {runtime}", "a file of ONNX", remedy)
+        refuse(_NAME, "the model", path, f"an ONNX file for {runtime}", remedy)
     from onnx_philox._runtimes import in_openvino
 
     check_path(_NAME, path)
@@ -269,7 +276,7 @@ def _check_record(streams: Streams, standard_state: str | None) -> None:
 
 
 def _refuse_source(what: str) -> NoReturn:
-    allowed = f"the one that the {what} was made from"
+    allowed = f"the model that the {what} was made from"
     refuse(_NAME, "source", "another model", allowed, "Pass that one.")
 
 
@@ -306,7 +313,7 @@ def _said_by(proto: onnx.ModelProto, model: ir.Model) -> _Model:
             _NAME,
             "the model",
             "one without a state as an input and the next as an output",
-            "a model with random nodes, rewritten without a seed",
+            "one with random nodes, rewritten without a seed",
             "Rewrite it with make_reproducible(model).",
         )
     return _Model(streams, proto.graph, model.metadata_props.get(STANDARD))
@@ -316,7 +323,7 @@ def _refuse_unsaid(what: str) -> NoReturn:
     refuse(
         _NAME,
         f"the {what}",
-        "silent about its random nodes",
-        "a model that make_reproducible rewrote, with its metadata",
+        "one that says nothing of its random nodes",
+        "made of a model that make_reproducible rewrote, with its metadata",
         f"Pass as source=... the model that the {what} was made from.",
     )

@@ -42,10 +42,10 @@ class Request:
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         """Refuses copies and pickles: two requests at one place would draw the same numbers."""
-        given = "one that would draw the same numbers as the request"
-        allowed = "one request at each place in a stream"
+        given = "a copy, which would draw the same numbers"
+        allowed = "neither copied nor pickled"
         remedy = "Go on from a checkpoint: pipe.request(resume=request.checkpoint())."
-        refuse(_NAME, "a copy or pickle of a request", given, allowed, remedy, TypeError)
+        refuse(_NAME, "a request", given, allowed, remedy, TypeError)
 
     @property
     def seed(self) -> Seed | None:
@@ -124,7 +124,9 @@ class Request:
         """Takes the lock; refuses where a run holds it, and feeds of another number of rows."""
         if not self._running.acquire(blocking=False):
             remedy = "Wait for it, or make a request for each thread."
-            refuse(_NAME, "the request", "in the middle of a run", "one run at a time", remedy)
+            refuse(
+                _NAME, "the request", "one in the middle of a run", "free for another run", remedy
+            )
         try:
             check_rows(_NAME, self._engine.streams, feed, self._state)
         except BaseException:
@@ -158,5 +160,8 @@ def check_rows(owner: str, streams: Streams, feed: Feed, state: NDArray[np.uint3
     """Refuses a batch of another number of rows than there are states."""
     rows = None if streams.batch is None else rows_of(feed, streams.batch)
     if rows is not None and rows != len(state):
-        what, allowed = f"the number of rows of {streams.batch!r}", f"{len(state)}, one a seed"
+        what, allowed = (
+            f"the number of rows of {streams.batch!r}",
+            f"{len(state)}, one for each seed or state",
+        )
         refuse(owner, what, rows, allowed, "Feed a row for each seed or state.")

@@ -165,7 +165,7 @@ def _to_proto(model: Any) -> onnx.ModelProto:
     return checks.refuse(
         OWNER,
         "the model",
-        f"of type {type(model).__name__}",
+        type(model).__name__,
         "an onnx.ModelProto, an onnx_ir.Model, or a path",
         "Pass one of these.",
         TypeError,

@@ -76,8 +76,8 @@ def read(model: ir.Model, seed: int | None) -> Recorded:
             checks.refuse(
                 OWNER,
                 "seed",
-                f"{seed} for a model whose state is already the graph input {STATE!r}",
-                "None for such a model",
+                seed,
+                f"None for a model whose state is already the graph input {STATE!r}",
                 "Leave the seed out, and pass PhiloxState.for_run(seed).to_array() as that input; "
                 "or rewrite the model that this one was made from.",
             )
@@ -91,8 +91,8 @@ def read(model: ir.Model, seed: int | None) -> Recorded:
         checks.refuse(
             OWNER,
             "seed",
-            f"{seed} for a model that was made with the seed {recorded}",
-            f"None or {recorded}",
+            seed,
+            f"None or {recorded}, the seed that the model was made with",
             "Rewrite the model that this one was made from.",
         )
     return Recorded(state, None, recorded, streams, len(stateful))
@@ -117,10 +117,11 @@ def _state(model: ir.Model) -> ir.Value | None:
         name = found[0].name
         checks.refuse(
             OWNER,
-            "the model",
-            f"one with a tensor {name!r} that is no state of random nodes",
-            f"a graph input, or a constant, {STATE!r} of uint32[{STATE_WORDS}], or an input of "
-            f"uint32[batch, {STATE_WORDS}], which nodes of an earlier rewrite read",
+            f"the tensor {name!r}",
+            "another tensor of that name",
+            f"that of an earlier rewrite: {STATE!r}, an input or a constant of "
+            f"uint32[{STATE_WORDS}] or an input of uint32[batch, {STATE_WORDS}], which random "
+            "nodes read",
             "Rename that tensor.",
         )
     return None

@@ -67,8 +67,8 @@ class Model(LoadedModel):
         precision = settings.precision
         if precision not in (None, *_PRECISIONS):
             raise ArgumentError(
-                f"--precision is {precision!r}; allowed: {', '.join(_PRECISIONS)}. Choose one of "
-                "these, or leave --precision out."
+                f"--precision must be one of {', '.join(_PRECISIONS)}: got {precision!r}. Choose "
+                "one of these, or leave --precision out."
             )
         models.check_path(model)
         backend = models.choose_backend(cls, settings.backend)
@@ -176,8 +176,8 @@ def _check_file(path: Path) -> onnx.GraphProto | None:
     if misread is not None:
         field = "uint64_data" if misread.uint64_data else "int32_data"
         raise ArgumentError(
-            f"the constant {misread.name!r} keeps its numbers in the field {field}, where OpenVINO "
-            "reads different numbers; allowed: raw data. 'onnx-philox rewrite' stores it so."
+            f"the constant {misread.name!r} must be raw data: got the field {field}, from which "
+            "OpenVINO reads different numbers. 'onnx-philox rewrite' stores it as raw data."
         )
     return proto.graph
 
@@ -188,8 +188,8 @@ def _check_target(model: onnx.ModelProto) -> None:
     if found is None or found.target.name == Model.runtime:
         return
     raise ArgumentError(
-        f"the model is one of standard nodes {found.target.note}, which OpenVINO does not compute; "
-        "allowed in openvino: one made for OpenVINO. Rewrite the original with --standard --target "
+        f"the model must be one made for OpenVINO: got one of standard nodes {found.target.note}, "
+        "which OpenVINO does not compute. Rewrite the original with --standard --target "
         "openvino, or choose --runtime onnxruntime or reference."
     )
 
@@ -198,9 +198,8 @@ def _check_precision(precision: str | None) -> None:
     """Refuses a precision at which standard nodes draw different numbers."""
     if precision not in (None, made.PRECISION):
         raise ArgumentError(
-            f"--precision is {precision!r}, and the model is one of standard nodes, which draw "
-            f"different numbers then; allowed: {made.PRECISION}. Choose it, or leave --precision "
-            "out."
+            f"--precision must be {made.PRECISION} for a model of standard nodes, which draw "
+            f"different numbers otherwise: got {precision!r}. Choose it, or leave --precision out."
         )
 
 

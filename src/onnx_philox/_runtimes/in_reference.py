@@ -58,7 +58,7 @@ def _load(path: Path) -> onnx.ModelProto:
     model = onnx.load(path)
     if (text := undecodable(model)) is not None:
         raise ArgumentError(
-            f"{path} has the text {text!r}; allowed: UTF-8. Choose another name for it."
+            f"the texts in {path} must be UTF-8: got {text!r}. Choose another name for it."
         )
     return model
 

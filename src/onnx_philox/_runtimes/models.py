@@ -141,7 +141,8 @@ def choose_backend(model: type[LoadedModel], requested: str) -> str:
     except ValueError:
         allowed = ", ".join((_backends.AUTO, *backends))
         raise ArgumentError(
-            f"--backend is {requested!r}; allowed for {runtime}: {allowed}. Choose one of these."
+            f"--backend must be one of {allowed} for {runtime}: got {requested!r}. Choose one of "
+            "these."
         ) from None
     except ImportError as error:
         raise ArgumentError(str(error)) from error
@@ -177,8 +178,8 @@ def _by_name(names: list[str], values: Sequence[Any]) -> Arrays:
         for each, array in named.items():
             if each in arrays:
                 raise ValueError(
-                    f"two outputs are named {each!r}; allowed: names that differ, where a member "
-                    "of a sequence has its number after the name. Rename one in the model."
+                    "the names of outputs must be different, where a member of a sequence has its "
+                    f"number after the name: got {each!r} twice. Rename one in the model."
                 )
             arrays[each] = _array(array)
     return arrays

@@ -39,6 +39,9 @@ def to_standard_nodes(
 ) -> onnx.ModelProto:
     """Replaces every node of this package by nodes of ONNX's own domain, which draw the same bits.
 
+        before:  state, shape, parameters -> RandomNormal -> values, next_state
+        after:   state, shape -> words -> values (with the parameters); state, count -> next_state
+
     The result runs where no plugin can go: in onnxruntime-web and mobile builds for instance. It
     needs nothing of this package.
 

@@ -38,7 +38,12 @@ _FACTORS = 32
 
 
 def normal_pairs(b: Builder, u: ir.Value, v: ir.Value, values: ElementType) -> Values:
-    """R sin(2 pi v) and r cos(2 pi v), for r = sqrt(-2 ln u) and uniforms in [0, 1)."""
+    """R sin(2 pi v) and r cos(2 pi v), for r = sqrt(-2 ln u) and uniforms in [0, 1).
+
+    Nodes:
+        u -> Max 1e-7 -> -2 ln -> Sqrt = r --+-- Mul sine
+        v -> sin, cos of turns --------------+-- Mul cosine
+    """
     smallest = b.constant(_SMALLEST_UNIFORM[values], values.dtype)
     r = b("Sqrt", minus_two_ln(b, b("Max", u, smallest), values))
     sine, cosine = sin_cos_turns(b, v, values)
@@ -48,7 +53,12 @@ def normal_pairs(b: Builder, u: ir.Value, v: ir.Value, values: ElementType) -> V
 def minus_two_ln(
     b: Builder, u: ir.Value, values: ElementType, shifts: Sequence[int] = _SHIFTS
 ) -> ir.Value:
-    """-2 ln u, for numbers below 1 and from 2^-31 on; 2^-63, by `SHIFTS_TO_2_63`."""
+    """-2 ln u, for numbers below 1 and from 2^-31 on; 2^-63, by `SHIFTS_TO_2_63`.
+
+    Nodes:
+        u -> for each shift: Less -> Where -> Mul 2^shift        u in [sqrt(1/2), sqrt 2), exponent
+        u -> s = (u - 1) / (u + 1) -> polynomial of s^2 -> Mul s -> Add exponent * -2 ln 2
+    """
     number = _numbers(b, values)
     top = 2 * float(_SQRT_HALF[values])
     exponent = None
@@ -66,7 +76,12 @@ def minus_two_ln(
 
 
 def sin_cos_turns(b: Builder, v: ir.Value, values: ElementType) -> Values:
-    """sin(2 pi v) and cos(2 pi v), for v in [0, 1)."""
+    """sin(2 pi v) and cos(2 pi v), for v in [0, 1).
+
+    Nodes:
+        v -> Round(4 v) = quarter -> t = v - quarter / 4 -> polynomials of t^2 = sine, cosine
+        quarter -> Gather whether they swap, and their signs -> Where -> Mul
+    """
     number = _numbers(b, values)
     quarter = b("Round", b("Mul", v, number(4)))
     t = b("Sub", v, b("Mul", quarter, number(0.25)))
@@ -85,7 +100,11 @@ def sin_cos_turns(b: Builder, v: ir.Value, values: ElementType) -> Values:
 
 
 def exp_nonpositive(b: Builder, x: ir.Value) -> ir.Value:
-    """exp(x), for f64 x <= 0; 0 below -708."""
+    """exp(x), for f64 x <= 0; 0 below -708.
+
+    Nodes:
+        x -> n = Round(x / ln 2) -> r = x - n ln 2 -> polynomial of r -> Mul 2^n by two tables
+    """
     number = _numbers(b, F64)
     is_zero = b("Less", x, number(c.SMALLEST_EXPONENT))
     x = b("Where", is_zero, number(0), x)

@@ -79,7 +79,7 @@ def function_of(node: onnx.NodeProto, *, p_type: str = "f32") -> onnx.FunctionPr
         checks.refuse(
             owner,
             "the node",
-            f"of type {type(node).__name__}",
+            type(node).__name__,
             "an onnx.NodeProto",
             "Pass one of model.graph.node, where the model is an onnx.ModelProto.",
             TypeError,
@@ -87,7 +87,7 @@ def function_of(node: onnx.NodeProto, *, p_type: str = "f32") -> onnx.FunctionPr
     op = OPERATORS.get(node.op_type) if node.domain == DOMAIN else None
     if op is None:
         given = f"{node.domain or 'ai.onnx'}::{node.op_type}"
-        allowed = f"{', '.join(OPERATORS)} of the domain {DOMAIN}"
+        allowed = f"one of {', '.join(OPERATORS)} of the domain {DOMAIN}"
         checks.refuse(
             owner,
             "the node",

@@ -51,7 +51,7 @@ def each_form(
         checks.refuse(
             owner,
             "the model",
-            f"of type {type(model).__name__}",
+            type(model).__name__,
             "an onnx.ModelProto, an onnx_ir.Model, or a path",
             "Pass one of these.",
             TypeError,

@@ -79,8 +79,8 @@ class DrawnNode(CheckedNode):
             checks.refuse(
                 self.operator,
                 f"input {name!r}",
-                "of no known type",
-                "a type that the model declares, or that ONNX infers",
+                "no known type",
+                "of a type that the model declares, or that ONNX infers",
                 "Declare it, by onnx.shape_inference for instance.",
             )
         return known.type
@@ -171,8 +171,8 @@ class OnnxRuntime(Target):
             raise InexactError(
                 draw.operator.name,
                 "the operator",
-                "one that has no standard nodes",
-                ", ".join(_OF_ONNX_RUNTIME),
+                f"{draw.operator.name}, which has no standard nodes",
+                f"one of {', '.join(_OF_ONNX_RUNTIME)}",
                 "Load the plugin there (onnx_philox.onnxruntime), or draw it outside the model.",
             )
         if is_rounded_twice(draw.operator.name, draw.type):
@@ -268,7 +268,7 @@ class OpenVino(Target):
             # The plugin would end the process when it compiles the nodes.
             remedy = "Declare the number of rows by a name, such as 'batch': it may be 0 in a run."
             allowed = "[6], or rows of it"
-            checks.refuse(op, "input 'state'", "declared as [0, 6]", allowed, remedy)
+            checks.refuse(op, "input 'state'", "[0, 6]", allowed, remedy)
         if op is RANDOM_GENERATOR:
             return
         if is_inexact_allowed and op in (RANDOM_UNIFORM, RANDOM_NORMAL) and draw.type is F32:
@@ -290,7 +290,7 @@ class OpenVino(Target):
             op.name,
             "what it draws",
             f"{given}, which standard nodes do not compute exactly in OpenVINO",
-            "bits, i32 of constant bounds, f32 from 0 on, booleans of f32 p",
+            "bits, i32 of constant bounds, f32 from 0 on, or booleans of f32 p",
             "Load the plugin there (onnx_philox.openvino.register), or draw it outside the model; "
             "inexact='allow' (--inexact) takes f32 uniforms and normals with rounding errors.",
         )

@@ -24,7 +24,12 @@ _FRACTION_BITS = {F16: 10, BF16: 7, F32: 23}
 
 
 def unit(b: Builder, words: ir.Value, values: ElementType) -> ir.Value:
-    """f32 or f64 uniforms in [0, 1): an integer, scaled by a power of two, which is exact."""
+    """f32 or f64 uniforms in [0, 1): an integer, scaled by a power of two, which is exact.
+
+    Nodes:
+        f32: words -> And 2^23-1 -> Cast -> Mul 2^-23
+        f64: words -> pairs -> first And 2^20-1, BitShift 32, Or second -> Cast -> Mul 2^-52
+    """
     if values is F64:
         return b.call("UniformF64", _unit_f64, words)[0]
     return b.call("UniformF32", _unit_f32, words)[0]
@@ -60,7 +65,12 @@ def _joined(b: Builder, high: ir.Value, low: ir.Value) -> ir.Value:
 def uniform(
     b: Builder, words: ir.Value, minval: Number, maxval: Number, values: ElementType
 ) -> ir.Value:
-    """Floats in a range."""
+    """Floats in a range.
+
+    Nodes:
+        f16, bf16:  words -> And -> Gather from a table of all values
+        f32, f64:   words -> unit -> Mul (maxval - minval) -> Sum minval
+    """
     if values in _TABLES:
         return _look_up(b, words, minval, maxval, values)
     return scaled(b, unit(b, words, values), minval, maxval)
@@ -151,7 +161,11 @@ def _plus(b: Builder, x: ir.Value, number: Number) -> ir.Value:
 def integers(
     b: Builder, words: ir.Value, minval: Number, maxval: Number, values: ElementType
 ) -> ir.Value:
-    """Integers in a range, by the remainder of words."""
+    """Integers in a range, by the remainder of words.
+
+    Nodes:
+        words -> (i64: pairs -> Or) -> Mod (maxval - minval) -> Add minval -> Cast
+    """
     unsigned = ir.DataType.UINT32 if values is I32 else ir.DataType.UINT64
     x = words if values is I32 else b.call("Words64", _words64, words)[0]
     if isinstance(minval, np.ndarray) and isinstance(maxval, np.ndarray):
@@ -175,7 +189,11 @@ def _words64(b: Builder, words: ir.Value) -> Values:
 def normal(
     b: Builder, words: ir.Value, mean: Number, scale: Number, values: ElementType
 ) -> ir.Value:
-    """Normals; one more than asked for where that is odd."""
+    """Normals; one more than asked for where that is odd.
+
+    Nodes:
+        words -> unit -> pairs -> Box and Muller -> joined -> Mul scale -> Sum mean
+    """
     body = _standard_f64 if values is F64 else _standard_f32
     standard = b.call("Normal" + ("F64" if values is F64 else "F32"), body, words)[0]
     if values in (F32, F64):
@@ -215,7 +233,11 @@ def standard_normals(b: Builder, u: ir.Value, values: ElementType) -> Values:
 
 
 def exponential(b: Builder, words: ir.Value, scale: Number, values: ElementType) -> ir.Value:
-    """Exponentials of f32 or f64."""
+    """Exponentials of f32 or f64.
+
+    Nodes:
+        words -> middle of each step in (0, 1) -> -ln -> Mul scale
+    """
     body = _exponential_f64 if values is F64 else _exponential_f32
     standard = b.call("Exponential" + ("F64" if values is F64 else "F32"), body, words)[0]
     return _times(b, standard, scale)

@@ -41,10 +41,10 @@ def _readable(what: str, value: Any) -> Any:
     return value
 
 
-def refuse_input(name: str, given: str, allowed: str, remedy: str) -> NoReturn:
+def refuse_input(what: str, given: str, allowed: str, remedy: str) -> NoReturn:
     """Refuses an input with ONNX Runtime's own exception."""
     with _invalid_arguments():
-        refuse(_NAME, f"the input {name!r}", given, allowed, remedy)
+        refuse(_NAME, what, given, allowed, remedy)
 
 
 def check_value(what: str, value: Any) -> None:

@@ -151,17 +151,17 @@ class _Rewriter:
         if not _python_ops.can_carry(values):
             carried = ", ".join(t.name for t in op.output_types if _python_ops.can_carry(t))
             raise ort_state.NotImplemented(
-                f"{op.name}: attribute {OUTPUT_TYPE!r} is {values.name!r}; allowed with "
-                f"backend='python': {carried}, since onnxruntime-extensions carries no "
-                f"{values.name}. Use backend='native', or OpenVINO."
+                f"{op.name}: attribute {OUTPUT_TYPE!r} must be one of {carried} with "
+                f"backend='python', since onnxruntime-extensions carries no {values.name}: got "
+                f"{values.name!r}. Use backend='native', or OpenVINO."
             )
 
     def _refuse_unknown(self, op: Operator, declared: Input, values: ElementType) -> NoReturn:
         types = " or ".join(t.name for t in _python_ops.types_of(declared, values))
         raise ort_state.NotImplemented(
-            f"{op.name}: input {declared.name!r} is of a type that the model does not tell; "
-            f"allowed with backend='python': {types}, known when the model is loaded. Declare its "
-            "type in the model, or use backend='native'."
+            f"{op.name}: input {declared.name!r} must be {types}, known when the model is loaded, "
+            "with backend='python': got a type that the model does not tell. Declare its type in "
+            "the model, or use backend='native'."
         )
 
     def _a_type_is_unknown(self, node: ir.Node) -> bool:

@@ -310,11 +310,14 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         types = {given.name: given.type for given in inputs}
         for name, value in feed.items():
             if name not in types:
-                allowed = ", ".join(types) or "no inputs"
-                _feeds.refuse_input(name, "unknown", allowed, "Leave it out, or correct its name.")
+                allowed = f"one of {', '.join(types)}" if types else "left out: the model has none"
+                remedy = "Leave it out, or correct its name."
+                _feeds.refuse_input("each input", repr(name), allowed, remedy)
             type_ = _to_ort_value(name, value).data_type() if _is_array(value) else types[name]
             if type_ != types[name]:
-                _feeds.refuse_input(name, f"a {type_}", f"a {types[name]}", "Pass that type.")
+                _feeds.refuse_input(
+                    f"the input {name!r}", f"a {type_}", f"a {types[name]}", "Pass that type."
+                )
 
     def _has_bfloat16(self, output_names: Sequence[str] | None, feed: Feed) -> bool:
         return any(
@@ -340,8 +343,8 @@ def _to_ort_value(name: str, value: Any) -> ort.OrtValue:
     if array.dtype == _BFLOAT16:
         if not TAKES_BFLOAT16:
             raise ort_state.NotImplemented(
-                f"onnx_philox.onnxruntime: input {name!r} is an array of bfloat16, which "
-                f"ONNX Runtime {ort.__version__} cannot take; allowed: in 1.20 or newer. "
+                "onnx_philox.onnxruntime: ONNX Runtime must be 1.20 or newer to take an array of "
+                f"bfloat16 as input {name!r}: got {ort.__version__}. "
                 "Upgrade it: pip install --upgrade 'onnx-philox[onnxruntime]'."
             )
         return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(

@@ -82,7 +82,7 @@ def _clamped(node: ov.Node, value: NDArray[Any], *, is_whole: bool) -> tuple[str
     kind = node.get_output_element_type(0).get_type_name()
     furthest = max(outside, key=lambda x: x if x >= 0 else ~x)
     if is_whole:
-        given = say.CONSTANT_WITH.format(kind, value.size, furthest)
+        given = say.CONSTANTS_WITH.format(value.size, kind, furthest)
         return given, say.WHOLE_CONSTANT.format(MAX_ELEMENTS)
     return say.MERGED_FROM.format(kind, furthest), say.CLAMPED_CONSTANTS
 

@@ -151,9 +151,9 @@ def random_bernoulli(
 
     Args:
         shape: A node or output of type i64 or i32, 1-D; or a sequence of ints.
-        p: The probability of true: 0 to 1, or at most 4 ulp above 1. A node or output of type f32
-            or f64, or what NumPy holds. A Python number is f32. A NumPy number or array is f32 or
-            f64, as it is: one element (rank 0 or 1) for all values, or an array of exactly that
+        p: The probability of true: from 0 to 1, or at most 4 ulp above 1. A node or output of type
+            f32 or f64, or what NumPy holds. A Python number is f32. A NumPy number or array is f32
+            or f64, as it is: one element (rank 0 or 1) for all values, or an array of exactly that
             shape. It must be a constant of at most 4096 elements if the type is f64.
         global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
         op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.

@@ -11,7 +11,7 @@ from openvino import opset6, opset8
 from openvino.op.util import Variable, VariableInfo
 
 from onnx_philox._contract.arrays import array_of
-from onnx_philox._contract.operators import STATE_SHAPE_RULE, STATE_WORDS
+from onnx_philox._contract.operators import STATE_WORDS
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.state import PhiloxState, is_state_shape
 from onnx_philox._contract.streams import NEXT_PREFIX
@@ -100,8 +100,8 @@ def _refuse_model(model: ov.Model, names: list[str]) -> NoReturn:
         "the model",
         f"one of {len(names)} states: {', '.join(names)}"
         if names
-        else f"without a state; its inputs are {', '.join(inputs) or 'none'}",
-        f"one input of u32 with an output of its name after {NEXT_PREFIX!r}",
+        else f"one without a state; its inputs are {', '.join(inputs) or 'none'}",
+        f"one with a single u32 input that has an output of its name after {NEXT_PREFIX!r}",
         "Rewrite the model with make_reproducible(...), without a seed.",
     )
 
@@ -114,7 +114,7 @@ def _initial(given: PhiloxState | ArrayLike | None, shape: ov.PartialShape) -> N
         and not (shape[0].is_static and shape[0].get_length() == 1)
     )
     if given is None and is_rows:
-        given_text = f"left out, for states of shape {shape}"
+        given_text = f"nothing, for states of shape {shape}"
         refuse(_NAME, "initial", given_text, f"[B, {STATE_WORDS}], a state for each row", remedy)
     words = array_of(_NAME, "initial", PhiloxState() if given is None else given)
     if words.dtype != np.uint32:
@@ -122,10 +122,10 @@ def _initial(given: PhiloxState | ArrayLike | None, shape: ov.PartialShape) -> N
     if shape.is_static and words.size == STATE_WORDS == int(np.prod(shape.to_shape())):
         words = words.reshape(tuple(shape.to_shape()))
     if not (is_state_shape(words.shape) and shape.compatible(ov.PartialShape(list(words.shape)))):
-        allowed = f"the shape of the model's state, {shape}: {STATE_SHAPE_RULE}"
-        refuse(_NAME, "initial", f"of shape {list(words.shape)}", allowed, remedy)
+        allowed = f"of the shape of the model's state, {shape}"
+        refuse(_NAME, "initial", f"shape {list(words.shape)}", allowed, remedy)
     if not words.size:
         # OpenVINO has no empty constants; a request's variable can be set to no rows.
         allowed = f"[B, {STATE_WORDS}], at least one row"
-        refuse(_NAME, "initial", f"of shape {list(words.shape)}", allowed, remedy)
+        refuse(_NAME, "initial", f"shape {list(words.shape)}", allowed, remedy)
     return np.ascontiguousarray(words)

@@ -133,8 +133,8 @@ def check_export(
         refuse(
             OWNER,
             "the model",
-            f"one that does not draw what the program does: {problems}",
-            "every draw of the program",
+            f"one that does not ({problems})",
+            "one with every draw of the program",
             "Export with onnx_philox.torch.export, which keeps them all.",
         )
     return found
@@ -151,7 +151,7 @@ def _read(f: Any) -> ir.Model:
         refuse(
             OWNER,
             "the model",
-            f"of type {type(f).__name__}",
+            type(f).__name__,
             "a path, an onnx.ModelProto, an onnx_ir.Model or a torch.onnx.ONNXProgram",
             "Pass one of these.",
             TypeError,

@@ -144,7 +144,7 @@ def _name_operation(
         _EXPORT,
         "an operation of the program",
         f"{given}, which has no translation",
-        "those of torch.onnx, and of onnx_philox.torch.translations()",
+        "one of torch.onnx, or of onnx_philox.torch.translations()",
         "Write it with these, or pass a function for it in custom_translation_table.",
     )
 

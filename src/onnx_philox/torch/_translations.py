@@ -217,7 +217,7 @@ class Translations:
             refuse(
                 "aten::scaled_dot_product_attention",
                 "enable_gqa",
-                "True with dropout",
+                "True",
                 "False where dropout_p is not 0",
                 "Repeat the keys and values before it.",
             )

@@ -68,8 +68,8 @@ def compare(
 def _load(model: Path, runtimes: Sequence[str], precision: str) -> tuple[LoadedModel, LoadedModel]:
     if runtimes and (len(runtimes) != 2 or runtimes[0] == runtimes[1]):
         raise ArgumentError(
-            f"--runtime is {' and '.join(runtimes)}; allowed: two different ones of "
-            f"{', '.join(RUNTIMES)}, or none. Give it twice, or leave it out."
+            f"--runtime must be two different ones of {', '.join(RUNTIMES)}, or left out: got "
+            f"{' and '.join(runtimes)}. Give it twice, or leave it out."
         )
     loaded = []
     reasons = []
@@ -86,6 +86,6 @@ def _load(model: Path, runtimes: Sequence[str], precision: str) -> tuple[LoadedM
         if len(loaded) == 2:
             return loaded[0], loaded[1]
     raise ArgumentError(
-        f"only {listed(m.runtime for m in loaded)} can be used; allowed: two runtimes. "
+        f"there must be two runtimes to compare: got {listed(m.runtime for m in loaded)} alone. "
         + " ".join(reasons)
     )

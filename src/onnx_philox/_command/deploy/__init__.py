@@ -89,19 +89,19 @@ def deploy(server: str, model: Path, output: Path, there: Site) -> Deployed:
         OSError: A file cannot be read or written.
     """
     if server not in _SERVERS:
-        allowed = ", ".join(_SERVERS)
-        raise ArgumentError(f"SERVER is {server!r}; allowed: {allowed}. Choose one of these.")
+        allowed = " or ".join(_SERVERS)
+        raise ArgumentError(f"SERVER must be {allowed}: got {server!r}. Choose one of these.")
     rewritten.check(model)
     paths.check_output(output)
     if model.suffix != ".onnx":
-        raise ArgumentError(f"the model is {model}; allowed: an ONNX file (.onnx). Pass that.")
+        raise ArgumentError(f"the model must be an ONNX file (.onnx): got {model}. Pass that.")
     how = _SERVERS[server]
     library = there.library or _native_library.find(how.runtime)
     if library is None:
         raise ImportError(_native_library.missing(how.runtime))
     name = there.name or model.stem
     if Path(name).name != name or name in (".", ".."):
-        raise ArgumentError(f"the name is {name!r}; allowed: a file's name. Pass another --name.")
+        raise ArgumentError(f"the name must be that of a file: got {name!r}. Pass another --name.")
     folder = (there.served_from or output).absolute()
     _check_text({"the name": name, "the library": str(library), "the folder": str(folder)})
     proto = onnx.load(model, load_external_data=False)
@@ -144,20 +144,20 @@ def _check_text(given: Mapping[str, str]) -> None:
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise ArgumentError(f"{what} is {text!r}; allowed: UTF-8. Choose another.") from None
+            raise ArgumentError(f"{what} must be UTF-8: got {text!r}. Choose another.") from None
 
 
 def _check_file(target: Path) -> None:
     """Refuses to put a file in the place of something else."""
     what = "a folder" if target.is_dir() else "a link to nothing"
     if target.is_dir() or (target.is_symlink() and not target.exists()):
-        raise ArgumentError(f"{target} is {what}; allowed: a file, or nothing. Move it away.")
+        raise ArgumentError(f"{target} must be a file, or absent: got {what}. Move it away.")
 
 
 def _check_same(configuration: Path, text: str) -> None:
     """Refuses to overwrite a configuration that says something else."""
     if configuration.exists() and configuration.read_bytes() != text.encode():
         raise ArgumentError(
-            f"{configuration} is there already and differs; allowed: no such file, or the same. "
+            f"{configuration} must be absent, or the same as before: got one that differs. "
             "Move it away, or overwrite it with --overwrite."
         )

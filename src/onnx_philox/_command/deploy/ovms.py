@@ -51,8 +51,8 @@ def _content(path: Path) -> dict[str, Any]:
     models = content.get(_LIST, []) if isinstance(content, dict) else None
     if not (isinstance(models, list) and all(map(_is_entry, models))):
         raise ArgumentError(
-            f"{path} is no configuration of OpenVINO Model Server; allowed: one to add the model "
-            "to, or no file. Choose another folder."
+            f"{path} must be absent, or a configuration of OpenVINO Model Server to add the model "
+            "to: got something else. Choose another folder."
         )
     return dict(content)
 

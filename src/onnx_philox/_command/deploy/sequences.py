@@ -33,16 +33,16 @@ def begin_sequences(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, Streams]:
     streams, opset = streams_of(model), onnx_opset_of(model.opset_imports)
     if streams is None or opset < _OLDEST_OPSET:
         raise ArgumentError(
-            "the model has no state as an input, or an opset below "
-            f"{_OLDEST_OPSET}; allowed with --sequences: a model with random nodes, rewritten "
-            "without a seed. Rewrite it with onnx-philox rewrite."
+            "with --sequences, the model must be one with random nodes, rewritten without a seed, "
+            f"of opset {_OLDEST_OPSET} or newer: got one without a state as an input, or of an "
+            "older opset. Rewrite it with onnx-philox rewrite."
         )
     names = Names(model)
     for name in (START, ID):
         if names.unique(name) != name:
             raise ArgumentError(
-                f"the model has the name {name!r}, which is Triton's for a sequence; allowed with "
-                "--sequences: any other. Export the model with other names."
+                "with --sequences, the names in the model must be other ones than Triton's for a "
+                f"sequence: got {name!r}. Export the model with other names."
             )
     graph = model.graph
     (state,) = (value for value in graph.inputs if value.name == streams.state)

@@ -79,10 +79,10 @@ def start(served: Served) -> str:
 
 def _port(kind: str, tensor: Tensor, is_batched: bool) -> str:
     if tensor.type not in _TYPES or tensor.shape is None:
-        what = "unknown rank" if tensor.type in _TYPES else "a type that Triton has not"
+        what = "an unknown rank" if tensor.type in _TYPES else "a type that Triton lacks"
         raise ArgumentError(
-            f"the {kind} {tensor.name!r} is of {what}; allowed: a tensor of known rank and one of "
-            f"{', '.join(_TYPES.values())}. Give it a shape, or cast it in the model."
+            f"the {kind} {tensor.name!r} must be a tensor of known rank and one of "
+            f"{', '.join(_TYPES.values())}: got {what}. Give it a shape, or cast it in the model."
         )
     dims = known(tensor.shape[1:] if is_batched else tensor.shape)
     # Triton adds the batch to each shape, but takes no shape without dimensions.

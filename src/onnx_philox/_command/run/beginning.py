@@ -33,8 +33,8 @@ def begin(
         _refuse_first_run(wanted.first_run, state)
     elif wanted.numbers.stop > RUNS:
         raise ArgumentError(
-            f"the last run is {wanted.numbers[-1]}; allowed: 0 to 2^32-1. Choose another seed "
-            "for more runs: after the last one, the numbers of the first would come again."
+            f"the last run must be from 0 to 2^32-1: got {wanted.numbers[-1]}. Choose another "
+            "seed for more runs: after the last one, the numbers of the first would come again."
         )
     used = None
     if state is not None and state.name in feeds:
@@ -87,8 +87,8 @@ def _refuse_first_run(first_run: int, state: State | None) -> None:
     if state is not None:
         remedy = f"Save {state.next}, and pass it as --input {state.name}=FILE.npy."
     raise ArgumentError(
-        f"--first-run is {first_run}; allowed: 0 for a model without the input random_state, which "
-        f"counts the runs. {remedy}"
+        "--first-run must be 0 for a model without the input random_state, which counts the runs: "
+        f"got {first_run}. {remedy}"
     )
 
 
@@ -97,8 +97,8 @@ def _refuse_beside(state: State, wanted: Wanted) -> None:
     for option, value in (("--seed", wanted.seed), ("--first-run", wanted.first_run or None)):
         if value is not None:
             raise ArgumentError(
-                f"{option} is {value} beside --input {state.name}, which says where to "
-                "draw; allowed: one of them. Leave the other out."
+                f"{option} must be left out beside --input {state.name}, which says where to draw: "
+                f"got {value}. Leave one of them out."
             )
 
 

@@ -40,7 +40,7 @@ def fill(ports: Sequence[Port], given: Mapping[str, Any]) -> Arrays:
 def _array(port: Port, number: int, sizes: Mapping[Any, int]) -> NDArray[Any]:
     if port.dtype is None or port.dtype.kind in "USO":
         raise ArgumentError(
-            f"input {port.name} is {port.type_name}; allowed for --fill: numbers. Pass it with "
+            f"input {port.name} must be numbers for --fill: got {port.type_name}. Pass it with "
             f"--input {port.name}=FILE.npy."
         )
     shape = [size if isinstance(size, int) else sizes.get(size, 1) for size in port.shape or ()]
@@ -52,6 +52,6 @@ def _array(port: Port, number: int, sizes: Mapping[Any, int]) -> NDArray[Any]:
         return values.astype(port.dtype)
     except (MemoryError, ValueError) as error:
         raise ArgumentError(
-            f"input {port.name} is {port}; allowed for --fill: what memory can hold. Pass a "
+            f"input {port.name} must be small enough for memory for --fill: got {port}. Pass a "
             f"smaller one with --input {port.name}=FILE.npy."
         ) from error

@@ -23,21 +23,22 @@ def load(path: Path, runtime: str | None, settings: Settings) -> LoadedModel:
     """
     if runtime is not None and runtime not in RUNTIMES:
         raise ArgumentError(
-            f"--runtime is {runtime!r}; allowed: {', '.join(RUNTIMES)}. Choose one of these."
+            f"--runtime must be one of {', '.join(RUNTIMES)}: got {runtime!r}. Choose one of these."
         )
     is_ir = path.suffix == ".xml"
     usable = [r for r in RUNTIMES.values() if r.takes_ir or not is_ir]
     chosen = [r for r in usable if runtime in (None, r.name)]
     if not chosen:
         raise ArgumentError(
-            f"{path} is an OpenVINO IR; allowed for {runtime}: an ONNX file. Choose --runtime "
+            f"{path} must be an ONNX file for {runtime}: got an OpenVINO IR. Choose --runtime "
             f"{listed(r.name for r in usable)}, or pass the model that the IR was made from."
         )
     precise = listed(r.name for r in RUNTIMES.values() if r.has_precisions)
     is_known = is_ir or runtime is not None
     if settings.precision is not None and not (is_known and chosen[0].has_precisions):
         raise ArgumentError(
-            f"--precision is given; allowed: with --runtime {precise}. Add that, or leave it out."
+            f"--precision must be given with --runtime {precise}: got it alone. Add that, or leave "
+            "it out."
         )
     reasons = []
     for each in chosen:

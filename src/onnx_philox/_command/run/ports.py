@@ -76,8 +76,8 @@ def _arrays(argument: str, by_name: Mapping[str, Port]) -> Arrays:
         value = argument[len(name) + 1 :]
     if not value:
         raise ArgumentError(
-            f"--input is {_shown(argument)!r}; allowed: NAME=FILE.npy, NAME=NUMBERS such as "
-            "x=[1,2], and FILE.npz. Pass one of these."
+            "--input must be NAME=FILE.npy, NAME=NUMBERS such as x=[1,2], or FILE.npz: got "
+            f"{_shown(argument)!r}. Pass one of these."
         )
     _known(name, by_name)
     if value.endswith(".npy"):
@@ -145,8 +145,8 @@ def _numbers(name: str, text: str, port: Port) -> NDArray[Any]:
             raise ValueError
     except (ValueError, TypeError, OverflowError, RecursionError, MemoryError):
         raise ArgumentError(
-            f"input {name} is {_shown(text)!r}; allowed: a file that ends in .npy, or numbers such "
-            f"as 0.5 or [1,2], of {port}. Pass one of these."
+            f"input {name} must be a file that ends in .npy, or numbers such as 0.5 or [1,2], of "
+            f"{port}: got {_shown(text)!r}. Pass one of these."
         ) from None
     return exact
 
@@ -173,8 +173,8 @@ def _suited(port: Port, array: NDArray[Any]) -> NDArray[Any]:
     elif port.dtype == _BFLOAT16:
         remedy = "Save it as float32 with values that bfloat16 holds exactly."
     raise ArgumentError(
-        f"input {port.name} is {array.dtype.name} of shape {shape_name(array.shape)}; allowed: "
-        f"{port}. {remedy}"
+        f"input {port.name} must be {port}: got {array.dtype.name} of shape "
+        f"{shape_name(array.shape)}. {remedy}"
     )
 
 

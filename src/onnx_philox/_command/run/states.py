@@ -52,9 +52,9 @@ class State:
             rows = {batch}
         if len(rows) != 1:
             raise ArgumentError(
-                f"the batch has {' or '.join(map(str, sorted(rows))) or 'an unknown number of'} "
-                f"rows, by the inputs; allowed: one number, since {self.name} has a state for each "
-                f"row. Pass that too: --input {self.name}=FILE.npy with what "
+                f"the inputs must have one number of rows, since {self.name} has a state for each "
+                f"row: got {' or '.join(map(str, sorted(rows))) or 'an unknown number'}. Pass "
+                f"the states, too: --input {self.name}=FILE.npy with what "
                 "onnx_philox.row_states(seed, rows, run) gives."
             )
         return row_states(seed, range(rows.pop()), run)

@@ -155,9 +155,9 @@ def _refuse_unknown(site: Site) -> NoReturn:
     raise MayStayError(
         site.title,
         "the operator",
-        f"not one of ONNX, and {randomness(site.node, site.version)}",
-        f"the random operators of ONNX: {', '.join(STANDARD_OPERATORS)}; of TensorFlow uniforms, "
-        "normals, truncated normals and multinomials",
+        f"another, {randomness(site.node, site.version)}",
+        f"a random operator of ONNX ({', '.join(STANDARD_OPERATORS)}) or of TensorFlow (uniforms, "
+        "normals, truncated normals, multinomials)",
         "Export the model with one of these",
     )
 
@@ -187,7 +187,7 @@ def _check_owners(site: Site) -> None:
         raise MayStayError(
             site.title,
             "its place",
-            f"in the subgraph of {name}, which cannot carry a state",
-            "If, Loop, and Scan from opset 9 on",
+            f"a subgraph of {name}, which cannot carry a state",
+            "the main graph, If, Loop, or Scan from opset 9 on",
             "Rewrite it as one of these (onnx.version_converter raises the opset of a Scan)",
         )

@@ -29,7 +29,7 @@ def number_nodes(nodes: Iterable[Replaceable], recorded: Recorded) -> list[Numbe
                 OWNER,
                 "the next stream number (op_seed)",
                 stream,
-                f"0 to {STREAMS - 1}",
+                f"from 0 to {STREAMS - 1}",
                 "Rewrite the model that this one was made from.",
             )
         numbered.append(Numbered(node, stream))

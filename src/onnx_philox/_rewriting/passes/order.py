@@ -124,8 +124,9 @@ def _named(per_row: PerRow, seed: int | None) -> frozenset[str] | None:
         checks.refuse(
             OWNER,
             "seed",
-            f"{seed} for a model with a state for each row",
-            "None for such a model, since a constant would have the rows of one batch",
+            seed,
+            "None for a model with a state for each row, since a constant would have the rows of "
+            "one batch",
             "Leave the seed out, and pass onnx_philox.row_states(seed, rows) as the input "
             f"{STATE!r}.",
         )
@@ -149,8 +150,8 @@ def check_rows_beside(recorded: earlier_rewrite.Recorded) -> None:
         checks.refuse(
             OWNER,
             "the model",
-            "one that has one state for the whole batch already",
-            "for a state for each row, a model that has none yet",
+            "one with a single state for the whole batch",
+            "one without a state yet, for a state for each row",
             "Rewrite the model that this one was made from.",
         )
 

@@ -68,8 +68,7 @@ class BatchRows:
                 OWNER,
                 "the model",
                 f"one with the inputs {', '.join(given)}" if given else "one without inputs",
-                "with a state for each row, a model with an input whose first dimension, the "
-                "batch, is dynamic",
+                "one with an input whose first dimension, the batch, is dynamic",
                 "Export the model with a batch that is dynamic (dynamic_shapes of "
                 f"torch.onnx.export), or {_ONE_STATE}.",
             )
@@ -87,8 +86,8 @@ class BatchRows:
             return ValueRefusalError(
                 site.title,
                 f"the shape of input {input_of(node, 0).name!r}",
-                "of one dimension, whose draws are of one row",
-                f"for a state for each row, [rows, classes] whose rows are {batch}",
+                "one dimension, whose draws are one row",
+                f"[rows, classes] with rows that are {batch}, for a state for each row",
                 f"Give it a row for each of the batch, or {_ONE_STATE}.",
             )
         if shape == () or (shape and self._is_never_batch(shape[0])):
@@ -96,7 +95,7 @@ class BatchRows:
                 site.title,
                 "the shape of what it draws",
                 _shape(shape),
-                f"for a state for each row, one whose first dimension is {batch}",
+                f"one whose first dimension is {batch}, for a state for each row",
                 f"Draw a row for each of the batch, or {_ONE_STATE}.",
             )
         for index, owner in enumerate(site.owners):
@@ -105,8 +104,8 @@ class BatchRows:
                 return ValueRefusalError(
                     site.title,
                     "how often it draws",
-                    f"for {owner.label} inside {loop.label} to say, which may depend on the batch",
-                    "for a state for each row, what is the same for every batch",
+                    f"what {owner.label} inside {loop.label} says, which may depend on the batch",
+                    "the same for every batch, for a state for each row",
                     "Draw before it, or let it depend on the iteration and on inputs that have no "
                     f"batch only; or {_ONE_STATE}.",
                 )
@@ -115,7 +114,7 @@ class BatchRows:
                 site.title,
                 "the shape of what it draws",
                 _shape(shape),
-                f"for a state for each row, one whose first dimension is proved to be {batch}",
+                f"one whose first dimension is proved to be {batch}, for a state for each row",
                 (_name(node),),
             )
         return None
@@ -148,7 +147,7 @@ def prove_rows(
                 OWNER,
                 "a node that draws rows of the batch",
                 repr(name),
-                f"the names of random nodes to replace: {', '.join(sorted(known))}",
+                f"one of the random nodes to replace ({', '.join(sorted(known))})",
                 "Choose one of these.",
             )
     rows = BatchRows(model, nodes, recorded)

@@ -22,4 +22,4 @@ def check_types(site: Site, version: Version) -> None:
         given, wanted = attribute.type.name, str(declared[name].type).rpartition(".")[2]
         if given != wanted:
             remedy = "Give it that type, or remove it."
-            site.refuse(f"attribute {name!r}", f"of type {given}", wanted, remedy, TypeError)
+            site.refuse(f"attribute {name!r}", given, wanted, remedy, TypeError)

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import onnx_ir as ir
 
+from onnx_philox._contract.declaration import listed
 from onnx_philox._contract.types import ElementType
 from onnx_philox._rewriting.random_nodes.site import Site
 
@@ -28,7 +29,7 @@ def required_input(site: Site, index: int) -> ir.Value:
     """
     value = site.node.inputs[index] if index < len(site.node.inputs) else None
     if value is None:
-        site.refuse(f"input {index}", "missing", "a tensor", "Connect it.")
+        site.refuse(f"input {index}", "nothing", "connected", "Connect it.")
     return value
 
 
@@ -43,6 +44,6 @@ def allowed_type(
     for type in types:
         if dtype is not None and type.onnx == dtype.value:
             return type
-    given = "not known" if dtype is None else dtype.name
-    names = ", ".join(ir.DataType(type.onnx).name for type in types)
+    given = "an unknown one" if dtype is None else dtype.name
+    names = listed([ir.DataType(type.onnx).name for type in types])
     return site.refuse("the element type", given, names, remedy, TypeError)

@@ -30,7 +30,7 @@ class AwaitingReplacement:
         """A node of this package."""
         node = site.node
         if node.op_type not in OPERATORS:
-            names = ", ".join(OPERATORS)
+            names = f"one of {', '.join(OPERATORS)}"
             site.refuse("the operator", node.op_type, names, f"Remove its {AWAITS_STATE!r}.")
         operator = OPERATORS[node.op_type]
         attributes = {

@@ -119,7 +119,7 @@ class FloatReplacement(TypedReplacement):
             _check_rank(site)
         elif "shape" not in attributes:
             remedy = "Set it to the dimensions of the output."
-            site.refuse("attribute 'shape'", "missing", "a list of integers", remedy)
+            site.refuse("attribute 'shape'", "nothing", "a list of integers", remedy)
         shape = None if is_like else shape_array(op, attributes.get_ints("shape"))
         known = {name: Known.array(array) for name, array in parameters.items()}
         known["shape"] = checks.UNKNOWN if shape is None else Known.array(shape)
@@ -156,7 +156,9 @@ class BernoulliReplacement:
         dtype = _dtype_or_input_type(site, type_of)
         if not (dtype.is_floating_point() or dtype.is_integer() or dtype is _BOOL):
             remedy = "Choose one of these."
-            site.refuse("attribute 'dtype'", dtype.name, "numbers, BOOL", remedy, TypeError)
+            site.refuse(
+                "attribute 'dtype'", dtype.name, "a type of numbers, or BOOL", remedy, TypeError
+            )
         return cls(probabilities, dtype)
 
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
@@ -185,7 +187,7 @@ class MultinomialReplacement(TypedReplacement):
         values = BY_ONNX.get(dtype.value)
         if values not in (I32, I64):
             remedy = "Choose one of these."
-            site.refuse("attribute 'dtype'", dtype.name, "INT32, INT64", remedy, TypeError)
+            site.refuse("attribute 'dtype'", dtype.name, "INT32 or INT64", remedy, TypeError)
         sample_size = site.node.attributes.get_int("sample_size", 1)
         return cls.checked(site, version, type_of, sample_size, values)
 
@@ -196,9 +198,9 @@ class MultinomialReplacement(TypedReplacement):
         """Draws from the first input's logits."""
         shape = type_of.shape(required_input(site, 0))
         if shape is not None and len(shape) not in (1, 2):
-            allowed, remedy = "classes, or rows of classes", "Reshape it to two dimensions."
+            allowed, remedy = "[classes] or [rows, classes]", "Reshape it to two dimensions."
             what = f"the shape of input {input_of(site.node, 0).name!r}"
-            site.refuse(what, f"of {len(shape)} dimensions", allowed, remedy)
+            site.refuse(what, f"{len(shape)} dimensions", allowed, remedy)
         is_one_row = shape is not None and len(shape) == 1
         read = cls(_input_type(site, 0, version, type_of), sample_size, values, is_one_row)
         known = {"logits": checks.UNKNOWN, "state": checks.UNKNOWN}
@@ -360,7 +362,9 @@ def _type(site: Site, index: int, type_of: TypeOf) -> ir.DataType:
     if dtype is None:
         remedy = "Declare its type in the graph's value_info."
         allowed = "one that is declared or can be inferred"
-        site.refuse(f"the type of input {value.name!r}", "not known", allowed, remedy, TypeError)
+        site.refuse(
+            f"the type of input {value.name!r}", "an unknown one", allowed, remedy, TypeError
+        )
     return dtype
 
 

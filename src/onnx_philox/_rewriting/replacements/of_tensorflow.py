@@ -201,11 +201,11 @@ def _read_multinomial(site: Site, type_of: TypeOf) -> Replacement:
     samples = constant(required_input(site, 1))
     what, allowed, remedy = "input 1, num_samples", "one constant int32", "Export it as one."
     if samples is None or samples.size != 1:
-        given = "not a constant" if samples is None else samples.tolist()
+        given = "one that is not constant" if samples is None else samples.tolist()
         site.refuse(what, given, allowed, remedy)
     # Exporters widen integers.
     if samples.dtype not in (np.int32, np.int64):
-        given = f"of type {ir.DataType.from_numpy(samples.dtype).name}"
+        given = f"{ir.DataType.from_numpy(samples.dtype).name}"
         site.refuse(what, given, allowed, remedy, TypeError)
     dtype = _attribute(site, "output_dtype") or _INT64
     return MultinomialReplacement.checked(
@@ -257,8 +257,10 @@ def _shape(site: Site, op: Operator) -> NDArray[np.int64] | None:
     if known is None:
         return None
     if known.ndim != 1:
-        given = f"of {known.ndim} dimensions"
-        site.refuse("input 'shape'", given, "1-D, one entry a dimension", "Reshape it to 1-D.")
+        given = f"{known.ndim} dimensions"
+        site.refuse(
+            "input 'shape'", given, "1-D, with one entry for each dimension", "Reshape it to 1-D."
+        )
     return shape_array(op, known)
 
 

@@ -90,8 +90,8 @@ def select(runtimes: Sequence[str] = (), backends: Sequence[str] = ()) -> list[R
     for name in runtimes:
         if name not in RUNTIMES:
             raise SelectionError(
-                f"--runtime is {name!r}; allowed: {', '.join(standard_first())}. Choose one of "
-                "these."
+                f"--runtime must be one of {', '.join(standard_first())}: got {name!r}. Choose "
+                "one of these."
             )
     names = runtimes or [n for n, known in RUNTIMES.items() if not known.is_only_asked_for]
     found = {n: _find(RUNTIMES[n]) for n in standard_first() if n in names}
@@ -106,8 +106,8 @@ def select(runtimes: Sequence[str] = (), backends: Sequence[str] = ()) -> list[R
         if not chosen[name]:
             has = ", ".join(_names([found[name]]))
             raise SelectionError(
-                f"{name} has no backend {' or '.join(map(repr, backends))}; allowed: "
-                f"{_backends.AUTO}, {has}. Choose one of these, or leave --backend out."
+                f"--backend must be one of {name} ({_backends.AUTO}, {has}): got "
+                f"{' and '.join(map(repr, backends))}. Choose one of these, or leave --backend out."
             )
     return [member for members in chosen.values() for member in members]
 
@@ -166,7 +166,7 @@ def _check_backends(backends: Sequence[str], found: Iterable[list[Runner | Absen
     for name in backends:
         if name not in allowed:
             raise SelectionError(
-                f"--backend is {name!r}; allowed: {', '.join(allowed)}. Choose one of these."
+                f"--backend must be one of {', '.join(allowed)}: got {name!r}. Choose one of these."
             )
 
 
