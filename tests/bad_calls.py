@@ -24,7 +24,7 @@ STATE = PhiloxState(1, 2).to_array()
 F32 = np.float32
 
 # What is wrong, the inputs and attributes that differ from a good call, and what the error says:
-# the operator, what was given, what is allowed, what to do.
+# the operator, what must be, what it got, what to do.
 BAD_GENERATOR: dict[str, tuple[dict[str, Any], list[str]]] = {
     "state of another type": (
         {"state": STATE.astype(np.int64)},

@@ -51,11 +51,11 @@ def test_rows_are_independent_and_go_on() -> None:
         (
             lambda: diffusers.generator(-1),
             ValueError,
-            "seed must be an integer from 0 to 2^64-1: got -1",
+            r"seed must be an integer from 0 to 2\^64-1: got -1",
         ),
         (lambda: diffusers.generator([1.5]), TypeError, "seeds"),
         (lambda: diffusers.generator([1, 2]).randn(3, 4), ValueError, "a row for each seed"),
-        (lambda: diffusers.latents([1, 2], (4, "8")), TypeError, "input 'shape' is"),
+        (lambda: diffusers.latents([1, 2], (4, "8")), TypeError, "input 'shape' must be"),
         (lambda: diffusers.latents([1, 2], (4, -8)), ValueError, "negative"),
     ],
 )

@@ -363,13 +363,13 @@ def test_logits_of_another_type_are_refused(dtype: Any) -> None:
     ("sample_size", "error", "text"),
     [
         (0, ValueError, "'sample_size' must be an integer from 1 to.*: got 0"),
-        (-3, ValueError, "'sample_size' must be an integer from 1 to 2^63-1: got -3"),
+        (-3, ValueError, r"'sample_size' must be an integer from 1 to 2\^63-1: got -3"),
         (
             2**63,
             ValueError,
-            "'sample_size' must be an integer from 1 to 2^63-1: got 9223372036854775808",
+            r"'sample_size' must be an integer from 1 to 2\^63-1: got 9223372036854775808",
         ),
-        (1.5, TypeError, "'sample_size' must be an integer from 1 to 2^63-1: got 1.5"),
+        (1.5, TypeError, r"'sample_size' must be an integer from 1 to 2\^63-1: got 1.5"),
         (
             2**61,
             ValueError,

@@ -141,7 +141,7 @@ def test_a_checkpoint_of_another_model_is_refused(pipe: Pipeline, runtime: str) 
         ({"runs": True}, "resume's runs must be an integer of 0 or more: got True"),
         (
             {"seed": "abc"},
-            "resume's seed must be null, a seed of 0 to 2^64-1, or one for each row: got 'abc'",
+            r"resume's seed must be null, a seed of 0 to 2\^64-1, or one for each row: got 'abc'",
         ),
         (
             {"seed": [1]},
@@ -150,7 +150,7 @@ def test_a_checkpoint_of_another_model_is_refused(pipe: Pipeline, runtime: str) 
         ),
         (
             {"seed": 2**64},
-            "resume's seed must be null, a seed of 0 to 2^64-1, or one for "
+            r"resume's seed must be null, a seed of 0 to 2\^64-1, or one for "
             "each row: got 18446744073709551616",
         ),
     ],
@@ -842,7 +842,7 @@ def test_standard_nodes_of_a_builder_keep_their_state() -> None:
 
 
 def with_a_counter(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with an input and an output that look like a state and the next, and are none."""
+    """The model with an input and an output that look like a state and the next, but are not."""
     model.graph.input.append(onnx.helper.make_tensor_value_info("step", 12, [6]))
     model.graph.output.append(onnx.helper.make_tensor_value_info("next_step", 12, [6]))
     model.graph.node.append(onnx.helper.make_node("Identity", ["step"], ["next_step"]))

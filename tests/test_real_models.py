@@ -47,7 +47,7 @@ seen_with_this_onnxruntime = pytest.mark.skipif(
 every_model = pytest.mark.parametrize(
     "real", [VAE, DROPOUT, *DIFFUSION, TOKENS], ids=lambda real: real.name
 )
-# None is what users get who ask for nothing: bf16, where the processor has it.
+# None asks for no precision, as most users do: bf16, where the processor has it.
 every_precision = pytest.mark.parametrize("precision", [None, "f32"])
 
 

@@ -567,8 +567,8 @@ def test_a_node_that_is_named_draws_rows_and_is_checked_in_each_run(load: Load) 
             ValueError,
             "a node that draws rows of the batch must be one of the random nodes to replace (",
         ),
-        ("noise", TypeError, "per_row is 'noise', of type str"),
-        (1, TypeError, "per_row is 1, of type int"),
+        ("noise", TypeError, "per_row must be True, False, or "),
+        (1, TypeError, "rows of the batch: got 1, of type int"),
     ],
 )
 def test_a_wrong_per_row_is_refused(per_row: Any, error: type[Exception], reason: str) -> None:

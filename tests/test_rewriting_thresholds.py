@@ -41,7 +41,7 @@ FORMS = {
 
 
 def thresholds_at(uniforms: np.ndarray) -> np.ndarray:
-    """The uniforms, the numbers right above them, and such as are no probabilities."""
+    """The uniforms, the numbers right above them, and numbers that are not probabilities."""
     thresholds = np.nextafter(uniforms, np.float32(2))
     thresholds.flat[::3] = uniforms.flat[::3]
     thresholds.flat[1::3] = np.resize(ODD, thresholds.flat[1::3].shape)

@@ -52,7 +52,7 @@ def of_normals() -> onnx.ModelProto:
 
 
 def of_booleans(*, key: int = 0, stateful: bool = True) -> onnx.ModelProto:
-    """Of odd and even sizes, and none; one with the next state."""
+    """Draws of odd, even and no size; one asks for the next state."""
     outputs, lines = [], []
     for i, size in enumerate((8, 5, 0, 5) * 5):
         second = ", next" if i == 3 else ""

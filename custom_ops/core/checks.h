@@ -2,7 +2,7 @@
 //
 // Both plugins use these checks. A plugin knows more of a node at run than at load, and calls each check as soon as it
 // knows what the check needs. Every check returns an error text, which is empty if nothing is wrong. A text has four
-// parts, in the words of the Python package: the operator, what it was given, what is allowed, what to do.
+// parts, in the words of the Python package: the operator, what must be, what it got, what to do.
 //
 //   GivenAttributes given;                        // for each i: given[op.attribute[i].role], read as op.attribute[i].name
 //   Attributes attributes;

@@ -20,7 +20,7 @@ def find(runtime: str) -> Path | None:
 
 
 def missing(runtime: str) -> ImportError:
-    """The error that says that there is none, and what to do."""
+    """The error for a missing library, which says what to do."""
     return ImportError(
         f"onnx_philox.{runtime}: backend 'native' needs the native library, which is not here: the "
         "wheel for this system has none, or it did not compile. Install from the sources where a "

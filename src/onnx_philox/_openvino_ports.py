@@ -14,7 +14,7 @@ import openvino as ov
 if TYPE_CHECKING:
     import onnx
 
-# How OpenVINO calls the end of an output of an ONNX model.
+# The name that OpenVINO gives to the end of an output of an ONNX model.
 _END = "/sink_port_0"
 
 

@@ -7,9 +7,9 @@ import re
 from onnx_philox._contract.refusal import RefusalError
 
 LOWEST = {
-    # Before it, RandomCategorical gets no type of its own. The native library refuses it as well.
+    # Older versions give RandomCategorical no type of its own. The library refuses them, too.
     "onnxruntime": "1.19",
-    # Before it, OpenVINO silently clamps states to 2^31-1 for operators written in Python.
+    # Older versions silently clamp states to 2^31-1 for operators written in Python.
     "openvino": "2025.4",
 }
 

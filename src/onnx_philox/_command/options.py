@@ -43,7 +43,7 @@ def at_least(least: int) -> Callable[[click.Context, click.Parameter, Any], Any]
     """A check of an option's number."""
 
     def check(_: click.Context, param: click.Parameter, value: Any) -> Any:
-        # NaN is not, either.
+        # This form refuses NaN, too.
         if not least <= value < math.inf:
             finite = ", but finite" * (value == math.inf)
             raise click.BadParameter(f"must be {least} or more{finite}: got {value}", param=param)

@@ -240,7 +240,7 @@ def _to_onnx(
 def _to_ir(
     source: Path, target: Path, options: dict[str, Any], progress: Progress | None
 ) -> tuple[rewriting.Report, onnx.GraphProto]:
-    # Before any long work: it may not be installed.
+    # Imported before any long work, since it may not be installed.
     from onnx_philox.openvino import register
 
     with NewFiles() as files:

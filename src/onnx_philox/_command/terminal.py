@@ -18,10 +18,10 @@ from rich.text import Text
 from onnx_philox._command import refusals
 from onnx_philox._progress import ignore
 
-# Of a pipe: no line of a report is longer.
+# The width of a report that goes into a pipe.
 _UNWRAPPED = 100_000
 _REFRESH_SECONDS = 0.1
-# Of a terminal: no table is laid out for less.
+# The least width for which tables are laid out.
 _NARROWEST = 80
 
 
@@ -92,7 +92,7 @@ def progress(description: str) -> Iterator[Callable[[int, int, str], None]]:
     if not stderr.is_terminal:
         yield ignore
         return
-    # Imported only where a bar is seen.
+    # Imported here, since only a terminal shows a bar.
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
     bar_columns = (BarColumn(20), TaskProgressColumn(), TextColumn("{task.description}"))
@@ -101,7 +101,7 @@ def progress(description: str) -> Iterator[Callable[[int, int, str], None]]:
         *bar_columns,
         console=stderr,
         transient=True,
-        # Without a thread of its own, so that a process can be forked meanwhile.
+        # The bar has no thread of its own, so that the process can be forked meanwhile.
         auto_refresh=False,
     ) as bar:
         task = bar.add_task(description, total=None)
@@ -147,7 +147,7 @@ def fail(command: str, error: Exception, code: int) -> NoReturn:
     if isinstance(error, OSError) and error.filename is not None:
         text = f"{error.filename}: {error.strerror}. Choose another path, or mend this one."
     elif isinstance(error, FileNotFoundError):
-        # Only the question for the working directory names no file.
+        # Among these errors, only that of os.getcwd names no file.
         text = "the working directory has been deleted. Change to another, or give absolute paths."
     print_error(command, text)
     raise SystemExit(code)

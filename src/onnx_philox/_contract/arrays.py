@@ -52,7 +52,7 @@ def plain(owner: str, what: str, given: NDArray[Any]) -> NDArray[Any]:
         ValueError: Some of its values are masked.
     """
     if type(given) is not np.ndarray:
-        # Of its subclasses, only this one says that its memory does not hold its values.
+        # Only this subclass says that its memory does not hold its values.
         if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
             allowed, remedy = "an array without masked values", "Pass array.filled(...)."
             refuse(owner, what, "masked values", allowed, remedy)
@@ -99,7 +99,7 @@ def check_bound(owner: str, binding: Any) -> None:
         ValueError: It is bound.
     """
     shown = binding._numpy_obj_references
-    # Releases before this attribute show arrays only.
+    # Older releases, without this attribute, show arrays only.
     inputs = getattr(binding, "_bound_inputs", shown)
     for name, value in inputs.items():
         check_input(owner, f"the input {name!r}", shown.get(name) if value is None else value)

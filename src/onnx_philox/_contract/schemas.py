@@ -130,7 +130,7 @@ def _infer(op: Operator, context: Any) -> None:
             shape = _values_shape(op, context, inputs, attributes)
             state = inputs.get("state")
             if shape and shape[0] is None and state is not None and state.shape is not None:
-                # One state, or as yet unknown, says nothing of the rows.
+                # A single state, or one of unknown shape, shows no number of rows.
                 shape = (rows_of_states(state.shape), *shape[1:])
             element_type = output.type or checks.output_type(op, attributes)
         context.set_output_type(index, helper.make_tensor_type_proto(element_type.onnx, shape))

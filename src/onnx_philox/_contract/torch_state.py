@@ -33,7 +33,7 @@ _RECORD = np.dtype(
         ("unused_rho", "<f8"),
         ("is_cached", "<i4"),
         ("gap", "<i4"),
-        # Of a cached float32 normal, which no draw on a CPU makes.
+        # A cached float32 normal, which no draw on a CPU makes.
         ("float_normal", "<f4"),
         ("is_float_cached", "<i4"),
     ]
@@ -131,7 +131,7 @@ class TorchState:
         if record["words"].max() >= 2**32:
             _refuse_bytes("a word of the state", record["words"].max(), "less than 2^32")
         left, after = int(record["left"]), int(record["next"])
-        # Before they become words of 32 bits.
+        # Checked before they become words of 32 bits.
         _check_place(_FROM_TORCH, left, after)
         array = np.zeros(TORCH_STATE_WORDS, np.uint32)
         array[:2] = record["seed"].reshape(1).astype("<u8").view("<u4")
@@ -208,7 +208,7 @@ class TorchState:
         if not isinstance(given, dict):
             refuse(_FROM_JSON, "the text", shown(given), allowed, remedy)
         version, alignment = given.get("onnx_philox"), given.get("alignment")
-        # To Python, true and 1.0 are 1, too.
+        # In Python, True and 1.0 equal 1.
         if type(version) is not int or version != _JSON_VERSION:
             refuse(_FROM_JSON, "the version", repr(version), f"{_JSON_VERSION}", remedy)
         if alignment != _ALIGNMENT:
@@ -374,7 +374,7 @@ def _check_place(owner: str, left: int, after: int) -> None:
     """Refuses places in the block that no generator reaches; torch would read beyond its words."""
     if not 0 <= after <= _mt19937.BLOCK:
         _refuse_damaged(owner, "next", after, f"from 0 to {_mt19937.BLOCK}")
-    # Where one word is left, the words are spent: the next draw renews them.
+    # With one word left, the block is spent: the next draw makes a new one.
     if left != 1 and left + after != _mt19937.BLOCK + 1:
         allowed = f"1, or {_mt19937.BLOCK + 1} less its next of {after}"
         _refuse_damaged(owner, "left", left, allowed)

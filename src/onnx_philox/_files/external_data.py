@@ -137,7 +137,7 @@ def _bytes(
                 "a number of bytes, 0 or more",
                 _SAVE_ANEW,
             )
-        # Of several, runtimes read the last.
+        # Of several entries with one key, runtimes read the last.
         numbers[entry.key] = int(entry.value)
     offset = numbers.get("offset", 0)
     length = numbers.get("length", _size(tensor))

@@ -77,7 +77,7 @@ def _array(tensor: ir.TensorProtocol) -> NDArray[Any] | None:
     try:
         return tensor.numpy()
     except AssertionError as error:
-        # onnx-ir's word for numbers in a field that is not for their type.
+        # onnx-ir says this of numbers in a field that is not for their type.
         given, allowed = f"a damaged one ({error})", "a tensor that ONNX can read"
         remedy = "Check the model with onnx.checker.check_model, and export it again."
         refuse("onnx_philox", f"the constant {tensor.name!r}", given, allowed, remedy)

@@ -49,7 +49,7 @@ def _batch_of(model: ir.Model, state: ir.Value) -> str | None:
     for value in model.graph.inputs:
         if value is not state and value.shape and value.shape[0] == state.shape[0]:
             return value.name
-    # Nothing but the states says how many there are.
+    # Only the states themselves show how many there are.
     return state.name
 
 
@@ -63,7 +63,7 @@ def read_input(model: ir.Model) -> ir.Value | None:
     if states:
         read = read_states(model)
         states = [value for value in states if value in read]
-    # A model that was rewritten may have a state of its user's as well.
+    # A rewritten model may also have a state of its user's own.
     return max(states, key=lambda v: (_next_of(v) in outputs, v.name == STATE), default=None)
 
 
@@ -89,7 +89,7 @@ def read_states(model: ir.Model) -> frozenset[ir.Value]:
 
 def sources_of(model: ir.Model, values: Iterable[ir.Value | None]) -> frozenset[ir.Value]:
     """All values that some are computed from, themselves among them."""
-    # Where a value inside a subgraph or a function comes from.
+    # For each value inside a subgraph or a function, the values it comes from.
     outside: dict[ir.Value, list[ir.Value | None]] = {}
     waiting = list(values)
     for graph in (model.graph, *(function.graph for function in model.functions.values())):

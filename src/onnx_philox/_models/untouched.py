@@ -32,7 +32,7 @@ class Originals:
     Args:
         proto: The model.
         folder: Where its external data lies.
-        owner: Who refuses a model that cannot be read.
+        owner: The function that refuses a model that cannot be read.
 
     Attributes:
         model: The model for surgery. It shares the tensors of the protobuf model.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 F32s = NDArray[np.float32]
 F64s = NDArray[np.float64]
 
-# What a float64 has more bits than a float32, and the uppermost of them.
+# The bits that a float64 has beyond a float32's, and the uppermost of them.
 _BELOW_F32, _HALF_OF_F32 = 2**29 - 1, 2**28
 _SMALLEST_F32 = 2.0**-126
 

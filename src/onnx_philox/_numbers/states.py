@@ -88,7 +88,7 @@ def row_states(seeds: Integers, rows: Integers = 0, run: Integers = 0) -> NDArra
 def _check_count(rows: int) -> None:
     """Refuses more rows than memory can hold."""
     try:
-        # Beside the states, the numbers that they are made of.
+        # Memory must hold the states, and the numbers that they are made of.
         checks.check_memory(_ROW_STATES, [rows, STATE_WORDS], U32, copies=2)
     except RefusalError:
         allowed, remedy = "small enough for the memory that is free", "Take fewer rows at a time."

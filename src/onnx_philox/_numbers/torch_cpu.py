@@ -142,7 +142,7 @@ def _normals_one_by_one(stream: Stream, count: int, mean: float, scale: float) -
         stream.normal = None
     pairs = (count - len(standard) + 1) // 2
     uniforms = stream.uniform_f64(2 * pairs)
-    # Adding 0 turns -0 into the 0 that torch has.
+    # Adding 0 turns -0 into 0, as in torch.
     radius = np.sqrt(log1p_f64(-uniforms[1::2]) * -2.0 + 0.0)
     sine, cosine = sin_cos_f64(uniforms[0::2] * (2 * math.pi))
     standard += np.stack([radius * cosine, radius * sine], axis=1).reshape(-1).tolist()

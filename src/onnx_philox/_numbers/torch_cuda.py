@@ -102,7 +102,7 @@ def normal(
     """`torch.randn` on a card: the normals, and the offset after them.
 
     Args:
-        owner: Who refuses.
+        owner: The function that a refusal names.
         seed: 0 to 2^64-1.
         offset: A multiple of 4.
         count: How many normals.

@@ -68,7 +68,7 @@ class TorchNoise(Noise):
     """The normals of `torch.randn` with one generator, or with one for each row.
 
     Args:
-        owner: Who refuses.
+        owner: The function that a refusal names.
         generators: They.
         by_rows: Whether each is for a row.
     """
@@ -198,8 +198,8 @@ def _check_size(owner: str, dimensions: list[int], values: ElementType) -> None:
     checks.check_rank(owner, what, len(dimensions))
     checks.check_dimensions(owner, what, dimensions, values)
     try:
-        # The values, and those that they are copied from.
+        # Two copies: the values, and what they are copied from.
         checks.check_memory(owner, dimensions, values, copies=2)
     except RefusalError as error:
-        # Parts of a draw of torch's are other draws.
+        # Drawing in parts would give different numbers, so the remedy differs.
         refuse(owner, error.what, error.given, error.allowed, "Draw a smaller tensor.")

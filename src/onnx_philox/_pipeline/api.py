@@ -230,7 +230,7 @@ class Pipeline:
             allowed = f"given by the first dimension of the input {batch!r}"
             remedy = "Feed it." if owner == _MAP else "Feed it, or pass seeds."
             if batch == self.streams.state:
-                # Nothing that a feed holds says it.
+                # No input of a feed shows the batch.
                 allowed = "given by seeds or states, since no other input of the model does"
                 remedy = "Call the pipeline with seeds, or with state=row_states(seed, rows)."
             refuse(owner, "the number of rows", "nothing", allowed, remedy)

@@ -32,7 +32,7 @@ class BindingEngine(Engine):
     def __init__(self, session: onnxruntime.InferenceSession, streams: Streams) -> None:
         super().__init__(Model(session), streams)
         self._session = session
-        # By the binding of the user, which no two threads may use at once.
+        # The key is the user's binding, which no two threads may use at once.
         self._bound: WeakKeyDictionary[onnxruntime.IOBinding, _Bound] = WeakKeyDictionary()
 
     def run(self, feed: Feed, state: NDArray[np.uint32]) -> Ran:

@@ -46,7 +46,7 @@ def read(given: Any, streams: Streams) -> tuple[NDArray[np.uint32], Seed | None,
         except RecursionError:
             refuse(_OWNER, "resume", "JSON that is nested too deep", "a checkpoint", _REMEDY)
     version = given.get("onnx_philox") if isinstance(given, dict) else None
-    # To Python, true and 1.0 are 1, too.
+    # In Python, True and 1.0 equal 1.
     if type(version) is not int or version != _VERSION:
         what = f"version {shown(version)}" if isinstance(given, dict) else shown(given)
         refuse(_OWNER, "resume", what, f"a checkpoint of version {_VERSION}", _REMEDY)

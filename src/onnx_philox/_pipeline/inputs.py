@@ -46,7 +46,7 @@ class Inputs:
             refuse(_NAME, "the feed", given, "a mapping of names to arrays", remedy, TypeError)
         types, array, taken = self._types, np.ndarray, dict(feed)
         for name, value in feed.items():
-            # The usual array needs no further look.
+            # An array of the input's own type needs no check.
             if type(value) is not array or value.dtype is not types.get(name):
                 taken[name] = self._checked(name, value)
         for name in self._required:
@@ -65,7 +65,7 @@ class Inputs:
 
     def _checked(self, name: str, value: Any) -> Any:
         if name == self._state:
-            # A feed for the bare runtime has one; the pipeline's own takes its place.
+            # A feed made for the bare runtime has a state; the pipeline replaces it.
             return value
         port, what = self._ports.get(self._aliases.get(name, name)), f"the input {name!r}"
         if port is None:

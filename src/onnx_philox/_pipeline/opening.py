@@ -75,7 +75,7 @@ def engine_of(
         what = f"{type(model).__name__} with the options {given}"
         remedy = "Leave them out: they were chosen when it was made."
         refuse(_NAME, "the model", what, "given without options", remedy, TypeError)
-    # By name: only the runtime that it is of must be installed.
+    # Compared by name, so that only this object's own runtime must be installed.
     for base in type(model).__mro__:
         name = (base.__module__.partition(".")[0], base.__name__)
         if name == ("onnxruntime", "InferenceSession"):
@@ -172,7 +172,7 @@ def _open_ir(path: str, runtime: str, per_row: Any, options: dict[str, Any]) -> 
     from onnx_philox._runtimes import in_openvino
 
     check_path(_NAME, path)
-    # A file that is not there has the same error as one of ONNX.
+    # A missing IR raises the same error as a missing ONNX file.
     with open(path, "rb"):
         core = in_openvino.new_core(options.pop("backend", "auto"))
     read = in_openvino.read(core, path)

@@ -147,7 +147,7 @@ def compile_model(
 def _how(compiled: ov.CompiledModel, device: str, asked: str | None) -> str:
     """The device, and the precision that it computes in."""
     if PRECISION_HINT not in compiled.get_property("SUPPORTED_PROPERTIES"):
-        # As of HETERO, whose parts have precisions of their own.
+        # HETERO, for example, whose parts have precisions of their own.
         return device
     used = compiled.get_property(PRECISION_HINT).to_string()
     missing = f" ({asked} was asked for; this device does not have it)"

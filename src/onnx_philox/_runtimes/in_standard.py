@@ -37,7 +37,7 @@ class Model(LoadedModel):
 
     runtime = "standard"
     version = onnx.__version__
-    # It says itself what is not exact.
+    # The error names what is not exact in OpenVINO, so any type may be missing there.
     not_carried: Mapping[str, tuple[ElementType, ...]] = {"openvino": tuple(BY_NAME.values())}
     not_carried_error = InexactError
 

@@ -39,8 +39,9 @@ def to_standard_nodes(
 ) -> onnx.ModelProto:
     """Replaces every node of this package by nodes of ONNX's own domain, which draw the same bits.
 
-        before:  state, shape, parameters -> RandomNormal -> values, next_state
-        after:   state, shape -> words -> values (with the parameters); state, count -> next_state
+    Nodes:
+        before: (state, shape, parameters) -> RandomNormal -> values, next state
+        after:  (state, shape) -> words -> (words, parameters) -> values; state -> next state
 
     The result runs where no plugin can go: in onnxruntime-web and mobile builds for instance. It
     needs nothing of this package.
@@ -183,7 +184,7 @@ def _names(model: ir.Model) -> Iterator[str]:
 def _replace(
     node: ir.Node, draw: DrawnNode, target: Target, b: Builder, shared_words: ir.Value | None
 ) -> None:
-    # Those of another draw are others since it was replaced.
+    # The inputs may be outputs of a draw that has been replaced since.
     draw = replace(draw, inputs=inputs_of(node))
     declared = zip(draw.operator.outputs, node.outputs, strict=False)
     needs_state = any(o.is_state and graphs.is_wanted(value) for o, value in declared)

@@ -12,7 +12,13 @@ from onnx_philox._standard.builder import Builder
 
 
 def classes(b: Builder, words: ir.Value, logits: ir.Value, samples: int) -> ir.Value:
-    """Indices of classes, int32 [batch, samples], by two words for each sample."""
+    """Indices of classes, int32 [batch, samples], by two words for each sample.
+
+    Nodes:
+        logits -> Sub ReduceMax -> exp -> CumSum, the sums -> the last one, the total
+        words -> unit -> Reshape [batch, samples] -> Mul total -> thresholds
+        sums LessOrEqual thresholds -> ReduceSum over the classes
+    """
     u = values.unit(b, words, F64)
     rows = b("Shape", logits, start=0, end=1)
     shape = b("Concat", rows, b.constant([samples]), axis=0)
@@ -60,7 +66,7 @@ def _classes(b: Builder, u: ir.Value, logits: ir.Value) -> Values:
     sums = b("CumSum", _weights(b, logits), b.constant(1))
     total = b("Slice", sums, b.constant([-1]), b.constant([2**63 - 1]), axis)
     thresholds = b("Unsqueeze", b("Mul", u, total), b.constant([2]))
-    # Sums never fall, so the first greater one comes after all that are not.
+    # The sums never fall, so the first greater one follows all those that are not greater.
     is_passed = b("LessOrEqual", b("Unsqueeze", sums, axis), thresholds)
     counted = b("ReduceSum", b.cast(is_passed, ir.DataType.INT32), b.constant([2]), keepdims=0)
     return (counted,)

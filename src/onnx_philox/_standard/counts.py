@@ -43,7 +43,7 @@ class StateRows:
         """How many states an input of this shape holds, if that is known."""
         if shape is None or (len(shape) == 2 and shape[0] is None):
             return None
-        # Of one state, any other dimension that is unknown is 1.
+        # One state has no other dimension than 1, so an unknown one is 1.
         return math.prod(d or 0 for d in shape) // STATE_WORDS if len(shape) == 2 else 1
 
     def count(self, b: Builder) -> ir.Value:
@@ -64,6 +64,11 @@ def per_row(
     """How many elements of an output each state draws: one draws all, others a row each.
 
     `dimensions` are those of `shape`, as far as they are known.
+
+    Nodes:
+        one state:        shape -> ReduceProd
+        a state a row:    shape -> Slice from 1 -> ReduceProd
+        not known which:  number of states -> Equal 1 -> Where (both)
     """
     known = known_per_row(rows.number, dimensions, is_by_row=is_by_row)
     if known is not None:

@@ -24,7 +24,7 @@ _SMALLEST_UNIFORM = {F32: c.SMALLEST_UNIFORM_F32, F64: c.SMALLEST_UNIFORM_F64}
 _SQRT_HALF: dict[ElementType, Any] = {F32: c.SQRT_HALF_F32, F64: c.SQRT_HALF_F64}
 _MINUS_TWO_LN2 = {F32: c.MINUS_TWO_LN2_F32, F64: c.MINUS_TWO_LN2_F64}
 
-# They sum to 31, and no uniform is below 2^-24.
+# Their sum is 31, which is enough: no uniform is below 2^-24.
 _SHIFTS = (16, 8, 4, 2, 1)
 SHIFTS_TO_2_63 = (32, *_SHIFTS)
 
@@ -33,7 +33,7 @@ _IS_ODD = [False, True, False, True, False]
 _SIGN_OF_SINE = [1, 1, -1, -1, 1]
 _SIGN_OF_COSINE = [1, -1, -1, 1, 1]
 
-# exp adds up to 1022 to an exponent: two factors of a table each.
+# exp scales by up to 2^-1022, which is made of two factors, each from a table.
 _FACTORS = 32
 
 

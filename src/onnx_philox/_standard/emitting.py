@@ -23,6 +23,10 @@ def emit(
     """Makes the nodes that draw: the values, and the next state where it is needed.
 
     `shared_words` are the words, where they are drawn already.
+
+    Nodes:
+        shape -> count -> (state, count) -> words -> (words, parameters) -> values
+                          (state, count) -> next state
     """
     rows = rows_of(b, target, draw)
     out = _output(b, draw, rows)

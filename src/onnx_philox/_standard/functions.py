@@ -25,7 +25,7 @@ from onnx_philox._standard.targets import DrawnNode, OnnxRuntime
 
 OWNER = "onnx_philox.rewriting.add_functions"
 
-# The first with several functions of one name: overloads.
+# The first IR version that allows overloads, several functions of one name.
 _IR_VERSION_OF_OVERLOADS = 10
 
 _SEED_NAMES = [seed.name for seed in SEEDS]

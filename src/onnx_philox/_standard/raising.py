@@ -37,7 +37,7 @@ _MASK_OF_TRUE = 12
 # What changed of them since then is the types that they take.
 _SAME = ("Constant", "If", "Loop", "Scan")
 
-# The converter's own, and those of the inference that checks what it made.
+# The errors of the converter, and of the inference that checks its result.
 _FAILURES = (RuntimeError, version_converter.ConvertError, shape_inference.InferenceError)
 
 
@@ -145,7 +145,7 @@ def _excerpt(nodes: Sequence[ir.Node], opset: int, types: Types) -> onnx.ModelPr
 
 def _convert(model: onnx.ModelProto) -> onnx.ModelProto:
     converted = version_converter.convert_version(model, OPSET)
-    # It makes an f32 of every number that was an attribute, whatever the node's type.
+    # The converter makes every number that was an attribute an f32, whatever the node's type.
     after = shape_inference.infer_shapes(converted, check_type=True, strict_mode=True)
     before = shape_inference.infer_shapes(model)
     for old, new in zip(before.graph.output, after.graph.output, strict=True):
@@ -164,7 +164,7 @@ def _groups(excerpt: onnx.GraphProto, converted: onnx.GraphProto) -> list[list[o
         for tensor in converted.initializer
     )
     for node in reversed([*constants, *converted.node]):
-        # Something reads each.
+        # Each output is read by something.
         index = next(place[name] for name in node.output if name in place)
         place.update(dict.fromkeys(filter(None, node.input), index))
         groups[index].insert(0, node)
@@ -180,7 +180,7 @@ def _put(
     protos: Sequence[onnx.NodeProto], before: onnx.NodeProto, node: ir.Node, names: Iterator[str]
 ) -> None:
     """Puts nodes, which were made of `before`, in the place of the node that this stood for."""
-    # Its inputs may be others by now.
+    # Its inputs may have changed since.
     values = {"": None, **dict(zip(before.input, node.inputs, strict=True))}
     nodes = []
     for proto in protos:

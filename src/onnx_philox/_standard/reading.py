@@ -145,7 +145,7 @@ def _dimensions(value: ir.Value, types: Types) -> Dimensions | None:
         return tuple(array.reshape(-1).tolist())
     given = types.shape(value)
     if given is not None and given.dims == (0,):
-        # A scalar's dimensions, which need no run to be known.
+        # An empty shape means a scalar, whatever a run shows.
         return ()
     node = value.producer()
     if node is None or node.domain not in STANDARD_DOMAINS:

@@ -30,6 +30,10 @@ def words(
     """The words of the draws that share a generator, made before the first of its draws.
 
     Draws share one whose states, graph and `global_seed` are the same, and whose sizes are known.
+
+    Nodes:
+        state -> one generator -> Split -+-> words of the first draw -> its values
+                                         +-> words of the second draw -> its values
     """
     found: dict[ir.Node, ir.Value] = {}
     for group in _groups(draws):

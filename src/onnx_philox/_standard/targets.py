@@ -245,7 +245,7 @@ _OF_ONNX_RUNTIME: dict[str, Callable[[Builder, DrawnNode, ir.Value, Out], ir.Val
 """The values that words make there, by operator."""
 
 
-# Times 2^-23 it is a normal number: one product is then all that is rounded.
+# The least width that times 2^-23 is a normal number, so that only one product rounds.
 _SMALLEST_WIDTH = 2.0**-100
 
 

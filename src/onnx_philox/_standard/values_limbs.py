@@ -12,13 +12,22 @@ _I32 = ir.DataType.INT32
 
 
 def unit(b: Builder, words: ir.Value) -> ir.Value:
-    """f32 uniforms in [0, 1): an integer, scaled by a power of two, which is exact."""
+    """f32 uniforms in [0, 1): an integer, scaled by a power of two, which is exact.
+
+    Nodes:
+        words -> And 2^23-1 -> Cast -> Mul 2^-23
+    """
     fraction = b("BitwiseAnd", words, b.constant(2**23 - 1, np.int32))
     return b("Mul", b.cast(fraction, ir.DataType.FLOAT), b.constant(2.0**-23, np.float32))
 
 
 def integers(b: Builder, words: ir.Value, minval: int, maxval: int) -> ir.Value:
-    """i32 in a constant range: the remainder of the words, as unsigned numbers."""
+    """i32 in a constant range: the remainder of the words, as unsigned numbers.
+
+    Nodes:
+        words -> the remainder by a power of two (And), by a large width (up to four times less it),
+            or by any other (two quotients in f32) -> Add minval
+    """
     rest = _remainder(b, words, maxval - minval)
     return b("Add", rest, b.constant(minval, np.int32))
 

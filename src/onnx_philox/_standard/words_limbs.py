@@ -29,6 +29,9 @@ def words(b: Builder, state: ir.Value, count: Count, seeds: NDArray[np.int32]) -
 
     The state is uint32, one or [B, 6], or its bits as int32; `seeds` are six words, which are added
     to its counter and key.
+
+    Nodes:
+        state -> c0 c1 c2 c3 k0 k1 -> Add seeds -> Add Range(blocks) -> ten rounds -> Slice to count
     """
     *counter, k0, k1 = _by_word(b, state)
     counter[2:] = _with_seed(b, counter[2], counter[3], seeds[2:4])
@@ -45,6 +48,10 @@ def words_of_several(
     """What `words` returns for each of several draws from the same states, by one generator.
 
     Not all counts are 0. The keys of all seeds are the same.
+
+    Nodes:
+        Range of each draw's blocks -> Concat -> positions
+        state -> c0 c1 c2 c3 k0 k1 -> Add seeds of each draw -> Add positions -> ten rounds -> Split
     """
     *counter, k0, k1 = _by_word(b, state)
     k0, k1 = _with_seed(b, k0, k1, seeds[0][4:6])
@@ -94,7 +101,11 @@ def _drawn(
 
 
 def next_state(b: Builder, state: ir.Value, count: Count) -> Values:
-    """The state after so many words of it, uint32 of its shape."""
+    """The state after so many words of it, uint32 of its shape.
+
+    Nodes:
+        state -> c0 c1 c2 c3 k0 k1 -> Add blocks with carries -> Concat -> Transpose -> Reshape
+    """
     by_word = b("Transpose", b("Reshape", b.cast(state, _I32), b.constant([-1, 6])), perm=[1, 0])
     *counter, k0, k1 = b.split(by_word, 6)
     moved = _advance(b, counter, b.cast(_blocks(b, count), _I32))

@@ -25,6 +25,11 @@ def words(b: Builder, state: ir.Value, count: ir.Value, seeds: ir.Value) -> Valu
 
     The state is uint32, one or [B, 6], and `count` int64 [1]. `seeds` are uint64 [3, 1]: what is
     added to the halves of the counter, and to the key.
+
+    Nodes:
+        state -> low, high, key of each row -> Add seeds -> Pad and Reshape to groups of rows
+        count -> blocks -> chunks of at most 8192 of them
+        groups, chunks -> Scan (Gather group -> ten rounds) -> Reshape to rows -> Slice to count
     """
     pairs = b("Add", _pairs(b, state), seeds)
     zero, one, axis = b.constant(0), b.constant([1]), b.constant([0])
@@ -35,7 +40,7 @@ def words(b: Builder, state: ir.Value, count: ir.Value, seeds: ir.Value) -> Valu
     # A step draws a chunk of one row, or several whole rows: either way the steps lie in order.
     rows = b("Shape", pairs, start=1, end=2)
     chunks, blocks_at_once = _divided(b, _blocks(b, count), b.constant([_BLOCKS_AT_ONCE]))
-    # 1 where a row has several chunks, since each is more than half as long as it may be.
+    # This is 1 if a row has several chunks: each is then over half of the longest chunk.
     most_rows = b("Div", b.constant([_BLOCKS_AT_ONCE]), blocks_at_once)
     groups, rows_at_once = _divided(b, rows, most_rows)
     step = up_to(b("Mul", groups, chunks))
@@ -65,6 +70,11 @@ def _drawn(b: Builder, pairs: ir.Value, position: ir.Value) -> ir.Value:
     """The words of the blocks at these positions from each state: uint32 [B, blocks, 2, 2].
 
     `pairs` are the states as uint64 [3, B, 1]; positions are uint64 [1, 1, blocks].
+
+    Nodes:
+        low, high Add position -> counter -> even = And mask, odd = BitShift 32
+        ten times: even Mul multipliers -> swapped -> even = upper Xor odd Xor key, odd = lower
+        even, odd -> Concat -> Transpose
     """
     # Of rank 3: beside a last dimension of 1, ONNX Runtime takes 20 times as long with a scalar.
     shift = b.constant(np.reshape(_SHIFT, (1, 1, 1)), np.uint64)
@@ -94,7 +104,12 @@ def _drawn(b: Builder, pairs: ir.Value, position: ir.Value) -> ir.Value:
 
 
 def next_state(b: Builder, state: ir.Value, count: ir.Value) -> Values:
-    """The state after so many words of it (int64 [1]), uint32 of its shape."""
+    """The state after so many words of it (int64 [1]), uint32 of its shape.
+
+    Nodes:
+        state -> low, high, key -> low Add blocks -> Less, the carry -> high Add carry
+        low, high, key -> And mask and BitShift 32 -> Concat -> Transpose -> Reshape
+    """
     low, high, key = b.split(_pairs(b, state), 3)
     low_sum = b("Add", low, b.cast(_blocks(b, count), _U64))
     high = b("Add", high, b.cast(b("Less", low_sum, low), _U64))

@@ -31,7 +31,7 @@ def _readable(what: str, value: Any) -> Any:
     if isinstance(value, PhiloxState):
         return value.to_array()
     if isinstance(value, list):
-        # A sequence of tensors. Of arrays beside numbers ONNX Runtime makes one array itself.
+        # A sequence of tensors. ONNX Runtime itself makes one array of a list of numbers.
         is_sequence = all(isinstance(item, np.ndarray) for item in value[:1])
         return [_readable(what, item) for item in value] if is_sequence else value
     if isinstance(value, np.ndarray):

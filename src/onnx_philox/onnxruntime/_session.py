@@ -293,7 +293,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
             raise ValueError(
                 f"Required inputs ({missing}) are missing from input feed ({list(feed)})."
             )
-        # Of a Python op that reads None, onnxruntime-extensions can crash the process.
+        # onnxruntime-extensions can crash the process when a Python op reads None.
         self._refuse_none(feed)
 
     def _refuse_none(self, feed: Feed) -> None:

@@ -32,5 +32,5 @@ def _entry(options: ort.SessionOptions, key: str) -> str:
     try:
         return str(options.get_session_config_entry(key))
     except Exception:
-        # ONNX Runtime says this way that there is no such entry.
+        # ONNX Runtime raises this if there is no such entry.
         return ""

@@ -104,7 +104,7 @@ class Upstream:
             elif source.get_name() not in self._values:
                 way.append((source, _inputs_if_small(source)))
             elif self._values[source.get_name()] is None:
-                # Without a look at the other inputs.
+                # The other inputs are not looked at.
                 self._values[name] = None
         return self._values[start]
 
@@ -145,7 +145,7 @@ def _is_small(node: ov.Node) -> bool:
     if node.get_output_size() != 1:
         return False
     shape = node.get_output_partial_shape(0)
-    # No text, and no numbers that share a byte.
+    # Neither texts nor numbers that share a byte.
     if not shape.is_static or not 8 <= node.get_output_element_type(0).bitwidth <= 64:
         return False
     if len(shape) > _NUMPY_RANK:

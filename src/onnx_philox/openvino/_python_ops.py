@@ -54,7 +54,7 @@ from onnx_philox.openvino._narrowing import (
 )
 from onnx_philox.openvino._shapes import values_shape
 
-# The types that it narrows: only constants arrive exactly, since they are captured.
+# The types that the plugin narrows: only captured constants arrive exactly.
 _CONSTANT_ONLY = (I64, F64)
 _SMALL_CONSTANT = say.SMALL_CONSTANT.format(MAX_ELEMENTS)
 # OpenVINO's own mark, by which it keeps constants from being saved in f16.
@@ -366,7 +366,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         if source is None or declared.role is Role.SHAPE or self._attributes[_captured(declared)]:
             return
         if declared.optional and source.get_partial_shape() == ov.PartialShape([0]):
-            # A number that is left out.
+            # An empty tensor stands for a number that is left out.
             return
         what = say.INPUT.format(declared.name)
         arrived = self._arrived(declared, source)

@@ -70,7 +70,7 @@ def make_stateful(model: ov.Model, initial: PhiloxState | ArrayLike | None = Non
     read = opset6.read_value(opset8.constant(words.view(np.int32)), variable)
     read.set_friendly_name(parameter.get_friendly_name())
     parameter.output(0).replace(read.output(0))
-    # A node of one output, which Assign asks for.
+    # Assign asks for a node of one output, which a Convert is.
     after = opset8.convert(result.input_value(0), "i32")
     model.add_sinks([opset6.assign(after, variable)])
     model.remove_result(result)

@@ -33,7 +33,7 @@ from onnx_philox.torch._program import (
 
 OWNER = "onnx_philox.torch.check_export"
 
-# Under which torch's exporter notes where in the program a node is from.
+# The key under which torch's exporter records where in the program a node is from.
 _TRACE = "pkg.torch.onnx.stack_trace"
 
 _UNIFORM = ("RandomUniform", "RandomUniformLike", "RandomExponential")
@@ -241,7 +241,7 @@ def _fitting(kind: str) -> tuple[str, ...] | None:
     if kind in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
         return _BOOLEANS
     beginnings = [beginning for beginning in _FITTING if kind.startswith(beginning)]
-    # randperm is no rand.
+    # randperm begins with rand, but is another function.
     if not beginnings or kind == "randperm":
         return None
     return _FITTING[max(beginnings, key=len)]

@@ -70,7 +70,7 @@ def functional(program: Any) -> Any:
     try:
         return program.run_decompositions({})
     except RuntimeError:
-        # It has what torch cannot take apart, such as a Generator.
+        # The graph holds something that torch cannot take apart, such as a Generator.
         return program
 
 
@@ -120,7 +120,7 @@ def _draws(operator: Any, given: dict[str, Any]) -> int:
     if "training" in given:
         return int(bool(given["training"]))
     if "train" in given:
-        # Not given, it is on.
+        # It is on by default.
         return int(given["train"] is not False and 0 < given["p"] < 1)
     return 1
 

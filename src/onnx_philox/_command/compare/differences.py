@@ -42,7 +42,7 @@ class Difference:
     unequal: int
     """Elements whose bits differ; all of them if the types or shapes do."""
     largest: float | None
-    """The largest absolute difference; None where there is none to be had, of texts for example."""
+    """The largest absolute difference; None where there is no number, for texts for example."""
     is_ok: bool
 
     @property
@@ -106,7 +106,7 @@ def _differs(x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _largest(x: NDArray[Any], y: NDArray[Any]) -> float:
-    # Infinities and NaN that both have are no difference.
+    # Equal infinities, and NaN on both sides, count as equal.
     with np.errstate(invalid="ignore"):
         apart = np.abs(x.astype(np.float64) - y.astype(np.float64))
     is_same = (x == y) | ((x != x) & (y != y))

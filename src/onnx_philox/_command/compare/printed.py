@@ -19,9 +19,9 @@ from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_CATEGORICAL
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Arrays
 
-# They draw from what the model may have computed.
+# The operators whose parameters the model may have computed.
 _OF_PROBABILITIES = {RANDOM_BERNOULLI.name, RANDOM_CATEGORICAL.name}
-# Of the JSON document: raised where a key goes or changes.
+# The version of the JSON document, raised when a key goes or changes.
 _SCHEMA = 1
 _EXACT = {DRAWN: "draws", STATE: "states"}
 

@@ -84,7 +84,7 @@ def deploy(server: str, model: Path, output: Path, there: Site) -> Deployed:
     """Writes a copy of a model, and the configuration of a server ("triton" or "ovms") for it.
 
     Raises:
-        ArgumentError: An argument is wrong, or the model is none that can be served.
+        ArgumentError: An argument is wrong, or the model cannot be served.
         ImportError: There is no native library here, and no other place is given.
         OSError: A file cannot be read or written.
     """

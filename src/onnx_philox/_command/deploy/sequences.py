@@ -14,7 +14,7 @@ from onnx_philox._models.streams import streams_of
 from onnx_philox._runtimes.port import ArgumentError
 
 _BOOL, _INT64, _UINT32 = ir.DataType.BOOL, ir.DataType.INT64, ir.DataType.UINT32
-# From this opset on Where takes int64 in ONNX Runtime, and Mod exists before it.
+# The first opset whose Where takes int64 in ONNX Runtime. Mod is older.
 _OLDEST_OPSET = 10
 
 

@@ -11,7 +11,7 @@ import onnx
 from onnx_philox._command.deploy.served import Served, Tensor, known
 from onnx_philox._runtimes.port import ArgumentError
 
-# Requests that Triton merges at most; a place to begin with.
+# The most requests that Triton merges: a first guess, for users to tune.
 _MAX_BATCH = 64
 _TYPES: dict[int, str] = {
     onnx.TensorProto.BOOL: "BOOL",
@@ -39,11 +39,11 @@ def configuration(served: Served, models: Path) -> tuple[Path, str]:
     """The model's `config.pbtxt`.
 
     Raises:
-        ArgumentError: An input or output is none that Triton has a type for, or of any rank.
+        ArgumentError: An input or output has a type that Triton lacks, or an unknown rank.
     """
     is_batched = served.is_batched
     kept = served.sequences
-    # What Triton keeps or fills itself is no input of a request.
+    # Requests do not pass what Triton keeps or fills itself.
     inputs = [i for i in served.inputs if not (kept and i.name in (kept.state, START, ID))]
     lines = [
         f"name: {_text(served.name)}",

@@ -222,7 +222,7 @@ def _attributes(node: ir.Node) -> dict[str, ir.Attr]:
     attributes = {
         a.name: a
         for a in node.attributes.values()
-        # One of no type cannot be written; the report says that it is wrong.
+        # A value without a type cannot be written; the report says that it is wrong.
         if not a.is_ref() and a.type is not ir.AttributeType.UNDEFINED
     }
     shape = attributes.get("shape")

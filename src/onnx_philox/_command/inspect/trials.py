@@ -25,7 +25,7 @@ from onnx_philox._runtimes import RUNTIMES, Runtime
 
 _WORKER = Path(__file__).with_name("worker.py")
 _ROLES = ("all", "first")
-# More than the runtimes' clock may be behind.
+# Longer than the runtimes' clock may lag.
 _CLOCK_SECONDS = 0.02
 _START_SECONDS = 60
 _PROBE_SECONDS = 20
@@ -160,7 +160,7 @@ def _is_installed(name: str) -> bool:
     try:
         return importlib.util.find_spec(name) is not None
     except ValueError:
-        # What `sys.modules[name] = None` leads to, the way to hide a module.
+        # find_spec raises this for a module that `sys.modules[name] = None` hides.
         return False
 
 

@@ -41,7 +41,7 @@ def begin(
         _refuse_beside(state, wanted)
     elif state is not None:
         used = wanted.seed or 0
-        # How many rows a state has may depend on them.
+        # The number of rows of a state may depend on the other inputs.
         ports.check_all_given(loaded.inputs, {**feeds, state.name: None})
         feeds[state.name] = _first_state(state, used, wanted.first_run, loaded, feeds)
     ports.check_all_given(loaded.inputs, feeds)

@@ -10,7 +10,7 @@ from onnx_philox._runtimes import RUNTIMES, Runtime, listed
 from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
 from onnx_philox._runtimes.port import ArgumentError
 
-# Of OpenVINO's own format, and of ONNX Runtime's.
+# The names of files in OpenVINO's own format, and in ONNX Runtime's.
 _NOT_ONNX = (".xml", ".ort")
 
 

@@ -108,7 +108,7 @@ def _read(path: str, load: Callable[[], Any]) -> Any:
     except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         if "array is too big" in str(error):
             raise ArgumentError(_too_large(path)) from error
-        # The rest of the text is for those who call NumPy.
+        # The rest of NumPy's text is for programmers.
         why = _runtime_errors.first_line(error)
         raise ArgumentError(
             f"{_shown_path(path)} cannot be read: {why}. Write a plain array of numbers with "

@@ -25,11 +25,11 @@ from onnx_philox._runtimes.port import Arrays
 _SHOWN = 12
 # Beyond so many lines a run is one line.
 _MOST_LINES = 60
-# Of the JSON document: raised where a key goes or changes.
+# The version of the JSON document, raised when a key goes or changes.
 _SCHEMA = 1
 
 
-# They draw from what the model may have computed.
+# The operators whose parameters the model may have computed.
 _OF_PROBABILITIES = {RANDOM_BERNOULLI.name, RANDOM_CATEGORICAL.name}
 
 

@@ -68,7 +68,7 @@ def carry_states(
     return carried
 
 
-# What a copy of the state in a type is called.
+# The name of a copy of the state in another type.
 _NAMES = {_INT64: STATE, _UINT32: "state"}
 
 

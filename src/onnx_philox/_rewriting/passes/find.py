@@ -69,7 +69,7 @@ def _read(site: Site, types: Types) -> Outcome:
             check_types(site, version)
         random = Replaceable(site, read(site, types))
     except (TypeRefusalError, ValueRefusalError) as error:
-        # The operator in its place may have refused, which does not know the place.
+        # The replacement may have refused, and it does not know the node's place.
         known = error.operator == site.title
         return Irreplaceable(site, error if known else error.within(site.title))
     except (TypeError, ValueError) as error:
@@ -141,7 +141,7 @@ def _is_training(node: ir.Node) -> bool:
 
 
 def _is_zero(ratio: ir.Value | None) -> bool:
-    # A 0 stays one in every type.
+    # A 0 is 0 in every type.
     while (node := ratio and ratio.producer()) and node.op_type in ("Identity", "Cast"):
         ratio = node.inputs[0]
     try:

@@ -136,8 +136,8 @@ def prove_rows(
     A node without a name goes by its first output.
 
     Raises:
-        ValueError: The model has no batch; a name is none of a random node; or a node that has not
-            been named is not proved to draw rows of the batch, or cannot.
+        ValueError: The model has no batch; a name is not that of a random node; or a node that is
+            not named is not proved to draw rows of the batch, or cannot.
     """
     names = {random.site.node: _names(random.site.node) for random in nodes}
     known: set[str] = set().union(*names.values())

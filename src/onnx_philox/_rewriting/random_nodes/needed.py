@@ -39,7 +39,7 @@ def allowed_type(
     """The element type of this package that a type of ONNX is; the type may be unknown.
 
     Raises:
-        TypeError: It is none of those that are allowed.
+        TypeError: It is not one of the allowed types.
     """
     for type in types:
         if dtype is not None and type.onnx == dtype.value:

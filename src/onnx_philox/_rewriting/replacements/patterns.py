@@ -209,7 +209,7 @@ def absorb(random: Replaceable, types: Types) -> Replaceable:
     try:
         found = chain.comparison() or chain.integers()
     except (TypeError, ValueError):
-        # A neighbour that cannot be read is no part of a pattern.
+        # An unreadable neighbour cannot be part of a pattern.
         return random
     return random if found is None else Replaceable(site, *found)
 
@@ -225,7 +225,7 @@ class _Chain:
         self._low, self._high = (uniform.parameters[n].item() for n in ("minval", "maxval"))
 
     def comparison(self) -> tuple[ComparisonReplacement, tuple[ir.Node, ...]] | None:
-        """What a comparison with probabilities makes of it; None where there is none."""
+        """What a comparison with probabilities makes of it; None if there is no comparison."""
         reader = _only_reader(self._start)
         if reader is None or (self._low, self._high) != (0, 1):
             return None
@@ -240,7 +240,7 @@ class _Chain:
         given, thresholds, is_clamped = constant(p), None, False
         is_one_s_own = fit != "expanded" and self._uniform.values in (F32, F64)
         if given is None:
-            # OpenVINO takes no f64 but constants.
+            # OpenVINO takes f64 parameters only as constants.
             source = self._source_of_probabilities(p)
             if self._uniform.values is not F32 or source is None:
                 return None

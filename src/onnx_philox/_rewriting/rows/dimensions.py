@@ -25,7 +25,7 @@ Dimensions = tuple[Dimension, ...]
 
 _INTEGERS = {ir.DataType.INT32.value, ir.DataType.INT64.value}
 
-# A tensor of more numbers is no shape, and no axes.
+# A tensor with more numbers than this is neither a shape nor axes.
 MOST_NUMBERS = 64
 
 Numbers = NDArray[np.object_]

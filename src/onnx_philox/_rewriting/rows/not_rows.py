@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from onnx_philox._contract.refusal import ValueRefusalError
 
-# So many nodes with the same shape are named.
+# How many nodes of one shape a message names.
 _FEW = 3
 
 

@@ -28,7 +28,7 @@ from onnx_philox._rewriting.rows.dimensions import (
     whole,
 )
 
-# These have no inference of their own.
+# ONNX does not infer the shapes of these.
 _LIKE_THEIR_INPUT = ("GroupNormalization", "MeanVarianceNormalization")
 
 # From this opset on a Scan has no batch of its own.
@@ -65,7 +65,7 @@ class Walk:
         self._assumed = assumed
         self._imports: Mapping[str, int] = model.opset_imports
         self._attributes: Mapping[str, ir.Attr] = {}
-        # Of functions, from the main graph inwards.
+        # The calls of functions around the node, from the main graph inwards.
         self._calls: tuple[ir.Node, ...] = ()
         self._types: dict[ir.Value, onnx.TypeProto] = {}
         self._numbers = Arithmetic(products, self.dimensions)

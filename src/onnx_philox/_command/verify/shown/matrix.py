@@ -58,7 +58,7 @@ class Column:
         return _NAMES.get(self.backend, self.backend)
 
 
-# Of OpenVINO's own operator: on the CPU device, and in `Model.evaluate`.
+# How OpenVINO's own operator runs: on the CPU device, and in `Model.evaluate`.
 _NAMES = {"built-in": "CPU", "evaluate": "eval"}
 
 

@@ -83,7 +83,7 @@ def _details(cell: Cell) -> Iterator[tuple[str, int, str]]:
 def _plots(whole: Matrix) -> tuple[str, list[samples.Plot]]:
     """What the best backend drew, and its name."""
     ours = [column for column in whole.columns if not column.is_peer and column.backend != "numpy"]
-    # A runtime before ONNX's reference.
+    # ONNX's reference comes last, if there is a runtime.
     for column in sorted(ours or whole.columns, key=lambda column: column.runtime == "reference"):
         runner = _runner(column)
         if runner is not None:
