@@ -425,6 +425,10 @@ class Fuzzer {
           if (Chance(2)) node->attributes[name] = Integer(static_cast<std::int64_t>(Below(20)));
           if (Chance(40)) node->attributes[name] = FewOrFarTooMany(RandomSeed());
           break;
+        case AttributeRole::kReplacement:
+          if (Chance(2)) node->attributes[name] = Integer(static_cast<std::int64_t>(Below(2)));
+          if (Chance(40)) node->attributes[name] = RandomSeed();
+          break;
         case AttributeRole::kGlobalSeed:
         case AttributeRole::kOpSeed:
           if (Chance(2)) node->attributes[name] = RandomSeed();

@@ -134,9 +134,10 @@ class Fuzzer {
     GivenAttributes given;
     for (int i = 0; i < op_->attributes; ++i) {
       const AttributeDeclaration& declared = op_->attribute[i];
-      given[declared.role] = declared.is_text()                            ? RandomText(declared)
-                             : declared.role == AttributeRole::kSampleSize ? RandomSampleSize()
-                                                                           : GivenAttribute::Integer(RandomSeed());
+      given[declared.role] = declared.is_text()                             ? RandomText(declared)
+                             : declared.role == AttributeRole::kSampleSize  ? RandomSampleSize()
+                             : declared.role == AttributeRole::kReplacement ? RandomReplacement()
+                                                                            : GivenAttribute::Integer(RandomSeed());
       if (Wrong(20)) given[declared.role] = RandomAttribute();
       if (declared.role == AttributeRole::kOutputType) type_ = TypeNamed(given[AttributeRole::kOutputType], declared.text_default);
     }
@@ -160,7 +161,7 @@ class Fuzzer {
           inputs_.push_back(RandomProbabilities());
           break;
         case Role::kLogits:
-          inputs_.push_back(RandomLogits(given[AttributeRole::kSampleSize].integer));
+          inputs_.push_back(RandomLogits(given[AttributeRole::kSampleSize].integer, IsOnce(given)));
           break;
         case Role::kState:
           if (!op_->input[i].optional || !seeded || Coin()) inputs_.push_back(RandomState());
@@ -222,6 +223,16 @@ class Fuzzer {
   GivenAttribute RandomSampleSize() {
     if (Wrong(10)) return GivenAttribute::Integer(Coin() ? -static_cast<std::int64_t>(Below(3)) : INT64_MAX);
     return GivenAttribute::Integer(static_cast<std::int64_t>(1 + Below(Coin() ? 3 : 900)));
+  }
+
+  GivenAttribute RandomReplacement() {
+    if (Coin()) return {};
+    return GivenAttribute::Integer(static_cast<std::int64_t>(Wrong(10) ? random_() : Below(2)));
+  }
+  /// Whether a class is drawn at most once from a row.
+  static bool IsOnce(const GivenAttributes& given) {
+    const GivenAttribute& replacement = given[AttributeRole::kReplacement];
+    return replacement.kind == GivenAttribute::Kind::kInteger && replacement.integer == 0;
   }
 
   ov::OutputVector Sources() const {
@@ -562,18 +573,21 @@ class Fuzzer {
     return FloatsInput(wide ? ov::element::f64 : ov::element::f32, shape, numbers);
   }
 
-  Given RandomLogits(std::int64_t sample_size) {
+  Given RandomLogits(std::int64_t sample_size, bool is_once) {
     static const ov::element::Type types[] = {ov::element::f16, ov::element::f32, ov::element::f64};
     const std::size_t batch = sample_size > 900 ? 1 : Below(5);
     ov::Shape shape{batch, (batch > 0 ? 1 : 0) + Below(Coin() ? 4 : 60)};
+    const std::size_t least = is_once && sample_size > 0 && sample_size < 1000 ? static_cast<std::size_t>(sample_size) : 1;
+    if (is_once && !Wrong(10)) shape[1] = std::max(shape[1], least);
     if (Wrong(20)) shape[1] = 0;
     if (Wrong(20)) shape.assign(Below(4), 1 + Below(3));
     if (Wrong(40)) shape.assign(Below(kMostDimensions + 1), 1 + Below(2));
     std::vector<double> numbers(ov::shape_size(shape));
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       numbers[i] = std::ldexp(static_cast<double>(Below(20001)) - 10000, -11);
-      // Each row keeps a number.
-      if (!shape.empty() && i % shape.back() != 0 && Chance(5)) numbers[i] = -std::numeric_limits<double>::infinity();
+      // Each row keeps a number, or as many as are drawn.
+      const std::size_t kept = Wrong(10) ? 1 : least;
+      if (!shape.empty() && i % shape.back() >= kept && Chance(5)) numbers[i] = -std::numeric_limits<double>::infinity();
     }
     if (Wrong(5) && !numbers.empty()) {
       if (Coin()) {
@@ -698,7 +712,7 @@ class Fuzzer {
     const std::size_t elements = ov::shape_size(shape);
     std::vector<std::uint64_t> expected((elements * ElementSize(type_) + 7) / 8 + 1);
     const State state = rows == 1 ? StateFromWords(words.data()) : State{};
-    Draw draw = DrawThatIsRight(shape, sample_size);
+    Draw draw = DrawThatIsRight(shape, sample_size, IsOnce(given));
     if (rows > 1) draw.rows = Rows{words.data(), elements / rows};
     draw.state = Derive(state, given[AttributeRole::kGlobalSeed].integer, given[AttributeRole::kOpSeed].integer);
     draw.out = expected.data();
@@ -715,7 +729,7 @@ class Fuzzer {
   }
 
   /// The draw that the inputs mean, without state and memory.
-  Draw DrawThatIsRight(const ov::Shape& shape, std::int64_t sample_size) {
+  Draw DrawThatIsRight(const ov::Shape& shape, std::int64_t sample_size, bool is_once) {
     if (op_ == &kRandomGenerator) return UniformDraw({}, type_, {}, nullptr);
     if (op_ == &kRandomUniform) {
       const Bounds bounds{NumberOf(1), NumberOf(2)};
@@ -754,14 +768,17 @@ class Fuzzer {
     Expect(rows == 0 || classes > 0, "no classes");
     for (std::size_t row = 0; row < rows; ++row) {
       double largest = -std::numeric_limits<double>::infinity();
+      std::int64_t finite = 0;
       for (std::size_t i = 0; i < classes; ++i) {
         const double x = NumberAt(tensor, row * classes + i);
         Expect(x < std::numeric_limits<double>::infinity(), "a logit that is none");
         largest = std::max(largest, x);
+        finite += x > -std::numeric_limits<double>::infinity() ? 1 : 0;
       }
+      Expect(!is_once || finite >= sample_size, "fewer classes than samples");
       Expect(largest > -std::numeric_limits<double>::infinity(), "a row of nothing");
     }
-    return CategoricalDraw({}, type_, Logits{numbers, classes, static_cast<std::uint64_t>(sample_size)}, nullptr);
+    return CategoricalDraw({}, type_, Logits{numbers, classes, static_cast<std::uint64_t>(sample_size), is_once}, nullptr);
   }
 
   Numbers NumbersOf(const ov::Tensor& tensor) {
