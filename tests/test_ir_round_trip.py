@@ -1,15 +1,16 @@
 """Builder, ONNX, OpenVINO, IR, a fresh process: the same bits as the reference at the end.
 
 OpenVINO saves a model in three ways. Each case is saved in one of them, or in all, and each file
-runs in a fresh process under a precision hint. One process runs all the files of one way and hint
-that the selected tests need.
+runs in a fresh process under a precision hint. One process runs all the files of one way that the
+selected tests need.
 
-Run as a script, this file is that process: it gets the hint, where to write what came out, and the
-files.
+Run as a script, this file is that process: it gets where to write what came out, and hints, each
+with its file.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -343,22 +344,22 @@ def as_tensor(packed_array: list[Any]) -> ov.Tensor:
     return tensor
 
 
-def run_files(paths: Sequence[Path], hint: str) -> dict[str, Any]:
-    """Runs files; by name, the outputs of each run or the text of an error."""
+def run_files(given: Sequence[tuple[str, Path]]) -> dict[str, dict[str, Any]]:
+    """Runs files under hints; by hint and name, the outputs of each run or an error's text."""
     core = onnx_philox.openvino.register(ov.Core())
-    config = {} if hint == "default" else {"INFERENCE_PRECISION_HINT": hint}
-    results: dict[str, Any] = {}
-    for path in paths:
-        print(path.name, file=sys.stderr)
+    results: dict[str, dict[str, Any]] = {hint: {} for hint in HINTS}
+    for hint, path in given:
+        print(hint, path.name, file=sys.stderr)
+        config = {} if hint == "default" else {"INFERENCE_PRECISION_HINT": hint}
         try:
             compiled = core.compile_model(core.read_model(path), "CPU", config)
             request = compiled.create_infer_request()
-            results[path.stem] = [
+            results[hint][path.stem] = [
                 run_once(compiled, request, feed)
                 for feed in json.loads(path.with_suffix(".json").read_text())
             ]
         except Exception as error:
-            results[path.stem] = str(error)
+            results[hint][path.stem] = str(error)
     return results
 
 
@@ -401,20 +402,19 @@ def way(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def results(
     saved: Callable[[str, str], Path],
-    hint: str,
     way: str,
     request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
-) -> dict[str, Any]:
-    """What a fresh process got from the selected files of one way of saving under one hint."""
+) -> dict[str, dict[str, Any]]:
+    """What a fresh process got from the selected files of one way of saving, by hint."""
     selected = (getattr(item, "callspec", None) for item in request.session.items)
-    names = [
-        case.params["name"]
+    given = [
+        (case.params["hint"], saved(way, case.params["name"]))
         for case in selected
-        if case and (case.params.get("way"), case.params.get("hint")) == (way, hint)
+        if case and case.params.get("way") == way and {"hint", "name"} <= case.params.keys()
     ]
-    path = tmp_path_factory.mktemp("results") / f"{way}-{hint}.json"
-    command = [sys.executable, __file__, hint, path, *(saved(way, name) for name in names)]
+    path = tmp_path_factory.mktemp("results") / f"{way}.json"
+    command = [sys.executable, __file__, path, *itertools.chain.from_iterable(given)]
     process = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert process.returncode == 0, process.stderr
     return dict(json.loads(path.read_text()))
@@ -422,10 +422,10 @@ def results(
 
 @pytest.mark.parametrize("name", CASES)
 def test_ir_gives_the_bits_of_the_reference_in_a_fresh_process(
-    results: dict[str, Any], name: str
+    results: dict[str, dict[str, Any]], hint: str, name: str
 ) -> None:
     expected = [{k: packed(v) for k, v in run.items()} for run in CASES[name].expected]
-    assert results[name] == expected
+    assert results[hint][name] == expected
 
 
 def test_ir_opened_without_the_extension_gives_openvinos_own_error(
@@ -467,8 +467,9 @@ def test_ir_of_a_constant_state_does_not_keep_it_for_a_state_that_became_an_inpu
 
 
 def main() -> None:
-    hint, path, *files = sys.argv[1:]
-    Path(path).write_text(json.dumps(run_files([Path(file) for file in files], hint)))
+    path, *given = sys.argv[1:]
+    files = [(hint, Path(file)) for hint, file in zip(given[::2], given[1::2], strict=True)]
+    Path(path).write_text(json.dumps(run_files(files)))
 
 
 if __name__ == "__main__":
