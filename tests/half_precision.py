@@ -8,7 +8,7 @@ that they meet in the plugin; OpenVINO's reference code then computes in f16 for
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import openvino as ov
@@ -31,6 +31,11 @@ def precision_of(hint: str | None) -> str:
     config = {} if hint is None else {"INFERENCE_PRECISION_HINT": hint}
     compiled = ov.Core().compile_model(model, "CPU", config)
     return compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
+
+
+def differing(hints: Sequence[str | None]) -> list[str | None]:
+    """Of some hints, one for each precision that this processor takes for them."""
+    return list({precision_of(hint): hint for hint in reversed(hints)}.values())[::-1]
 
 
 def in_half_precision(model: ov.Model) -> ov.Model:

@@ -12,6 +12,7 @@ import numpy as np
 import openvino as ov
 import pytest
 from cases import EDGE_COUNTERS, SEED, assert_same_bits
+from half_precision import differing
 from onnx import ModelProto, parser
 from openvino import opset8
 from runtimes import OpenVino, array_of, tensor_of
@@ -299,7 +300,7 @@ def test_booleans_feed_the_plugin_s_operators(
         model = ov.Model([result.output(0) if isinstance(result, ov.Node) else result,
                           node.output(1)], parameters)  # fmt: skip
         feeds = {"shape": np.array(SHAPE, shape_type)} if parameters else {}
-        for precision in (None, "f32"):
+        for precision in differing([None, "f32"]):
             values, after = openvino(model, feeds, precision)
             assert_same_bits(values, expected(wanted))
             assert_same_bits(after, next_state)
@@ -392,7 +393,7 @@ def test_ir_of_either_backend_loads_in_the_other(
         save(openvino.read(model), path)
         for backend in onnx_philox.openvino.BACKENDS:
             reader = OpenVino(backend)
-            for precision in (None, "f32"):
+            for precision in differing([None, "f32"]):
                 check(reader(path, {"state": STATE}, precision), expected)
             again = tmp_path / "again.xml"
             save(reader.read(path), again)
@@ -438,7 +439,7 @@ def test_constants_computed_from_constants_are_exact(openvino: OpenVino) -> None
             reference.random_normal([9], np.array(F32(0.1), F64), 1.7, "f64", **SEED),
         ),
     ):
-        for precision in (None, "f16"):
+        for precision in differing([None, "f16"]):
             check(openvino(ov.Model(node.outputs(), []), {}, precision), expected)
 
 
@@ -502,7 +503,7 @@ def test_constants_of_a_model_saved_in_f16_are_exact(
     ov.save_model(openvino.read(model), path)
     for backend in onnx_philox.openvino.BACKENDS:
         reader = OpenVino(backend)
-        for precision in (None, "f16", "bf16"):
+        for precision in differing([None, "f16", "bf16"]):
             check(reader(path, {"state": STATE}, precision), expected)
         check(list(reader.core.compile_model(path, "CPU")({"state": STATE}).values()), expected)
         again = tmp_path / "again.xml"
@@ -549,7 +550,7 @@ def test_constants_computed_from_constants_are_exact_in_a_model_saved_in_f16(
         ),
     ):
         ov.save_model(ov.Model(node.outputs(), []), tmp_path / "model.xml")
-        for precision in (None, "f16"):
+        for precision in differing([None, "f16"]):
             check(openvino(tmp_path / "model.xml", {}, precision), expected)
 
 

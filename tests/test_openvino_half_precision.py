@@ -12,6 +12,7 @@ import numpy as np
 import openvino as ov
 import pytest
 from cases import assert_same_bits
+from half_precision import differing
 from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 from openvino import opset8
 from runtimes import OpenVino, array_of, tensor_of
@@ -140,7 +141,7 @@ def test_a_matrix_product_takes_a_draw(openvino: OpenVino, op: str, type_: str) 
     (y,) = openvino(model, {}, "f32")
     assert_same_bits(y, consumed(op, type_))
     # Under the other hints the plugin makes bf16 or f16 of what it multiplies.
-    for precision in (None, "bf16", "f16"):
+    for precision in differing([None, "bf16", "f16"]):
         (y,) = openvino(model, {}, precision)
         np.testing.assert_allclose(
             y.astype(np.float64), consumed(op, type_).astype(np.float64), rtol=2**-7
@@ -154,7 +155,7 @@ def test_a_draw_that_is_an_output_too_keeps_all_bits_there(
     model = model_of(op, type_, "y = Mul (v, x)")
     code = getattr(TensorProto, ONNX_TYPES[type_].upper())
     model.graph.output.append(helper.make_tensor_value_info("v", code, SHAPE))
-    for precision in PRECISIONS:
+    for precision in differing(PRECISIONS):
         y, v = openvino(model, feeds_of(type_, dynamic=False), precision)
         assert_same_bits(y, consumed(op, type_))
         assert_same_bits(v, drawn(op, type_))
@@ -197,7 +198,7 @@ def test_a_body_may_give_a_draw(openvino: OpenVino, op: str, type_: str) -> None
         }}""")
     model.graph.initializer.extend(model_of(op, type_, "").graph.initializer)
     feeds = feeds_of(type_, dynamic=False) | {"yes": np.array(True)}
-    for precision in PRECISIONS:
+    for precision in differing(PRECISIONS):
         assert_same_bits(openvino(model, feeds, precision)[0], drawn(op, type_))
 
 
@@ -272,5 +273,5 @@ def test_rewritten_models_of_f16_run(openvino: OpenVino, op_type: str) -> None:
         feeds = {"mean": zeros, "log_variance": zeros}
         if seed is None:
             feeds["random_state"] = state
-        for precision in PRECISIONS:
+        for precision in differing(PRECISIONS):
             assert_same_bits(openvino(model, feeds, precision)[0], expected)

@@ -21,7 +21,7 @@ from onnx_philox.onnxruntime import InferenceSession
 
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 every_shape = pytest.mark.parametrize(
-    ("rows", "row"), [(0, (5,)), (1, (5,)), (3, (5,)), (3, ()), (2, (2, 0)), (1001, (2, 3))]
+    ("rows", "row"), [(0, (5,)), (1, (5,)), (3, (5,)), (3, ()), (2, (2, 0)), (131, (2, 3))]
 )
 # Rows of a scalar, of an odd and an even number of values, of none, and of several chunks of words.
 ROWS = [(), (1,), (3,), (2, 5), (0,), (2, 0, 3)]
@@ -157,7 +157,7 @@ def generated(case: RowCase) -> dict[str, Any]:
 def test_generate_fills_each_row_as_if_alone(case: RowCase) -> None:
     arguments = generated(case)
     plain = RowCase(case.operator, case.type, _without_seeds(case.arguments), case.of_rows)
-    for rows in (0, 2, 1001):
+    for rows in (0, 2, 131):
         states, inputs, expected = drawn_alone(plain, (rows, 5))
         out = np.zeros_like(expected[0])
         after = generate(states, out=out, **arguments, **inputs)
