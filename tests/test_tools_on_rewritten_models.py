@@ -1,4 +1,4 @@
-"""Tools that change a rewritten model: quantisation, float16, as docs/troubleshooting.md says."""
+"""Tools that change a rewritten model: quantisation and float16 as in the docs, prefixes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from unittest import mock
 
 import numpy as np
 import onnx
+import onnx.compose
+import openvino as ov
 import pytest
 from cases import assert_same_bits
 from onnx import numpy_helper, parser
@@ -15,7 +17,7 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 from onnxruntime.transformers.float16 import DEFAULT_OP_BLOCK_LIST, convert_float_to_float16
 
 import onnx_philox
-from onnx_philox import PhiloxState, make_reproducible
+from onnx_philox import PhiloxState, Pipeline, make_reproducible
 from onnx_philox.onnxruntime import InferenceSession
 
 X = np.random.default_rng(0).normal(size=(64, 8)).astype(np.float32)
@@ -105,3 +107,16 @@ def test_a_rewritten_model_becomes_float16_around_its_draws(
     assert_same_bits(half_next, next_state)
     half = noise.astype(np.float16)
     assert_same_bits(half_noise, half.astype(np.float32) if keep_io_types else half)
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
+def test_a_prefix_before_all_names_leaves_a_model_what_it_is(path: Path, runtime: str) -> None:
+    model = onnx.load(path)
+    renamed = onnx.compose.add_prefix(model, "first/")
+    expected = Pipeline(model, runtime=runtime)({"x": X}, seed=5)["noise"]
+    pipeline = Pipeline(renamed, runtime=runtime)
+    assert_same_bits(pipeline({"first/x": X}, seed=5)["first/noise"], expected)
+    core = onnx_philox.openvino.register(ov.Core())
+    stateful = core.read_model(renamed.SerializeToString())
+    onnx_philox.openvino.make_stateful(stateful, STATE)
+    assert [i.any_name for i in stateful.inputs] == ["first/x"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 METADATA_KEY = "onnx_philox.streams"
@@ -19,12 +20,22 @@ STANDARD_STATE = "onnx_philox.standard_state"
 """The property of such a model that names the input its draws read; empty if they read none."""
 
 NEXT_PREFIX = "next_"
-"""An output with the name of an input after this is the next state of the state in that input."""
+"""What the name of a next state has and that of its state has not: see `next_name`."""
 
 AWAITS_STATE = "onnx_philox.awaits_state"
 """The key of a node's metadata that says: a rewrite is to give this node of ours a state."""
 
 _VERSION = 1
+
+
+def next_name(state: str, outputs: Iterable[str]) -> str | None:
+    """The output that is the next state of a state by its name, if there is one.
+
+    It is the name after `NEXT_PREFIX`; or, where a tool has put a prefix before all names of a
+    model, with `NEXT_PREFIX` after that.
+    """
+    names = [name for name in outputs if name.replace(NEXT_PREFIX, "", 1) == state != name]
+    return min(names, key=lambda name: not name.startswith(NEXT_PREFIX), default=None)
 
 
 @dataclass(frozen=True)

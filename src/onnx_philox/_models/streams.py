@@ -9,12 +9,12 @@ import onnx_ir as ir
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, OUTPUT_TYPE
 from onnx_philox._contract.streams import (
     METADATA_KEY,
-    NEXT_PREFIX,
     STANDARD,
     STANDARD_STATE,
     STATE,
     Stream,
     Streams,
+    next_name,
 )
 from onnx_philox._models.graphs import subgraphs, walk
 from onnx_philox._models.ours import seed_of, state_of
@@ -26,13 +26,14 @@ def streams_of(model: ir.Model) -> Streams | None:
     Of standard nodes only the metadata knows what they draw.
     """
     state = read_input(model)
-    if state is None or _next_of(state) not in {value.name for value in model.graph.outputs}:
+    next_state = None if state is None else _next_of(model, state)
+    if state is None or next_state is None:
         return None
     nodes = _nodes_of(model)
     if not nodes:
         recorded = Streams.from_json(model.metadata_props.get(METADATA_KEY, ""))
         nodes = recorded.nodes if recorded else ()
-    return Streams(state.name or "", _next_of(state), _batch_of(model, state), nodes)
+    return Streams(state.name or "", next_state, _batch_of(model, state), nodes)
 
 
 def record(model: ir.Model) -> None:
@@ -58,17 +59,18 @@ def read_input(model: ir.Model) -> ir.Value | None:
 
     Other inputs and outputs may have such names and types.
     """
-    outputs = {value.name for value in model.graph.outputs}
     states = [value for value in model.graph.inputs if value.dtype is ir.DataType.UINT32]
     if states:
         read = read_states(model)
         states = [value for value in states if value in read]
     # A rewritten model may also have a state of its user's own.
-    return max(states, key=lambda v: (_next_of(v) in outputs, v.name == STATE), default=None)
+    return max(
+        states, key=lambda v: (_next_of(model, v) is not None, v.name == STATE), default=None
+    )
 
 
-def _next_of(state: ir.Value) -> str:
-    return f"{NEXT_PREFIX}{state.name}"
+def _next_of(model: ir.Model, state: ir.Value) -> str | None:
+    return next_name(state.name or "", (value.name or "" for value in model.graph.outputs))
 
 
 def read_states(model: ir.Model) -> frozenset[ir.Value]:

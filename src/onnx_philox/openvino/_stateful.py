@@ -14,7 +14,7 @@ from onnx_philox._contract.arrays import array_of
 from onnx_philox._contract.operators import STATE_WORDS
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.state import PhiloxState, is_state_shape
-from onnx_philox._contract.streams import NEXT_PREFIX
+from onnx_philox._contract.streams import NEXT_PREFIX, next_name
 
 __all__ = ["make_stateful"]
 
@@ -83,10 +83,11 @@ def _find(model: ov.Model) -> tuple[ov.op.Parameter, ov.op.Result, str]:
     """The state's parameter, the next state's result, and the input's name."""
     results = {name: result for result in model.results for name in result.output(0).get_names()}
     pairs = [
-        (parameter, results[NEXT_PREFIX + name], name)
+        (parameter, results[after], name)
         for parameter in model.get_parameters()
         for name in sorted(parameter.output(0).get_names())
-        if NEXT_PREFIX + name in results and parameter.get_element_type() in _TYPES
+        if (after := next_name(name, results)) is not None
+        and parameter.get_element_type() in _TYPES
     ]
     if len(pairs) != 1:
         _refuse_model(model, [name for *_, name in pairs])
