@@ -257,7 +257,7 @@ def test_a_pipeline_refuses_bound_arrays_in_another_byte_order() -> None:
 @pytest.mark.parametrize(
     ("feed", "words"),
     [
-        ({"w": X}, "the input 'w' must be x, random_state: got unknown. Leave it out, or"),
+        ({"w": X}, "each input must be one of x, random_state: got 'w'. Leave it out, or"),
         ({"x": X.astype(np.float64)}, r"'x' must be a tensor\(float\).*: got a tensor\(double\)"),
         (
             {"random_state": ort.OrtValue.ortvalue_from_numpy(STATE.to_array().view(np.int32))},

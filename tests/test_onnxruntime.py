@@ -327,7 +327,7 @@ def test_run_async_hands_results_or_the_refusal_to_the_callback(
     results, user_data, error = run(BAD)
     assert len(results) == 0
     assert user_data == "mine"
-    assert "RandomGenerator: input 'shape' is [-4]" in error
+    assert "input 'shape' must be dimensions of 0 or more: got [-4]" in error
     assert_no_run_is_remembered()
 
 
@@ -623,11 +623,15 @@ def test_too_many_outputs_are_refused(ort_backend: str) -> None:
 def test_an_operator_or_attribute_that_does_not_exist_is_refused(ort_backend: str) -> None:
     model = graphs.random_generator([4])
     model.graph.node[0].attribute.append(helper.make_attribute("seed", 3))
-    with pytest.raises(InvalidArgument, match=r"attribute 'seed' must be type, .*: got unknown"):
+    with pytest.raises(
+        InvalidArgument, match=r"each attribute must be one of type, .*: got 'seed'"
+    ):
         InferenceSession(model, backend=ort_backend)
     model = graphs.random_generator([4])
     model.graph.node[0].op_type = "RandomGamma"
-    with pytest.raises(InvalidArgument, match=r"RandomGamma: the operator must be .*: got unknown"):
+    with pytest.raises(
+        InvalidArgument, match=r"RandomGamma: the operator must be .*: got RandomGamma"
+    ):
         InferenceSession(model, backend=ort_backend)
 
 

@@ -238,7 +238,7 @@ def test_eight_threads_each_get_their_own_answer_and_their_own_error(ort_backend
         state = PhiloxState(i << 90, i).to_array()
         if i % 3 == 0:
             logits[i % len(logits)] = -np.inf
-            with pytest.raises(InvalidArgument, match=f"-inf in all of row {i % len(logits)};"):
+            with pytest.raises(InvalidArgument, match=f"-inf in all of row {i % len(logits)}\\."):
                 session.run(None, {"logits": logits, "state": state})
             return
         expected = reference.random_categorical(logits, 2, state=state)
@@ -525,7 +525,10 @@ def test_values_may_be_left_out_and_the_next_state_be_the_only_output(ort_backen
 @pytest.mark.parametrize("output_type", ["f16", "bf16"])
 def test_output_types_that_python_ops_lack_are_refused(output_type: str) -> None:
     model = graphs.random_normal([3], 0, 1, output_type, **SEED)
-    with pytest.raises(NotImplementedByOrt, match=r"RandomNormal: .*'python': f32, f64, since"):
+    with pytest.raises(
+        NotImplementedByOrt,
+        match=r"RandomNormal: .*must be one of f32, f64 with backend='python', since",
+    ):
         InferenceSession(model, backend="python")
 
 

@@ -134,9 +134,9 @@ def test_a_checkpoint_of_another_model_is_refused(pipe: Pipeline, runtime: str) 
         ({"onnx_philox": True}, "resume must be a checkpoint of version 1.*: got version True"),
         ({"onnx_philox": 1.0}, r"resume must be a checkpoint of version 1.*: got version 1\.0"),
         ({"state": [1, 2, 3]}, r"resume's state must be six words.*: got \[1, 2, 3\]"),
-        ({"state": [0, 0, 0, 0, 0, 2**32]}, "resume's state is"),
-        ({"state": [0.5] * 6}, "resume's state is"),
-        ({"state": [[0] * 6] * 2}, "resume's state is"),
+        ({"state": [0, 0, 0, 0, 0, 2**32]}, "resume's state must be"),
+        ({"state": [0.5] * 6}, "resume's state must be"),
+        ({"state": [[0] * 6] * 2}, "resume's state must be"),
         ({"runs": -1}, "resume's runs must be an integer of 0 or more: got -1"),
         ({"runs": True}, "resume's runs must be an integer of 0 or more: got True"),
         (
