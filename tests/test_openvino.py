@@ -221,7 +221,7 @@ def test_a_constant_dimension_over_int32_is_kept_or_refused(
     model = graphs.random_generator([2**31 + 5, 0])
     if openvino_backend == "python":
         with pytest.raises(
-            RuntimeError, match=r"must be dimensions of at most.*: got 2147483653, 0\]"
+            RuntimeError, match=r"must be dimensions of at most.*: got .2147483653, 0\]"
         ):
             openvino(model, {"state": HIGH})
         return

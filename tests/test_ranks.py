@@ -145,7 +145,8 @@ def test_the_reference_refuses_too_many_dimensions(op: str, name: str, rank: int
     arrays[name] = arrays[name].reshape((1,) * (rank - arrays[name].ndim) + arrays[name].shape)
     with pytest.raises(ValueError, match=r"must be .*: got ") as raised:
         getattr(reference, OPERATORS[op].function)(**arrays, **attributes_of(op))
-    assert str(raised.value).startswith(refusal(op, name, rank).split(": got ")[0])
+    # Before a run, the checks do not know the output's shape.
+    assert str(raised.value) == refusal(op, name, rank).replace("[?, ?]", "[2, 3]")
     model = model_of(op, name, rank, constant=False)
     evaluator = onnx.reference.ReferenceEvaluator(model, new_ops=onnx_reference.OPS)
     with pytest.raises(ValueError, match=r"must be .*: got "):
