@@ -794,7 +794,7 @@ def test_a_model_with_a_seed_inside_records_no_state_of_its_user() -> None:
     with pytest.raises(
         ValueError,
         match=(
-            "the model must be a model with random nodes, "
+            "the model must be one with random nodes, "
             "rewritten without a seed: got one without a state as an input"
         ),
     ):

@@ -477,7 +477,7 @@ def test_the_refusal_of_many_nodes_says_each_shape_once() -> None:
 def test_one_row_of_classes_is_never_rows_of_the_batch() -> None:
     model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
         g (float[n] x) => (int32[5] y) { y = Multinomial <sample_size = 5> (x) }""")
-    words = "input for a state for each row: got one dimension, whose draws are one row"
+    words = "for a state for each row: got one dimension, whose draws are one row"
     for per_row in (True, ["y"]):
         with pytest.raises(ValueError, match=words):
             make_reproducible(model, per_row=per_row)

@@ -187,7 +187,7 @@ def test_generate_returns_what_it_was_given() -> None:
     )
     with pytest.raises(
         ValueError,
-        match=r"generate: state must be one state for all.*: got shape \[3, 6\], 3 states, for an"
+        match=r"generate: state must be one state for all.*: got 3 states \(shape \[3, 6\]\)"
         r" for 1 row \(output shape \[1, 4\]\)",
     ):
         generate(row_states([1, 2, 3]), out=out)
@@ -385,7 +385,9 @@ def test_builders_name_the_batch() -> None:
         by_name = {value.name: dimensions(value) for value in model.graph.input}
         assert by_name["state"] == [batch, 6]
         assert [dimensions(value) for value in model.graph.output] == [[batch, other], [batch, 6]]
-    with pytest.raises(ValueError, match=r"the output must be 1 dimension or more.*: got a scalar"):
+    with pytest.raises(
+        ValueError, match=r"the output must be of 1 dimension or more.*: got a scalar"
+    ):
         graphs.random_generator([], per_row=True)
     with pytest.raises(TypeError, match="a sequence of integers"):
         graphs.random_generator([None, 3])
