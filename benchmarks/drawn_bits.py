@@ -21,7 +21,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 from onnx import parser
-from scipy.special import ndtr
+from scipy.special import gammainc, ndtr
 
 from onnx_philox import PhiloxState, row_states, split_states
 from onnx_philox.onnxruntime import InferenceSession
@@ -118,6 +118,16 @@ SOURCES = {
         'RandomExponential <output_type = "f64", op_seed = {op_seed}> (shape, one64, state)',
         "double",
         upper_bits(np.uint32, lambda x: -np.expm1(-x)),
+    ),
+    "gammas": Source(
+        'RandomGamma <output_type = "f32", op_seed = {op_seed}> (shape, half, state)',
+        "float",
+        upper_bits(np.uint16, lambda x: gammainc(0.5, x)),
+    ),
+    "gammas-f64": Source(
+        'RandomGamma <output_type = "f64", op_seed = {op_seed}> (shape, one64, state)',
+        "double",
+        upper_bits(np.uint32, lambda x: gammainc(1, x)),
     ),
     "booleans": Source(
         "RandomBernoulli <op_seed = {op_seed}> (shape, half, state)", "bool", np.packbits

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from collections.abc import Iterator
 
@@ -15,6 +16,7 @@ import onnx_philox
 from onnx_philox import _core
 
 SIZE_LOG2 = 24
+REJECTING_LOG2 = 20
 RATIO = np.float32(0.1)
 # It has kernels of the random nodes up to opset 21 only; this one has them all.
 OPSET = 17
@@ -142,8 +144,40 @@ def exponentials(pairs: int) -> Iterator[Row]:
         yield compare(row, ours, tensor.exponential_, pairs, lambda s: f"{size / s / 1e6:.0f} M/s")
 
 
+def rejecting(pairs: int) -> Iterator[Row]:
+    """Models of one RandomGamma or RandomPoisson on one thread, beside NumPy's functions."""
+    random = np.random.default_rng(0)
+    size = 1 << REJECTING_LOG2
+    shape = [size]
+    for what, peer, number, dtype in (
+        ("gamma", random.standard_gamma, 0.5, "f32"),
+        ("gamma", random.standard_gamma, 2.5, "f32"),
+        ("gamma", random.standard_gamma, 1000.0, "f32"),
+        ("poisson", random.poisson, 3.0, "i32"),
+        ("poisson", random.poisson, 100.0, "i32"),
+        ("poisson", random.poisson, 1e6, "i32"),
+    ):
+        model = getattr(onnx_philox.graphs, f"random_{what}")(shape, number, dtype, stateful=True)
+        values = np.full(size, -1, np.float32 if dtype == "f32" else np.int32)
+        outputs = {"values": values, "next_state": np.zeros_like(STATE_WORDS)}
+        ours = onnxruntime_call(model.SerializeToString(), {"state": STATE_WORDS}, outputs, 1)
+        ours()
+        assert abs(values.mean() / number - 1) < 0.02
+        row = Row(
+            "distributions",
+            f"ONNX Runtime Random{what.title()} of {number:g}",
+            f"NumPy's {peer.__name__}",
+            1,
+            f"2^{REJECTING_LOG2}",
+            target=3.0,
+        )
+        theirs = functools.partial(peer, number, size)
+        yield compare(row, ours, theirs, pairs, lambda s: f"{size / s / 1e6:.0f} M/s")
+
+
 def distributions_part(pairs: int) -> Iterator[Row]:
     yield from exponentials(pairs)
+    yield from rejecting(pairs)
     size = 1 << SIZE_LOG2
     for runtime, make, targets in (
         ("ONNX Runtime", contenders, TARGETS),

@@ -248,6 +248,53 @@ BAD_EXPONENTIAL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "more than memory": ({"shape": np.array([2**31 - 1, 2**20])}, ["memory"]),
     "state of five words": ({"state": STATE[:5], "global_seed": 0}, ["got shape [5]"]),
 }
+ALPHA_RULE = "allowed: a number above 0, at most 2^50. Pass such numbers"
+BAD_GAMMA: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "states for other rows": (
+        {"state": np.stack([STATE] * 3)},
+        ["of shape [3, 6], 3 states, for an output of shape [2, 3], 2 rows;"],
+    ),
+    "neither state nor seed": ({"global_seed": 0}, ["input 'state' is left out", "both 0"]),
+    "an output type of half precision": ({"output_type": "f16"}, ["'output_type' is 'f16'"]),
+    "alpha of another type": (
+        {"alpha": np.array(1, np.float16)},
+        ["'alpha' is f16", "f32 or f64", "Cast it to f32."],
+    ),
+    "an alpha of 0": ({"alpha": F32(0)}, ["'alpha' is 0.0", ALPHA_RULE]),
+    "a negative alpha": ({"alpha": F32(-1)}, ["'alpha' is -1.0", ALPHA_RULE]),
+    "an alpha over 2^50": ({"alpha": F32(2e15)}, ["'alpha' is 1999999973982208.0", ALPHA_RULE]),
+    "an alpha that is NaN": ({"alpha": F32(math.nan)}, ["'alpha' is nan", ALPHA_RULE]),
+    "an alpha that is infinite": ({"alpha": F32(math.inf)}, ["'alpha' is inf", ALPHA_RULE]),
+    "one of many alphas": (
+        {"alpha": np.array([[1, 1, 2], [3, 0, -1]], F32)},
+        ["'alpha' is 0.0 at [1, 1]", ALPHA_RULE],
+    ),
+    "alphas of another shape": ({"alpha": np.ones(3, F32)}, ["'alpha' is of shape [3]"]),
+    "more than memory": ({"shape": np.array([2**31 - 1, 2**20])}, ["memory"]),
+}
+RATE_RULE = "allowed: 0 to 2^30. Pass such rates."
+BAD_POISSON: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "states for other rows": (
+        {"state": np.stack([STATE] * 3)},
+        ["of shape [3, 6], 3 states, for an output of shape [2, 3], 2 rows;"],
+    ),
+    "neither state nor seed": ({"global_seed": 0}, ["input 'state' is left out", "both 0"]),
+    "a float output type": ({"output_type": "f32"}, ["'output_type' is 'f32'", "'i32', 'i64'"]),
+    "a rate of another type": (
+        {"rate": np.array(1, np.int32)},
+        ["'rate' is i32", "f32 or f64", "Cast it to f32."],
+    ),
+    "a negative rate": ({"rate": F32(-1)}, ["'rate' is -1.0", RATE_RULE]),
+    "a rate next to 0": ({"rate": F32(-1e-45)}, ["'rate' is -1.4012984", RATE_RULE]),
+    "a rate over 2^30": ({"rate": F32(1073741952)}, ["'rate' is 1073741952.0", RATE_RULE]),
+    "a rate that is NaN": ({"rate": F32(math.nan)}, ["'rate' is nan", RATE_RULE]),
+    "a rate that is infinite": ({"rate": F32(math.inf)}, ["'rate' is inf", RATE_RULE]),
+    "one of many rates": (
+        {"rate": np.array([[1, 1, 2], [3, -2, -1]], F32)},
+        ["'rate' is -2.0 at [1, 1]", RATE_RULE],
+    ),
+    "more than memory": ({"shape": np.array([2**31 - 1, 2**20])}, ["memory"]),
+}
 P_RULE = "a scalar, 1-D of one element, or the output's shape ["
 BAD_BERNOULLI: dict[str, tuple[dict[str, Any], list[str]]] = {
     "states for other rows": (
@@ -384,6 +431,8 @@ BAD = {
     "RandomBernoulli": BAD_BERNOULLI,
     "RandomCategorical": BAD_CATEGORICAL,
     "RandomExponential": BAD_EXPONENTIAL,
+    "RandomGamma": BAD_GAMMA,
+    "RandomPoisson": BAD_POISSON,
 }
 CASES = [(operator, what) for operator, bad in BAD.items() for what in bad]
 
@@ -408,6 +457,8 @@ GOOD: dict[str, dict[str, Any]] = {
     "RandomBernoulli": {"shape": SHAPE, "p": F32(0.5), "global_seed": 7},
     "RandomCategorical": {"logits": np.zeros((2, 3), F32), "global_seed": 7},
     "RandomExponential": {"shape": SHAPE, "scale": F32(1), "output_type": "f32", "global_seed": 7},
+    "RandomGamma": {"shape": SHAPE, "alpha": F32(1), "output_type": "f32", "global_seed": 7},
+    "RandomPoisson": {"shape": SHAPE, "rate": F32(1), "output_type": "i32", "global_seed": 7},
 }
 
 

@@ -10,6 +10,7 @@ step by step.
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from onnx_philox import PhiloxState
-from onnx_philox._command.verify.cases import Example
+from onnx_philox._command.verify.examples import Example
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.types import BY_DTYPE, BY_NAME
 
@@ -108,6 +109,25 @@ def without_replacement() -> Iterator[tuple[str, Example]]:
             )
 
 
+def rejecting() -> Iterator[tuple[str, Example]]:
+    """The draws of RandomGamma and RandomPoisson."""
+    alphas = [[1e-3, 0.5, 0.999, 1, 2.5], [1000, 2.0**50, 1e6, 0.01, 7]]
+    rates = [[0, 0.1, 9.99, 10, 33.3], [1000, 2.0**30, 1e6, 5, 12]]
+    for operator, name, types, each in (
+        ("RandomGamma", "alpha", ("f32", "f64"), alphas),
+        ("RandomPoisson", "rate", ("i32", "i64"), rates),
+    ):
+        for type_, of_numbers in itertools.product(types, ("f32", "f64")):
+            for shape, numbers, state in (
+                ([67], 0.7, CARRY),
+                ([40], 12.5, PLAIN),
+                ([2, 5], each, CARRY),
+            ):
+                given = {name: array(of_numbers, numbers)}
+                part = f"with {of_numbers} {name}"
+                yield part, draw(operator, shape, type_, given, state, global_seed=150, op_seed=10)
+
+
 def array(type_: str, values: Any) -> np.ndarray:
     """Numbers as an array of that type."""
     return np.array(values, BY_NAME[type_].dtype)
@@ -155,6 +175,7 @@ FILES = {
     "distributions.json": draws,
     "exponential.json": exponentials,
     "without_replacement.json": without_replacement,
+    "rejecting.json": rejecting,
 }
 
 

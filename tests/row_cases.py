@@ -72,7 +72,7 @@ class RowCase:
             arguments |= {"shape": list(shape)} if constant else {"shape": None, "rank": len(shape)}
         if inputs:
             arguments |= inputs if constant else dict.fromkeys(inputs) | dict(self.input_types)
-            if self.operator == "random_bernoulli" and not constant:
+            if "logits" not in inputs and not constant:
                 arguments["per_element"] = True
         return getattr(graphs, self.operator)(**arguments, per_row=True)
 
@@ -131,6 +131,29 @@ for _type in ("f32", "f64"):
         (("p_type", _type),),
         _type == "f64",
     )
+
+
+def _rejecting(parameter: str, name: str) -> Callable[[tuple[int, ...]], Arrays]:
+    return lambda shape: {parameter: (RNG.random(shape) * 20 + 0.1).astype(TYPES[name])}
+
+
+for _operator, _parameter, _types in (
+    ("gamma", "alpha", ("f32", "f64")),
+    ("poisson", "rate", ("i32", "i64")),
+):
+    for _type in _types:
+        CASES[f"{_operator} {_type}"] = RowCase(
+            f"random_{_operator}",
+            _type,
+            {_parameter: np.float32(10.5), "output_type": _type, **SEED},
+        )
+        CASES[f"{_operator} {_type} each"] = RowCase(
+            f"random_{_operator}",
+            _type,
+            {"output_type": _type, **SEED},
+            _rejecting(_parameter, "f32"),
+            ((f"{_parameter}_type", "f32"),),
+        )
 for _type in ("f16", "f32", "f64"):
     for _output in ("i32", "i64"):
         CASES[f"categorical {_type} {_output}"] = RowCase(
@@ -143,7 +166,11 @@ for _type in ("f16", "f32", "f64"):
         )
 
 
-WITHOUT_STANDARD_NODES = ("exponential f16", "exponential bf16")
+WITHOUT_STANDARD_NODES = (
+    "exponential f16",
+    "exponential bf16",
+    *(name for name in CASES if name.startswith(("gamma", "poisson"))),
+)
 """Cases that standard nodes refuse in every target."""
 
 

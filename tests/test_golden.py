@@ -167,10 +167,29 @@ def test_golden_files_cover_exponentials() -> None:
     assert inputs == {(), ("state",), ("shape", "state"), ("scale", "shape", "state")}
 
 
+def test_golden_files_cover_draws_that_reject() -> None:
+    operators, types, ranks, inputs, elements = coverage("v1_rejecting")
+    assert operators == {"RandomGamma", "RandomPoisson"}
+    assert types == {"f32", "f64", "i32", "i64"}
+    assert ranks == {0, 2}
+    assert {0, 1} < elements
+    assert inputs == {
+        (),
+        ("state",),
+        ("shape", "state"),
+        ("alpha", "state"),
+        ("rate", "state"),
+    }
+
+
 def test_golden_files_cover_rows() -> None:
     stems = [stem for stem in STEMS if stem.parent.name == "v1_rows"]
     operators, types, _, inputs, elements = coverage("v1_rows")
-    assert operators - {"Concat", "Shape"} == set(OPERATORS) - {"RandomExponential"}
+    assert operators - {"Concat", "Shape"} == set(OPERATORS) - {
+        "RandomExponential",
+        "RandomGamma",
+        "RandomPoisson",
+    }
     assert types == {"u32", "i32", "i64", "f16", "bf16", "f32", "f64", "bool"}
     assert inputs == {(), ("state",), ("shape", "state"), ("logits", "state")}
     assert 0 in elements
@@ -260,6 +279,6 @@ def test_golden_files_are_never_made_again() -> None:
     )
     assert process.returncode == 1
     assert process.stderr.endswith(
-        "v1, v1_distributions, v1_rows, v1_exponential and v1_without_replacement exist, and "
-        "golden files are never made again: add a folder to FOLDERS.\n"
+        "v1, v1_distributions, v1_rows, v1_exponential, v1_without_replacement and v1_rejecting "
+        "exist, and golden files are never made again: add a folder to FOLDERS.\n"
     )

@@ -125,6 +125,10 @@ DISTRIBUTIONS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "random_exponential_bf16": ("random_exponential", (0.7, "bf16")),
     "random_exponential_f32": ("random_exponential", (0.7, "f32")),
     "random_exponential_f64": ("random_exponential", (5e-324, "f64")),
+    "random_gamma_f32": ("random_gamma", (0.5, "f32")),
+    "random_gamma_f64": ("random_gamma", (np.float64(1e-300), "f64")),
+    "random_poisson_i32": ("random_poisson", (np.float64(0.1), "i32")),
+    "random_poisson_i64": ("random_poisson", (33.3, "i64")),
     "random_bernoulli_f32": ("random_bernoulli", (0.1,)),
     "random_bernoulli_f64": ("random_bernoulli", (np.float64(0.1),)),
 }

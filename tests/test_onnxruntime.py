@@ -628,9 +628,9 @@ def test_an_operator_or_attribute_that_does_not_exist_is_refused(ort_backend: st
     ):
         InferenceSession(model, backend=ort_backend)
     model = graphs.random_generator([4])
-    model.graph.node[0].op_type = "RandomGamma"
+    model.graph.node[0].op_type = "RandomCauchy"
     with pytest.raises(
-        InvalidArgument, match=r"RandomGamma: the operator must be .*: got RandomGamma"
+        InvalidArgument, match=r"RandomCauchy: the operator must be .*: got RandomCauchy"
     ):
         InferenceSession(model, backend=ort_backend)
 

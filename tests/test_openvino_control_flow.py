@@ -61,6 +61,18 @@ NODES = {
         "int64[1] n = {4}, float mean = {0.5}",
         lambda s, seed: reference.random_exponential([4], 0.5, "f32", op_seed=seed, state=s),
     ),
+    "gamma": Node(
+        'RandomGamma <output_type = "f32", op_seed = {op_seed}> (n, alpha, {state})',
+        "float[4]",
+        "int64[1] n = {4}, float alpha = {0.5}",
+        lambda s, seed: reference.random_gamma([4], 0.5, "f32", op_seed=seed, state=s),
+    ),
+    "poisson": Node(
+        'RandomPoisson <output_type = "i32", op_seed = {op_seed}> (n, rate, {state})',
+        "int32[4]",
+        "int64[1] n = {4}, float rate = {33}",
+        lambda s, seed: reference.random_poisson([4], 33, "i32", op_seed=seed, state=s),
+    ),
     "bernoulli": Node(
         "RandomBernoulli <op_seed = {op_seed}> (n, p, {state})",
         "bool[4]",

@@ -37,6 +37,16 @@ GOOD: dict[str, dict[str, Any]] = {
         "p": np.full(4, 0.5, np.float32),
         "state": PhiloxState(1, 2).to_array(),
     },
+    "RandomGamma": {
+        "shape": np.array([2, 3]),
+        "alpha": np.full(4, 0.5, np.float32),
+        "state": PhiloxState(1, 2).to_array(),
+    },
+    "RandomPoisson": {
+        "shape": np.array([2, 3]),
+        "rate": np.full(4, 0.5, np.float32),
+        "state": PhiloxState(1, 2).to_array(),
+    },
     "RandomExponential": {
         "shape": np.array([2, 3]),
         "scale": np.ones(1, np.float32),
@@ -52,7 +62,9 @@ CASES = [(op, name, rank) for op, inputs in GOOD.items() for name in inputs for 
 
 def attributes_of(op: str) -> dict[str, str]:
     types = [a for a in OPERATORS[op].attributes if a.name == "output_type"]
-    return {"output_type": "f32"} if types and types[0].default is None else {}
+    if not types or types[0].default is not None:
+        return {}
+    return {"output_type": "i32" if op == "RandomPoisson" else "f32"}
 
 
 def deep(op: str, name: str, rank: int) -> onnx.TensorProto:
@@ -78,7 +90,7 @@ def model_of(op: str, name: str, rank: int, *, constant: bool) -> onnx.ModelProt
     ]
     node = make_node(op, list(GOOD[op]), ["values"], domain="onnx_philox", **attributes_of(op))
     values = OPERATORS[op].outputs[0].type
-    kind = values.onnx if values else 6 if op == "RandomCategorical" else 1
+    kind = values.onnx if values else 6 if op in ("RandomCategorical", "RandomPoisson") else 1
     output = make_tensor_value_info("values", kind, [None, None])
     graph = onnx.helper.make_graph([node], "g", infos, [output], [tensor] if constant else [])
     imports = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("onnx_philox", 1)]

@@ -184,6 +184,56 @@ def test_tensorflow_s_operators_of_onnx_s_names_are_told_by_their_inputs(
             assert_same_bits(ours, theirs)
 
 
+REJECTING = """g (int32[2] shape, float[2] alpha, float[3] rate) => (
+    float[A, B, 2] g, float[A, B, 3] p, int64[A, B, 3] q) {
+    g = RandomGamma <seed = 3, seed2 = 0> (shape, alpha)
+    p = RandomPoissonV2 <dtype = 1, seed = 3> (shape, rate)
+    q = RandomPoissonV2 <dtype = 7, seed = 3> (shape, rate)
+}"""
+
+
+def test_tensorflow_s_gammas_and_counts_are_of_the_shape_for_each_parameter(
+    ort_backend: str, openvino: OpenVino
+) -> None:
+    model = make_reproducible(parse(REJECTING))
+    alpha, rate = np.float32([0.5, 30]), np.float32([0, 2.5, 100])
+    feeds = {"shape": np.int32([4, 2]), "alpha": alpha, "rate": rate, "random_state": STATE}
+    alphas, rates = np.broadcast_to(alpha, (4, 2, 2)), np.broadcast_to(rate, (4, 2, 3))
+    wanted = [
+        reference.random_gamma([4, 2, 2], alphas, "f32", state=STATE)[0],
+        reference.random_poisson([4, 2, 3], rates, "i32", state=STATE, op_seed=1)[0],
+        reference.random_poisson([4, 2, 3], rates, "i64", state=STATE, op_seed=2)[0],
+    ]
+    wanted[1] = wanted[1].astype(np.float32)
+    for run in (
+        lambda: InferenceSession(model, backend=ort_backend).run(None, feeds),
+        lambda: openvino(model, feeds),
+    ):
+        for ours, theirs in zip(run(), wanted, strict=False):
+            assert_same_bits(ours, theirs)
+
+
+@pytest.mark.parametrize(("size", "is_refused"), [(2**24, False), (2**24 + 1, True)])
+def test_a_row_draws_at_most_2_27_gammas(size: int, is_refused: bool) -> None:
+    model = parse(
+        f"""g (float[batch, 8] alpha) => (float[batch, 8, {size}] y) {{
+            of_alpha = Shape (alpha)
+            more = Constant <value_ints = [{size}]> ()
+            shape = Concat <axis = 0> (of_alpha, more)
+            one = Constant <value = float {{1}}> ()
+            y = RandomGamma (shape, one)
+        }}"""
+    )
+    if not is_refused:
+        make_reproducible(model, per_row=True)
+        return
+    with pytest.raises(ValueError, match=r"at most 2\^27 elements a row") as error:
+        make_reproducible(model, per_row=True)
+    shape = f"the shape of what it draws is [batch, 8, {size}]"
+    assert f"RandomGamma of 'y' (opset 17, main graph): {shape}" in str(error.value)
+    make_reproducible(model)
+
+
 def test_tf2onnx_s_own_domain_is_looked_at_and_others_are_refused() -> None:
     text = "g () => (float[2] y) {{ s = Constant <value_ints = [2]> () y = {}.{} <dtype = 1> (s) }}"
     domain = "ai.onnx.converters.tensorflow"

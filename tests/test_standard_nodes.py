@@ -250,6 +250,17 @@ def test_edges_of_exponentials(type_: str, words: Any, optimised: bool) -> None:
     check("onnxruntime", model, {"state": state}, expected, optimised=optimised)
 
 
+@pytest.mark.parametrize("target", ["onnxruntime", "openvino"])
+def test_draws_that_reject_are_refused_by_name(target: str) -> None:
+    for model in (
+        graphs.random_gamma([4], 1, "f32", stateful=True),
+        graphs.random_poisson([4], 1, "i32", stateful=True),
+    ):
+        with pytest.raises(InexactError, match=r"^Random(Gamma|Poisson): ") as error:
+            to_standard_nodes(model, target=target)
+        assert "Load the plugin there" in str(error.value)
+
+
 @pytest.mark.parametrize("type_", ["f16", "bf16"])
 def test_exponentials_of_half_precision_are_refused(type_: str) -> None:
     model = graphs.random_exponential([4], 1, type_, stateful=True)

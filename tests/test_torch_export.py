@@ -88,6 +88,11 @@ def test_every_draw_of_torch_has_the_reference_s_bits_in_both_runtimes() -> None
             torch.empty(5, dtype=torch.float64).exponential_(0.3),
             torch.distributions.Exponential(torch.full((3, 4), 2.0), validate_args=False).sample(),
             torch.multinomial(p, 3),
+            torch.poisson(x.abs() * 30),
+            torch._standard_gamma(x.abs() + 0.25),
+            torch.distributions.Gamma(
+                x.abs() + 0.25, torch.tensor(2.0), validate_args=False
+            ).sample(),
         ]
 
     shape, p = [3, 4], np.where(X > 0, 0.75, 0.25).astype(np.float32)
@@ -115,6 +120,9 @@ def test_every_draw_of_torch_has_the_reference_s_bits_in_both_runtimes() -> None
         drawn("exponential", 20, [5], 1 / 0.3, "f64"),
         drawn("exponential", 21, shape, 1, "f32") / np.float32(2),
         drawn("categorical", 22, np.log(p), 3, "i64", False),
+        drawn("poisson", 23, shape, np.abs(X) * np.float32(30), "i32").astype(np.float32),
+        drawn("gamma", 24, shape, np.abs(X) + np.float32(0.25), "f32"),
+        drawn("gamma", 25, shape, np.abs(X) + np.float32(0.25), "f32") / np.float32(2),
     ]
     for runtime in answers(exported(forward)):
         for one, other in zip(runtime, expected, strict=True):
@@ -169,6 +177,33 @@ def test_what_torch_computes_of_draws_is_right_in_both_runtimes() -> None:
     for runtime in answers(exported(forward)):
         for one, other in zip(runtime, expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.engines
+def test_shares_are_of_f64_gammas_and_never_nan() -> None:
+    """In ONNX Runtime: OpenVINO's plugin computes with no f64."""
+    import torch
+
+    def forward(x: torch.Tensor) -> list[torch.Tensor]:
+        both = x.abs() + 0.01, x.abs() + 0.02
+        return [
+            torch.distributions.Dirichlet(both[0], validate_args=False).sample(),
+            torch.distributions.Beta(*both, validate_args=False).sample(),
+            torch.distributions.Beta(
+                torch.full((1000,), 0.01), torch.full((1000,), 0.01), validate_args=False
+            ).sample(),
+        ]
+
+    alphas = np.abs(X) + np.float32(0.01)
+    both = np.stack([alphas, np.abs(X) + np.float32(0.02)], -1)
+    gammas = [
+        np.maximum(drawn("gamma", stream, given.shape, given, "f64"), np.finfo(np.float64).tiny)
+        for stream, given in ((0, alphas), (1, both))
+    ]
+    dirichlet, beta, tiny = Pipeline(exported(forward))({"x": X}, seed=42).values()
+    np.testing.assert_allclose(dirichlet, gammas[0] / gammas[0].sum(-1, keepdims=True), 1e-6)
+    np.testing.assert_allclose(beta, (gammas[1] / gammas[1].sum(-1, keepdims=True))[..., 0], 1e-6)
+    assert not np.isnan(tiny).any()
 
 
 @pytest.mark.engines

@@ -110,6 +110,8 @@ def test_every_operator_refuses_those_of_others(op: Operator, runtime: str) -> N
         "RandomNormal": graphs.random_normal([3], 0, 1, "f32", global_seed=3),
         "RandomBernoulli": graphs.random_bernoulli([3], 0.5, global_seed=3),
         "RandomCategorical": graphs.random_categorical(global_seed=3),
+        "RandomGamma": graphs.random_gamma([3], 1, "f32", global_seed=3),
+        "RandomPoisson": graphs.random_poisson([3], 1, "i32", global_seed=3),
         "RandomExponential": graphs.random_exponential([3], 1, "f32", global_seed=3),
     }
     load = loader(runtime)

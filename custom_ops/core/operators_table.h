@@ -34,6 +34,8 @@ inline constexpr Limits kLimits0[kOutputTypes] = {{0x0u, 0x0u}, {0x800000u, 0xff
 inline constexpr Limits kLimits1[kOutputTypes] = {{0x0u, 0x0u}, {0x800000u, 0xff7fffffu}, {0x400u, 0xfbffu}, {0x80u, 0xff7fu}, {0x10000000000000u, 0xffefffffffffffffu}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}};
 inline constexpr Limits kLimits2[kOutputTypes] = {{0x0u, 0x0u}, {0x7fffffffu, 0xbf800004u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x7fffffffffffffffu, 0xbff0000000000004u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}};
 inline constexpr Limits kLimits3[kOutputTypes] = {{0x0u, 0x0u}, {0x80000001u, 0xff7fffffu}, {0x8001u, 0xfbffu}, {0x8001u, 0xff7fu}, {0x8000000000000001u, 0xffefffffffffffffu}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}};
+inline constexpr Limits kLimits4[kOutputTypes] = {{0x0u, 0x0u}, {0x80000001u, 0xd8800000u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x8000000000000001u, 0xc310000000000000u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}};
+inline constexpr Limits kLimits5[kOutputTypes] = {{0x0u, 0x0u}, {0x7fffffffu, 0xce800000u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x7fffffffffffffffu, 0xc1d0000000000000u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}};
 
 }  // namespace table
 
@@ -363,7 +365,123 @@ inline constexpr Operator kRandomExponential = {
     "output_type, global_seed, op_seed",
 };
 
-inline constexpr int kOperators = 6;
+namespace table {
+inline constexpr const char* kRandomGammaOutputType[] = {"f32", "f64"};
+inline constexpr OutputType kRandomGammaOutputTypes[] = {OutputType::kF32, OutputType::kF64};
+inline constexpr InputDeclaration kRandomGammaInputs[] = {
+    {"shape", Role::kShape, Parameter(), false, {2, kI64I32}, "i64 or i32", nullptr, nullptr, nullptr},
+    {"alpha", Role::kNumbers, Parameter::kAlpha, false, {2, kF32F64}, "f32 or f64", kLimits4, "a number above 0, at most 2^50", "Pass such numbers; near 2^50 a gamma is a normal of mean alpha."},
+    {"state", Role::kState, Parameter(), true, {1, kU32}, "u32", nullptr, nullptr, nullptr},
+};
+inline constexpr OutputDeclaration kRandomGammaOutputs[] = {
+    {"values", false, false, false, OutputType::kBits},
+    {"next_state", true, true, true, OutputType::kBits},
+};
+inline constexpr AttributeDeclaration kRandomGammaAttributes[] = {
+    {"output_type", AttributeRole::kOutputType, false, nullptr, 2, kRandomGammaOutputType, kRandomGammaOutputTypes, 0, 0, INT64_MAX, "'f32', 'f64'"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+};
+inline constexpr OtherAttribute kRandomGammaOthers[] = {
+    {"dtype", "Remove it."},
+    {"high", "Remove it."},
+    {"low", "Remove it."},
+    {"mean", "Remove it."},
+    {"ratio", "Remove it."},
+    {"replacement", "Remove it."},
+    {"sample_size", "Remove it."},
+    {"scale", "Remove it."},
+    {"seed", "Did you mean op_seed? Rename it, or remove it."},
+    {"type", "Remove it."},
+};
+}  // namespace table
+
+/// RandomGamma: Gamma random values of the shape alpha and the scale 1, by the method of Marsaglia and Tsang, in f64.
+/// Element i owns blocks 32 i to 32 i + 31, whatever it uses of them. With a = alpha, or alpha + 1 where alpha < 1, d =
+/// a - 1/3 and c = 1 / sqrt(9 d): attempt t (0 to 15) reads block 2 t, two f64 uniforms u and v that make the normal x
+/// = r * cos(2 pi v) of RandomNormal, and an f64 uniform w of words 0 and 1 of block 2 t + 1. With z = 1 + c x and y =
+/// z * z * z it is accepted if y > 0 and ln(1 - w) < x * x / 2 + d * (1 - y + ln y), and the value is d * y; after the
+/// last attempt it is d * y if y > 0, else d. Where alpha < 1 it is then multiplied by exp(ln(1 - w') / alpha), w' of
+/// words 2 and 3 of block 1. The value is rounded to the output type.
+/// Inputs: 0 `shape` i64 or i32, 1 `alpha` f32 or f64, 2 `state` (optional) u32.
+/// Outputs: 0 `values` as output_type says, 1 `next_state` (optional) u32.
+/// Attributes: output_type, global_seed, op_seed.
+inline constexpr Operator kRandomGamma = {
+    "RandomGamma",
+    Distribution::kGamma,
+    {128, -1},
+    3,
+    table::kRandomGammaInputs,
+    2,
+    table::kRandomGammaOutputs,
+    3,
+    table::kRandomGammaAttributes,
+    10,
+    table::kRandomGammaOthers,
+    "input 'shape'",
+    "shape, alpha, state (optional)",
+    "output_type, global_seed, op_seed",
+};
+
+namespace table {
+inline constexpr const char* kRandomPoissonOutputType[] = {"i32", "i64"};
+inline constexpr OutputType kRandomPoissonOutputTypes[] = {OutputType::kI32, OutputType::kI64};
+inline constexpr InputDeclaration kRandomPoissonInputs[] = {
+    {"shape", Role::kShape, Parameter(), false, {2, kI64I32}, "i64 or i32", nullptr, nullptr, nullptr},
+    {"rate", Role::kNumbers, Parameter::kRate, false, {2, kF32F64}, "f32 or f64", kLimits5, "0 to 2^30", "Pass such rates."},
+    {"state", Role::kState, Parameter(), true, {1, kU32}, "u32", nullptr, nullptr, nullptr},
+};
+inline constexpr OutputDeclaration kRandomPoissonOutputs[] = {
+    {"values", false, false, false, OutputType::kBits},
+    {"next_state", true, true, true, OutputType::kBits},
+};
+inline constexpr AttributeDeclaration kRandomPoissonAttributes[] = {
+    {"output_type", AttributeRole::kOutputType, false, nullptr, 2, kRandomPoissonOutputType, kRandomPoissonOutputTypes, 0, 0, INT64_MAX, "'i32', 'i64'"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+};
+inline constexpr OtherAttribute kRandomPoissonOthers[] = {
+    {"dtype", "Remove it."},
+    {"high", "Remove it."},
+    {"low", "Remove it."},
+    {"mean", "Remove it."},
+    {"ratio", "Remove it."},
+    {"replacement", "Remove it."},
+    {"sample_size", "Remove it."},
+    {"scale", "Remove it."},
+    {"seed", "Did you mean op_seed? Rename it, or remove it."},
+    {"type", "Remove it."},
+};
+}  // namespace table
+
+/// RandomPoisson: Poisson random counts, in f64. Element i owns blocks 32 i to 32 i + 31, whatever it uses of them.
+/// rate < 10: u of words 0 and 1 of the first, p_0 = exp(-rate), p_k = p_(k-1) * rate / k; the smallest k whose running
+/// sum is above u, at most 1000. Else Hoermann's PTRS: attempt t (0 to 31) reads block t, U = u - 0.5 of words 0 and 1,
+/// V = 1 - v of words 2 and 3, s = 0.5 - abs(U), k = floor((2 a / s + b) * U + rate + 0.43), with b = 0.931 + 2.53
+/// sqrt(rate), a = -0.059 + 0.02483 b, i = 1.1239 + 1.1328 / (b - 3.4) and q = 0.9277 - 3.6224 / (b - 2). It is
+/// accepted if s >= 0.07 and V <= q; else rejected if k < 0 or (s < 0.013 and V > s); else accepted if ln V + ln i -
+/// ln(a / s^2 + b) <= -rate + k ln rate - ln k!; after the last attempt it is floor(rate).
+/// Inputs: 0 `shape` i64 or i32, 1 `rate` f32 or f64, 2 `state` (optional) u32.
+/// Outputs: 0 `values` as output_type says, 1 `next_state` (optional) u32.
+/// Attributes: output_type, global_seed, op_seed.
+inline constexpr Operator kRandomPoisson = {
+    "RandomPoisson",
+    Distribution::kPoisson,
+    {128, -1},
+    3,
+    table::kRandomPoissonInputs,
+    2,
+    table::kRandomPoissonOutputs,
+    3,
+    table::kRandomPoissonAttributes,
+    10,
+    table::kRandomPoissonOthers,
+    "input 'shape'",
+    "shape, rate, state (optional)",
+    "output_type, global_seed, op_seed",
+};
+
+inline constexpr int kOperators = 8;
 inline constexpr const Operator* kAllOperators[kOperators] = {
     &kRandomGenerator,
     &kRandomUniform,
@@ -371,6 +489,8 @@ inline constexpr const Operator* kAllOperators[kOperators] = {
     &kRandomBernoulli,
     &kRandomCategorical,
     &kRandomExponential,
+    &kRandomGamma,
+    &kRandomPoisson,
 };
 
 }  // namespace onnx_philox

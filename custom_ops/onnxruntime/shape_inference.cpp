@@ -75,8 +75,8 @@ OrtStatus* InferValues(const Operator& op, const OrtApi& api, OrtShapeInferConte
   const int shape = IndexOf(op, Role::kShape), logits = IndexOf(op, Role::kLogits);
   if (shape >= 0) {
     const std::int64_t entries = FirstDimension(api, context, shape, 1);
-    if (entries < 0 || entries > kMaxRank) return nullptr;  // the model's own word stands
-    rank = static_cast<std::size_t>(entries);
+    // Where nothing says how many dimensions, it is one: a type cannot be given without any.
+    rank = entries < 0 || entries > kMaxRank ? 1 : static_cast<std::size_t>(entries);
     for (std::size_t i = 0; i < rank; ++i) dimension[i] = kUnknownDimension;
   } else if (logits >= 0) {
     dimension[0] = FirstDimension(api, context, logits, 2);

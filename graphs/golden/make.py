@@ -24,6 +24,7 @@ import openvino as ov
 import version_1
 import version_1_distributions
 import version_1_exponential
+import version_1_rejecting
 import version_1_rows
 import version_1_without_replacement
 from case import DTYPES, Arrays, Case
@@ -38,6 +39,7 @@ FOLDERS: dict[str, Callable[[], Iterable[tuple[str, Case]]]] = {
     "v1_rows": version_1_rows.cases,
     "v1_exponential": version_1_exponential.cases,
     "v1_without_replacement": version_1_without_replacement.cases,
+    "v1_rejecting": version_1_rejecting.cases,
 }
 
 

@@ -28,8 +28,10 @@ __all__ = [
     "random_bernoulli",
     "random_categorical",
     "random_exponential",
+    "random_gamma",
     "random_generator",
     "random_normal",
+    "random_poisson",
     "random_uniform",
 ]
 
@@ -321,4 +323,113 @@ def random_exponential(
         rank=rank,
         shape=shape,
         stateful=stateful,
+    )
+
+
+def random_gamma(
+    shape: Shape,
+    alpha: Any,
+    output_type: str,
+    *,
+    alpha_type: str = "f32",
+    per_element: bool = False,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    stateful: bool = False,
+    rank: int | None = None,
+    per_row: bool = False,
+) -> onnx.ModelProto:
+    """Builds a model that draws gamma values of the scale 1.
+
+    Args:
+        shape: The dimensions of the output, 0 to 8 of them. None makes them the int64 graph input
+            "shape", of length `rank`.
+        alpha: The gamma distribution's shape parameter: a number above 0, at most 2^50. A Python
+            number is f32. A NumPy number or array is f32 or f64, as it is: one element (rank 0 or
+            1) for all values, or an array of exactly that shape. None makes it the graph input
+            "alpha".
+        output_type: The element type of the values. One of f32, f64.
+        alpha_type: The type of that graph input, f32 or f64.
+        per_element: Whether that graph input is of the output's shape, a number for each element,
+            rather than a scalar.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
+        stateful: Whether the model has the graph input "state" (uint32[6]) and the output
+            "next_state". Without it one of the seeds must not be 0.
+        rank: How many dimensions, where `shape` is None.
+        per_row: Whether each row of the output has a state of its own: the graph input "state" is
+            uint32[batch, 6], and so is "next_state". The first entry of `shape` is the number of
+            rows; None there, or `shape` None, leaves it to the run.
+
+    Returns:
+        A model with the output "values", and "next_state" if stateful or by rows.
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range, or neither seed nor state.
+    """
+    return build(
+        operators.RANDOM_GAMMA,
+        {"alpha": alpha},
+        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        per_element=per_element,
+        per_row=per_row,
+        rank=rank,
+        shape=shape,
+        stateful=stateful,
+        types={"alpha": alpha_type},
+    )
+
+
+def random_poisson(
+    shape: Shape,
+    rate: Any,
+    output_type: str,
+    *,
+    rate_type: str = "f32",
+    per_element: bool = False,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    stateful: bool = False,
+    rank: int | None = None,
+    per_row: bool = False,
+) -> onnx.ModelProto:
+    """Builds a model that draws Poisson counts.
+
+    Args:
+        shape: The dimensions of the output, 0 to 8 of them. None makes them the int64 graph input
+            "shape", of length `rank`.
+        rate: The mean: 0 to 2^30. A Python number is f32. A NumPy number or array is f32 or f64, as
+            it is: one element (rank 0 or 1) for all values, or an array of exactly that shape. None
+            makes it the graph input "rate".
+        output_type: The element type of the counts. One of i32, i64.
+        rate_type: The type of that graph input, f32 or f64.
+        per_element: Whether that graph input is of the output's shape, a number for each element,
+            rather than a scalar.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
+        stateful: Whether the model has the graph input "state" (uint32[6]) and the output
+            "next_state". Without it one of the seeds must not be 0.
+        rank: How many dimensions, where `shape` is None.
+        per_row: Whether each row of the output has a state of its own: the graph input "state" is
+            uint32[batch, 6], and so is "next_state". The first entry of `shape` is the number of
+            rows; None there, or `shape` None, leaves it to the run.
+
+    Returns:
+        A model with the output "values", and "next_state" if stateful or by rows.
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range, or neither seed nor state.
+    """
+    return build(
+        operators.RANDOM_POISSON,
+        {"rate": rate},
+        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        per_element=per_element,
+        per_row=per_row,
+        rank=rank,
+        shape=shape,
+        stateful=stateful,
+        types={"rate": rate_type},
     )

@@ -40,8 +40,10 @@ __all__ = [
     "random_bernoulli",
     "random_categorical",
     "random_exponential",
+    "random_gamma",
     "random_generator",
     "random_normal",
+    "random_poisson",
     "random_uniform",
 ]
 
@@ -295,6 +297,83 @@ def random_exponential(
         operators.RANDOM_EXPONENTIAL,
         fill,
         {"shape": shape, "scale": scale, "state": state},
+        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+    )
+    return values, next_state
+
+
+def random_gamma(
+    shape: Shape,
+    alpha: ArrayLike,
+    output_type: str,
+    *,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    state: NDArray[np.uint32] | None = None,
+) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+    """Draws gamma values of the scale 1, by the method of Marsaglia and Tsang.
+
+    Args:
+        shape: The dimensions of the output, 0 to 8 of them; none mean a scalar.
+        alpha: The gamma distribution's shape parameter: a number above 0, at most 2^50. A Python
+            number is f32. A NumPy number or array is f32 or f64, as it is: one element (rank 0 or
+            1) for all values, or an array of exactly that shape.
+        output_type: The element type of the values. One of f32, f64.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
+        state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
+            of an output whose first dimension is B. None is a state of zeros.
+
+    Returns:
+        The values, and the next state, of the state's shape.
+
+    Raises:
+        TypeError: An input of a wrong type.
+        ValueError: A wrong shape or value, no state with both seeds 0, or an output that memory
+            cannot hold.
+    """
+    values, next_state = call.run(
+        operators.RANDOM_GAMMA,
+        fill,
+        {"shape": shape, "alpha": alpha, "state": state},
+        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+    )
+    return values, next_state
+
+
+def random_poisson(
+    shape: Shape,
+    rate: ArrayLike,
+    output_type: str,
+    *,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    state: NDArray[np.uint32] | None = None,
+) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+    """Draws Poisson counts, by Hoermann's method PTRS where the rate is 10 or more.
+
+    Args:
+        shape: The dimensions of the output, 0 to 8 of them; none mean a scalar.
+        rate: The mean: 0 to 2^30. A Python number is f32. A NumPy number or array is f32 or f64, as
+            it is: one element (rank 0 or 1) for all values, or an array of exactly that shape.
+        output_type: The element type of the counts. One of i32, i64.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
+        state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
+            of an output whose first dimension is B. None is a state of zeros.
+
+    Returns:
+        The values, and the next state, of the state's shape.
+
+    Raises:
+        TypeError: An input of a wrong type.
+        ValueError: A wrong shape or value, no state with both seeds 0, or an output that memory
+            cannot hold.
+    """
+    values, next_state = call.run(
+        operators.RANDOM_POISSON,
+        fill,
+        {"shape": shape, "rate": rate, "state": state},
         {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
     )
     return values, next_state

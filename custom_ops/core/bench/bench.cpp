@@ -93,6 +93,13 @@ std::vector<Case> MakeCases(std::size_t elements) {
   add("exponential-f16", ExponentialDraw({}, OutputType::kF16, 0x3C00, nullptr));
   add("exponential-bf16", ExponentialDraw({}, OutputType::kBF16, 0x3F80, nullptr));
   add("exponential-f64", ExponentialDraw({}, OutputType::kF64, 0x3FF0000000000000, nullptr));
+  static const double kAlpha = 2.5, kSmallRate = 3, kRate = 100;
+  const auto rejecting = [&](const char* name, Distribution distribution, OutputType type, const double& number) {
+    add(name, RejectingDraw({}, distribution, type, {OutputType::kF64, &number}, false, nullptr));
+  };
+  rejecting("gamma-f32", Distribution::kGamma, OutputType::kF32, kAlpha);
+  rejecting("poisson-i32-small", Distribution::kPoisson, OutputType::kI32, kSmallRate);
+  rejecting("poisson-i32", Distribution::kPoisson, OutputType::kI32, kRate);
   add("bernoulli-f32", BernoulliDraw({}, {{OutputType::kF32, &kP32}, false}, nullptr));
   add("bernoulli-f64", BernoulliDraw({}, {{OutputType::kF64, &kP64}, false}, nullptr));
   add("bernoulli-f32-each", BernoulliDraw({}, {{OutputType::kF32, each32.data()}, true}, nullptr));

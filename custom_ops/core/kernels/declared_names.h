@@ -7,12 +7,12 @@
 namespace onnx_philox {
 
 /// How words become elements. Random bits are a uniform draw of kBits.
-enum class Distribution {kUniform, kNormal, kBernoulli, kCategorical, kExponential};
-constexpr int kDistributions = 5;
+enum class Distribution {kUniform, kNormal, kBernoulli, kCategorical, kExponential, kGamma, kPoisson};
+constexpr int kDistributions = 7;
 
 /// The inputs that say what is drawn.
-enum class Parameter {kMinval, kMaxval, kMean, kScale, kP, kLogits};
-constexpr int kParameters = 6;
+enum class Parameter {kMinval, kMaxval, kMean, kScale, kP, kLogits, kAlpha, kRate};
+constexpr int kParameters = 8;
 
 /// What an input means, and so which check applies to it.
 enum class Role {kState, kShape, kNumber, kNumbers, kLogits};

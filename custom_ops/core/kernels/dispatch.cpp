@@ -37,6 +37,9 @@ const Kernels* const kKernels[] = {
 constexpr std::uint64_t kLeastWords = std::uint64_t{1} << 14;
 constexpr std::uint64_t kStepElements = 1024;
 
+/// The rough cost of an element of a draw that rejects, in generator words: it uses few of those that it owns.
+constexpr unsigned kWordsPerRejecting = 16;
+
 /// The rough cost of a class of a row, and of a sample, in generator words; of a class that is drawn once at most.
 constexpr double kWordsPerClass = 4, kWordsPerSample = 16, kWordsPerClassOnce = 24;
 
@@ -176,10 +179,12 @@ void FillTo(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::
 
 Split SplitDraw(const Draw& draw, std::uint64_t elements, std::uint64_t max_pieces) {
   if (draw.distribution == Distribution::kCategorical) return SplitCategorical(draw, elements, max_pieces);
-  std::uint64_t least = kLeastWords / draw.words;
+  const bool rejects = draw.distribution == Distribution::kGamma || draw.distribution == Distribution::kPoisson;
+  const unsigned words = rejects ? kWordsPerRejecting : draw.words;
+  std::uint64_t least = kLeastWords / words;
   if (draw.rows.words != nullptr && draw.rows.elements > 0) {
     // Short rows waste words of their last blocks.
-    const std::uint64_t row_words = BlocksUsed(draw.words, draw.rows.elements) * kWordsPerBlock;
+    const std::uint64_t row_words = BlocksUsed(words, draw.rows.elements) * kWordsPerBlock;
     if (row_words <= kLeastWords) least = (kLeastWords / row_words) * draw.rows.elements;
   }
   std::uint64_t pieces = elements / least;

@@ -8,7 +8,9 @@
 #include <cstring>
 
 #include "categorical.h"
+#include "gamma.h"
 #include "kernels.h"
+#include "poisson.h"
 #include "rows.h"
 #include "rules.h"
 
@@ -153,6 +155,20 @@ void FillBernoulli(const Piece& piece) {
   From::Fill(piece, BernoulliF64Rule<Isa>(RoundUp(F64FromBits(given.bits) * 0x1p52)));
 }
 
+/// Gamma values.
+template <class Isa>
+void FillGamma(const Piece& piece) {
+  if (piece.draw.type != OutputType::kF32 && piece.draw.type != OutputType::kF64) NoRule();
+  FillGammas<Isa, kGammaAttempts>(piece);
+}
+
+/// Poisson counts.
+template <class Isa>
+void FillPoisson(const Piece& piece) {
+  if (piece.draw.type != OutputType::kI32 && piece.draw.type != OutputType::kI64) NoRule();
+  FillPoissonCounts<Isa, kPoissonAttempts>(piece);
+}
+
 template <class Isa, class From>
 void FillFrom(const Piece& piece) {
   switch (piece.draw.distribution) {
@@ -166,6 +182,10 @@ void FillFrom(const Piece& piece) {
       return FillCategorical<Isa, From>(piece);
     case Distribution::kExponential:
       return FillExponential<Isa, From>(piece);
+    case Distribution::kGamma:
+      return FillGamma<Isa>(piece);
+    case Distribution::kPoisson:
+      return FillPoisson<Isa>(piece);
   }
   NoRule();
 }

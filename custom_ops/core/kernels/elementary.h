@@ -141,9 +141,15 @@ ONNX_PHILOX_INLINE typename Lanes::Words MinusTwoLn(typename Lanes::Words u) {
   return Lanes::Add(series, Lanes::Multiply(exponent, Constant<Lanes>(Lanes::kMinusTwoLn2)));
 }
 
-/// Two registers of uniform bits, as many pairs (u, v) in stream order, become as many pairs of standard normals.
+/// Standard normals in pairs, one of each pair in either register.
 template <class Lanes>
-ONNX_PHILOX_INLINE void NormalPairs(typename Lanes::Words& a, typename Lanes::Words& b) {
+struct Normals {
+  typename Lanes::Words sine, cosine;
+};
+
+/// Two registers of uniform bits, as many pairs (u, v) in stream order: their normals, in the order of `Even`.
+template <class Lanes>
+ONNX_PHILOX_INLINE Normals<Lanes> NormalsOf(typename Lanes::Words a, typename Lanes::Words b) {
   using Words = typename Lanes::Words;
   const Words mask = Lanes::Splat(Lanes::kFraction), one = Lanes::Splat(Lanes::kOne);
   const Words u = Lanes::Subtract(Lanes::MaskOr(Lanes::Even(a, b), mask, one), one);
@@ -161,10 +167,22 @@ ONNX_PHILOX_INLINE void NormalPairs(typename Lanes::Words& a, typename Lanes::Wo
   // In odd quarters, sine and cosine change places. The sine's sign is bit 1 of n, the cosine's that of n + 1.
   const Words sign = Lanes::Splat(Lanes::kSign);
   const Words n = Lanes::Bit1ToSign(shifted), n_plus_1 = Lanes::AddInteger(n, Lanes::Splat(Lanes::kSign >> 1));
-  const Words x = Lanes::Multiply(r, Lanes::XorMasked(Lanes::SelectIfOdd(shifted, cosine, sine), n, sign));
-  const Words y = Lanes::Multiply(r, Lanes::XorMasked(Lanes::SelectIfOdd(shifted, sine, cosine), n_plus_1, sign));
-  a = Lanes::ZipLow(x, y);
-  b = Lanes::ZipHigh(x, y);
+  return {Lanes::Multiply(r, Lanes::XorMasked(Lanes::SelectIfOdd(shifted, cosine, sine), n, sign)),
+          Lanes::Multiply(r, Lanes::XorMasked(Lanes::SelectIfOdd(shifted, sine, cosine), n_plus_1, sign))};
+}
+
+/// The pairs become as many pairs of standard normals in stream order.
+template <class Lanes>
+ONNX_PHILOX_INLINE void NormalPairs(typename Lanes::Words& a, typename Lanes::Words& b) {
+  const Normals<Lanes> normals = NormalsOf<Lanes>(a, b);
+  a = Lanes::ZipLow(normals.sine, normals.cosine);
+  b = Lanes::ZipHigh(normals.sine, normals.cosine);
+}
+
+/// ln x, for float64 positive normal numbers.
+template <class Isa>
+ONNX_PHILOX_INLINE typename Isa::Words Ln(typename Isa::Words x) {
+  return Isa::MultiplyF64(MinusTwoLn<LanesF64<Isa>>(x), Constant<LanesF64<Isa>>(-0.5));
 }
 
 /// exp(x), for float64 x <= 0; 0 below -708.

@@ -171,6 +171,11 @@ def _tables() -> list[tuple[str, str, type[np.floating], list[np.floating]]]:
     return tables
 
 
+def _factorials() -> list[float]:
+    """Ln k! for k from 0 to 255."""
+    return [float(_round(mpmath.loggamma(k + 1), np.float64)) for k in range(256)]
+
+
 def _constants() -> list[tuple[str, str, np.floating]]:
     constants: list[tuple[str, str, np.floating]] = []
     for dtype, magic in ((np.float32, 1.5 * 2**23), (np.float64, 1.5 * 2**52)):
@@ -194,6 +199,13 @@ def _constants() -> list[tuple[str, str, np.floating]]:
         ("LN2_HIGH", "the first 32 bits of ln 2", np.float64(float(high))),
         ("LN2_LOW", "the rest of ln 2", _round(ln2 - high, np.float64)),
         ("SMALLEST_EXPONENT", "below it, exp counts as 0", np.float64(LEAST_EXPONENT)),
+        (
+            "STIRLING_CONSTANT",
+            "(1 + ln(2 pi)) / 2",
+            _round((1 + mpmath.log(2 * mpmath.pi)) / 2, np.float64),
+        ),
+        ("STIRLING_FIRST", "1 / 12", _round(mpf(1) / 12, np.float64)),
+        ("STIRLING_SECOND", "1 / 360", _round(mpf(1) / 360, np.float64)),
     ]
     return constants
 
@@ -226,7 +238,9 @@ def files() -> dict[Path, str]:
         lines += ["", f"// {doc}", f"constexpr {kind} {_cpp_name(name)}[] = {{"]
         lines += [f"    {_cpp_number(c)}," for c in coefficients]
         lines.append("};")
-    lines += ["", "}  // namespace onnx_philox", ""]
+    lines += ["", "// ln k!", "constexpr double kLnFactorials[] = {"]
+    lines += [f"    {number.hex()}," for number in _factorials()]
+    lines += ["};", "", "}  // namespace onnx_philox", ""]
     header = "\n".join(lines)
 
     lines = [
@@ -247,6 +261,9 @@ def files() -> dict[Path, str]:
             f'    np.{dtype.__name__}(float.fromhex("{float(c).hex()}")),' for c in coefficients
         ]
         lines.append(")")
+    lines += ["", "# ln k!", "LN_FACTORIALS = np.array(", "    ["]
+    lines += [f'        float.fromhex("{number.hex()}"),' for number in _factorials()]
+    lines += ["    ]", ")"]
     return {_HEADER: header, _MODULE: "\n".join([*lines, ""])}
 
 

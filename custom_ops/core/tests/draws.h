@@ -55,6 +55,19 @@ inline Draw ExponentialDraw(const State& state, OutputType type, std::uint64_t s
   return draw;
 }
 
+/// Gammas or Poisson counts; `numbers` are alpha or rate, one for all elements or one for each.
+inline Draw RejectingDraw(const State& state, Distribution distribution, OutputType type, const Numbers& numbers, bool each,
+                          void* out) {
+  Draw draw = UniformDraw(state, type, Bounds{}, out);
+  std::uint64_t bits = 0;
+  if (!each) std::memcpy(&bits, numbers.data, ElementSize(numbers.type));
+  draw.distribution = distribution;
+  draw.words = 128;
+  const Parameter parameter = distribution == Distribution::kGamma ? Parameter::kAlpha : Parameter::kRate;
+  draw[parameter] = Argument{numbers.type, bits, each ? numbers.data : nullptr};
+  return draw;
+}
+
 inline Draw BernoulliDraw(const State& state, const Probabilities& probabilities, void* out) {
   Draw draw = UniformDraw(state, OutputType::kBool, Bounds{}, out);
   const Numbers& p = probabilities.p;

@@ -263,6 +263,68 @@ inline std::uint64_t BernoulliElement(const State& state, const onnx_philox::Pro
   return (is_f32 ? static_cast<double>(UniformF32(state, index)) : UniformF64(state, index)) < p ? 1 : 0;
 }
 
+inline double Ln(double x) { return MinusTwoLn<F64Constants>(x) / -2; }
+
+/// A number of a parameter that may have one for each element.
+inline double GivenAt(const Draw& draw, onnx_philox::Parameter parameter, std::uint64_t index) {
+  const onnx_philox::Argument& given = draw[parameter];
+  return given.each() ? Number(given.numbers(), index) : Number({given.type, &given.bits}, 0);
+}
+
+/// Element `index` of a draw of gammas from `state`, in so many attempts.
+inline double Gamma(const State& state, double alpha, std::uint64_t index, std::uint64_t attempts) {
+  const std::uint64_t first = index * 64;  // of 32 blocks of two uniforms
+  const double d = (alpha < 1 ? alpha + 1 : alpha) - 1.0 / 3, c = 1 / std::sqrt(9 * d);
+  double value = 0;
+  for (std::uint64_t t = 0; t < attempts; ++t) {
+    const double u = UniformF64(state, first + 4 * t), v = UniformF64(state, first + 4 * t + 1);
+    const double w = UniformF64(state, first + 4 * t + 2), x = Normal<F64Constants>(u, v, true);
+    const double z = 1 + c * x, y = z * z * z;
+    value = y > 0 ? d * y : d;
+    if (y > 0 && Ln(1 - w) < x * x / 2 + d * (1 - y + Ln(y))) break;
+  }
+  return alpha < 1 ? value * Exp(Ln(1 - UniformF64(state, first + 3)) / alpha) : value;
+}
+
+inline double LnFactorial(double k) {
+  if (k < 256) return onnx_philox::kLnFactorials[static_cast<int>(k)];
+  const double r = 1 / k;
+  return (k + 0.5) * (Ln(k) - 1) +
+         (onnx_philox::kStirlingConstant + r * (onnx_philox::kStirlingFirst - r * r * onnx_philox::kStirlingSecond));
+}
+
+/// Likewise of Poisson counts.
+inline double Poisson(const State& state, double rate, std::uint64_t index, std::uint64_t attempts) {
+  const std::uint64_t first = index * 64;
+  if (rate < 10) {
+    double p = Exp(-rate), sum = p;
+    int k = 0;
+    for (; sum <= UniformF64(state, first) && k < 1000; sum += p) p = p * rate / ++k;
+    return k;
+  }
+  const double b = 0.931 + 2.53 * std::sqrt(rate), a = -0.059 + 0.02483 * b;
+  const double i = 1.1239 + 1.1328 / (b - 3.4), q = 0.9277 - 3.6224 / (b - 2);
+  for (std::uint64_t t = 0; t < attempts; ++t) {
+    const double u = UniformF64(state, first + 2 * t) - 0.5, v = 1 - UniformF64(state, first + 2 * t + 1);
+    const double s = 0.5 - std::fabs(u), k = std::floor((2 * a / s + b) * u + rate + 0.43);
+    if (s >= 0.07 && v <= q) return k;
+    if (k < 0 || (s < 0.013 && v > s)) continue;
+    if (Ln(v) + Ln(i) - Ln(a / (s * s) + b) <= -rate + k * Ln(rate) - LnFactorial(k)) return k;
+  }
+  return std::floor(rate);
+}
+
+inline std::uint64_t GammaElement(const Draw& draw, std::uint64_t index) {
+  const double x = Gamma(draw.state, GivenAt(draw, onnx_philox::Parameter::kAlpha, index), index, 16);
+  if (draw.type == OutputType::kF64) return static_cast<std::uint64_t>(BitsOf(x));
+  return Encode(Round(x, kF32), kF32, 4);
+}
+
+inline std::uint64_t PoissonElement(const Draw& draw, std::uint64_t index) {
+  const double rate = GivenAt(draw, onnx_philox::Parameter::kRate, index);
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(Poisson(draw.state, rate, index, 32)));
+}
+
 /// The running sums of a row's weights. The last one asked for is kept.
 inline const std::vector<double>& RunningSums(const onnx_philox::Logits& logits, std::uint64_t row) {
   static const void* last_data;
@@ -326,6 +388,10 @@ inline std::uint64_t Element(const Draw& draw, std::uint64_t index) {
       return BernoulliElement(draw.state, ProbabilitiesOf(draw), index);
     case Distribution::kExponential:
       return ExponentialElement(draw.state, draw.type, draw[onnx_philox::Parameter::kScale].bits, index);
+    case Distribution::kGamma:
+      return GammaElement(draw, index);
+    case Distribution::kPoisson:
+      return PoissonElement(draw, index);
     case Distribution::kCategorical:
       break;
   }

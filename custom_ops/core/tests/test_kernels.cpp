@@ -17,6 +17,7 @@
 #include "float_environment.h"
 #include "kernels.h"
 #include "model.h"
+#include "scalar.h"
 #include "values.h"
 
 namespace {
@@ -214,6 +215,76 @@ void AddBernoulliCases(std::vector<Case>* cases) {
   add("f64 each", {{OutputType::kF64, KeepForever(each64)}, true});
 }
 
+void AddRejectingCases(std::vector<Case>* cases) {
+  const std::vector<double> alphas = {0x1p-1074, 1e-3, 0.5, 1 - 0x1p-53, 1, 2.5, 1e6, 0x1p50};
+  const std::vector<double> rates = {0, 0x1p-1074, 0.3, 9.999, 10, 11.5, 300, 1e6, 0x1p30};
+  Choices choices;
+  const auto add = [&](const char* name, Distribution distribution, OutputType type, const std::vector<double>& numbers) {
+    std::vector<float> each32;
+    std::vector<double> each64;
+    for (std::size_t i = 0; i < kLongest; ++i) {
+      each64.push_back(numbers[choices.Below(numbers.size())]);
+      each32.push_back(std::max(static_cast<float>(each64.back()), 0x1p-149f));
+    }
+    for (const double number : numbers) {
+      const void* const data = KeepForever<double>({number});
+      cases->push_back({std::string(name) + " of " + std::to_string(number),
+                        RejectingDraw(State{}, distribution, type, {OutputType::kF64, data}, false, nullptr), true});
+    }
+    const float third = 1.0f / 3;
+    cases->push_back({std::string(name) + " of f32",
+                      RejectingDraw(State{}, distribution, type, {OutputType::kF32, &third}, false, nullptr), true});
+    cases->push_back({std::string(name) + " f32 each", RejectingDraw(State{}, distribution, type,
+                      {OutputType::kF32, KeepForever(each32)}, true, nullptr), false});
+    cases->push_back({std::string(name) + " f64 each", RejectingDraw(State{}, distribution, type,
+                      {OutputType::kF64, KeepForever(each64)}, true, nullptr), false});
+  };
+  add("gamma f32", Distribution::kGamma, OutputType::kF32, alphas);
+  add("gamma f64", Distribution::kGamma, OutputType::kF64, alphas);
+  add("poisson i32", Distribution::kPoisson, OutputType::kI32, rates);
+  add("poisson i64", Distribution::kPoisson, OutputType::kI64, rates);
+}
+
+/// What is drawn in so few attempts that the last one rejects as well, which real counters never do: `fill` has this
+/// budget, and `expected` is the model's element with it.
+template <class Expected>
+unsigned TestBudget(Distribution distribution, double number, void (*fill)(const onnx_philox::Piece&), const Expected& expected) {
+  constexpr std::uint64_t kCount = 5000;
+  std::vector<std::uint64_t> drawn(kCount);
+  const State state{{(std::uint64_t{1} << 32) - 777, 7}, 42};
+  const bool is_gamma = distribution == Distribution::kGamma;
+  const Draw draw = RejectingDraw(state, distribution, is_gamma ? OutputType::kF64 : OutputType::kI64,
+                                  {OutputType::kF64, &number}, false, drawn.data());
+  fill(onnx_philox::Piece{draw, 0, kCount});
+  unsigned others = 0;
+  for (std::uint64_t i = 0; i < kCount; ++i) {
+    const double value = is_gamma ? onnx_philox::BitCast<double>(drawn[i]) : static_cast<double>(drawn[i]);
+    check::That(value == expected(state, number, i), "a draw of few attempts");
+    others += value != (is_gamma ? model::Gamma(state, number, i, 16) : model::Poisson(state, number, i, 32)) ? 1 : 0;
+  }
+  return others;
+}
+
+void TestBudgets() {
+  using onnx_philox::FillGammas;
+  using onnx_philox::FillPoissonCounts;
+  using onnx_philox::Scalar;
+  unsigned one = 0, two = 0;
+  for (const double alpha : {1e-3, 0.5, 1.0, 4.0}) {
+    one += TestBudget(Distribution::kGamma, alpha, FillGammas<Scalar, 1>,
+                      [](const State& s, double a, std::uint64_t i) { return model::Gamma(s, a, i, 1); });
+    two += TestBudget(Distribution::kGamma, alpha, FillGammas<Scalar, 2>,
+                      [](const State& s, double a, std::uint64_t i) { return model::Gamma(s, a, i, 2); });
+  }
+  for (const double rate : {10.0, 33.3, 1e6}) {
+    one += TestBudget(Distribution::kPoisson, rate, FillPoissonCounts<Scalar, 1>,
+                      [](const State& s, double r, std::uint64_t i) { return model::Poisson(s, r, i, 1); });
+    two += TestBudget(Distribution::kPoisson, rate, FillPoissonCounts<Scalar, 2>,
+                      [](const State& s, double r, std::uint64_t i) { return model::Poisson(s, r, i, 2); });
+  }
+  check::That(one > 1000 && two > 50 && two < one, "how many attempts were made shows in few draws");
+}
+
 void AddCategoricalCases(std::vector<Case>* cases) {
   Choices choices;
   const auto add = [&](OutputType type, OutputType logits_type, std::uint64_t classes, std::uint64_t samples,
@@ -274,6 +345,7 @@ const std::vector<Case>& AllCases() {
     for (const ExponentialCase& c : kExponentialCases) {
       made.push_back({c.name, ExponentialDraw(State{}, c.type, c.scale, nullptr), true});
     }
+    AddRejectingCases(&made);
     AddBernoulliCases(&made);
     AddCategoricalCases(&made);
     return made;
@@ -714,6 +786,7 @@ void TestCallersFloatSettingsChangeNothing(const Kernels& kernels, const std::ve
 
 int main() {
   std::vector<Expected> draws;
+  TestBudgets();
   for (const Case& c : AllCases()) {
     for (const State& state : kStates) {
       draws.push_back(Expected{&c, &state, model::Elements(DrawOf(c, state, nullptr), 0, kMost)});

@@ -280,6 +280,28 @@ void TestScaleOfExponentials() {
   }
 }
 
+void TestAlphaAndRate() {
+  Attributes attributes;
+  const double infinity = std::numeric_limits<double>::infinity();
+  const auto error = [&](const Operator& op, double value) {
+    Arguments arguments;
+    attributes.output = op.distribution == Distribution::kGamma ? OutputType::kF64 : OutputType::kI32;
+    return CheckInput(op, 1, Known{ElementType::kF64, 0, nullptr, &value}, attributes, &arguments);
+  };
+  for (const double right : {0x1p-1074, 1.0, 0x1p50}) Is(error(kRandomGamma, right), "");
+  for (const double right : {-0.0, 0.0, 1.0, 0x1p30}) Is(error(kRandomPoisson, right), "");
+  Is(error(kRandomGamma, 0),
+     "RandomGamma: input 'alpha' is 0.0; allowed: a number above 0, at most 2^50. Pass such numbers; near 2^50 a gamma is a "
+     "normal of mean alpha.");
+  for (const double wrong : {-1.0, 0x1.0000000000001p50, infinity, std::numeric_limits<double>::quiet_NaN()}) {
+    Says(error(kRandomGamma, wrong), "allowed: a number above 0, at most 2^50.");
+  }
+  Is(error(kRandomPoisson, -0.5), "RandomPoisson: input 'rate' is -0.5; allowed: 0 to 2^30. Pass such rates.");
+  for (const double wrong : {-0x1p-1074, 0x1.0000000000001p30, infinity, std::numeric_limits<double>::quiet_NaN()}) {
+    Says(error(kRandomPoisson, wrong), "allowed: 0 to 2^30.");
+  }
+}
+
 std::string ProbabilityError(std::initializer_list<std::int64_t> dimensions, const void* data, Arguments* arguments) {
   const Known known{ElementType::kF32, static_cast<int>(dimensions.size()), dimensions.begin(), data};
   return CheckInput(kRandomBernoulli, 1, known, Attributes(), arguments);
@@ -388,6 +410,7 @@ int main() {
   TestParametersGoByTheirNames();
   TestMeanAndScale();
   TestScaleOfExponentials();
+  TestAlphaAndRate();
   TestProbabilities();
   TestLogits();
   return check::Finish(100);

@@ -405,7 +405,9 @@ class Fuzzer {
                                     ORT_TYPE_BFLOAT16, ORT_TYPE_FLOAT, ORT_TYPE_DOUBLE};
     const bool is_classes = op.distribution == Distribution::kCategorical;
     const bool is_float = op.distribution == Distribution::kNormal || op.distribution == Distribution::kExponential;
-    const std::size_t first = is_float ? 2 : 0, count = is_classes ? 2 : 6 - first;
+    const bool is_count = is_classes || op.distribution == Distribution::kPoisson;
+    const bool is_wide = op.distribution == Distribution::kGamma;  // f32 and f64
+    const std::size_t first = is_wide ? 4 : is_float ? 2 : 0, count = is_count ? 2 : 6 - first;
     const std::size_t type = Chance(30) ? 6 + Below(3) : first + Below(count);
     node->output_type = type < 6 ? types[type] : is_classes ? ORT_TYPE_INT32 : ORT_TYPE_FLOAT;
     for (int i = 0; i < op.attributes; ++i) {

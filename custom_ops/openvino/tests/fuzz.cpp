@@ -158,7 +158,7 @@ class Fuzzer {
           }
           break;
         case Role::kNumbers:
-          inputs_.push_back(RandomProbabilities());
+          inputs_.push_back(op_ == &kRandomBernoulli ? RandomProbabilities() : RandomNumbers());
           break;
         case Role::kLogits:
           inputs_.push_back(RandomLogits(given[AttributeRole::kSampleSize].integer, IsOnce(given)));
@@ -553,6 +553,11 @@ class Fuzzer {
 
   Given RandomProbabilities() {
     type_ = OutputType::kBool;
+    return RandomNumbers();
+  }
+
+  /// Probabilities, or the numbers of a draw that rejects.
+  Given RandomNumbers() {
     // One for each where the shape is known to be of so many.
     ov::Shape shape(Below(2), 1);
     const ov::Tensor& of_shape = inputs_[0].tensor;
@@ -568,6 +573,9 @@ class Fuzzer {
     for (double& number : numbers) {
       number = Chance(8) ? static_cast<double>(Below(2)) : std::ldexp(static_cast<double>(Below(1025)), -10);
       if (wide) number /= 3;
+    }
+    if (op_ != &kRandomBernoulli) {
+      for (double& number : numbers) number = number * 30 + 0x1p-10;
     }
     if (Wrong(6) && !numbers.empty()) numbers[Below(numbers.size())] = Coin() ? -0.25 : std::nan("");
     return FloatsInput(wide ? ov::element::f64 : ov::element::f32, shape, numbers);
@@ -751,16 +759,21 @@ class Fuzzer {
       Expect(scale > 0 && scale < infinity, "a scale that is not above 0 and finite");
       return ExponentialDraw({}, type_, scale, nullptr);
     }
-    const bool is_bernoulli = op_ == &kRandomBernoulli;
-    const ov::Tensor& tensor = *TensorOf(is_bernoulli ? Role::kNumbers : Role::kLogits);
+    const bool is_bernoulli = op_ == &kRandomBernoulli, is_gamma = op_ == &kRandomGamma;
+    const bool is_numbers = is_bernoulli || is_gamma || op_ == &kRandomPoisson;
+    const ov::Tensor& tensor = *TensorOf(is_numbers ? Role::kNumbers : Role::kLogits);
     const Numbers numbers = NumbersOf(tensor);
-    if (is_bernoulli) {
+    if (is_numbers) {
       const bool is_one = tensor.get_shape().empty() || tensor.get_shape() == ov::Shape{1};
       Expect(is_one || tensor.get_shape() == shape, "probabilities of another shape");
       Expect(numbers.type != OutputType::kF16, "probabilities of another type");
       for (std::size_t i = 0; i < tensor.get_size(); ++i) {
         const double p = NumberAt(tensor, i);
-        Expect(p >= 0 && p <= 1, "no probability");
+        Expect(p >= 0 && (is_bernoulli ? p <= 1 : p <= 0x1p30) && (p > 0 || !is_gamma), "a number that is not allowed");
+      }
+      if (!is_bernoulli) {
+        const Distribution distribution = op_->distribution;
+        return RejectingDraw({}, distribution, type_, numbers, !is_one, nullptr);
       }
       return BernoulliDraw({}, Probabilities{numbers, !is_one}, nullptr);
     }

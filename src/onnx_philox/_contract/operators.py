@@ -299,6 +299,99 @@ array([0.4894558, 0.7580345, 2.6141264, 1.0762789], dtype=float32)
 """,
 )
 
+REJECTION_BLOCKS = 32
+"""Blocks that an element of a draw that rejects owns, whatever it uses of them."""
+REJECTION_WORDS = 4 * REJECTION_BLOCKS
+"""Words of these."""
+
+RANDOM_GAMMA = Operator(
+    "RandomGamma",
+    "random_gamma",
+    "Gamma random values of the shape alpha and the scale 1, by the method of Marsaglia and Tsang, "
+    "in f64. Element i owns blocks 32 i to 32 i + 31, whatever it uses of them. With a = alpha, or "
+    "alpha + 1 where alpha < 1, d = a - 1/3 and c = 1 / sqrt(9 d): attempt t (0 to 15) reads block "
+    "2 t, two f64 uniforms u and v that make the normal x = r * cos(2 pi v) of RandomNormal, and "
+    "an f64 uniform w of words 0 and 1 of block 2 t + 1. With z = 1 + c x and y = z * z * z it is "
+    "accepted if y > 0 and ln(1 - w) < x * x / 2 + d * (1 - y + ln y), and the value is d * y; "
+    "after the last attempt it is d * y if y > 0, else d. Where alpha < 1 it is then multiplied by "
+    "exp(ln(1 - w') / alpha), w' of words 2 and 3 of block 1. The value is rounded to the output "
+    "type.",
+    inputs=(
+        _SHAPE,
+        Input(
+            "alpha",
+            Role.NUMBERS,
+            "The gamma distribution's shape parameter, above 0 and at most 2^50: a scalar or one "
+            "element for all values, or exactly of the output's shape, one for each.",
+            types=(F32, F64),
+            numbers=Numbers(
+                "a number above 0, at most 2^50",
+                "Pass such numbers; near 2^50 a gamma is a normal of mean alpha.",
+                0,
+                2.0**50,
+                is_above_low=True,
+            ),
+            brief="The gamma distribution's shape parameter.",
+        ),
+        _state(optional=True),
+    ),
+    outputs=(Output("values", "Random values of the given shape."), _NEXT_STATE),
+    attributes=(
+        Attribute(
+            OUTPUT_TYPE,
+            "The element type of the values.",
+            None,
+            allowed=tuple(t.name for t in (F32, F64)),
+        ),
+        *SEEDS,
+    ),
+    distribution="gamma",
+    words=Words(each=REJECTION_WORDS),
+    draws="gamma values of the scale 1",
+    like=", by the method of Marsaglia and Tsang",
+)
+
+RANDOM_POISSON = Operator(
+    "RandomPoisson",
+    "random_poisson",
+    "Poisson random counts, in f64. Element i owns blocks 32 i to 32 i + 31, whatever it uses of "
+    "them. rate < 10: u of words 0 and 1 of the first, p_0 = exp(-rate), p_k = p_(k-1) * rate / k; "
+    "the smallest k whose running sum is above u, at most 1000. Else Hoermann's PTRS: attempt t "
+    "(0 to 31) reads block t, U = u - 0.5 of words 0 and 1, V = 1 - v of words 2 and 3, "
+    "s = 0.5 - abs(U), k = floor((2 a / s + b) * U + rate + 0.43), with b = 0.931 + 2.53 "
+    "sqrt(rate), a = -0.059 + 0.02483 b, i = 1.1239 + 1.1328 / (b - 3.4) and q = 0.9277 - 3.6224 / "
+    "(b - 2). It is accepted if s >= 0.07 and V <= q; else rejected if k < 0 or (s < 0.013 and V > "
+    "s); else accepted if ln V + ln i - ln(a / s^2 + b) <= -rate + k ln rate - ln k!; after the "
+    "last attempt it is floor(rate).",
+    inputs=(
+        _SHAPE,
+        Input(
+            "rate",
+            Role.NUMBERS,
+            "The mean, from 0 to 2^30: a scalar or one element for all values, or exactly of the "
+            "output's shape, one for each.",
+            types=(F32, F64),
+            numbers=Numbers("0 to 2^30", "Pass such rates.", 0, 2.0**30),
+            brief="The mean.",
+        ),
+        _state(optional=True),
+    ),
+    outputs=(Output("values", "Random counts of the given shape."), _NEXT_STATE),
+    attributes=(
+        Attribute(
+            OUTPUT_TYPE,
+            "The element type of the counts.",
+            None,
+            allowed=tuple(t.name for t in (I32, I64)),
+        ),
+        *SEEDS,
+    ),
+    distribution="poisson",
+    words=Words(each=REJECTION_WORDS),
+    draws="Poisson counts",
+    like=", by Hoermann's method PTRS where the rate is 10 or more",
+)
+
 OPERATORS = {
     op.name: op
     for op in (
@@ -308,5 +401,7 @@ OPERATORS = {
         RANDOM_BERNOULLI,
         RANDOM_CATEGORICAL,
         RANDOM_EXPONENTIAL,
+        RANDOM_GAMMA,
+        RANDOM_POISSON,
     )
 }

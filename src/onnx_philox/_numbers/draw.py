@@ -59,6 +59,11 @@ def one_or_each(numbers: Values) -> Values:
     return numbers.reshape(() if numbers.shape in ((), (1,)) else -1)
 
 
+def numbers_at(numbers: Values, position: int, count: int) -> Values:
+    """The numbers of `count` elements from a position on, of rank 1."""
+    return numbers[position : position + count] if numbers.ndim else np.full(count, numbers)
+
+
 @dataclass(frozen=True)
 class Draw:
     """What to fill memory with."""

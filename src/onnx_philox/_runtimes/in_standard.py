@@ -16,7 +16,7 @@ from onnx_philox._contract.types import BY_NAME, ElementType
 from onnx_philox._runtimes import models
 from onnx_philox._runtimes.models import LoadedModel, Settings
 from onnx_philox._standard.api import to_standard_nodes
-from onnx_philox._standard.targets import TARGETS, InexactError, is_rounded_twice
+from onnx_philox._standard.targets import TARGETS, InexactError, has_no_nodes, is_rounded_twice
 
 
 class _Runtime:
@@ -43,8 +43,9 @@ class Model(LoadedModel):
 
     @classmethod
     def may_refuse(cls, backend: str, operator: str, type: ElementType) -> bool:
-        """Whether a target's nodes would not be exact."""
-        return is_rounded_twice(operator, type) or super().may_refuse(backend, operator, type)
+        """Whether a target has no nodes for it, or they would not be exact."""
+        is_refused = has_no_nodes(operator) or is_rounded_twice(operator, type)
+        return is_refused or super().may_refuse(backend, operator, type)
 
     def __init__(self, loaded: LoadedModel) -> None:
         self._loaded = loaded

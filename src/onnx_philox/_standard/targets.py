@@ -167,7 +167,7 @@ class OnnxRuntime(Target):
 
     def check(self, draw: DrawnNode, *, is_inexact_allowed: bool) -> None:  # noqa: ARG002
         """Its kernels draw all that the operators do for which there are nodes."""
-        if draw.operator.name not in _OF_ONNX_RUNTIME:
+        if has_no_nodes(draw.operator.name):
             raise InexactError(
                 draw.operator.name,
                 "the operator",
@@ -232,6 +232,11 @@ def _classes(b: Builder, draw: DrawnNode, words: ir.Value, _: Out) -> ir.Value:
         return b.cast(classes, ir.DataType.INT32) if draw.type is I32 else classes
     indices = categorical.classes(b, words, logits, samples)
     return indices if draw.type is I32 else b.cast(indices, ir.DataType.INT64)
+
+
+def has_no_nodes(operator: str) -> bool:
+    """Whether an operator is refused by its name for every target."""
+    return operator not in _OF_ONNX_RUNTIME
 
 
 _OF_ONNX_RUNTIME: dict[str, Callable[[Builder, DrawnNode, ir.Value, Out], ir.Value]] = {

@@ -14,8 +14,10 @@ __all__ = [
     "random_bernoulli",
     "random_categorical",
     "random_exponential",
+    "random_gamma",
     "random_generator",
     "random_normal",
+    "random_poisson",
     "random_uniform",
 ]
 
@@ -260,6 +262,89 @@ def random_exponential(
     return make(
         operators.RANDOM_EXPONENTIAL,
         {"shape": shape, "scale": scale, "state": state},
+        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        name,
+    )
+
+
+def random_gamma(
+    shape: Any,
+    alpha: Any,
+    output_type: str,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    state: Any = None,
+    *,
+    name: str | None = None,
+) -> ov.Node:
+    """Makes a node that draws gamma values of the scale 1.
+
+    Args:
+        shape: A node or output of type i64 or i32, 1-D; or a sequence of ints.
+        alpha: The gamma distribution's shape parameter: a number above 0, at most 2^50. A node or
+            output of type f32 or f64, or what NumPy holds. A Python number is f32. A NumPy number
+            or array is f32 or f64, as it is: one element (rank 0 or 1) for all values, or an array
+            of exactly that shape. It must be a constant of at most 4096 elements if the type is
+            f64.
+        output_type: The element type of the values. One of f32, f64.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
+        state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others 1,
+            rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
+            Without it one of the seeds must not be 0.
+        name: The node's friendly name.
+
+    Returns:
+        A node with the outputs values and next state (u32).
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range, or neither seed nor state.
+    """
+    return make(
+        operators.RANDOM_GAMMA,
+        {"shape": shape, "alpha": alpha, "state": state},
+        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        name,
+    )
+
+
+def random_poisson(
+    shape: Any,
+    rate: Any,
+    output_type: str,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    state: Any = None,
+    *,
+    name: str | None = None,
+) -> ov.Node:
+    """Makes a node that draws Poisson counts.
+
+    Args:
+        shape: A node or output of type i64 or i32, 1-D; or a sequence of ints.
+        rate: The mean: 0 to 2^30. A node or output of type f32 or f64, or what NumPy holds. A
+            Python number is f32. A NumPy number or array is f32 or f64, as it is: one element (rank
+            0 or 1) for all values, or an array of exactly that shape. It must be a constant of at
+            most 4096 elements if the type is f64.
+        output_type: The element type of the counts. One of i32, i64.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
+        state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others 1,
+            rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
+            Without it one of the seeds must not be 0.
+        name: The node's friendly name.
+
+    Returns:
+        A node with the outputs values and next state (u32).
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range, or neither seed nor state.
+    """
+    return make(
+        operators.RANDOM_POISSON,
+        {"shape": shape, "rate": rate, "state": state},
         {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
         name,
     )

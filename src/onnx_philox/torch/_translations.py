@@ -21,7 +21,9 @@ from onnx_philox._contract.operators import (
     RANDOM_BERNOULLI,
     RANDOM_CATEGORICAL,
     RANDOM_EXPONENTIAL,
+    RANDOM_GAMMA,
     RANDOM_NORMAL,
+    RANDOM_POISSON,
     RANDOM_UNIFORM,
     Operator,
 )
@@ -74,6 +76,9 @@ class Translations:
             aten.exponential.default: self.exponential,
             aten.log_normal.default: self.log_normal,
             aten.cauchy.default: self.cauchy,
+            aten.poisson.default: self.poisson,
+            aten._standard_gamma.default: self.standard_gamma,
+            aten._sample_dirichlet.default: self.dirichlet,
             aten.bernoulli.default: self.bernoulli,
             aten.bernoulli.p: self.bernoulli_p,
             aten.bernoulli.Tensor: self.bernoulli_p,
@@ -159,6 +164,30 @@ class Translations:
         scaled = self._op.Mul(self._op.Tan(angle), self._number(sigma, _FLOAT))
         moved = self._op.Add(scaled, self._number(median, _FLOAT))
         return moved if asked is _FLOAT else self._op.Cast(moved, to=asked)
+
+    def poisson(self, rate: ir.Value, **_: Any) -> Any:
+        inputs = [self._shape(rate), self._probabilities(rate)]
+        # i32 holds all counts: a rate is at most 2^30.
+        drawn = self._draw(RANDOM_POISSON, inputs, {OUTPUT_TYPE: "i32"})
+        return self._op.Cast(drawn, to=_type(rate))
+
+    def standard_gamma(self, alpha: ir.Value, **_: Any) -> Any:
+        dtype = self._float("_standard_gamma", None, alpha)
+        wide = _DOUBLE if dtype is _DOUBLE else _FLOAT
+        drawn = self._gamma(alpha, wide)
+        return drawn if dtype is wide else self._op.Cast(drawn, to=dtype)
+
+    def dirichlet(self, alpha: ir.Value, **_: Any) -> Any:
+        """Gammas of f64, none of them 0, divided by their sum: of a Beta distribution too."""
+        op, dtype = self._op, self._float("_sample_dirichlet", None, alpha)
+        smallest = np.finfo(np.float64).smallest_normal
+        drawn = op.Max(self._gamma(alpha, _DOUBLE), self._number(smallest, _DOUBLE))
+        shares = op.Div(drawn, op.ReduceSum(drawn, self._ints([-1]), keepdims=1))
+        return op.Cast(shares, to=dtype)
+
+    def _gamma(self, alpha: ir.Value, dtype: ir.DataType) -> Any:
+        inputs = [self._shape(alpha), self._probabilities(alpha)]
+        return self._draw(RANDOM_GAMMA, inputs, {OUTPUT_TYPE: _name(dtype)})
 
     def bernoulli(self, p: ir.Value, **_: Any) -> Any:
         drawn = self._draw(RANDOM_BERNOULLI, [self._shape(p), self._probabilities(p)], {})
@@ -273,7 +302,7 @@ class Translations:
         return drawn if dtype is drawn_type else self._op.Cast(drawn, to=dtype)
 
     def _probabilities(self, p: Number) -> Any:
-        """Probabilities, in a type that RandomBernoulli takes."""
+        """Probabilities, alphas or rates, in a type that the operators take."""
         is_taken = isinstance(p, ir.Value) and _type(p) in (_FLOAT, _DOUBLE)
         return p if is_taken else self._number(p, _FLOAT)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
+from onnx_philox._contract.operators import REJECTION_WORDS
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._contract.streams import STATE
 from onnx_philox._models.graphs import input_of
@@ -20,6 +22,8 @@ from onnx_philox._rewriting.rows.dimensions import Dimension, Dimensions
 from onnx_philox._rewriting.rows.not_rows import NotRowsError, of_all
 from onnx_philox._rewriting.rows.symbolic_shapes import SymbolicShapes
 
+# Of a row's 2^34 words in a node.
+_MOST_REJECTING = 2**34 // REJECTION_WORDS
 _ONE_STATE = "rewrite the model with one state for the whole batch"
 
 
@@ -98,6 +102,17 @@ class BatchRows:
                 f"one whose first dimension is {batch}, for a state for each row",
                 f"Draw a row for each of the batch, or {_ONE_STATE}.",
             )
+        words = random.replacement.operator.words
+        if shape and shape[1:] and words.each == REJECTION_WORDS:
+            elements = [d for d in shape[1:] if isinstance(d, int)]
+            if len(elements) == len(shape) - 1 and math.prod(elements) > _MOST_REJECTING:
+                return ValueRefusalError(
+                    site.title,
+                    "the shape of what it draws",
+                    _shape(shape),
+                    "for a state for each row, at most 2^27 elements a row, of 32 blocks each",
+                    f"Draw them in several nodes, or {_ONE_STATE}.",
+                )
         for index, owner in enumerate(site.owners):
             loop = next((o for o in site.owners[:index] if o.node.op_type != "If"), None)
             if loop is not None and self._dependence.of_how_often(owner):

@@ -21,7 +21,9 @@ from onnx_philox._contract.checks import Known
 from onnx_philox._contract.operators import (
     MAX_RANK,
     OUTPUT_TYPE,
+    RANDOM_GAMMA,
     RANDOM_NORMAL,
+    RANDOM_POISSON,
     RANDOM_UNIFORM,
     Operator,
 )
@@ -196,6 +198,69 @@ class TruncatedNormalReplacement(TypedReplacement):
         return emitter.emit("Concat", "shapes", shape, _INT64, None, {"axis": 0})
 
 
+@dataclass(frozen=True)
+class RejectingReplacement(TypedReplacement):
+    """Gammas or Poisson counts: of the first input's shape for each number of the second input."""
+
+    operator: Operator
+    values: ElementType
+    """The type of the node's output; what it is drawn in may be another."""
+    shape: NDArray[np.int64] | None
+    """None where a run tells it."""
+
+    # The first opset in which Expand exists.
+    _OPSET = 8
+
+    @classmethod
+    def read_gamma(cls, site: Site, type_of: TypeOf) -> RejectingReplacement:
+        """Gammas of the scale 1, of the type of alpha."""
+        dtype = type_of(required_input(site, 1)) or site.node.outputs[0].dtype
+        return cls._read(site, RANDOM_GAMMA, _allowed(site, dtype, _FLOATS))
+
+    @classmethod
+    def read_poisson(cls, site: Site, _: TypeOf) -> RejectingReplacement:
+        """Counts, of floats where the node says so."""
+        dtype = _attribute(site, "dtype") or site.node.outputs[0].dtype
+        return cls._read(site, RANDOM_POISSON, _allowed(site, dtype, (*_INTEGERS, *_FLOATS)))
+
+    @classmethod
+    def _read(cls, site: Site, op: Operator, values: ElementType) -> RejectingReplacement:
+        if site.opset < cls._OPSET:
+            site.refuse(
+                "the model's opset",
+                site.opset,
+                f"{cls._OPSET} or newer",
+                f"Export the model with opset {cls._OPSET} or newer.",
+            )
+        (parameter,) = op.parameters
+        known = constant(required_input(site, 1))
+        if known is not None and known.dtype in (np.float32, np.float64):
+            numbers = {parameter.name: np.asarray(known).reshape(-1)}
+            checks.check_parameters(site.title, op, numbers, op.output_types[0], (known.size,))
+        return cls(op, values, _shape(site, op))
+
+    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+        """See `Replacement`."""
+        (parameter,) = self.operator.parameters
+        given = input_of(node, 1)
+        dtype = ir.DataType.DOUBLE if given.dtype is ir.DataType.DOUBLE else ir.DataType.FLOAT
+        is_taken = given.dtype is dtype
+        numbers = given if is_taken else emitter.cast(parameter.name, given, dtype)
+        of_numbers = emitter.emit("Shape", "shape", [numbers], _INT64)
+        first = (
+            emitter.cast("shape", input_of(node, 0), _INT64)
+            if self.shape is None
+            else emitter.constant("shape", self.shape)
+        )
+        shape = emitter.emit("Concat", "shape", [first, of_numbers], _INT64, None, {"axis": 0})
+        each = emitter.emit("Expand", parameter.name, [numbers, shape], dtype)
+        is_drawn = self.values in self.operator.output_types
+        type_ = self.values if is_drawn else self.operator.output_types[0]
+        inputs = {"shape": shape, parameter.name: each}
+        drawn = draw(self.operator, ir.DataType(type_.onnx), inputs, {OUTPUT_TYPE: type_.name})
+        return [drawn if is_drawn else emitter.cast("rounded", drawn, self.dtype)]
+
+
 def _read_multinomial(site: Site, type_of: TypeOf) -> Replacement:
     """Classes by log-probabilities; the second input says how many of each row."""
     samples = constant(required_input(site, 1))
@@ -218,6 +283,8 @@ _INTEGER, _TRUNCATED = TensorFlowReplacement.read_integers, TruncatedNormalRepla
 
 REPLACEMENT_OF: dict[str, Callable[[Site, TypeOf], Replacement]] = {
     "Multinomial": _read_multinomial,
+    "RandomGamma": RejectingReplacement.read_gamma,
+    "RandomPoissonV2": RejectingReplacement.read_poisson,
     "RandomStandardNormal": _NORMAL,
     "RandomUniform": _UNIFORM,
     "RandomUniformInt": _INTEGER,

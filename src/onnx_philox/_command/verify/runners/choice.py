@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from onnx_philox import _backends, _versions
-from onnx_philox._command.verify.cases import Case, Example
+from onnx_philox._command.verify.cases import Case
+from onnx_philox._command.verify.examples import Example
 from onnx_philox._command.verify.runners import openvino_own
 from onnx_philox._command.verify.runners.interface import NotCarriedError, Prepared, Runner
 from onnx_philox._runtimes import RUNTIMES, Runtime, standard_first

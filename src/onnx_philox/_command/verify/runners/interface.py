@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from onnx_philox._command.verify.cases import Case, Example
+from onnx_philox._command.verify.cases import Case
+from onnx_philox._command.verify.examples import Example
 from onnx_philox._runtimes.port import Arrays
 
 Prepared = Callable[[], Arrays]

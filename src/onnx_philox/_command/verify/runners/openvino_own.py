@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from onnx_philox._command.verify.cases import Case, Example
+from onnx_philox._command.verify.cases import Case
+from onnx_philox._command.verify.examples import Example
 from onnx_philox._command.verify.runners.interface import Prepared, Runner
 from onnx_philox._runtimes.port import Arrays
 

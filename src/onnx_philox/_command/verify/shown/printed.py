@@ -27,6 +27,8 @@ from onnx_philox._command.verify.result import Result, Verdict, groups, listed
 from onnx_philox._command.verify.shown import table
 from onnx_philox._command.verify.shown.matrix import Column, Matrix, Standing, matrix
 
+_FEW_OPERATORS = 5
+"""What so many cannot draw is said of each."""
 _PLURALS = {Verdict.MISMATCH.value: "mismatches", Verdict.ERROR.value: "errors"}
 _PACKAGES = ("onnx-philox", "numpy", "onnx", "onnxruntime", "onnxruntime-extensions", "openvino")
 
@@ -220,13 +222,18 @@ def _notes_on_others(results: list[Result]) -> list[str]:
     notes = []
     refused = [r for r in results if r.verdict is Verdict.NOT_CARRIED]
     for group in groups(refused):
-        types = listed(dict.fromkeys(r.case.type.name for r in group if r.case))
-        operators = {r.case.vectors[0].example.operator.name for r in group if r.case}
-        if len(operators) == 1:
-            types = f"{operators.pop()} {types}"
+        by_operator: dict[str, list[str]] = {}
+        for case in (r.case for r in group if r.case):
+            types = by_operator.setdefault(case.vectors[0].example.operator.name, [])
+            if case.type.name not in types:
+                types.append(case.type.name)
+        all_types = listed(dict.fromkeys(t for types in by_operator.values() for t in types))
+        are_alike = len({tuple(types) for types in by_operator.values()}) == 1
+        if len(by_operator) == 1 or (len(by_operator) <= _FEW_OPERATORS and not are_alike):
+            all_types = "; ".join(f"{op} {listed(types)}" for op, types in by_operator.items())
         notes.append(
             f"{Standing.NOT_CARRIED.value}: not carried. {group[0].runtime}'s backend "
-            f"{group[0].backend} refuses {types} when it loads a model."
+            f"{group[0].backend} refuses {all_types} when it loads a model."
         )
     peers = [group for group in groups(results) if group[0].is_peer]
     if peers:

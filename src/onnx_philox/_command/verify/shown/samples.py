@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._command.verify.cases import Example
+from onnx_philox._command.verify.examples import Example
 from onnx_philox._command.verify.runners.interface import Runner
 from onnx_philox._command.verify.shown import pictures
 from onnx_philox._contract.operators import (

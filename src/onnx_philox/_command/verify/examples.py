@@ -1,0 +1,160 @@
+"""One draw of one node, as a model, its feeds and what NumPy makes of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from onnx_philox import graphs, reference
+from onnx_philox._contract.operators import OUTPUT_TYPE, RANDOM_GENERATOR, Operator
+from onnx_philox._contract.state import PhiloxState
+from onnx_philox._contract.types import BY_DTYPE, F64, ElementType
+from onnx_philox._runtimes.port import Arrays
+
+
+class Seeds(TypedDict):
+    """The seeds of a node."""
+
+    global_seed: int
+    op_seed: int
+
+
+@dataclass(frozen=True)
+class Example:
+    """One draw of one node: everything needed to make its model and feeds.
+
+    Args:
+        shape: The output's dimensions.
+        type: The output's element type.
+        operator: The operator that draws.
+        arguments: What the operator's builder takes besides shape, types and seeds: bounds, mean
+            and scale, p, or logits and sample_size. They are constants of the model.
+        global_seed: A seed of the node.
+        op_seed: Likewise.
+        run: The number of this draw, for a stateful operator with these seeds that draws
+            repeatedly. Our operator is not one: it gets the state at which that draw starts.
+        state: Where to draw; None for a node with seeds alone.
+        is_shape_fed: Whether the shape is an input of the model rather than a constant.
+        rows: A state for each row, in place of `state`.
+    """
+
+    shape: tuple[int, ...]
+    type: ElementType
+    operator: Operator = RANDOM_GENERATOR
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    global_seed: int = 0
+    op_seed: int = 0
+    run: int | None = None
+    state: PhiloxState | None = None
+    is_shape_fed: bool = False
+    rows: tuple[PhiloxState, ...] = ()
+
+    @property
+    def node_state(self) -> PhiloxState | None:
+        """The state that the node is given."""
+        if self.run is None:
+            return self.state
+        return PhiloxState.openvino_run(
+            self.global_seed, self.op_seed, self.run, math.prod(self.shape)
+        )
+
+    @property
+    def node_seeds(self) -> Seeds:
+        """The seeds that the node is given; the state includes those of a run."""
+        if self.run is not None:
+            return Seeds(global_seed=0, op_seed=0)
+        return Seeds(global_seed=self.global_seed, op_seed=self.op_seed)
+
+    def model(self) -> onnx.ModelProto:
+        """The model of one node that draws this."""
+        arguments = self._arguments()
+        if self.is_shape_fed:
+            arguments |= {"shape": None, "rank": len(self.shape)}
+        if self.rows:
+            arguments["per_row"] = True
+        elif self.operator is not RANDOM_GENERATOR:
+            arguments["stateful"] = self.node_state is not None
+        build: Callable[..., onnx.ModelProto] = getattr(graphs, self.operator.function)
+        return build(**arguments)
+
+    def feeds(self) -> Arrays:
+        """The feeds of that model's inputs."""
+        feeds: Arrays = {}
+        state = self._state_array()
+        if state is not None:
+            feeds["state"] = state
+        if self.is_shape_fed:
+            feeds["shape"] = np.array(self.shape, np.int64)
+        return feeds
+
+    def in_numpy(self) -> Arrays:
+        """The outputs of that model as `onnx_philox.reference` computes them."""
+        state = self._state_array()
+        draw = getattr(reference, self.operator.function)
+        results = draw(**self._arguments(), state=state)
+        names = [o.name for o in self.operator.outputs]
+        return dict(zip(names if state is not None else names[:1], results, strict=False))
+
+    def _state_array(self) -> NDArray[np.uint32] | None:
+        if self.rows:
+            return np.stack([row.to_array() for row in self.rows])
+        return None if self.node_state is None else self.node_state.to_array()
+
+    def next_state(self) -> NDArray[np.uint32]:
+        """The state after this draw."""
+        assert self.node_state is not None, "a draw of seeds alone has no next state"
+        # Not by `advance` and the rules of the distributions, since those are what we verify.
+        counter = (self.node_state.counter + -(-self._words() // 4)) % 2**128
+        return PhiloxState(counter, self.node_state.key).to_array()
+
+    def _words(self) -> int:
+        elements = math.prod(self.shape)
+        match self.operator.name:
+            case "RandomNormal":
+                return (elements + elements % 2) * (2 if self.type is F64 else 1)
+            case "RandomBernoulli":
+                return elements * (2 if self.arguments["p"].dtype == np.float64 else 1)
+            case "RandomCategorical" if self.arguments.get("replacement") == 0:
+                return int(self.arguments["logits"].size) * 2
+            case "RandomCategorical":
+                return elements * 2
+            case "RandomGamma" | "RandomPoisson":
+                return elements * 128
+            case _:
+                return elements * max(1, self.type.dtype.itemsize // 4)
+
+    def _arguments(self) -> dict[str, Any]:
+        """The arguments that a builder and a function of the reference share."""
+        arguments = {**self.arguments, **self.node_seeds}
+        if self.operator.has_shape:
+            arguments["shape"] = self.shape
+        if any(a.name == OUTPUT_TYPE for a in self.operator.attributes):
+            arguments[OUTPUT_TYPE] = self.type.name
+        return arguments
+
+    def __str__(self) -> str:
+        parts = [f"{self.operator.name} {self.type.name}", f"shape {list(self.shape)}"]
+        if self.arguments:
+            parts.append(", ".join(f"{name} {_shown(a)}" for name, a in self.arguments.items()))
+        if self.global_seed or self.op_seed:
+            parts.append(f"global_seed {self.global_seed}, op_seed {self.op_seed}")
+        if self.run is not None:
+            parts.append(f"run {self.run}")
+        if self.state is not None:
+            parts.append(f"counter {self.state.counter:#x}, key {self.state.key:#x}")
+        if self.rows:
+            parts.append(f"a state for each of {len(self.rows)} rows")
+        return "; ".join(parts)
+
+
+def _shown(argument: Any) -> str:
+    """A number unchanged, an array as its type and shape."""
+    if np.ndim(argument) == 0:
+        return str(argument)
+    return f"{BY_DTYPE[argument.dtype].name}{list(argument.shape)}"

@@ -1,0 +1,66 @@
+"""Turns words of the generator into gamma values (contract, section 15)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onnx_philox._contract.operators import RANDOM_GAMMA, REJECTION_BLOCKS
+from onnx_philox._contract.types import F64, ElementType
+from onnx_philox._numbers import elementary, uniform
+from onnx_philox._numbers.draw import Convert, Distribution, Values, Words, numbers_at, one_or_each
+
+ATTEMPTS = REJECTION_BLOCKS // 2
+
+
+@dataclass(frozen=True)
+class Gamma(Distribution):
+    """Gamma values: `alpha` f32 or f64, of rank 0, or of rank 1 with one for each element."""
+
+    operator = RANDOM_GAMMA
+    alpha: Values
+
+    def converter(self, values: ElementType) -> Convert:
+        """The function from words to values."""
+
+        def convert(position: int, words: Words) -> Values:
+            blocks = words.reshape(-1, REJECTION_BLOCKS, 4)
+            alpha = numbers_at(self.alpha, position, len(blocks)).astype(np.float64)
+            return gammas(alpha, blocks).astype(values.dtype)
+
+        return convert
+
+
+def gammas(alpha: Values, blocks: Words, attempts: int = ATTEMPTS) -> Values:
+    """An f64 gamma of each alpha and its blocks, in so many attempts."""
+    unit, one, half = uniform.unit(F64), np.float64(1), np.float64(0.5)
+    is_small = alpha < one
+    d = np.where(is_small, alpha + one, alpha) - one / np.float64(3)
+    c = one / np.sqrt(np.float64(9) * d)
+    result = np.empty_like(d)
+    left = np.arange(d.size)
+    for attempt in range(attempts):
+        pairs = unit(blocks[left, 2 * attempt].reshape(-1))
+        x = elementary.normal_pairs(pairs[0::2], pairs[1::2])[1]
+        w = unit(blocks[left, 2 * attempt + 1, :2].reshape(-1))
+        z = one + c[left] * x
+        y = z * z * z
+        is_positive = y > 0
+        result[left] = np.where(is_positive, d[left] * y, d[left])
+        ln_y = elementary.ln(np.where(is_positive, y, one))
+        limit = x * x * half + d[left] * (one - y + ln_y)
+        left = left[~(is_positive & (elementary.ln(one - w) < limit))]
+        if not left.size:
+            break
+    small = np.flatnonzero(is_small)
+    w = unit(blocks[small, 1, 2:].reshape(-1))
+    result[small] *= elementary.exp_nonpositive(elementary.ln(one - w) / alpha[small])
+    return result
+
+
+def of(inputs: Mapping[str, Values], attributes: Mapping[str, Any]) -> Gamma:  # noqa: ARG001
+    """What RandomGamma draws by its inputs."""
+    return Gamma(one_or_each(inputs["alpha"]))

@@ -1,0 +1,96 @@
+"""Turns words of the generator into Poisson counts (contract, section 15)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onnx_philox._contract.operators import RANDOM_POISSON, REJECTION_BLOCKS
+from onnx_philox._contract.types import F64, ElementType
+from onnx_philox._numbers import elementary, uniform
+from onnx_philox._numbers.draw import Convert, Distribution, Values, Words, numbers_at, one_or_each
+
+ATTEMPTS = REJECTION_BLOCKS
+SMALLEST_LARGE = 10
+MOST_TERMS = 1000
+
+
+@dataclass(frozen=True)
+class Poisson(Distribution):
+    """Poisson counts: `rate` f32 or f64, of rank 0, or of rank 1 with one for each element."""
+
+    operator = RANDOM_POISSON
+    rate: Values
+
+    def converter(self, values: ElementType) -> Convert:
+        """The function from words to counts."""
+
+        def convert(position: int, words: Words) -> Values:
+            blocks = words.reshape(-1, REJECTION_BLOCKS, 4)
+            rate = numbers_at(self.rate, position, len(blocks)).astype(np.float64)
+            return counts(rate, blocks).astype(values.dtype)
+
+        return convert
+
+
+def counts(rate: Values, blocks: Words, attempts: int = ATTEMPTS) -> Values:
+    """A count of each rate and its blocks, as f64; large rates in so many attempts."""
+    result = np.empty_like(rate)
+    is_small = rate < SMALLEST_LARGE
+    small, large = np.flatnonzero(is_small), np.flatnonzero(~is_small)
+    u = uniform.unit(F64)(blocks[small, 0, :2].reshape(-1))
+    result[small] = _small(rate[small], u)
+    result[large] = _large(rate[large], blocks[large], attempts)
+    return result
+
+
+def _small(rate: Values, u: Values) -> Values:
+    """Counts up the running sum of the probabilities."""
+    p = elementary.exp_nonpositive(-rate)
+    total, count = p.copy(), np.zeros_like(rate)
+    left = np.flatnonzero(total <= u)
+    for k in range(1, MOST_TERMS + 1):
+        if not left.size:
+            break
+        p[left] = p[left] * rate[left] / np.float64(k)
+        total[left] += p[left]
+        count[left] = k
+        left = left[total[left] <= u[left]]
+    return count
+
+
+def _large(rate: Values, blocks: Words, attempts: int) -> Values:
+    """Hoermann's transformed rejection with squeeze."""
+    unit, half, ln = uniform.unit(F64), np.float64(0.5), elementary.ln
+    b = 0.931 + 2.53 * np.sqrt(rate)
+    a = -0.059 + 0.02483 * b
+    ln_i = ln(1.1239 + 1.1328 / (b - 3.4))
+    q = 0.9277 - 3.6224 / (b - 2.0)
+    ln_rate = ln(rate)
+    result = np.floor(rate)
+    left = np.arange(rate.size)
+    for attempt in range(attempts):
+        pairs = unit(blocks[left, attempt].reshape(-1))
+        u, v = pairs[0::2] - half, np.float64(1) - pairs[1::2]
+        s = half - np.abs(u)
+        k = np.floor((2.0 * a[left] / s + b[left]) * u + rate[left] + 0.43)
+        is_inside = (s >= 0.07) & (v <= q[left])
+        is_outside = (k < 0) | ((s < 0.013) & (v > s))
+        # What is decided already must not be computed with: s may be 0.
+        tried, known = np.where(is_outside, 0.0, k), np.where(s > 0, s, half)
+        density = -rate[left] + tried * ln_rate[left] - elementary.ln_factorial(tried)
+        bound = ln(v) + ln_i[left] - ln(a[left] / (known * known) + b[left])
+        is_accepted = is_inside | (~is_outside & (bound <= density))
+        result[left[is_accepted]] = k[is_accepted]
+        left = left[~is_accepted]
+        if not left.size:
+            break
+    return result
+
+
+def of(inputs: Mapping[str, Values], attributes: Mapping[str, Any]) -> Poisson:  # noqa: ARG001
+    """What RandomPoisson draws by its inputs."""
+    return Poisson(one_or_each(inputs["rate"]))

@@ -1,0 +1,264 @@
+"""RandomGamma and RandomPoisson: the rules of the contract's section 15, and every runtime."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import mpmath
+import numpy as np
+import openvino as ov
+import pytest
+from cases import EDGE_COUNTERS, SEED, assert_same_bits
+from runtimes import OpenVino
+from scipy import stats
+
+import onnx_philox
+from onnx_philox import PhiloxState, graphs, reference
+from onnx_philox._contract.operators import OPERATORS
+from onnx_philox._contract.types import BY_NAME
+from onnx_philox._numbers import call, elementary, fill_native, gamma, poisson
+from onnx_philox.onnxruntime import InferenceSession
+
+F32, F64 = np.float32, np.float64
+STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
+ALPHAS = [1e-3, 0.5, 1 - 2.0**-24, 1, 2.5, 1e6, 2.0**50]
+RATES = [0, 0.1, 9.99, 10, 33.3, 1e6, 2.0**30]
+DRAWS = {
+    "gamma": (reference.random_gamma, graphs.random_gamma, "alpha", ALPHAS, ["f32", "f64"]),
+    "poisson": (reference.random_poisson, graphs.random_poisson, "rate", RATES, ["i32", "i64"]),
+}
+CASES = [(name, type_) for name, (*_, types) in DRAWS.items() for type_ in types]
+
+
+def words_of(state: np.ndarray, count: int) -> np.ndarray:
+    """The blocks of so many elements."""
+    return reference.random_generator(state, [count * 128])[0].reshape(count, 32, 4)
+
+
+def unit(first: int, second: int) -> float:
+    return (((first & 0xFFFFF) << 32) | second) * 2.0**-52
+
+
+def plain_gamma(alpha: float, blocks: np.ndarray, attempts: int) -> float:
+    """The rule in Python numbers, with libm's functions."""
+    b = blocks.tolist()
+    d = (alpha if alpha >= 1 else alpha + 1) - 1 / 3
+    c, value = 1 / math.sqrt(9 * d), math.nan
+    for t in range(attempts):
+        u, v = unit(*b[2 * t][:2]), unit(*b[2 * t][2:])
+        w = unit(*b[2 * t + 1][:2])
+        x = math.sqrt(-2 * math.log(max(u, 1e-7))) * math.cos(2 * math.pi * v)
+        y = (1 + c * x) ** 3
+        value = d * y if y > 0 else d
+        if y > 0 and math.log(1 - w) < x * x / 2 + d * (1 - y + math.log(y)):
+            break
+    if alpha < 1:
+        value *= math.exp(math.log(1 - unit(*b[1][2:])) / alpha)
+    return value
+
+
+def plain_poisson(rate: float, blocks: np.ndarray, attempts: int) -> int:
+    blocks_ = blocks.tolist()
+    if rate < 10:
+        u, p, k = unit(*blocks_[0][:2]), math.exp(-rate), 0
+        total = p
+        while total <= u:
+            k += 1
+            p *= rate / k
+            total += p
+        return k
+    b = 0.931 + 2.53 * math.sqrt(rate)
+    a = -0.059 + 0.02483 * b
+    i, q = 1.1239 + 1.1328 / (b - 3.4), 0.9277 - 3.6224 / (b - 2)
+    for block in blocks_[:attempts]:
+        u, v = unit(*block[:2]) - 0.5, 1 - unit(*block[2:])
+        s = 0.5 - abs(u)
+        k = math.floor((2 * a / s + b) * u + rate + 0.43)
+        if s >= 0.07 and v <= q:
+            return k
+        if k < 0 or (s < 0.013 and v > s):
+            continue
+        left = math.log(v) + math.log(i) - math.log(a / s**2 + b)
+        if left <= -rate + k * math.log(rate) - math.lgamma(k + 1):
+            return k
+    return math.floor(rate)
+
+
+@pytest.mark.parametrize("attempts", [1, 2, 16])
+@pytest.mark.parametrize("alpha", [0.01, 0.5, 1, 3, 1000])
+def test_a_gamma_follows_the_rule(alpha: float, attempts: int) -> None:
+    blocks = words_of(STATE, 300)
+    values = gamma.gammas(np.full(300, alpha), blocks, attempts)
+    expected = [plain_gamma(alpha, block, attempts) for block in blocks]
+    np.testing.assert_allclose(values, expected, rtol=1e-11, atol=1e-300)
+    if attempts == 16:
+        assert_same_bits(reference.random_gamma([300], F64(alpha), "f64", state=STATE)[0], values)
+
+
+def test_the_kernels_squeeze_accepts_only_what_the_rule_accepts() -> None:
+    """They skip the logarithms where 1 - w < 1 - 0.0331 x^4, for d up to 2^20."""
+    x = np.linspace(-2.35, 2.35, 4001)
+    squeeze = 1 - 0.0331 * x**4
+    kept = squeeze > 0
+    for d in (2 / 3, 0.7, 1, 5 / 3, 2.2, 5, 30, 1e3, 1e5, 2.0**20):
+        y = (1 + x[kept] / math.sqrt(9 * d)) ** 3
+        limit = x[kept] ** 2 / 2 + d * (1 - y + np.log(y))
+        assert (np.log(squeeze[kept]) <= limit + 2.0**-24).all()
+
+
+@pytest.mark.parametrize("attempts", [1, 2, 32])
+@pytest.mark.parametrize("rate", [0, 0.3, 9.9, 10, 33.3, 1e4])
+def test_a_count_follows_the_rule(rate: float, attempts: int) -> None:
+    blocks = words_of(STATE, 300)
+    values = poisson.counts(np.full(300, F64(rate)), blocks, attempts)
+    assert values.tolist() == [plain_poisson(rate, block, attempts) for block in blocks]
+    if attempts == 32:
+        drawn = reference.random_poisson([300], F64(rate), "i64", state=STATE)[0]
+        assert drawn.tolist() == values.tolist()
+
+
+def test_the_logarithm_of_a_factorial_is_within_4_ulp() -> None:
+    k = np.unique(np.concatenate([np.arange(2.0, 700), np.floor(np.exp(np.linspace(6, 36, 900)))]))
+    with mpmath.workdps(40):
+        exact = [mpmath.loggamma(mpmath.mpf(x) + 1) for x in k.tolist()]
+        off = [
+            float(abs(mpmath.mpf(x) - y)) / math.ulp(x)
+            for x, y in zip(elementary.ln_factorial(k).tolist(), exact, strict=True)
+        ]
+    assert max(off) < 4
+    assert elementary.ln_factorial(np.arange(2.0)).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(("name", "type_"), CASES)
+def test_the_core_draws_the_reference_s_bits(name: str, type_: str) -> None:
+    draw, _, parameter, numbers, _ = DRAWS[name]
+    op = OPERATORS[f"Random{name.capitalize()}"]
+    for of_numbers in (F32, F64):
+        each = np.resize(np.array(numbers, of_numbers), (7, 30))
+        for given in (each, of_numbers(0.7), of_numbers(12.5)):
+            arguments = {parameter: given, "shape": [7, 30], "state": STATE}
+            expected = draw(**arguments, output_type=type_, **SEED)
+            got = call.run(op, fill_native.fill, arguments, {"output_type": type_, **SEED})
+            for one, other in zip(got, expected, strict=True):
+                assert_same_bits(one, other)
+
+
+@pytest.mark.parametrize("counter", EDGE_COUNTERS)
+def test_the_state_advances_by_32_blocks_an_element(counter: int) -> None:
+    before = PhiloxState(counter, 77)
+    for draw, *_, types in DRAWS.values():
+        _, after = draw([3, 5], 2.5, types[0], state=before.to_array())
+        assert PhiloxState.from_array(after) == before.advance(15 * 128)
+
+
+@pytest.mark.parametrize("constant", [True, False])
+@pytest.mark.parametrize(("name", "type_"), CASES)
+def test_onnxruntime_draws_the_reference_s_bits(
+    ort_backend: str, name: str, type_: str, constant: bool
+) -> None:
+    draw, build, parameter, numbers, _ = DRAWS[name]
+    each = np.resize(np.array(numbers, F32), (3, 5))
+    for given in (each, F32(0.7)):
+        options = {} if constant else {"per_element": given.ndim == 2}
+        model = build([3, 5], given if constant else None, type_, stateful=True, **options, **SEED)
+        feeds = {} if constant else {parameter: np.asarray(given)}
+        expected = draw([3, 5], given, type_, state=STATE, **SEED)
+        got = InferenceSession(model, backend=ort_backend).run(None, {"state": STATE, **feeds})
+        for one, other in zip(got, expected, strict=True):
+            assert_same_bits(np.asarray(one), other)
+
+
+@pytest.mark.parametrize("precision", [None, "f32", "bf16", "f16"])
+@pytest.mark.parametrize(("name", "type_"), CASES)
+def test_openvino_draws_the_reference_s_bits_at_every_precision(
+    openvino: OpenVino, name: str, type_: str, precision: str | None
+) -> None:
+    draw, build, parameter, numbers, _ = DRAWS[name]
+    for of_numbers in (F32, F64):
+        each = np.resize(np.array(numbers, of_numbers), (3, 5))
+        for given in (each, of_numbers(0.7)):
+            expected = draw([3, 5], given, type_, state=STATE, **SEED)
+            model = build([3, 5], given, type_, stateful=True, **SEED)
+            got = openvino(model, {"state": STATE}, precision)
+            for one, other in zip(got, expected, strict=True):
+                assert_same_bits(one, other)
+    each = np.resize(np.array(numbers, F32), (3, 5))
+    model = build([3, 5], None, type_, per_element=True, stateful=True, **SEED)
+    expected = draw([3, 5], each, type_, state=STATE, **SEED)
+    got = openvino(model, {"state": STATE, parameter: each}, precision)
+    for one, other in zip(got, expected, strict=True):
+        assert_same_bits(one, other)
+
+
+@pytest.mark.usefixtures("factories")
+def test_factories_make_the_nodes(openvino: OpenVino) -> None:
+    for name, (draw, _, _, _, types) in DRAWS.items():
+        make: Any = getattr(onnx_philox.openvino, f"random_{name}")
+        node = make([4, 2], 12.5, types[0], global_seed=5)
+        got = openvino(ov.Model(node.outputs(), []))
+        for one, other in zip(got, draw([4, 2], 12.5, types[0], global_seed=5), strict=True):
+            assert_same_bits(one, other)
+
+
+def check_gamma(x: np.ndarray, alpha: float, least_p: float) -> None:
+    x = x.astype(F64)
+    assert abs(x.mean() - alpha) < 5.5 * math.sqrt(alpha / x.size)
+    assert stats.kstest(x, "gamma", args=(alpha,)).pvalue > least_p
+
+
+def check_poisson(x: np.ndarray, rate: float, least_p: float) -> None:
+    """Chi-square of single counts, or of ranges of them where there are many."""
+    if rate == 0:
+        assert not x.any()
+        return
+    cells = np.unique(stats.poisson.ppf(np.linspace(0, 1, 200)[1:-1], rate))
+    shares = np.diff(np.concatenate([[0], stats.poisson.cdf(cells, rate), [1]]))
+    counts = np.bincount(np.searchsorted(cells, x), minlength=cells.size + 1)
+    kept = shares * x.size > 5
+    found, wanted = counts[kept], shares[kept] * x.size
+    if not kept.all():
+        found = np.append(found, counts[~kept].sum())
+        wanted = np.append(wanted, shares[~kept].sum() * x.size)
+    assert stats.chisquare(found, wanted * (found.sum() / wanted.sum())).pvalue > least_p
+
+
+def many(name: str, count: int, number: float, type_: str) -> np.ndarray:
+    _, _, parameter, _, _ = DRAWS[name]
+    op = OPERATORS[f"Random{name.capitalize()}"]
+    arguments = {parameter: F64(number), "shape": [count]}
+    given = {"output_type": type_, "global_seed": 11}
+    return call.run(op, fill_native.fastest_fill, arguments, given)[0]
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.5, 1, 3, 1000, 1e12])
+@pytest.mark.parametrize(
+    "count", [20000, pytest.param(10**7, marks=[pytest.mark.slow, pytest.mark.exhaustive])]
+)
+def test_gammas_are_distributed_as_they_should_be(alpha: float, count: int) -> None:
+    check_gamma(many("gamma", count, alpha, "f64"), alpha, 1e-6)
+
+
+@pytest.mark.parametrize("rate", [0, 0.1, 9.99, 10, 1e6, 2.0**30])
+@pytest.mark.parametrize(
+    "count", [20000, pytest.param(10**7, marks=[pytest.mark.slow, pytest.mark.exhaustive])]
+)
+def test_counts_are_distributed_as_they_should_be(rate: float, count: int) -> None:
+    check_poisson(many("poisson", count, rate, "i64"), rate, 1e-6)
+
+
+def test_the_checks_find_what_is_not_right() -> None:
+    x = many("gamma", 2**17, 3, "f64")
+    for broken in (x * 1.02, x + 0.03, np.minimum(x, 6)):
+        with pytest.raises(AssertionError):
+            check_gamma(broken, 3, 1e-6)
+    k = many("poisson", 2**17, 12.5, "i64")
+    for broken in (k + 1, np.minimum(k, 20), k // 2 * 2):
+        with pytest.raises(AssertionError):
+            check_poisson(broken, 12.5, 1e-6)
+
+
+def test_types_have_their_numbers() -> None:
+    for type_ in ("f32", "f64"):
+        values = reference.random_gamma([5], 2.5, type_, **SEED)[0]
+        assert values.dtype == BY_NAME[type_].dtype
