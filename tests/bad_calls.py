@@ -248,50 +248,71 @@ BAD_EXPONENTIAL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "more than memory": ({"shape": np.array([2**31 - 1, 2**20])}, ["memory"]),
     "state of five words": ({"state": STATE[:5], "global_seed": 0}, ["got shape [5]"]),
 }
-ALPHA_RULE = "allowed: a number above 0, at most 2^50. Pass such numbers"
+ALPHA_RULE = "'alpha' must be a number above 0, at most 2^50: got "
 BAD_GAMMA: dict[str, tuple[dict[str, Any], list[str]]] = {
     "states for other rows": (
         {"state": np.stack([STATE] * 3)},
-        ["of shape [3, 6], 3 states, for an output of shape [2, 3], 2 rows;"],
+        ["got 3 states (shape [3, 6]) for 2 rows (output shape [2, 3])."],
     ),
-    "neither state nor seed": ({"global_seed": 0}, ["input 'state' is left out", "both 0"]),
-    "an output type of half precision": ({"output_type": "f16"}, ["'output_type' is 'f16'"]),
+    "neither state nor seed": (
+        {"global_seed": 0},
+        ["input 'state' must be connected", "both 0: got nothing"],
+    ),
+    "an output type of half precision": (
+        {"output_type": "f16"},
+        ["'output_type' must be ", "got 'f16'"],
+    ),
     "alpha of another type": (
         {"alpha": np.array(1, np.float16)},
-        ["'alpha' is f16", "f32 or f64", "Cast it to f32."],
+        ["'alpha' must be ", "got f16", "f32 or f64", "Cast it to f32."],
     ),
-    "an alpha of 0": ({"alpha": F32(0)}, ["'alpha' is 0.0", ALPHA_RULE]),
-    "a negative alpha": ({"alpha": F32(-1)}, ["'alpha' is -1.0", ALPHA_RULE]),
-    "an alpha over 2^50": ({"alpha": F32(2e15)}, ["'alpha' is 1999999973982208.0", ALPHA_RULE]),
-    "an alpha that is NaN": ({"alpha": F32(math.nan)}, ["'alpha' is nan", ALPHA_RULE]),
-    "an alpha that is infinite": ({"alpha": F32(math.inf)}, ["'alpha' is inf", ALPHA_RULE]),
+    "an alpha of 0": ({"alpha": F32(0)}, ["'alpha' must be ", "got 0.0", ALPHA_RULE]),
+    "a negative alpha": ({"alpha": F32(-1)}, ["'alpha' must be ", "got -1.0", ALPHA_RULE]),
+    "an alpha over 2^50": (
+        {"alpha": F32(2e15)},
+        ["'alpha' must be ", "got 1999999973982208.0", ALPHA_RULE],
+    ),
+    "an alpha that is NaN": ({"alpha": F32(math.nan)}, ["'alpha' must be ", "got nan", ALPHA_RULE]),
+    "an alpha that is infinite": (
+        {"alpha": F32(math.inf)},
+        ["'alpha' must be ", "got inf", ALPHA_RULE],
+    ),
     "one of many alphas": (
         {"alpha": np.array([[1, 1, 2], [3, 0, -1]], F32)},
-        ["'alpha' is 0.0 at [1, 1]", ALPHA_RULE],
+        ["'alpha' must be ", "got 0.0 at [1, 1]", ALPHA_RULE],
     ),
-    "alphas of another shape": ({"alpha": np.ones(3, F32)}, ["'alpha' is of shape [3]"]),
+    "alphas of another shape": ({"alpha": np.ones(3, F32)}, ["'alpha' must be ", "got shape [3]"]),
     "more than memory": ({"shape": np.array([2**31 - 1, 2**20])}, ["memory"]),
 }
-RATE_RULE = "allowed: 0 to 2^30. Pass such rates."
+RATE_RULE = "'rate' must be 0 to 2^30: got "
 BAD_POISSON: dict[str, tuple[dict[str, Any], list[str]]] = {
     "states for other rows": (
         {"state": np.stack([STATE] * 3)},
-        ["of shape [3, 6], 3 states, for an output of shape [2, 3], 2 rows;"],
+        ["got 3 states (shape [3, 6]) for 2 rows (output shape [2, 3])."],
     ),
-    "neither state nor seed": ({"global_seed": 0}, ["input 'state' is left out", "both 0"]),
-    "a float output type": ({"output_type": "f32"}, ["'output_type' is 'f32'", "'i32', 'i64'"]),
+    "neither state nor seed": (
+        {"global_seed": 0},
+        ["input 'state' must be connected", "both 0: got nothing"],
+    ),
+    "a float output type": (
+        {"output_type": "f32"},
+        ["'output_type' must be 'i32' or 'i64'", "got 'f32'"],
+    ),
     "a rate of another type": (
         {"rate": np.array(1, np.int32)},
-        ["'rate' is i32", "f32 or f64", "Cast it to f32."],
+        ["'rate' must be ", "got i32", "f32 or f64", "Cast it to f32."],
     ),
-    "a negative rate": ({"rate": F32(-1)}, ["'rate' is -1.0", RATE_RULE]),
-    "a rate next to 0": ({"rate": F32(-1e-45)}, ["'rate' is -1.4012984", RATE_RULE]),
-    "a rate over 2^30": ({"rate": F32(1073741952)}, ["'rate' is 1073741952.0", RATE_RULE]),
-    "a rate that is NaN": ({"rate": F32(math.nan)}, ["'rate' is nan", RATE_RULE]),
-    "a rate that is infinite": ({"rate": F32(math.inf)}, ["'rate' is inf", RATE_RULE]),
+    "a negative rate": ({"rate": F32(-1)}, ["'rate' must be ", "got -1.0", RATE_RULE]),
+    "a rate next to 0": ({"rate": F32(-1e-45)}, ["'rate' must be ", "got -1.4012984", RATE_RULE]),
+    "a rate over 2^30": (
+        {"rate": F32(1073741952)},
+        ["'rate' must be ", "got 1073741952.0", RATE_RULE],
+    ),
+    "a rate that is NaN": ({"rate": F32(math.nan)}, ["'rate' must be ", "got nan", RATE_RULE]),
+    "a rate that is infinite": ({"rate": F32(math.inf)}, ["'rate' must be ", "got inf", RATE_RULE]),
     "one of many rates": (
         {"rate": np.array([[1, 1, 2], [3, -2, -1]], F32)},
-        ["'rate' is -2.0 at [1, 1]", RATE_RULE],
+        ["'rate' must be ", "got -2.0 at [1, 1]", RATE_RULE],
     ),
     "more than memory": ({"shape": np.array([2**31 - 1, 2**20])}, ["memory"]),
 }

@@ -378,7 +378,7 @@ inline constexpr OutputDeclaration kRandomGammaOutputs[] = {
     {"next_state", true, true, true, OutputType::kBits},
 };
 inline constexpr AttributeDeclaration kRandomGammaAttributes[] = {
-    {"output_type", AttributeRole::kOutputType, false, nullptr, 2, kRandomGammaOutputType, kRandomGammaOutputTypes, 0, 0, INT64_MAX, "'f32', 'f64'"},
+    {"output_type", AttributeRole::kOutputType, false, nullptr, 2, kRandomGammaOutputType, kRandomGammaOutputTypes, 0, 0, INT64_MAX, "'f32' or 'f64'"},
     {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
     {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
 };
@@ -436,7 +436,7 @@ inline constexpr OutputDeclaration kRandomPoissonOutputs[] = {
     {"next_state", true, true, true, OutputType::kBits},
 };
 inline constexpr AttributeDeclaration kRandomPoissonAttributes[] = {
-    {"output_type", AttributeRole::kOutputType, false, nullptr, 2, kRandomPoissonOutputType, kRandomPoissonOutputTypes, 0, 0, INT64_MAX, "'i32', 'i64'"},
+    {"output_type", AttributeRole::kOutputType, false, nullptr, 2, kRandomPoissonOutputType, kRandomPoissonOutputTypes, 0, 0, INT64_MAX, "'i32' or 'i64'"},
     {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
     {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
 };

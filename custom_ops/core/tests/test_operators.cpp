@@ -291,14 +291,14 @@ void TestAlphaAndRate() {
   for (const double right : {0x1p-1074, 1.0, 0x1p50}) Is(error(kRandomGamma, right), "");
   for (const double right : {-0.0, 0.0, 1.0, 0x1p30}) Is(error(kRandomPoisson, right), "");
   Is(error(kRandomGamma, 0),
-     "RandomGamma: input 'alpha' is 0.0; allowed: a number above 0, at most 2^50. Pass such numbers; near 2^50 a gamma is a "
+     "RandomGamma: input 'alpha' must be a number above 0, at most 2^50: got 0.0. Pass such numbers; near 2^50 a gamma is a "
      "normal of mean alpha.");
   for (const double wrong : {-1.0, 0x1.0000000000001p50, infinity, std::numeric_limits<double>::quiet_NaN()}) {
-    Says(error(kRandomGamma, wrong), "allowed: a number above 0, at most 2^50.");
+    Says(error(kRandomGamma, wrong), "must be a number above 0, at most 2^50: got ");
   }
-  Is(error(kRandomPoisson, -0.5), "RandomPoisson: input 'rate' is -0.5; allowed: 0 to 2^30. Pass such rates.");
+  Is(error(kRandomPoisson, -0.5), "RandomPoisson: input 'rate' must be 0 to 2^30: got -0.5. Pass such rates.");
   for (const double wrong : {-0x1p-1074, 0x1.0000000000001p30, infinity, std::numeric_limits<double>::quiet_NaN()}) {
-    Says(error(kRandomPoisson, wrong), "allowed: 0 to 2^30.");
+    Says(error(kRandomPoisson, wrong), "must be 0 to 2^30: got ");
   }
 }
 

@@ -110,7 +110,7 @@ class BatchRows:
                     site.title,
                     "the shape of what it draws",
                     _shape(shape),
-                    "for a state for each row, at most 2^27 elements a row, of 32 blocks each",
+                    "at most 2^27 elements a row, of 32 blocks each, for a state for each row",
                     f"Draw them in several nodes, or {_ONE_STATE}.",
                 )
         for index, owner in enumerate(site.owners):
