@@ -34,17 +34,17 @@ GOOD: dict[str, dict[str, Any]] = {
     },
     "RandomBernoulli": {
         "shape": np.array([2, 3]),
-        "p": np.full(4, 0.5, np.float32),
+        "p": np.full((2, 3), 0.5, np.float32),
         "state": PhiloxState(1, 2).to_array(),
     },
     "RandomGamma": {
         "shape": np.array([2, 3]),
-        "alpha": np.full(4, 0.5, np.float32),
+        "alpha": np.full((2, 3), 0.5, np.float32),
         "state": PhiloxState(1, 2).to_array(),
     },
     "RandomPoisson": {
         "shape": np.array([2, 3]),
-        "rate": np.full(4, 0.5, np.float32),
+        "rate": np.full((2, 3), 0.5, np.float32),
         "state": PhiloxState(1, 2).to_array(),
     },
     "RandomExponential": {
