@@ -41,7 +41,8 @@ def test_golden_models(stem: Path, target: str, optimised: bool) -> None:
         draw = loaded(target, model, optimised=optimised)
     except InexactError:
         is_half = any(half in stem.name for half in ("exponential_f16", "exponential_bf16"))
-        assert target == "openvino" or is_half
+        has_nodes = stem.parent.name not in ("v1_rejecting", "v1_without_replacement")
+        assert target == "openvino" or is_half or not has_nodes
         return
     for feeds, expected in golden_runs(stem):
         for name, output in zip(names, draw(feeds), strict=True):
