@@ -104,7 +104,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], tuple[str, ...]]] =
         TypeError,
         (
             *("onnx_philox.onnxruntime.InferenceSession", "model", "int"),
-            "a path, bytes, an onnx.ModelProto",
+            "a path, bytes or an onnx.ModelProto",
             "Pass one of these.",
         ),
     ),

@@ -83,7 +83,7 @@ def load(source: Any) -> Source:
         text.check_path(_OWNER, path)
         given = Source(path, None, _folder(path))
     else:
-        what, allowed = type(source).__name__, "a path, bytes, an onnx.ModelProto"
+        what, allowed = type(source).__name__, "a path, bytes or an onnx.ModelProto"
         checks.refuse(_OWNER, "model", what, allowed, "Pass one of these.", TypeError)
     try:
         outline = given.read(_proof.outline)

@@ -375,5 +375,5 @@ def _name(dtype: ir.DataType) -> str:
 
 
 def _refuse_type(name: str, dtype: ir.DataType) -> NoReturn:
-    names = ", ".join(known.name for known in _FLOATS)
+    names = f"one of {', '.join(known.name for known in _FLOATS)}"
     refuse(f"aten::{name}", "the type", dtype.name, names, "Draw one of these.", TypeError)
