@@ -24,8 +24,8 @@ inline constexpr char kConnected[] = "connected";
 inline constexpr char kConnect[] = "Connect it: the inputs are {0}.";
 inline constexpr char kConnectedWithoutSeeds[] = "connected where global_seed and op_seed are both 0";
 inline constexpr char kNameAStream[] =
-    "Every run draws the same numbers here, so there is no unseeded mode: set global_seed or op_seed, or connect a "
-    "state, from PhiloxState.from_entropy() for instance.";
+    "Without them every run would draw the same numbers, so nothing is unseeded: set global_seed or op_seed, or "
+    "connect a state, from PhiloxState.from_entropy() for instance.";
 inline constexpr char kAsOutputType[] = "{0}, as output_type says";
 inline constexpr char kCast[] = "Cast it to {0}.";
 inline constexpr char kShape[] = "shape {0}";
@@ -47,7 +47,7 @@ inline constexpr char kPassOneOrExpand[] = "Pass one number, or expand it to tha
 inline constexpr char kTwoD[] = "2-D, [batch, classes]";
 inline constexpr char kReshapeTo2D[] = "Reshape it to 2-D.";
 inline constexpr char kOneClass[] = "of at least one class";
-inline constexpr char kDrawFromSomething[] = "Draw from something, or from no rows.";
+inline constexpr char kDrawFromSomething[] = "Pass at least one class, or no rows.";
 inline constexpr char kInRow[] = "{0} in row {1}";
 inline constexpr char kInAllOfRow[] = "-inf in all of row {0}";
 inline constexpr char kLogits[] = "finite numbers or -inf, at least one of them finite in each row";
@@ -56,7 +56,7 @@ inline constexpr char kWithMaxval[] = "{0} with maxval {1}";
 inline constexpr char kNotAbove[] = "at most maxval";
 inline constexpr char kSwap[] = "Swap them.";
 inline constexpr char kBelow[] = "less than maxval";
-inline constexpr char kRaiseMaxval[] = "Raise maxval; it is not drawn.";
+inline constexpr char kRaiseMaxval[] = "Raise maxval, which is never drawn itself.";
 inline constexpr char kWidth[] = "so close to maxval that {0} holds their difference";
 inline constexpr char kBringCloser[] = "Bring the bounds closer together.";
 inline constexpr char kSamplesOfClasses[] = "{0} for {1} classes";

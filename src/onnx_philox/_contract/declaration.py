@@ -129,7 +129,8 @@ class Attribute:
             return listed([repr(name) for name in self.allowed])
         if self.is_flag:
             return f"{self.minimum} or {self.maximum}"
-        return f"an integer from {self.minimum} to 2^63-1"
+        most = "2^63-1" if self.maximum == 2**63 - 1 else self.maximum
+        return f"an integer from {self.minimum} to {most}"
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,8 @@ CONNECTED = "connected"
 CONNECT = "Connect it: the inputs are {}."
 CONNECTED_WITHOUT_SEEDS = "connected where global_seed and op_seed are both 0"
 NAME_A_STREAM = (
-    "Every run draws the same numbers here, so there is no unseeded mode: set global_seed or "
-    "op_seed, or connect a state, from PhiloxState.from_entropy() for instance."
+    "Without them every run would draw the same numbers, so nothing is unseeded: set global_seed "
+    "or op_seed, or connect a state, from PhiloxState.from_entropy() for instance."
 )
 
 # Types and shapes.
@@ -59,7 +59,7 @@ PASS_ONE_OR_EXPAND = "Pass one number, or expand it to that shape."
 TWO_D = "2-D, [batch, classes]"
 RESHAPE_TO_2_D = "Reshape it to 2-D."
 ONE_CLASS = "of at least one class"
-DRAW_FROM_SOMETHING = "Draw from something, or from no rows."
+DRAW_FROM_SOMETHING = "Pass at least one class, or no rows."
 
 # Values.
 IN_ROW = "{} in row {}"
@@ -70,7 +70,7 @@ WITH_MAXVAL = "{} with maxval {}"
 NOT_ABOVE = "at most maxval"
 SWAP = "Swap them."
 BELOW = "less than maxval"
-RAISE_MAXVAL = "Raise maxval; it is not drawn."
+RAISE_MAXVAL = "Raise maxval, which is never drawn itself."
 WIDTH = "so close to maxval that {} holds their difference"
 BRING_CLOSER = "Bring the bounds closer together."
 SAMPLES_OF_CLASSES = "{} for {} classes"

@@ -34,8 +34,11 @@ def next_name(state: str, outputs: Iterable[str]) -> str | None:
     It is the name after `NEXT_PREFIX`; or, where a tool has put a prefix before all names of a
     model, with `NEXT_PREFIX` after that.
     """
-    names = [name for name in outputs if name.replace(NEXT_PREFIX, "", 1) == state != name]
-    return min(names, key=lambda name: not name.startswith(NEXT_PREFIX), default=None)
+    # Of the names that a rewrite and a builder give, one ends with the other.
+    start = max(0, state.rfind(STATE if STATE in state else "state"))
+    names = NEXT_PREFIX + state, f"{state[:start]}{NEXT_PREFIX}{state[start:]}"
+    found = set(outputs)
+    return next((name for name in names if name in found), None)
 
 
 @dataclass(frozen=True)
