@@ -14,7 +14,7 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _backends, _runtime_errors
-from onnx_philox._contract.refusal import refuse
+from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.types import BF16
 from onnx_philox.onnxruntime import _feeds, _native_backend, _python_backend
 
@@ -178,7 +178,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         except Exception as error:
             # ONNX Runtime lets None pass until a node reads it, and fails in that node's words.
             self._refuse_none(input_feed)
-            if isinstance(error, ort_state.InvalidArgument):
+            if not isinstance(error, ort_state.Fail):  # of a node
                 self._name_wrong(input_feed)
             raise
 
@@ -313,11 +313,15 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
                 allowed = f"one of {', '.join(types)}" if types else "left out: the model has none"
                 remedy = "Leave it out, or correct its name."
                 _feeds.refuse_input("each input", repr(name), allowed, remedy)
-            type_ = _to_ort_value(name, value).data_type() if _is_array(value) else types[name]
+            what, allowed = f"the input {name!r}", f"a {types[name]}"
+            if not _is_array(value):
+                # A list is a sequence of tensors, or what ONNX Runtime makes a tensor of.
+                if allowed.startswith("a tensor") and not isinstance(value, list):
+                    _feeds.refuse_input(what, shown(value), allowed, "Pass an array of that type.")
+                continue
+            type_ = _to_ort_value(name, value).data_type()
             if type_ != types[name]:
-                _feeds.refuse_input(
-                    f"the input {name!r}", f"a {type_}", f"a {types[name]}", "Pass that type."
-                )
+                _feeds.refuse_input(what, f"a {type_}", allowed, "Pass that type.")
 
     def _has_bfloat16(self, output_names: Sequence[str] | None, feed: Feed) -> bool:
         return any(
