@@ -302,7 +302,7 @@ def test_a_bare_binding_is_checked_before_each_run(kind: str) -> None:
     options = onnx_philox.onnxruntime.register(ort.SessionOptions())
     bare = ort.InferenceSession(NOISY.SerializeToString(), options)
     pipe = Pipeline(bare)
-    words = f"'[xy]' is .f4, {BYTE_ORDER}"
+    words = f"'[xy]' must be {BYTE_ORDER}: got .f4"
     for each, run in (
         (session, session.run_with_iobinding),
         (bare, lambda io: pipe(io, seed=1)),
