@@ -312,7 +312,9 @@ def test_the_check_names_what_torch_s_exporter_loses_and_alters() -> None:
             ]
 
     x, check = (torch.tensor(X),), onnx_philox.torch.check_export
-    with pytest.raises(ValueError, match="does not draw what the program does") as refused:
+    with pytest.raises(
+        ValueError, match="must be one with every draw of the program: got one that does not"
+    ) as refused:
         check(Program(), x, exported_by_torch(Program()))
     place = r" \(test_torch_export.py:\d+{}\) "
     for lost in (
