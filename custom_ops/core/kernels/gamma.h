@@ -131,10 +131,11 @@ class Gammas {
     unsigned rejected = 0;
     for (unsigned i = 0; i < open_.count; ++i) {
       const std::uint16_t element = left_.element[open_.element[i]];
+      const double ln_v = ln_v_[i], limit = limit_[i];
       const bool is_positive = open_y_[i] > 0.0;
       if (!is_positive) (*values)[element] = open_d_[i];
       left_.element[rejected] = element;
-      rejected += is_positive & (ln_v_[i] < limit_[i]) ? 0 : 1;
+      rejected += is_positive & (ln_v < limit) ? 0 : 1;
     }
     left_.count = rejected;
     left_.is_all = false;

@@ -20,7 +20,9 @@ constexpr unsigned kPoissonAttempts = kElementBlocks;
 constexpr double kSmallestLargeRate = 10;
 constexpr unsigned kMostTerms = 1000;
 
-/// The running sums of one small rate. The counts come from a search that begins near its end.
+/// The running sums of one small rate. The counts come from a search that begins near its end. A template, so that no
+/// instruction set's code is shared (see philox.h).
+template <class Isa>
 class PoissonSums {
  public:
   /// `first` is exp(-rate).
@@ -222,8 +224,8 @@ class PoissonCounts {
     unsigned rejected = 0, undecided = 0;
     for (unsigned i = 0; i < large_.count; ++i) {
       const std::uint16_t element = large_.element[i];
-      const double s = s_[i], v = v_[i], k = k_[i];
-      const bool is_accepted = (s >= 0.07) & (v <= q[i]);
+      const double s = s_[i], v = v_[i], k = k_[i], most = q[i];
+      const bool is_accepted = (s >= 0.07) & (v <= most);
       const bool is_outside = (k < 0.0) | ((s < 0.013) & (v > s));
       const unsigned open = is_accepted ? 0 : 1, outside = is_outside ? 1 : 0;
       (*values)[element] = k;
@@ -281,7 +283,7 @@ class PoissonCounts {
 
   BatchBlocks<Isa> blocks_;
   const Argument& given_;
-  PoissonSums sums_;
+  PoissonSums<Isa> sums_;
   List small_, large_, undecided_;
   typename B::Blocks pairs_;
   Column rate_, a_, b_, ln_i_, q_, ln_rate_;
