@@ -135,7 +135,8 @@ class Gammas {
       const bool is_positive = open_y_[i] > 0.0;
       if (!is_positive) (*values)[element] = open_d_[i];
       left_.element[rejected] = element;
-      rejected += is_positive & (ln_v < limit) ? 0 : 1;
+      const bool is_accepted = is_positive & (ln_v < limit);
+      rejected += is_accepted ? 0 : 1;
     }
     left_.count = rejected;
     left_.is_all = false;
