@@ -336,3 +336,18 @@ def test_the_type_is_that_of_the_data() -> None:
     assert RANDOM_DROPOUT.output_types[0] is F32
     for dtype in (np.float16, ml_dtypes.bfloat16, np.float64):
         assert reference.random_dropout(np.ones(3, dtype), 0.5, global_seed=1)[0].dtype == dtype
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_every_number_is_kept_with_its_bits_by_numpy_and_by_the_core(type_: str) -> None:
+    """NaN with any payload, infinities and subnormals too: all patterns of 16 bits."""
+    dtype = BY_NAME[type_].dtype
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    bits = np.random.default_rng(2).integers(0, 2 ** (8 * dtype.itemsize), 2**16, unsigned)
+    data = (np.arange(2**16, dtype=unsigned) if dtype.itemsize == 2 else bits).view(dtype)
+    for ratio in (np.float32(r) for r in (0, 0.3, 0.999999, 1)):
+        inputs, seeds = {"data": data, "ratio": ratio}, {"global_seed": 3}
+        expected = call.run(RANDOM_DROPOUT, fill_numpy.fill, inputs, seeds)
+        drawn = reference.random_dropout(data, ratio, **seeds)
+        for got, wanted in zip(drawn, expected, strict=True):
+            assert got.tobytes() == wanted.tobytes()

@@ -79,14 +79,19 @@ ONNX_PHILOX_NOINLINE void KeepF16(const unsigned char* dropped, const unsigned c
   const typename Isa::Words by = Isa::Splat32(BitCast<std::uint32_t>(scale));
   for (std::size_t begin = 0; begin < count; begin += kAtOnce) {
     const std::size_t now = count - begin < kAtOnce ? count - begin : kAtOnce;
-    std::uint16_t x[kAtOnce] = {}, kept[kAtOnce] = {};
+    std::uint16_t x[kAtOnce] = {}, kept[kAtOnce] = {}, given[kAtOnce];
     std::memcpy(x, data + begin * 2, now * 2);
+    std::memcpy(given, x, sizeof(x));
     for (std::size_t i = 0; i < now; ++i) kept[i] = static_cast<std::uint16_t>(dropped[begin + i] - 1);
     const unsigned char* const from = reinterpret_cast<const unsigned char*>(x);
     const typename Isa::Words first = Isa::MultiplyF32(Isa::LoadF16AsF32(from), by);
     const typename Isa::Words second = Isa::MultiplyF32(Isa::LoadF16AsF32(from + kAtOnce), by);
     Isa::Store(reinterpret_cast<unsigned char*>(x), Isa::NarrowToF16(first, second));
-    for (std::size_t i = 0; i < kAtOnce; ++i) x[i] = static_cast<std::uint16_t>(x[i] & kept[i]);
+    for (std::size_t i = 0; i < kAtOnce; ++i) {
+      // A NaN keeps its payload, which not every set's conversion does.
+      const bool is_nan = (given[i] & 0x7FFFu) > 0x7C00u;
+      x[i] = static_cast<std::uint16_t>((is_nan ? given[i] | 0x0200u : x[i]) & kept[i]);
+    }
     std::memcpy(out + begin * 2, x, now * 2);
   }
 }
