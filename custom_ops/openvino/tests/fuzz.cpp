@@ -833,7 +833,8 @@ class Fuzzer {
       Expect(numbers.type != OutputType::kF16, "probabilities of another type");
       for (std::size_t i = 0; i < tensor.get_size(); ++i) {
         const double p = NumberAt(tensor, i);
-        Expect(p >= 0 && (is_bernoulli ? p <= 1 : p <= 0x1p30) && (p > 0 || !is_gamma), "a number that is not allowed");
+        const double most = is_bernoulli ? 1 : is_gamma ? 0x1p50 : 0x1p30;
+        Expect(p >= 0 && p <= most && (p > 0 || !is_gamma), "a number that is not allowed");
       }
       if (!is_bernoulli) {
         const Distribution distribution = op_->distribution;
