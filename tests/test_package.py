@@ -51,7 +51,6 @@ PUBLIC = {
     "onnx_philox.reference": {
         "random_bernoulli",
         "random_categorical",
-        "random_dropout",
         "random_exponential",
         "random_gamma",
         "random_generator",
@@ -62,7 +61,6 @@ PUBLIC = {
     "onnx_philox.graphs": {
         "random_bernoulli",
         "random_categorical",
-        "random_dropout",
         "random_exponential",
         "random_gamma",
         "random_generator",
@@ -77,7 +75,6 @@ PUBLIC = {
         "make_stateful",
         "random_bernoulli",
         "random_categorical",
-        "random_dropout",
         "random_exponential",
         "random_gamma",
         "random_generator",
