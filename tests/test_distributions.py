@@ -471,7 +471,9 @@ def test_seeds_and_states_that_mean_the_same_draw_the_same() -> None:
         assert_same_bits(by_seeds, by_state)
         words = PhiloxState.from_array(after).counter
         assert PhiloxState.from_array(after_state).counter == words + 45 * 2**64
-        with pytest.raises(ValueError, match="'state' is left out with global_seed and op_seed"):
+        with pytest.raises(
+            ValueError, match="'state' must be connected where global_seed and op_seed"
+        ):
             function(*arguments)
 
 

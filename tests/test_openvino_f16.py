@@ -46,9 +46,7 @@ def in_the_page(text: str) -> str:
     return text
 
 
-BORDER = in_the_page(
-    "RandomBernoulli: input 'p' is f32 from outside of an If or Loop, rounded to f16 at its border"
-)
+BORDER = in_the_page("got f32 from outside of an If or Loop, rounded to f16 at its border")
 
 
 def runner(backend: str, way: str) -> Runner:
