@@ -118,13 +118,13 @@ std::string CheckSamples(const Operator& op, const Numbers& logits, std::uint64_
                          std::int64_t samples, const ForEach& for_each) {
   const std::uint64_t wanted = static_cast<std::uint64_t>(samples);
   const std::uint64_t row = FirstWrong(rows, classes, for_each, [&](std::uint64_t begin, std::uint64_t end) {
-    while (begin < end && ClassesOfWeight(logits, begin * classes, classes) >= wanted) ++begin;
+    while (begin < end && ClassesOfWeight(logits, begin * classes, classes, wanted) == wanted) ++begin;
     return begin;
   });
   if (row == rows) return std::string();
   const std::string given =
       Worded(say::kSamplesInRow, {std::to_string(samples),
-                                  std::to_string(ClassesOfWeight(logits, row * classes, classes)), std::to_string(row)});
+                                  std::to_string(ClassesOfWeight(logits, row * classes, classes, wanted)), std::to_string(row)});
   return Refusal(op.name, AttributeText("sample_size"), given, say::kNotMoreThanClasses, say::kDrawFewer);
 }
 

@@ -206,7 +206,6 @@ def table() -> str:
         f"inline constexpr int kMaxRank = {operators.MAX_RANK};",
         f"inline constexpr std::uint64_t kAlwaysThere = {memory.ALWAYS_THERE};",
         f"inline constexpr int kMaxInputs = {max(len(op.inputs) for op in declared)};",
-        f"inline constexpr double kLeastExponent = {operators.LEAST_EXPONENT};",
         f'static_assert(kStateWords == {operators.STATE_WORDS}, "as the declaration says");',
         "",
         "// What refusals say is allowed.",

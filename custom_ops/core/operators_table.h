@@ -13,7 +13,6 @@ inline constexpr int kOpsetVersion = 1;
 inline constexpr int kMaxRank = 8;
 inline constexpr std::uint64_t kAlwaysThere = 67108864;
 inline constexpr int kMaxInputs = 4;
-inline constexpr double kLeastExponent = -708.0;
 static_assert(kStateWords == 6, "as the declaration says");
 
 // What refusals say is allowed.

@@ -28,8 +28,8 @@ constexpr std::int64_t kNothing = -1, kOnlyNegativeInfinity = -2;
 /// The row of `classes` numbers from number `begin` on.
 std::int64_t WrongInRow(const Numbers& logits, std::uint64_t begin, std::uint64_t classes);
 
-/// How many classes of that row, which has nothing wrong, have a weight above 0.
-std::uint64_t ClassesOfWeight(const Numbers& logits, std::uint64_t begin, std::uint64_t classes);
+/// How many classes of that row, which has nothing wrong, have a weight above 0; `most` if there are more.
+std::uint64_t ClassesOfWeight(const Numbers& logits, std::uint64_t begin, std::uint64_t classes, std::uint64_t most);
 
 /// Why a pair of bounds is not a range.
 enum class RangeProblem {

@@ -46,7 +46,7 @@ class Distribution(ABC):
 
     @property
     def words_together(self) -> int:
-        """How many words make elements only together, those of one element mostly."""
+        """Words are cut after multiples of so many; 1 where the ends of chunks cut no element."""
         return 1
 
     @abstractmethod

@@ -26,16 +26,12 @@ def classes(b: Builder, words: ir.Value, logits: ir.Value, samples: int) -> ir.V
 
 
 def classes_once(b: Builder, words: ir.Value, logits: ir.Value, samples: int) -> ir.Value:
-    """Indices of classes, each at most once in a row.
+    """Indices of classes, each at most once in a row, int64 [batch, samples], by two words a class.
 
-    Args:
-        b: Where the nodes go.
-        words: uint32, two for each class, of any shape.
-        logits: [batch, classes].
-        samples: How many of each row.
-
-    Returns:
-        int64 [batch, samples].
+    Nodes:
+        logits -> Sub ReduceMax -> exp -> weights
+        words -> unit -> Reshape [batch, classes] -> Sub from 1 -> -2 ln -> Div weights -> times
+        times -> Min, and Where weights are 0 infinity -> TopK, the smallest
     """
     u = b("Reshape", values.unit(b, words, F64), b("Shape", logits), allowzero=1)
     return b.call("ClassesOnce", _classes_once, u, logits, b.constant([samples]))[0]
