@@ -517,8 +517,9 @@ def model_of(operator: str, call: dict[str, Any], *, constant: bool) -> onnx.Mod
     ]
     rank = arrays["shape"].size if "shape" in arrays else 2
     state_rank = arrays.get("state", STATE).ndim
-    type_name = call.get("output_type", "i32" if operator == "RandomCategorical" else "f32")
-    values_type = OPERATORS[operator].outputs[0].type or BY_NAME.get(type_name, FLOAT)
+    default = BY_NAME["i32"] if operator == "RandomCategorical" else FLOAT
+    named = BY_NAME.get(str(call.get("output_type")), default)
+    values_type = OPERATORS[operator].outputs[0].type or named
     values = values_type.onnx
     outputs = [
         onnx.helper.make_tensor_value_info("values", values, [None] * rank),

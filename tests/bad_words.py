@@ -124,8 +124,6 @@ def bad_model(operator: str, call: dict[str, Any], *, constant: bool) -> onnx.Mo
     for value in (*model.graph.input, *model.graph.output):
         value.type.tensor_type.ClearField("shape")
     values = model.graph.output[0].type.tensor_type
-    if operator == "RandomCategorical" and call.get("output_type") != "i64":
-        values.elem_type = onnx.TensorProto.INT32
     for declared in OPERATORS[operator].inputs:
         # The numbers that have the type of the values.
         if not declared.types and declared.name in call:

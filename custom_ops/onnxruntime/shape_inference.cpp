@@ -33,6 +33,16 @@ GivenAttribute ReadAttribute(const OrtApi& api, const OrtShapeInferContext* cont
   return is_text ? GivenAttribute::Text(text) : GivenAttribute::Integer(integer);
 }
 
+/// The type that a wrong output_type names, so that it agrees with what the model declares and the kernel comes to
+/// refuse it; the operator's first one where it names none.
+OutputType NamedType(const std::string& name, const AttributeDeclaration& declaration) {
+  for (int i = 0; i < kOutputTypes; ++i) {
+    const auto type = static_cast<OutputType>(i);
+    if (name == ElementTypeName(ElementTypeOf(type))) return type;
+  }
+  return declaration.type[0];
+}
+
 /// What is known of the first dimension of an input of so many.
 std::int64_t FirstDimension(const OrtApi& api, const OrtShapeInferContext* context, int index, std::size_t wanted) {
   OrtTensorTypeAndShapeInfo* input = nullptr;  // the context's own
@@ -62,12 +72,16 @@ OrtStatus* InferValues(const Operator& op, const OrtApi& api, OrtShapeInferConte
   Attributes attributes;
   CheckAttributes(op, GivenAttributes(), &attributes);
   for (int i = 0; i < op.attributes; ++i) {
+    const AttributeDeclaration& declared = op.attribute[i];
     GivenAttributes given;
-    given[op.attribute[i].role] = ReadAttribute(api, context, op.attribute[i]);
+    given[declared.role] = ReadAttribute(api, context, declared);
     Attributes checked;
-    if (!CheckAttributes(op, given, &checked).empty()) continue;
-    if (op.attribute[i].role == AttributeRole::kOutputType) attributes.output = checked.output;
-    if (op.attribute[i].role == AttributeRole::kSampleSize) attributes.sample_size = checked.sample_size;
+    const bool is_wrong = !CheckAttributes(op, given, &checked).empty();
+    if (declared.role == AttributeRole::kOutputType) {
+      attributes.output = is_wrong ? NamedType(given[declared.role].text, declared) : checked.output;
+    } else if (declared.role == AttributeRole::kSampleSize && !is_wrong) {
+      attributes.sample_size = checked.sample_size;
+    }
   }
 
   std::int64_t dimension[kMaxRank];
