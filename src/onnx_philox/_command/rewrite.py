@@ -26,6 +26,7 @@ from onnx_philox._files.new_files import (
     no_room_named,
     tidied_up_on_signals,
 )
+from onnx_philox._files.openvino_ir import SUFFIX, is_ir, weights_of
 from onnx_philox._progress import Progress
 from onnx_philox._rewriting.passes.order import SEED_RULE, PerRow, check_seed
 from onnx_philox._runtimes.port import STATES
@@ -33,8 +34,6 @@ from onnx_philox._standard.targets import TARGETS
 from onnx_philox.rewriting import RandomNode
 
 _OWNER = "rewrite"
-_IR = ".xml"
-_WEIGHTS = ".bin"
 _STATE = "random_state"
 
 
@@ -176,7 +175,7 @@ def rewrite(
         OSError: A file cannot be read or written.
     """
     _check_names(source, target)
-    if standard is not None and target.suffix == _IR:
+    if standard is not None and is_ir(target):
         remedy = "Name an ONNX file; OpenVINO reads it without a plugin."
         checks.refuse(_OWNER, "the output", target, "a name that ends in .onnx", remedy)
     check_seed(seed, _OWNER, SEED_RULE)
@@ -185,7 +184,7 @@ def rewrite(
         check_apart(_OWNER, _outputs(target), file.reads)
     with tidied_up_on_signals(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if target.suffix == _IR:
+        if is_ir(target):
             report, written = _to_ir(source, target, options, progress)
         else:
             if standard is not None:
@@ -206,10 +205,10 @@ def rewrite(
 
 def _check_names(source: Path, target: Path) -> None:
     paths.check_model(source)
-    if source.suffix == _IR:
+    if is_ir(source):
         remedy = "Rewrite the ONNX model that it was made from."
         checks.refuse(_OWNER, "the model", f"{source}, an OpenVINO IR", "an ONNX file", remedy)
-    if target.suffix not in (".onnx", _IR):
+    if target.suffix not in (".onnx", SUFFIX):
         allowed = "a name that ends in .onnx, or in .xml for an OpenVINO IR"
         checks.refuse(_OWNER, "the output", target, allowed, "Choose such a name.")
     if target.is_dir():
@@ -223,9 +222,9 @@ def _check_names(source: Path, target: Path) -> None:
 
 def _outputs(target: Path) -> dict[Path, str]:
     """The files to write, but for external data, which the rewriter handles."""
-    if target.suffix != _IR:
+    if not is_ir(target):
         return {target: "the output"}
-    return {target: "the output", target.with_suffix(_WEIGHTS): "the weights file of the output"}
+    return {target: "the output", weights_of(target): "the weights file of the output"}
 
 
 def _to_onnx(
@@ -268,7 +267,7 @@ def _to_ir(
                 folder, sum(file.stat().st_size for file in between.parent.rglob("*")), target
             )
             raise _unconverted(error) from error
-        files.move(written.with_suffix(_WEIGHTS), target.with_suffix(_WEIGHTS))
+        files.move(weights_of(written), weights_of(target))
         files.move(written, target)
     return result
 
@@ -307,8 +306,8 @@ def _nodes(count: int) -> str:
 def _written(target: Path) -> str:
     """The file and its size, without the weights beside it."""
     size = target.stat().st_size
-    if target.suffix == _IR:
-        weights = target.with_suffix(_WEIGHTS)
+    if is_ir(target):
+        weights = weights_of(target)
         return f"{target} and {weights.name}, {_size(size + weights.stat().st_size)}"
     return f"{target}, {_size(size)}"
 

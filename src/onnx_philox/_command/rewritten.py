@@ -9,6 +9,7 @@ from typing import NoReturn
 
 from onnx_philox._command import paths
 from onnx_philox._files.model_file import opened
+from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._models.streams import read_input
 from onnx_philox._models.untouched import Originals
 from onnx_philox._rewriting import earlier_rewrite
@@ -66,7 +67,7 @@ def rewrite_first(model: Path) -> str:
 
 def inside(model: Path) -> Inside:
     """Looks into a file; finds nothing in an IR, or in what it cannot read."""
-    if model.suffix == ".xml":
+    if is_ir(model):
         return Inside()
     try:
         with opened(model, "run") as file:
@@ -105,7 +106,7 @@ def check(model: Path) -> None:
         ArgumentError: It is such a file.
     """
     paths.check_model(model)
-    if model.suffix == ".xml":
+    if is_ir(model):
         return
     try:
         nodes = find_random_nodes(model)

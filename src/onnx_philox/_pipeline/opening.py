@@ -16,6 +16,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.streams import METADATA_KEY, STANDARD, STANDARD_STATE, STATE, Streams
 from onnx_philox._files.model_file import opened
+from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._files.text import check_path
 from onnx_philox._models.streams import streams_of
 from onnx_philox._models.untouched import Originals
@@ -36,7 +37,6 @@ _SESSION_OPTIONS = (
     "read_config_from_model",
 )
 _OPENVINO_OPTIONS = ("config", "backend", "device")
-_IR = ".xml"
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def engine_of(
         _check_options(options, _OPENVINO_OPTIONS if runtime == "openvino" else _SESSION_OPTIONS)
         if runtime == "openvino":
             _check_directory()
-        if _is_ir(model):
+        if _names_ir(model):
             return _open_ir(str(model), runtime, per_row, options)
         model, said = _rewritten(model, per_row)
         if isinstance(model, str | os.PathLike):
@@ -152,8 +152,8 @@ def _graph_of(model: Any) -> Iterator[tuple[onnx.ModelProto, ir.Model]]:
         yield file.proto, Originals(file.proto, file.path.parent, owner=_NAME).model
 
 
-def _is_ir(model: Any) -> bool:
-    return isinstance(model, str | os.PathLike) and os.fspath(model).endswith(_IR)
+def _names_ir(model: Any) -> bool:
+    return isinstance(model, str | os.PathLike) and is_ir(model)
 
 
 def _check_rows(streams: Streams, per_row: Any) -> None:
@@ -283,7 +283,7 @@ def _refuse_source(what: str) -> NoReturn:
 def _said_by_source(source: Any) -> _Model:
     if isinstance(source, bytes):
         source = _parsed(source)
-    if _is_ir(source):
+    if _names_ir(source):
         from onnx_philox._runtimes import in_openvino
 
         source = in_openvino.read(in_openvino.new_core("auto"), os.fspath(source))

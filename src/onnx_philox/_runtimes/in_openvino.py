@@ -18,6 +18,7 @@ from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.streams import STANDARD
 from onnx_philox._contract.types import BF16
 from onnx_philox._files.model_file import opened
+from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._openvino_ports import input_names, output_names
 from onnx_philox._runtimes import models
@@ -164,7 +165,7 @@ def _check_file(path: Path) -> onnx.GraphProto | None:
 
     Returns its graph, without large weights; None of IR, and of a file that OpenVINO will refuse.
     """
-    if path.suffix == ".xml":
+    if is_ir(path):
         return None
     try:
         with opened(path, "run") as file:

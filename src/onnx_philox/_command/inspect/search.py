@@ -13,6 +13,7 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.streams import STATE
 from onnx_philox._files.model_file import opened
+from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._models.graphs import Owner, walk
 from onnx_philox._models.opsets import STANDARD_DOMAINS
 from onnx_philox._models.ours import seed_of
@@ -61,7 +62,7 @@ def load(path: Path) -> ir.Model:
         OSError: The file cannot be read.
     """
     paths.check_model(path)
-    if path.suffix == ".xml":
+    if is_ir(path):
         remedy = "Pass the ONNX model that it was made from."
         checks.refuse(_OWNER, str(path), "an OpenVINO IR", "an ONNX file", remedy)
     with opened(path, _OWNER) as file:

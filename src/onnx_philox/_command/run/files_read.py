@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from onnx_philox._files.model_file import opened
+from onnx_philox._files.openvino_ir import is_ir, weights_of
 
 
 def files(model: Path, inputs: Sequence[str]) -> dict[Path, str]:
@@ -14,8 +15,8 @@ def files(model: Path, inputs: Sequence[str]) -> dict[Path, str]:
     The name of an input may contain a "=", so each "=" is tried as the end of the name.
     """
     read = {model: f"the model {str(model)!r}"}
-    if model.suffix == ".xml":
-        weights = model.with_suffix(".bin")
+    if is_ir(model):
+        weights = weights_of(model)
         read[weights] = f"the weights {str(weights)!r}"
     else:
         try:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._files.model_file import opened
+from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._runtimes import RUNTIMES, Runtime, listed
 from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
 from onnx_philox._runtimes.port import ArgumentError
 
-# The names of files in OpenVINO's own format, and in ONNX Runtime's.
-_NOT_ONNX = (".xml", ".ort")
+# The ending of files in ONNX Runtime's own format.
+_ORT = ".ort"
 
 
 def load(path: Path, runtime: str | None, settings: Settings) -> LoadedModel:
@@ -25,8 +26,8 @@ def load(path: Path, runtime: str | None, settings: Settings) -> LoadedModel:
         raise ArgumentError(
             f"--runtime must be one of {', '.join(RUNTIMES)}: got {runtime!r}. Choose one of these."
         )
-    is_ir = path.suffix == ".xml"
-    usable = [r for r in RUNTIMES.values() if r.takes_ir or not is_ir]
+    of_ir = is_ir(path)
+    usable = [r for r in RUNTIMES.values() if r.takes_ir or not of_ir]
     chosen = [r for r in usable if runtime in (None, r.name)]
     if not chosen:
         raise ArgumentError(
@@ -34,7 +35,7 @@ def load(path: Path, runtime: str | None, settings: Settings) -> LoadedModel:
             f"{listed(r.name for r in usable)}, or pass the model that the IR was made from."
         )
     precise = listed(r.name for r in RUNTIMES.values() if r.has_precisions)
-    is_known = is_ir or runtime is not None
+    is_known = of_ir or runtime is not None
     if settings.precision is not None and not (is_known and chosen[0].has_precisions):
         raise ArgumentError(
             f"--precision must be given with --runtime {precise}: got it alone. Add that, or leave "
@@ -62,7 +63,7 @@ def _load(path: Path, runtime: Runtime, settings: Settings) -> LoadedModel:
 
 def _check_readable(path: Path) -> None:
     """Refuses what is no model: each runtime has words of its own for it."""
-    if path.suffix in _NOT_ONNX:
+    if is_ir(path) or path.suffix == _ORT:
         return
     try:
         with opened(path, "run"):
