@@ -3,12 +3,14 @@
 
 #include <algorithm>
 
+#include "sentences.h"
+
 namespace onnx_philox {
 
 const char* ElementTypeName(ElementType type) {
   switch (type) {
     case ElementType::kUnknown:
-      return "of no known type";
+      return say::kNoKnownType;
     case ElementType::kU32:
       return "u32";
     case ElementType::kI32:
@@ -40,7 +42,7 @@ const char* ElementTypeName(ElementType type) {
     case ElementType::kOther:
       break;
   }
-  return "of another type";
+  return say::kAnotherType;
 }
 
 ElementType ElementTypeOf(OutputType type) { return OneType(type).type[0]; }

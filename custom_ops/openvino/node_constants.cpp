@@ -22,11 +22,12 @@ void RandomOp::ReadTexts() {
     const bool is_right = FromText(captured.text, types, &read) &&
                           (is_array || (is_state ? read.elements() % kStateWords == 0 : read.elements() == 1));
     if (!is_right) {
-      const std::string count = is_state ? "six words for each state, of type " : is_array ? "numbers of " : "one number of ";
+      const char* const wanted = is_state ? say::kSixWords : is_array ? say::kNumbersOf : say::kOneNumberOf;
       constexpr std::size_t kShown = 200;  // of thousands of numbers
       const std::string more = captured.text.size() > kShown ? "..." : "";
       Refuse(op_, AttributeText(std::string(kCaptured) + op_.input[i].name),
-             ShowText(captured.text.substr(0, kShown) + more), count + TypeNames(op_.input[i], attributes_.output), say::kSaveAgain);
+             ShowText(captured.text.substr(0, kShown) + more),
+             Worded(wanted, {TypeNames(op_.input[i], attributes_.output)}), say::kSaveAgain);
     }
     captured = read;
   }

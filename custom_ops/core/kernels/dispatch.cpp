@@ -107,9 +107,11 @@ std::string AvailableNames() {
   return names;
 }
 
-Selection Unusable(const char* name, const char* why) {
-  return Selection{nullptr, std::string("ONNX_PHILOX_ISA is \"") + name + "\", which " + why + "; available here: " +
-                                AvailableNames() + ". Set it to one of these, or unset it to use the first"};
+/// A refusal in the form of the others (sentences.h), which kernels do not know.
+Selection Unusable(const char* name) {
+  return Selection{nullptr, "ONNX_PHILOX_ISA must be one of " + AvailableNames() +
+                                " (what this build has and this processor supports): got '" + name +
+                                "'. Set it to one of these, or unset it to use the first."};
 }
 
 /// How many of what takes words there are for so many elements.
@@ -143,9 +145,9 @@ Selection SelectKernels(const char* name) {
   for (const Kernels* kernels : kKernels) {
     if (!any && std::strcmp(name, kernels->name) != 0) continue;
     if (kernels->available()) return Selection{kernels, std::string()};
-    if (!any) return Unusable(name, "this processor or operating system does not support");
+    if (!any) break;
   }
-  return Unusable(name, "names no instruction set of this build");
+  return Unusable(any ? "" : name);
 }
 
 const Selection& ActiveKernels() {

@@ -86,7 +86,7 @@ def available_isas(python: str | Path, library: Path) -> list[str]:
         check=False,
         env=os.environ | {"ONNX_PHILOX_ISA": "which"},
     )
-    found = re.search(r"available here: ([\w, ]+)", said.stdout)
+    found = re.search(r"ONNX_PHILOX_ISA must be one of ([\w, ]+) \(", said.stdout)
     if found is None:
         raise ValueError(f"{library} lists no instruction sets: {said.stdout}{said.stderr}")
     isas = found[1].split(", ")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox._contract import sentences
 from onnx_philox._contract.types import BY_DTYPE, ElementType
 
 
@@ -27,7 +28,7 @@ class Known:
     @property
     def type_name(self) -> str:
         """The type as messages name it."""
-        return self.type.name if self.type is not None else "no known type"
+        return self.type.name if self.type is not None else sentences.NO_KNOWN_TYPE
 
 
 UNKNOWN = Known()

@@ -40,6 +40,8 @@ NAME_A_STREAM = (
 # Types and shapes.
 AS_OUTPUT_TYPE = "{}, as output_type says"
 CAST = "Cast it to {}."
+NO_KNOWN_TYPE = "no known type"
+ANOTHER_TYPE = "another type"
 SHAPE = "shape {}"
 DIMENSIONS = "{} dimensions"
 MERGE_DIMENSIONS = "Merge some and reshape the output."
@@ -122,6 +124,9 @@ HANDED_OVER = "{}, as the device hands it over"
 UNCHANGED = "{}, unchanged"
 COMPILE_IN_F32 = "Make it a constant, or compile with the inference precision f32."
 NAN_TO = "'{}' or '{}'"
+SIX_WORDS = "six words for each state, of type {}"
+NUMBERS_OF = "numbers of {}"
+ONE_NUMBER_OF = "one number of {}"
 SAVE_AGAIN = "Save the model again."
 
 # Memory.
