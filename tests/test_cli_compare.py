@@ -283,8 +283,8 @@ def test_standard_nodes_for_another_runtime_are_refused_with_what_to_do(noisy):
     said = refusal("standard.onnx", "--fill")
     assert said.split("compare: ")[1] == (
         "the model must be one made for OpenVINO: got one of standard nodes made for ONNX Runtime, "
-        "which OpenVINO does not compute. Rewrite the original with --standard --target openvino, "
-        "or choose --runtime onnxruntime or reference.\n"
+        "which OpenVINO does not compute. Rewrite the original for the target openvino, or choose "
+        "the runtime onnxruntime.\n"
     )
     chosen = ("--runtime", "onnxruntime", "--runtime", "reference")
     assert document("standard.onnx", "--fill", *chosen)["is_ok"]

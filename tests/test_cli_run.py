@@ -477,7 +477,16 @@ def test_standard_nodes_for_openvino_run_at_the_precision_that_they_are_made_for
     assert "CPU, precision f32" in invoke(*standard).stdout
     # Where the processor has it, bf16 is the default, at which they would draw others.
     said = refusal(*standard, "--precision", "bf16")
-    assert "precision must be f32 for a model of standard nodes, which draw" in said
+    assert (
+        "run: --precision must be f32: got bf16, at which standard nodes draw different numbers."
+        in said
+    )
+    made = onnx.load("nodes.onnx")
+    made.metadata_props[0].value = "made for a runtime of tomorrow"
+    assert made.metadata_props[0].key == "onnx_philox.standard_nodes"
+    onnx.save(made, "nodes.onnx")
+    said = refusal(*standard)
+    assert "run: the model must be one made for OpenVINO: got one of standard nodes 'made" in said
 
 
 def test_a_file_that_does_not_exist_is_an_error():

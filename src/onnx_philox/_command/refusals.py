@@ -14,11 +14,16 @@ def text(error: Exception, *commands: str) -> str:
     # Imported only if there is such an error.
     from onnx_philox._rewriting.random_nodes.may_stay import MayStayError
     from onnx_philox._rewriting.rows.not_rows import NotRowsError
+    from onnx_philox._runtimes.models import BACKEND, PRECISION, SettingError
 
     if isinstance(error, MayStayError):
         error = error.offering(KEEP_UNKNOWN)
     if isinstance(error, NotRowsError):
         error = error.naming(PER_ROW_NODE)
+    if isinstance(error, SettingError):
+        operator, what, *others = error.parts
+        named = f"--{what}" if what in (BACKEND, PRECISION) else what
+        return SettingError(operator, named, *others).sentence
     if isinstance(error, RefusalError) and error.operator in commands:
         return error.sentence
     return str(error)

@@ -22,21 +22,10 @@ from onnx_philox._models.streams import streams_of
 from onnx_philox._models.untouched import Originals
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._rewriting.api import find_random_nodes, make_reproducible
-from onnx_philox._runtimes import with_library
+from onnx_philox._runtimes import RUNTIMES, with_library
 from onnx_philox._standard import made
-from onnx_philox._standard.targets import TARGETS
 
 _NAME = "Pipeline"
-_SESSION_OPTIONS = (
-    "sess_options",
-    "providers",
-    "provider_options",
-    "backend",
-    "disabled_optimizers",
-    "enable_fallback",
-    "read_config_from_model",
-)
-_OPENVINO_OPTIONS = ("config", "backend", "device")
 
 
 @dataclass(frozen=True)
@@ -58,7 +47,7 @@ def engine_of(
         allowed = " or ".join(map(repr, with_library()))
         refuse(_NAME, "runtime", repr(runtime), allowed, "Pass one of these.")
     if isinstance(model, str | os.PathLike | bytes | onnx.ModelProto):
-        _check_options(options, _OPENVINO_OPTIONS if runtime == "openvino" else _SESSION_OPTIONS)
+        _check_options(options, RUNTIMES[runtime].options)
         if runtime == "openvino":
             _check_directory()
         if _names_ir(model):
@@ -211,20 +200,11 @@ def _check_standard(note: str | None, config: dict[str, Any]) -> None:
     """Refuses standard nodes that OpenVINO cannot run, or would draw different numbers from."""
     if note is None:
         return
-    if note != TARGETS["openvino"].note:
-        is_known = any(note == target.note for target in TARGETS.values())
-        made_for = note if is_known else shown(note)
-        given, allowed = f"one of standard nodes {made_for}", "one made for OpenVINO"
-        remedy = "Make it with target='openvino', or pass runtime='onnxruntime'."
-        refuse(_NAME, "the model", given, allowed, remedy)
     from onnx_philox._runtimes.in_openvino import PRECISION_HINT
 
     asked = config.get(PRECISION_HINT, made.PRECISION)
     precision = asked if isinstance(asked, str) else asked.to_string()
-    if precision != made.PRECISION:
-        given = f"{precision}, at which standard nodes draw different numbers"
-        remedy = "Leave it out: it is set by itself."
-        refuse(_NAME, PRECISION_HINT, given, made.PRECISION, remedy)
+    made.check_openvino(_NAME, note, precision, PRECISION_HINT)
 
 
 def _take_session(session: Any, source: Any) -> Engine:

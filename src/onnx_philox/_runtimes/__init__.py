@@ -34,6 +34,8 @@ class Runtime:
     """Whether its arithmetic can be told a precision."""
     is_only_asked_for: bool = False
     """Whether `verify` draws in it only where its name is given."""
+    options: tuple[str, ...] = ()
+    """What `Pipeline` takes for it beside its own arguments."""
     note: str = ""
     """What to know before choosing it."""
 
@@ -58,13 +60,27 @@ class Runtime:
 RUNTIMES = {
     runtime.name: runtime
     for runtime in (
-        Runtime("onnxruntime", "onnx_philox.onnxruntime", has_library=True),
+        Runtime(
+            "onnxruntime",
+            "onnx_philox.onnxruntime",
+            has_library=True,
+            options=(
+                "sess_options",
+                "providers",
+                "provider_options",
+                "backend",
+                "disabled_optimizers",
+                "enable_fallback",
+                "read_config_from_model",
+            ),
+        ),
         Runtime(
             "openvino",
             "onnx_philox.openvino",
             has_library=True,
             takes_ir=True,
             has_precisions=True,
+            options=("config", "backend", "device"),
         ),
         Runtime("reference", None, note="NumPy, slow"),
         Runtime(

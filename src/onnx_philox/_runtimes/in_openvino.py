@@ -22,7 +22,7 @@ from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._openvino_ports import input_names, output_names
 from onnx_philox._runtimes import models
-from onnx_philox._runtimes.models import LoadedModel, Settings
+from onnx_philox._runtimes.models import PRECISION, LoadedModel, SettingError, Settings
 from onnx_philox._runtimes.port import ArgumentError, Port
 from onnx_philox._standard import made
 
@@ -67,21 +67,19 @@ class Model(LoadedModel):
     def load(cls, model: Path | onnx.ModelProto, settings: Settings) -> Self:
         precision = settings.precision
         if precision not in (None, *_PRECISIONS):
-            raise ArgumentError(
-                f"--precision must be one of {', '.join(_PRECISIONS)}: got {precision!r}. Choose "
-                "one of these, or leave --precision out."
-            )
+            allowed = f"one of {', '.join(_PRECISIONS)}"
+            remedy = "Choose one of these, or leave it out."
+            raise SettingError(cls.runtime, PRECISION, repr(precision), allowed, remedy)
         models.check_path(model)
         backend = models.choose_backend(cls, settings.backend)
         core = _core(backend)
         if isinstance(model, Path):
-            graph = _check_file(model)
+            graph = _check_file(model, precision)
         else:
-            _check_target(model)
+            _check_standard(_note_of(model), precision)
             graph = model.graph
         opened_model = read(core, model)
-        if metadata(opened_model, STANDARD) is not None:
-            _check_precision(precision)
+        _check_standard(metadata(opened_model, STANDARD), precision)
         drawn = _show_drawn(opened_model) if settings.shows_drawn else {}
         config = {} if precision is None else {PRECISION_HINT: precision}
         compiled = compile_model(core, opened_model, settings.device, config)
@@ -160,7 +158,7 @@ def _given(value: Any) -> Any:
     return ov_arrays.tensor(array) if array.dtype == BF16.dtype else array
 
 
-def _check_file(path: Path) -> onnx.GraphProto | None:
+def _check_file(path: Path, precision: str | None) -> onnx.GraphProto | None:
     """Refuses an ONNX file that OpenVINO misreads, or that is made for another runtime.
 
     Returns its graph, without large weights; None of IR, and of a file that OpenVINO will refuse.
@@ -173,7 +171,7 @@ def _check_file(path: Path) -> onnx.GraphProto | None:
     except (OSError, ValueError):
         # OpenVINO itself reports what is wrong with a file that it cannot read.
         return None
-    _check_target(proto)
+    _check_standard(_note_of(proto), precision)
     if misread is not None:
         field = "uint64_data" if misread.uint64_data else "int32_data"
         raise ArgumentError(
@@ -183,25 +181,13 @@ def _check_file(path: Path) -> onnx.GraphProto | None:
     return proto.graph
 
 
-def _check_target(model: onnx.ModelProto) -> None:
-    """Refuses standard nodes that are made for another runtime."""
-    found = made.read({entry.key: entry.value for entry in model.metadata_props})
-    if found is None or found.target.name == Model.runtime:
-        return
-    raise ArgumentError(
-        f"the model must be one made for OpenVINO: got one of standard nodes {found.target.note}, "
-        "which OpenVINO does not compute. Rewrite the original with --standard --target "
-        "openvino, or choose --runtime onnxruntime or reference."
-    )
+def _note_of(model: onnx.ModelProto) -> str | None:
+    """What a model says of its standard nodes; None if it has none."""
+    return {entry.key: entry.value for entry in model.metadata_props}.get(STANDARD)
 
 
-def _check_precision(precision: str | None) -> None:
-    """Refuses a precision at which standard nodes draw different numbers."""
-    if precision not in (None, made.PRECISION):
-        raise ArgumentError(
-            f"--precision must be {made.PRECISION} for a model of standard nodes, which draw "
-            f"different numbers otherwise: got {precision!r}. Choose it, or leave --precision out."
-        )
+def _check_standard(note: str | None, precision: str | None) -> None:
+    made.check_openvino(Model.runtime, note, precision, PRECISION, SettingError)
 
 
 def _show_drawn(model: ov.Model) -> dict[str, str]:

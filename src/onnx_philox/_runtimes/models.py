@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from onnx_philox import _backends, _runtime_errors
 from onnx_philox._contract.operators import DOMAIN
-from onnx_philox._contract.refusal import RefusalError
+from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._contract.types import ElementType
 from onnx_philox._files import text
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
@@ -28,6 +28,14 @@ class RunError(Exception):
         """The error of a runtime, in its own words."""
         said = _runtime_errors.sentence(str(error)) or type(error).__name__
         return cls(f"{runtime} does not {what}: {said}")
+
+
+BACKEND = "backend"
+PRECISION = "precision"
+
+
+class SettingError(ValueRefusalError, ArgumentError):
+    """The settings, above all BACKEND or PRECISION, do not suit the runtime or the model."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +97,8 @@ class LoadedModel(ABC):
         """Loads a file, or an ONNX model in memory.
 
         Raises:
-            ArgumentError: The settings, or the file, do not suit the runtime.
+            SettingError: The settings do not suit the runtime, or the model.
+            ArgumentError: The file does not.
         """
 
     def run(self, feeds: Arrays) -> Arrays:
@@ -133,17 +142,16 @@ def choose_backend(model: type[LoadedModel], requested: str) -> str:
     """The name of the backend that "auto" or a name means.
 
     Raises:
-        ArgumentError: There is no such backend, or it cannot be used here.
+        SettingError: There is no such backend.
+        ArgumentError: It cannot be used here.
     """
     runtime, backends = model.runtime, model.backends()
     try:
         backend = _backends.choose(runtime, backends, requested)
     except ValueError:
-        allowed = ", ".join((_backends.AUTO, *backends))
-        raise ArgumentError(
-            f"--backend must be one of {allowed} for {runtime}: got {requested!r}. Choose one of "
-            "these."
-        ) from None
+        allowed = f"one of {', '.join((_backends.AUTO, *backends))} for {runtime}"
+        remedy = "Choose one of these."
+        raise SettingError(runtime, BACKEND, repr(requested), allowed, remedy) from None
     except ImportError as error:
         raise ArgumentError(str(error)) from error
     return next(name for name, b in backends.items() if b is backend)

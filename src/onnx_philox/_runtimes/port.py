@@ -48,13 +48,6 @@ class Port:
         """The shape in words."""
         return shape_name(self.shape)
 
-    @property
-    def note(self) -> str:
-        """What a list of inputs says about it."""
-        if self.name in STATES and self.is_state:
-            return "made of --seed"
-        return "" if self.is_required else "optional"
-
     def __str__(self) -> str:
         return f"{self.type_name} of shape {self.shape_name}"
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from onnx_philox import _runtime_errors
 from onnx_philox._command import paths
 from onnx_philox._contract import arrays
-from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, shape_name
+from onnx_philox._runtimes.port import STATES, ArgumentError, Arrays, Port, shape_name
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 # What NumPy makes of a bfloat16 array in a file: two bytes without a type.
@@ -189,8 +189,15 @@ def _as_bfloat16(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
+def _note(port: Port) -> str:
+    """What a list of inputs says about one."""
+    if port.name in STATES and port.is_state:
+        return "made of --seed"
+    return "" if port.is_required else "optional"
+
+
 def _listed(ports: Iterable[Port]) -> str:
-    rows = [(p.name, p.type_name, p.shape_name, p.note) for p in ports]
+    rows = [(p.name, p.type_name, p.shape_name, _note(p)) for p in ports]
     widths = [max(len(row[i]) for row in rows) for i in range(4)] if rows else []
     return "\n".join(
         "  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
