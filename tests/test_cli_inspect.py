@@ -71,6 +71,18 @@ def document(path: object) -> dict:
     return json.loads(result.stdout)
 
 
+@pytest.fixture
+def untried(monkeypatch) -> None:
+    """Makes the command try no node, for what does not depend on the runtimes."""
+
+    def run(built, _):
+        said = trials.Trial(Behaviour.NOT_LOADED, "untried")
+        names = ("onnxruntime", "openvino")
+        return [trials.Trials(name, "1", {p.key: said for p in built}) for name in names]
+
+    monkeypatch.setattr(trials, "run", run)
+
+
 def node_model(op_type: str, opset: int, inputs=(), **attributes) -> onnx.ModelProto:
     """A model of one node; `inputs` are f32 tensors, or constants."""
     names = [f"x{i}" for i in range(len(inputs))]
@@ -477,6 +489,7 @@ def test_the_json_document_keeps_its_keys(inspected):
     }
 
 
+@pytest.mark.usefixtures("untried")
 def test_it_says_which_nodes_draw_rows_of_the_batch_and_why_the_others_do_not(inspected, printed):
     assert inspected["per_row"] == {"batch": "N", "obstacle": None}
     problems = {n["name"]: n["per_row_problem"] for n in inspected["random_nodes"]}
@@ -489,6 +502,7 @@ def test_it_says_which_nodes_draw_rows_of_the_batch_and_why_the_others_do_not(in
     assert "(--per-row): possible, all nodes draw rows of 's6'." in said
 
 
+@pytest.mark.usefixtures("untried")
 def test_a_model_that_can_have_no_rows_says_why(tmp_path):
     path = tmp_path / "model.onnx"
     onnx.save(node_model("RandomUniformLike", 17, ([3, 4],)), path)
@@ -742,6 +756,7 @@ def test_a_standard_model_without_the_next_state_still_has_its_state(tmp_path):
     assert document(tmp_path / "model.onnx")["standard"]["next_state"] is None
 
 
+@pytest.mark.usefixtures("untried")
 def test_random_nodes_beside_standard_draws_are_shown_and_counted_apart(tmp_path):
     standard = onnx_philox.to_standard_nodes(
         onnx_philox.make_reproducible(MODELS / "mc_dropout.onnx")
@@ -756,6 +771,7 @@ def test_random_nodes_beside_standard_draws_are_shown_and_counted_apart(tmp_path
     assert "<h1>1 random node" in (tmp_path / "page.html").read_text("utf-8")
 
 
+@pytest.mark.usefixtures("untried")
 def test_an_operator_that_cannot_be_rewritten_says_why(tmp_path):
     model = parser.parse_model(
         '<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1]> '
