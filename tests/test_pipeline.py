@@ -1051,8 +1051,9 @@ def soak(seconds: float, threads: int) -> None:
     assert grown < 64 * 2**20
 
 
-def test_a_short_soak_is_right_and_flat() -> None:
-    soak(6, 8)
+@pytest.mark.parametrize("seconds", [1, pytest.param(6, marks=pytest.mark.exhaustive)])
+def test_a_short_soak_is_right_and_flat(seconds: float) -> None:
+    soak(seconds, 8)
 
 
 if __name__ == "__main__":
