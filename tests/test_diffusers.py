@@ -53,10 +53,15 @@ def test_rows_are_independent_and_go_on() -> None:
             ValueError,
             r"seed must be an integer from 0 to 2\^64-1: got -1",
         ),
-        (lambda: diffusers.generator([1.5]), TypeError, "seeds"),
+        (lambda: diffusers.generator([1.5]), TypeError, "^diffusers.generator: seeds.0. must be"),
+        (lambda: diffusers.latents(-1, (4, 4)), ValueError, "^diffusers.latents: seeds.0. must be"),
         (lambda: diffusers.generator([1, 2]).randn(3, 4), ValueError, "a row for each seed"),
         (lambda: diffusers.latents([1, 2], (4, "8")), TypeError, "input 'shape' must be"),
-        (lambda: diffusers.latents([1, 2], (4, -8)), ValueError, "negative"),
+        (
+            lambda: diffusers.latents([1, 2], (4, -8)),
+            ValueError,
+            "^diffusers.latents: input 'shape' must be dim",
+        ),
     ],
 )
 def test_bad_calls_are_refused(call: Any, error: type[Exception], words: str) -> None:

@@ -399,6 +399,13 @@ def test_a_backend_that_does_not_exist_is_refused_with_those_that_do() -> None:
         onnx_philox.openvino.register(ov.Core(), backend="gpu")
 
 
+def test_what_is_no_core_or_model_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"^openvino.register: core must be .*Core: got 3\."):
+        onnx_philox.openvino.register(3)
+    with pytest.raises(TypeError, match=r"make_stateful: the model must be .*Model: got 3\."):
+        onnx_philox.openvino.make_stateful(3)
+
+
 def test_the_built_in_operator_of_the_same_name_lives_beside_ours(openvino: OpenVino) -> None:
     ours = random_uniform([5], 0, 1, "f64", **SEED)
     shape = parameter("shape", np.int64, [1])

@@ -457,6 +457,14 @@ def test_inputs_with_a_value_in_the_model_may_be_left_out() -> None:
         pipe({**batch(2), "shift": np.array(9.0)}, seed=1)
 
 
+def test_seeds_that_are_wrong_are_refused_by_what_was_called() -> None:
+    pipe = Pipeline(STANDARD, per_row=True)
+    with pytest.raises(ValueError, match=r"^Pipeline: seeds\[1\] must be an integer"):
+        pipe(batch(2), seeds=[1, -1])
+    with pytest.raises(ValueError, match=r"^Pipeline\.request: seeds\[1\] must be an integer"):
+        pipe.request(seeds=[1, -1])
+
+
 @pytest.mark.parametrize(
     ("feed", "words"),
     [

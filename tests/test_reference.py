@@ -197,3 +197,10 @@ def flush_subnormals() -> None:
     libm.fegetenv(environment)
     ctypes.c_uint32.from_buffer(environment, offset).value |= bits_
     libm.fesetenv(environment)
+
+
+def test_what_is_no_array_is_shown_as_it_was_given() -> None:
+    words = r"input 'state' must be an array of numbers: got {}\. Pass an array\."
+    for state in (None, "abc", {}):
+        with pytest.raises(TypeError, match=words.format(repr(state))):
+            reference.random_generator(state, [3])  # type: ignore[arg-type]

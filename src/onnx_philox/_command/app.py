@@ -203,7 +203,10 @@ def rewrite(
     any batch.
     """
     if (target or inexact) and not standard:
-        text = "--target and --inexact say nothing without --standard. Add it, or leave them out."
+        text = (
+            "--target and --inexact must be given with --standard: got them alone. Add it, or "
+            "leave them out."
+        )
         rooms.terminal.fail("rewrite", ValueError(text), 2)
     with (
         rooms.terminal.errors("rewrite", OSError, TypeError, ValueError, ImportError),

@@ -16,7 +16,11 @@ from onnx_philox._contract.types import ElementType
 
 def plain_array(op: Operator | str, what: str, given: Any) -> NDArray[Any]:
     """What `given` is to NumPy, as `arrays.array_of` makes it."""
-    return arrays.array_of(op if isinstance(op, str) else op.name, what, given)
+    array = arrays.array_of(op if isinstance(op, str) else op.name, what, given)
+    if array.dtype.kind in "OSU" and not isinstance(given, np.ndarray):
+        remedy = "Pass an array."
+        checks.refuse(op, what, shown(given), "an array of numbers", remedy, TypeError)
+    return array
 
 
 def shape_array(op: Operator | str, shape: Any) -> NDArray[np.int64]:

@@ -5,6 +5,8 @@ To change the sentence, make a new refusal from other parts; nobody edits the te
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn, Self
 
 from onnx_philox._contract.sentences import FORM
@@ -47,6 +49,10 @@ class RefusalError(Exception):
         operator, *others = self.parts
         return type(self)(f"{place}: {operator}", *others)
 
+    def by(self, operator: str) -> Self:
+        """The same refusal, of a function that called the one which refused."""
+        return type(self)(operator, *self.parts[1:])
+
     def __reduce__(self) -> tuple[Any, ...]:
         # Copying and pickling call the class with its parts, not with the text in `args`.
         return type(self), self.parts, self.__dict__
@@ -58,6 +64,15 @@ class ValueRefusalError(RefusalError, ValueError):
 
 class TypeRefusalError(RefusalError, TypeError):
     """A refusal of a wrong type."""
+
+
+@contextmanager
+def refusing_as(operator: str) -> Iterator[None]:
+    """A block whose refusals are this function's: a user called it, and not what it calls."""
+    try:
+        yield
+    except RefusalError as error:
+        raise error.by(operator) from None
 
 
 def shown(value: Any) -> str:

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import arguments
+from onnx_philox._contract import arguments, checks
 from onnx_philox._contract.operators import RANDOM_NORMAL
-from onnx_philox._contract.refusal import refuse
+from onnx_philox._contract.refusal import refuse, refusing_as
 from onnx_philox._contract.state import PhiloxState
+from onnx_philox._contract.types import F32
 from onnx_philox._numbers.generate import generate
 from onnx_philox._numbers.states import Integers, row_states
 
@@ -53,6 +54,7 @@ class PhiloxNoise(Noise):
     """The normals of `RandomNormal`.
 
     Args:
+        owner: The function that a refusal names.
         seed: 0 to 2^64-1, for all rows of a tensor; or a sequence of seeds, one for each row.
 
     Raises:
@@ -60,11 +62,13 @@ class PhiloxNoise(Noise):
         ValueError: A seed is out of its range.
     """
 
-    def __init__(self, seed: Integers) -> None:
-        if isinstance(seed, Sequence | np.ndarray):
-            self._state = row_states(seed)
-        else:
-            self._state = PhiloxState.for_run(seed).to_array()  # type: ignore[arg-type]
+    def __init__(self, owner: str, seed: Integers) -> None:
+        self._owner = owner
+        with refusing_as(owner):
+            if isinstance(seed, Sequence | np.ndarray):
+                self._state = row_states(seed)
+            else:
+                self._state = PhiloxState.for_run(seed).to_array()  # type: ignore[arg-type]
 
     @property
     def state(self) -> NDArray[np.uint32]:
@@ -72,6 +76,7 @@ class PhiloxNoise(Noise):
         return self._state
 
     def _draw(self, dimensions: list[int]) -> NDArray[np.float32]:
+        checks.check_dimensions(self._owner, "input 'shape'", dimensions, F32)
         values = np.empty(dimensions, np.float32)
         after = generate(self._state, out=values, mean=0.0, scale=1.0)
         self._state = np.asarray(after, np.uint32).reshape(self._state.shape)

@@ -105,7 +105,7 @@ def noise_of(owner: str, seed: Any, like: str, gpu: Any) -> Noise:
         refuse(owner, "like", repr(like), allowed, "Pass one of them.")
     card = _card(owner, gpu, f"like={like!r}", is_card=like == "torch_cuda")
     if like == "philox":
-        return PhiloxNoise(seed)
+        return PhiloxNoise(owner, seed)
     by_rows = isinstance(seed, Sequence | np.ndarray) and not isinstance(seed, str | bytes)
     named = [(f"seed[{i}]", s) for i, s in enumerate(seed)] if by_rows else [("seed", seed)]
     generators = [_generator(owner, name, s, like, card) for name, s in named]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract.refusal import refuse
+from onnx_philox._contract.refusal import refuse, refusing_as
 from onnx_philox._contract.state import PhiloxState, integer, run_words
 from onnx_philox._contract.streams import Streams
 from onnx_philox._numbers.states import Integers, row_states
@@ -161,7 +161,7 @@ class Pipeline:
         if rows is not None:
             rows = integer(_REQUEST, "rows", rows, 2**32 + 1, "2^32")
         if resume is None:
-            start, state = self._start(seed, seeds, rows)
+            start, state = self._start(_REQUEST, seed, seeds, rows)
             return Request(self._engine, state, start)
         if not (seed is None and seeds is None and rows is None):
             given, allowed = "a seed or rows beside it", "given alone"
@@ -212,14 +212,16 @@ class Pipeline:
             batches = track(batches, "Rows drawn and run", transient=True)
         for feed in batches:
             count = self._rows(_MAP, feed)
-            state = row_states(seed, range(row, row + count), run)
+            with refusing_as(_MAP):
+                state = row_states(seed, range(row, row + count), run)
             outputs, _ = self._engine.run(feed, state)
             yield Result(outputs, seed, state)
             row += count
 
     def _begin(self, feed: Feed, seed: int | None, seeds: Integers | None) -> _Start:
         is_counted = self.is_per_row and seeds is None
-        return self._start(seed, seeds, self._rows(_NAME, feed) if is_counted else None)
+        rows = self._rows(_NAME, feed) if is_counted else None
+        return self._start(_NAME, seed, seeds, rows)
 
     def _rows(self, owner: str, feed: Feed) -> int:
         """How many rows a feed has."""
@@ -236,26 +238,30 @@ class Pipeline:
             refuse(owner, "the number of rows", "nothing", allowed, remedy)
         return rows
 
-    def _start(self, seed: int | None, seeds: Integers | None, rows: int | None) -> _Start:
+    def _start(
+        self, owner: str, seed: int | None, seeds: Integers | None, rows: int | None
+    ) -> _Start:
         """The seed or seeds, and the state or states that they begin at."""
         if seeds is not None:
             if seed is not None:
-                refuse(_NAME, "seed", "both", "given without seeds", "Leave one out.")
+                refuse(owner, "seed", "both", "given without seeds", "Leave one out.")
             if not self.is_per_row:
-                self._refuse_rows(_NAME)
-            states = row_states(seeds)
+                self._refuse_rows(owner)
+            with refusing_as(owner):
+                states = row_states(seeds)
             return _keys(states), states
         if seed is None:
             seed = secrets.randbits(64)
         if not self.is_per_row:
-            words = run_words(_NAME, seed)
+            words = run_words(owner, seed)
             return int(seed), words
         if rows is None:
             allowed = (
                 "given by seeds, or by rows beside the seed, for a model with a state for each row"
             )
-            refuse(_REQUEST, "the number of rows", "neither", allowed, "Pass rows.")
-        states = row_states(seed, range(rows))
+            refuse(owner, "the number of rows", "neither", allowed, "Pass rows.")
+        with refusing_as(owner):
+            states = row_states(seed, range(rows))
         return int(seed), states
 
     def _words(self, state: Any, *, is_alone: bool) -> NDArray[np.uint32]:
@@ -271,7 +277,7 @@ class Pipeline:
             owner,
             "the model",
             "one with a single state for the whole batch",
-            f"one with a state for each row{', to be run with seeds' * (owner == _NAME)}",
+            f"one with a state for each row{', to be run with seeds' * (owner != _MAP)}",
             "Rewrite the model with make_reproducible(..., per_row=True).",
         )
 

@@ -26,6 +26,7 @@ from onnx_philox import _versions
 _versions.check("openvino", getattr(_runtime, "__version__", ""))
 
 # ruff: noqa: E402
+from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox.openvino import _factories, _native_backend, _python_backend
 from onnx_philox.openvino._factories import *  # noqa: F403
 from onnx_philox.openvino._genai import genai_generator
@@ -57,8 +58,13 @@ def register(core: _runtime.Core, *, backend: str = _backends.AUTO) -> _runtime.
         The core.
 
     Raises:
+        TypeError: `core` is no core.
         ValueError: `backend` is none of the above.
         ImportError: The backend lacks something that you must install.
     """
-    _backends.choose("openvino", BACKENDS, backend).register(core)
+    chosen = _backends.choose("openvino", BACKENDS, backend)
+    if not hasattr(core, "add_extension"):
+        remedy = "Pass openvino.Core()."
+        refuse("openvino.register", "core", shown(core), "an openvino.Core", remedy, TypeError)
+    chosen.register(core)
     return core

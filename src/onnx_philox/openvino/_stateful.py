@@ -12,7 +12,7 @@ from openvino.op.util import Variable, VariableInfo
 
 from onnx_philox._contract.arrays import array_of
 from onnx_philox._contract.operators import STATE_WORDS
-from onnx_philox._contract.refusal import refuse
+from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.state import PhiloxState, is_state_shape
 from onnx_philox._contract.streams import NEXT_PREFIX, next_name
 
@@ -40,7 +40,7 @@ def make_stateful(model: ov.Model, initial: PhiloxState | ArrayLike | None = Non
         The same model.
 
     Raises:
-        TypeError: `initial` is not uint32.
+        TypeError: `model` is no openvino.Model, or `initial` is not uint32.
         ValueError: The model has no such input and output, or more than one pair of them, or
             `initial` has another shape.
 
@@ -57,6 +57,8 @@ def make_stateful(model: ov.Model, initial: PhiloxState | ArrayLike | None = Non
         >>> bool((request.infer({})[0] == first).all())
         True
     """
+    if not hasattr(model, "get_parameters"):
+        refuse(_NAME, "the model", shown(model), "an openvino.Model", "Read it first.", TypeError)
     parameter, result, name = _find(model)
     shape = parameter.get_partial_shape()
     words = _initial(initial, shape)

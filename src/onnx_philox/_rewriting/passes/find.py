@@ -155,7 +155,7 @@ def _refuse_unknown(site: Site) -> NoReturn:
     raise MayStayError(
         site.title,
         "the operator",
-        f"another, {randomness(site.node, site.version)}",
+        f"{site.node.op_type}, {randomness(site.node, site.version)}",
         f"a random operator of ONNX ({', '.join(STANDARD_OPERATORS)}) or of TensorFlow (uniforms, "
         "normals, truncated normals, multinomials)",
         "Export the model with one of these",
