@@ -82,7 +82,7 @@ def test_the_example_of_each_help_runs_as_it_is_printed(
             "rewrite m -o n --seed -1",
             "rewrite: --seed must be an integer from 0 to 2^63-1: got -1",
         ),
-        ("run nowhere.onnx", "onnx-philox run: no such file: nowhere.onnx"),
+        ("run nowhere.onnx", "onnx-philox run: the model must be a file: got nowhere.onnx, which "),
         ("path x", "onnx-philox path: RUNTIME must be onnxruntime or openvino: got 'x'."),
         (
             "completion x",
@@ -91,7 +91,7 @@ def test_the_example_of_each_help_runs_as_it_is_printed(
         ("verify --runtime x", "onnx-philox verify: --runtime must be one of reference, "),
         ("verify --runtime reference --backend x", "verify: --backend must be one of auto, "),
         ("deploy x m.onnx -o n", "onnx-philox deploy: SERVER must be triton or ovms: got 'x'."),
-        ("verify --html no/x.html", "onnx-philox verify: no such folder: no"),
+        ("verify --html no/x.html", "onnx-philox verify: the output must be in a folder: got no, "),
         (
             "verify --html x.txt",
             "onnx-philox verify: --html must be a name that ends in .html: got x.txt",

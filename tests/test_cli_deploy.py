@@ -272,7 +272,10 @@ def test_weights_beside_the_model_are_copied_too():
     ("arguments", "said"),
     [
         (["kserve", "noisy.onnx"], "SERVER must be triton or ovms: got 'kserve'."),
-        (["triton", "nowhere.onnx"], "onnx-philox deploy: no such file: nowhere.onnx\n"),
+        (
+            ["triton", "nowhere.onnx"],
+            "deploy: the model must be a file: got nowhere.onnx, which does",
+        ),
         (["triton", "model.xml"], "the model must be an ONNX file (.onnx): got model.xml"),
         (["triton", "raw.onnx"], "got one with 1 random node of its own"),
         (
@@ -295,7 +298,10 @@ def test_what_cannot_be_served_is_refused_and_nothing_written(arguments, said):
 
 
 def test_the_folder_of_models_is_made_but_not_those_above_it():
-    assert refusal("triton", save(), "-o", "a/b") == "onnx-philox deploy: no such folder: a\n"
+    assert refusal("triton", save(), "-o", "a/b") == (
+        "onnx-philox deploy: the output must be in a folder: got a, which does not exist. Make it, "
+        "or choose another.\n"
+    )
     assert not Path("a").exists()
 
 

@@ -804,7 +804,10 @@ def test_what_is_no_onnx_model_is_an_error(tmp_path):
         ("text.onnx", "must be a serialised ONNX model: got other bytes"),
         ("empty.onnx", "must be a serialised ONNX model: got an empty file."),
         ("ir.xml", "must be an ONNX file: got an OpenVINO IR. Pass the ONNX model that"),
-        ("nowhere.onnx", f"onnx-philox inspect: no such file: {tmp_path / 'nowhere.onnx'}\n"),
+        (
+            "nowhere.onnx",
+            f"inspect: the model must be a file: got {tmp_path / 'nowhere.onnx'}, which does",
+        ),
         (".", f"must be a file: got {tmp_path}, a folder. Name the model's file."),
     ):
         result = invoke(tmp_path / name)
@@ -868,7 +871,7 @@ def test_the_headline_of_a_page_says_which_runtimes_draw(report, tmp_path):
             "got the same file as the model",
         ),
         ("folder.html", "--html must be a file: got folder.html, a folder. Name a file in it."),
-        ("new/page.html", "no such folder: new\n"),
+        ("new/page.html", "the output must be in a folder: got new, which does not exist."),
     ],
 )
 def test_a_page_takes_the_place_of_no_other_file(page, said, tmp_path, monkeypatch):

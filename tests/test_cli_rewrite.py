@@ -166,11 +166,19 @@ def test_the_input_is_never_overwritten(plain):
 @pytest.mark.parametrize(
     ("source", "target", "said"),
     [
-        ("nowhere.onnx", "out.onnx", "onnx-philox rewrite: no such file: nowhere.onnx\n"),
+        ("nowhere.onnx", "out.onnx", "rewrite: the model must be a file: got nowhere.onnx, which"),
         (".", "out.onnx", "the model must be a file: got ., a folder. Name the model's file."),
-        ("plain.onnx", "a/b/out.onnx", "onnx-philox rewrite: no such folder: a/b\n"),
-        ("plain.onnx", "a/b/out.xml", "onnx-philox rewrite: no such folder: a/b\n"),
-        ("plain.onnx", "text.onnx/out.onnx", "onnx-philox rewrite: not a folder: text.onnx\n"),
+        (
+            "plain.onnx",
+            "a/b/out.onnx",
+            "rewrite: the output must be in a folder: got a/b, which does not",
+        ),
+        (
+            "plain.onnx",
+            "a/b/out.xml",
+            "rewrite: the output must be in a folder: got a/b, which does not",
+        ),
+        ("plain.onnx", "text.onnx/out.onnx", "must be in a folder: got text.onnx, which is none."),
         ("ir.xml", "out.onnx", "the model must be an ONNX file: got ir.xml, an OpenVINO IR."),
         ("plain.onnx", "out.tflite", "must be a name that ends in .onnx, or in .xml for an"),
         ("plain.onnx", "out", "must be a name that ends in .onnx"),

@@ -236,10 +236,10 @@ def test_a_state_that_counts_no_runs_refuses_a_first_run():
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        ("new/", "no such folder: new"),
-        ("new/x", "no such folder: new"),
-        ("file/", "not a folder: file"),
-        ("file/x", "not a folder: file"),
+        ("new/", "the output must be in a folder: got new, which does not exist. Make"),
+        ("new/x", "the output must be in a folder: got new, which does not exist. Make"),
+        ("file/", "the output must be in a folder: got file, which is none. Make it, or"),
+        ("file/x", "the output must be in a folder: got file, which is none. Make it, or"),
         ("/proc/", "/proc/noisy.run0.npz: No such file or directory. Choose another path, or mend"),
     ],
 )
@@ -413,7 +413,7 @@ def test_missing_inputs_are_listed_with_types_and_shapes(noisy):
         ("x=wrong_shape.npy", "input x must be float32 of shape [batch, 3]: got float32 of shape "
                               "[2, 4]. Pass it in that shape."),
         ("x=wrong_rank.npy", "must be float32 of shape [batch, 3]: got float32 of shape [3]"),
-        ("x=nowhere.npy", "run: no such file: nowhere.npy\n"),
+        ("x=nowhere.npy", "run: an input must be a file: got nowhere.npy, which does not exist."),
         ("x=text.npy", "text.npy cannot be read: "),
         ("x=objects.npy", "objects.npy cannot be read: "),
         ("x=one,two", "input x must be a file that ends in .npy, or numbers such as 0.5 or [1,2]"),
@@ -490,7 +490,10 @@ def test_standard_nodes_for_openvino_run_at_the_precision_that_they_are_made_for
 
 
 def test_a_file_that_does_not_exist_is_an_error():
-    assert refusal("nowhere.onnx") == "onnx-philox run: no such file: nowhere.onnx\n"
+    assert refusal("nowhere.onnx") == (
+        "onnx-philox run: the model must be a file: got nowhere.onnx, which does not exist. Check "
+        "the path.\n"
+    )
 
 
 @pytest.mark.parametrize("runtime", ["onnxruntime", "openvino", "reference", "standard"])

@@ -7,9 +7,11 @@ from pathlib import Path
 from onnx_philox._runtimes.port import ArgumentError
 
 
-def no_such_file(path: object) -> ArgumentError:
+def no_such_file(what: str, path: object) -> ArgumentError:
     """The error for a file that is not there."""
-    return ArgumentError(f"no such file: {path}")
+    return ArgumentError(
+        f"{what} must be a file: got {path}, which does not exist. Check the path."
+    )
 
 
 def check_model(path: Path) -> None:
@@ -21,7 +23,7 @@ def check_model(path: Path) -> None:
     if path.is_file():
         return
     if not path.exists():
-        raise no_such_file(path)
+        raise no_such_file("the model", path)
     what = "a folder" if path.is_dir() else "no plain file"
     raise ArgumentError(f"the model must be a file: got {path}, {what}. Name the model's file.")
 
@@ -35,4 +37,7 @@ def check_output(path: Path) -> None:
     """
     folder = path.parent
     if not folder.absolute().is_dir():
-        raise ArgumentError(f"{'not a' if folder.exists() else 'no such'} folder: {folder}")
+        is_what = "which is none" if folder.exists() else "which does not exist"
+        raise ArgumentError(
+            f"the output must be in a folder: got {folder}, {is_what}. Make it, or choose another."
+        )
