@@ -396,7 +396,7 @@ def test_bfloat16_inputs_come_as_float32_or_as_numpy_saves_them():
 
 def test_missing_inputs_are_listed_with_types_and_shapes(noisy):
     said = refusal(noisy)
-    assert "no array is given for x. The model takes:" in said
+    assert "the input 'x' must be in the feed: got nothing. Pass --input x=FILE.npy" in said
     assert re.search(r"^  x +float32 +\[batch, 3\]$", said, re.M)
     assert re.search(r"^  random_state +uint32 +\[6\] +made of --seed$", said, re.M)
     assert (
@@ -408,20 +408,21 @@ def test_missing_inputs_are_listed_with_types_and_shapes(noisy):
 @pytest.mark.parametrize(
     ("argument", "said"),
     [
-        ("x=wrong_type.npy", "input x must be float32 of shape [batch, 3]: got float64 of shape "
-                             "[2, 3]. Save it as array.astype('float32')."),
-        ("x=wrong_shape.npy", "input x must be float32 of shape [batch, 3]: got float32 of shape "
-                              "[2, 4]. Pass it in that shape."),
-        ("x=wrong_rank.npy", "must be float32 of shape [batch, 3]: got float32 of shape [3]"),
+        ("x=wrong_type.npy", "the input 'x' must be float32: got float64. "
+                             "Save it as array.astype('float32')."),
+        ("x=wrong_shape.npy", "the input 'x' must be of shape [batch, 3]: got shape [2, 4]. "
+                              "Pass an array of that shape."),
+        ("x=wrong_rank.npy", "must be of shape [batch, 3]: got shape [3]"),
         ("x=nowhere.npy", "run: an input must be a file: got nowhere.npy, which does not exist."),
         ("x=text.npy", "text.npy cannot be read: "),
         ("x=objects.npy", "objects.npy cannot be read: "),
-        ("x=one,two", "input x must be a file that ends in .npy, or numbers such as 0.5 or [1,2]"),
-        ("x=[[1,2],[3]]", "input x must be a file that ends in .npy, or "),
+        ("x=one,two", "the input 'x' must be a file that ends in .npy, or numbers such as 0.5"),
+        ("x=[[1,2],[3]]", "the input 'x' must be a file that ends in .npy, or "),
         ("x=", "NAME=FILE.npy, NAME=NUMBERS such as x=[1,2], or FILE.npz: got 'x='. "),
         ("x", "--input must be NAME=FILE.npy, NAME=NUMBERS such as x=[1,2], or FILE.npz: got "),
-        ("z=x.npy", "the model has no input 'z'. It takes:\n  x "),
-        ("others.npz", "the model has no input 'z'."),
+        ("z=x.npy", "each input must be one of x, random_state: got 'z'. Leave it out, or correct "
+                     "its name. The model takes:\n  x "),
+        ("others.npz", "each input must be one of x, random_state: got 'z'."),
     ],
 )  # fmt: skip
 def test_a_wrong_input_says_what_is_allowed(noisy, argument, said):
@@ -765,4 +766,4 @@ def test_where_names_of_dimensions_are_forgotten_the_batch_must_be_told(rows_of)
 
 
 def test_a_missing_input_is_named_before_its_rows_are_counted(rows_of):
-    assert "no array is given for x, z" in refusal(rows_of)
+    assert "the inputs 'x', 'z' must be in the feed: got nothing." in refusal(rows_of)

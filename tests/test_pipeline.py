@@ -469,7 +469,7 @@ def test_seeds_that_are_wrong_are_refused_by_what_was_called() -> None:
     ("feed", "words"),
     [
         (None, "the feed must be a mapping of names to arrays: got NoneType. Pass the in"),
-        ({"x": None}, "the input 'x' must be an array: got None. Pass the array."),
+        ({"x": None}, "the input 'x' must be float32: got None. Pass an array of that type."),
     ],
 )
 def test_none_is_no_array(pipe: Pipeline, feed: Any, words: str) -> None:

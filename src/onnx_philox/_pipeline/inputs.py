@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import arrays
+from onnx_philox._contract import arrays, feeds
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Port
@@ -59,24 +59,24 @@ class Inputs:
         taken = {self._aliases.get(name, name): value for name, value in taken.items()}
         missing = next((name for name in self._required if name not in taken), None)
         if missing is not None:
-            remedy = f"Pass an array for each of {self._listed(self._required)}."
-            refuse(_NAME, f"the input {missing!r}", "nothing", "in the feed", remedy)
+            remedy = f"Pass an array for each of {', '.join(self._listed(self._required))}."
+            feeds.refuse_missing(_NAME, [missing], remedy)
         return taken
 
     def _checked(self, name: str, value: Any) -> Any:
         if name == self._state:
             # A feed made for the bare runtime has a state; the pipeline replaces it.
             return value
-        port, what = self._ports.get(self._aliases.get(name, name)), f"the input {name!r}"
+        port, what = self._ports.get(self._aliases.get(name, name)), feeds.title(name)
         if port is None:
-            allowed = self._listed(self._ports) or "the state, the only one of the model"
-            remedy = "Leave it out, or correct its name."
-            refuse(_NAME, "each input", repr(name), f"one of {allowed}", remedy)
+            feeds.refuse_unknown(_NAME, repr(name), self._listed(self._ports) or [self._state])
+        wanted = port.dtype
         if value is None:
             if port.is_required:
-                refuse(_NAME, what, None, "an array", "Pass the array.", TypeError)
+                type_ = "an array" if wanted is None else wanted.name
+                feeds.refuse_type(_NAME, name, None, type_)
             return None
-        taken, wanted = self._model.taken(value), port.dtype
+        taken = self._model.taken(value)
         if taken is not None:
             arrays.check_input(_NAME, what, taken)
         elif wanted is None and not isinstance(value, np.ndarray | np.generic):
@@ -89,8 +89,7 @@ class Inputs:
         if wanted is not None and isinstance(taken, np.ndarray) and taken.dtype != wanted:
             is_other = taken.dtype.kind in "OU" and not isinstance(value, np.ndarray | list | tuple)
             type_ = type(value).__name__ if is_other else taken.dtype.name
-            remedy = "Pass an array of the input's type."
-            refuse(_NAME, what, type_, wanted.name, remedy, TypeError)
+            feeds.refuse_type(_NAME, name, type_, wanted.name)
         return taken
 
     def check_shapes(self, taken: Mapping[str, Any]) -> None:
@@ -102,13 +101,12 @@ class Inputs:
         for name, value in taken.items():
             port = self._ports.get(name)
             if port is not None and isinstance(value, np.ndarray) and not port.takes(value.shape):
-                given, remedy = f"shape {[*value.shape]}", "Pass an array of that shape."
-                refuse(_NAME, f"the input {name!r}", given, f"of shape {port.shape_name}", remedy)
+                feeds.refuse_shape(_NAME, name, str([*value.shape]), port.shape_name)
 
-    def _listed(self, names: Iterable[str]) -> str:
+    def _listed(self, names: Iterable[str]) -> list[str]:
         """The inputs of these names, with their types."""
         ports = [self._ports[name] for name in names]
-        return ", ".join(p.name if p.dtype is None else f"{p.name} ({p.dtype.name})" for p in ports)
+        return [p.name if p.dtype is None else f"{p.name} ({p.dtype.name})" for p in ports]
 
 
 def _in_type(numbers: NDArray[Any], wanted: np.dtype[Any]) -> NDArray[Any]:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from onnx_philox import _backends, _runtime_errors
 from onnx_philox._contract.operators import DOMAIN
-from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
+from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._contract.types import ElementType
 from onnx_philox._files import text
-from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
+from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
 
 
 class RunError(Exception):
@@ -132,10 +132,8 @@ def check_path(model: Path | onnx.ModelProto) -> None:
         ArgumentError: It is such a file.
     """
     if isinstance(model, Path):
-        try:
+        with refusing_as_argument():
             text.check_path("", model)
-        except RefusalError as error:
-            raise ArgumentError(error.sentence) from error
 
 
 def choose_backend(model: type[LoadedModel], requested: str) -> str:

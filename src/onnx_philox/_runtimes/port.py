@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._contract.state import is_one_state
 
 Arrays = dict[str, NDArray[Any]]
@@ -19,6 +21,15 @@ STATES = {"random_state": "next_random_state", "state": "next_state"}
 
 class ArgumentError(ValueError):
     """An argument of the command is wrong; the text says what is allowed and what to do."""
+
+
+@contextmanager
+def refusing_as_argument() -> Iterator[None]:
+    """A block whose refusals are of an argument of the command."""
+    try:
+        yield
+    except RefusalError as error:
+        raise ArgumentError(error.sentence) from error
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -10,11 +10,13 @@ import numpy as np
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
-from onnx_philox._contract import arrays
-from onnx_philox._contract.refusal import RefusalError, refuse
+from onnx_philox._contract import arrays, feeds
+from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._contract.state import PhiloxState
 
 _NAME = "onnx_philox.onnxruntime"
+# Where the names of ONNX Runtime's element types are others.
+_IN_NUMPY = {"float": "float32", "double": "float64"}
 
 
 def with_arrays(feed: dict[str, Any]) -> dict[str, Any]:
@@ -41,10 +43,27 @@ def _readable(what: str, value: Any) -> Any:
     return value
 
 
-def refuse_input(what: str, given: str, allowed: str, remedy: str) -> NoReturn:
-    """Refuses an input with ONNX Runtime's own exception."""
+def type_name(of_onnxruntime: str) -> str:
+    """A type as NumPy calls that of a tensor: float32 for tensor(float); others as they are."""
+    kind, _, element = of_onnxruntime.rstrip(")").partition("(")
+    return _IN_NUMPY.get(element, element) if kind == "tensor" else f"a {of_onnxruntime}"
+
+
+def refuse_unknown(name: str, known: Iterable[str]) -> NoReturn:
+    """Refuses an input that the model does not have, with ONNX Runtime's own exception."""
     with _invalid_arguments():
-        refuse(_NAME, what, given, allowed, remedy)
+        feeds.refuse_unknown(_NAME, repr(name), known)
+
+
+def refuse_type(name: str, given: str, wanted: str) -> NoReturn:
+    """Likewise an input of another type."""
+    with _invalid_arguments():
+        feeds.refuse_type(_NAME, name, given, wanted)
+
+
+def refuse_none(name: str, wanted: str) -> NoReturn:
+    """Refuses None, as ONNX Runtime itself does, with a TypeError."""
+    feeds.refuse_type(_NAME, name, None, wanted)
 
 
 def check_value(what: str, value: Any) -> None:

@@ -14,7 +14,7 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _backends, _runtime_errors
-from onnx_philox._contract.refusal import refuse, shown
+from onnx_philox._contract.refusal import shown
 from onnx_philox._contract.types import BF16
 from onnx_philox.onnxruntime import _feeds, _native_backend, _python_backend
 
@@ -300,9 +300,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         for given in self.get_inputs():
             is_none = given.name in feed and feed[given.name] is None
             if is_none and not given.type.startswith("optional"):
-                what, allowed = f"the input {given.name!r}", f"a {given.type}"
-                remedy = "Pass the array."
-                refuse("onnx_philox.onnxruntime", what, None, allowed, remedy, TypeError)
+                _feeds.refuse_none(given.name, _feeds.type_name(given.type))
 
     def _name_wrong(self, feed: Feed) -> None:
         """Says which input is unknown or of another type: ONNX Runtime's words do not."""
@@ -310,18 +308,16 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         types = {given.name: given.type for given in inputs}
         for name, value in feed.items():
             if name not in types:
-                allowed = f"one of {', '.join(types)}" if types else "left out: the model has none"
-                remedy = "Leave it out, or correct its name."
-                _feeds.refuse_input("each input", repr(name), allowed, remedy)
-            what, allowed = f"the input {name!r}", f"a {types[name]}"
+                _feeds.refuse_unknown(name, types)
+            wanted = _feeds.type_name(types[name])
             if not _is_array(value):
                 # A list is a sequence of tensors, or what ONNX Runtime makes a tensor of.
-                if allowed.startswith("a tensor") and not isinstance(value, list):
-                    _feeds.refuse_input(what, shown(value), allowed, "Pass an array of that type.")
+                if types[name].startswith("tensor") and not isinstance(value, list):
+                    _feeds.refuse_type(name, shown(value), wanted)
                 continue
             type_ = _to_ort_value(name, value).data_type()
             if type_ != types[name]:
-                _feeds.refuse_input(what, f"a {type_}", allowed, "Pass that type.")
+                _feeds.refuse_type(name, _feeds.type_name(type_), wanted)
 
     def _has_bfloat16(self, output_names: Sequence[str] | None, feed: Feed) -> bool:
         return any(

@@ -13,11 +13,10 @@ from onnx_philox._command import paths, rewritten
 from onnx_philox._command.run import beginning, files_read, loading, results
 from onnx_philox._command.run.printed import Report, Run
 from onnx_philox._command.wanted import Wanted
-from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._files.new_files import check_apart
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._runtimes.models import RunError, Settings
-from onnx_philox._runtimes.port import ArgumentError
+from onnx_philox._runtimes.port import ArgumentError, refusing_as_argument
 
 __all__ = ["ArgumentError", "Report", "RunError", "Settings", "run"]
 
@@ -73,7 +72,5 @@ def run(
 
 
 def _check_apart(existing: list[Path], read: dict[Path, str]) -> None:
-    try:
+    with refusing_as_argument():
         check_apart("run", dict.fromkeys(existing, "the output"), read)
-    except RefusalError as error:
-        raise ArgumentError(error.sentence) from error

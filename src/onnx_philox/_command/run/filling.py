@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox import generate
+from onnx_philox._contract import feeds
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
 
@@ -40,8 +41,8 @@ def fill(ports: Sequence[Port], given: Mapping[str, Any]) -> Arrays:
 def _array(port: Port, number: int, sizes: Mapping[Any, int]) -> NDArray[Any]:
     if port.dtype is None or port.dtype.kind in "USO":
         raise ArgumentError(
-            f"input {port.name} must be numbers for --fill: got {port.type_name}. Pass it with "
-            f"--input {port.name}=FILE.npy."
+            f"{feeds.title(port.name)} must be numbers for --fill: got {port.type_name}. Pass it "
+            f"with --input {port.name}=FILE.npy."
         )
     shape = [size if isinstance(size, int) else sizes.get(size, 1) for size in port.shape or ()]
     try:
@@ -52,6 +53,6 @@ def _array(port: Port, number: int, sizes: Mapping[Any, int]) -> NDArray[Any]:
         return values.astype(port.dtype)
     except (MemoryError, ValueError) as error:
         raise ArgumentError(
-            f"input {port.name} must be small enough for memory for --fill: got {port}. Pass a "
-            f"smaller one with --input {port.name}=FILE.npy."
+            f"{feeds.title(port.name)} must be small enough for memory for --fill: got {port}. "
+            f"Pass a smaller one with --input {port.name}=FILE.npy."
         ) from error

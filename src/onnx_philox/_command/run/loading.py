@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._files.model_file import opened
 from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._runtimes import RUNTIMES, Runtime, listed
 from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
-from onnx_philox._runtimes.port import ArgumentError
+from onnx_philox._runtimes.port import ArgumentError, refusing_as_argument
 
 # The ending of files in ONNX Runtime's own format.
 _ORT = ".ort"
@@ -65,8 +64,5 @@ def _check_readable(path: Path) -> None:
     """Refuses what is no model: each runtime has words of its own for it."""
     if is_ir(path) or path.suffix == _ORT:
         return
-    try:
-        with opened(path, "run"):
-            pass
-    except RefusalError as error:
-        raise ArgumentError(error.sentence) from error
+    with refusing_as_argument(), opened(path, "run"):
+        pass

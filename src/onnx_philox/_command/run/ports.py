@@ -15,9 +15,17 @@ from numpy.typing import NDArray
 
 from onnx_philox import _runtime_errors
 from onnx_philox._command import paths
-from onnx_philox._contract import arrays
-from onnx_philox._runtimes.port import STATES, ArgumentError, Arrays, Port, shape_name
+from onnx_philox._contract import arrays, feeds
+from onnx_philox._runtimes.port import (
+    STATES,
+    ArgumentError,
+    Arrays,
+    Port,
+    refusing_as_argument,
+    shape_name,
+)
 
+_NAME = "run"
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 # What NumPy makes of a bfloat16 array in a file: two bytes without a type.
 _BFLOAT16_IN_FILES = np.dtype("V2")
@@ -32,29 +40,29 @@ def read(given: Sequence[str], ports: Sequence[Port]) -> Arrays:
         ArgumentError: A file cannot be read, or its array does not suit the model.
     """
     by_name = {port.name: port for port in ports}
-    feeds: Arrays = {}
+    taken: Arrays = {}
     for argument in given:
         for name, array in _arrays(argument, by_name).items():
-            feeds[name] = _suited(by_name[_known(name, by_name)], array)
-    return feeds
+            taken[name] = _suited(by_name[_known(name, by_name)], array)
+    return taken
 
 
-def check_all_given(ports: Sequence[Port], feeds: Mapping[str, Any]) -> None:
+def check_all_given(ports: Sequence[Port], given: Mapping[str, Any]) -> None:
     """Refuses feeds that lack a required input.
 
     Raises:
         ArgumentError: One is missing; the text lists all inputs of the model.
     """
-    missing = [port for port in ports if port.is_required and port.name not in feeds]
+    missing = [port for port in ports if port.is_required and port.name not in given]
     if missing:
-        names = ", ".join(port.name for port in missing)
         example = " ".join(f"--input {shlex.quote(port.name)}=FILE.npy" for port in missing[:2])
         more = " ..." if missing[2:] else ""
-        raise ArgumentError(
-            f"no array is given for {names}. The model takes:\n{_listed(ports)}\n"
+        remedy = (
             f"Pass {example}{more}, or all in one file: --input FILE.npz, or --fill to make them "
-            "up."
+            f"up. The model takes:\n{_listed(ports)}"
         )
+        with refusing_as_argument():
+            feeds.refuse_missing(_NAME, [port.name for port in missing], remedy)
 
 
 def _arrays(argument: str, by_name: Mapping[str, Port]) -> Arrays:
@@ -145,37 +153,40 @@ def _numbers(name: str, text: str, port: Port) -> NDArray[Any]:
             raise ValueError
     except (ValueError, TypeError, OverflowError, RecursionError, MemoryError):
         raise ArgumentError(
-            f"input {name} must be a file that ends in .npy, or numbers such as 0.5 or [1,2], of "
-            f"{port}: got {_shown(text)!r}. Pass one of these."
+            f"{feeds.title(name)} must be a file that ends in .npy, or numbers such as 0.5 or "
+            f"[1,2], of {port}: got {_shown(text)!r}. Pass one of these."
         ) from None
     return exact
 
 
 def _known(name: str, by_name: Mapping[str, Port]) -> str:
     if name not in by_name:
-        listed = _listed(by_name.values()) or "  none"
-        raise ArgumentError(f"the model has no input {_shown(name)!r}. It takes:\n{listed}")
+        listed = _listed(by_name.values())
+        remedy = f"{feeds.RENAME} The model takes:\n{listed}" if listed else feeds.RENAME
+        with refusing_as_argument():
+            feeds.refuse_unknown(_NAME, repr(_shown(name)), by_name, remedy)
     return name
 
 
 def _suited(port: Port, array: NDArray[Any]) -> NDArray[Any]:
     """The array in the port's type, if its type and shape fit."""
     if port.dtype is None:
-        raise ArgumentError(f"input {port.name} is no tensor, which this command cannot pass.")
-    suited = arrays.plain("run", f"input {port.name}", array)
+        raise ArgumentError(
+            f"{feeds.title(port.name)} must be a tensor: got one of another kind, which this "
+            "command cannot pass. Run the model from Python."
+        )
+    suited = arrays.plain(_NAME, feeds.title(port.name), array)
     if port.dtype == _BFLOAT16:
         suited = _as_bfloat16(suited)
-    if suited.dtype == port.dtype and port.takes(suited.shape):
-        return suited
-    remedy = f"Save it as array.astype({port.type_name!r})."
-    if suited.dtype == port.dtype:
-        remedy = "Pass it in that shape."
-    elif port.dtype == _BFLOAT16:
-        remedy = "Save it as float32 with values that bfloat16 holds exactly."
-    raise ArgumentError(
-        f"input {port.name} must be {port}: got {array.dtype.name} of shape "
-        f"{shape_name(array.shape)}. {remedy}"
-    )
+    with refusing_as_argument():
+        if suited.dtype != port.dtype:
+            remedy = f"Save it as array.astype({port.type_name!r})."
+            if port.dtype == _BFLOAT16:
+                remedy = "Save it as float32 with values that bfloat16 holds exactly."
+            feeds.refuse_type(_NAME, port.name, suited.dtype.name, port.type_name, remedy)
+        if not port.takes(suited.shape):
+            feeds.refuse_shape(_NAME, port.name, shape_name(suited.shape), port.shape_name)
+    return suited
 
 
 def _as_bfloat16(array: NDArray[Any]) -> NDArray[Any]:

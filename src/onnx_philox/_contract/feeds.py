@@ -1,0 +1,43 @@
+"""The words for what a feed holds: sessions, `Pipeline` and the commands name a fault alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+from onnx_philox._contract.refusal import refuse
+
+RENAME = "Leave it out, or correct its name."
+OF_THAT_TYPE = "Pass an array of that type."
+
+
+def title(name: str) -> str:
+    """How a refusal calls an input of a model."""
+    return f"the input {name!r}"
+
+
+def refuse_unknown(owner: str, given: str, known: Iterable[str], remedy: str = RENAME) -> NoReturn:
+    """Refuses an input that the model does not have; `known` are those that it has."""
+    listed = ", ".join(known)
+    allowed = f"one of {listed}" if listed else "left out, since the model takes none"
+    refuse(owner, "each input", given, allowed, remedy)
+
+
+def refuse_missing(owner: str, names: Iterable[str], remedy: str) -> NoReturn:
+    """Refuses a feed without these inputs."""
+    first, *others = map(repr, names)
+    what = f"the inputs {', '.join((first, *others))}" if others else f"the input {first}"
+    refuse(owner, what, "nothing", "in the feed", remedy)
+
+
+def refuse_type(
+    owner: str, name: str, given: Any, wanted: str, remedy: str = OF_THAT_TYPE
+) -> NoReturn:
+    """Refuses what is not of the type that an input has, or no array."""
+    refuse(owner, title(name), given, wanted, remedy, TypeError)
+
+
+def refuse_shape(owner: str, name: str, given: str, wanted: str) -> NoReturn:
+    """Refuses an array of another shape than an input has."""
+    remedy = "Pass an array of that shape."
+    refuse(owner, title(name), f"shape {given}", f"of shape {wanted}", remedy)
