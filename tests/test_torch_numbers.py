@@ -51,7 +51,7 @@ def probability_of_each(n: int) -> np.ndarray:
     return (multiples % 1000).astype(np.float32) / np.float32(1000)
 
 
-def drawn(stream: torch_cpu.Stream, call: str, a: list[Any]) -> np.ndarray:
+def drawn(stream: torch_cpu.WordStream, call: str, a: list[Any]) -> np.ndarray:
     match call:
         case "rand" | "uniform_":
             return torch_cpu.uniform(stream, a[0], types.BY_NAME[a[1]], *a[2:])
@@ -100,7 +100,7 @@ def test_each_call_draws_what_torch_drew(call: str) -> None:
     cases = [c for c in CPU if len(c["steps"]) == 1 and c["steps"][0][0] == call]
     assert len(cases) >= 4
     for case in cases:
-        stream = torch_cpu.Stream(TorchState.from_seed(case["seed"]))
+        stream = torch_cpu.WordStream(TorchState.from_seed(case["seed"]))
         values = drawn(stream, *case["steps"][0])
         exact = not is_by_libm(*case["steps"][0])
         assert_as_torch(values, case["results"][0], exact=exact)
@@ -110,17 +110,17 @@ def test_calls_follow_each_other_and_go_on_from_the_bytes_of_a_state() -> None:
     cases = [c for c in CPU if len(c["steps"]) > 1]
     assert len(cases) == 6
     for case in cases:
-        stream = torch_cpu.Stream(TorchState.from_seed(case["seed"]))
+        stream = torch_cpu.WordStream(TorchState.from_seed(case["seed"]))
         for step, expected in zip(case["steps"], case["results"], strict=True):
             # A new stream for each, from the state of the last.
-            stream = torch_cpu.Stream(stream.state())
+            stream = torch_cpu.WordStream(stream.state())
             assert_as_torch(drawn(stream, *step), expected, exact=not is_by_libm(*step))
         state = stream.state()
         array, told = state.to_array(), case["state"]
         assert [*array[[2, 4, 5, 628]]] == [told[n] for n in ("left", "next", "word_0", "word_623")]
         assert (state.normal is not None) == told["cached"]
         assert state.normal is None or ulps(np.array(state.normal), np.array(told["normal"])) <= 2
-        stream = torch_cpu.Stream(TorchState.from_torch(state.to_torch()))
+        stream = torch_cpu.WordStream(TorchState.from_torch(state.to_torch()))
         for n, expected in zip((1, 100), case["then"], strict=True):
             assert_as_torch(torch_cpu.normal(stream, n, types.F32), expected, exact=True)
 
@@ -135,14 +135,14 @@ def test_openvino_s_own_alignment_pytorch_draws_the_same() -> None:
         node.set_attribute("alignment", "pytorch")
         out = ov.Tensor(np.empty(1000, values.dtype))
         assert ov.Model([node.output(0)], []).evaluate([out], [])
-        stream = torch_cpu.Stream(TorchState.from_seed(150))
+        stream = torch_cpu.WordStream(TorchState.from_seed(150))
         make = torch_cpu.uniform if values.is_float else torch_cpu.integers
         assert_same_bits(np.array(out.data), make(stream, 1000, values, low, high))
 
 
 def test_a_draw_of_many_parts_is_one_of_a_single_part(monkeypatch: pytest.MonkeyPatch) -> None:
     def draws() -> list[np.ndarray]:
-        s = torch_cpu.Stream(TorchState.from_seed(3))
+        s = torch_cpu.WordStream(TorchState.from_seed(3))
         p = RANDOM.random(100, np.float32)
         return [
             *(torch_cpu.uniform(s, 100, t, -3, 7.1) for t in (types.F32, types.F64, types.F16)),
@@ -160,7 +160,7 @@ def test_a_draw_of_many_parts_is_one_of_a_single_part(monkeypatch: pytest.Monkey
 
 
 def test_a_dropout_of_0_or_1_draws_nothing() -> None:
-    stream = torch_cpu.Stream(TorchState.from_seed(5))
+    stream = torch_cpu.WordStream(TorchState.from_seed(5))
     assert torch_cpu.dropout_keeps(stream, 3, 0.0).tolist() == [True] * 3
     assert torch_cpu.dropout_keeps(stream, 3, 1.0).tolist() == [False] * 3
     assert stream.state() == TorchState.from_seed(5)
@@ -298,7 +298,7 @@ def test_the_states_of_a_card_s_threads_are_torch_s_counters() -> None:
 def test_noise_is_what_torch_draws_first() -> None:
     for n in (0, 1, 15, 16, 17, 33):
         for name in ("f32", "f16", "bf16", "f64"):
-            stream = torch_cpu.Stream(TorchState.from_seed(7))
+            stream = torch_cpu.WordStream(TorchState.from_seed(7))
             expected = torch_cpu.normal(stream, n, types.BY_NAME[name])
             assert_same_bits(torch_noise(7, [n], dtype=name), expected)
     assert torch_noise(7, []).shape == ()
@@ -310,7 +310,7 @@ def test_noise_is_what_torch_draws_first() -> None:
 
 def test_a_generator_like_torch_goes_on_and_takes_and_gives_its_state() -> None:
     generator = diffusers.generator(42, like="torch")
-    stream = torch_cpu.Stream(TorchState.from_seed(42))
+    stream = torch_cpu.WordStream(TorchState.from_seed(42))
     for shape in ((1, 4, 8, 8), (3,), (), (2, 9), (1,)):
         expected = torch_cpu.normal(stream, math.prod(shape), types.F32)
         assert_same_bits(generator.randn(*shape), expected.reshape(shape))
@@ -512,7 +512,7 @@ def torch_dtype(torch: Any, name: str) -> Any:
 def test_torch_draws_the_same_floats(torch: Any, seed: int) -> None:
     for name in TYPES:
         generator, values = torch.Generator().manual_seed(seed), types.BY_NAME[name]
-        stream = torch_cpu.Stream(TorchState.from_seed(seed))
+        stream = torch_cpu.WordStream(TorchState.from_seed(seed))
         for n in SIZES:
             for low, high in ((0, 1), (-3, 7.1), (1, 1 + 2**-6)):
                 empty = torch.empty(n, dtype=torch_dtype(torch, name))
@@ -530,7 +530,7 @@ def test_torch_draws_the_same_floats(torch: Any, seed: int) -> None:
         assert_same_place(stream, generator)
 
 
-def assert_same_place(stream: torch_cpu.Stream, generator: Any) -> None:
+def assert_same_place(stream: torch_cpu.WordStream, generator: Any) -> None:
     """The states are equal, but for the last bits of a cached normal."""
     ours, theirs = stream.state(), TorchState.from_torch(generator.get_state())
     assert with_normal(ours, None) == with_normal(theirs, None)
@@ -543,7 +543,7 @@ def assert_same_place(stream: torch_cpu.Stream, generator: Any) -> None:
 @pytest.mark.parametrize("seed", [0, 42, 2**64 - 1])
 def test_torch_draws_the_same_of_everything_else(torch: Any, seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
-    stream = torch_cpu.Stream(TorchState.from_seed(seed))
+    stream = torch_cpu.WordStream(TorchState.from_seed(seed))
     for n in SIZES:
         for low, high in ((0, 10), (-5, 2**28 - 6), (-5, 2**28 - 5), (-(2**63), 2**63 - 1)):
             expected = torch.randint(low, high, (n,), generator=generator).numpy()
@@ -569,7 +569,7 @@ def test_torch_draws_the_same_of_everything_else(torch: Any, seed: int) -> None:
     assert_same_place(stream, generator)
     # Dropout has no generator of its own.
     torch.manual_seed(seed)
-    stream = torch_cpu.Stream(TorchState.from_seed(seed))
+    stream = torch_cpu.WordStream(TorchState.from_seed(seed))
     for ratio in (0.3, 0.0, 1.0, 0.5):
         kept = torch.nn.functional.dropout(torch.ones(1000), ratio).numpy() > 0
         assert_same_bits(torch_cpu.dropout_keeps(stream, 1000, ratio), kept)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract.torch_state import TorchState, engine_of, with_engine, with_normal
 from onnx_philox._contract.types import F32, F64, ElementType
+from onnx_philox._numbers.draw import Values
 from onnx_philox._numbers.fused import F32s, F64s, multiply_add_f32, multiply_add_f64
 from onnx_philox._numbers.torch_elementary import (
     ln_f32,
@@ -25,8 +25,6 @@ from onnx_philox._numbers.torch_elementary import (
     sin_cos_f64,
 )
 
-Values = NDArray[Any]
-
 SIXTEEN = 16
 """Fewer normals than these are drawn one by one; others sixteen at a time."""
 TWO_WORDS_FROM = 2**28
@@ -35,7 +33,7 @@ TWO_WORDS_FROM = 2**28
 _AT_ONCE = 2**16
 
 
-class Stream:
+class WordStream:
     """torch's CPU generator while numbers are drawn from it, from a state on."""
 
     def __init__(self, state: TorchState) -> None:
@@ -70,7 +68,7 @@ class Stream:
 
 
 def uniform(
-    stream: Stream, count: int, values: ElementType, minval: float = 0.0, maxval: float = 1.0
+    stream: WordStream, count: int, values: ElementType, minval: float = 0.0, maxval: float = 1.0
 ) -> Values:
     """`torch.rand` and `tensor.uniform_(minval, maxval)`, of floats."""
     result = np.empty(count, values.dtype)
@@ -88,7 +86,7 @@ def uniform(
 
 
 def normal(
-    stream: Stream, count: int, values: ElementType, mean: float = 0.0, scale: float = 1.0
+    stream: WordStream, count: int, values: ElementType, mean: float = 0.0, scale: float = 1.0
 ) -> Values:
     """`torch.randn` and `tensor.normal_(mean, scale)`.
 
@@ -108,7 +106,9 @@ def normal(
     return result
 
 
-def _sixteen(stream: Stream, count: int, values: ElementType, mean: float, scale: float) -> Values:
+def _sixteen(
+    stream: WordStream, count: int, values: ElementType, mean: float, scale: float
+) -> Values:
     """Normals, eight pairs at a time: the first halves, then the second ones."""
     if values is F64:
         first, second = _halves_of_sixteen(stream.uniform_f64(count))
@@ -134,7 +134,7 @@ def _halves_of_sixteen(uniforms: Values) -> tuple[Values, Values]:
     return halves[:, 0].reshape(-1), halves[:, 1].reshape(-1)
 
 
-def _normals_one_by_one(stream: Stream, count: int, mean: float, scale: float) -> F64s:
+def _normals_one_by_one(stream: WordStream, count: int, mean: float, scale: float) -> F64s:
     """Normals of float64 by Box and Muller, whose second one waits in the stream."""
     standard: list[float] = []
     if count and stream.normal is not None:
@@ -151,7 +151,9 @@ def _normals_one_by_one(stream: Stream, count: int, mean: float, scale: float) -
     return multiply_add_f64(np.array(standard, np.float64), float(scale), float(mean))
 
 
-def integers(stream: Stream, count: int, values: ElementType, minval: int, maxval: int) -> Values:
+def integers(
+    stream: WordStream, count: int, values: ElementType, minval: int, maxval: int
+) -> Values:
     """`torch.randint(minval, maxval, ...)` and `tensor.random_(minval, maxval)`."""
     width = maxval - minval
     result = np.empty(count, values.dtype)
@@ -163,7 +165,7 @@ def integers(stream: Stream, count: int, values: ElementType, minval: int, maxva
     return result
 
 
-def bernoulli(stream: Stream, count: int, p: Values) -> NDArray[np.bool_]:
+def bernoulli(stream: WordStream, count: int, p: Values) -> NDArray[np.bool_]:
     """Booleans that are true with probability p: of rank 0, or of rank 1 one for each.
 
     With a p of float32 `p.bernoulli()`, with one of float64 `tensor.bernoulli_(p)`.
@@ -176,14 +178,14 @@ def bernoulli(stream: Stream, count: int, p: Values) -> NDArray[np.bool_]:
     return result
 
 
-def dropout_keeps(stream: Stream, count: int, ratio: float) -> NDArray[np.bool_]:
+def dropout_keeps(stream: WordStream, count: int, ratio: float) -> NDArray[np.bool_]:
     """Which elements `torch.nn.functional.dropout(x, ratio)` keeps."""
     if ratio in (0, 1):
         return np.full(count, ratio == 0)  # torch draws nothing then
     return bernoulli(stream, count, np.array(1.0 - ratio))
 
 
-def exponential(stream: Stream, count: int, values: ElementType, rate: float = 1.0) -> Values:
+def exponential(stream: WordStream, count: int, values: ElementType, rate: float = 1.0) -> Values:
     """`tensor.exponential_(rate)`; float64 but for 2 ulp, like `normal`."""
     result = np.empty(count, values.dtype)
     for start, n in _parts(count):
@@ -192,7 +194,7 @@ def exponential(stream: Stream, count: int, values: ElementType, rate: float = 1
     return result
 
 
-def permutation(stream: Stream, count: int) -> NDArray[np.int64]:
+def permutation(stream: WordStream, count: int) -> NDArray[np.int64]:
     """`torch.randperm(count)`, of fewer than 2^32 / 20; from there on torch has another rule."""
     order = list(range(count))
     left = np.arange(count, 1, -1, dtype=np.uint64)
@@ -202,7 +204,7 @@ def permutation(stream: Stream, count: int) -> NDArray[np.int64]:
     return np.array(order, np.int64)
 
 
-def race(stream: Stream, weights: F32s, samples: int) -> NDArray[np.int64]:
+def race(stream: WordStream, weights: F32s, samples: int) -> NDArray[np.int64]:
     """`torch.multinomial(weights, samples)` of one sample, or without replacement.
 
     Args:

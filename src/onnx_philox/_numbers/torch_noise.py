@@ -41,7 +41,7 @@ class _OnCpu:
     """A generator of device cpu."""
 
     def __init__(self, state: TorchState) -> None:
-        self._stream = torch_cpu.Stream(state)
+        self._stream = torch_cpu.WordStream(state)
 
     def words(self) -> NDArray[np.uint32]:
         return self._stream.state().to_array()

@@ -48,7 +48,7 @@ class Unrewritten:
 
 
 @dataclass(frozen=True)
-class PerRow:
+class ByRows:
     """Whether a rewrite could give each row of the batch a state of its own."""
 
     batch: str | None
@@ -68,7 +68,7 @@ class Survey:
     """What an earlier rewrite left."""
     obstacle: str | None
     """Why the model, whatever its nodes, cannot be rewritten; None where it can."""
-    per_row: PerRow
+    per_row: ByRows
 
 
 def survey(model: ir.Model) -> Survey:
@@ -94,15 +94,15 @@ def survey(model: ir.Model) -> Survey:
 
 def _per_row(
     model: ir.Model, nodes: Sequence[Replaceable], recorded: earlier_rewrite.Recorded
-) -> PerRow:
+) -> ByRows:
     try:
         check_rows_beside(recorded)
         rows = BatchRows(model, nodes, recorded)
     except ValueError as error:
-        return PerRow(None, error, {})
+        return ByRows(None, error, {})
     problems = {node.site.node: rows.obstacle(node) for node in nodes}
     found = {node: error for node, error in problems.items() if error is not None}
-    return PerRow(rows.batch.name, None, found)
+    return ByRows(rows.batch.name, None, found)
 
 
 def _unrewritten(found: Outcome, streams: Mapping[ir.Node, int]) -> Unrewritten:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -102,9 +101,3 @@ def standard_first() -> list[str]:
 def with_library() -> list[str]:
     """The names of those that this package has a native library for."""
     return [name for name, runtime in RUNTIMES.items() if runtime.has_library]
-
-
-def listed(names: Iterable[str]) -> str:
-    """Names to choose from, as a phrase."""
-    *most, last = names
-    return f"{', '.join(most)} or {last}" if most else last

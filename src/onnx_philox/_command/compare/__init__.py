@@ -13,8 +13,9 @@ from onnx_philox._command.compare.differences import Tolerances, of_run
 from onnx_philox._command.compare.printed import Report
 from onnx_philox._command.run import beginning, loading
 from onnx_philox._command.wanted import Wanted
+from onnx_philox._contract.declaration import listed
 from onnx_philox._progress import Progress, ignore
-from onnx_philox._runtimes import RUNTIMES, listed
+from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
 from onnx_philox._runtimes.port import ArgumentError
 
@@ -86,6 +87,6 @@ def _load(model: Path, runtimes: Sequence[str], precision: str) -> tuple[LoadedM
         if len(loaded) == 2:
             return loaded[0], loaded[1]
     raise ArgumentError(
-        f"there must be two runtimes to compare: got {listed(m.runtime for m in loaded)} alone. "
+        f"there must be two runtimes to compare: got {listed([m.runtime for m in loaded])} alone. "
         + " ".join(reasons)
     )

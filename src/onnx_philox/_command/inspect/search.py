@@ -19,7 +19,7 @@ from onnx_philox._models.opsets import STANDARD_DOMAINS
 from onnx_philox._models.ours import seed_of
 from onnx_philox._models.untouched import Originals
 from onnx_philox._rewriting import earlier_rewrite
-from onnx_philox._rewriting.survey import PerRow, Unrewritten, survey
+from onnx_philox._rewriting.survey import ByRows, Unrewritten, survey
 from onnx_philox._rewriting.types import Types
 
 _OWNER = "inspect"
@@ -51,7 +51,7 @@ class Nodes:
     type_of: Types
     idle_dropouts: int
     """How many nodes of Dropout draw nothing: they are off, or of ratio 0."""
-    per_row: PerRow
+    per_row: ByRows
 
 
 def load(path: Path) -> ir.Model:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from onnx_philox._contract.declaration import listed
 from onnx_philox._files.model_file import opened
 from onnx_philox._files.openvino_ir import is_ir
-from onnx_philox._runtimes import RUNTIMES, Runtime, listed
+from onnx_philox._runtimes import RUNTIMES, Runtime
 from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
 from onnx_philox._runtimes.port import ArgumentError, refusing_as_argument
 
@@ -31,9 +32,9 @@ def load(path: Path, runtime: str | None, settings: Settings) -> LoadedModel:
     if not chosen:
         raise ArgumentError(
             f"{path} must be an ONNX file for {runtime}: got an OpenVINO IR. Choose --runtime "
-            f"{listed(r.name for r in usable)}, or pass the model that the IR was made from."
+            f"{listed([r.name for r in usable])}, or pass the model that the IR was made from."
         )
-    precise = listed(r.name for r in RUNTIMES.values() if r.has_precisions)
+    precise = listed([r.name for r in RUNTIMES.values() if r.has_precisions])
     is_known = of_ir or runtime is not None
     if settings.precision is not None and not (is_known and chosen[0].has_precisions):
         raise ArgumentError(

@@ -60,7 +60,7 @@ def groups(results: Iterable[Result]) -> list[list[Result]]:
     return list(found.values())
 
 
-def listed(names: Iterable[str]) -> str:
-    """Names as a phrase."""
+def joined(names: Iterable[str]) -> str:
+    """Names as a phrase: `a, b and c`."""
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last

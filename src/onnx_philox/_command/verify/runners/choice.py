@@ -14,7 +14,7 @@ from onnx_philox import _backends, _versions
 from onnx_philox._command.verify.cases import Case
 from onnx_philox._command.verify.examples import Example
 from onnx_philox._command.verify.runners import openvino_own
-from onnx_philox._command.verify.runners.interface import NotCarriedError, Prepared, Runner
+from onnx_philox._command.verify.runners.interface import Loaded, NotCarriedError, Runner
 from onnx_philox._runtimes import RUNTIMES, Runtime, standard_first
 from onnx_philox._runtimes.models import LoadedModel, Settings
 
@@ -47,7 +47,7 @@ class NumpyRunner(Runner):
         """All cases but those compared with NumPy itself."""
         return not case.is_numpy_the_standard
 
-    def prepare(self, example: Example) -> Prepared:
+    def prepare(self, example: Example) -> Loaded:
         """The function of the reference; there is nothing to load."""
         return example.in_numpy
 
@@ -60,7 +60,7 @@ class ModelRunner(Runner):
         self.runtime = models.runtime
         self._models = models
 
-    def prepare(self, example: Example) -> Prepared:
+    def prepare(self, example: Example) -> Loaded:
         """Loads the model; calling the result runs it once more."""
         try:
             loaded = self._models.load(example.model(), Settings(self.backend))

@@ -9,7 +9,8 @@ from onnx_philox._command.verify.cases import Case
 from onnx_philox._command.verify.examples import Example
 from onnx_philox._runtimes.port import Arrays
 
-Prepared = Callable[[], Arrays]
+Loaded = Callable[[], Arrays]
+"""A loaded model: calling it runs it once more."""
 
 
 class NotCarriedError(Exception):
@@ -36,5 +37,5 @@ class Runner(ABC):
         return True
 
     @abstractmethod
-    def prepare(self, example: Example) -> Prepared:
+    def prepare(self, example: Example) -> Loaded:
         """Loads the example's model; calling the result runs it once more."""

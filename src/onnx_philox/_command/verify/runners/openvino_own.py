@@ -8,7 +8,7 @@ import numpy as np
 
 from onnx_philox._command.verify.cases import Case
 from onnx_philox._command.verify.examples import Example
-from onnx_philox._command.verify.runners.interface import Prepared, Runner
+from onnx_philox._command.verify.runners.interface import Loaded, Runner
 from onnx_philox._runtimes.port import Arrays
 
 
@@ -37,7 +37,7 @@ class OpenvinoOwnRunner(Runner):
         """Whether seeds alone can express the case."""
         return case.has_seeds_alone
 
-    def prepare(self, example: Example) -> Prepared:
+    def prepare(self, example: Example) -> Loaded:
         """Builds and compiles a model of the built-in operator."""
         import openvino as ov
 
@@ -66,7 +66,7 @@ class OpenvinoEvaluateRunner(OpenvinoOwnRunner):
         """The runner in words."""
         return f"openvino {self.version}, its own RandomUniform in Model.evaluate, to compare"
 
-    def prepare(self, example: Example) -> Prepared:
+    def prepare(self, example: Example) -> Loaded:
         """Builds a model of the built-in operator."""
         import openvino as ov
 
@@ -117,7 +117,7 @@ def _shape_array(example: Example) -> Any:
     return np.array(example.shape, np.int64)
 
 
-def _runs_after(example: Example, run: Prepared) -> Prepared:
+def _runs_after(example: Example, run: Loaded) -> Loaded:
     """Lets a stateful operator make all draws that come before the one that counts."""
     for _ in range(example.run or 0):
         run()

@@ -23,7 +23,7 @@ from onnx_philox._command.verify.cases import (
     SEEDED_DRAWS,
     TENSORFLOW_NORMAL,
 )
-from onnx_philox._command.verify.result import Result, Verdict, groups, listed
+from onnx_philox._command.verify.result import Result, Verdict, groups, joined
 from onnx_philox._command.verify.shown import table
 from onnx_philox._command.verify.shown.matrix import Column, Matrix, Standing, matrix
 
@@ -104,7 +104,7 @@ class Report:
             draws_others = any(r.verdict is Verdict.MISMATCH for r in failed)
             what = "numbers that differ from the documented ones" if draws_others else "an error"
             return (
-                f"Do not rely on {listed(where)} here: what came was {what}. Please report it, "
+                f"Do not rely on {joined(where)} here: what came was {what}. Please report it, "
                 "with the output of onnx-philox verify --json."
             )
         tried = {(r.runtime, r.backend) for r in self.results if r.case and not r.is_peer}
@@ -112,7 +112,7 @@ class Report:
         draw = few.get(len(tried), f"all {len(tried)} backends draw")
         meaning = f"All is well: {draw} the published numbers, to the last bit."
         missing = [r.title for r in self.results if r.verdict is Verdict.NOT_INSTALLED]
-        return f"{meaning} Not tried: {listed(missing)}." if missing else meaning
+        return f"{meaning} Not tried: {joined(missing)}." if missing else meaning
 
     @property
     def summary(self) -> str:
@@ -210,7 +210,7 @@ def _notes(results: list[Result]) -> list[str]:
     families = {r.case.family for r in results if r.case}
     notes = [ERRATUM] if COUNTER_EXAMPLE in families else []
     if TENSORFLOW_NORMAL in families:
-        distances = listed(f"{limit:g} ({t.name})" for t, limit in NORMAL_TOLERANCES.items())
+        distances = joined(f"{limit:g} ({t.name})" for t, limit in NORMAL_TOLERANCES.items())
         notes.append(
             f"TensorFlow normal: the same bits in every runtime here, and within {distances} of "
             "TensorFlow's values, whose ln, sin and cos are others."
@@ -227,10 +227,10 @@ def _notes_on_others(results: list[Result]) -> list[str]:
             types = by_operator.setdefault(case.vectors[0].example.operator.name, [])
             if case.type.name not in types:
                 types.append(case.type.name)
-        all_types = listed(dict.fromkeys(t for types in by_operator.values() for t in types))
+        all_types = joined(dict.fromkeys(t for types in by_operator.values() for t in types))
         are_alike = len({tuple(types) for types in by_operator.values()}) == 1
         if len(by_operator) == 1 or (len(by_operator) <= _FEW_OPERATORS and not are_alike):
-            all_types = "; ".join(f"{op} {listed(types)}" for op, types in by_operator.items())
+            all_types = "; ".join(f"{op} {joined(types)}" for op, types in by_operator.items())
         notes.append(
             f"{Standing.NOT_CARRIED.value}: not carried. {group[0].runtime}'s backend "
             f"{group[0].backend} refuses {all_types} when it loads a model."
@@ -254,7 +254,7 @@ def _right(results: list[Result]) -> str:
     rows = [row for row in table.family_rows(family) if row.verdict is Verdict.SAME]
     if not rows:
         return "none"
-    return listed("all" if row.is_whole_family else row.what for row in rows)
+    return joined("all" if row.is_whole_family else row.what for row in rows)
 
 
 def _summary(results: list[Result]) -> str:
