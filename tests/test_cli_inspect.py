@@ -745,6 +745,22 @@ def test_draws_in_standard_nodes_are_shown(options, target, made, state, run, tm
     assert ran.exit_code == 0, ran.output
 
 
+@pytest.mark.parametrize("is_standard", [False, True])
+def test_a_state_behind_a_prefix_is_shown(is_standard, tmp_path):
+    model = onnx_philox.make_reproducible(parser.parse_model(TWO_DRAWS))
+    model = onnx_philox.to_standard_nodes(model) if is_standard else model
+    path = tmp_path / "model.onnx"
+    onnx.save(onnx.compose.add_prefix(model, "a/"), path)
+    said = " ".join(invoke(path).stdout.split())
+    state = "Their state: the input a/random_state; the output a/next_random_state is the input of"
+    assert state in said
+    assert said.endswith(f"Run it: onnx-philox run {path} --seed 42 --runs 3 --fill")
+    result = CliRunner().invoke(app.app, ["rewrite", str(path), "-o", str(tmp_path / "again.onnx")])
+    assert result.exit_code == 0, result.output
+    assert f"onnx-philox run {tmp_path / 'again.onnx'} --seed 42 --runs 3 --fill" in result.stdout
+    assert "--fill makes up a/x: give yours" in " ".join(result.stdout.split())
+
+
 def test_a_standard_model_without_the_next_state_still_has_its_state(tmp_path):
     model = onnx_philox.to_standard_nodes(
         onnx_philox.graphs.random_normal([2], 0, 1, "f32", stateful=True)

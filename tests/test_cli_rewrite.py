@@ -234,7 +234,7 @@ def test_a_model_of_a_builder_is_no_rewritten_one():
     onnx.save(graphs.random_uniform([3], 0, 1, "f32", stateful=True), "built.onnx")
     said, command = rewrite("built.onnx", "-o", "out.onnx").splitlines()
     assert said.startswith("built.onnx: unchanged, it has no random nodes")
-    assert command == "  onnx-philox run out.onnx"
+    assert command == "  onnx-philox run out.onnx --seed 42 --runs 3"
     assert invoke(*shlex.split(command)[1:]).exit_code == 0
 
 

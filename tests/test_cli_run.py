@@ -14,6 +14,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import onnx.compose
+import openvino as ov
 import pytest
 from cases import assert_same_bits
 from click.testing import CliRunner
@@ -344,19 +345,67 @@ def test_an_input_is_a_state_only_if_random_nodes_read_it():
     np.testing.assert_array_equal(load(ran["runs"][0]["file"])["noise"], noise(0))
 
 
-def test_a_state_of_another_name_is_named():
+@pytest.mark.parametrize("is_standard", [False, True])
+def test_a_state_behind_a_prefix_is_made_of_the_seed(noisy, is_standard):
+    model = onnx.load(noisy)
+    model = onnx_philox.to_standard_nodes(model) if is_standard else model
+    save(onnx.compose.add_prefix(model, "a/"), "prefixed.onnx")
+    given = ("--input", "a/x=[[1,2,3],[4,5,6]]", "--seed", SEED)
+    for runtime in ["onnxruntime", "openvino"][: 2 - is_standard]:
+        arguments = ("prefixed.onnx", *given, "--runtime", runtime, "-o", "./", "--first-run", 1)
+        ran = document(*arguments, "--runs", 2)
+        for number, run in zip((1, 2), ran["runs"], strict=True):
+            assert run["state"] == PhiloxState.for_run(SEED, number).to_array().tolist()
+        x = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
+        np.testing.assert_array_equal(load(ran["runs"][1]["file"])["a/y"], x + noise(2))
+    listed = refusal("prefixed.onnx")
+    assert re.search(r"^  a/random_state +uint32 +\[6\] +made of --seed$", listed, re.M)
+    compared = CliRunner().invoke(app.app, ["compare", "prefixed.onnx", *map(str, given)])
+    assert compared.exit_code == 0 or is_standard, compared.output
+
+
+def test_a_state_behind_a_prefix_is_found_in_an_ir_and_for_each_row(noisy):
+    ov.save_model(
+        onnx_philox.openvino.register(ov.Core()).read_model(
+            onnx.compose.add_prefix(onnx.load(noisy), "a/").SerializeToString()
+        ),
+        "prefixed.xml",
+    )
+    given = ("--input", "a/x=[[1,2,3],[4,5,6]]", "--seed", SEED)
+    (run,) = document("prefixed.xml", *given)["runs"]
+    assert run["state"] == PhiloxState.for_run(SEED).to_array().tolist()
+    rows = onnx_philox.make_reproducible(parser.parse_model(NOISY), per_row=True)
+    (run,) = document(save(onnx.compose.add_prefix(rows, "a/")), *given)["runs"]
+    assert run["state"] == onnx_philox.row_states(SEED, range(2)).tolist()
+
+
+def test_a_prefixed_state_of_a_builder_s_model_is_made_of_the_seed():
     model = graphs.random_uniform([5], 0, 1, "f32", stateful=True)
     save(onnx.compose.add_prefix(model, "a/"))
-    assert refusal("model.onnx", "--seed", 3) == (
-        "onnx-philox run: --seed must be left out, since the model calls its state 'a/state', not "
-        "random_state or state: got 3. Pass that input, with --input.\n"
-    )
-    given = "a/state=[0,0,0,0,3,0]"
-    ran = document("model.onnx", "--input", given, "-o", "./")
     expected, _ = reference.random_uniform(
         [5], 0, 1, "f32", state=PhiloxState.from_seed(3).to_array()
     )
-    np.testing.assert_array_equal(load(ran["runs"][0]["file"])["a/values"], expected)
+    for given in (("--seed", 3), ("--input", "a/state=[0,0,0,0,3,0]")):
+        ran = document("model.onnx", *given, "-o", "./")
+        np.testing.assert_array_equal(load(ran["runs"][0]["file"])["a/values"], expected)
+
+
+def test_states_that_no_seed_makes_are_named():
+    save(graphs.random_uniform([4, 5], 0, 1, "f32", per_row=True))
+    np.save("states.npy", onnx_philox.row_states(SEED, range(4)))
+    assert refusal("model.onnx", "--input", "state=states.npy", "--seed", 3) == (
+        "onnx-philox run: --seed must be left out, since the model reads several states from "
+        "'state': got 3. Pass that input, with --input.\n"
+    )
+
+
+def test_an_input_that_is_given_twice_is_refused(noisy):
+    np.savez("inputs.npz", x=np.zeros((2, 3), np.float32))
+    for again in ("x=[[1,2,3]]", "inputs.npz"):
+        assert refusal(noisy, "--input", INPUT, "--input", again) == (
+            f"onnx-philox run: input x must be given once: got another in {again!r}. Leave one of "
+            "them out.\n"
+        )
 
 
 def test_a_model_that_is_not_rewritten_is_told_apart():

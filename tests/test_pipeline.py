@@ -569,6 +569,13 @@ def test_openvino_is_told_the_device() -> None:
     assert loaded.how == "HETERO:CPU"
 
 
+@pytest.mark.parametrize("device", ["NOPE", "HETERO:NOPE", "", 3])
+def test_a_device_that_openvino_does_not_have_is_named(device: Any) -> None:
+    words = rf"^Pipeline: device must be one that OpenVINO finds here \(.*CPU.*\): got {device!r}\."
+    with pytest.raises(ValueError, match=words):
+        Pipeline(UNIFORM, runtime="openvino", device=device)
+
+
 @pytest.mark.parametrize("given", ["model", "IR"])
 def test_standard_nodes_run_in_openvino_at_the_precision_that_they_are_made_for(
     given: str, tmp_path: Path
@@ -731,6 +738,12 @@ def test_a_copied_result_keeps_its_seed_and_state(pipe: Pipeline) -> None:
         assert (type(made), made.seed) == (type(result), 4)
         assert_same_bits(made.state, result.state)
         assert_same_bits(made["y"], result["y"])
+
+
+def test_a_copied_pipeline_draws_the_same(pipe: Pipeline) -> None:
+    expected = pipe(batch(2), seed=4)
+    for made in (copy.copy(pipe), copy.deepcopy(pipe), copy.deepcopy({"a": [pipe]})["a"][0]):
+        assert_same_bits(made(batch(2), seed=4)["y"], expected["y"])
 
 
 def test_bound_memory_is_used_as_it_is() -> None:

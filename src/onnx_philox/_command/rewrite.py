@@ -29,12 +29,10 @@ from onnx_philox._files.new_files import (
 from onnx_philox._files.openvino_ir import SUFFIX, is_ir, weights_of
 from onnx_philox._progress import Progress
 from onnx_philox._rewriting.passes.order import SEED_RULE, PerRow, check_seed
-from onnx_philox._runtimes.port import STATES
 from onnx_philox._standard.targets import TARGETS
 from onnx_philox.rewriting import RandomNode
 
 _OWNER = "rewrite"
-_STATE = "random_state"
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,8 @@ class Outcome:
     warnings: list[str]
     inputs: list[str]
     """What a run of the new model must be given, but for the state."""
-    has_state: bool
-    """Whether the new model takes `random_state`."""
+    inside: rewritten.Inside
+    """What decides the numbers of the new model."""
     standard: str | None = None
     """The runtime that its standard nodes are made for; None for nodes of this package."""
 
@@ -77,7 +75,7 @@ class Outcome:
         """The command line that runs the new model."""
         return rewritten.command_to_run(
             self.target,
-            has_state=self.has_state,
+            has_state=bool(self.inside.state),
             has_inputs=bool(self.inputs),
             target=self.standard,
         )
@@ -129,16 +127,16 @@ class Outcome:
     def _about_state(self) -> str:
         if not self.report.replaced and not self.report.recorded:
             return ""
+        state, then = self.inside.state, f"the output {self.inside.next_state} is the input of the"
         if self.report.is_per_row:
             return (
-                f"The input {_STATE} (uint32[batch, 6]: onnx_philox.row_states(seed, rows, run)) "
-                "says what each row of the batch draws, whatever the others are; the output "
-                f"next_{_STATE} is the input of the next run."
+                f"The input {state} (uint32[batch, 6]: onnx_philox.row_states(seed, rows, run)) "
+                f"says what each row of the batch draws, whatever the others are; {then} next run."
             )
-        if self.has_state:
+        if state:
             return (
-                f"The input {_STATE} (uint32[6]: PhiloxState.for_run(seed, run).to_array()) says "
-                f"what is drawn; the output next_{_STATE} is the input of the next run."
+                f"The input {state} (uint32[6]: PhiloxState.for_run(seed, run).to_array()) says "
+                f"what is drawn; {then} next run."
             )
         return (
             f"The state is a constant inside, of seed {self.report.seed}: every run gives the same "
@@ -185,11 +183,11 @@ def rewrite(
     with tidied_up_on_signals(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if is_ir(target):
-            report, written = _to_ir(source, target, options, progress)
+            report, written, inside = _to_ir(source, target, options, progress)
         else:
             if standard is not None:
                 options |= {"target": standard, "inexact": inexact}
-            report, written = _to_onnx(source, target, options, progress)
+            report, written, inside = _to_onnx(source, target, options, progress)
     defaults = {tensor.name for tensor in written.initializer}
     inputs = [i.name for i in written.input if i.name not in defaults]
     return Outcome(
@@ -197,8 +195,8 @@ def rewrite(
         target,
         report,
         [str(warning.message) for warning in caught if warning.category is UserWarning],
-        [name for name in inputs if name not in STATES],
-        _STATE in inputs,
+        [name for name in inputs if name != inside.state],
+        inside,
         standard,
     )
 
@@ -229,16 +227,16 @@ def _outputs(target: Path) -> dict[Path, str]:
 
 def _to_onnx(
     source: Path, target: Path, options: dict[str, Any], progress: Progress | None
-) -> tuple[rewriting.Report, onnx.GraphProto]:
+) -> tuple[rewriting.Report, onnx.GraphProto, rewritten.Inside]:
     write = rewriting.to_standard_file if "target" in options else rewriting.rewrite_file
     report = write(source, target, **options, progress=progress)
     with opened(target, _OWNER) as file:
-        return report, file.proto.graph
+        return report, file.proto.graph, rewritten.inside(target)
 
 
 def _to_ir(
     source: Path, target: Path, options: dict[str, Any], progress: Progress | None
-) -> tuple[rewriting.Report, onnx.GraphProto]:
+) -> tuple[rewriting.Report, onnx.GraphProto, rewritten.Inside]:
     # Imported before any long work, since it may not be installed.
     from onnx_philox.openvino import register
 

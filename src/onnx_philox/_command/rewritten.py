@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -10,7 +11,7 @@ from typing import NoReturn
 from onnx_philox._command import paths
 from onnx_philox._files.model_file import opened
 from onnx_philox._files.openvino_ir import is_ir
-from onnx_philox._models.streams import read_input
+from onnx_philox._models.streams import next_of, read_input
 from onnx_philox._models.untouched import Originals
 from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.api import find_random_nodes
@@ -29,11 +30,20 @@ class Inside:
     """Whether it takes a state, so that the others do not matter; None where that is unknown."""
     state: str = ""
     """The input that its random nodes read as their state, if it takes one."""
+    next_state: str | None = None
+    """The output with the next state, if it has one."""
 
     @property
     def takes_seed(self) -> bool:
         """Whether a seed can set its numbers, as far as is known."""
-        return self.has_state is None or self.state in STATES
+        return self.has_state is not False
+
+    @property
+    def states(self) -> Mapping[str, str | None]:
+        """The inputs that may be its state, best first, and the outputs with the next one."""
+        if self.has_state is None:
+            return STATES
+        return {self.state: self.next_state} if self.has_state else {}
 
     def refuse_seed(self, seed: int, model: Path) -> NoReturn:
         """Refuses a seed for a model that takes no state.
@@ -48,7 +58,7 @@ class Inside:
             fact = "has its seed inside"
             remedy = "Leave it out, or rewrite the original without a seed."
         elif self.state:
-            fact = f"calls its state {self.state!r}, not {' or '.join(STATES)}"
+            fact = f"reads several states from {self.state!r}"
             remedy = "Pass that input, with --input."
         raise ArgumentError(
             f"--seed must be left out, since the model {fact}: got {seed}. {remedy}"
@@ -74,7 +84,8 @@ def inside(model: Path) -> Inside:
             read = Originals(file.proto, file.path.parent, owner=earlier_rewrite.OWNER).model
             state = read_input(read)
             if state is not None:
-                return Inside(has_state=True, state=state.name or "")
+                name = state.name or ""
+                return Inside(has_state=True, state=name, next_state=next_of(read, state))
             seed = earlier_rewrite.read(read, None).seed
             return Inside(len(find_random_nodes(read)), seed is not None, has_state=False)
     except (OSError, TypeError, ValueError):

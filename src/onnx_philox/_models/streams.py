@@ -26,7 +26,7 @@ def streams_of(model: ir.Model) -> Streams | None:
     Of standard nodes only the metadata knows what they draw.
     """
     state = read_input(model)
-    next_state = None if state is None else _next_of(model, state)
+    next_state = None if state is None else next_of(model, state)
     if state is None or next_state is None:
         return None
     nodes = _nodes_of(model)
@@ -64,12 +64,11 @@ def read_input(model: ir.Model) -> ir.Value | None:
         read = read_states(model)
         states = [value for value in states if value in read]
     # A rewritten model may also have a state of its user's own.
-    return max(
-        states, key=lambda v: (_next_of(model, v) is not None, v.name == STATE), default=None
-    )
+    return max(states, key=lambda v: (next_of(model, v) is not None, v.name == STATE), default=None)
 
 
-def _next_of(model: ir.Model, state: ir.Value) -> str | None:
+def next_of(model: ir.Model, state: ir.Value) -> str | None:
+    """The output with the next state, by the names of both; None if there is none."""
     return next_name(state.name or "", (value.name or "" for value in model.graph.outputs))
 
 
@@ -85,7 +84,11 @@ def read_states(model: ir.Model) -> frozenset[ir.Value]:
     if STANDARD in model.metadata_props:
         # An earlier version did not name it.
         name = model.metadata_props.get(STANDARD_STATE, STATE)
-        states += [value for value in model.graph.inputs if value.name == name]
+        named = [value for value in model.graph.inputs if value.name == name]
+        # A tool may have put a prefix before all names of the model since.
+        states += named or [
+            value for value in model.graph.inputs if name and (value.name or "").endswith(name)
+        ]
     return sources_of(model, states)
 
 

@@ -77,6 +77,10 @@ class Pipeline:
             model, runtime=runtime, per_row=per_row, source=source, options=options
         )
 
+    def __deepcopy__(self, _: Any) -> Pipeline:
+        """The pipeline itself: it never changes, and a runtime's session cannot be copied."""
+        return self
+
     @property
     def streams(self) -> Streams:
         """The model's random nodes, and the names of its state."""

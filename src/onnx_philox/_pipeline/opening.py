@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -26,6 +27,8 @@ from onnx_philox._runtimes import RUNTIMES, with_library
 from onnx_philox._standard import made
 
 _NAME = "Pipeline"
+# What OpenVINO calls its ways to choose among devices.
+_CHOOSING = {"AUTO", "BATCH", "HETERO", "MULTI"}
 
 
 @dataclass(frozen=True)
@@ -192,8 +195,23 @@ def _compiled(
 ) -> Engine:
     from onnx_philox._runtimes import in_openvino
 
-    compiled = in_openvino.compile_model(core, read, device, config or {})
+    try:
+        compiled = in_openvino.compile_model(core, read, device, config or {})
+    except Exception:
+        _check_device(device, core.available_devices)
+        raise
     return Engine(in_openvino.Model(compiled, said.graph), said.streams)
+
+
+def _check_device(device: Any, available: Sequence[str]) -> None:
+    """Refuses a name that is no device's here, of which OpenVINO's own error says too much."""
+    # Of "HETERO:GPU.1,CPU" the names are HETERO, GPU and CPU.
+    names = re.findall(r"[^\W\d]\w*", device) if isinstance(device, str) else []
+    known = {*_CHOOSING, *(name.partition(".")[0] for name in available)}
+    if not names or not known.issuperset(names):
+        allowed = f"one that OpenVINO finds here ({', '.join(available)})"
+        remedy = "Pass one of these, or several as in 'HETERO:GPU,CPU'."
+        refuse(_NAME, "device", repr(device), allowed, remedy)
 
 
 def _check_standard(note: str | None, config: dict[str, Any]) -> None:

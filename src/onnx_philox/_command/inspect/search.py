@@ -17,6 +17,7 @@ from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._models.graphs import Owner, walk
 from onnx_philox._models.opsets import STANDARD_DOMAINS
 from onnx_philox._models.ours import seed_of
+from onnx_philox._models.streams import read_input
 from onnx_philox._models.untouched import Originals
 from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.survey import ByRows, Unrewritten, survey
@@ -79,7 +80,7 @@ def search(model: ir.Model) -> Nodes:
     return Nodes(
         found.nodes,
         rewritten,
-        _state(found.recorded),
+        _state(model, found.recorded),
         found.obstacle,
         Types(model),
         dropouts - len([each for each in found.nodes if _is_dropout(each.node)]),
@@ -96,12 +97,17 @@ def _is_dropout(node: ir.Node) -> bool:
     return node.op_type == "Dropout" and node.domain in STANDARD_DOMAINS
 
 
-def _state(recorded: earlier_rewrite.Recorded) -> str:
-    if recorded.state is None:
-        return ""
-    if recorded.state.is_graph_input():
-        rows = ", for each row of the batch" if recorded.has_rows else ""
-        return f"the input {STATE}{rows}"
+def _state(model: ir.Model, recorded: earlier_rewrite.Recorded) -> str:
+    state = recorded.state
+    if state is None:
+        state = read_input(model)
+        # A tool may have put a prefix before the names of a rewritten model.
+        if state is None or not (state.name or "").endswith(STATE):
+            return ""
+    if state.is_graph_input():
+        has_rows = state.shape is not None and len(state.shape) > 1
+        rows = ", for each row of the batch" if has_rows else ""
+        return f"the input {state.name}{rows}"
     return f"a constant inside, of seed {recorded.seed}: every run is the same"
 
 

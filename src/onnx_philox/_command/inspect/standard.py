@@ -9,8 +9,8 @@ import onnx_ir as ir
 
 from onnx_philox._command import rewritten
 from onnx_philox._contract.state import is_one_state
-from onnx_philox._contract.streams import STANDARD_STATE
-from onnx_philox._models.streams import streams_of
+from onnx_philox._contract.streams import STANDARD, STANDARD_STATE
+from onnx_philox._models.streams import read_input, streams_of
 from onnx_philox._runtimes.port import STATES
 from onnx_philox._standard import made
 
@@ -71,12 +71,11 @@ def find(model: ir.Model, path: Path) -> Standard | None:
     if found is None:
         return None
     streams = streams_of(model)
-    state = streams.state if streams else _lone_state(model)
     return Standard(
         found.target.name,
         found.target.note,
         dict(found.draws),
-        state,
+        _state(model),
         streams.next_state if streams else None,
         streams is not None and streams.batch is not None,
         command_to_run(model, path, found.target.name),
@@ -86,16 +85,19 @@ def find(model: ir.Model, path: Path) -> Standard | None:
 def command_to_run(model: ir.Model, path: Path, target: str | None = None) -> str:
     """The command line that runs a rewritten model; see `onnx_philox._command.rewritten`."""
     names = {value.name for value in model.graph.inputs if not value.is_initializer()}
-    states = names & set(STATES)
+    state = _state(model)
     return rewritten.command_to_run(
-        path, has_state=bool(states), has_inputs=bool(names - states), target=target
+        path, has_state=state is not None, has_inputs=bool(names - {state}), target=target
     )
 
 
-def _lone_state(model: ir.Model) -> str | None:
-    """An input that is a state, in a model without the output of the next one."""
-    recorded = model.metadata_props.get(STANDARD_STATE)
-    names = STATES if recorded is None else (recorded,)
+def _state(model: ir.Model) -> str | None:
+    """The input that the model's draws read as their state."""
+    read = read_input(model)
+    if read is not None or STANDARD not in model.metadata_props:
+        return None if read is None else read.name
+    # An earlier version did not name it.
+    names = () if STANDARD_STATE in model.metadata_props else STATES
     for value in model.graph.inputs:
         if value.name in names and value.dtype is ir.DataType.UINT32 and value.shape is not None:
             known = tuple(d if isinstance(d, int) else None for d in value.shape)

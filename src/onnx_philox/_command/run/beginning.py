@@ -11,8 +11,9 @@ from onnx_philox._command.run import filling, ports
 from onnx_philox._command.run.states import State
 from onnx_philox._command.wanted import Wanted
 from onnx_philox._contract.state import RUNS, PhiloxState
+from onnx_philox._contract.streams import STATE, next_name
 from onnx_philox._runtimes.models import LoadedModel
-from onnx_philox._runtimes.port import STATES, ArgumentError, Arrays
+from onnx_philox._runtimes.port import ArgumentError, Arrays
 
 
 def begin(
@@ -27,8 +28,9 @@ def begin(
     Raises:
         ArgumentError: An argument is wrong, or does not suit the model.
     """
-    feeds = {**filled, **ports.read(wanted.inputs, loaded.inputs)}
     state = _state(loaded, inside)
+    name = None if state is None else state.name
+    feeds = {**filled, **ports.read(wanted.inputs, loaded.inputs, name)}
     if state is None or not state.counts_runs:
         _refuse_first_run(wanted.first_run, state)
     elif wanted.numbers.stop > RUNS:
@@ -42,9 +44,9 @@ def begin(
     elif state is not None:
         used = wanted.seed or 0
         # The number of rows of a state may depend on the other inputs.
-        ports.check_all_given(loaded.inputs, {**feeds, state.name: None})
+        ports.check_all_given(loaded.inputs, {**feeds, state.name: None}, name)
         feeds[state.name] = _first_state(state, used, wanted.first_run, loaded, feeds)
-    ports.check_all_given(loaded.inputs, feeds)
+    ports.check_all_given(loaded.inputs, feeds, name)
     return feeds, state, used
 
 
@@ -56,9 +58,10 @@ def fill(loaded: LoadedModel, wanted: Wanted, inside: Inside) -> Arrays:
     """
     if not wanted.fills:
         return {}
-    given = ports.read(wanted.inputs, loaded.inputs)
     state = _state(loaded, inside)
-    others = [port for port in loaded.inputs if state is None or port.name != state.name]
+    name = None if state is None else state.name
+    given = ports.read(wanted.inputs, loaded.inputs, name)
+    others = [port for port in loaded.inputs if port.name != name]
     return filling.fill(others, given)
 
 
@@ -71,12 +74,16 @@ def go_on(feeds: Arrays, state: State | None, outputs: Arrays) -> Arrays:
 
 def _state(loaded: LoadedModel, inside: Inside) -> State | None:
     by_name = {port.name: port for port in loaded.inputs}
-    for name, next_name in STATES.items():
-        # Another input may have such a name and type.
-        is_read = inside.has_state is None or inside.state == name
-        if is_read and name in by_name and by_name[name].is_state:
-            is_given = next_name in loaded.outputs
-            return State(by_name[name], next_name if is_given else None, name == "random_state")
+    states = dict(inside.states)
+    if inside.has_state is None:
+        ends = [name for name in by_name if name.endswith(STATE)]
+        states |= {name: next_name(name, loaded.outputs) for name in ends}
+    for name, following in states.items():
+        if name in by_name and by_name[name].is_state:
+            is_given = following in loaded.outputs
+            # A tool may have put a prefix before the names of a rewritten model.
+            counts_runs = name.endswith(STATE)
+            return State(by_name[name], following if is_given else None, counts_runs)
     return None
 
 

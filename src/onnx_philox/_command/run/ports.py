@@ -17,7 +17,6 @@ from onnx_philox import _runtime_errors
 from onnx_philox._command import paths
 from onnx_philox._contract import arrays, feeds
 from onnx_philox._runtimes.port import (
-    STATES,
     ArgumentError,
     Arrays,
     Port,
@@ -33,22 +32,31 @@ _SHOWN = 100  # characters of a wrong value
 _LONG_PATH = 1024
 
 
-def read(given: Sequence[str], ports: Sequence[Port]) -> Arrays:
+def read(given: Sequence[str], ports: Sequence[Port], state: str | None) -> Arrays:
     """Reads `name=file.npy`, `name=value` (JSON) and `file.npz`, and checks them.
 
+    `state` is the port that a seed can fill.
+
     Raises:
-        ArgumentError: A file cannot be read, or its array does not suit the model.
+        ArgumentError: A file cannot be read, its array does not suit the model, or an input is
+            given twice.
     """
     by_name = {port.name: port for port in ports}
     taken: Arrays = {}
     for argument in given:
-        for name, array in _arrays(argument, by_name).items():
-            taken[name] = _suited(by_name[_known(name, by_name)], array)
+        for name, array in _arrays(argument, by_name, state).items():
+            port = by_name[_known(name, by_name, state)]
+            if name in taken:
+                raise ArgumentError(
+                    f"input {name} must be given once: got another in {_shown(argument)!r}. Leave "
+                    "one of them out."
+                )
+            taken[name] = _suited(port, array)
     return taken
 
 
-def check_all_given(ports: Sequence[Port], given: Mapping[str, Any]) -> None:
-    """Refuses feeds that lack a required input.
+def check_all_given(ports: Sequence[Port], given: Mapping[str, Any], state: str | None) -> None:
+    """Refuses feeds that lack a required input; `state` is the port that a seed can fill.
 
     Raises:
         ArgumentError: One is missing; the text lists all inputs of the model.
@@ -59,13 +67,13 @@ def check_all_given(ports: Sequence[Port], given: Mapping[str, Any]) -> None:
         more = " ..." if missing[2:] else ""
         remedy = (
             f"Pass {example}{more}, or all in one file: --input FILE.npz, or --fill to make them "
-            f"up. The model takes:\n{_listed(ports)}"
+            f"up. The model takes:\n{_listed(ports, state)}"
         )
         with refusing_as_argument():
             feeds.refuse_missing(_NAME, [port.name for port in missing], remedy)
 
 
-def _arrays(argument: str, by_name: Mapping[str, Port]) -> Arrays:
+def _arrays(argument: str, by_name: Mapping[str, Port], state: str | None) -> Arrays:
     """The arrays of one `--input`."""
     if argument.endswith(".npz"):
         loaded = _load(argument)
@@ -87,7 +95,7 @@ def _arrays(argument: str, by_name: Mapping[str, Port]) -> Arrays:
             "--input must be NAME=FILE.npy, NAME=NUMBERS such as x=[1,2], or FILE.npz: got "
             f"{_shown(argument)!r}. Pass one of these."
         )
-    _known(name, by_name)
+    _known(name, by_name, state)
     if value.endswith(".npy"):
         loaded = _load(value)
         if not isinstance(loaded, np.ndarray):
@@ -159,9 +167,9 @@ def _numbers(name: str, text: str, port: Port) -> NDArray[Any]:
     return exact
 
 
-def _known(name: str, by_name: Mapping[str, Port]) -> str:
+def _known(name: str, by_name: Mapping[str, Port], state: str | None) -> str:
     if name not in by_name:
-        listed = _listed(by_name.values())
+        listed = _listed(by_name.values(), state)
         remedy = f"{feeds.RENAME} The model takes:\n{listed}" if listed else feeds.RENAME
         with refusing_as_argument():
             feeds.refuse_unknown(_NAME, repr(_shown(name)), by_name, remedy)
@@ -200,15 +208,15 @@ def _as_bfloat16(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _note(port: Port) -> str:
+def _note(port: Port, state: str | None) -> str:
     """What a list of inputs says about one."""
-    if port.name in STATES and port.is_state:
+    if port.name == state:
         return "made of --seed"
     return "" if port.is_required else "optional"
 
 
-def _listed(ports: Iterable[Port]) -> str:
-    rows = [(p.name, p.type_name, p.shape_name, _note(p)) for p in ports]
+def _listed(ports: Iterable[Port], state: str | None) -> str:
+    rows = [(p.name, p.type_name, p.shape_name, _note(p, state)) for p in ports]
     widths = [max(len(row[i]) for row in rows) for i in range(4)] if rows else []
     return "\n".join(
         "  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip()
