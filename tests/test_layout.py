@@ -202,6 +202,10 @@ def test_each_room_uses_only_the_rooms_that_it_may() -> None:
     assert {name: rooms - ROOMS[name] for name, rooms in used.items() if rooms - ROOMS[name]} == {}
 
 
+def test_rooms_use_each_other_in_no_circle() -> None:
+    assert circle(ROOMS) == []
+
+
 def test_no_private_name_is_imported_from_another_package() -> None:
     wrong = []
     for name, file in MODULES.items():

@@ -29,10 +29,10 @@ class Standing(Enum):
 
 _MEANINGS = {
     Standing.SAME: "every bit is the published one",
-    Standing.SOME: "some draws have other bits than are documented",
-    Standing.OTHER: "other bits than are documented",
+    Standing.SOME: "some draws have different bits from those documented",
+    Standing.OTHER: "different bits from those documented",
     Standing.NOT_CARRIED: "the backend does not carry this type, and says so",
-    Standing.WRONG: "other bits than were published: do not rely on it",
+    Standing.WRONG: "different bits from those published: do not rely on it",
     Standing.ERROR: "the runtime failed",
 }
 

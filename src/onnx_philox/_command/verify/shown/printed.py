@@ -239,8 +239,8 @@ def _notes_on_others(results: list[Result]) -> list[str]:
     if peers:
         right = "; ".join(f"{_PEERS[g[0].backend]}: {_right(g)}" for g in peers)
         notes.append(
-            f"some, other: OpenVINO's own RandomUniform, to compare, has other bits than it "
-            f"documents. These seeded draws are as documented: {right}."
+            f"some, other: OpenVINO's own RandomUniform, to compare, draws different bits "
+            f"from those that it documents. These seeded draws are as documented: {right}."
         )
     return notes
 
