@@ -67,6 +67,17 @@ def check(outputs: list[np.ndarray], expected: tuple[np.ndarray, np.ndarray]) ->
         assert_same_bits(actual, wanted)
 
 
+def check_draws(
+    openvino: OpenVino,
+    draws: list[tuple[ModelProto, dict[str, np.ndarray], tuple[np.ndarray, np.ndarray]]],
+    precision: str | None = None,
+) -> None:
+    """Checks models, their feeds and what they must give, all compiled as one."""
+    found = openvino.side_by_side([(model, feeds) for model, feeds, _ in draws], precision)
+    for outputs, (_, _, expected) in zip(found, draws, strict=True):
+        check(outputs, expected)
+
+
 def stated(stateful: bool) -> dict[str, np.ndarray]:
     return {"state": STATE} if stateful else {}
 
@@ -79,6 +90,7 @@ def stated(stateful: bool) -> dict[str, np.ndarray]:
 def test_normals_equal_the_reference_at_every_precision(
     openvino: OpenVino, output_type: str, mean: float, scale: float, precision: str | None
 ) -> None:
+    draws = []
     for stateful, shape in itertools.product((False, True), ([5, 7], None)):
         feeds = stated(stateful)
         expected = reference.random_normal([5, 7], mean, scale, output_type, **feeds, **SEED)
@@ -93,7 +105,8 @@ def test_normals_equal_the_reference_at_every_precision(
         )
         if shape is None:
             feeds = feeds | {"shape": np.array([5, 7])}
-        check(openvino(model, feeds, precision), expected)
+        draws.append((model, feeds, expected))
+    check_draws(openvino, draws, precision)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -101,6 +114,7 @@ def test_normals_equal_the_reference_at_every_precision(
 def test_booleans_equal_the_reference_at_every_precision(
     openvino: OpenVino, p: str, precision: str | None
 ) -> None:
+    draws = []
     for stateful, shape in itertools.product((False, True), (SHAPE, None)):
         feeds = stated(stateful)
         expected = reference.random_bernoulli(SHAPE, PROBABILITIES[p], **feeds, **SEED)
@@ -110,7 +124,8 @@ def test_booleans_equal_the_reference_at_every_precision(
         )
         if shape is None:
             feeds = feeds | {"shape": np.array(SHAPE)}
-        check(openvino(model, feeds, precision), expected)
+        draws.append((model, feeds, expected))
+    check_draws(openvino, draws, precision)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -119,31 +134,35 @@ def test_indices_equal_the_reference_at_every_precision(
     openvino: OpenVino, logits_type: str, output_type: str, precision: str | None
 ) -> None:
     logits = logits_of(logits_type)
+    draws = []
     for stateful in (False, True):
         feeds = stated(stateful)
         expected = reference.random_categorical(logits, 9, output_type, **feeds, **SEED)
         model = graphs.random_categorical(logits, 9, output_type, stateful=stateful, **SEED)
-        check(openvino(model, feeds, precision), expected)
+        draws.append((model, feeds, expected))
+    check_draws(openvino, draws, precision)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_numbers_may_be_inputs(openvino: OpenVino, precision: str | None) -> None:
+    draws = []
     for type_ in ("f16", "bf16", "f32"):
         mean, scale = (np.array(x).astype(BY_NAME[type_].dtype) for x in (0.1, 1.7))
         model = graphs.random_normal([9], None, None, type_, **SEED)
-        outputs = openvino(model, {"mean": mean, "scale": scale}, precision)
-        check(outputs, reference.random_normal([9], mean, scale, type_, **SEED))
+        expected = reference.random_normal([9], mean, scale, type_, **SEED)
+        draws.append((model, {"mean": mean, "scale": scale}, expected))
     each = PROBABILITIES["each"]
     for p in (np.array(0.3, F32), each):
         model = graphs.random_bernoulli(SHAPE, None, per_element=p is each, **SEED)
-        outputs = openvino(model, {"p": p}, precision)
-        check(outputs, reference.random_bernoulli(SHAPE, p, **SEED))
+        draws.append((model, {"p": p}, reference.random_bernoulli(SHAPE, p, **SEED)))
+    check_draws(openvino, draws, precision)
     for type_ in ("f16", "f32"):
         model = graphs.random_categorical(None, 4, "i64", logits_type=type_, **SEED)
+        run = openvino.loaded(model, precision)
         for batch in (3, 1, 0):
             logits = logits_of(type_, batch)
-            outputs = openvino(model, {"logits": logits}, precision)
-            check(outputs, reference.random_categorical(logits, 4, "i64", **SEED))
+            expected = reference.random_categorical(logits, 4, "i64", **SEED)
+            check(run({"logits": logits}), expected)
 
 
 @pytest.mark.parametrize("counter", EDGE_COUNTERS)
@@ -152,21 +171,25 @@ def test_bits_equal_the_reference_where_the_counter_carries(
 ) -> None:
     state = PhiloxState(counter, 2**64 - 1).to_array()
     logits = logits_of("f32")
-    for model, expected in (
+    feeds = {"state": state}
+    draws = [
         (
             graphs.random_normal([3, 11], 0, 1, "f64", stateful=True),
+            feeds,
             reference.random_normal([3, 11], 0, 1, "f64", state=state),
         ),
         (
             graphs.random_bernoulli([3, 11], 0.3, stateful=True),
+            feeds,
             reference.random_bernoulli([3, 11], 0.3, state=state),
         ),
         (
             graphs.random_categorical(logits, 7, stateful=True),
+            feeds,
             reference.random_categorical(logits, 7, state=state),
         ),
-    ):
-        check(openvino(model, {"state": state}), expected)
+    ]
+    check_draws(openvino, draws)
 
 
 @pytest.mark.parametrize("shape", [[], [1], [7], [0], [2, 0, 3], [1, 2, 3, 1, 1, 1, 1, 3]])
@@ -175,6 +198,7 @@ def test_shapes_from_a_scalar_to_rank_8_static_and_dynamic(
     openvino: OpenVino, shape: list[int], stateful: bool
 ) -> None:
     feeds = stated(stateful)
+    draws = []
     for draw, build, arguments in (
         (reference.random_normal, graphs.random_normal, (0.1, 1.7, "f32")),
         (reference.random_normal, graphs.random_normal, (0.1, 1.7, "bf16")),
@@ -184,9 +208,10 @@ def test_shapes_from_a_scalar_to_rank_8_static_and_dynamic(
     ):
         expected = draw(shape, *arguments, **feeds, **SEED)
         static = build(shape, *arguments, stateful=stateful, **SEED)
-        check(openvino(static, feeds), expected)
         dynamic = build(None, *arguments, stateful=stateful, rank=len(shape), **SEED)
-        check(openvino(dynamic, feeds | {"shape": np.array(shape, np.int64)}), expected)
+        draws.append((static, feeds, expected))
+        draws.append((dynamic, feeds | {"shape": np.array(shape, np.int64)}, expected))
+    check_draws(openvino, draws)
 
 
 @pytest.mark.parametrize("size", [2**17 + 3, 300_001])
