@@ -15,6 +15,7 @@ import onnx
 import openvino as ov
 import pytest
 from cases import assert_same_bits
+from half_precision import differing
 from onnx import parser
 from runtimes import OpenVino
 
@@ -284,7 +285,7 @@ def test_each_construct_draws_what_the_reference_draws(
     openvino: OpenVino, tmp_path: Path, construct: str, node: str
 ) -> None:
     model, feeds, expected = build(construct, NODES[node])
-    for precision in ("f32", "bf16"):
+    for precision in differing(["f32", "bf16"]):
         config = {"INFERENCE_PRECISION_HINT": precision}
         check(openvino.core.compile_model(openvino.read(model), "CPU", config), feeds, expected)
     ov.save_model(openvino.read(model), tmp_path / "model.xml")
