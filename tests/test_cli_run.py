@@ -403,8 +403,8 @@ def test_an_input_that_is_given_twice_is_refused(noisy):
     np.savez("inputs.npz", x=np.zeros((2, 3), np.float32))
     for again in ("x=[[1,2,3]]", "inputs.npz"):
         assert refusal(noisy, "--input", INPUT, "--input", again) == (
-            f"onnx-philox run: input x must be given once: got another in {again!r}. Leave one of "
-            "them out.\n"
+            f"onnx-philox run: the input 'x' must be given once: got another in {again!r}. "
+            "Leave one of them out.\n"
         )
 
 

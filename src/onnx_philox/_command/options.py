@@ -31,7 +31,7 @@ class _File(click.Path):
 
 PATH = _File(path_type=Path, readable=False)
 NOTES = "; ".join(f"{r.name}: {r.note}" for r in runtimes.RUNTIMES.values() if r.note)
-PRECISIONS = frame.Names("f32", "bf16", "f16")
+PRECISIONS = frame.Names(*runtimes.RUNTIMES["openvino"].precisions)
 
 
 def flag(*names: str, help: str) -> Callable[[Any], Any]:

@@ -29,8 +29,8 @@ class Runtime:
     """Whether this package has a native library for it."""
     takes_ir: bool = False
     """Whether it loads an OpenVINO IR."""
-    has_precisions: bool = False
-    """Whether its arithmetic can be told a precision."""
+    precisions: tuple[str, ...] = ()
+    """Those that its arithmetic can be told to have."""
     is_only_asked_for: bool = False
     """Whether `verify` draws in it only where its name is given."""
     options: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ RUNTIMES = {
             "onnx_philox.openvino",
             has_library=True,
             takes_ir=True,
-            has_precisions=True,
+            precisions=("f32", "bf16", "f16"),
             options=("config", "backend", "device"),
         ),
         Runtime("reference", None, note="NumPy, slow"),

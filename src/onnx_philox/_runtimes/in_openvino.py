@@ -21,13 +21,12 @@ from onnx_philox._files.model_file import opened
 from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._openvino_ports import input_names, output_names
-from onnx_philox._runtimes import models
+from onnx_philox._runtimes import RUNTIMES, models
 from onnx_philox._runtimes.models import PRECISION, LoadedModel, SettingError, Settings
 from onnx_philox._runtimes.port import ArgumentError, Port
 from onnx_philox._standard import made
 
 PRECISION_HINT = "INFERENCE_PRECISION_HINT"
-_PRECISIONS = ("f32", "bf16", "f16")
 # Where OpenVINO keeps the metadata of an ONNX model.
 _METADATA = "framework"
 
@@ -66,8 +65,9 @@ class Model(LoadedModel):
     @classmethod
     def load(cls, model: Path | onnx.ModelProto, settings: Settings) -> Self:
         precision = settings.precision
-        if precision not in (None, *_PRECISIONS):
-            allowed = f"one of {', '.join(_PRECISIONS)}"
+        precisions = RUNTIMES[cls.runtime].precisions
+        if precision not in (None, *precisions):
+            allowed = f"one of {', '.join(precisions)}"
             remedy = "Choose one of these, or leave it out."
             raise SettingError(cls.runtime, PRECISION, repr(precision), allowed, remedy)
         models.check_path(model)

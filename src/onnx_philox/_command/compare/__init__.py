@@ -76,7 +76,7 @@ def _load(model: Path, runtimes: Sequence[str], precision: str) -> tuple[LoadedM
     reasons = []
     for name in runtimes or RUNTIMES:
         known = RUNTIMES.get(name)
-        hint = precision if known is not None and known.has_precisions else None
+        hint = precision if known is not None and known.precisions else None
         try:
             if not runtimes and known is not None:
                 known.models()

@@ -14,13 +14,10 @@ from rich.text import Text
 
 from onnx_philox._command import terminal
 from onnx_philox._command.compare.differences import COMPUTED, DRAWN, STATE, Difference, Tolerances
-from onnx_philox._command.run.printed import about_filled
-from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_CATEGORICAL
+from onnx_philox._command.run.printed import OF_PROBABILITIES, about_filled
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Arrays
 
-# The operators whose parameters the model may have computed.
-_OF_PROBABILITIES = {RANDOM_BERNOULLI.name, RANDOM_CATEGORICAL.name}
 # The version of the JSON document, raised when a key goes or changes.
 _SCHEMA = 1
 _EXACT = {DRAWN: "draws", STATE: "states"}
@@ -114,7 +111,7 @@ class Report:
                 "No node of onnx-philox is in the main graph: what others draw shows only in the "
                 "outputs and in the next state."
             )
-        if any(d.kind == DRAWN and d.operator in _OF_PROBABILITIES for d in self._wrong()):
+        if any(d.kind == DRAWN and d.operator in OF_PROBABILITIES for d in self._wrong()):
             notes.append(
                 "A draw from probabilities that the model computes is as equal as those: each "
                 "runtime rounds them in its own way."

@@ -34,9 +34,9 @@ def load(path: Path, runtime: str | None, settings: Settings) -> LoadedModel:
             f"{path} must be an ONNX file for {runtime}: got an OpenVINO IR. Choose --runtime "
             f"{listed([r.name for r in usable])}, or pass the model that the IR was made from."
         )
-    precise = listed([r.name for r in RUNTIMES.values() if r.has_precisions])
+    precise = listed([r.name for r in RUNTIMES.values() if r.precisions])
     is_known = of_ir or runtime is not None
-    if settings.precision is not None and not (is_known and chosen[0].has_precisions):
+    if settings.precision is not None and not (is_known and chosen[0].precisions):
         raise ArgumentError(
             f"--precision must be given with --runtime {precise}: got it alone. Add that, or leave "
             "it out."

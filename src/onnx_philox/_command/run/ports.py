@@ -48,8 +48,8 @@ def read(given: Sequence[str], ports: Sequence[Port], state: str | None) -> Arra
             port = by_name[_known(name, by_name, state)]
             if name in taken:
                 raise ArgumentError(
-                    f"input {name} must be given once: got another in {_shown(argument)!r}. Leave "
-                    "one of them out."
+                    f"{feeds.title(name)} must be given once: got another in {_shown(argument)!r}. "
+                    "Leave one of them out."
                 )
             taken[name] = _suited(port, array)
     return taken

@@ -28,9 +28,8 @@ _MOST_LINES = 60
 # The version of the JSON document, raised when a key goes or changes.
 _SCHEMA = 1
 
-
-# The operators whose parameters the model may have computed.
-_OF_PROBABILITIES = {RANDOM_BERNOULLI.name, RANDOM_CATEGORICAL.name}
+OF_PROBABILITIES = {RANDOM_BERNOULLI.name, RANDOM_CATEGORICAL.name}
+"""The operators whose parameters the model may have computed."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +114,7 @@ class Report:
         if self.drawn_sha256 is not None:
             drawn = (self.drawn_sha256[:_SHOWN], "bold green")
             note = ", equal in every runtime"
-            if _OF_PROBABILITIES & set(self.loaded.drawn.values()):
+            if OF_PROBABILITIES & set(self.loaded.drawn.values()):
                 note += " that computes the same probabilities"
             console.print(Text.assemble(f"{count}, drawn in the main graph: ", drawn, note))
         for line in self._meaning():
