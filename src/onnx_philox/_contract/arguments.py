@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract import arrays, checks, float_environment
+from onnx_philox._contract import sentences as say
 from onnx_philox._contract.operators import Input, Operator, Role, type_names
 from onnx_philox._contract.refusal import shown
 from onnx_philox._contract.types import ElementType
@@ -30,11 +31,11 @@ def shape_array(op: Operator | str, shape: Any) -> NDArray[np.int64]:
     except (TypeError, AttributeError):
         remedy = "Pass a list of ints."
         checks.refuse(
-            op, "input 'shape'", shown(shape), "a sequence of integers", remedy, TypeError
+            op, say.INPUT.format("shape"), shown(shape), "a sequence of integers", remedy, TypeError
         )
     except OverflowError:
-        remedy = "Draw it in parts."
-        checks.refuse(op, "input 'shape'", shown(shape), "dimensions within int64", remedy)
+        what, allowed = say.INPUT.format("shape"), "dimensions within int64"
+        checks.refuse(op, what, shown(shape), allowed, say.DRAW_IN_PARTS)
 
 
 @float_environment.kept()
@@ -44,7 +45,7 @@ def number_array(op: Operator | str, name: str, given: Any, values: ElementType)
     A number is converted if that type can hold it. An array stays as it is, to be checked like a
     node's input.
     """
-    what = f"input {name!r}"
+    what = say.INPUT.format(name)
     if isinstance(given, np.ndarray):
         return plain_array(op, what, given)
     number: Any
@@ -90,7 +91,7 @@ def numbers_array(op: Operator | str, declared: Input, given: Any) -> NDArray[An
     A Python number becomes the first of them. A NumPy number or array stays as it is, to be checked
     like a node's input.
     """
-    what, type_, numbers = f"input {declared.name!r}", declared.types[0], declared.numbers
+    what, type_, numbers = say.INPUT.format(declared.name), declared.types[0], declared.numbers
     assert numbers is not None, "for its role"
     if isinstance(given, np.ndarray | np.generic):
         return plain_array(op, what, given)

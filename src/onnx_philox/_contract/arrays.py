@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox._contract import feeds
 from onnx_philox._contract.refusal import refuse
 
 
@@ -102,7 +103,7 @@ def check_bound(owner: str, binding: Any) -> None:
     # Older releases, without this attribute, show arrays only.
     inputs = getattr(binding, "_bound_inputs", shown)
     for name, value in inputs.items():
-        check_input(owner, f"the input {name!r}", shown.get(name) if value is None else value)
+        check_input(owner, feeds.title(name), shown.get(name) if value is None else value)
     for name, value in getattr(binding, "_bound_outputs", {}).items():
         check_output(owner, f"the output {name!r}", value)
 

@@ -24,7 +24,7 @@ def with_arrays(feed: dict[str, Any]) -> dict[str, Any]:
     return {
         name: value
         if type(value) is np.ndarray and value.dtype.isnative
-        else _readable(f"the input {name!r}", value)
+        else _readable(feeds.title(name), value)
         for name, value in feed.items()
     }
 
@@ -83,7 +83,7 @@ class IOBinding(ort.IOBinding):  # type: ignore[misc]
 
     def bind_cpu_input(self, name: str, arr_on_cpu: Any) -> None:
         """As ONNX Runtime's."""
-        check_value(f"the input {name!r}", arr_on_cpu)
+        check_value(feeds.title(name), arr_on_cpu)
         super().bind_cpu_input(name, arr_on_cpu)
 
     def bind_input(
@@ -96,7 +96,7 @@ class IOBinding(ort.IOBinding):  # type: ignore[misc]
         buffer_ptr: int,
     ) -> None:
         """As ONNX Runtime's."""
-        _check_type(f"the input {name!r}", element_type)
+        _check_type(feeds.title(name), element_type)
         super().bind_input(name, device_type, device_id, element_type, shape, buffer_ptr)
 
     def bind_output(
@@ -114,7 +114,7 @@ class IOBinding(ort.IOBinding):  # type: ignore[misc]
 
     def bind_ortvalue_input(self, name: str, ortvalue: ort.OrtValue) -> None:
         """As ONNX Runtime's."""
-        check_value(f"the input {name!r}", ortvalue)
+        check_value(feeds.title(name), ortvalue)
         super().bind_ortvalue_input(name, ortvalue)
 
     def bind_ortvalue_output(self, name: str, ortvalue: ort.OrtValue) -> None:

@@ -14,6 +14,7 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _backends, _runtime_errors
+from onnx_philox._contract.feeds import title
 from onnx_philox._contract.refusal import shown
 from onnx_philox._contract.types import BF16
 from onnx_philox.onnxruntime import _feeds, _native_backend, _python_backend
@@ -222,7 +223,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         """As ONNX Runtime's."""
         self._check_feed(input_dict_ort_values)
         for name, value in input_dict_ort_values.items():
-            _feeds.check_value(f"the input {name!r}", value)
+            _feeds.check_value(title(name), value)
         with self._checked(run_options) as run:
             hidden = {name: _to_ort_value(name, value) for name, value in run.hidden_feed.items()}
             feed = {**input_dict_ort_values, **hidden}
