@@ -404,24 +404,37 @@ def way(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def results(
+def run_of(
     saved: Callable[[str, str], Path],
-    way: str,
     request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[[str], dict[str, dict[str, Any]]]:
+    """Gives what a fresh process got from the selected files of one way of saving, by hint."""
+    selected = [getattr(item, "callspec", None) for item in request.session.items]
+
+    # The tests of a way do not follow one another, and a fixture of a way would not be kept.
+    @cache
+    def run(way: str) -> dict[str, dict[str, Any]]:
+        given = [
+            (case.params["hint"], saved(way, case.params["name"]))
+            for case in selected
+            if case and case.params.get("way") == way and {"hint", "name"} <= case.params.keys()
+        ]
+        path = tmp_path_factory.mktemp("results") / f"{way}.json"
+        command = [sys.executable, __file__, path, *itertools.chain.from_iterable(given)]
+        process = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        assert process.returncode == 0, process.stderr
+        return dict(json.loads(path.read_text()))
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def results(
+    run_of: Callable[[str], dict[str, dict[str, Any]]], way: str
 ) -> dict[str, dict[str, Any]]:
-    """What a fresh process got from the selected files of one way of saving, by hint."""
-    selected = (getattr(item, "callspec", None) for item in request.session.items)
-    given = [
-        (case.params["hint"], saved(way, case.params["name"]))
-        for case in selected
-        if case and case.params.get("way") == way and {"hint", "name"} <= case.params.keys()
-    ]
-    path = tmp_path_factory.mktemp("results") / f"{way}.json"
-    command = [sys.executable, __file__, path, *itertools.chain.from_iterable(given)]
-    process = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert process.returncode == 0, process.stderr
-    return dict(json.loads(path.read_text()))
+    """What a fresh process got from the files of this way of saving, by hint."""
+    return run_of(way)
 
 
 @pytest.mark.parametrize("name", CASES)

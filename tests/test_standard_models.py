@@ -57,7 +57,9 @@ def test_openvino_draws_golden_models_too() -> None:
         except InexactError:
             continue
         taken.append(stem.name)
-    assert len(taken) >= 12, taken
+        if len(taken) == 12:
+            return
+    pytest.fail(f"only {taken}")
 
 
 HEADER = '<ir_version: 8, opset_import: ["": 17]>'
