@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import onnxruntime as ort
@@ -14,7 +14,7 @@ from onnx_philox._contract import arrays, feeds
 from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._contract.state import PhiloxState
 
-_NAME = "onnx_philox.onnxruntime"
+NAME = "onnx_philox.onnxruntime"
 # Where the names of ONNX Runtime's element types are others.
 _IN_NUMPY = {"float": "float32", "double": "float64"}
 
@@ -37,8 +37,8 @@ def _readable(what: str, value: Any) -> Any:
         is_sequence = all(isinstance(item, np.ndarray) for item in value[:1])
         return [_readable(what, item) for item in value] if is_sequence else value
     if isinstance(value, np.ndarray):
-        with _invalid_arguments():
-            return arrays.plain(_NAME, what, value)
+        with invalid_arguments():
+            return arrays.plain(NAME, what, value)
     check_value(what, value)
     return value
 
@@ -49,33 +49,16 @@ def type_name(of_onnxruntime: str) -> str:
     return _IN_NUMPY.get(element, element) if kind == "tensor" else f"a {of_onnxruntime}"
 
 
-def refuse_unknown(name: str, known: Iterable[str]) -> NoReturn:
-    """Refuses an input that the model does not have, with ONNX Runtime's own exception."""
-    with _invalid_arguments():
-        feeds.refuse_unknown(_NAME, repr(name), known)
-
-
-def refuse_type(name: str, given: str, wanted: str) -> NoReturn:
-    """Likewise an input of another type."""
-    with _invalid_arguments():
-        feeds.refuse_type(_NAME, name, given, wanted)
-
-
-def refuse_none(name: str, wanted: str) -> NoReturn:
-    """Refuses None, as ONNX Runtime itself does, with a TypeError."""
-    feeds.refuse_type(_NAME, name, None, wanted)
-
-
 def check_value(what: str, value: Any) -> None:
     """Refuses an OrtValue over an array that ONNX Runtime misreads; others do not show theirs."""
-    with _invalid_arguments():
-        arrays.check_input(_NAME, what, value)
+    with invalid_arguments():
+        arrays.check_input(NAME, what, value)
 
 
 def check_binding(binding: ort.IOBinding) -> None:
     """The same of what is bound, as far as the binding shows it."""
-    with _invalid_arguments():
-        arrays.check_bound(_NAME, binding)
+    with invalid_arguments():
+        arrays.check_bound(NAME, binding)
 
 
 class IOBinding(ort.IOBinding):  # type: ignore[misc]
@@ -119,20 +102,20 @@ class IOBinding(ort.IOBinding):  # type: ignore[misc]
 
     def bind_ortvalue_output(self, name: str, ortvalue: ort.OrtValue) -> None:
         """As ONNX Runtime's."""
-        with _invalid_arguments():
-            arrays.check_output(_NAME, f"the output {name!r}", ortvalue)
+        with invalid_arguments():
+            arrays.check_output(NAME, f"the output {name!r}", ortvalue)
         super().bind_ortvalue_output(name, ortvalue)
 
 
 def _check_type(what: str, element_type: Any) -> None:
     """Refuses a type of NumPy's in another byte order, which ONNX Runtime does not see."""
     if isinstance(element_type, np.dtype | str):
-        with _invalid_arguments():
-            arrays.check_shared(_NAME, what, np.empty(0, element_type))
+        with invalid_arguments():
+            arrays.check_shared(NAME, what, np.empty(0, element_type))
 
 
 @contextmanager
-def _invalid_arguments() -> Iterator[None]:
+def invalid_arguments() -> Iterator[None]:
     """Raises a refusal as ONNX Runtime's own exception."""
     try:
         yield

@@ -14,7 +14,7 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _backends, _runtime_errors
-from onnx_philox._contract.feeds import title
+from onnx_philox._contract.feeds import refuse_type, refuse_unknown, title
 from onnx_philox._contract.refusal import shown
 from onnx_philox._contract.types import BF16
 from onnx_philox.onnxruntime import _feeds, _native_backend, _python_backend
@@ -180,7 +180,8 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
             # ONNX Runtime lets None pass until a node reads it, and fails in that node's words.
             self._refuse_none(input_feed)
             if not isinstance(error, ort_state.Fail):  # of a node
-                self._name_wrong(input_feed)
+                with _feeds.invalid_arguments():
+                    self._name_wrong(input_feed)
             raise
 
     def run_async(
@@ -301,7 +302,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         for given in self.get_inputs():
             is_none = given.name in feed and feed[given.name] is None
             if is_none and not given.type.startswith("optional"):
-                _feeds.refuse_none(given.name, _feeds.type_name(given.type))
+                refuse_type(_feeds.NAME, given.name, None, _feeds.type_name(given.type))
 
     def _name_wrong(self, feed: Feed) -> None:
         """Says which input is unknown or of another type: ONNX Runtime's words do not."""
@@ -309,16 +310,16 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         types = {given.name: given.type for given in inputs}
         for name, value in feed.items():
             if name not in types:
-                _feeds.refuse_unknown(name, types)
+                refuse_unknown(_feeds.NAME, repr(name), types)
             wanted = _feeds.type_name(types[name])
             if not _is_array(value):
                 # A list is a sequence of tensors, or what ONNX Runtime makes a tensor of.
                 if types[name].startswith("tensor") and not isinstance(value, list):
-                    _feeds.refuse_type(name, shown(value), wanted)
+                    refuse_type(_feeds.NAME, name, shown(value), wanted)
                 continue
             type_ = _to_ort_value(name, value).data_type()
             if type_ != types[name]:
-                _feeds.refuse_type(name, _feeds.type_name(type_), wanted)
+                refuse_type(_feeds.NAME, name, _feeds.type_name(type_), wanted)
 
     def _has_bfloat16(self, output_names: Sequence[str] | None, feed: Feed) -> bool:
         return any(
