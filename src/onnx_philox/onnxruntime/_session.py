@@ -196,8 +196,11 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         input_feed = _feeds.with_arrays(input_feed)
         self._check_feed(input_feed)
         run = self._plan.start_run(run_options)
+        feed = {**input_feed, **run.hidden_feed}
 
         def checked_callback(results: Any, data: Any, error: str) -> None:
+            # Until now the run has read these arrays, which ONNX Runtime 1.19 does not keep.
+            feed.clear()
             try:
                 run.check()
             except Exception as refused:
@@ -205,7 +208,6 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
             callback(results, data, error)
 
         try:
-            feed = {**input_feed, **run.hidden_feed}
             super().run_async(output_names, feed, checked_callback, user_data, run.options)
         except Exception:
             run.check()
