@@ -8,7 +8,7 @@ runtime's own arithmetic, and near.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -51,11 +51,30 @@ every_model = pytest.mark.parametrize(
 every_precision = pytest.mark.parametrize("precision", [None, "f32"])
 
 
-def two_runs(run: Run, real: RealModel, first: int = 0) -> list[Arrays]:
+# Loaded once for all tests: with the draws as outputs, and, in ONNX Runtime, without.
+
+
+@cache
+def in_openvino(openvino: OpenVino, real: RealModel, precision: str | None) -> Run:
+    return load_in_openvino(openvino, real.visible, precision)
+
+
+@cache
+def in_onnxruntime(real: RealModel, backend: str) -> Run:
+    return load_in_onnxruntime(real.visible, backend)
+
+
+@cache
+def without_draws(real: RealModel, backend: str) -> Run:
+    return load_in_onnxruntime(real.reproducible, backend)
+
+
+def two_runs(run: Run, real: RealModel, first: int = 0, feed: Arrays | None = None) -> list[Arrays]:
     """Two runs, the second from the state that the first returned."""
     state = PhiloxState.for_run(SEED, first).to_array()
-    one = run(real.feed | {"random_state": state})
-    two = run(real.feed | {"random_state": one["next_random_state"]})
+    given = real.feed | (feed or {})
+    one = run(given | {"random_state": state})
+    two = run(given | {"random_state": one["next_random_state"]})
     return [one, two]
 
 
@@ -72,8 +91,8 @@ def output_of(real: RealModel, outputs: Arrays) -> np.ndarray:
 def test_both_runtimes_draw_identical_bits_and_come_near(
     real: RealModel, precision: str | None, ort_backend: str, openvino: OpenVino
 ) -> None:
-    here = two_runs(load_in_onnxruntime(real.visible, ort_backend), real)
-    there = two_runs(load_in_openvino(openvino, real.visible, precision), real)
+    here = two_runs(in_onnxruntime(real, ort_backend), real)
+    there = two_runs(in_openvino(openvino, real, precision), real)
     for number, (one, other) in enumerate(zip(here, there, strict=True)):
         state = PhiloxState.for_run(SEED, number).to_array()
         following = PhiloxState.for_run(SEED, number + 1).to_array()
@@ -127,7 +146,7 @@ def test_in_openvino_run_two_differs_and_run_one_can_be_had_again(
 def test_the_ir_copy_agrees(
     real: RealModel, precision: str | None, openvino: OpenVino, tmp_path: Path
 ) -> None:
-    (direct, *_) = two_runs(load_in_openvino(openvino, real.visible, precision), real)
+    (direct, *_) = two_runs(in_openvino(openvino, real, precision), real)
     path = tmp_path / "model.xml"
     ov.save_model(openvino.read(real.visible), path, compress_to_fp16=False)
     (copy, *_) = two_runs(load_in_openvino(openvino, path, precision), real)
@@ -171,13 +190,13 @@ def tokens_drawn(logits: np.ndarray, number: int) -> np.ndarray:
 def test_given_the_logits_openvino_draws_the_tokens_of_the_reference(
     precision: str | None, openvino: OpenVino
 ) -> None:
-    runs = two_runs(load_in_openvino(openvino, TOKENS.visible, precision), TOKENS)
+    runs = two_runs(in_openvino(openvino, TOKENS, precision), TOKENS)
     for number, outputs in enumerate(runs):
         same(draws_of(outputs), [tokens_drawn(outputs["logits"], number)])
 
 
 def test_given_the_logits_onnxruntime_draws_the_tokens_of_the_reference(ort_backend: str) -> None:
-    runs = two_runs(load_in_onnxruntime(TOKENS.visible, ort_backend), TOKENS)
+    runs = two_runs(in_onnxruntime(TOKENS, ort_backend), TOKENS)
     for number, outputs in enumerate(runs):
         same(draws_of(outputs), [tokens_drawn(outputs["logits"], number)])
 
@@ -186,13 +205,13 @@ def test_the_same_tokens_come_in_both_runtimes_in_f32_and_nearly_all_in_bf16(
     ort_backend: str, openvino: OpenVino
 ) -> None:
     # 4,000 draws. Logits that are 1e-6 off move a token in one draw of 100,000 or so.
-    real = replace(TOKENS, feed=TOKENS.feed | {"tokens": np.repeat(TOKENS.feed["tokens"], 334, 0)})
-    here, _ = two_runs(load_in_onnxruntime(real.visible, ort_backend), real)
-    f32, _ = two_runs(load_in_openvino(openvino, real.visible, "f32"), real)
+    feed = {"tokens": np.repeat(TOKENS.feed["tokens"], 334, 0)}
+    here, _ = two_runs(in_onnxruntime(TOKENS, ort_backend), TOKENS, feed=feed)
+    f32, _ = two_runs(in_openvino(openvino, TOKENS, "f32"), TOKENS, feed=feed)
     np.testing.assert_allclose(f32["logits"], here["logits"], rtol=0, atol=1e-4)
     same([f32["next_tokens"]], [here["next_tokens"]])
     # Seen: 1% of the tokens.
-    bf16, _ = two_runs(load_in_openvino(openvino, real.visible, "bf16"), real)
+    bf16, _ = two_runs(in_openvino(openvino, TOKENS, "bf16"), TOKENS, feed=feed)
     assert (bf16["next_tokens"] != here["next_tokens"]).mean() < 0.1
 
 
@@ -200,10 +219,8 @@ def test_the_same_tokens_come_in_both_runtimes_in_f32_and_nearly_all_in_bf16(
 
 
 def test_the_decoder_still_draws_discs(ort_backend: str) -> None:
-    real = replace(
-        VAE, feed={name: np.zeros((64, 4), np.float32) for name in ("mean", "log_variance")}
-    )
-    images = two_runs(load_in_onnxruntime(real.reproducible, ort_backend), real)[0]["images"]
+    feed = {name: np.zeros((64, 4), np.float32) for name in ("mean", "log_variance")}
+    images = two_runs(without_draws(VAE, ort_backend), VAE, feed=feed)[0]["images"]
     # The training's discs have radius 2 to 4, so 13 to 50 bright pixels of 256.
     bright = (images > 0.5).sum(axis=(1, 2, 3))
     assert ((bright > 8) & (bright < 60)).mean() > 0.9
@@ -213,17 +230,17 @@ def test_the_decoder_still_draws_discs(ort_backend: str) -> None:
 
 def test_dropout_still_spreads_further_where_nothing_was_learnt(ort_backend: str) -> None:
     x = np.repeat(np.array([[0.5], [8]], np.float32), 500, axis=0)
-    real = replace(DROPOUT, feed={"x": x})
-    y = two_runs(load_in_onnxruntime(real.reproducible, ort_backend), real)[0]["y"].reshape(2, 500)
+    run = without_draws(DROPOUT, ort_backend)
+    y = two_runs(run, DROPOUT, feed={"x": x})[0]["y"].reshape(2, 500)
     assert abs(y[0].mean() - np.sin(1)) < 0.1
     assert 0.01 < y[0].std() < 0.3 * y[1].std()
 
 
 @pytest.mark.parametrize("real", DIFFUSION, ids=lambda real: real.name)
 def test_the_samplers_still_draw_two_moons(real: RealModel, ort_backend: str) -> None:
-    real = replace(real, feed={"labels": np.repeat([0, 1], 500)})
-    run = load_in_onnxruntime(real.reproducible, ort_backend)
-    points = two_runs(run, real)[0]["points"].reshape(2, 500, 2)
+    feed = {"labels": np.repeat([0, 1], 500)}
+    points = two_runs(without_draws(real, ort_backend), real, feed=feed)[0]["points"]
+    points = points.reshape(2, 500, 2)
     # Half circles: the upper one, its centre at (-0.5, -0.25), and the lower one.
     for label, sign in ((0, 1), (1, -1)):
         across, up = (sign * points[label] + [0.5, 0.25]).T
@@ -232,10 +249,8 @@ def test_the_samplers_still_draw_two_moons(real: RealModel, ort_backend: str) ->
 
 
 def test_tokens_still_come_as_often_as_their_probability_says(ort_backend: str) -> None:
-    real = replace(
-        TOKENS, feed=TOKENS.feed | {"tokens": np.repeat(TOKENS.feed["tokens"][:1], 5000, 0)}
-    )
-    outputs, _ = two_runs(load_in_onnxruntime(real.visible, ort_backend), real)
+    feed = {"tokens": np.repeat(TOKENS.feed["tokens"][:1], 5000, 0)}
+    outputs, _ = two_runs(in_onnxruntime(TOKENS, ort_backend), TOKENS, feed=feed)
     weights = np.exp(outputs["logits"][0].astype(np.float64))
     expected = weights / weights.sum()
     got = np.bincount(outputs["next_tokens"].reshape(-1), minlength=len(ALPHABET)) / 20000
