@@ -267,8 +267,8 @@ def test_values_are_distributed_as_they_should_be(type_: str) -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("type_", ["f32", "f64"])
-@pytest.mark.parametrize("scale", [1e-30, 1e-3, 1, 7, 1e30])
+# A scale only multiplies, which the other tests check to the bit.
+@pytest.mark.parametrize(("type_", "scale"), [("f32", 1), ("f32", 1e-30), ("f64", 7)])
 def test_ten_million_values_are_distributed_as_they_should_be(type_: str, scale: float) -> None:
     values = exponentials(10**7, type_, scale).astype(F64)
     check_exponential(values / BY_NAME[type_].dtype.type(scale).astype(F64), 1e-6)
