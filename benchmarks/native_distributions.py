@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import onnx
 from native_runtimes import STATE_WORDS, onnxruntime_call, openvino_call, openvino_ours
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, parser
 from paired import Call, Row, compare
 
 import onnx_philox
@@ -20,10 +20,11 @@ REJECTING_LOG2 = 20
 RATIO = np.float32(0.1)
 # It has kernels of the random nodes up to opset 21 only; this one has them all.
 OPSET = 17
-TARGETS = {"RandomNormal": 6.0, "Bernoulli": 1.0, "Dropout": 1.0, "Multinomial": None}
+TARGETS = {"RandomNormal": 6.0, "Bernoulli": 1.0, "Dropout": 4.0, "Multinomial": None}
 """On one thread; the contenders' second thread is only reported."""
 OPENVINO_TARGETS = {"RandomNormal": 5.0, "Bernoulli": None, "Multinomial": None}
 """Likewise. It refuses a Dropout in training mode."""
+EARLIER_DROPOUT_TARGET = 1.8
 EXPONENTIAL_TARGETS = {"avx512": 10.0, "avx2": 6.0}
 """By instruction set, on one thread."""
 CLASSES = 1 << 10
@@ -120,6 +121,41 @@ def check(op_type: str, feeds: dict[str, np.ndarray], values: np.ndarray) -> Non
             assert values.max() < CLASSES
 
 
+EARLIER_DROPOUT = """
+    <ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
+    earlier (float[n] x, uint32[6] state) => (float[n] values, uint32[6] next_state)
+        <float p = {0.1}, float scale = {1.1111112}, float zero = {0}> {
+      shape = Shape (x)
+      dropped, next_state = onnx_philox.RandomBernoulli (shape, p, state)
+      scaled = Mul (x, scale)
+      values = Where (dropped, zero, scaled)
+    }"""
+"""What a rewrite made of a Dropout before there was RandomDropout."""
+
+
+def dropouts(pairs: int) -> Iterator[Row]:
+    """A model of one RandomDropout, beside the nodes that it replaces in rewritten models."""
+    size = 1 << SIZE_LOG2
+    feeds = {"x": np.random.default_rng(0).random(size, np.float32), "state": STATE_WORDS}
+    now = onnx_philox.graphs.random_dropout(None, RATIO, rank=1, stateful=True)
+    now_feeds = {"data": feeds["x"], "state": STATE_WORDS}
+    for threads in (1, 2):
+        calls = []
+        for model, name, given in (
+            (now, "output", now_feeds),
+            (parser.parse_model(EARLIER_DROPOUT), "values", feeds),
+        ):
+            values = np.full(size, -1, np.float32)
+            outputs = {name: values, "next_state": np.zeros_like(STATE_WORDS)}
+            calls.append(onnxruntime_call(model.SerializeToString(), given, outputs, threads))
+            calls[-1]()
+            check("Dropout", feeds, values)
+        names = "distributions", "ONNX Runtime RandomDropout", "RandomBernoulli, Mul and Where"
+        target = EARLIER_DROPOUT_TARGET if threads == 1 else None
+        row = Row(*names, threads, f"2^{SIZE_LOG2}", target=target)
+        yield compare(row, *calls, pairs, lambda s: f"{size / s / 1e6:.0f} M/s")
+
+
 def exponentials(pairs: int) -> Iterator[Row]:
     """A model of one RandomExponential, beside the function of PyTorch that it replaces."""
     names = "distributions", "ONNX Runtime RandomExponential", "PyTorch's exponential_"
@@ -178,6 +214,7 @@ def rejecting(pairs: int) -> Iterator[Row]:
 def distributions_part(pairs: int) -> Iterator[Row]:
     yield from exponentials(pairs)
     yield from rejecting(pairs)
+    yield from dropouts(pairs)
     size = 1 << SIZE_LOG2
     for runtime, make, targets in (
         ("ONNX Runtime", contenders, TARGETS),

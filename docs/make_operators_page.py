@@ -37,7 +37,7 @@ def section(op: Operator) -> str:
         lines.append(f"| `{i.name}`{' (optional)' * i.optional} | {types} | {i.doc} |")
     lines += ["", "| output | type | |", "|---|---|---|"]
     for o in op.outputs:
-        type_ = o.type.name if o.type else element
+        type_ = o.type.name if o.type else f"that of `{o.type_of}`" if o.type_of else element
         lines.append(f"| `{o.name}`{' (optional)' * o.optional} | {type_} | {o.doc} |")
     lines += ["", "| attribute | values | default | |", "|---|---|---|---|"]
     for a in op.attributes:

@@ -198,7 +198,7 @@ def _is_like(op: Operator, i: Input) -> bool:
 
 def _sentence(i: Input, node: str = "") -> str:
     """What a parameter may be: a node of a runtime, or a number or an array."""
-    if i.role is Role.LOGITS:
+    if i.role in (Role.LOGITS, Role.DATA):
         return f"{i.brief} {_one_of(node, f'an array of {_types(i)}')}."
     assert i.numbers is not None, "for its role"
     if not i.types:
@@ -330,6 +330,8 @@ class _Graphs(_Module):
             return i.name, "Any", default, f'{i.brief} Likewise, "{i.name}".'
         none = f' None makes it the graph input "{i.name}"'
         none += ", a scalar." if not i.types else "."
+        if i.role is Role.DATA:
+            none = f"{none[:-1]}, of `rank` dimensions."
         return i.name, "Any", default, _sentence(i) + none
 
     def named(self, op: Operator) -> Iterator[Argument]:
@@ -350,8 +352,9 @@ class _Graphs(_Module):
                 '"next_state". Without it one of the seeds must not be 0.'
             )
             yield "stateful", "bool", "False", doc
-        if op.has_shape:
-            yield "rank", "int | None", "None", "How many dimensions, where `shape` is None."
+        if op.has_shape or op.size_input.role is Role.DATA:
+            doc = f"How many dimensions, where `{op.size_input.name}` is None."
+            yield "rank", "int | None", "None", doc
         doc = (
             'Whether each row of the output has a state of its own: the graph input "state" is '
             'uint32[batch, 6], and so is "next_state".'
@@ -456,6 +459,8 @@ class _Factories(_Module):
         constant = listed([t for t in types if t in ("f64", "i64")])
         small = "" if i.role is Role.NUMBER else " of at most 4096 elements"
         rule = f" It must be a constant{small} if the type is {constant}." if constant else ""
+        if i.role is Role.DATA:
+            rule = " Data of f64 reach it in f32, in which OpenVINO's CPU plugin computes them."
         return i.name, "Any", default, _sentence(i, node) + rule + _left_out(i)
 
     def named(self, op: Operator) -> Iterator[Argument]:  # noqa: ARG002

@@ -445,6 +445,30 @@ BAD_CATEGORICAL: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["a weight above 0, with replacement 0: got 2 for 1 classes in row 1. Draw fewer samples"],
     ),
 }
+RATIO_RULE = "input 'ratio' must be from 0 to 1: got "
+BAD_DROPOUT: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "states for other rows": (
+        {"state": np.stack([STATE] * 3)},
+        ["got 3 states (shape [3, 6]) for 2 rows (output shape [2, 3])."],
+    ),
+    "neither state nor seed": (
+        {"global_seed": 0},
+        ["input 'state' must be connected", "both 0: got nothing"],
+    ),
+    "data of another type": (
+        {"data": np.zeros((2, 3), np.int32)},
+        ["input 'data' must be f32 or f16 or bf16 or f64: got i32. Cast it to f32."],
+    ),
+    "ratio of two elements": (
+        {"ratio": np.array([0.5, 0.5], F32)},
+        ["'ratio' must be a scalar, or 1-D of one element: got shape [2]. Pass one number."],
+    ),
+    "a negative ratio": ({"ratio": F32(-1e-45)}, [RATIO_RULE + "-1.401298464324817e-45."]),
+    "a ratio next above 1": ({"ratio": np.nextafter(F32(1), F32(2))}, [RATIO_RULE + "1.00"]),
+    "a ratio that is NaN": ({"ratio": F32(math.nan)}, [RATIO_RULE + "nan. Pass the share"]),
+    "a ratio that is infinite": ({"ratio": F32(math.inf)}, [RATIO_RULE + "inf. Pass the share"]),
+    "state of five words": ({"state": STATE[:5], "global_seed": 0}, ["got shape [5]"]),
+}
 BAD = {
     "RandomGenerator": BAD_GENERATOR,
     "RandomUniform": BAD_UNIFORM,
@@ -454,6 +478,7 @@ BAD = {
     "RandomExponential": BAD_EXPONENTIAL,
     "RandomGamma": BAD_GAMMA,
     "RandomPoisson": BAD_POISSON,
+    "RandomDropout": BAD_DROPOUT,
 }
 CASES = [(operator, what) for operator, bad in BAD.items() for what in bad]
 
@@ -480,6 +505,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "RandomExponential": {"shape": SHAPE, "scale": F32(1), "output_type": "f32", "global_seed": 7},
     "RandomGamma": {"shape": SHAPE, "alpha": F32(1), "output_type": "f32", "global_seed": 7},
     "RandomPoisson": {"shape": SHAPE, "rate": F32(1), "output_type": "i32", "global_seed": 7},
+    "RandomDropout": {"data": np.zeros((2, 3), F32), "ratio": F32(0.5), "global_seed": 7},
 }
 
 
@@ -502,7 +528,7 @@ def model_of(operator: str, call: dict[str, Any], *, constant: bool) -> onnx.Mod
     node = onnx.helper.make_node(
         operator,
         [name for name in names if name in call],
-        ["values", "next_state"],
+        ["values", *([""] * (operator == "RandomDropout")), "next_state"],
         domain="onnx_philox",
         **{k: v for k, v in call.items() if k not in names and v is not None},
     )

@@ -106,6 +106,12 @@ MORE_BAD: dict[str, list[dict[str, Any]]] = {
         {"scale": np.ones((1, 1), F32)},
         {"scale": np.float64(-np.inf), "output_type": "f64"},
     ],
+    "RandomDropout": [
+        {"op_seed": -1},
+        {"ratio": np.ones((1, 1), F32)},
+        {"ratio": np.float64(1 + 2.0**-52)},
+        {"ratio": np.float64(-0.5), "data": np.zeros(3)},
+    ],
 }
 MORE_BAD_CALLS = [(name, GOOD[name] | bad) for name, calls in MORE_BAD.items() for bad in calls]
 
@@ -126,7 +132,8 @@ def bad_model(operator: str, call: dict[str, Any], *, constant: bool) -> onnx.Mo
     values = model.graph.output[0].type.tensor_type
     for declared in OPERATORS[operator].inputs:
         # The numbers that have the type of the values.
-        if not declared.types and declared.name in call:
+        is_of_values = not declared.types or declared is OPERATORS[operator].type_input
+        if is_of_values and declared.name in call:
             dtype = np.asarray(call[declared.name]).dtype
             values.elem_type = onnx.helper.np_dtype_to_tensor_dtype(dtype)
     return model

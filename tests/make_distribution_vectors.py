@@ -128,6 +128,22 @@ def rejecting() -> Iterator[tuple[str, Example]]:
                 yield part, draw(operator, shape, type_, given, state, global_seed=150, op_seed=10)
 
 
+def dropouts() -> Iterator[tuple[str, Example]]:
+    """The draws of RandomDropout."""
+    for type_ in ("f16", "bf16", "f32"):
+        for ratio_type, count, ratio, seeds, state in (
+            ("f32", 67, 0.1, {}, CARRY),
+            ("f32", 64, 0.5, {"global_seed": 150, "op_seed": 10}, PLAIN),
+            ("f64", 33, 0.3, {}, CARRY),
+            ("f32", 5, 0, {}, PLAIN),
+            ("f32", 5, 1, {}, PLAIN),
+        ):
+            data = (np.arange(count) - count // 2) * np.float64(0.37)
+            numbers = {"data": array(type_, data), "ratio": array(ratio_type, ratio)}
+            part = f"by {ratio_type} ratios"
+            yield part, draw("RandomDropout", [count], type_, numbers, state, **seeds)
+
+
 def array(type_: str, values: Any) -> np.ndarray:
     """Numbers as an array of that type."""
     return np.array(values, BY_NAME[type_].dtype)
@@ -149,6 +165,7 @@ def draw(
 
 def row(part: str, of: Example) -> dict[str, Any]:
     """A draw and its values, as they are written."""
+    values, *masks = (of.in_numpy()[o.name] for o in of.operator.values_outputs)
     return {
         "operator": of.operator.name,
         "type": of.type.name,
@@ -167,8 +184,8 @@ def row(part: str, of: Example) -> dict[str, Any]:
         "global_seed": of.global_seed,
         "op_seed": of.op_seed,
         "state": of.state.to_array().tolist(),
-        "values_hex": of.in_numpy()["values"].tobytes().hex(),
-    }
+        "values_hex": values.tobytes().hex(),
+    } | ({"mask_hex": masks[0].tobytes().hex()} if masks else {})
 
 
 FILES = {
@@ -176,6 +193,7 @@ FILES = {
     "exponential.json": exponentials,
     "without_replacement.json": without_replacement,
     "rejecting.json": rejecting,
+    "dropout.json": dropouts,
 }
 
 

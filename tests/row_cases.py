@@ -45,7 +45,7 @@ class RowCase:
 
     @property
     def has_shape(self) -> bool:
-        return self.operator != "random_categorical"
+        return self.operator not in ("random_categorical", "random_dropout")
 
     def alone(self, shape: tuple[int, ...], states: np.ndarray, inputs: Arrays) -> list[np.ndarray]:
         """Row by row, each from a plain state: the values, and the next states."""
@@ -57,8 +57,10 @@ class RowCase:
                 own["shape"] = [1, *shape[1:]]
             rows.append(draw(**own, **self.arguments, state=state))
         if not rows:
-            return [np.empty(shape, TYPES[self.type]), states]
-        return [np.concatenate([r[0] for r in rows]), np.stack([r[1] for r in rows])]
+            masks = [np.empty(shape, bool)] * (self.operator == "random_dropout")
+            return [np.empty(shape, TYPES[self.type]), *masks, states]
+        *values, states = zip(*rows, strict=True)
+        return [*map(np.concatenate, values), np.stack(states)]
 
     def together(self, shape: tuple[int, ...], states: np.ndarray, inputs: Arrays) -> tuple:
         """What the reference draws for all rows at once."""
@@ -74,6 +76,8 @@ class RowCase:
             arguments |= inputs if constant else dict.fromkeys(inputs) | dict(self.input_types)
             if "logits" not in inputs and not constant:
                 arguments["per_element"] = True
+            if self.operator == "random_dropout" and not constant:
+                arguments["rank"] = len(shape)
         return getattr(graphs, self.operator)(**arguments, per_row=True)
 
     def feeds(self, shape: tuple[int, ...], states: np.ndarray, inputs: Arrays) -> Arrays:
@@ -94,6 +98,10 @@ def _logits(name: str, classes: int) -> Callable[[tuple[int, ...]], Arrays]:
         return {"logits": RNG.normal(0, 3, (shape[0], classes)).astype(TYPES[name])}
 
     return make
+
+
+def _data(name: str) -> Callable[[tuple[int, ...]], Arrays]:
+    return lambda shape: {"data": RNG.normal(0, 3, shape).astype(TYPES[name])}
 
 
 def _probabilities(name: str) -> Callable[[tuple[int, ...]], Arrays]:
@@ -154,6 +162,15 @@ for _operator, _parameter, _types in (
             _rejecting(_parameter, "f32"),
             ((f"{_parameter}_type", "f32"),),
         )
+# OpenVINO's CPU plugin computes data of f64 in f32.
+for _type, _ratio in (("f16", "f32"), ("bf16", "f32"), ("f32", "f32"), ("f32", "f64")):
+    CASES[f"dropout {_type} by {_ratio}"] = RowCase(
+        "random_dropout",
+        _type,
+        {"ratio": TYPES[_ratio](0.3), **SEED},
+        _data(_type),
+        (("data_type", _type),),
+    )
 for _type in ("f16", "f32", "f64"):
     for _output in ("i32", "i64"):
         CASES[f"categorical {_type} {_output}"] = RowCase(
@@ -176,7 +193,8 @@ WITHOUT_STANDARD_NODES = (
 
 def shape_of(case: RowCase, rows: int, row: tuple[int, ...]) -> tuple[int, ...]:
     """The output's shape for rows of such a shape; a class has a shape of its own."""
-    return (rows, *row) if case.has_shape else (rows, case.arguments["sample_size"])
+    samples = case.arguments.get("sample_size")
+    return (rows, *row) if samples is None else (rows, samples)
 
 
 def with_constant(model: onnx.ModelProto, name: str, value: np.ndarray) -> onnx.ModelProto:

@@ -217,7 +217,7 @@ def test_a_seed_out_of_range_is_an_error():
 
 def test_many_nodes_are_counted_by_operator():
     said = rewrite(MODELS / "mc_dropout.onnx", "-o", "out.onnx")
-    assert "2 random nodes rewritten, streams 0 to 1 2 Dropout-13 is now RandomBernoulli " in said
+    assert "2 random nodes rewritten, streams 0 to 1 2 Dropout-13 is now RandomDropout " in said
 
 
 def test_the_json_document_keeps_its_keys():

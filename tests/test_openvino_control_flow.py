@@ -39,10 +39,20 @@ class Node:
 
     def text(self, values: str, state: str, next_state: str, op_seed: int) -> str:
         inputs = self.call.format(op_seed=op_seed, state=state)
-        return f"{values}, {next_state} = onnx_philox.{inputs}"
+        # Nobody reads a mask.
+        mask = f"{values}_mask, " * inputs.startswith("RandomDropout")
+        return f"{values}, {mask}{next_state} = onnx_philox.{inputs}"
 
 
 LOGITS = np.array([[0, 1, -1], [2, 0.5, 0]], np.float32)
+
+
+def dropped(state: Any, op_seed: int) -> tuple[Any, Any]:
+    data = np.array([1, -2, 3, 4], np.float32)
+    values, _, after = reference.random_dropout(data, 0.3, op_seed=op_seed, state=state)
+    return values, after
+
+
 NODES = {
     "uniform": Node(
         'RandomUniform <output_type = "i32", op_seed = {op_seed}> (n, low, high, {state})',
@@ -73,6 +83,12 @@ NODES = {
         "int32[4]",
         "int64[1] n = {4}, float rate = {33}",
         lambda s, seed: reference.random_poisson([4], 33, "i32", op_seed=seed, state=s),
+    ),
+    "dropout": Node(
+        "RandomDropout <op_seed = {op_seed}> (data, few, {state})",
+        "float[4]",
+        "float[4] data = {1, -2, 3, 4}, float few = {0.3}",
+        lambda s, seed: dropped(s, seed),
     ),
     "bernoulli": Node(
         "RandomBernoulli <op_seed = {op_seed}> (n, p, {state})",

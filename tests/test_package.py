@@ -51,6 +51,7 @@ PUBLIC = {
     "onnx_philox.reference": {
         "random_bernoulli",
         "random_categorical",
+        "random_dropout",
         "random_exponential",
         "random_gamma",
         "random_generator",
@@ -61,6 +62,7 @@ PUBLIC = {
     "onnx_philox.graphs": {
         "random_bernoulli",
         "random_categorical",
+        "random_dropout",
         "random_exponential",
         "random_gamma",
         "random_generator",
@@ -75,6 +77,7 @@ PUBLIC = {
         "make_stateful",
         "random_bernoulli",
         "random_categorical",
+        "random_dropout",
         "random_exponential",
         "random_gamma",
         "random_generator",

@@ -52,6 +52,11 @@ GOOD: dict[str, dict[str, Any]] = {
         "scale": np.ones(1, np.float32),
         "state": PhiloxState(1, 2).to_array(),
     },
+    "RandomDropout": {
+        "data": np.zeros((2, 3), np.float32),
+        "ratio": np.full(1, 0.5, np.float32),
+        "state": PhiloxState(1, 2).to_array(),
+    },
     "RandomCategorical": {
         "logits": np.zeros((2, 3), np.float32),
         "state": PhiloxState(1, 2).to_array(),

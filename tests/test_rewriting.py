@@ -228,17 +228,25 @@ def multinomial_cases() -> list[Case]:
     return cases
 
 
-def dropout(data: np.ndarray, ratio: Any, *, is_training: bool = True, mask: Any = bool) -> Draw:
-    """The formula: dropped elements are 0, the others times 1 / (1 - ratio), in the data's type."""
+def dropout(
+    data: np.ndarray, ratio: Any, *, is_training: bool | None = None, mask: Any = bool
+) -> Draw:
+    """The formula: dropped elements are 0, the others times 1 / (1 - ratio).
+
+    Where a run says whether it is training, that factor is computed in the data's type, else in f32
+    at least.
+    """
+    is_narrow = is_training is None and data.dtype.itemsize == 2
+    work = np.dtype(np.float32) if is_narrow else data.dtype
 
     def expected(**state: Any) -> list[np.ndarray]:
         p = np.asarray(ratio).astype(np.float32)
         dropped, _ = reference.random_bernoulli(data.shape, p, **state)
-        if not is_training:
+        if is_training is False:
             return [data, np.ones(data.shape, mask)]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            one = data.dtype.type(1)
-            scaled = data * (one / (one - np.asarray(ratio).astype(data.dtype)))
+            one = work.type(1)
+            scaled = data * (one / (one - np.asarray(ratio).astype(work))).astype(data.dtype)
         kept = (~dropped).astype(mask)
         if mask is not bool:
             # Before opset 9 there is no Where: a negative number that is dropped becomes -0.

@@ -57,6 +57,20 @@ def all_models() -> list[onnx.ModelProto]:
             (None, {"p_type": "f64", "per_element": True}),
         )
     ]
+    dropouts = [
+        graphs.random_dropout(
+            None if data is None else data.astype(BY_NAME[data_type].dtype),
+            ratio,
+            data_type=data_type,
+            rank=rank,
+            stateful=stateful,
+            **SEED,
+        )
+        for data_type in ("f16", "bf16", "f32", "f64")
+        for data, rank in ((None, 0), (None, 3), (np.ones((2, 3)), None), (np.ones(()), None))
+        for stateful in (True, False)
+        for ratio in (0.5, np.float64(0.3), None)
+    ]
     indices = [
         graphs.random_categorical(
             logits, 3, output_type, logits_type=logits_type, stateful=stateful, **SEED
@@ -69,7 +83,7 @@ def all_models() -> list[onnx.ModelProto]:
         for output_type in ("i32", "i64")
         for stateful in (True, False)
     ]
-    return bits + values + normals + exponentials + booleans + indices
+    return bits + values + normals + exponentials + booleans + dropouts + indices
 
 
 def test_every_builder_passes_the_full_check_and_strict_shape_inference() -> None:

@@ -262,6 +262,9 @@ Exponential f16   same    same    same    n/a     same    same
             bf16  same    same    same    n/a     same    same
             f32   same    same    same    same    same    same
             f64   same    same    same    same    same    same
+Dropout     f16   same    same    same    same    same    same
+            bf16  same    same    same    same    same    same
+            f32   same    same    same    same    same    same
 """
 
 

@@ -97,6 +97,7 @@ GivenAttribute GivenAttribute::Other(std::string shown) {
 
 std::string CheckAttributes(const Operator& op, const GivenAttributes& given, Attributes* attributes) {
   if (op.output[0].has_type) attributes->output = op.output[0].type;
+  if (op.type_input() >= 0) TakeOutputType(op, op.input[op.type_input()].types.type[0], attributes);
   std::string error = given.unknown.empty() ? std::string() : UnknownAttribute(op, given.unknown);
   for (int i = 0; i < op.attributes && error.empty(); ++i) {
     const AttributeDeclaration& declared = op.attribute[i];
@@ -125,6 +126,13 @@ std::string CheckAttributes(const Operator& op, const GivenAttributes& given, At
     }
   }
   return error;
+}
+
+void TakeOutputType(const Operator& op, ElementType given, Attributes* attributes) {
+  if (op.type_input() < 0 || !op.input[op.type_input()].types.Has(given)) return;
+  for (int i = 0; i < kOutputTypes; ++i) {
+    if (ElementTypeOf(static_cast<OutputType>(i)) == given) attributes->output = static_cast<OutputType>(i);
+  }
 }
 
 }  // namespace onnx_philox

@@ -35,7 +35,7 @@ struct GivenAttributes {
 
 /// The attributes of a node, checked and complete.
 struct Attributes {
-  OutputType output = OutputType::kBits;  ///< of the first output, of bounds and of moments
+  OutputType output = OutputType::kBits;  ///< of the first output, of bounds and of moments; see TakeOutputType
   std::int64_t sample_size = 1;
   std::int64_t replacement = 1;  ///< 0 or 1
   std::int64_t global_seed = 0;
@@ -43,5 +43,9 @@ struct Attributes {
 };
 
 std::string CheckAttributes(const Operator& op, const GivenAttributes& given, Attributes* attributes);
+
+/// Gives the first output the type of the input whose type it has, as soon as that is known. Types that the input may not
+/// have leave it as it is. Call it after CheckAttributes, before the inputs are checked.
+void TakeOutputType(const Operator& op, ElementType given, Attributes* attributes);
 
 }  // namespace onnx_philox

@@ -277,6 +277,17 @@ std::string CheckLogits(const Operator& op, const InputDeclaration& input, const
   return CheckSamples(op, numbers, rows, of_each, attributes.sample_size, for_each);
 }
 
+/// Writes the shape of the output, and where the data are if they are known. They may be any numbers.
+std::string CheckData(const Operator& op, const InputDeclaration& input, const Known& known, Arguments* arguments) {
+  if (known.rank == Known::kUnknownRank) return std::string();
+  std::string error = CheckRank(op, input.name, known.rank);
+  if (!error.empty()) return error;
+  arguments->output.rank = known.rank;
+  std::copy(known.dimensions, known.dimensions + known.rank, arguments->output.dimension);
+  arguments->given[static_cast<int>(input.parameter)] = Argument{NumberType(known.type), 0, known.data};
+  return std::string();
+}
+
 /// Refuses another number of states than the output has rows.
 std::string CheckRowsOfStates(const Operator& op, const InputDeclaration& input, std::int64_t states,
                               const ShapeSoFar& output) {
@@ -360,6 +371,10 @@ std::string CheckInput(const Operator& op, int index, const Known& known, const 
       error = CheckLogits(op, input, known, attributes, for_each, many, arguments);
       if (error.empty()) error = Complete(op, attributes, arguments);
       break;
+    case Role::kData:
+      error = CheckData(op, input, known, arguments);
+      if (error.empty()) error = Complete(op, attributes, arguments);
+      break;
   }
   arguments->has_value[index] = error.empty() && known.data != nullptr;
   return error;
@@ -383,7 +398,7 @@ std::string CheckTogether(const Operator& op, const Attributes& attributes, cons
   return CheckRowsOfStates(op, op.input[state], arguments.states, arguments.output);
 }
 
-Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& arguments, void* out) {
+Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& arguments, void* out, void* mask) {
   Draw draw{};
   draw.state = Derive(arguments.state, attributes.global_seed, attributes.op_seed);
   if (arguments.states > 1) {
@@ -400,6 +415,7 @@ Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& a
   draw.samples = static_cast<std::uint64_t>(attributes.sample_size);
   draw.is_once = attributes.replacement == 0;
   draw.out = out;
+  draw.mask = static_cast<unsigned char*>(mask);
   return draw;
 }
 

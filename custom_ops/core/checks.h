@@ -6,7 +6,7 @@
 //
 //   GivenAttributes given;                        // for each i: given[op.attribute[i].role], read as op.attribute[i].name
 //   Attributes attributes;
-//   std::string error = CheckAttributes(op, given, &attributes);                                  // at load
+//   std::string error = CheckAttributes(op, given, &attributes);              // at load; then TakeOutputType, if need be
 //   Arguments arguments;
 //   error = CheckInput(op, i, known, attributes, &arguments);            // each input, or CheckLeftOut; at load and at run
 //   error = CheckTogether(op, attributes, arguments);                                             // likewise
@@ -66,7 +66,9 @@ std::string CheckInput(const Operator& op, int index, const Known& known, const 
 std::string CheckTogether(const Operator& op, const Attributes& attributes, const Arguments& arguments);
 
 /// The draw of a node, after everything is known; its first element goes to `out`.
-Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& arguments, void* out);
+/// `mask` is where the first element of the second output goes, if the operator has one and anybody wants it.
+Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& arguments, void* out,
+            void* mask = nullptr);
 
 /// Memory that a call writes; null if it writes none.
 struct Written {

@@ -35,8 +35,9 @@ struct OutputDeclaration {
   const char* name;
   bool optional;
   bool is_state;
-  bool has_type;    ///< false: the attribute `output_type` names the type
+  bool has_type;    ///< false: it has the type of an input, or that which the attribute `output_type` names
   OutputType type;  ///< where `has_type`
+  int type_of;      ///< the input whose type it has; -1: another type
 };
 
 /// An attribute is a text, one of `texts`, or an integer.
@@ -67,7 +68,8 @@ struct Words {
   int by;         ///< the input of that type; -1: the first output
 };
 
-/// An operator: its inputs, outputs and attributes in order.
+/// An operator: its inputs, outputs and attributes in order. The first output is drawn; a second one may be, before the
+/// next state comes last.
 struct Operator {
   const char* name;
   Distribution distribution;
@@ -84,6 +86,12 @@ struct Operator {
   const char* size_source;  ///< what is to blame for an output that is too large
   const char* input_names;
   const char* attribute_names;
+
+  /// The input whose type the first output has; -1 if that has another type.
+  int type_input() const { return output[0].type_of; }
+  int state_output() const { return outputs - 1; }
+  /// Whether a second output is drawn beside the first: a boolean for each element.
+  bool has_mask() const { return outputs > 2; }
 };
 
 }  // namespace onnx_philox

@@ -299,7 +299,7 @@ def _operator(op: Operator) -> str:
         *(f"    {_input(op, i)}," for i in op.inputs),
         "};",
         f"inline constexpr OutputDeclaration {name}Outputs[] = {{",
-        *(f"    {_output(o)}," for o in op.outputs),
+        *(f"    {_output(op, o)}," for o in op.outputs),
         "};",
         f"inline constexpr AttributeDeclaration {name}Attributes[] = {{",
         *(f"    {_attribute(op, a)}," for a in op.attributes),
@@ -340,7 +340,8 @@ def _doc(op: Operator) -> list[str]:
         for i in op.inputs
     ]
     outputs = [
-        f"`{o.name}`{' (optional)' * o.optional} {o.type.name if o.type else by_attribute}"
+        f"`{o.name}`{' (optional)' * o.optional} "
+        f"{o.type.name if o.type else f'of the type of {o.type_of}' if o.type_of else by_attribute}"
         for o in op.outputs
     ]
     paragraphs = [
@@ -392,10 +393,11 @@ def _input(op: Operator, i: Input) -> str:
     return f'{{"{i.name}", {role}, {parameter}, {optional}, {types}, {names}, {numbers}}}'
 
 
-def _output(o: Output) -> str:
+def _output(op: Operator, o: Output) -> str:
     type_ = _output_type(o.type) if o.type else "OutputType::kBits"
+    type_of = op.inputs.index(op.input(o.type_of)) if o.type_of else -1
     has_type, optional, is_state = _bool(o.type is not None), _bool(o.optional), _bool(o.is_state)
-    return f'{{"{o.name}", {optional}, {is_state}, {has_type}, {type_}}}'
+    return f'{{"{o.name}", {optional}, {is_state}, {has_type}, {type_}, {type_of}}}'
 
 
 def _attribute(op: Operator, a: Attribute) -> str:

@@ -24,6 +24,7 @@ inline constexpr char kRankRule[] = "of 0 to 8 dimensions";
 
 namespace table {
 
+inline constexpr ElementType kF32F16BF16F64[] = {ElementType::kF32, ElementType::kF16, ElementType::kBF16, ElementType::kF64};
 inline constexpr ElementType kF32F16F64[] = {ElementType::kF32, ElementType::kF16, ElementType::kF64};
 inline constexpr ElementType kF32F64[] = {ElementType::kF32, ElementType::kF64};
 inline constexpr ElementType kI64I32[] = {ElementType::kI64, ElementType::kI32};
@@ -35,6 +36,7 @@ inline constexpr Limits kLimits2[kOutputTypes] = {{0x0u, 0x0u}, {0x7fffffffu, 0x
 inline constexpr Limits kLimits3[kOutputTypes] = {{0x0u, 0x0u}, {0x80000001u, 0xff7fffffu}, {0x8001u, 0xfbffu}, {0x8001u, 0xff7fu}, {0x8000000000000001u, 0xffefffffffffffffu}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}};
 inline constexpr Limits kLimits4[kOutputTypes] = {{0x0u, 0x0u}, {0x80000001u, 0xd8800000u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x8000000000000001u, 0xc310000000000000u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}};
 inline constexpr Limits kLimits5[kOutputTypes] = {{0x0u, 0x0u}, {0x7fffffffu, 0xce800000u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x7fffffffffffffffu, 0xc1d0000000000000u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}};
+inline constexpr Limits kLimits6[kOutputTypes] = {{0x0u, 0x0u}, {0x7fffffffu, 0xbf800000u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x7fffffffffffffffu, 0xbff0000000000000u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}};
 
 }  // namespace table
 
@@ -45,8 +47,8 @@ inline constexpr InputDeclaration kRandomGeneratorInputs[] = {
     {"shape", Role::kShape, Parameter(), false, {2, kI64I32}, "i64 or i32", nullptr, nullptr, nullptr},
 };
 inline constexpr OutputDeclaration kRandomGeneratorOutputs[] = {
-    {"bits", false, false, true, OutputType::kBits},
-    {"next_state", true, true, true, OutputType::kBits},
+    {"bits", false, false, true, OutputType::kBits, -1},
+    {"next_state", true, true, true, OutputType::kBits, -1},
 };
 inline constexpr AttributeDeclaration kRandomGeneratorAttributes[] = {
     {"type", AttributeRole::kType, false, "philox4x32_10", 1, kRandomGeneratorType, nullptr, 0, 0, INT64_MAX, "'philox4x32_10'"},
@@ -100,8 +102,8 @@ inline constexpr InputDeclaration kRandomUniformInputs[] = {
     {"state", Role::kState, Parameter(), true, {1, kU32}, "u32", nullptr, nullptr, nullptr},
 };
 inline constexpr OutputDeclaration kRandomUniformOutputs[] = {
-    {"values", false, false, false, OutputType::kBits},
-    {"next_state", true, true, true, OutputType::kBits},
+    {"values", false, false, false, OutputType::kBits, -1},
+    {"next_state", true, true, true, OutputType::kBits, -1},
 };
 inline constexpr AttributeDeclaration kRandomUniformAttributes[] = {
     {"output_type", AttributeRole::kOutputType, false, nullptr, 6, kRandomUniformOutputType, kRandomUniformOutputTypes, 0, 0, INT64_MAX, "'i32', 'i64', 'f16', 'bf16', 'f32' or 'f64'"},
@@ -156,8 +158,8 @@ inline constexpr InputDeclaration kRandomNormalInputs[] = {
     {"state", Role::kState, Parameter(), true, {1, kU32}, "u32", nullptr, nullptr, nullptr},
 };
 inline constexpr OutputDeclaration kRandomNormalOutputs[] = {
-    {"values", false, false, false, OutputType::kBits},
-    {"next_state", true, true, true, OutputType::kBits},
+    {"values", false, false, false, OutputType::kBits, -1},
+    {"next_state", true, true, true, OutputType::kBits, -1},
 };
 inline constexpr AttributeDeclaration kRandomNormalAttributes[] = {
     {"output_type", AttributeRole::kOutputType, false, nullptr, 4, kRandomNormalOutputType, kRandomNormalOutputTypes, 0, 0, INT64_MAX, "'f16', 'bf16', 'f32' or 'f64'"},
@@ -210,8 +212,8 @@ inline constexpr InputDeclaration kRandomBernoulliInputs[] = {
     {"state", Role::kState, Parameter(), true, {1, kU32}, "u32", nullptr, nullptr, nullptr},
 };
 inline constexpr OutputDeclaration kRandomBernoulliOutputs[] = {
-    {"values", false, false, true, OutputType::kBool},
-    {"next_state", true, true, true, OutputType::kBits},
+    {"values", false, false, true, OutputType::kBool, -1},
+    {"next_state", true, true, true, OutputType::kBits, -1},
 };
 inline constexpr AttributeDeclaration kRandomBernoulliAttributes[] = {
     {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
@@ -262,8 +264,8 @@ inline constexpr InputDeclaration kRandomCategoricalInputs[] = {
     {"state", Role::kState, Parameter(), true, {1, kU32}, "u32", nullptr, nullptr, nullptr},
 };
 inline constexpr OutputDeclaration kRandomCategoricalOutputs[] = {
-    {"values", false, false, false, OutputType::kBits},
-    {"next_state", true, true, true, OutputType::kBits},
+    {"values", false, false, false, OutputType::kBits, -1},
+    {"next_state", true, true, true, OutputType::kBits, -1},
 };
 inline constexpr AttributeDeclaration kRandomCategoricalAttributes[] = {
     {"sample_size", AttributeRole::kSampleSize, false, nullptr, 0, nullptr, nullptr, 1, 1, INT64_MAX, "an integer from 1 to 2^63-1"},
@@ -318,8 +320,8 @@ inline constexpr InputDeclaration kRandomExponentialInputs[] = {
     {"state", Role::kState, Parameter(), true, {1, kU32}, "u32", nullptr, nullptr, nullptr},
 };
 inline constexpr OutputDeclaration kRandomExponentialOutputs[] = {
-    {"values", false, false, false, OutputType::kBits},
-    {"next_state", true, true, true, OutputType::kBits},
+    {"values", false, false, false, OutputType::kBits, -1},
+    {"next_state", true, true, true, OutputType::kBits, -1},
 };
 inline constexpr AttributeDeclaration kRandomExponentialAttributes[] = {
     {"output_type", AttributeRole::kOutputType, false, nullptr, 4, kRandomExponentialOutputType, kRandomExponentialOutputTypes, 0, 0, INT64_MAX, "'f16', 'bf16', 'f32' or 'f64'"},
@@ -373,8 +375,8 @@ inline constexpr InputDeclaration kRandomGammaInputs[] = {
     {"state", Role::kState, Parameter(), true, {1, kU32}, "u32", nullptr, nullptr, nullptr},
 };
 inline constexpr OutputDeclaration kRandomGammaOutputs[] = {
-    {"values", false, false, false, OutputType::kBits},
-    {"next_state", true, true, true, OutputType::kBits},
+    {"values", false, false, false, OutputType::kBits, -1},
+    {"next_state", true, true, true, OutputType::kBits, -1},
 };
 inline constexpr AttributeDeclaration kRandomGammaAttributes[] = {
     {"output_type", AttributeRole::kOutputType, false, nullptr, 2, kRandomGammaOutputType, kRandomGammaOutputTypes, 0, 0, INT64_MAX, "'f32' or 'f64'"},
@@ -431,8 +433,8 @@ inline constexpr InputDeclaration kRandomPoissonInputs[] = {
     {"state", Role::kState, Parameter(), true, {1, kU32}, "u32", nullptr, nullptr, nullptr},
 };
 inline constexpr OutputDeclaration kRandomPoissonOutputs[] = {
-    {"values", false, false, false, OutputType::kBits},
-    {"next_state", true, true, true, OutputType::kBits},
+    {"values", false, false, false, OutputType::kBits, -1},
+    {"next_state", true, true, true, OutputType::kBits, -1},
 };
 inline constexpr AttributeDeclaration kRandomPoissonAttributes[] = {
     {"output_type", AttributeRole::kOutputType, false, nullptr, 2, kRandomPoissonOutputType, kRandomPoissonOutputTypes, 0, 0, INT64_MAX, "'i32' or 'i64'"},
@@ -480,7 +482,62 @@ inline constexpr Operator kRandomPoisson = {
     "output_type, global_seed, op_seed",
 };
 
-inline constexpr int kOperators = 8;
+namespace table {
+inline constexpr InputDeclaration kRandomDropoutInputs[] = {
+    {"data", Role::kData, Parameter::kData, false, {4, kF32F16BF16F64}, "f32 or f16 or bf16 or f64", nullptr, nullptr, nullptr},
+    {"ratio", Role::kNumber, Parameter::kRatio, false, {2, kF32F64}, "f32 or f64", kLimits6, "from 0 to 1", "Pass the share of the elements to drop."},
+    {"state", Role::kState, Parameter(), true, {1, kU32}, "u32", nullptr, nullptr, nullptr},
+};
+inline constexpr OutputDeclaration kRandomDropoutOutputs[] = {
+    {"output", false, false, false, OutputType::kBits, 0},
+    {"mask", true, false, true, OutputType::kBool, -1},
+    {"next_state", true, true, true, OutputType::kBits, -1},
+};
+inline constexpr AttributeDeclaration kRandomDropoutAttributes[] = {
+    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+};
+inline constexpr OtherAttribute kRandomDropoutOthers[] = {
+    {"dtype", "Remove it."},
+    {"high", "Remove it."},
+    {"low", "Remove it."},
+    {"mean", "Remove it."},
+    {"output_type", "Remove it."},
+    {"ratio", "Remove it."},
+    {"replacement", "Remove it."},
+    {"sample_size", "Remove it."},
+    {"scale", "Remove it."},
+    {"seed", "Did you mean op_seed? Rename it, or remove it."},
+    {"type", "Remove it."},
+};
+}  // namespace table
+
+/// RandomDropout: Dropout, as ONNX means it in training mode: each element of the data is dropped with probability
+/// `ratio`, and what is kept is scaled. An element is dropped where RandomBernoulli of p = `ratio`, of the data's
+/// shape, would be true: it becomes +0, also if it is infinite or NaN. The others are multiplied by 1 / (1 - ratio),
+/// which is computed once, in f32 (f64 where the data are f64), and rounded to the data's type. A ratio of 1 keeps
+/// nothing.
+/// Inputs: 0 `data` f32 or f16 or bf16 or f64, 1 `ratio` f32 or f64, 2 `state` (optional) u32.
+/// Outputs: 0 `output` of the type of data, 1 `mask` (optional) bool, 2 `next_state` (optional) u32.
+/// Attributes: global_seed, op_seed.
+inline constexpr Operator kRandomDropout = {
+    "RandomDropout",
+    Distribution::kDropout,
+    {0, 1},
+    3,
+    table::kRandomDropoutInputs,
+    3,
+    table::kRandomDropoutOutputs,
+    2,
+    table::kRandomDropoutAttributes,
+    11,
+    table::kRandomDropoutOthers,
+    "the output",
+    "data, ratio, state (optional)",
+    "global_seed, op_seed",
+};
+
+inline constexpr int kOperators = 9;
 inline constexpr const Operator* kAllOperators[kOperators] = {
     &kRandomGenerator,
     &kRandomUniform,
@@ -490,6 +547,7 @@ inline constexpr const Operator* kAllOperators[kOperators] = {
     &kRandomExponential,
     &kRandomGamma,
     &kRandomPoisson,
+    &kRandomDropout,
 };
 
 }  // namespace onnx_philox

@@ -168,7 +168,9 @@ OrtStatus* Kernel::Load(const OrtKernelInfo* info) {
   std::string error = CheckAttributes(op_, given, &attributes_);
 
   has_values_ = !OutputName(api_, info, 0).empty();
-  has_next_state_ = !OutputName(api_, info, 1).empty();
+  has_mask_ = op_.has_mask() && !OutputName(api_, info, 1).empty();
+  has_next_state_ = !OutputName(api_, info, static_cast<std::size_t>(op_.state_output())).empty();
+  if (OrtStatus* status = FindOutputType(info)) return status;
   if (OrtStatus* status = FindWidening(info)) return status;
 
   bool are_constants = true;
@@ -181,7 +183,23 @@ OrtStatus* Kernel::Load(const OrtKernelInfo* info) {
   return Refuse(error);
 }
 
+OrtStatus* Kernel::FindOutputType(const OrtKernelInfo* info) {
+  if (op_.type_input() < 0) return nullptr;
+  const std::size_t index = static_cast<std::size_t>(op_.type_input());
+  if (InputName(api_, info, index).empty()) return nullptr;
+  OrtTypeInfo* type = nullptr;
+  OrtElementType element = ORT_TYPE_UNDEFINED;
+  Shape shape;
+  if (OrtStatus* status = api_.KernelInfo_GetInputTypeInfo(info, index, &type)) return status;
+  if (OrtStatus* status = ReadTypeInfo(api_, type, &element, &shape)) return status;
+  // The data of a node of float32 may have such a name, too; its output may not.
+  is_widened_ = ElementTypeFromOrt(element) == ElementType::kF32 && IsNameOfInsertedCast(OutputName(api_, info, 0));
+  TakeOutputType(op_, is_widened_ ? ElementType::kF16 : ElementTypeFromOrt(element), &attributes_);
+  return nullptr;
+}
+
 OrtStatus* Kernel::FindWidening(const OrtKernelInfo* info) {
+  if (op_.type_input() >= 0) return nullptr;
   if (attributes_.output != OutputType::kF16 || !has_values_) return nullptr;
   OrtTypeInfo* type = nullptr;
   OrtElementType element = ORT_TYPE_UNDEFINED;
@@ -235,7 +253,8 @@ OrtStatus* Kernel::LoadInput(const OrtKernelInfo* info, int index, std::string* 
 }
 
 bool Kernel::IsWidenedNumber(int index, ElementType type) const {
-  return is_widened_ && op_.input[index].has_output_type() && type == ElementType::kF32;
+  const bool is_of_values = op_.input[index].has_output_type() || index == op_.type_input();
+  return is_widened_ && is_of_values && type == ElementType::kF32;
 }
 
 std::string Kernel::Check(int index, const Known& known, Call* call, OrtKernelContext* context) const {
@@ -289,7 +308,13 @@ OrtStatus* Kernel::ReadValue(const OrtValue* value, int index, Call* call, std::
   if (IsWidenedNumber(index, known.type)) {
     known.type = ElementType::kF16;
     const bool is_one = known.rank == 0 || (known.rank == 1 && known.dimensions[0] == 1);  // others are refused
-    if (is_one) {
+    if (op_.input[index].is_array()) {
+      std::size_t count = 1;
+      for (int i = 0; i < known.rank; ++i) count *= static_cast<std::size_t>(known.dimensions[i]);
+      call->halves.resize(count);
+      for (std::size_t i = 0; i < count; ++i) call->halves[i] = RoundToF16(static_cast<const float*>(data)[i]);
+      known.data = call->halves.data();
+    } else if (is_one) {
       float number = 0;
       std::memcpy(&number, data, sizeof(number));
       half = RoundToF16(number);
@@ -318,15 +343,17 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
   if (!is_checked_together_ || call.arguments.states != 1) error = CheckTogether(op_, attributes_, call.arguments);
   if (!error.empty()) return Refuse(error);
   Dimensions written = dimensions;
+  Dimensions mask_written = dimensions;
+  mask_written.bytes = dimensions.elements;
   if (is_widened_) written.bytes = 4 * dimensions.elements;
   const OutputType written_type = is_widened_ ? OutputType::kF32 : attributes_.output;
   const Memory memory = MemoryFor(static_cast<std::uint64_t>(written.bytes));
   error = CheckMemory(op_, written, written_type, memory);
   if (!error.empty()) return Refuse(error);
 
-  // Asks for both outputs before it writes either, so that a refusal by ONNX Runtime leaves them unchanged.
-  OrtValue *values = nullptr, *next_state = nullptr;
-  void *values_data = nullptr, *next_state_data = nullptr;
+  // Asks for all outputs before it writes any, so that a refusal by ONNX Runtime leaves them unchanged.
+  OrtValue *values = nullptr, *mask = nullptr, *next_state = nullptr;
+  void *values_data = nullptr, *mask_data = nullptr, *next_state_data = nullptr;
   if (has_values_) {
     if (OrtStatus* status = api_.KernelContext_GetOutput(context, 0, dimensions.dimension,
                                                          static_cast<std::size_t>(dimensions.rank), &values)) {
@@ -335,15 +362,29 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
       return Refuse(OutOfMemory(op_, written, written_type));
     }
   }
+  if (has_mask_) {
+    if (OrtStatus* status = api_.KernelContext_GetOutput(context, 1, dimensions.dimension,
+                                                         static_cast<std::size_t>(dimensions.rank), &mask)) {
+      if (!IsOutOfMemory(api_, status)) return status;
+      api_.ReleaseStatus(status);
+      return Refuse(OutOfMemory(op_, mask_written, OutputType::kBool));
+    }
+  }
   if (has_next_state_) {
+    const std::size_t index = static_cast<std::size_t>(op_.state_output());
     if (OrtStatus* status =
-            api_.KernelContext_GetOutput(context, 1, call.state_dimension, call.state_rank, &next_state)) {
+            api_.KernelContext_GetOutput(context, index, call.state_dimension, call.state_rank, &next_state)) {
       return status;
     }
   }
   if (values != nullptr && dimensions.elements > 0) {
     if (OrtStatus* status = api_.GetTensorMutableData(values, &values_data)) return status;
     error = CheckAllocated(op_, written, written_type, memory, values_data);
+    if (!error.empty()) return Refuse(error);
+  }
+  if (mask != nullptr && dimensions.elements > 0) {
+    if (OrtStatus* status = api_.GetTensorMutableData(mask, &mask_data)) return status;
+    error = CheckAllocated(op_, mask_written, OutputType::kBool, memory, mask_data);
     if (!error.empty()) return Refuse(error);
   }
   if (next_state != nullptr) {
@@ -354,9 +395,9 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
   std::vector<std::uint32_t> states;
   KeepStates({values_data, static_cast<std::uint64_t>(written.bytes)},
              {next_state_data, StateBytes(call.arguments)}, &call.arguments, &states);
-  const Draw draw = DrawOf(op_, attributes_, call.arguments, values_data);
-  const FillDraw fill = is_widened_ ? FillWidened : Fill;
-  if (values_data != nullptr) {
+  const Draw draw = DrawOf(op_, attributes_, call.arguments, values_data, mask_data);
+  const FillDraw fill = is_widened_ && values_data != nullptr ? FillWidened : Fill;
+  if (values_data != nullptr || mask_data != nullptr) {
     const Split split = SplitDraw(draw, elements, MaxPieces());
     if (split.pieces <= 1) {
       fill(kernels_, draw, 0, elements);

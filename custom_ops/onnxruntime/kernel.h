@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "checks.h"
 #include "kernels.h"
@@ -30,6 +31,7 @@ class Kernel {
     Arguments arguments;
     std::int64_t state_dimension[kMaxRank] = {kStateWords};  ///< the next state's shape is the state's
     std::size_t state_rank = 1;
+    std::vector<std::uint16_t> halves;  ///< data of float16 that came as float32
   };
 
   enum class Source {
@@ -38,6 +40,8 @@ class Kernel {
     kRun,       ///< read in each call
   };
 
+  /// Finds out the type of the first output, if that is the type of an input.
+  OrtStatus* FindOutputType(const OrtKernelInfo* info);
   /// Finds out whether ONNX Runtime runs this node of float16 in float32, see widened_f16.h.
   OrtStatus* FindWidening(const OrtKernelInfo* info);
   OrtStatus* LoadInput(const OrtKernelInfo* info, int index, std::string* error);
@@ -58,6 +62,7 @@ class Kernel {
   Source source_[kMaxInputs] = {};
   bool is_checked_together_ = false;  ///< at load, but for rows of states: all other inputs are constants
   bool has_values_ = true;
+  bool has_mask_ = false;
   bool has_next_state_ = false;
   bool is_widened_ = false;
   Call loaded_;  ///< what constants say, and what is known before a run of the other inputs

@@ -52,22 +52,27 @@ OrtStatus* WithoutExceptions(const OrtApi* api, Function function, const Operato
 }
 
 /// An operator's structure, followed by its declaration.
+///
+/// ONNX Runtime takes the type of an output of any type from the last input of any type, where InferValues cannot say it
+/// (see InferLikeInput). That must be the data of an operator whose output has their type. So such an operator is
+/// registered once for each type of its parameters.
 struct CustomOp : OrtCustomOp {
   const Operator* declaration;
+  int overload;  ///< which of their types the parameters have, in such an operator
   const OrtApi* api;  ///< of the ONNX Runtime that it is registered with
 };
 
 const Operator& DeclarationOf(const OrtCustomOp* op) { return *static_cast<const CustomOp*>(op)->declaration; }
 
-/// Where the type of an operator's first output comes from.
-enum class ValuesType { kFixed, kOfInputs, kOfAttribute };
+/// Where the type of an operator's first output comes from. InferValues says the last two.
+enum class ValuesType { kFixed, kOfInputs, kOfOneInput, kOfAttribute };
 
 ValuesType ValuesTypeOf(const Operator& op) {
   if (op.output[0].has_type) return ValuesType::kFixed;
   for (int i = 0; i < op.inputs; ++i) {
     if (op.input[i].has_output_type()) return ValuesType::kOfInputs;
   }
-  return ValuesType::kOfAttribute;
+  return op.type_input() >= 0 ? ValuesType::kOfOneInput : ValuesType::kOfAttribute;
 }
 
 const char* ORT_CALL GetName(const OrtCustomOp* op) { return DeclarationOf(op).name; }
@@ -84,6 +89,11 @@ size_t ORT_CALL GetOutputTypeCount(const OrtCustomOp* op) { return static_cast<s
 /// bound, the mean or the scale, not the state that comes after them.
 OrtElementType ORT_CALL GetInputType(const OrtCustomOp* op, size_t index) {
   const Operator& declaration = DeclarationOf(op);
+  if (declaration.type_input() >= 0) {
+    const ElementTypes types = declaration.input[index].types;
+    if (static_cast<int>(index) == declaration.type_input()) return ORT_TYPE_UNDEFINED;
+    return OrtTypeOf(types.type[types.count > 1 ? static_cast<const CustomOp*>(op)->overload : 0]);
+  }
   if (ValuesTypeOf(declaration) != ValuesType::kOfInputs) return ORT_TYPE_UNDEFINED;
   for (int i = static_cast<int>(index); i < declaration.inputs; ++i) {
     if (declaration.input[i].has_output_type()) return ORT_TYPE_UNDEFINED;
@@ -136,7 +146,16 @@ OrtStatus* ORT_CALL InferOutputShape(const OrtCustomOp* op, OrtShapeInferContext
                            self.declaration);
 }
 
-CustomOp MakeCustomOp(const Operator& declaration, const OrtApi* api) {
+/// How often an operator is registered.
+int OverloadsOf(const Operator& declaration) {
+  int most = 1;
+  for (int i = 0; i < declaration.inputs && declaration.type_input() >= 0; ++i) {
+    if (i != declaration.type_input() && declaration.input[i].types.count > most) most = declaration.input[i].types.count;
+  }
+  return most;
+}
+
+CustomOp MakeCustomOp(const Operator& declaration, int overload, const OrtApi* api) {
   CustomOp op = {};
   op.version = ONNX_PHILOX_ORT_API_VERSION;
   op.GetName = GetName;
@@ -158,8 +177,10 @@ CustomOp MakeCustomOp(const Operator& declaration, const OrtApi* api) {
   op.GetStartVersion = GetStartVersion;
   op.GetEndVersion = GetEndVersion;
   // Only if nothing else tells the type: without shape inference, ONNX Runtime plans no memory by inferred shapes.
-  if (ValuesTypeOf(declaration) == ValuesType::kOfAttribute) op.InferOutputShapeFn = InferOutputShape;
+  const ValuesType by = ValuesTypeOf(declaration);
+  if (by == ValuesType::kOfOneInput || by == ValuesType::kOfAttribute) op.InferOutputShapeFn = InferOutputShape;
   op.declaration = &declaration;
+  op.overload = overload;
   op.api = api;
   return op;
 }
@@ -167,11 +188,14 @@ CustomOp MakeCustomOp(const Operator& declaration, const OrtApi* api) {
 /// The domain with everything that this library registers, for one ONNX Runtime.
 struct Domain {
   explicit Domain(const OrtApi* api_given) : api(api_given) {
-    for (int i = 0; i < kOperators; ++i) ops[i] = MakeCustomOp(*kAllOperators[i], api);
+    for (const Operator* declaration : kAllOperators) ops.push_back(MakeCustomOp(*declaration, 0, api));
+    for (const Operator* declaration : kAllOperators) {
+      for (int i = 1; i < OverloadsOf(*declaration); ++i) ops.push_back(MakeCustomOp(*declaration, i, api));
+    }
   }
 
   const OrtApi* api;
-  CustomOp ops[kOperators];
+  std::vector<CustomOp> ops;  ///< each operator once, then again where there are more of it
   OrtCustomOpDomain* made = nullptr;
 };
 

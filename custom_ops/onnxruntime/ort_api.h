@@ -117,7 +117,7 @@ struct OrtApi {
   OrtStatus*(ORT_CALL *GetTensorElementType)(const OrtTensorTypeAndShapeInfo* info, OrtElementType* type);
   OrtStatus*(ORT_CALL *GetDimensionsCount)(const OrtTensorTypeAndShapeInfo* info, size_t* rank);
   OrtStatus*(ORT_CALL *GetDimensions)(const OrtTensorTypeAndShapeInfo* info, int64_t* dimensions, size_t rank);
-  void (*unused_63[1])(void);
+  OrtStatus*(ORT_CALL *GetSymbolicDimensions)(const OrtTensorTypeAndShapeInfo* info, const char** names, size_t rank);
   OrtStatus*(ORT_CALL *GetTensorShapeElementCount)(const OrtTensorTypeAndShapeInfo* info, size_t* elements);
   OrtStatus*(ORT_CALL *GetTensorTypeAndShape)(const OrtValue* value, OrtTensorTypeAndShapeInfo** info);
   void (*unused_66[19])(void);
@@ -191,6 +191,7 @@ ORT_POSITION(SetDimensions, 59);
 ORT_POSITION(GetTensorElementType, 60);
 ORT_POSITION(GetDimensionsCount, 61);
 ORT_POSITION(GetDimensions, 62);
+ORT_POSITION(GetSymbolicDimensions, 63);
 ORT_POSITION(GetTensorShapeElementCount, 64);
 ORT_POSITION(GetTensorTypeAndShape, 65);
 ORT_POSITION(KernelInfoGetAttribute_float, 85);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "ort_types.h"
 #include "text.h"
@@ -65,9 +66,34 @@ std::string FreshSymbol() {
   return "onnx_philox_" + std::to_string(++count);
 }
 
+/// The first output has an input's type and shape; a mask has its shape.
+OrtStatus* InferLikeInput(const Operator& op, const OrtApi& api, OrtShapeInferContext* context) {
+  OrtTensorTypeAndShapeInfo* data = nullptr;  // the context's own
+  std::size_t rank = 0;
+  OrtStatus* status =
+      api.ShapeInferContext_GetInputTypeShape(context, static_cast<std::size_t>(op.type_input()), &data);
+  if (status == nullptr) status = api.GetDimensionsCount(data, &rank);
+  // An unknown rank reads as 0 here. Then the type is that of the only input of any type.
+  if (status != nullptr || rank == 0) return status;
+  std::vector<std::int64_t> dimension(rank);  // more than are allowed, too: the kernel refuses them
+  std::vector<const char*> symbols(rank);
+  status = api.GetDimensions(data, dimension.data(), rank);
+  if (status == nullptr) status = api.GetSymbolicDimensions(data, symbols.data(), rank);
+  if (status == nullptr) status = api.ShapeInferContext_SetOutputTypeShape(context, 0, data);
+  OrtTensorTypeAndShapeInfo* mask = nullptr;
+  if (status == nullptr) status = api.CreateTensorTypeAndShapeInfo(&mask);
+  if (status == nullptr) status = api.SetTensorElementType(mask, ORT_TYPE_BOOL);
+  if (status == nullptr) status = api.SetDimensions(mask, dimension.data(), rank);
+  if (status == nullptr) status = api.SetSymbolicDimensions(mask, symbols.data(), rank);
+  if (status == nullptr) status = api.ShapeInferContext_SetOutputTypeShape(context, 1, mask);
+  if (mask != nullptr) api.ReleaseTensorTypeAndShapeInfo(mask);
+  return status;
+}
+
 }  // namespace
 
 OrtStatus* InferValues(const Operator& op, const OrtApi& api, OrtShapeInferContext* context) {
+  if (op.type_input() >= 0) return InferLikeInput(op, api, context);
   // Reads each attribute by itself, so that a wrong one does not hide the type.
   Attributes attributes;
   CheckAttributes(op, GivenAttributes(), &attributes);

@@ -93,7 +93,7 @@ struct RandomOp::Reading {
   /// The floats in another type.
   const void* Converted(ElementType to) {
     const std::uint64_t count = static_cast<std::uint64_t>(shape.elements());
-    void* const target = Own(count);
+    void* const target = Own(to == ElementType::kF64 ? 2 * count : count);
     ConvertFloats(elements.data(), type, target, to, count);
     return target;
   }
@@ -109,12 +109,12 @@ struct RandomOp::Reading {
  private:
   /// Memory for so many numbers, the same in each call.
   void* Own(std::uint64_t count) {
-    if (count <= 1) return &converted;
+    if (count <= 2) return &converted;
     all_converted_.resize(count);
     return all_converted_.data();
   }
 
-  std::vector<std::uint32_t> all_converted_;  // of f32 or less
+  std::vector<std::uint32_t> all_converted_;  // of f32 or less; of f64, two for each
 };
 
 /// What a tensor says, in the input's declared type.
@@ -129,11 +129,12 @@ Known RandomOp::Read(int input, Reading* reading) const {
   const bool is_half = type == ElementType::kF16 && declared == ElementType::kF32 && ArrivedType(input) == type;
   const bool is_narrower = type == ElementType::kI32 && declared == ElementType::kI64;
   const bool is_signed = type == ElementType::kI32 && declared == ElementType::kU32;
-  const bool is_taken = type == declared || is_wider || is_half || is_narrower || is_signed;
+  const bool is_rounded = IsData(input) && type == ElementType::kF32 && declared == ElementType::kF64;
+  const bool is_taken = type == declared || is_wider || is_half || is_rounded || is_narrower || is_signed;
   if (!is_taken && data != nullptr) {
     RefuseArrival(op_, op_.input[input].name, type, TypeNames(op_.input[input], attributes_.output));
   }
-  if (data != nullptr && (is_wider || is_half)) {
+  if (data != nullptr && (is_wider || is_half || is_rounded)) {
     data = reading->Converted(declared);
   } else if (data != nullptr && is_narrower) {
     // One number: inputs of many numbers have types that arrive unchanged.
@@ -170,7 +171,14 @@ bool RandomOp::Run(ov::TensorVector& outputs, const Tensors& inputs, bool is_fol
   const std::uint64_t elements = static_cast<std::uint64_t>(arguments.dimensions.elements);
 
   SetShape(op_, arguments.dimensions, type, outputs[0]);
-  ov::Tensor* const next = outputs.size() < 2 ? nullptr : &outputs[1];
+  ov::Tensor* const mask = op_.has_mask() && outputs.size() > 1 ? &outputs[1] : nullptr;
+  if (mask != nullptr) {
+    Dimensions booleans = arguments.dimensions;
+    booleans.bytes = booleans.elements;
+    SetShape(op_, booleans, OutputType::kBool, *mask);
+  }
+  const std::size_t state_output = static_cast<std::size_t>(op_.state_output());
+  ov::Tensor* const next = outputs.size() <= state_output ? nullptr : &outputs[state_output];
   if (next != nullptr) {
     static const ov::Shape kSixWords{kStateWords};
     const ov::Shape& shape = state != nullptr ? state->get_shape() : kSixWords;
@@ -178,13 +186,19 @@ bool RandomOp::Run(ov::TensorVector& outputs, const Tensors& inputs, bool is_fol
   }
   std::vector<std::uint32_t> states;
   if (arguments.states > 1) KeepStates(MemoryOf(&outputs[0]), MemoryOf(next), &arguments, &states);
-  const Draw draw = DrawOf(op_, attributes_, arguments, nullptr);
+  // A mask whose rows do not lie next to each other is drawn elsewhere first.
+  ov::Tensor whole_mask;
+  if (mask != nullptr && elements > 0) {
+    whole_mask = IsContiguous(*mask) ? *mask : ov::Tensor(mask->get_element_type(), mask->get_shape());
+  }
+  const Draw draw = DrawOf(op_, attributes_, arguments, nullptr, whole_mask ? whole_mask.data() : nullptr);
   if (!FillTensor(*ActiveKernels().kernels, draw, elements, outputs[0])) {
     Refuse(op_, OutputText(op_.output[0].name),
            ElementTypeName(ElementTypeOf(outputs[0].get_element_type())) + std::string(", as the device asks for it"),
            Worded(say::kUnchanged, {ElementTypeName(ElementTypeOf(type))}),
            "Compile with the inference precision f32.");
   }
+  if (whole_mask && !IsContiguous(*mask)) whole_mask.copy_to(*mask);
   if (is_folded) RefuseAlteredResult(0, outputs[0]);
   if (next == nullptr) return true;
 
@@ -195,7 +209,7 @@ bool RandomOp::Run(ov::TensorVector& outputs, const Tensors& inputs, bool is_fol
     WriteNextState(draw, arguments, static_cast<std::uint32_t*>(whole.data()));
     whole.copy_to(*next);
   }
-  if (is_folded) RefuseAlteredResult(1, *next);
+  if (is_folded) RefuseAlteredResult(op_.state_output(), *next);
   return true;
 } catch (const std::bad_alloc&) {
   ThrowIf(OutOfMemory(op_));

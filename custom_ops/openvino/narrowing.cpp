@@ -9,6 +9,7 @@
 #include "openvino_types.h"
 #include "plugin_names.h"
 #include "refuse.h"
+#include "settled.h"
 
 namespace onnx_philox {
 
@@ -38,17 +39,27 @@ bool RandomOp::HasNarrowedInput() const {
     const ElementType type = ArrivedType(i);
     if (RoleOf(i) == Role::kState && type == StateType()) continue;
     if (type != ElementType::kUnknown && !TypesAt(i).Has(type)) return true;
+    if (IsData(i) && declared_[i] != ElementType::kUnknown && type != declared_[i]) return true;
   }
-  return HasNarrowedShape();
+  return HasNarrowedIntegers();
 }
 
-/// Whether the plugin turned the i64 `shape` of booleans into i32 (see WithWideShape), and so them into u8.
-bool RandomOp::HasNarrowedShape() const {
-  if (!Has(Past::kValidated) || attributes_.output != OutputType::kBool) return false;
-  for (int i = 0; i < op_.inputs && Has(i); ++i) {
-    if (RoleOf(i) == Role::kShape) return ArrivedType(i) == ElementType::kI32;
+/// Whether the plugin turned the i64 `shape` of booleans into i32 (see WithWideShape), or the state of booleans that have
+/// no `shape`, and so them into u8.
+bool RandomOp::HasNarrowedIntegers() const {
+  if (!Has(Past::kValidated) || (attributes_.output != OutputType::kBool && !op_.has_mask())) return false;
+  const int shape = IndexOf(op_, Role::kShape), by = shape >= 0 ? shape : IndexOf(op_, Role::kState);
+  if (!Has(by) || (by != shape && Has(Past::kSignedState))) return false;
+  if (by == shape) return ArrivedType(by) == ElementType::kI32;
+  // It leaves next states as they are.
+  const RandomOp* node = this;
+  for (int state = by; node->ArrivedType(state) != ElementType::kI32; state = IndexOf(node->op_, Role::kState)) {
+    const ov::Node* const source = node->get_input_node_ptr(static_cast<std::size_t>(state));
+    if (IsSettled(*source)) return true;
+    node = dynamic_cast<const RandomOp*>(source);
+    if (node == nullptr || !node->Has(IndexOf(node->op_, Role::kState))) return false;
   }
-  return false;
+  return true;
 }
 
 /// What IR says about a node whose inputs the plugin changed; empty for others.
@@ -58,18 +69,25 @@ std::string RandomOp::NarrowedText() const {
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     const bool is_half = RoleOf(i) == Role::kLogits && declared_[i] == ElementType::kF16;
     if (is_half && ArrivedType(i) == ElementType::kF32) return kNarrowedLogits + state;
+    const bool is_other = IsData(i) && declared_[i] != ElementType::kUnknown;
+    if (is_other && HasNarrowedInput()) return ElementTypeName(declared_[i]) + state;
   }
   return HasNarrowedInput() ? kNarrowedAll + state : "";
 }
 
 void RandomOp::ReadNarrowed(const std::string& text) {
   const std::string first = text.substr(0, text.find(' '));
-  const bool is_narrowed = first == kNarrowedAll || first == kNarrowedLogits;
+  ElementType declared = ElementType::kUnknown;
+  for (int i = 0; i < op_.inputs; ++i) {
+    if (RoleOf(i) != Role::kLogits && !IsData(i)) continue;
+    for (int t = 0; t < op_.input[i].types.count; ++t) {
+      const ElementType type = op_.input[i].types.type[t];
+      if (first == ElementTypeName(type)) declared = declared_[i] = type;
+    }
+  }
+  const bool is_narrowed = first == kNarrowedAll || declared != ElementType::kUnknown;
   for (const Past flag : {Past::kValidated, Past::kCloned, Past::kRounded}) Set(flag, is_narrowed);
   Set(Past::kSignedState, is_narrowed && text == first + " " + kSignedState);
-  for (int i = 0; first == kNarrowedLogits && i < op_.inputs; ++i) {
-    if (RoleOf(i) == Role::kLogits) declared_[i] = ElementType::kF16;
-  }
 }
 
 /// Records the types of `shape` and of numbers as long as only the user can have chosen them.
@@ -77,13 +95,14 @@ void RandomOp::NoteDeclared() {
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     if (RoleOf(i) == Role::kState && !Has(Past::kCloned)) Set(Past::kSignedState, ArrivedType(i) == ElementType::kI32);
     if (RoleOf(i) == Role::kShape && !Has(Past::kCloned)) declared_[i] = ArrivedType(i);
-    if (!IsNumber(i) || (Has(Past::kCloned) && declared_[i] != ElementType::kUnknown)) continue;
+    if (!op_.input[i].is_parameter() || (Has(Past::kCloned) && declared_[i] != ElementType::kUnknown)) continue;
     const ElementType type = ArrivedType(i);
     const ElementTypes types = TypesAt(i);
     const bool is_narrowed = Has(Past::kCloned) && IsNarrowing(types.type[0], type);
     declared_[i] = types.Has(type) ? type : is_narrowed ? types.type[0] : ElementType::kUnknown;
   }
-  if (Has(Past::kCloned) || attributes_.output != OutputType::kF32) return;
+  // Data tell of the precision f16 by themselves.
+  if (Has(Past::kCloned) || attributes_.output != OutputType::kF32 || op_.type_input() >= 0) return;
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     if (IsNumber(i)) return AddWitness(input(static_cast<std::size_t>(i)), upstream_);
   }
@@ -95,10 +114,12 @@ void RandomOp::NoteDeclared() {
 bool RandomOp::MeetHalf() {
   if (!Has(Past::kCloned)) return false;
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
-    if (!IsNumber(i) || declared_[i] != ElementType::kF32 || ArrivedType(i) != ElementType::kF16) continue;
+    if (!op_.input[i].is_parameter()) continue;
+    if (declared_[i] != ElementType::kF32 || ArrivedType(i) != ElementType::kF16) continue;
     Set(Past::kRounded);
     if (captured_[i].known()) continue;
     const ov::Input<ov::Node> in = input(static_cast<std::size_t>(i));
+    if (IsData(i) && IsParameter(in)) continue;
     if (IsParameter(in)) {
       Refuse(op_, InputText(op_.input[i].name), say::kHalfAtBorder, say::kHalfInBody, say::kCastOutside);
     }
@@ -130,7 +151,7 @@ void RandomOp::RefuseAltered(int input) {
 /// The type in which the plugin computes with values of a declared type; by now, bounds, mean and scale have it.
 ov::element::Type RandomOp::ComputedType() const {
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
-    if (op_.input[i].has_output_type()) {
+    if (op_.input[i].has_output_type() || i == op_.type_input()) {
       return get_input_element_type(static_cast<std::size_t>(i));
     }
   }
@@ -149,7 +170,7 @@ bool RandomOp::MaySettle() const {
   bool is_narrowed = false;
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     const ElementType type = ArrivedType(i), declared = RoleOf(i) == Role::kState ? StateType() : declared_[i];
-    if (IsNumber(i) && type == ElementType::kF16) return false;
+    if (op_.input[i].is_parameter() && type == ElementType::kF16) return false;
     const bool is_wide = declared == ElementType::kI64 || declared == ElementType::kU32;
     is_narrowed = is_narrowed || (is_wide && type == ElementType::kI32);
   }

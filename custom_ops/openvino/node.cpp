@@ -11,6 +11,7 @@
 #include "folded.h"
 #include "kernels.h"
 #include "known_shape.h"
+#include "openvino/op/constant.hpp"
 #include "openvino/op/util/framework_node.hpp"
 #include "openvino_types.h"
 #include "plugin_names.h"
@@ -108,7 +109,7 @@ bool RandomOp::visit_attributes(ov::AttributeVisitor& visitor) {
     }
   }
   for (int i = 0; i < op_.inputs; ++i) {
-    if (RoleOf(i) == Role::kShape) continue;
+    if (RoleOf(i) == Role::kShape || IsData(i)) continue;
     if (!Visit(visitor, std::string(kCaptured) + op_.input[i].name, ToText(captured_[i], TypesAt(i)), &text)) continue;
     captured_[i] = Captured();
     captured_[i].text = text;
@@ -169,19 +170,24 @@ void RandomOp::validate_and_infer_types() {
   const int p = IndexOf(op_, Parameter::kP);
   if (clamp_ == Clamp::kNone && p >= 0 && Has(p)) clamp_ = TakeBeforeClamp(input(static_cast<std::size_t>(p)));
   NoteDeclared();
+  if (op_.type_input() >= 0) TakeOutputType(op_, declared_[op_.type_input()], &attributes_);
   const bool is_half_new = !Has(Past::kRounded) && MeetHalf();
   for (int i = 0; i < op_.inputs; ++i) {
     if (!Has(i)) {
       ThrowIf(CheckLeftOut(op_, i, attributes_));
     } else if (RoleOf(i) == Role::kShape) {
       ValidateShape(i, before);
+    } else if (IsData(i)) {
+      const KnownShape shape(get_input_partial_shape(static_cast<std::size_t>(i)));
+      ThrowIf(CheckInput(op_, i, shape.WithType(DeclaredType(i, ArrivedType(i))), attributes_, &arguments_));
     } else {
       ValidateCaptured(i);
     }
   }
   ThrowIf(CheckTogether(op_, attributes_, arguments_));
+  AddState();
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
-    if (RoleOf(i) == Role::kShape || captured_[i].known()) continue;
+    if (RoleOf(i) == Role::kShape || IsData(i) || captured_[i].known()) continue;
     RefuseNarrowed(i);
     // From i32 on, the plugin has also changed the nodes.
     const bool is_before = Has(Past::kSignedState) ? !Has(Past::kCloned) : ArrivedType(i) == ElementType::kU32;
@@ -193,6 +199,17 @@ void RandomOp::validate_and_infer_types() {
   upstream_ = Upstream();
   Set(Past::kValidated);
   if (MaySettle()) Settle(*this);
+}
+
+/// A node without a state gets zeros, which say the same, if it has a mask: by the state's type it will know when the
+/// plugin turns booleans into u8 (see HasNarrowedIntegers).
+void RandomOp::AddState() {
+  const int state = IndexOf(op_, Role::kState);
+  if (Has(Past::kCloned) || !op_.has_mask() || Has(state)) return;
+  const std::uint32_t zeros[kStateWords] = {};
+  const auto constant = ov::op::v0::Constant::create(ov::element::u32, ov::Shape{kStateWords}, zeros);
+  set_argument(static_cast<std::size_t>(state), constant);
+  ValidateCaptured(state);
 }
 
 void RandomOp::ValidateShape(int input, const Dimensions& before) {
@@ -222,7 +239,8 @@ void RandomOp::SetOutputs() {
   }
   ov::element::Type type = OpenVinoType(attributes_.output);
   // The plugin's own operators declare it this way from there on.
-  if (type == ov::element::boolean && HasNarrowedShape()) type = ov::element::u8;
+  const ov::element::Type boolean = HasNarrowedIntegers() ? ov::element::u8 : ov::element::boolean;
+  if (type == ov::element::boolean) type = boolean;
   const ov::element::Type computed = ComputedType();
   const bool is_wider = computed == ov::element::f32 && (type == ov::element::f16 || type == ov::element::bf16);
   // The plugin restores the type of a result of the model.
@@ -231,9 +249,11 @@ void RandomOp::SetOutputs() {
   for (int i = 0; i < op_.inputs && Has(i); ++i) {
     if (RoleOf(i) == Role::kState) state = get_input_partial_shape(static_cast<std::size_t>(i));
   }
-  set_output_size(2);
+  const std::size_t outputs = static_cast<std::size_t>(op_.outputs);
+  set_output_size(outputs);
   set_output_type(0, type, ValuesShape(arguments_));
-  set_output_type(1, Has(Past::kSignedState) ? ov::element::i32 : ov::element::u32, state);
+  if (op_.has_mask()) set_output_type(1, boolean, ValuesShape(arguments_));
+  set_output_type(outputs - 1, Has(Past::kSignedState) ? ov::element::i32 : ov::element::u32, state);
   // A result keeps all bits.
   if (!IsComputedNarrower()) return;
   if (!Has(Past::kLeft)) Set(Past::kLeft, Leaves(output(0)));
@@ -256,6 +276,7 @@ bool RandomOp::IsClamped(int input) const {
 
 /// Whether an input has been read before the run.
 bool RandomOp::IsKnown(int input) const {
+  if (IsData(input)) return false;
   return RoleOf(input) == Role::kShape ? arguments_.has_dimensions : arguments_.has_value[input];
 }
 

@@ -6,7 +6,8 @@
 //
 // A cached compiled model (CACHE_DIR) is IR as well, saved when the plugin has already changed the types of inputs.
 // Only there, a node has one more attribute, narrowed="true", and does not ask for the declared types again;
-// narrowed="f16" says that the logits were declared f16. "true i32" and "f16 i32" say that the state was declared i32.
+// narrowed="f16" says that the logits or data were declared f16. "true i32" and "f16 i32" say that the state was declared
+// i32.
 // A node that clamps its probabilities itself (see clamped.h) has clamped="nan to 0" or "nan to 1".
 #pragma once
 
@@ -61,15 +62,18 @@ class RandomOp : public ov::op::Op {
   ElementType ArrivedType(int input) const;
   ElementType StateType() const;
   ElementType DeclaredType(int input, ElementType arrived) const;
-  bool IsNumber(int input) const { return RoleOf(input) != Role::kShape && RoleOf(input) != Role::kState; }
+  bool IsNumber(int input) const { return op_.input[input].is_parameter() && !IsData(input); }
+  /// Data are never captured: they arrive in whichever type the plugin computes them.
+  bool IsData(int input) const { return RoleOf(input) == Role::kData; }
   bool IsClamped(int input) const;
   bool HasNarrowedInput() const;
-  bool HasNarrowedShape() const;
+  bool HasNarrowedIntegers() const;
   std::string NarrowedText() const;
   void ReadNarrowed(const std::string& text);
   void CheckOwnAttributes();
   void ReadTexts();
   void NoteDeclared();
+  void AddState();
   bool MeetHalf();
   void ValidateShape(int input, const Dimensions& before);
   void ValidateCaptured(int input);

@@ -42,13 +42,13 @@ class Shapes : public ov::op::Op {
   }
 
  private:
-  ShapeSoFar last_[2];
+  ShapeSoFar last_[3];
 };
 
-/// A thread's own for one or two outputs, unless somebody still holds it: to make a node takes longer than a small draw.
+/// A thread's own for so many outputs, unless somebody still holds it: to make a node takes longer than a small draw.
 std::shared_ptr<Shapes> FreeShapes(std::size_t outputs) {
-  thread_local std::shared_ptr<Shapes> one, two;
-  std::shared_ptr<Shapes>& last = outputs == 1 ? one : two;
+  thread_local std::shared_ptr<Shapes> all[3];
+  std::shared_ptr<Shapes>& last = all[outputs - 1];
   if (last == nullptr || last.use_count() != 1) last = std::make_shared<Shapes>();
   return last;
 }
@@ -154,7 +154,8 @@ void Settled::validate_and_infer_types() {
   ReadDirectly();
   arguments_ = whole_->arguments_;
   asked_.clear();
-  ov::PartialShape next = whole_->get_output_partial_shape(1);
+  const std::size_t state_output = static_cast<std::size_t>(whole_->op_.state_output());
+  ov::PartialShape next = whole_->get_output_partial_shape(state_output);
   for (std::size_t i = 0; i < input_.size(); ++i) {
     if (Is(i, Role::kState)) {
       state_ = i;
@@ -167,7 +168,9 @@ void Settled::validate_and_infer_types() {
   ThrowIf(CheckTogether(whole_->op_, whole_->attributes_, arguments_));
   is_apart_ = asked_.size() == 1 && arguments_.states == 1 && IndexOf(whole_->op_, Role::kNumbers) < 0;
   set_output_type(0, whole_->get_output_element_type(0), whole_->ValuesShape(arguments_));
-  if (get_output_size() > 1) set_output_type(1, whole_->get_output_element_type(1), next);
+  for (std::size_t i = 1; i < get_output_size(); ++i) {
+    set_output_type(i, whole_->get_output_element_type(i), i == state_output ? next : get_output_partial_shape(0));
+  }
   next_ = ShapeSoFar();
   if (next.is_static()) {
     next_.rank = static_cast<int>(next.size());
@@ -191,13 +194,16 @@ std::shared_ptr<ov::Node> Settled::ShapesFor(const ov::OutputVector& inputs) con
   const Memory memory = MemoryFor(static_cast<std::uint64_t>(dimensions.bytes));
   ThrowIf(CheckMemory(whole_->op_, dimensions, whole_->attributes_.output, memory));
   const auto shapes = FreeShapes(get_output_size());
-  shapes->Set(0, dimensions.dimension, dimensions.rank);
-  if (get_output_size() == 1) return shapes;
+  const std::size_t state_output = static_cast<std::size_t>(whole_->op_.state_output());
+  for (std::size_t i = 0; i < get_output_size() && i < state_output; ++i) {
+    shapes->Set(i, dimensions.dimension, dimensions.rank);
+  }
+  if (get_output_size() <= state_output) return shapes;
   if (next_.rank != Known::kUnknownRank) {
-    shapes->Set(1, next_.dimension, next_.rank);
+    shapes->Set(state_output, next_.dimension, next_.rank);
   } else {
     const KnownShape next(inputs[state_].get_partial_shape());
-    shapes->Set(1, next.WithType(ElementType::kU32).dimensions, next.rank());
+    shapes->Set(state_output, next.WithType(ElementType::kU32).dimensions, next.rank());
   }
   return shapes;
 }
@@ -224,6 +230,8 @@ bool Settled::evaluate(ov::TensorVector& outputs, const ov::TensorVector& inputs
   for (std::size_t i = 0; i < input_.size() && i < inputs.size(); ++i) tensors[input_[i]] = &inputs[i];
   return whole_->Run(outputs, tensors, /*is_folded=*/false);
 }
+
+bool IsSettled(const ov::Node& node) { return dynamic_cast<const Settled*>(&node) != nullptr; }
 
 void Settle(RandomOp& node) {
   std::size_t outputs = 0;  // up to the last one that is read

@@ -9,11 +9,16 @@
 // Its clone for a file is the node that it replaced.
 #pragma once
 
+#include "openvino/core/node.hpp"
+
 namespace onnx_philox {
 
 class RandomOp;
 
 /// Puts a settled node in the node's place, if there is anything that reads the node.
 void Settle(RandomOp& node);
+
+/// Whether a node has taken the place of another one.
+bool IsSettled(const ov::Node& node);
 
 }  // namespace onnx_philox

@@ -127,18 +127,21 @@ Attributes AttributesOf(const Operator& op, const std::string& type_name, const 
   }
   Attributes attributes;
   ThrowIf(CheckAttributes(op, given, &attributes));
+  TakeOutputType(op, TypeNamed(type_name), &attributes);
   if (TypeNamed(type_name) != ElementTypeOf(attributes.output)) Refuse(std::string(op.name) + " draws no " + type_name);
   return attributes;
 }
 
-void FillDraw(const Bytes& out, const std::string& name, const std::string& type_name, std::uint64_t counter_low,
+void FillDraw(const std::vector<Bytes>& outs, const std::string& name, const std::string& type_name, std::uint64_t counter_low,
               std::uint64_t counter_high, std::uint64_t key, const std::vector<Number>& numbers,
               const GivenIntegers& integers, const States& states) {
   const Operator& op = OperatorNamed(name);
   const Attributes attributes = AttributesOf(op, type_name, integers);
-  const std::uint64_t elements = out.size() / ElementSize(attributes.output);
+  if (static_cast<int>(outs.size()) != op.state_output()) Refuse(name + " has another number of outputs");
+  const std::uint64_t elements = outs[0].size() / ElementSize(attributes.output);
+  if (op.has_mask() && outs[1].size() != elements) Refuse("a byte of the second output for each element of the first");
   const Arguments arguments = ArgumentsOf(op, attributes, static_cast<std::int64_t>(elements), numbers);
-  Draw draw = DrawOf(op, attributes, arguments, out.data());
+  Draw draw = DrawOf(op, attributes, arguments, outs[0].data(), op.has_mask() ? outs[1].data() : nullptr);
   draw.state = State{{counter_low, counter_high}, key};
   if (states.has_value()) {
     const std::uint64_t rows = states->size() / (kStateWords * sizeof(std::uint32_t));
@@ -197,10 +200,10 @@ NB_MODULE(_core, module) {
   module.doc() = "The native core: kernels that fill memory with a draw.";
   // What Python keeps until it ends is no leak.
   nb::set_leak_warnings(false);
-  module.def("fill", &onnx_philox::FillDraw, nb::arg("out").noconvert(), nb::arg("operator"), nb::arg("type"),
+  module.def("fill", &onnx_philox::FillDraw, nb::arg("outs"), nb::arg("operator"), nb::arg("type"),
              nb::arg("counter_low"), nb::arg("counter_high"), nb::arg("key"), nb::arg("numbers"),
              nb::arg("attributes"), nb::arg("states").noconvert().none() = nb::none(),
-             "Fills bytes with what an operator draws. Its parameters are numbers, each with its name, type, shape and "
+             "Fills bytes with what an operator draws, of each output. Its parameters are numbers, each with its name, type, shape and "
              "bytes. Which numbers they are is not checked where there may be many.");
   nb::class_<onnx_philox::Prepared>(module, "Prepared",
                                     "What an operator draws from one state, its parameters single numbers.")

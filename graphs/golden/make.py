@@ -23,6 +23,7 @@ import onnx
 import openvino as ov
 import version_1
 import version_1_distributions
+import version_1_dropout
 import version_1_exponential
 import version_1_rejecting
 import version_1_rows
@@ -40,6 +41,7 @@ FOLDERS: dict[str, Callable[[], Iterable[tuple[str, Case]]]] = {
     "v1_exponential": version_1_exponential.cases,
     "v1_without_replacement": version_1_without_replacement.cases,
     "v1_rejecting": version_1_rejecting.cases,
+    "v1_dropout": version_1_dropout.cases,
 }
 
 

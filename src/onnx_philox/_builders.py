@@ -80,7 +80,7 @@ def build(
         ValueError: An argument out of its range.
     """
     complete = checks.check_attributes(op, attributes)
-    values = checks.output_type(op, complete)
+    values = checks.output_type(op, complete, {})
     for name, type_name in (types or {}).items():
         _check_type_name(op, name, type_name)
     given = {i.name: parameters.get(i.name) for i in op.parameters}
@@ -91,9 +91,14 @@ def build(
         tensors["shape"] = _shape(dimensions, shape)
     else:
         size = op.size_input
-        tensors[size.name] = _parameter(op, size, given[size.name], values, types, [])
+        of_size: list[int | str] = []
+        if size.role is Role.DATA and given[size.name] is None:
+            sizes = _dimensions(op, None, rank, per_row=per_row)
+            of_size = _symbols(size.name, sizes, _rows(sizes, per_row=per_row))
+        tensors[size.name] = _parameter(op, size, given[size.name], values, types, of_size)
         known = {size.name: _known(tensors[size.name])}
         dimensions = list(checks.output_dimensions(op, known, complete) or [])
+        _check_rows(op, dimensions, per_row=per_row)
     rows = _rows(dimensions, per_row=per_row)
     for declared in op.parameters:
         if declared.name not in tensors:
@@ -126,7 +131,7 @@ def _parameter(
         type_ = BY_NAME[(types or {}).get(name, declared.types[0].name)]
     if declared.role is Role.LOGITS:
         return _input(name, type_, [BATCH, "classes"])
-    return _input(name, type_, of_each if declared.role is Role.NUMBERS else [])
+    return _input(name, type_, of_each if declared.role in (Role.NUMBERS, Role.DATA) else [])
 
 
 def _check_type_name(op: Operator, name: str, given: str) -> None:
@@ -151,10 +156,15 @@ def _dimensions(op: Operator, shape: Shape, rank: int | None, *, per_row: bool) 
         if rank is not None and rank != len(dimensions):
             allowed = f"None or {len(dimensions)}, the length of shape"
             checks.refuse(op, "rank", rank, allowed, "Leave it out.")
+    _check_rows(op, dimensions, per_row=per_row)
+    return dimensions
+
+
+def _check_rows(op: Operator, dimensions: Sequence[int | None], *, per_row: bool) -> None:
+    """Refuses states for the rows of a scalar."""
     if per_row and not dimensions:
         allowed = "of 1 dimension or more, the first for the rows, with per_row"
         checks.refuse(op, "the output", "a scalar", allowed, "Leave per_row out.")
-    return dimensions
 
 
 def _rows(dimensions: Sequence[int | None], *, per_row: bool) -> int | str | None:
@@ -194,7 +204,7 @@ def _model(
 ) -> onnx.ModelProto:
     known = {name: _known(tensor) for name, tensor in inputs.items()}
     attributes = checks.check_node(op, known, given)
-    values_type = checks.output_type(op, attributes)
+    values_type = checks.output_type(op, attributes, known)
     outputs = [
         _input(o.name, o.type or values_type, _symbols(op.outputs[0].name, dimensions, rows))
         for o in op.values_outputs

@@ -13,7 +13,7 @@ OPERATORS: frozenset[str]
 """The operators that it draws, by their names."""
 
 def fill(
-    out: NDArray[np.uint8],
+    outs: Sequence[NDArray[np.uint8]],
     operator: str,
     type: str,
     counter_low: int,
@@ -23,7 +23,7 @@ def fill(
     attributes: Mapping[str, int],
     states: NDArray[np.uint8] | None = None,
 ) -> None:
-    """Fills bytes with what an operator draws.
+    """Fills bytes with what an operator draws, of each output.
 
     Its parameters are numbers, each with its name, type, shape and bytes. Which numbers they are is
     not checked where there may be many.

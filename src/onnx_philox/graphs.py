@@ -27,6 +27,7 @@ from onnx_philox._contract import operators
 __all__ = [
     "random_bernoulli",
     "random_categorical",
+    "random_dropout",
     "random_exponential",
     "random_gamma",
     "random_generator",
@@ -432,4 +433,52 @@ def random_poisson(
         shape=shape,
         stateful=stateful,
         types={"rate": rate_type},
+    )
+
+
+def random_dropout(
+    data: Any,
+    ratio: Any,
+    *,
+    data_type: str = "f32",
+    ratio_type: str = "f32",
+    global_seed: int = 0,
+    op_seed: int = 0,
+    stateful: bool = False,
+    rank: int | None = None,
+    per_row: bool = False,
+) -> onnx.ModelProto:
+    """Builds a model that draws which elements of the data to drop, and scales the others.
+
+    Args:
+        data: The data, of 0 to 8 dimensions. An array of f32, f16, bf16 or f64. None makes it the
+            graph input "data", of `rank` dimensions.
+        ratio: The probability of dropping an element: from 0 to 1. A Python number is f32. A NumPy
+            number or array is f32 or f64, as it is: one element (rank 0 or 1). None makes it the
+            graph input "ratio".
+        data_type: The type of that graph input, f32, f16, bf16 or f64.
+        ratio_type: The type of that graph input, f32 or f64.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
+        stateful: Whether the model has the graph input "state" (uint32[6]) and the output
+            "next_state". Without it one of the seeds must not be 0.
+        rank: How many dimensions, where `data` is None.
+        per_row: Whether each row of the output has a state of its own: the graph input "state" is
+            uint32[batch, 6], and so is "next_state".
+
+    Returns:
+        A model with the outputs "output", "mask" (bool), and "next_state" if stateful or by rows.
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range, or neither seed nor state.
+    """
+    return build(
+        operators.RANDOM_DROPOUT,
+        {"data": data, "ratio": ratio},
+        {"global_seed": global_seed, "op_seed": op_seed},
+        per_row=per_row,
+        rank=rank,
+        stateful=stateful,
+        types={"data": data_type, "ratio": ratio_type},
     )

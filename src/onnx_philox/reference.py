@@ -39,6 +39,7 @@ Shape = Sequence[SupportsIndex] | NDArray[np.int64] | NDArray[np.int32]
 __all__ = [
     "random_bernoulli",
     "random_categorical",
+    "random_dropout",
     "random_exponential",
     "random_gamma",
     "random_generator",
@@ -377,3 +378,48 @@ def random_poisson(
         {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
     )
     return values, next_state
+
+
+def random_dropout(
+    data: ArrayLike,
+    ratio: ArrayLike,
+    *,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    state: NDArray[np.uint32] | None = None,
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.uint32]]:
+    """Draws which elements of the data to drop, and scales the others.
+
+    Args:
+        data: The data, of 0 to 8 dimensions. An array of f32, f16, bf16 or f64.
+        ratio: The probability of dropping an element: from 0 to 1. A Python number is f32. A NumPy
+            number or array is f32 or f64, as it is: one element (rank 0 or 1).
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
+        state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
+            of an output whose first dimension is B. None is a state of zeros.
+
+    Returns:
+        The output (bf16 as `ml_dtypes.bfloat16`), the mask (bool), and the next state, of the
+        state's shape.
+
+    Raises:
+        TypeError: An input of a wrong type.
+        ValueError: A wrong shape or value, no state with both seeds 0, or an output that memory
+            cannot hold.
+
+    Examples:
+        >>> data = np.arange(1, 7, dtype=np.float32)
+        >>> output, mask, _ = random_dropout(data, 0.5, global_seed=42)
+        >>> output
+        array([ 2.,  4.,  0.,  8., 10.,  0.], dtype=float32)
+        >>> mask
+        array([ True,  True, False,  True,  True, False])
+    """
+    output, mask, next_state = call.run(
+        operators.RANDOM_DROPOUT,
+        fill,
+        {"data": data, "ratio": ratio, "state": state},
+        {"global_seed": global_seed, "op_seed": op_seed},
+    )
+    return output, mask, next_state

@@ -7,16 +7,16 @@
 namespace onnx_philox {
 
 /// How words become elements. Random bits are a uniform draw of kBits.
-enum class Distribution {kUniform, kNormal, kBernoulli, kCategorical, kExponential, kGamma, kPoisson};
-constexpr int kDistributions = 7;
+enum class Distribution {kUniform, kNormal, kBernoulli, kCategorical, kExponential, kGamma, kPoisson, kDropout};
+constexpr int kDistributions = 8;
 
 /// The inputs that say what is drawn.
-enum class Parameter {kMinval, kMaxval, kMean, kScale, kP, kLogits, kAlpha, kRate};
-constexpr int kParameters = 8;
+enum class Parameter {kMinval, kMaxval, kMean, kScale, kP, kLogits, kAlpha, kRate, kData, kRatio};
+constexpr int kParameters = 10;
 
 /// What an input means, and so which check applies to it.
-enum class Role {kState, kShape, kNumber, kNumbers, kLogits};
-constexpr int kRoles = 5;
+enum class Role {kState, kShape, kNumber, kNumbers, kLogits, kData};
+constexpr int kRoles = 6;
 
 /// Which attribute it is, and so what its value is for.
 enum class AttributeRole {kType, kGlobalSeed, kOpSeed, kOutputType, kSampleSize, kReplacement};

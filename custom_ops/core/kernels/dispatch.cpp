@@ -168,13 +168,15 @@ void NextStates(const Draw& draw, std::uint64_t count, std::uint32_t* words) {
 }
 
 void Fill(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end) {
-  FillTo(kernels, draw, begin, end, static_cast<unsigned char*>(draw.out) + begin * ElementSize(draw.type));
+  unsigned char* const out = static_cast<unsigned char*>(draw.out);
+  FillTo(kernels, draw, begin, end, out == nullptr ? nullptr : out + begin * ElementSize(draw.type));
 }
 
 void FillTo(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end, void* to) {
   if (begin >= end) return;
   Piece piece{draw, begin, end};
   piece.draw.out = to;
+  if (draw.mask != nullptr) piece.draw.mask = draw.mask + begin;
   const FloatEnvironment environment;
   kernels.fill(piece);
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "categorical.h"
+#include "dropout.h"
 #include "gamma.h"
 #include "kernels.h"
 #include "poisson.h"
@@ -133,12 +134,6 @@ void FillBernoulliEach(const Piece& piece) {
   }
 }
 
-/// The least integer that is not below `x`, for x in [0, 2^53).
-static inline std::uint64_t RoundUp(double x) {
-  const std::uint64_t below = static_cast<std::uint64_t>(x);
-  return static_cast<double>(below) < x ? below + 1 : below;
-}
-
 /// Bytes 0 and 1.
 template <class Isa, class From>
 void FillBernoulli(const Piece& piece) {
@@ -148,11 +143,7 @@ void FillBernoulli(const Piece& piece) {
     return is_f32 ? FillBernoulliEach<Isa, From, F32UnitRule<Isa>, std::int32_t>(piece)
                   : FillBernoulliEach<Isa, From, F64UnitRule<Isa>, std::int64_t>(piece);
   }
-  if (is_f32) {
-    const double p = static_cast<double>(F32FromBits(given.bits));
-    return From::Fill(piece, BernoulliF32Rule<Isa>(static_cast<std::uint32_t>(RoundUp(p * 0x1p23))));
-  }
-  From::Fill(piece, BernoulliF64Rule<Isa>(RoundUp(F64FromBits(given.bits) * 0x1p52)));
+  FillBelow<Isa, From>(piece, given);
 }
 
 /// Gamma values.
@@ -186,6 +177,8 @@ void FillFrom(const Piece& piece) {
       return FillGamma<Isa>(piece);
     case Distribution::kPoisson:
       return FillPoisson<Isa>(piece);
+    case Distribution::kDropout:
+      return FillDropout<Isa, From>(piece);
   }
   NoRule();
 }

@@ -34,8 +34,9 @@ static inline float F32FromF16(std::uint64_t bits) {
   return BitCast<float>(BitCast<std::uint32_t>(value) | (half & 0x8000u) << 16);
 }
 
-/// Rounded to nearest even; past the largest float16, infinity. No NaN.
+/// Rounded to nearest even; past the largest float16, infinity.
 static inline std::uint32_t F16FromF32(float value) {
+  if (value != value) return 0x7E00u;
   const std::uint32_t bits = BitCast<std::uint32_t>(value);
   const std::uint32_t sign = bits >> 16 & 0x8000u;
   std::uint32_t magnitude = bits & 0x7FFFFFFFu;

@@ -37,7 +37,8 @@ struct Draw {
   std::uint64_t classes;     ///< of each row of logits, 1 or more
   std::uint64_t samples;     ///< of each row of logits, 1 or more
   bool is_once;              ///< a class at most once a row: each class takes `words`, and no sample does
-  void* out;
+  void* out;                 ///< null of a draw with a mask: nobody wants more than that
+  unsigned char* mask;       ///< of a draw of two outputs: element i of the second, a byte, goes to `mask` + i; or null
 
   const Argument& operator[](Parameter parameter) const { return given[static_cast<int>(parameter)]; }
   Argument& operator[](Parameter parameter) { return given[static_cast<int>(parameter)]; }
@@ -51,7 +52,7 @@ void NextStates(const Draw& draw, std::uint64_t count, std::uint32_t* words);
 
 /// The part of a draw that a kernel fills.
 struct Piece {
-  Draw draw;            ///< `out` is where element `begin` goes
+  Draw draw;            ///< `out` and `mask` are where element `begin` goes
   std::uint64_t begin;  ///< the first element to write
   std::uint64_t end;    ///< one past the last; greater than begin
 };
@@ -85,7 +86,7 @@ const Selection& ActiveKernels();
 /// 14% slower, from 2^22 to 2^27 words (Zen 4).
 void Fill(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end);
 
-/// The same, into other memory: element `begin` goes to `to`.
+/// The same, into other memory: element `begin` goes to `to`. A mask stays where it is.
 void FillTo(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end, void* to);
 
 /// How to cut a draw for a thread pool: piece i is [i * step, min((i + 1) * step, elements)).

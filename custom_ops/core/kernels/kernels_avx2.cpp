@@ -119,6 +119,10 @@ struct Avx2 {
     return Int(_mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)))));
   }
 
+  static Words LoadF16AsF32(const unsigned char* from) {
+    return Int(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
+  }
+
   /// A byte for each word: 1 where the bits under the mask are below the limit.
   static void StoreBelow32(const Words (&words)[kWords], Words mask, Words limit, unsigned char* out) {
     const __m256i first = _mm256_cmpgt_epi32(limit, And(words[0], mask));

@@ -119,6 +119,10 @@ struct Avx512 {
     return Int(_mm512_cvtps_pd(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)))));
   }
 
+  static Words LoadF16AsF32(const unsigned char* from) {
+    return Int(_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))));
+  }
+
   /// A byte for each word: 1 where the bits under the mask are below the limit.
   static void StoreBelow32(const Words (&words)[kWords], Words mask, Words limit, unsigned char* out) {
     const __mmask32 below = _mm512_kunpackw(_mm512_cmplt_epi32_mask(And(words[1], mask), limit),

@@ -120,6 +120,10 @@ struct Neon {
     return Int(vcvt_f64_f32(vget_low_f32(vcvt_f32_f16(halves))));
   }
 
+  static Words LoadF16AsF32(const unsigned char* from) {
+    return Int(vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(from))));
+  }
+
   /// A byte for each word: 1 where the bits under the mask are below the limit.
   static void StoreBelow32(const Words (&words)[kWords], Words mask, Words limit, unsigned char* out) {
     uint16x8_t halves[2];

@@ -150,6 +150,12 @@ struct Scalar {
     return Splat64(BitCast<std::uint64_t>(static_cast<double>(F32FromF16(x))));
   }
 
+  static Words LoadF16AsF32(const unsigned char* from) {
+    std::uint16_t x[2];
+    std::memcpy(x, from, sizeof(x));
+    return Words{Bits(F32FromF16(x[0])), Bits(F32FromF16(x[1]))};
+  }
+
   static void StoreBelow32(const Words (&words)[kWords], Words mask, Words limit, unsigned char* out) {
     for (unsigned i = 0; i < kWords; ++i) {
       out[2 * i] = (words[i].first & mask.first) < limit.first ? 1 : 0;

@@ -79,6 +79,19 @@ inline Draw BernoulliDraw(const State& state, const Probabilities& probabilities
   return draw;
 }
 
+/// The data go on for as long as is drawn. `ratio` is one number.
+inline Draw DropoutDraw(const State& state, const Numbers& data, const Numbers& ratio, void* out, unsigned char* mask) {
+  Draw draw = UniformDraw(state, data.type, Bounds{}, out);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, ratio.data, ElementSize(ratio.type));
+  draw.distribution = Distribution::kDropout;
+  draw.words = WordsPerElement(ratio.type);
+  draw[Parameter::kData] = Argument{data.type, 0, data.data};
+  draw[Parameter::kRatio] = Argument{ratio.type, bits, nullptr};
+  draw.mask = mask;
+  return draw;
+}
+
 inline Draw CategoricalDraw(const State& state, OutputType type, const Logits& logits, void* out) {
   Draw draw = UniformDraw(state, type, Bounds{}, out);
   draw.distribution = Distribution::kCategorical;

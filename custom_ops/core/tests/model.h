@@ -325,6 +325,26 @@ inline std::uint64_t PoissonElement(const Draw& draw, std::uint64_t index) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(Poisson(draw.state, rate, index, 32)));
 }
 
+/// Zero, or the element of the data times 1 / (1 - ratio). Of data without a NaN.
+inline std::uint64_t DropoutElement(const Draw& draw, std::uint64_t index) {
+  const onnx_philox::Argument& ratio = draw[onnx_philox::Parameter::kRatio];
+  if (BernoulliElement(draw.state, {{ratio.type, &ratio.bits}, false}, index) != 0) return 0;
+  const onnx_philox::Argument& data = draw[onnx_philox::Parameter::kData];
+  const double r = Number({ratio.type, &ratio.bits}, 0);
+  const int size = static_cast<int>(ElementSize(draw.type));
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, static_cast<const unsigned char*>(data.data) + index * static_cast<unsigned>(size),
+              static_cast<unsigned>(size));
+  if (draw.type == OutputType::kF64) {
+    return static_cast<std::uint64_t>(BitsOf(FloatOf(static_cast<std::int64_t>(bits)) * (1 / (1 - r))));
+  }
+  const Format format = draw.type == OutputType::kF32 ? kF32 : draw.type == OutputType::kF16 ? kF16 : kBF16;
+  const double scale = Round(static_cast<double>(1.0f / (1.0f - static_cast<float>(r))), format);
+  const std::uint64_t infinity = Encode(HUGE_VAL, format, size), sign = std::uint64_t{1} << (8 * size - 1);
+  if ((bits & ~sign) == infinity) return bits;
+  return Encode(Round(Decode(bits, format, size) * scale, format), format, size);
+}
+
 /// The running sums of a row's weights. The last one asked for is kept.
 inline const std::vector<double>& RunningSums(const onnx_philox::Logits& logits, std::uint64_t row) {
   static const void* last_data;
@@ -392,6 +412,8 @@ inline std::uint64_t Element(const Draw& draw, std::uint64_t index) {
       return GammaElement(draw, index);
     case Distribution::kPoisson:
       return PoissonElement(draw, index);
+    case Distribution::kDropout:
+      return DropoutElement(draw, index);
     case Distribution::kCategorical:
       break;
   }

@@ -288,6 +288,91 @@ void TestBudgets() {
   check::That(one > 1000 && two > 50 && two < one, "how many attempts were made shows in few draws");
 }
 
+/// Numbers of every size, zeros of both signs, infinities and subnormals.
+template <class Bits>
+const void* SomeData(OutputType type) {
+  Choices choices;
+  const model::Format format = type == OutputType::kF32 ? model::kF32 : type == OutputType::kF16 ? model::kF16 : model::kBF16;
+  const Bits sign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+  const Bits infinity = type == OutputType::kF64 ? static_cast<Bits>(std::uint64_t{0x7FF} << 52)
+                                                 : static_cast<Bits>(model::Encode(HUGE_VAL, format, sizeof(Bits)));
+  const Bits special[] = {0, sign, infinity, static_cast<Bits>(infinity | sign), 1, static_cast<Bits>(infinity - 1)};
+  std::vector<Bits> data;
+  for (std::size_t i = 0; i < kLongest; ++i) {
+    const Bits magnitude = static_cast<Bits>(choices.Below(infinity));
+    const Bits number = static_cast<Bits>(magnitude | (choices.Below(2) != 0 ? sign : 0));
+    data.push_back(choices.Below(9) == 0 ? special[choices.Below(6)] : number);
+  }
+  return KeepForever(data);
+}
+
+void AddDropoutCases(std::vector<Case>* cases) {
+  const Numbers all[] = {{OutputType::kF32, SomeData<std::uint32_t>(OutputType::kF32)},
+                         {OutputType::kF16, SomeData<std::uint16_t>(OutputType::kF16)},
+                         {OutputType::kBF16, SomeData<std::uint16_t>(OutputType::kBF16)},
+                         {OutputType::kF64, SomeData<std::uint64_t>(OutputType::kF64)}};
+  for (const Numbers& data : all) {
+    for (const double r : {0.0, 0.1, 0.5, 0.75, 0.99, 1.0}) {
+      const Numbers ratios[] = {
+          {OutputType::kF32, KeepForever<std::uint32_t>({BitsOf<std::uint32_t>(static_cast<float>(r))})},
+          {OutputType::kF64, KeepForever<std::uint64_t>({BitsOf<std::uint64_t>(r)})}};
+      for (const Numbers& ratio : ratios) {
+        cases->push_back({"dropout " + std::to_string(r) + " of type " + std::to_string(static_cast<int>(data.type)),
+                          DropoutDraw(State{}, data, ratio, nullptr, nullptr), false});
+      }
+    }
+  }
+}
+
+/// A mask says what is kept, with and without the data beside it, whole and in pieces; data may be drawn over.
+void TestMasks(const Kernels& kernels) {
+  constexpr std::size_t kCount = 5003;
+  const float p = 0.3f;
+  std::vector<float> data(kCount, 2.0f), out(kCount);
+  std::vector<unsigned char> mask(kCount + 2, kPoison), alone(kCount, kPoison);
+  const Numbers numbers{OutputType::kF32, data.data()}, ratio{OutputType::kF32, &p};
+  Draw draw = DropoutDraw(kStates[1], numbers, ratio, out.data(), mask.data() + 1);
+  Fill(kernels, draw, 0, 7);
+  Fill(kernels, draw, 7, 4096);
+  Fill(kernels, draw, 4096, kCount);
+  draw.out = nullptr;
+  draw.mask = alone.data();
+  Fill(kernels, draw, 0, kCount);
+  bool is_right = mask[0] == kPoison && mask[kCount + 1] == kPoison;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const bool kept = !(model::UniformF32(kStates[1], i) < p);
+    is_right = is_right && mask[i + 1] == kept && alone[i] == kept && (out[i] != 0) == kept;
+  }
+  check::That(is_right, "%s: masks", kernels.name);
+  Draw over = DropoutDraw(kStates[1], numbers, ratio, data.data(), nullptr);
+  Fill(kernels, over, 0, kCount);
+  check::That(data == out, "%s: dropped in place", kernels.name);
+}
+
+/// A NaN is dropped as anything else, and stays one where it is kept.
+template <class Bits>
+void TestNansOf(const Kernels& kernels, OutputType type, Bits nan) {
+  const float p = 0.5f;
+  const std::vector<Bits> data(1000, nan);
+  std::vector<Bits> out(1000);
+  std::vector<unsigned char> mask(1000);
+  const Draw draw = DropoutDraw(kStates[2], {type, data.data()}, {OutputType::kF32, &p}, out.data(), mask.data());
+  Fill(kernels, draw, 0, 1000);
+  const Bits sign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+  const Bits infinity = static_cast<Bits>(nan & (nan << 1));  // of a NaN whose fraction is its first bit
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const bool is_nan = static_cast<Bits>(out[i] & ~sign) > infinity;
+    check::That(mask[i] != 0 ? is_nan : out[i] == 0, "%s: a NaN of type %d", kernels.name, static_cast<int>(type));
+  }
+}
+
+void TestNans(const Kernels& kernels) {
+  TestNansOf<std::uint32_t>(kernels, OutputType::kF32, 0x7FC00000u);
+  TestNansOf<std::uint16_t>(kernels, OutputType::kF16, 0x7E00u);
+  TestNansOf<std::uint16_t>(kernels, OutputType::kBF16, 0x7FC0u);
+  TestNansOf<std::uint64_t>(kernels, OutputType::kF64, 0x7FF8000000000000u);
+}
+
 void AddCategoricalCases(std::vector<Case>* cases) {
   Choices choices;
   const auto add = [&](OutputType type, OutputType logits_type, std::uint64_t classes, std::uint64_t samples,
@@ -350,6 +435,7 @@ const std::vector<Case>& AllCases() {
     }
     AddRejectingCases(&made);
     AddBernoulliCases(&made);
+    AddDropoutCases(&made);
     AddCategoricalCases(&made);
     return made;
   }();
@@ -818,6 +904,8 @@ int main() {
     TestEdgesOfNormals(*kernels);
     TestEdgesOfExponentials(*kernels);
     TestEdgesOfClasses(*kernels);
+    TestMasks(*kernels);
+    TestNans(*kernels);
 #if ONNX_PHILOX_FLOAT_CONTROL != 0
     TestCallersFloatSettingsChangeNothing(*kernels, draws);
 #else

@@ -302,6 +302,39 @@ void TestAlphaAndRate() {
   }
 }
 
+void TestDropout() {
+  Attributes attributes;
+  Is(CheckAttributes(kRandomDropout, GivenAttributes(), &attributes), "");
+  for (const ElementType type : {ElementType::kF16, ElementType::kBF16, ElementType::kF64, ElementType::kF32}) {
+    TakeOutputType(kRandomDropout, type, &attributes);
+    check::That(ElementTypeOf(attributes.output) == type, "the output has the type of the data");
+  }
+  TakeOutputType(kRandomDropout, ElementType::kI32, &attributes);
+  check::That(attributes.output == OutputType::kF32, "a type that data may not have changes nothing");
+  TakeOutputType(kRandomUniform, ElementType::kF64, &attributes);
+  check::That(attributes.output == OutputType::kF32, "nor does one of an operator whose attribute says it");
+
+  Arguments arguments;
+  const std::int64_t shape[] = {3, 2};
+  const float data[6] = {};
+  Is(CheckInput(kRandomDropout, 0, Known{ElementType::kF32, 2, shape, data}, attributes, &arguments), "");
+  check::That(arguments.has_dimensions && arguments.dimensions.elements == 6, "the output has the shape of the data");
+  Is(CheckInput(kRandomDropout, 0, Known{ElementType::kI32, 2, shape, data}, attributes, &arguments),
+     "RandomDropout: input 'data' must be f32 or f16 or bf16 or f64: got i32. Cast it to f32.");
+  const std::int64_t many[] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+  Is(CheckInput(kRandomDropout, 0, Known{ElementType::kF32, 9, many, data}, attributes, &arguments),
+     "RandomDropout: input 'data' must be of 0 to 8 dimensions: got 9 dimensions. Merge some and reshape the output.");
+  const float values[] = {0, 1, 0.5f, -0.25f, 1.5f, std::numeric_limits<float>::quiet_NaN()};
+  const char* const shown[] = {"", "", "", "-0.25", "1.5", "nan"};
+  for (std::size_t i = 0; i < std::size(values); ++i) {
+    const Known ratio{ElementType::kF32, 0, nullptr, values + i};
+    const std::string error = CheckInput(kRandomDropout, 1, ratio, attributes, &arguments);
+    const std::string text = std::string("RandomDropout: input 'ratio' must be from 0 to 1: got ") + shown[i] +
+                             ". Pass the share of the elements to drop.";
+    Is(error, *shown[i] == 0 ? "" : text.c_str());
+  }
+}
+
 std::string ProbabilityError(std::initializer_list<std::int64_t> dimensions, const void* data, Arguments* arguments) {
   const Known known{ElementType::kF32, static_cast<int>(dimensions.size()), dimensions.begin(), data};
   return CheckInput(kRandomBernoulli, 1, known, Attributes(), arguments);
@@ -411,6 +444,7 @@ int main() {
   TestMeanAndScale();
   TestScaleOfExponentials();
   TestAlphaAndRate();
+  TestDropout();
   TestProbabilities();
   TestLogits();
   return check::Finish(100);

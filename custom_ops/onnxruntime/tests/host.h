@@ -260,7 +260,7 @@ inline const OrtApi* Api() {
       if (i >= info->outputs.size()) return Make(ORT_INVALID_ARGUMENT, "no such output");
       ++live;
       *type = new OrtTypeInfo();
-      (*type)->tensor.type = i == 0 ? info->values_type : ORT_TYPE_UINT32;
+      (*type)->tensor.type = i == 0 ? info->values_type : i + 1 == info->outputs.size() ? ORT_TYPE_UINT32 : ORT_TYPE_BOOL;
       return nullptr;
     };
     a.ReleaseTypeInfo = [](OrtTypeInfo* type) {
@@ -331,9 +331,8 @@ inline const OrtApi* Api() {
     a.ShapeInferContext_SetOutputTypeShape = [](const OrtShapeInferContext* context, std::size_t i,
                                                 const OrtTensorTypeAndShapeInfo* info) -> OrtStatus* {
       if (OrtStatus* status = Injected()) return status;
-      if (i != 0) return Make(ORT_FAIL, "not the first output");
       OrtShapeInferContext* const mine = const_cast<OrtShapeInferContext*>(context);
-      mine->values = *info;
+      if (i == 0) mine->values = *info;
       mine->is_set = true;
       return nullptr;
     };
@@ -360,6 +359,11 @@ inline const OrtApi* Api() {
     a.GetDimensions = [](const OrtTensorTypeAndShapeInfo* info, std::int64_t* out, std::size_t rank) -> OrtStatus* {
       if (OrtStatus* status = Injected()) return status;
       for (std::size_t i = 0; i < std::min(rank, info->dimensions.size()); ++i) out[i] = info->dimensions[i];
+      return nullptr;
+    };
+    a.GetSymbolicDimensions = [](const OrtTensorTypeAndShapeInfo* info, const char** names, std::size_t rank) -> OrtStatus* {
+      if (OrtStatus* status = Injected()) return status;
+      for (std::size_t i = 0; i < rank; ++i) names[i] = i < info->symbols.size() ? info->symbols[i].c_str() : "";
       return nullptr;
     };
     a.GetTensorMutableData = [](OrtValue* value, void** data) -> OrtStatus* {

@@ -17,6 +17,7 @@
 #include "floats.h"
 #include "host.h"
 #include "kernels.h"
+#include "values.h"
 
 namespace {
 
@@ -58,7 +59,9 @@ Attribute Text(const char* value) {
 
 /// A node with its values, ready to be loaded and run.
 struct Node {
-  explicit Node(const OrtCustomOp* of) : op(of) {}
+  explicit Node(const OrtCustomOp* of) : op(of) {
+    if (of->GetOutputTypeCount(of) == 3) outputs.insert(outputs.begin() + 1, "mask");
+  }
 
   const OrtCustomOp* op;
   std::map<std::string, Attribute> attributes;
@@ -100,8 +103,9 @@ struct Node {
   OrtKernelContext Context(unsigned threads) {
     OrtKernelContext context;
     for (std::size_t i = 0; i < values.size(); ++i) context.inputs.push_back(left_out[i] ? nullptr : &values[i]);
-    context.outputs.resize(2);
     context.output_types = {output_type, ORT_TYPE_UINT32};
+    if (op->GetOutputTypeCount(op) == 3) context.output_types.insert(context.output_types.begin() + 1, ORT_TYPE_BOOL);
+    context.outputs.resize(context.output_types.size());
     context.threads = threads;
     return context;
   }
@@ -114,16 +118,17 @@ std::string Run(Node& node, OrtKernelContext* context) {
   if (node.op->InferOutputShapeFn != nullptr) {
     const std::string error = Take(node.op->InferOutputShapeFn(node.op, &inference));
     if (!error.empty()) return error;
-    check::That(inference.is_set, "no type was inferred");
   }
   OrtKernelInfo info = node.Info();
   void* kernel = nullptr;
   std::string error = Take(node.op->CreateKernelV2(node.op, host::Api(), &info, &kernel));
   if (error.empty()) {
-    // A wrong output_type, which has no default for some, is refused here.
+    // A wrong output_type, which has no default for some, is refused here. What has the type of an input is not set
+    // where its rank is not known.
     if (node.op->InferOutputShapeFn != nullptr) {
-      check::That(may_fail || inference.values.type == node.output_type, "type %d was inferred, not %d",
-                  inference.values.type, node.output_type);
+      const bool is_as_inferred = inference.is_set ? inference.values.type == node.output_type
+                                                   : node.op->GetOutputTypeCount(node.op) == 3;
+      check::That(may_fail || is_as_inferred, "type %d was inferred, not %d", inference.values.type, node.output_type);
     }
     error = Take(node.op->KernelComputeV2(kernel, context));
     node.op->KernelDestroy(kernel);
@@ -182,9 +187,10 @@ void TestDeclarations(const Ops& ops) {
     check::That(op->CreateKernelV2 != nullptr && op->KernelComputeV2 != nullptr, "the kernel's functions");
     check::That(op->GetInputTypeCount(op) == static_cast<std::size_t>(declaration.inputs), "inputs of %s",
                 declaration.name);
-    check::That(op->GetOutputTypeCount(op) == 2, "outputs of %s", declaration.name);
-    check::That(op->GetOutputCharacteristic(op, 1) == ORT_OPTIONAL, "next_state is optional");
-    check::That(op->GetOutputType(op, 1) == ORT_TYPE_UINT32, "next_state is uint32");
+    const std::size_t outputs = static_cast<std::size_t>(declaration.outputs);
+    check::That(op->GetOutputTypeCount(op) == outputs, "outputs of %s", declaration.name);
+    check::That(op->GetOutputCharacteristic(op, outputs - 1) == ORT_OPTIONAL, "next_state is optional");
+    check::That(op->GetOutputType(op, outputs - 1) == ORT_TYPE_UINT32, "next_state is uint32");
     for (std::size_t k = 0; k < static_cast<std::size_t>(declaration.inputs); ++k) {
       check::That(op->GetInputCharacteristic(op, k) == (declaration.input[k].optional ? ORT_OPTIONAL : ORT_REQUIRED),
                   "input %zu of %s", k, declaration.name);
@@ -370,13 +376,19 @@ class Fuzzer {
     for (int i = 0; i < op.inputs; ++i) {
       if (op.input[i].optional && Chance(3)) break;
       const bool is_batch = op.input[0].role == Role::kLogits && i > 0;
-      const std::vector<std::int64_t>& shape = is_batch ? node.values[0].info.dimensions : entries;
+      const std::vector<std::int64_t>& shape = is_batch || (op.has_mask() && i > 0) ? node.values[0].info.dimensions : entries;
+      if (op.has_mask() && op.input[i].role == Role::kNumber) {
+        node.Add(RandomProbabilities({}), Chance(2), Chance(2));
+        continue;
+      }
       node.Add(RandomInput(op.input[i].role, type, shape), Chance(2), Chance(2));
     }
+    if (op.type_input() >= 0) node.output_type = node.values[0].info.type;
     if (Chance(20)) node.left_out[Below(node.left_out.size())] = true;
     if (Chance(40)) node.values.pop_back(), node.left_out.pop_back();
     if (Chance(8)) node.outputs.pop_back();
     if (Chance(20)) node.outputs[0].clear();
+    if (op.has_mask() && Chance(4)) node.outputs[1].clear();
 
     OrtKernelContext context = node.Context(1 + static_cast<unsigned>(Below(3)));
     const long live = host::live;
@@ -414,7 +426,8 @@ class Fuzzer {
     const OrtElementType types[] = {ORT_TYPE_INT32,    ORT_TYPE_INT64, ORT_TYPE_FLOAT16,
                                     ORT_TYPE_BFLOAT16, ORT_TYPE_FLOAT, ORT_TYPE_DOUBLE};
     const bool is_classes = op.distribution == Distribution::kCategorical;
-    const bool is_float = op.distribution == Distribution::kNormal || op.distribution == Distribution::kExponential;
+    const bool is_float = op.distribution == Distribution::kNormal || op.distribution == Distribution::kExponential ||
+                          op.distribution == Distribution::kDropout;
     const bool is_count = is_classes || op.distribution == Distribution::kPoisson;
     const bool is_wide = op.distribution == Distribution::kGamma;  // f32 and f64
     const std::size_t first = is_wide ? 4 : is_float ? 2 : 0, count = is_count ? 2 : 6 - first;
@@ -462,6 +475,8 @@ class Fuzzer {
         return RandomBound(output);
       case Role::kNumbers:
         return RandomProbabilities(entries);
+      case Role::kData:
+        return RandomData(output, entries);
       case Role::kLogits:
         break;
     }
@@ -582,6 +597,16 @@ class Fuzzer {
     return value;
   }
 
+  /// Mostly of that type; of any numbers.
+  OrtValue RandomData(OrtElementType type, std::vector<std::int64_t> dimensions) {
+    std::int64_t elements = 1;
+    for (std::int64_t& d : dimensions) {
+      if (d < 0 || d > kMostProbabilities / elements) d = 1;
+      elements *= std::max<std::int64_t>(d, 1);
+    }
+    return Filled(RandomType(type), std::move(dimensions));
+  }
+
   OrtValue RandomLogits() {
     const OrtElementType types[] = {ORT_TYPE_FLOAT16, ORT_TYPE_FLOAT, ORT_TYPE_DOUBLE};
     std::vector<std::int64_t> dimensions = {static_cast<std::int64_t>(Below(Chance(8) ? 2000 : 8)),
@@ -634,6 +659,7 @@ class Fuzzer {
     }
     Attributes attributes;
     std::string error = CheckAttributes(op, given, &attributes);
+    if (op.type_input() >= 0) TakeOutputType(op, TypeOf(node.values[0].info.type), &attributes);
     Arguments arguments;
     std::vector<std::int64_t> state_dimensions = {kStateWords};
     for (std::size_t i = 0; i < node.values.size() && error.empty(); ++i) {
@@ -649,20 +675,44 @@ class Fuzzer {
 
     const std::uint64_t elements = static_cast<std::uint64_t>(arguments.dimensions.elements);
     std::vector<unsigned char> expected(elements * ElementSize(attributes.output));
-    const Draw draw = DrawOf(op, attributes, arguments, expected.data());
+    std::vector<unsigned char> mask(elements);
+    const Draw draw = DrawOf(op, attributes, arguments, expected.data(), op.has_mask() ? mask.data() : nullptr);
+    if (elements > 0) Fill(*SelectKernels("scalar").kernels, draw, 0, elements);
     if (!node.outputs[0].empty() && elements > 0) {
-      Fill(*SelectKernels("scalar").kernels, draw, 0, elements);
       check::That(context->outputs[0].memory.size() == expected.size() + 2 * OrtValue::kGuard &&
-                      std::memcmp(context->outputs[0].data(), expected.data(), expected.size()) == 0,
+                      IsSame(attributes.output, context->outputs[0].data(), expected.data(), elements),
                   "wrong values of %s", op.name);
     }
-    if (node.outputs.size() > 1) {
-      if (!check::That(context->outputs[1].info.dimensions == state_dimensions, "a next state of another shape")) return;
+    if (op.has_mask() && !node.outputs[1].empty() && elements > 0) {
+      check::That(std::memcmp(context->outputs[1].data(), mask.data(), mask.size()) == 0, "a wrong mask");
+    }
+    const std::size_t last = static_cast<std::size_t>(op.state_output());
+    if (node.outputs.size() > last) {
+      const OrtValue& state = context->outputs[last];
+      if (!check::That(state.info.dimensions == state_dimensions, "a next state of another shape")) return;
       std::vector<std::uint32_t> next(static_cast<std::size_t>(arguments.states * kStateWords) + 1);
       WriteNextState(draw, arguments, next.data());
-      check::That(std::memcmp(context->outputs[1].data(), next.data(), (next.size() - 1) * 4) == 0,
+      check::That(std::memcmp(context->outputs[last].data(), next.data(), (next.size() - 1) * 4) == 0,
                   "a wrong next state of %s", op.name);
     }
+  }
+
+  /// Whether numbers have the same bits; which NaN it is does not matter.
+  static bool IsSame(OutputType type, const void* given, const void* expected, std::uint64_t elements) {
+    const unsigned size = ElementSize(type);
+    const std::uint64_t infinity = type == OutputType::kF64   ? 0x7FF0000000000000u
+                                   : type == OutputType::kF32 ? 0x7F800000u
+                                   : type == OutputType::kF16 ? 0x7C00u
+                                                              : 0x7F80u;
+    for (std::uint64_t i = 0; i < elements; ++i) {
+      std::uint64_t a = 0, b = 0;
+      std::memcpy(&a, static_cast<const unsigned char*>(given) + i * size, size);
+      std::memcpy(&b, static_cast<const unsigned char*>(expected) + i * size, size);
+      const std::uint64_t magnitude = (std::uint64_t{1} << (8 * size - 1)) - 1;
+      const bool are_nans = IsFloat(type) && (a & magnitude) > infinity && (b & magnitude) > infinity;
+      if (a != b && !are_nans) return false;
+    }
+    return true;
   }
 
   /// Of a type that has passed a check.
@@ -726,7 +776,7 @@ int main(int argc, char** argv) {
     check::That(one.domains.size() == 1 && one.domains[0] == many[0].domains[0], "not one domain for all");
   }
   const OrtCustomOpDomain& domain = *many[0].domains.at(0);
-  check::That(domain.name == "onnx_philox" && domain.ops.size() == kOperators, "the domain");
+  check::That(domain.name == "onnx_philox" && domain.ops.size() == kOperators + 1, "the domain");  // RandomDropout, twice
   const Ops& ops = domain.ops;
 
   TestDeclarations(ops);

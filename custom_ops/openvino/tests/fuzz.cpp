@@ -150,8 +150,13 @@ class Fuzzer {
         case Role::kShape:
           inputs_.push_back(RandomShape());
           break;
+        case Role::kData:
+          inputs_.push_back(RandomData());
+          break;
         case Role::kNumber:
-          if (op_ == &kRandomExponential) {
+          if (op_->has_mask()) {
+            inputs_.push_back(RandomRatio());
+          } else if (op_ == &kRandomExponential) {
             inputs_.push_back(NumberInput(RandomScale()));
           } else {
             inputs_.push_back(NumberInput(op_->input[i - 1].role == op_->input[i].role ? second : first));
@@ -399,6 +404,7 @@ class Fuzzer {
     const ov::Tensor* const of_shape = TensorOf(Role::kShape);
     ov::Shape shape;
     if (logits != nullptr) shape = logits->get_shape();
+    if (const ov::Tensor* const data = TensorOf(Role::kData)) shape = data->get_shape();
     if (of_shape != nullptr && IsShape(*of_shape)) shape = ShapeIn(*of_shape);
     if (state == kNone || shape.empty() || shape[0] > 600) return;  // longer constants are not captured
     const std::size_t rows = Wrong(8) ? Below(9) : shape[0];
@@ -581,6 +587,31 @@ class Fuzzer {
     return FloatsInput(wide ? ov::element::f64 : ov::element::f32, shape, numbers);
   }
 
+  /// Finite numbers. The output has their type.
+  Given RandomData() {
+    static const ov::element::Type types[] = {ov::element::f16, ov::element::bf16, ov::element::f32, ov::element::f64};
+    ov::Shape shape(Below(Chance(8) ? 9 : 4), 0);
+    for (std::size_t& dimension : shape) dimension = Below(shape.size() > 3 ? 4 : 30);
+    if (Wrong(20)) shape.assign(Below(kMostDimensions + 1), 1 + Below(2));
+    std::vector<double> numbers(ov::shape_size(shape));
+    for (double& number : numbers) number = std::ldexp(static_cast<double>(Below(60001)) - 30000, static_cast<int>(Below(20)) - 18);
+    const ov::element::Type type = types[Below(4)];
+    const Given given = FloatsInput(type, shape, numbers);
+    const ov::element::Type declared = given.source.get_element_type();
+    for (const NamedType& named : kTypes) {
+      if (FormatOf(ElementTypeOf(named.type)) != nullptr && OpenVinoType(named.type) == declared) type_ = named.type;
+    }
+    return given;
+  }
+
+  Given RandomRatio() {
+    ov::Shape shape(Below(2), 1);
+    if (Wrong(15)) shape.assign(Below(kMostDimensions + 1), 1 + Below(2));
+    std::vector<double> numbers(ov::shape_size(shape), std::ldexp(static_cast<double>(Below(1025)), -10));
+    if (Wrong(6) && !numbers.empty()) numbers[0] = Coin() ? 1.25 : std::nan("");
+    return FloatsInput(Coin() ? ov::element::f64 : ov::element::f32, shape, numbers);
+  }
+
   Given RandomLogits(std::int64_t sample_size, bool is_once) {
     static const ov::element::Type types[] = {ov::element::f16, ov::element::f32, ov::element::f64};
     const std::size_t batch = sample_size > 900 ? 1 : Below(5);
@@ -666,6 +697,9 @@ class Fuzzer {
     } else if (known.is_static() && static_cast<double>(ov::shape_size(known.to_shape())) <= kMostElements && Coin()) {
       outputs[0] = ov::Tensor(type, known.to_shape());
     }
+    if (op_->has_mask() && (has_next || Coin())) {
+      outputs.emplace_back(Coin() ? ov::element::boolean : ov::element::u8, ov::Shape{0});
+    }
     if (has_next) outputs.emplace_back(ov::element::u32, Coin() ? ov::Shape{6} : ov::Shape{0});
     if (!node.evaluate(outputs, tensors)) Fail("evaluate", "it returned false");
     if (compared_) Compare(given, outputs);
@@ -695,6 +729,8 @@ class Fuzzer {
       Expect(sample_size >= 1, "no samples");
       Expect(logits->get_shape().size() == 2, "logits of another rank");
       shape = {logits->get_shape()[0], static_cast<std::size_t>(sample_size)};
+    } else if (const ov::Tensor* const data = TensorOf(Role::kData)) {
+      shape = data->get_shape();
     } else {
       // Nobody reads a tensor whose declared length of 0 says all.
       const ov::Tensor& of_shape = *TensorOf(Role::kShape);
@@ -724,15 +760,24 @@ class Fuzzer {
     if (rows > 1) draw.rows = Rows{words.data(), elements / rows};
     draw.state = Derive(state, given[AttributeRole::kGlobalSeed].integer, given[AttributeRole::kOpSeed].integer);
     draw.out = expected.data();
+    std::vector<unsigned char> mask(elements);
+    if (op_->has_mask()) draw.mask = mask.data();
     if (elements > 0) Fill(*SelectKernels("scalar").kernels, draw, 0, elements);
-    if (!IsSame(expected.data(), outputs[0], elements)) Fail("wrong values", outputs[0].get_element_type().to_string());
-    if (outputs.size() < 2) return;
+    if (!IsSame(expected.data(), outputs[0], elements)) Fail(std::string("wrong values of ") + op_->name, outputs[0].get_element_type().to_string());
+    if (op_->has_mask() && outputs.size() > 1) {
+      const bool is_right = outputs[1].get_shape() == shape &&
+                            (elements == 0 || std::memcmp(outputs[1].data(), mask.data(), elements) == 0);
+      if (!is_right) Fail("a wrong mask", "");
+    }
+    const std::size_t last = static_cast<std::size_t>(op_->state_output());
+    if (outputs.size() <= last) return;
     for (std::size_t row = 0; row < rows; ++row) {
       const State next = NextState(draw, StateFromWords(&words[row * kStateWords]), elements / rows);
       StateToWords(next, &words[row * kStateWords]);
     }
     const std::size_t bytes = words.size() * sizeof words[0];
-    const bool same = outputs[1].get_shape() == state_shape && (rows == 0 || std::memcmp(outputs[1].data(), words.data(), bytes) == 0);
+    const bool same = outputs[last].get_shape() == state_shape &&
+                      (rows == 0 || std::memcmp(outputs[last].data(), words.data(), bytes) == 0);
     if (!same) Fail("a wrong next state", "");
   }
 
@@ -758,6 +803,25 @@ class Fuzzer {
       const std::uint64_t infinity = static_cast<std::uint64_t>(LargestExponentField(format)) << format.mantissa_bits;
       Expect(scale > 0 && scale < infinity, "a scale that is not above 0 and finite");
       return ExponentialDraw({}, type_, scale, nullptr);
+    }
+    if (op_ == &kRandomDropout) {
+      const ov::Tensor& data = inputs_[0].tensor;
+      const ov::Tensor& ratio = inputs_[1].tensor;
+      const ElementType arrived = ElementTypeOf(data.get_element_type()), declared = ElementTypeOf(type_);
+      const bool is_kept = arrived == declared || arrived == ElementType::kF32;
+      Expect(is_kept || data.get_size() == 0, "data of another type");
+      Expect(ratio.get_size() == 1 && ratio.get_shape().size() < 2, "a ratio that is not one number");
+      const Numbers share = NumbersOf(ratio);
+      Expect(share.type != OutputType::kF16, "a ratio of another type");
+      const double p = NumberAt(ratio, 0);
+      Expect(p >= 0 && p <= 1, "no ratio");
+      const void* numbers = data.data();
+      if (arrived != declared && data.get_size() > 0) {
+        memory_.emplace_back(data.get_size() * ElementSize(type_));
+        ConvertFloats(numbers, arrived, memory_.back().data(), declared, data.get_size());
+        numbers = memory_.back().data();
+      }
+      return DropoutDraw({}, {type_, numbers}, share, nullptr, nullptr);
     }
     const bool is_bernoulli = op_ == &kRandomBernoulli, is_gamma = op_ == &kRandomGamma;
     const bool is_numbers = is_bernoulli || is_gamma || op_ == &kRandomPoisson;
@@ -816,6 +880,11 @@ class Fuzzer {
     return number;
   }
 
+  static bool IsNan(std::uint64_t bits, FloatFormat format) {
+    const std::uint64_t infinity = static_cast<std::uint64_t>(LargestExponentField(format)) << format.mantissa_bits;
+    const std::uint64_t sign = std::uint64_t{1} << (format.exponent_bits + format.mantissa_bits);
+    return (bits & (sign - 1)) > infinity;
+  }
   bool IsSame(const void* expected, const ov::Tensor& tensor, std::size_t elements) {
     ov::Tensor given = tensor;
     if (!IsContiguous(tensor)) {
@@ -832,7 +901,8 @@ class Fuzzer {
       std::memcpy(&wanted, static_cast<const unsigned char*>(expected) + i * from, from);
       std::memcpy(&found, static_cast<const unsigned char*>(given.data()) + i * to, to);
       if (convert) wanted = ConvertFloat(wanted, *a, *b);
-      if (wanted != found) return false;
+      // No conversion promises the payload of a NaN.
+      if (wanted != found && !(convert && IsNan(wanted, *b) && IsNan(found, *b))) return false;
     }
     return true;
   }

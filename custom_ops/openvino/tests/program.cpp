@@ -158,6 +158,20 @@ Built Categorical(const char* output_type, ov::element::Type logits_type, const 
           {3, samples}};
 }
 
+/// Data of any shape.
+Built Dropout(ov::element::Type type, const ov::Shape& shape, bool inputs) {
+  const std::shared_ptr<ov::Node> data = Numbers(type, shape, true);
+  const auto ratio = std::make_shared<Constant>(ov::element::f32, ov::Shape{}, std::vector<float>{0.3f});
+  if (!inputs) return {MakeModel<NodeOf<kRandomDropout>>(Given(nullptr), {data, ratio, StateConstant()}, {}), {}, shape};
+  const auto of_data = std::make_shared<Parameter>(type, ov::PartialShape::dynamic(static_cast<std::int64_t>(shape.size())));
+  const auto of_state = std::make_shared<Parameter>(ov::element::u32, ov::PartialShape{6});
+  ov::Tensor tensor(type, shape);
+  if (tensor.get_size() > 0) ov::as_type_ptr<Constant>(data)->get_tensor_view().copy_to(tensor);
+  return {MakeModel<NodeOf<kRandomDropout>>(Given(nullptr), {of_data, ratio, of_state}, {of_data, of_state}),
+          {tensor, StateTensor()},
+          shape};
+}
+
 std::vector<Case> Cases() {
   std::vector<Case> cases;
   for (const TwoNumbers& n : kTwoNumbers) {
@@ -186,6 +200,10 @@ std::vector<Case> Cases() {
                        return Build<NodeOf<kRandomBernoulli>>(Given(nullptr), shape, {p}, inputs);
                      }});
   }
+  for (const ov::element::Type type : {ov::element::f32, ov::element::f16, ov::element::bf16}) {
+    cases.push_back({"dropout " + type.to_string(),
+                     [type](const ov::Shape& shape, bool inputs) { return Dropout(type, shape, inputs); }});
+  }
   for (const ov::element::Type type : {ov::element::f32, ov::element::f16, ov::element::f64}) {
     const char* const output_type = type == ov::element::f16 ? "i64" : "i32";
     cases.push_back({"categorical " + type.to_string(), [type, output_type](const ov::Shape& shape, bool inputs) {
@@ -208,14 +226,18 @@ std::vector<std::string> Evaluate(const Built& built) {
   }
   Check(built.model->evaluate(outputs, built.inputs), "evaluate");
   Check(outputs[0].get_shape() == built.shape, "the output has the shape asked for");
-  return {Bytes(outputs[0]), Bytes(outputs[1])};
+  std::vector<std::string> all;
+  for (const ov::Tensor& output : outputs) all.push_back(Bytes(output));
+  return all;
 }
 
 std::vector<std::string> Run(ov::CompiledModel& compiled, const ov::TensorVector& inputs) {
   ov::InferRequest request = compiled.create_infer_request();
   for (std::size_t i = 0; i < inputs.size(); ++i) request.set_input_tensor(i, inputs[i]);
   request.infer();
-  return {Bytes(request.get_output_tensor(0)), Bytes(request.get_output_tensor(1))};
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < compiled.outputs().size(); ++i) all.push_back(Bytes(request.get_output_tensor(i)));
+  return all;
 }
 
 void EveryTypeAndSize(ov::Core& core) {
@@ -301,10 +323,14 @@ void ManyThreadsOneNode() {
       threads.emplace_back([&] {
         for (int i = 0; i < 20; ++i) {
           const ov::TensorVector inputs = OperatorInputs(built, *node);
-          ov::TensorVector outputs{ov::Tensor(node->get_output_element_type(0), built.shape),
-                                   ov::Tensor(ov::element::u32, ov::Shape{6})};
-          const bool done = node->evaluate(outputs, inputs);
-          count += done && Bytes(outputs[0]) == expected[0] && Bytes(outputs[1]) == expected[1] ? 0 : 1;
+          ov::TensorVector outputs;
+          for (std::size_t o = 0; o + 1 < node->get_output_size(); ++o) {
+            outputs.emplace_back(node->get_output_element_type(o), built.shape);
+          }
+          outputs.emplace_back(ov::element::u32, ov::Shape{6});
+          bool is_right = node->evaluate(outputs, inputs);
+          for (std::size_t o = 0; o < outputs.size(); ++o) is_right = is_right && Bytes(outputs[o]) == expected[o];
+          count += is_right ? 0 : 1;
         }
       });
     }

@@ -75,9 +75,9 @@ def parameter_array(
     op: Operator | str, declared: Input, given: Any, values: ElementType | None
 ) -> NDArray[Any]:
     """A parameter as an array; `values` is the type of the values, if it may be that of `given`."""
-    if declared.role is Role.LOGITS:
-        logits = plain_array(op, f"input {declared.name!r}", given)
-        return np.ascontiguousarray(logits) if logits.ndim else logits
+    if declared.role in (Role.LOGITS, Role.DATA):
+        array = plain_array(op, f"input {declared.name!r}", given)
+        return np.ascontiguousarray(array) if array.ndim else array
     if declared.types:
         return numbers_array(op, declared, given)
     assert values is not None, "their type is that of the values"

@@ -134,9 +134,21 @@ def _check_type(
         refuse(op, what, known.type_name, allowed, say.CAST.format(types[0].name), TypeError)
 
 
-def output_type(op: Operator, attributes: Mapping[str, Any]) -> ElementType:
-    """The element type of the first output, from complete attributes."""
-    return op.outputs[0].type or BY_NAME[attributes[OUTPUT_TYPE]]
+def known_output_type(
+    op: Operator, attributes: Mapping[str, Any], inputs: Mapping[str, Known | None]
+) -> ElementType | None:
+    """The element type of the first output, from complete attributes; None if it is not known."""
+    if op.type_input is None:
+        return op.outputs[0].type or BY_NAME[attributes[OUTPUT_TYPE]]
+    given = (inputs.get(op.type_input.name) or UNKNOWN).type
+    return given if isinstance(given, ElementType) and given in op.output_types else None
+
+
+def output_type(
+    op: Operator, attributes: Mapping[str, Any], inputs: Mapping[str, Known | None]
+) -> ElementType:
+    """The element type of the first output; any that it may have, if it is not known."""
+    return known_output_type(op, attributes, inputs) or op.output_types[0]
 
 
 def check_attributes(op: Operator, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -193,10 +205,9 @@ def _check_input(
     inputs: Mapping[str, Known | None],
     attributes: Mapping[str, Any],
 ) -> None:
-    known = inputs[declared.name]
+    known, what = inputs[declared.name], say.INPUT.format(declared.name)
     assert known is not None
-    values = output_type(op, attributes)
-    what = say.INPUT.format(declared.name)
+    values = output_type(op, attributes, inputs)
     match declared.role:
         case Role.STATE:
             _check_type(op, what, known, declared.types)
@@ -238,6 +249,8 @@ def _check_parameter(
             _check_numbers(op, what, declared, known)
         case Role.LOGITS:
             _check_logits(op, what, known)
+        case Role.DATA if known.shape is not None:
+            check_rank(op, what, len(known.shape))
 
 
 def _check_state(op: Operator, what: str, known: Known) -> None:
@@ -268,7 +281,9 @@ def output_dimensions(
     known = inputs.get(op.size_input.name) or UNKNOWN
     if op.has_shape:
         return _dimensions(known)
-    return None if known.shape is None else (known.shape[0], attributes["sample_size"])
+    if known.shape is None or op.size_input.role is Role.DATA:
+        return known.shape
+    return known.shape[0], attributes["sample_size"]
 
 
 def _check_shape(op: Operator, what: str, known: Known, values: ElementType) -> None:

@@ -28,6 +28,8 @@ class Role(Enum):
     NUMBERS = "numbers"
     """One number, or an array of the output's shape: one for each element."""
     LOGITS = "logits"
+    DATA = "data"
+    """Any numbers: what is drawn is of their shape, and goes with them element by element."""
 
     @property
     def is_parameter(self) -> bool:
@@ -92,13 +94,15 @@ class Input:
 
 @dataclass(frozen=True)
 class Output:
-    """An output; no `type` means the type that the attribute `output_type` names."""
+    """An output; no `type` means the type of an input, or that which `output_type` names."""
 
     name: str
     doc: str
     type: ElementType | None = None
     is_state: bool = False
     optional: bool = False
+    type_of: str = ""
+    """The input whose type it has; none: the attribute `output_type` names it."""
 
 
 @dataclass(frozen=True)
@@ -184,8 +188,16 @@ class Operator:
         """The element types the first output can have."""
         if self.outputs[0].type is not None:
             return (self.outputs[0].type,)
+        if self.type_input is not None:
+            return self.type_input.types
         (attribute,) = (a for a in self.attributes if a.name == OUTPUT_TYPE)
         return tuple(BY_NAME[name] for name in attribute.allowed)
+
+    @property
+    def type_input(self) -> Input | None:
+        """The input whose type the first output has, if it has that of an input."""
+        name = self.outputs[0].type_of
+        return self.input(name) if name else None
 
     @property
     def has_shape(self) -> bool:
@@ -200,12 +212,12 @@ class Operator:
     @property
     def size_input(self) -> Input:
         """The input that gives the dimensions of the first output."""
-        return next(i for i in self.inputs if i.role in (Role.SHAPE, Role.LOGITS))
+        return next(i for i in self.inputs if i.role in (Role.SHAPE, Role.LOGITS, Role.DATA))
 
     @property
     def size_rule(self) -> str:
         """The dimensions of the values, where no input `shape` gives them."""
-        return "" if self.has_shape else "batch, sample_size"
+        return "batch, sample_size" if self.size_input.role is Role.LOGITS else ""
 
     @property
     def parameters(self) -> tuple[Input, ...]:

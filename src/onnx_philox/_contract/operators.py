@@ -392,6 +392,52 @@ RANDOM_POISSON = Operator(
     like=", by Hoermann's method PTRS where the rate is 10 or more",
 )
 
+RANDOM_DROPOUT = Operator(
+    "RandomDropout",
+    "random_dropout",
+    "Dropout, as ONNX means it in training mode: each element of the data is dropped with "
+    "probability `ratio`, and what is kept is scaled. An element is dropped where RandomBernoulli "
+    "of p = `ratio`, of the data's shape, would be true: it becomes +0, also if it is infinite or "
+    "NaN. The others are multiplied by 1 / (1 - ratio), which is computed once, in f32 (f64 where "
+    "the data are f64), and rounded to the data's type. A ratio of 1 keeps nothing.",
+    inputs=(
+        Input(
+            "data",
+            Role.DATA,
+            "The data, of 0 to 8 dimensions.",
+            types=(F32, F16, BF16, F64),
+            brief="The data, of 0 to 8 dimensions.",
+        ),
+        Input(
+            "ratio",
+            Role.NUMBER,
+            "The probability of dropping an element, in [0, 1]: a scalar or one element. The draw "
+            "takes one word for each element where it is f32, two where it is f64.",
+            types=(F32, F64),
+            numbers=Numbers("from 0 to 1", "Pass the share of the elements to drop.", 0, 1),
+            brief="The probability of dropping an element.",
+        ),
+        _state(optional=True),
+    ),
+    outputs=(
+        Output("output", "The data with elements dropped, of the data's shape.", type_of="data"),
+        Output("mask", "Which elements were kept, of the data's shape.", type=BOOL, optional=True),
+        _NEXT_STATE,
+    ),
+    attributes=SEEDS,
+    distribution="dropout",
+    words=Words(by="ratio"),
+    draws="which elements of the data to drop, and scales the others",
+    example="""
+>>> data = np.arange(1, 7, dtype=np.float32)
+>>> output, mask, _ = random_dropout(data, 0.5, global_seed=42)
+>>> output
+array([ 2.,  4.,  0.,  8., 10.,  0.], dtype=float32)
+>>> mask
+array([ True,  True, False,  True,  True, False])
+""",
+)
+
 OPERATORS = {
     op.name: op
     for op in (
@@ -403,5 +449,6 @@ OPERATORS = {
         RANDOM_EXPONENTIAL,
         RANDOM_GAMMA,
         RANDOM_POISSON,
+        RANDOM_DROPOUT,
     )
 }

@@ -17,6 +17,7 @@ from onnx_philox._contract.operators import (
     STATE_WORDS,
     Attribute,
     Operator,
+    Role,
 )
 from onnx_philox._contract.state import rows_of_states
 from onnx_philox._contract.types import BY_ONNX, U32
@@ -58,7 +59,7 @@ def make_schema(op: Operator) -> defs.OpSchema:
         outputs=[
             defs.OpSchema.FormalParameter(
                 o.name,
-                o.type.onnx_name if o.type else _TYPES,
+                o.type.onnx_name if o.type else _type_of(op, o.type_of) if o.type_of else _TYPES,
                 o.doc,
                 param_option=_option(o.optional),
             )
@@ -88,7 +89,7 @@ def _type_constraints(op: Operator) -> list[tuple[str, list[str], str]]:
         for i in op.inputs
         if len(i.types) > 1
     ]
-    if op.outputs[0].type is None:
+    if op.outputs[0].type is None and op.type_input is None:
         names = [t.onnx_name for t in op.output_types]
         constraints.append((_TYPES, names, "The type that output_type names."))
     return constraints
@@ -132,7 +133,10 @@ def _infer(op: Operator, context: Any) -> None:
             if shape and shape[0] is None and state is not None and state.shape is not None:
                 # A single state, or one of unknown shape, shows no number of rows.
                 shape = (rows_of_states(state.shape), *shape[1:])
-            element_type = output.type or checks.output_type(op, attributes)
+            known = output.type or checks.known_output_type(op, attributes, inputs)
+            if known is None:
+                continue
+            element_type = known
         context.set_output_type(index, helper.make_tensor_type_proto(element_type.onnx, shape))
 
 
@@ -142,6 +146,8 @@ def _values_shape(
     index = op.inputs.index(op.size_input)
     if not op.has_shape:
         logits = _shape_of(index, context)
+        if op.size_input.role is Role.DATA:
+            return logits
         return (None if logits is None else logits[0], attributes["sample_size"])
     known = inputs[op.inputs[index].name]
     if known.value is not None:

@@ -127,6 +127,13 @@ class Emitter(Maker):
         self.nodes[-1].name = self.declare(output, what, dtype, shape).name
         return output
 
+    def mask_of(self, drawn: ir.Value, shape: ir.Shape | None) -> ir.Value:
+        """The second output of the node that draws `drawn`: booleans of this shape."""
+        node = drawn.producer()
+        assert node is not None
+        node.resize_outputs(max(2, len(node.outputs)))
+        return self.declare(node.outputs[1], "mask", ir.DataType.BOOL, shape)
+
     def declare(
         self,
         value: ir.Value,

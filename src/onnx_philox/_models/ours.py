@@ -40,6 +40,11 @@ class CheckedNode:
         # The check has passed, so a known type is one of ours.
         return {i.name: cast("ElementType | None", given.get(i.name)) for i in self.operator.inputs}
 
+    @property
+    def values_type(self) -> ElementType | None:
+        """The type of the first output; None if it is not known yet."""
+        return checks.known_output_type(self.operator, self.attributes, self.known)
+
     def dimensions(self) -> list[int] | None:
         """The first output's dimensions; None if they are not known yet."""
         dimensions = checks.output_dimensions(self.operator, self.known, self.attributes)
@@ -101,9 +106,11 @@ def declare_output_types(node: ir.Node) -> None:
     """
     op = operator_of(node)
     attributes = checks.check_attributes(op, attributes_of(node))
+    inputs = {name: known(None, value.dtype, None) for name, value in inputs_of(node).items()}
+    values = checks.known_output_type(op, attributes, inputs)
     for output, declared in zip(node.outputs, op.outputs, strict=False):
-        if output.dtype is None:
-            element_type = declared.type or checks.output_type(op, attributes)
+        element_type = declared.type or values
+        if output.dtype is None and element_type is not None:
             output.dtype = ir.DataType(element_type.onnx)
 
 

@@ -73,7 +73,8 @@ def run(
         dimensions = checks.output_dimensions(op, known, attributes)
         assert dimensions is not None, "all is known"
         shape = tuple(cast("int", d) for d in dimensions)
-        return _draw(op, fill, arrays, attributes, shape, copies)
+        values = checks.output_type(op, attributes, known)
+        return _draw(op, fill, arrays, attributes, values, shape, copies)
 
 
 def _arrays(
@@ -83,7 +84,7 @@ def _arrays(
     values = None
     if any(not i.types for i in op.inputs):
         # Numbers become arrays of the type that an attribute names.
-        values = checks.output_type(op, checks.check_attributes(op, given))
+        values = checks.output_type(op, checks.check_attributes(op, given), {})
     # Numbers are refused before the shape.
     order = sorted(op.inputs, key=lambda i: i.role is Role.SHAPE)
     arrays = {i.name: _array(op, i, inputs.get(i.name), values) for i in order}
@@ -110,10 +111,10 @@ def _draw(
     fill: Fill,
     arrays: Mapping[str, Any],
     attributes: dict[str, Any],
+    values: ElementType,
     shape: tuple[int, ...],
     copies: int,
 ) -> Result:
-    values = checks.output_type(op, attributes)
     distribution = distribution_of(op, arrays, attributes)
     outputs = []
     for output in op.values_outputs:

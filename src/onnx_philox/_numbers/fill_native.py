@@ -42,12 +42,16 @@ def fill(draw: Draw, *outs: NDArray[Any]) -> None:
     if name not in _core.OPERATORS:
         fill_numpy.fill(draw, *outs)
         return
-    (out,) = outs
     counter = draw.state.counter
     state = counter & _MASK64, counter >> 64, draw.state.key
     states = None if draw.rows is None else _aligned(draw.rows)
     _core.fill(
-        out.view(np.uint8), name, draw.values.name, *state, *_parameters(draw.distribution), states
+        [out.view(np.uint8) for out in outs],
+        name,
+        draw.values.name,
+        *state,
+        *_parameters(draw.distribution),
+        states,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from onnx_philox._contract.operators import STATE_WORDS
+from onnx_philox._contract.operators import STATE_WORDS, Role
 from onnx_philox._standard import counts
 from onnx_philox._standard.builder import Builder
 from onnx_philox._standard.counts import Count, StateRows
@@ -19,8 +19,8 @@ def emit(
     *,
     needs_state: bool,
     shared_words: ir.Value | None = None,
-) -> tuple[ir.Value, ir.Value | None]:
-    """Makes the nodes that draw: the values, and the next state where it is needed.
+) -> tuple[ir.Value | None, ...]:
+    """Makes the nodes that draw: each output; the next state is None where it is not needed.
 
     `shared_words` are the words, where they are drawn already.
 
@@ -33,7 +33,7 @@ def emit(
     count = _words(b, draw, out.count)
     words = shared_words or target.words(b, draw, rows, count)
     values = target.values(b, draw, words, out)
-    return values, target.next_state(b, rows.state, count) if needs_state else None
+    return *values, target.next_state(b, rows.state, count) if needs_state else None
 
 
 def rows_of(b: Builder, target: Target, draw: DrawnNode) -> StateRows:
@@ -75,6 +75,10 @@ def _output(b: Builder, draw: DrawnNode, rows: StateRows) -> Out:
     if draw.draws_classes_once:
         shape = b("Shape", draw.inputs["logits"])
         count = counts.per_row(b, rows, shape, draw.uniforms, is_by_row=is_by_row)
+        return Out(shape, count)
+    if draw.operator.size_input.role is Role.DATA:
+        shape = b("Shape", draw.inputs[draw.operator.size_input.name])
+        count = counts.per_row(b, rows, shape, dimensions, is_by_row=is_by_row)
         return Out(shape, count)
     samples = draw.attributes["sample_size"]
     logits = draw.known["logits"]

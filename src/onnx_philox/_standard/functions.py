@@ -244,7 +244,7 @@ def _function(
         {name: value for name, value in inputs.items() if name in given},
         known,
         attributes,
-        checks.output_type(op, attributes),
+        checks.output_type(op, attributes, known),
     )
     _TARGET.check(draw, is_inexact_allowed=False)
     b = Builder(None)

@@ -108,8 +108,11 @@ def _inline(model: ir.Model, target: Target, owner: str) -> None:
 
 def _read(node: ir.Node, types: Types, target: Target, *, is_allowed: bool) -> DrawnNode:
     """A node of ours, checked by all that is known of it."""
-    shape = ours.inputs_of(node).get("shape")
+    inputs = ours.inputs_of(node)
+    shape, data = inputs.get("shape"), inputs.get("data")
     dimensions = None if shape is None else _dimensions(shape, types)
+    if data is not None:
+        dimensions = _of_shape(types.shape(data))
 
     def known_of(name: str, value: ir.Value) -> Known:
         array = constant(value)
@@ -121,7 +124,7 @@ def _read(node: ir.Node, types: Types, target: Target, *, is_allowed: bool) -> D
     try:
         checked = ours.check(node, known_of)
         op, attributes = checked.operator, checked.attributes
-        type_ = checks.output_type(op, attributes)
+        type_ = checks.output_type(op, attributes, checked.known)
         is_by_row = _is_by_row(checked.inputs.get("state"), dimensions, types)
         draw = DrawnNode(
             op, checked.inputs, checked.known, attributes, type_, _numbers(dimensions), is_by_row
@@ -163,8 +166,13 @@ def _dimensions(value: ir.Value, types: Types) -> Dimensions | None:
     if shape is None:
         return None
     start, end = (node.attributes.get(name) for name in ("start", "end"))
-    dimensions = tuple(d if isinstance(d, int) else d.value for d in shape)
+    dimensions = _of_shape(shape)
+    assert dimensions is not None, "of a shape"
     return dimensions[start.as_int() if start else 0 : end.as_int() if end else None]
+
+
+def _of_shape(shape: ir.Shape | None) -> Dimensions | None:
+    return None if shape is None else tuple(d if isinstance(d, int) else d.value for d in shape)
 
 
 def _numbers(dimensions: Dimensions | None) -> tuple[int | None, ...] | None:

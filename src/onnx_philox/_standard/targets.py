@@ -16,6 +16,7 @@ from onnx_philox._contract.operators import (
     OUTPUT_TYPE,
     RANDOM_BERNOULLI,
     RANDOM_CATEGORICAL,
+    RANDOM_DROPOUT,
     RANDOM_EXPONENTIAL,
     RANDOM_GENERATOR,
     RANDOM_NORMAL,
@@ -142,13 +143,13 @@ class Target(ABC):
         """The state after so many words."""
 
     @abstractmethod
-    def values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
-        """The values that words make."""
+    def values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> Values:
+        """The values that words make, of each output."""
 
 
-def _below_p(b: Builder, draw: DrawnNode, u: ir.Value, out: Out) -> ir.Value:
-    """Booleans of uniforms [B, elements]."""
-    is_below = b("Less", out.shaped(b, u), draw.inputs["p"])
+def _below(b: Builder, draw: DrawnNode, u: ir.Value, out: Out, p: str = "p") -> ir.Value:
+    """Booleans of uniforms [B, elements]: which are below an input."""
+    is_below = b("Less", out.shaped(b, u), draw.inputs[p])
     # A p of shape [1] makes a vector of a scalar, which an output of unknown rank may be.
     return is_below if draw.size else out.shaped(b, is_below)
 
@@ -199,8 +200,9 @@ class OnnxRuntime(Target):
     def next_state(self, b: Builder, state: ir.Value, count: Count) -> ir.Value:
         return b.call("NextState", words_u64.next_state, state, counts.value(b, count))[0]
 
-    def values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
-        return _OF_ONNX_RUNTIME[draw.operator.name](b, draw, words, out)
+    def values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> Values:
+        made = _OF_ONNX_RUNTIME[draw.operator.name](b, draw, words, out)
+        return made if isinstance(made, tuple) else (made,)
 
 
 def _bits(b: Builder, _: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
@@ -222,7 +224,13 @@ def _exponentials(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.
 
 
 def _booleans(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
-    return _below_p(b, draw, values.unit(b, words, draw.type_of("p")), out)
+    return _below(b, draw, values.unit(b, words, draw.type_of("p")), out)
+
+
+def _kept(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> Values:
+    dropped = _below(b, draw, values.unit(b, words, draw.type_of("ratio")), out, "ratio")
+    data, ratio = draw.inputs["data"], draw.number("ratio")
+    return values.kept(b, data, dropped, ratio, draw.type), b("Not", dropped)
 
 
 def _classes(b: Builder, draw: DrawnNode, words: ir.Value, _: Out) -> ir.Value:
@@ -239,13 +247,14 @@ def has_no_nodes(operator: str) -> bool:
     return operator not in _OF_ONNX_RUNTIME
 
 
-_OF_ONNX_RUNTIME: dict[str, Callable[[Builder, DrawnNode, ir.Value, Out], ir.Value]] = {
+_OF_ONNX_RUNTIME: dict[str, Callable[[Builder, DrawnNode, ir.Value, Out], ir.Value | Values]] = {
     RANDOM_GENERATOR.name: _bits,
     RANDOM_UNIFORM.name: _uniforms,
     RANDOM_NORMAL.name: _normals,
     RANDOM_BERNOULLI.name: _booleans,
     RANDOM_CATEGORICAL.name: _classes,
     RANDOM_EXPONENTIAL.name: _exponentials,
+    RANDOM_DROPOUT.name: _kept,
 }
 """The values that words make there, by operator."""
 
@@ -280,6 +289,9 @@ class OpenVino(Target):
             return
         if op is RANDOM_BERNOULLI and draw.type_of("p") is F32:
             return
+        is_scaled_exactly = draw.type is F32 or is_inexact_allowed
+        if op is RANDOM_DROPOUT and draw.type_of("ratio") is F32 and is_scaled_exactly:
+            return
         if op is RANDOM_UNIFORM and draw.type in (F32, I32):
             bounds = draw.constant("minval"), draw.constant("maxval")
             if any(bound is None for bound in bounds):
@@ -288,14 +300,16 @@ class OpenVino(Target):
             if draw.type is I32 or (low == 0 and high >= _SMALLEST_WIDTH):
                 return
             self._refuse(op, f"f32 from {low!r} to {high!r}")
-        self._refuse(op, "f64 p" if op is RANDOM_BERNOULLI else draw.type.name)
+        dropped = "f64 ratio" if draw.type is F32 else f"{draw.type.name} data"
+        given = {RANDOM_BERNOULLI.name: "f64 p", RANDOM_DROPOUT.name: dropped}
+        self._refuse(op, given.get(op.name, draw.type.name))
 
     def _refuse(self, op: Operator, given: str) -> NoReturn:
         raise InexactError(
             op.name,
             "what it draws",
             f"{given}, which standard nodes do not compute exactly in OpenVINO",
-            "bits, i32 of constant bounds, f32 from 0 on, or booleans of f32 p",
+            "bits, i32 of constant bounds, f32 from 0 on, or booleans of f32 p or ratio",
             "Load the plugin there (onnx_philox.openvino.register), or draw it outside the model; "
             "inexact='allow' (--inexact) takes f32 uniforms and normals with rounding errors.",
         )
@@ -316,12 +330,19 @@ class OpenVino(Target):
     def next_state(self, b: Builder, state: ir.Value, count: Count) -> ir.Value:
         return words_limbs.next_state(b, state, count)[0]
 
-    def values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
+    def values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> Values:
+        if draw.operator is RANDOM_DROPOUT:
+            dropped = _below(b, draw, values_limbs.unit(b, words), out, "ratio")
+            data, ratio = draw.inputs["data"], draw.number("ratio")
+            return values.kept(b, data, dropped, ratio, draw.type), b("Not", dropped)
+        return (self._values(b, draw, words, out),)
+
+    def _values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:
         match draw.operator.name:
             case RANDOM_GENERATOR.name:
                 return b.cast(out.shaped(b, words), ir.DataType.UINT32)
             case RANDOM_BERNOULLI.name:
-                return _below_p(b, draw, values_limbs.unit(b, words), out)
+                return _below(b, draw, values_limbs.unit(b, words), out)
         if draw.operator is RANDOM_NORMAL:
             standard = values.standard_normals(b, values_limbs.unit(b, words), F32)[0]
             moments = draw.number("mean"), draw.number("scale")

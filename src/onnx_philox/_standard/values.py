@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract.types import BF16, F16, F32, F64, I32, ElementType
 from onnx_philox._models.emitter import Values
+from onnx_philox._numbers.dropout import scale_of
 from onnx_philox._numbers.uniform import Uniform
 from onnx_philox._standard import elementary
 from onnx_philox._standard.builder import Builder
@@ -260,3 +261,30 @@ def _minus_ln(b: Builder, u: ir.Value) -> ir.Value:
     twice = elementary.minus_two_ln(b, row, F64, elementary.SHIFTS_TO_2_63)
     half = b("Mul", twice, b.constant(0.5, np.float64))
     return b("Reshape", half, b("Shape", u), allowzero=1)
+
+
+def kept(
+    b: Builder, data: ir.Value, dropped: ir.Value, ratio: Number, values: ElementType
+) -> ir.Value:
+    """Data, scaled, with zeros where they are dropped."""
+    is_16_bits = values in _TABLES
+    if isinstance(ratio, np.ndarray):
+        scale: Number = scale_of(ratio.reshape(()), values)
+        factor = _f32(b, scale) if is_16_bits else scale
+    else:
+        work = F64 if values is F64 else F32
+        left = b("Sub", b.constant(1, work.dtype), _type(b, ratio, work))
+        factor = b("Div", b.constant(1, work.dtype), left)
+        if is_16_bits:
+            factor = b.cast(_type(b, factor, values), ir.DataType.FLOAT)
+    if is_16_bits:
+        assert isinstance(factor, ir.Value), "in f32"
+        scaled = _type(b, b("Mul", b.cast(data, ir.DataType.FLOAT), factor), values)
+    else:
+        scaled = _times(b, data, factor)
+    zero = b.constant(0, values.dtype)
+    if values is not BF16:
+        return b("Where", dropped, zero, scaled)
+    # ONNX Runtime has no Where of bf16.
+    bits = b("Where", dropped, b.constant(0, np.float32), b.cast(scaled, ir.DataType.FLOAT))
+    return _type(b, bits, values)

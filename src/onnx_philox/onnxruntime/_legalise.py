@@ -8,6 +8,7 @@ model.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -94,12 +95,15 @@ class _Rewriter:
     def _rewrite_node(self, node: ir.Node) -> None:
         checked = ours.check(node, self._opened.known)
         op, inputs, attributes = checked.operator, dict(checked.inputs), checked.attributes
-        values = checks.output_type(op, attributes)
+        values = checked.values_type
+        if values is None:
+            assert op.type_input is not None, "else an attribute names it"
+            self._refuse_unknown(op, op.type_input, op.output_types)
         self._check_type(op, values)
         types = checked.types()
         for declared in op.inputs:
             if types[declared.name] is None and len(_python_ops.types_of(declared, values)) > 1:
-                self._refuse_unknown(op, declared, values)
+                self._refuse_unknown(op, declared, _python_ops.types_of(declared, values))
         dimensions = checked.dimensions()
         if dimensions is not None:
             checks.check_memory(op, dimensions, values, copies=2)
@@ -115,6 +119,8 @@ class _Rewriter:
             given = self._left_out(python, declared) if value is None else value
             node.replace_input_with(index, given)
         node.resize_outputs(len(op.outputs))
+        if _python_ops.carried(op, values) is not values:
+            self._cast_back(node, values)
         for output in node.outputs:
             self._shield(node, output)
         node.domain = _python_ops.DOMAIN
@@ -122,6 +128,22 @@ class _Rewriter:
         for name, value in attributes.items():
             make = ir.AttrString if isinstance(value, str) else ir.AttrInt64
             node.attributes[name] = make(name, value)
+
+    def _cast_back(self, node: ir.Node, values: ElementType) -> None:
+        """Gives the first output, which goes over in f32, its own type again."""
+        output = node.outputs[0]
+        cast = ir.node("Cast", [output], {"to": values.onnx})
+        (own,) = cast.outputs
+        own.name, own.type, own.shape = (
+            output.name,
+            ir.TensorType(ir.DataType(values.onnx)),
+            output.shape,
+        )
+        output.name, output.type = None, None
+        output.replace_all_uses_with(own, replace_graph_outputs=True)
+        cast.replace_input_with(0, output)
+        own.name = own.name or self._new_name("cast")
+        node.append(cast)
 
     def _shield(self, node: ir.Node, output: ir.Value) -> None:
         """Keeps ONNX Runtime from giving a Python op memory that does not fit its output.
@@ -148,7 +170,7 @@ class _Rewriter:
         output.shape = None
 
     def _check_type(self, op: Operator, values: ElementType) -> None:
-        if not _python_ops.can_carry(values):
+        if not _python_ops.can_carry(_python_ops.carried(op, values)):
             carried = ", ".join(t.name for t in op.output_types if _python_ops.can_carry(t))
             raise ort_state.NotImplemented(
                 f"{op.name}: attribute {OUTPUT_TYPE!r} must be one of {carried} with "
@@ -156,8 +178,10 @@ class _Rewriter:
                 f"{values.name!r}. Use backend='native', or OpenVINO."
             )
 
-    def _refuse_unknown(self, op: Operator, declared: Input, values: ElementType) -> NoReturn:
-        types = " or ".join(t.name for t in _python_ops.types_of(declared, values))
+    def _refuse_unknown(
+        self, op: Operator, declared: Input, allowed: Sequence[ElementType]
+    ) -> NoReturn:
+        types = " or ".join(t.name for t in allowed if _python_ops.can_carry(t))
         raise ort_state.NotImplemented(
             f"{op.name}: input {declared.name!r} must be {types}, known when the model is loaded, "
             "with backend='python': got a type that the model does not tell. Declare its type in "

@@ -41,6 +41,11 @@ def can_carry(values: ElementType) -> bool:
     return values in _PYOP_TYPES
 
 
+def carried(op: Operator, values: ElementType) -> ElementType:
+    """The type that goes over for values of this type: data of 16 bits go both ways in f32."""
+    return values if can_carry(values) or op.type_input is None else F32
+
+
 def types_of(declared: Input, values: ElementType) -> tuple[ElementType, ...]:
     """The types that a Python op's input takes, for values of this type.
 
@@ -48,6 +53,9 @@ def types_of(declared: Input, values: ElementType) -> tuple[ElementType, ...]:
     """
     if declared.role is Role.SHAPE:
         return (I64,)
+    if declared.role is Role.DATA:
+        # Its type is that of the values: see `carried`.
+        return (values if can_carry(values) else F32,)
     return tuple(t for t in declared.types or (values,) if can_carry(t))
 
 
@@ -85,7 +93,7 @@ def python_op(
 
 
 def _python_ops(op: Operator) -> Iterator[PythonOp]:
-    for values in filter(can_carry, op.output_types):
+    for values in (t for t in op.output_types if can_carry(carried(op, t))):
         for inputs in itertools.product(*(types_of(i, values) for i in op.inputs)):
             yield PythonOp(op, values, inputs)
 
@@ -142,7 +150,7 @@ def _declare(python: PythonOp) -> None:
     op = python.operator
     run = PyCustomOpDef.dt_int64
     inputs = [run, *(_PYOP_TYPES[given] for given in python.inputs)]
-    outputs = [_PYOP_TYPES[o.type or python.values] for o in op.outputs]
+    outputs = [_PYOP_TYPES[o.type or carried(op, python.values)] for o in op.outputs]
     attributes = {
         a.name: PyCustomOpDef.dt_string if a.allowed else PyCustomOpDef.dt_int64
         for a in op.attributes
@@ -161,7 +169,13 @@ def _body(python: PythonOp) -> Callable[..., tuple[_HandedOver, ...]]:
         named = {i.name: value for i, value in zip(op.inputs, inputs, strict=True)}
         results: tuple[np.ndarray[Any, Any], ...]
         try:
-            results = call.run(op, fastest_fill, named, attributes, copies=2)
+            if op.type_input is None:
+                results = call.run(op, fastest_fill, named, attributes, copies=2)
+            else:
+                data = named[op.type_input.name]
+                named[op.type_input.name] = data.astype(python.values.dtype, copy=False)
+                first, *others = call.run(op, fastest_fill, named, attributes, copies=2)
+                results = first.astype(data.dtype, copy=False), *others
         except BaseException as error:
             REFUSALS.record(int(run), error)
             results = _nothing(python, named)
@@ -173,12 +187,13 @@ def _body(python: PythonOp) -> Callable[..., tuple[_HandedOver, ...]]:
 def _nothing(python: PythonOp, inputs: dict[str, Any]) -> tuple[np.ndarray[Any, Any], ...]:
     """Outputs of a refused call: no values, and the state not advanced."""
     # Of the requested rank: ONNX Runtime logs a warning for any other.
-    rank = min(inputs["shape"].size, MAX_RANK) if python.operator.has_shape else 2
+    size = inputs[python.operator.size_input.name]
+    rank = min(size.size, MAX_RANK) if python.operator.has_shape else size.ndim
     state = inputs["state"]
     if not is_state_shape(state.shape):
         state = np.zeros(STATE_WORDS, np.uint32)
     nothing = [
-        np.empty((0,) * rank, (o.type or python.values).dtype)
+        np.empty((0,) * rank, (o.type or carried(python.operator, python.values)).dtype)
         for o in python.operator.values_outputs
     ]
     return *nothing, state

@@ -17,7 +17,13 @@ import openvino as ov
 from numpy.typing import NDArray
 
 from onnx_philox import _openvino_arrays as arrays
-from onnx_philox._contract.openvino_plugin import EXTENSION, MAX_ELEMENTS, NEVER_CONSTANT
+from onnx_philox._contract.openvino_plugin import (
+    CAPTURED,
+    EXTENSION,
+    MAX_ELEMENTS,
+    NEVER_CONSTANT,
+)
+from onnx_philox._contract.operators import Input, Role
 from onnx_philox._contract.types import BY_DTYPE, BY_NAME, ElementType
 
 _NUMPY_RANK = 32
@@ -176,3 +182,16 @@ def agree(kept: NDArray[Any], arrived: NDArray[Any]) -> bool:
     largest = float(ml_dtypes.finfo(arrived.dtype).max)  # type: ignore[no-untyped-call]
     a, b = (np.clip(x.astype(np.float64), -largest, largest) for x in (arrived, kept))
     return bool((a == b).all() or np.allclose(a, b, rtol=2**-7, atol=2**-24))
+
+
+def is_captured(declared: Input) -> bool:
+    """Whether an attribute holds the value of an input that is constant.
+
+    Data arrive in whichever type the plugin computes them.
+    """
+    return declared.role not in (Role.SHAPE, Role.DATA)
+
+
+def captured(declared: Input) -> str:
+    """The attribute that holds the value of a constant input."""
+    return CAPTURED + declared.name

@@ -13,6 +13,7 @@ from onnx_philox.openvino._making import make
 __all__ = [
     "random_bernoulli",
     "random_categorical",
+    "random_dropout",
     "random_exponential",
     "random_gamma",
     "random_generator",
@@ -346,5 +347,45 @@ def random_poisson(
         operators.RANDOM_POISSON,
         {"shape": shape, "rate": rate, "state": state},
         {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        name,
+    )
+
+
+def random_dropout(
+    data: Any,
+    ratio: Any,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    state: Any = None,
+    *,
+    name: str | None = None,
+) -> ov.Node:
+    """Makes a node that draws which elements of the data to drop, and scales the others.
+
+    Args:
+        data: The data, of 0 to 8 dimensions. A node or output of type f32, f16, bf16 or f64, or an
+            array of f32, f16, bf16 or f64. Data of f64 reach it in f32, in which OpenVINO's CPU
+            plugin computes them.
+        ratio: The probability of dropping an element: from 0 to 1. A node or output of type f32 or
+            f64, or what NumPy holds. A Python number is f32. A NumPy number or array is f32 or f64,
+            as it is: one element (rank 0 or 1). It must be a constant if the type is f64.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
+        state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others 1,
+            rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
+            Without it one of the seeds must not be 0.
+        name: The node's friendly name.
+
+    Returns:
+        A node with the outputs output, mask (bool) and next state (u32).
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range, or neither seed nor state.
+    """
+    return make(
+        operators.RANDOM_DROPOUT,
+        {"data": data, "ratio": ratio, "state": state},
+        {"global_seed": global_seed, "op_seed": op_seed},
         name,
     )

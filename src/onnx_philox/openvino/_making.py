@@ -33,7 +33,7 @@ def make(
         ValueError: An argument out of its range.
     """
     complete = checks.check_attributes(op, attributes)
-    values = checks.output_type(op, complete)
+    values = checks.output_type(op, complete, {})
     # The state comes last where it may be left out.
     present = [i for i in op.inputs if i.role is not Role.STATE or given[i.name] is not None]
     inputs = [_input(op, declared, given[declared.name], values) for declared in present]

@@ -5,6 +5,7 @@ It passes f64 and bf16 as f32, and i64 and uint32 as i32, and computes in those 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,14 @@ import openvino as ov
 from openvino import opset8
 
 from onnx_philox import _openvino_arrays as arrays
-from onnx_philox._contract.openvino_plugin import ONLY_MOVE
-from onnx_philox._contract.operators import Input, Operator, Role
+from onnx_philox._contract.openvino_plugin import (
+    EXTENSION,
+    NARROWED_ALL,
+    NARROWED_LOGITS,
+    ONLY_MOVE,
+    SIGNED_STATE,
+)
+from onnx_philox._contract.operators import OPERATORS, Input, Operator, Role
 from onnx_philox._contract.types import BF16, BOOL, F16, F32, F64, I32, I64, U32, ElementType
 
 ARRIVES_AS: dict[ElementType, tuple[ElementType, ...]] = {
@@ -64,7 +71,8 @@ def computed_type(
     By now, bounds, mean and scale have that type.
     """
     for declared in op.inputs:
-        if not declared.types and declared.name in sources:
+        is_of_values = not declared.types or declared is op.type_input
+        if is_of_values and declared.name in sources:
             return arrays.element_type(sources[declared.name].get_element_type())
     return values
 
@@ -90,3 +98,81 @@ def convert_for_consumers(output: ov.Output, type_: ElementType) -> None:
             if converted is None:
                 converted = opset8.convert(moved, type_.name)
             consumer.replace_source_output(converted.output(0))
+
+
+def numbers_of(op: Operator, sources: Mapping[str, ov.Output]) -> list[tuple[Input, ov.Output]]:
+    """The given inputs that hold parameters of the distribution."""
+    return [
+        (declared, sources[declared.name])
+        for declared in op.inputs
+        if declared.name in sources and declared.role.is_parameter
+    ]
+
+
+def arrived_type(
+    declared: Input, source: ov.Output, *, is_signed: bool
+) -> ElementType | np.dtype[Any] | None:
+    """The type of an input; that of words for a state that is declared int32."""
+    arrived = arrays.element_type(source.get_element_type())
+    return U32 if is_signed and declared.role is Role.STATE and arrived is I32 else arrived
+
+
+def narrowed_text(
+    op: Operator,
+    sources: Mapping[str, ov.Output],
+    values: ElementType,
+    was: Mapping[str, ElementType],
+    *,
+    is_signed: bool,
+) -> str:
+    """What IR says about a validated node whose inputs the plugin changed; empty for others.
+
+    Args:
+        op: The operator.
+        sources: The inputs by name.
+        values: The type of the values.
+        was: The types that the model declares for numbers.
+        is_signed: Whether it declares the state int32.
+    """
+    state = f" {SIGNED_STATE}" * is_signed
+    were_half = was.get("logits") is F16
+    if were_half and sources["logits"].get_element_type() == ov.Type.f32:
+        return NARROWED_LOGITS + state
+    is_narrowed = has_narrowed_integers(op, sources, is_signed=is_signed)
+    for declared in op.inputs:
+        source = sources.get(declared.name)
+        arrived = None if source is None else arrived_type(declared, source, is_signed=is_signed)
+        is_narrowed = is_narrowed or arrived not in (None, *types_of(declared, values))
+    data = op.type_input
+    if data is None:
+        return f"{NARROWED_ALL}{state}" * is_narrowed
+    arrived = arrived_type(data, sources[data.name], is_signed=is_signed)
+    return f"{values.name}{state}" * (is_narrowed or arrived is not was.get(data.name, arrived))
+
+
+def has_narrowed_integers(
+    op: Operator, sources: Mapping[str, ov.Output], *, is_signed: bool
+) -> bool:
+    """Whether the plugin turned the i64 `shape` of booleans into i32, and so them into u8.
+
+    See `with_wide_shape`. Booleans without a `shape` have a state, which it turns into i32, too.
+    """
+    if not any(o.type is BOOL for o in op.outputs):
+        return False
+    if not op.has_shape:
+        return not is_signed and _is_narrowed_state(sources["state"])
+    return bool(sources["shape"].get_element_type() == ov.Type.i32)
+
+
+def _is_narrowed_state(state: ov.Output) -> bool:
+    """Whether the plugin turned a state of u32 into i32: it leaves next states as they are."""
+    while state.get_element_type() != ov.Type.i32:
+        node = state.get_node()
+        op = OPERATORS.get(node.get_type_name())
+        if op is None or node.get_type_info().version_id != EXTENSION:
+            return False
+        index = op.inputs.index(op.input("state"))
+        if index >= node.get_input_size():
+            return False
+        state = node.input_value(index)
+    return True

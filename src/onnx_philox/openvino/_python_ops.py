@@ -23,7 +23,6 @@ from onnx_philox._contract.openvino_plugin import (
     MAX_ELEMENTS,
     NARROWED,
     NARROWED_ALL,
-    NARROWED_LOGITS,
     SIGNED_STATE,
     Past,
 )
@@ -43,13 +42,17 @@ from onnx_philox._contract.types import (
 from onnx_philox._numbers import call
 from onnx_philox._numbers.fill_native import fastest_fill
 from onnx_philox.openvino import _clamped, _constants, _exact_words, _folded, _half_precision
-from onnx_philox.openvino._constants import Upstream
+from onnx_philox.openvino._constants import Upstream, captured, is_captured
 from onnx_philox.openvino._narrowing import (
     ARRIVES_AS,
     NARROWER,
+    arrived_type,
     computed_type,
     convert_for_consumers,
+    has_narrowed_integers,
+    narrowed_text,
     narrowings,
+    numbers_of,
     types_of,
 )
 from onnx_philox.openvino._shapes import values_shape
@@ -76,7 +79,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 a.name: a.type() if a.default is None else a.default
                 for a in self.operator.attributes
             },
-            **{_captured(i): "" for i in self.operator.inputs if i.role is not Role.SHAPE},
+            **{captured(i): "" for i in self.operator.inputs if is_captured(i)},
             **attributes,
         }
         # Attributes that the operator does not have, to be refused.
@@ -140,8 +143,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             if declared.name == _clamped.PROBABILITIES and not self._clamp:
                 self._clamp = _clamped.take_before_clamp(self._input(declared))
         sources = self._sources()
-        values = checks.output_type(op, checks.check_attributes(op, self._own_attributes()))
-        self._note_declared(values, sources)
+        self._note_declared(self._attributes_type(), sources)
+        values = self._attributes_type()
         is_half_new = Past.ROUNDED not in self._past and self._meet_half(self._sources())
         sources = self._sources()
         known: dict[str, Known | None] = {}
@@ -149,7 +152,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             source = sources.get(declared.name)
             known[declared.name] = None if source is None else self._known(declared, values, source)
         attributes = checks.check_node(op, known, self._own_attributes())
-        values = checks.output_type(op, attributes)
+        values = checks.output_type(op, attributes, known)
+        self._add_state(sources)
         for declared in op.inputs:
             self._check_arrival(declared, values, sources.get(declared.name))
         self._set_outputs(op, values, sources)
@@ -164,7 +168,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         """Draws the values and the next state."""
         op = self.operator
         attributes = self._own_attributes()
-        values = checks.output_type(op, attributes)
+        values = self._attributes_type()
         named = {
             declared.name: self._input_array(declared, tensor, values)
             for declared, tensor in zip(op.inputs, inputs, strict=False)
@@ -184,6 +188,27 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             if altered is not None:
                 checks.refuse(op, say.OUTPUT.format(declared.name), *altered)
 
+    def _attributes_type(self) -> ElementType:
+        """The type of the values, or any where that is the type of an input."""
+        op = self.operator
+        complete = checks.check_attributes(op, self._own_attributes())
+        declared = {name: Known(type_) for name, type_ in self._declared.items()}
+        return checks.output_type(op, complete, declared)
+
+    def _add_state(self, sources: dict[str, ov.Output]) -> None:
+        """Gives a node without a state zeros, which say the same, if it draws booleans besides.
+
+        By the state's type it will know when the plugin turns booleans into u8.
+        """
+        op = self.operator
+        is_needed = op.outputs[0].type is None and any(o.type is BOOL for o in op.outputs)
+        if Past.CLONED in self._past or not is_needed or op.has_shape or "state" in sources:
+            return
+        zeros = arrays.constant(np.zeros(STATE_WORDS, np.uint32)).output(0)
+        self.set_argument(len(op.inputs) - 1, zeros)
+        sources["state"] = self.input_value(len(op.inputs) - 1)
+        self._known(op.input("state"), self._attributes_type(), sources["state"])
+
     def _own_attributes(self) -> dict[str, Any]:
         own = {a.name: self._attributes[a.name] for a in self.operator.attributes}
         return self._unknown | own
@@ -202,6 +227,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         if declared.role is Role.SHAPE:
             value = self._shape_value(source)
             return Known(arrived, shape) if value is None else Known(arrived, value.shape, value)
+        if declared.role is Role.DATA:
+            return Known(self._declared.get(declared.name, arrived), shape)
         value = self._capture(declared, types, source)
         if value is not None:
             return Known(BY_DTYPE[value.dtype], shape, value)
@@ -215,9 +242,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
 
     def _arrived(self, declared: Input, source: ov.Output) -> ElementType | np.dtype[Any] | None:
         """The type of an input; that of words for a state that is declared int32."""
-        arrived = arrays.element_type(source.get_element_type())
-        is_signed_state = Past.SIGNED_STATE in self._past and declared.role is Role.STATE
-        return U32 if is_signed_state and arrived is I32 else arrived
+        return arrived_type(declared, source, is_signed=Past.SIGNED_STATE in self._past)
 
     def _shape_value(self, source: ov.Output) -> NDArray[Any] | None:
         value = self._upstream.value_of(source.get_node())
@@ -230,7 +255,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             self._past &= ~Past.SIGNED_STATE
             if sources["state"].get_element_type() == ov.Type.i32:
                 self._past |= Past.SIGNED_STATE
-        for declared, source in _numbers(self.operator, sources):
+        for declared, source in numbers_of(self.operator, sources):
             if is_clone and declared.name in self._declared:
                 continue
             types = types_of(declared, values)
@@ -241,8 +266,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             self._declared.pop(declared.name, None)
             if type_ is not None:
                 self._declared[declared.name] = type_
-        if values is F32 and not is_clone:
-            for declared, _ in _numbers(self.operator, sources)[:1]:
+        # Data tell of the precision f16 by themselves.
+        if values is F32 and not is_clone and self.operator.type_input is None:
+            for declared, _ in numbers_of(self.operator, sources)[:1]:
                 _half_precision.add_witness(self._input(declared), self._upstream)
 
     def _meet_half(self, sources: dict[str, ov.Output]) -> bool:
@@ -253,12 +279,15 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         """
         if Past.CLONED not in self._past:
             return False
-        for declared, source in _numbers(self.operator, sources):
+        for declared, source in numbers_of(self.operator, sources):
             is_declared = self._declared.get(declared.name) is F32
             if not is_declared or source.get_element_type() != ov.Type.f16:
                 continue
             self._past |= Past.ROUNDED
-            if self._attributes[_captured(declared)]:
+            is_parameter = source.get_node().get_type_name() == "Parameter"
+            if declared.role is Role.DATA and is_parameter:
+                continue
+            if declared.role is not Role.DATA and self._attributes[captured(declared)]:
                 continue
             if source.get_node().get_type_name() == "Parameter":
                 what = say.INPUT.format(declared.name)
@@ -272,43 +301,35 @@ class RandomOp(ov.Op):  # type: ignore[misc]
 
     def _narrowed_text(self) -> str:
         """What IR says about a validated node whose inputs the plugin changed; empty for others."""
-        sources = self._sources()
-        values = checks.output_type(self.operator, self._own_attributes())
-        state = f" {SIGNED_STATE}" * (Past.SIGNED_STATE in self._past)
-        were_half = self._declared.get("logits") is F16
-        if were_half and sources["logits"].get_element_type() == ov.Type.f32:
-            return NARROWED_LOGITS + state
-        is_narrowed = self._has_narrowed_shape(values, sources)
-        for declared in self.operator.inputs:
-            source = sources.get(declared.name)
-            arrived = None if source is None else self._arrived(declared, source)
-            is_narrowed = is_narrowed or arrived not in (None, *types_of(declared, values))
-        return f"{NARROWED_ALL}{state}" * is_narrowed
+        is_signed = Past.SIGNED_STATE in self._past
+        values, declared = self._attributes_type(), self._declared
+        return narrowed_text(self.operator, self._sources(), values, declared, is_signed=is_signed)
+
+    def _has_narrowed_integers(self, sources: dict[str, ov.Output]) -> bool:
+        """Whether the plugin turned integers into i32, and so booleans into u8."""
+        is_signed = Past.SIGNED_STATE in self._past
+        is_narrowed = has_narrowed_integers(self.operator, sources, is_signed=is_signed)
+        return Past.VALIDATED in self._past and is_narrowed
 
     def _read_narrowed(self, text: str) -> None:
         """Takes back what `_narrowed_text` told IR."""
         first, _, state = text.partition(" ")
-        if first not in (NARROWED_ALL, NARROWED_LOGITS):
+        for declared in self.operator.inputs:
+            types = declared.types if declared.role in (Role.LOGITS, Role.DATA) else ()
+            for type_ in types:
+                if type_.name == first:
+                    self._declared[declared.name] = type_
+        if first != NARROWED_ALL and not self._declared:
             return
         self._past |= Past.VALIDATED | Past.CLONED | Past.ROUNDED
         if state == SIGNED_STATE:
             self._past |= Past.SIGNED_STATE
-        if first == NARROWED_LOGITS:
-            self._declared["logits"] = F16
-
-    def _has_narrowed_shape(self, values: ElementType, sources: dict[str, ov.Output]) -> bool:
-        """Whether the plugin turned the i64 `shape` of booleans into i32, and so them into u8.
-
-        See `with_wide_shape`.
-        """
-        is_i32 = values is BOOL and sources["shape"].get_element_type() == ov.Type.i32
-        return is_i32 and Past.VALIDATED in self._past
 
     def _capture(
         self, declared: Input, types: tuple[ElementType, ...], source: ov.Output
     ) -> NDArray[Any] | None:
         """The exact value of a constant input, kept as an attribute; None for other inputs."""
-        name = _captured(declared)
+        name = captured(declared)
         value = None
         if not self._is_clamped(declared):
             value = self._upstream.value_of(source.get_node())
@@ -363,7 +384,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         self, declared: Input, values: ElementType, source: ov.Output | None
     ) -> None:
         """Refuses inputs that the CPU plugin would hand over changed."""
-        if source is None or declared.role is Role.SHAPE or self._attributes[_captured(declared)]:
+        if source is None or not is_captured(declared) or self._attributes[captured(declared)]:
             return
         if declared.optional and source.get_partial_shape() == ov.PartialShape([0]):
             # An empty tensor stands for a number that is left out.
@@ -403,10 +424,10 @@ class RandomOp(ov.Op):  # type: ignore[misc]
                 shape = values_shape(op, values, sources, value, samples)
             state_type = I32 if Past.SIGNED_STATE in self._past else U32
             type_ = arrays.openvino_type(state_type if output.is_state else output.type or values)
-            if type_ == ov.Type.boolean and self._has_narrowed_shape(values, sources):
+            if type_ == ov.Type.boolean and self._has_narrowed_integers(sources):
                 # The plugin's own operators declare it this way from there on.
                 type_ = ov.Type.u8
-            if not output.is_state and values in (F16, BF16) and computed is F32:
+            if output.type is None and values in (F16, BF16) and computed is F32:
                 # The plugin restores the type of a result of the model.
                 type_ = ov.Type.f32
             self.set_output_type(index, type_, shape)
@@ -423,7 +444,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         types = types_of(declared, values)
         if tensor.get_size() == 0:
             return np.empty(arrays.dimensions(tensor.get_shape()), types[0].dtype)
-        kept = str(self._attributes[_captured(declared)])
+        kept = str(self._attributes.get(captured(declared), ""))
         if kept:
             return _constants.from_text(kept, types).reshape(arrays.dimensions(tensor.get_shape()))
         arrived = arrays.element_type(tensor.get_element_type())
@@ -433,7 +454,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         # Only for what the plugin computed in f16, where it declares f16.
         source = self._sources()[declared.name].get_element_type()
         is_half = type_ is F32 and arrived is F16 and source == ov.Type.f16
-        if not is_half and arrived not in ARRIVES_AS[type_]:
+        is_rounded = declared.role is Role.DATA and type_ is F64 and arrived is F32
+        if not (is_half or is_rounded) and arrived not in ARRIVES_AS[type_]:
             checks.refuse(
                 self.operator,
                 say.INPUT.format(declared.name),
@@ -453,20 +475,6 @@ OPS: dict[str, type[RandomOp]] = {
     for op in OPERATORS.values()
 }
 """A class for each operator; RandomUniform lives beside OpenVINO's built-in one of that name."""
-
-
-def _numbers(op: Operator, sources: dict[str, ov.Output]) -> list[tuple[Input, ov.Output]]:
-    """The given inputs that hold parameters of the distribution."""
-    return [
-        (declared, sources[declared.name])
-        for declared in op.inputs
-        if declared.name in sources and declared.role.is_parameter
-    ]
-
-
-def _captured(declared: Input) -> str:
-    """The attribute that holds the value of a constant input."""
-    return CAPTURED + declared.name
 
 
 def _as_dimensions(array: NDArray[Any]) -> NDArray[Any]:

@@ -8,7 +8,7 @@ import openvino as ov
 from numpy.typing import NDArray
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.operators import Operator
+from onnx_philox._contract.operators import Operator, Role
 from onnx_philox._contract.types import ElementType
 
 # A constant shape reaches a Python operator through 32 bits.
@@ -30,9 +30,18 @@ def values_shape(
     """
     if op.has_shape:
         given = _given_shape(op, values, sources["shape"], shape)
+    elif op.size_input.role is Role.DATA:
+        given = _data_shape(op, values, sources[op.size_input.name])
     else:
         given = _categorical_shape(op, values, sources["logits"], samples)
     return _with_rows(given, sources["state"].get_partial_shape()) if "state" in sources else given
+
+
+def _data_shape(op: Operator, values: ElementType, data: ov.Output) -> ov.PartialShape:
+    partial = data.get_partial_shape()
+    if partial.is_static:
+        checks.check_memory(op, list(partial.to_shape()), values, copies=2)
+    return partial
 
 
 def _categorical_shape(

@@ -20,6 +20,7 @@ from onnx_philox._contract.operators import (
     OUTPUT_TYPE,
     RANDOM_BERNOULLI,
     RANDOM_CATEGORICAL,
+    RANDOM_DROPOUT,
     RANDOM_EXPONENTIAL,
     RANDOM_GAMMA,
     RANDOM_NORMAL,
@@ -277,6 +278,10 @@ class Translations:
 
     def _dropout(self, x: ir.Value, p: float, dtype: ir.DataType) -> tuple[Any, Any]:
         """What is kept, scaled, and the mask of it: as a rewritten Dropout computes them."""
+        if dtype is not _DOUBLE or np.float32(p) == p:
+            output, mask = self._draw(RANDOM_DROPOUT, [x, self._number(p, _FLOAT)], {})
+            return output, mask
+        # A draw takes a ratio of f32, from which the factor of f64 would be another one.
         dropped = self._draw(RANDOM_BERNOULLI, [self._shape(x), self._number(p, _FLOAT)], {})
         one, of_type = (np.array(number, dtype.numpy()) for number in (1, p))
         with np.errstate(divide="ignore"):
@@ -309,9 +314,9 @@ class Translations:
     def _draw(self, op: Operator, inputs: list[Any], attributes: dict[str, Any]) -> Any:
         """A node of this package, whose state is still to come."""
         attributes = {**attributes, "op_seed": next(self._streams)}
-        values, _next_state = getattr(self._ours, op.name)(*inputs, **attributes)
-        values.producer().metadata_props[AWAITS_STATE] = "1"
-        return values
+        *values, _next_state = getattr(self._ours, op.name)(*inputs, **attributes)
+        values[0].producer().metadata_props[AWAITS_STATE] = "1"
+        return values[0] if len(values) == 1 else tuple(values)
 
     def _number(self, number: Number, dtype: ir.DataType) -> Any:
         """A scalar of a type."""

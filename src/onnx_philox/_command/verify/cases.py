@@ -23,6 +23,7 @@ from onnx_philox._contract.operators import (
     OPERATORS,
     RANDOM_BERNOULLI,
     RANDOM_CATEGORICAL,
+    RANDOM_DROPOUT,
     RANDOM_EXPONENTIAL,
     RANDOM_GAMMA,
     RANDOM_GENERATOR,
@@ -54,6 +55,7 @@ PROMISED = (
     "exponential.json",
     "without_replacement.json",
     "rejecting.json",
+    "dropout.json",
 )
 """The files of what this package drew when an operator was new."""
 
@@ -226,9 +228,13 @@ def _runs(row: Mapping[str, Any]) -> list[Vector]:
     ]
 
 
-def _values_vector(example: Example, values_hex: str) -> Vector:
-    values = _from_hex(values_hex, example.type).reshape(example.shape)
-    return Vector(example, {"values": values, "next_state": example.next_state()})
+def _values_vector(example: Example, *all_hex: str) -> Vector:
+    """A draw, and each of its outputs but the next state."""
+    expected = {
+        output.name: _from_hex(given, output.type or example.type).reshape(example.shape)
+        for output, given in zip(example.operator.values_outputs, all_hex, strict=True)
+    }
+    return Vector(example, {**expected, "next_state": example.next_state()})
 
 
 def _from_hex(text: str, type_: ElementType) -> NDArray[Any]:
@@ -261,7 +267,8 @@ def _distributions(rows: Iterable[Mapping[str, Any]]) -> list[Case]:
         seeds, state = (row["global_seed"], row["op_seed"]), _state(row["state"])
         example = Example(tuple(row["shape"]), type_, operator, arguments, *seeds, state=state)
         key = (f"Promised {row['operator']}", row["type"], row["part"])
-        found.setdefault(key, []).append(_values_vector(example, row["values_hex"]))
+        others = [row["mask_hex"]] if "mask_hex" in row else []
+        found.setdefault(key, []).append(_values_vector(example, row["values_hex"], *others))
     return [
         Case(family, tuple(vectors), BY_NAME[type_name], part)
         for (family, type_name, part), vectors in found.items()
@@ -280,6 +287,14 @@ def _state(words: list[int]) -> PhiloxState:
 
 
 _ROW_STATES = (PhiloxState(2**128 - 1, 2**64 - 1), PhiloxState(2**64 - 2, 7), PhiloxState(0, 2**32))
+
+
+def _dropped(type_: ElementType) -> Mapping[str, Any]:
+    """Data of a type, and how many of them to drop."""
+    data = np.arange(-7, 8).reshape(3, 5) / 8
+    return {"data": data.astype(type_.dtype), "ratio": np.array(0.4, np.float32)}
+
+
 _ROW_TYPES: tuple[tuple[Operator, Mapping[str, Any], tuple[ElementType, ...]], ...] = (
     (RANDOM_GENERATOR, {}, (U32,)),
     (RANDOM_UNIFORM, {"minval": -5, "maxval": 205}, (F32, F64, F16, BF16, I32, I64)),
@@ -289,6 +304,7 @@ _ROW_TYPES: tuple[tuple[Operator, Mapping[str, Any], tuple[ElementType, ...]], .
     (RANDOM_GAMMA, {"alpha": np.linspace(0.1, 9, 15, dtype=np.float32).reshape(3, 5)}, (F32, F64)),
     (RANDOM_POISSON, {"rate": np.linspace(0, 30, 15, dtype=np.float32).reshape(3, 5)}, (I32, I64)),
     (RANDOM_CATEGORICAL, {"logits": np.eye(3, 4, dtype=np.float32), "sample_size": 5}, (I32, I64)),
+    *((RANDOM_DROPOUT, _dropped(type_), (type_,)) for type_ in (F32, F16, BF16)),
 )
 """Operators, their arguments and the types of their values."""
 
@@ -300,10 +316,9 @@ def _rows() -> list[Case]:
         for type_ in types:
             example = Example((3, 5), type_, operator, arguments, 2**40, 9, rows=_ROW_STATES)
             alone = [_row(example, row).in_numpy() for row in range(len(_ROW_STATES))]
-            values, next_state = (o.name for o in operator.outputs)
             expected = {
-                values: np.concatenate([row[values] for row in alone]),
-                next_state: np.stack([row[next_state] for row in alone]),
+                o.name: (np.stack if o.is_state else np.concatenate)([row[o.name] for row in alone])
+                for o in operator.outputs
             }
             cases.append(Case(f"{ROWS} {operator.name}", (Vector(example, expected),), type_))
     return cases

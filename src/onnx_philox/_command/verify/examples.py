@@ -98,8 +98,8 @@ class Example:
         state = self._state_array()
         draw = getattr(reference, self.operator.function)
         results = draw(**self._arguments(), state=state)
-        names = [o.name for o in self.operator.outputs]
-        return dict(zip(names if state is not None else names[:1], results, strict=False))
+        outputs = self.operator.outputs if state is not None else self.operator.values_outputs
+        return dict(zip((o.name for o in outputs), results, strict=False))
 
     def _state_array(self) -> NDArray[np.uint32] | None:
         if self.rows:
@@ -120,6 +120,8 @@ class Example:
                 return (elements + elements % 2) * (2 if self.type is F64 else 1)
             case "RandomBernoulli":
                 return elements * (2 if self.arguments["p"].dtype == np.float64 else 1)
+            case "RandomDropout":
+                return elements * (2 if self.arguments["ratio"].dtype == np.float64 else 1)
             case "RandomCategorical" if self.arguments.get("replacement") == 0:
                 return int(self.arguments["logits"].size) * 2
             case "RandomCategorical":

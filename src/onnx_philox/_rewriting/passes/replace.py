@@ -62,10 +62,10 @@ class Replace(ir.passes.InPlacePass):
             node.metadata_props.update(old.metadata_props)
             node.metadata_props.pop(AWAITS_STATE, None)
             if carried.next_state_cast is not None:
-                node.resize_outputs(2)
-                drawn_state = node.outputs[1]
+                node.resize_outputs(len(op.outputs))
+                drawn_state = node.outputs[-1]
                 emitter.declare(drawn_state, "drawn_state", ir.DataType.UINT32, state.shape)
-                carried.next_state_cast.replace_input_with(0, node.outputs[1])
+                carried.next_state_cast.replace_input_with(0, drawn_state)
             return values
 
         new = random.replacement.emit(old, emitter, draw)
@@ -105,7 +105,7 @@ class Replace(ir.passes.InPlacePass):
             return state
         shape = inputs.get("shape")
         if shape is None:
-            shape = emitter.shape(inputs["logits"])
+            shape = emitter.shape(inputs["data"] if "data" in inputs else inputs["logits"])
         what = f"must_draw_one_row_for_each_row_of_{self._batch.input.name}"
         words = emitter.cast("words", state, ir.DataType.INT64)
         checked = self._batch.check(emitter, what, words, shape)

@@ -12,7 +12,8 @@ from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._contract.types import BY_NAME
 from onnx_philox._models import ours
 from onnx_philox._models.emitter import Emitter
-from onnx_philox._rewriting.random_nodes.needed import TypeOf
+from onnx_philox._models.graphs import is_wanted
+from onnx_philox._rewriting.random_nodes.needed import TypeOf, required_input
 from onnx_philox._rewriting.random_nodes.site import Site
 from onnx_philox._rewriting.replacements.of_onnx import EmitDraw
 
@@ -26,7 +27,7 @@ class AwaitingReplacement:
     attributes: dict[str, Any]
 
     @classmethod
-    def read(cls, site: Site, _: TypeOf) -> AwaitingReplacement:
+    def read(cls, site: Site, type_of: TypeOf) -> AwaitingReplacement:
         """A node of this package."""
         node = site.node
         if node.op_type not in OPERATORS:
@@ -38,9 +39,16 @@ class AwaitingReplacement:
             for name, value in ours.attributes_of(node).items()
             if name not in ("global_seed", "op_seed")
         }
+        if operator.type_input is not None:
+            dtype = type_of(required_input(site, operator.inputs.index(operator.type_input)))
+            return cls(operator, dtype or ir.DataType.UNDEFINED, attributes)
         drawn = operator.outputs[0].type or BY_NAME[attributes.get(OUTPUT_TYPE, "i32")]
         return cls(operator, ir.DataType(drawn.onnx), attributes)
 
-    def emit(self, node: ir.Node, _: Emitter, draw: EmitDraw) -> list[ir.Value]:
+    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
-        return [draw(self.operator, self.dtype, ours.inputs_of(node), self.attributes)]
+        drawn = draw(self.operator, self.dtype, ours.inputs_of(node), self.attributes)
+        has_mask = len(self.operator.outputs) > 2 and len(node.outputs) > 1
+        if has_mask and is_wanted(node.outputs[1]):
+            return [drawn, emitter.mask_of(drawn, node.outputs[1].shape)]
+        return [drawn]

@@ -21,11 +21,12 @@ from onnx_philox._contract.operators import (
     OUTPUT_TYPE,
     RANDOM_BERNOULLI,
     RANDOM_CATEGORICAL,
+    RANDOM_DROPOUT,
     RANDOM_NORMAL,
     RANDOM_UNIFORM,
     Operator,
 )
-from onnx_philox._contract.types import BF16, BY_ONNX, F32, I32, I64, ElementType
+from onnx_philox._contract.types import BF16, BY_ONNX, F32, F64, I32, I64, ElementType
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import input_of, is_wanted
@@ -229,8 +230,10 @@ class MultinomialReplacement(TypedReplacement):
 class DropoutReplacement:
     """Dropout that drops: from opset 12 on, in training mode.
 
-    (At opsets 1 and 6 it drops outside of test mode, and has no replacement.) It computes in the
-    data's type, 1 / (1 - ratio) too, operation by operation.
+    (At opsets 1 and 6 it drops outside of test mode, and has no replacement.) It becomes
+    RandomDropout. Where a run decides whether it drops, it becomes RandomBernoulli and nodes that
+    compute in the data's type, 1 / (1 - ratio) too, operation by operation. So does one of f64 data
+    whose ratio takes more bits than f32 has: a draw takes a ratio of f32.
     """
 
     data: ElementType
@@ -238,7 +241,19 @@ class DropoutReplacement:
     """The array of a constant; else the type of the input that tells it in a run."""
     is_mode_known: bool
     """Whether it always drops; otherwise each run decides."""
-    operator: Operator = RANDOM_BERNOULLI
+
+    @property
+    def operator(self) -> Operator:
+        """See `Replacement`."""
+        is_whole = self.is_mode_known and not (self.data is F64 and self._is_ratio_wide)
+        return RANDOM_DROPOUT if is_whole else RANDOM_BERNOULLI
+
+    @property
+    def _is_ratio_wide(self) -> bool:
+        """Whether the ratio may have more bits than f32."""
+        if isinstance(self.ratio, np.ndarray):
+            return bool(self.ratio.item() != self.ratio.astype(np.float32).item())
+        return self.ratio is F64
 
     @property
     def dtype(self) -> ir.DataType:
@@ -262,14 +277,18 @@ class DropoutReplacement:
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
         data = input_of(node, 0)
+        # Exporters name the mask even where nothing reads it.
+        has_mask = len(node.outputs) > 1 and is_wanted(node.outputs[1])
+        if self.operator is RANDOM_DROPOUT:
+            inputs = {"data": data, "ratio": self._p(node, emitter)}
+            output = draw(RANDOM_DROPOUT, self.dtype, inputs, {})
+            return [output, emitter.mask_of(output, data.shape)] if has_mask else [output]
         p, scale = self._parameters(node, emitter)
         dropped = draw(self.operator, _BOOL, {"shape": emitter.shape(data), "p": p}, {})
         mode = None if self.is_mode_known else input_of(node, 2)
         if mode is not None:
             # Where could choose a ratio of 0, but only logic stays exact where floats become bf16.
             dropped = emitter.elementwise("And", "dropped", dropped, mode, _BOOL)
-        # Exporters name the mask even where nothing reads it.
-        has_mask = len(node.outputs) > 1 and is_wanted(node.outputs[1])
         if has_mask:
             mask = emitter.emit("Not", "kept", [dropped], _BOOL, data.shape)
         data = self._widened(emitter, "data", data)
@@ -290,17 +309,22 @@ class DropoutReplacement:
         """
         return _FLOAT if self.data is BF16 else self.dtype
 
+    def _p(self, node: ir.Node, emitter: Emitter) -> ir.Value:
+        """The probability of dropping, in f32."""
+        if isinstance(self.ratio, np.ndarray):
+            return emitter.constant("p", self.ratio.reshape(()).astype(np.float32))
+        return _as_f32(emitter, "p", input_of(node, 1), self.ratio)
+
     def _parameters(self, node: ir.Node, emitter: Emitter) -> tuple[ir.Value, ir.Value]:
         """The probability of dropping, in f32, and the factor for what stays."""
+        p = self._p(node, emitter)
         if isinstance(self.ratio, np.ndarray):
             ratio = self.ratio.reshape(())
             one, of_type = np.ones((), self.data.dtype), ratio.astype(self.data.dtype)
             with np.errstate(divide="ignore"):
                 scale = np.divide(one, np.subtract(one, of_type))
-            p = emitter.constant("p", ratio.astype(np.float32))
             return p, self._constant(emitter, "scale", scale)
         given = input_of(node, 1)
-        p = _as_f32(emitter, "p", given, self.ratio)
         if self.ratio is not self.data:
             given = p if self.data is F32 else emitter.cast("ratio", given, self.dtype)
         given = self._widened(emitter, "ratio", given)

@@ -243,6 +243,9 @@ class Walk:
             return None
         if node.domain == DOMAIN and node.op_type in OPERATORS:
             names = [declared.name for declared in OPERATORS[node.op_type].inputs]
+            if "data" in names:
+                data = node.inputs[names.index("data")]
+                return None if data is None else self.dimensions(data)
             if "logits" not in names:
                 return self._said_by(node.inputs[names.index("shape")])
             logits = node.inputs[names.index("logits")]

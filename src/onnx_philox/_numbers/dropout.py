@@ -1,0 +1,49 @@
+"""Turns words into what dropout keeps of the data (contract, section 15)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onnx_philox._contract.operators import RANDOM_DROPOUT
+from onnx_philox._contract.types import BY_DTYPE, F64, ElementType
+from onnx_philox._numbers import uniform
+from onnx_philox._numbers.draw import Convert, Distribution, Values, Words
+
+
+def scale_of(ratio: Values, values: ElementType) -> Values:
+    """What data that are kept are multiplied by, for a ratio of rank 0 and data of this type."""
+    # In f64 only where the data have as many bits.
+    work = ratio.astype(np.float64 if values is F64 else np.float32)
+    one = np.ones_like(work)
+    with np.errstate(all="ignore"):
+        return np.asarray((one / (one - work)).astype(values.dtype))
+
+
+@dataclass(frozen=True)
+class Dropout(Distribution):
+    """`data`, of rank 1, with each element dropped by the probability `ratio`, of rank 0."""
+
+    operator = RANDOM_DROPOUT
+    data: Values
+    ratio: Values
+
+    def converter(self, values: ElementType) -> Convert:
+        """The function from words to the data that is kept, and to which that is."""
+        unit = uniform.unit(BY_DTYPE[self.ratio.dtype])
+        scale = scale_of(self.ratio, values)
+
+        def convert(position: int, words: Words) -> tuple[Values, Values]:
+            is_kept = ~np.less(unit(words), self.ratio)
+            scaled = self.data[position : position + is_kept.size] * scale
+            return np.where(is_kept, scaled, values.dtype.type(0)), is_kept
+
+        return convert
+
+
+def of(inputs: Mapping[str, Values], attributes: Mapping[str, Any]) -> Dropout:  # noqa: ARG001
+    """What RandomDropout draws by its inputs."""
+    return Dropout(inputs["data"].reshape(-1), inputs["ratio"].reshape(()))

@@ -1,0 +1,353 @@
+"""RandomDropout: the rule of the contract's section 15, in every runtime and when rewritten."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+import onnxruntime
+import openvino as ov
+import pytest
+from cases import EDGE_COUNTERS, SEED, assert_same_bits
+from onnx import parser
+from onnx.reference import ReferenceEvaluator
+from openvino import opset8
+from runtimes import OpenVino
+
+import onnx_philox
+from onnx_philox import PhiloxState, graphs, make_reproducible, onnx_reference, reference
+from onnx_philox._contract.operators import RANDOM_DROPOUT
+from onnx_philox._contract.types import BY_NAME, F32
+from onnx_philox._numbers import call, fill_native, fill_numpy
+from onnx_philox.onnxruntime import InferenceSession
+from onnx_philox.rewriting import find_random_nodes
+
+TYPES = ["f16", "bf16", "f32", "f64"]
+STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
+RATIOS = [0.0, 0.1, 0.5, 0.999, 1.0]
+
+
+def data_of(type_: str, shape: Any = (3, 35)) -> np.ndarray:
+    """Numbers of many sizes, zeros of both signs and infinities."""
+    rng = np.random.default_rng(5)
+    numbers = rng.normal(0, 1, shape) * 10.0 ** rng.integers(-4, 4, shape)
+    numbers.flat[:4] = 0.0, -0.0, np.inf, -np.inf
+    return numbers.astype(BY_NAME[type_].dtype)
+
+
+def scale_of(ratio: Any, dtype: np.dtype) -> Any:
+    work = np.float64 if dtype == np.float64 else np.float32
+    with np.errstate(divide="ignore"):
+        return (work(1) / (work(1) - work(ratio))).astype(dtype)
+
+
+@pytest.mark.parametrize("ratio_type", ["f32", "f64"])
+@pytest.mark.parametrize("ratio", RATIOS)
+@pytest.mark.parametrize("type_", TYPES)
+def test_what_bernoulli_drops_is_0_and_the_rest_is_scaled(
+    type_: str, ratio: float, ratio_type: str
+) -> None:
+    data, share = data_of(type_), np.array(ratio, BY_NAME[ratio_type].dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        output, mask, after = reference.random_dropout(data, share, state=STATE, **SEED)
+    dropped, after_booleans = reference.random_bernoulli(data.shape, share, state=STATE, **SEED)
+    assert_same_bits(mask, ~dropped)
+    assert_same_bits(after, after_booleans)
+    with np.errstate(all="ignore"):
+        expected = np.where(dropped, data.dtype.type(0), data * scale_of(share, data.dtype))
+    assert_same_bits(output, expected)
+    assert mask.all() == (ratio == 0)
+    assert mask.any() == (ratio < 1)
+
+
+def test_a_ratio_of_0_keeps_every_bit() -> None:
+    data = data_of("f32")
+    assert_same_bits(reference.random_dropout(data, 0, state=STATE)[0], data)
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_what_is_dropped_is_0_whatever_it_was(type_: str) -> None:
+    dtype = BY_NAME[type_].dtype
+    data = np.tile(np.array([np.nan, np.inf, -np.inf, -1], dtype), 50)
+    for fill in (fill_numpy.fill, fill_native.fill):
+        inputs = {"data": data, "ratio": np.float32(0.5), "state": STATE}
+        output, mask, _ = call.run(RANDOM_DROPOUT, fill, inputs, {})
+        assert_same_bits(output[~mask], np.zeros((~mask).sum(), dtype))
+        kept = np.where(np.isfinite(data), -2, data).astype(dtype)[mask]
+        np.testing.assert_array_equal(output[mask].astype(float), kept.astype(float))
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_the_core_draws_what_numpy_draws(type_: str) -> None:
+    for count in (1, 7, 2047, 2048, 5003):
+        data = data_of(type_, (max(count, 4),))[:count]
+        for ratio in (np.float32(0.3), np.float64(0.3)):
+            inputs = {"data": data, "ratio": ratio, "state": STATE}
+            expected = call.run(RANDOM_DROPOUT, fill_numpy.fill, inputs, SEED)
+            for one, other in zip(
+                call.run(RANDOM_DROPOUT, fill_native.fill, inputs, SEED), expected, strict=True
+            ):
+                assert_same_bits(one, other)
+
+
+@pytest.mark.parametrize("counter", EDGE_COUNTERS)
+def test_the_state_advances_by_the_words_of_the_ratio(counter: int) -> None:
+    before = PhiloxState(counter, 77)
+    for type_ in TYPES:
+        for ratio, words in ((np.float32(0.5), 15), (np.float64(0.5), 30)):
+            after = reference.random_dropout(
+                np.ones((3, 5), BY_NAME[type_].dtype), ratio, state=before.to_array()
+            )[2]
+            assert PhiloxState.from_array(after) == before.advance(words)
+
+
+@pytest.mark.parametrize("ratio_type", ["f32", "f64"])
+@pytest.mark.parametrize("type_", TYPES)
+@pytest.mark.parametrize("constant", [True, False])
+def test_onnxruntime_draws_the_reference_s_bits(
+    ort_backend: str, type_: str, ratio_type: str, constant: bool
+) -> None:
+    data, ratio = data_of(type_), np.array(0.3, BY_NAME[ratio_type].dtype)
+    given, feeds = (
+        ((data, ratio), {}) if constant else ((None, None), {"data": data, "ratio": ratio})
+    )
+    model = graphs.random_dropout(
+        *given,
+        data_type=type_,
+        ratio_type=ratio_type,
+        stateful=True,
+        **SEED,
+        rank=None if constant else 2,
+    )
+    expected = reference.random_dropout(data, ratio, state=STATE, **SEED)
+    got = InferenceSession(model, backend=ort_backend).run(None, {"state": STATE, **feeds})
+    for one, other in zip(got, expected, strict=True):
+        assert_same_bits(np.asarray(one), other)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (2, 1, 3), (1,) * 8])
+@pytest.mark.parametrize("type_", ["f16", "f32", "f64"])
+def test_onnxruntime_knows_the_type_of_data_of_unknown_rank(type_: str, shape: Any) -> None:
+    """And of a scalar: ONNX Runtime tells a library neither from the other."""
+    name = {"f16": "float16", "f32": "float", "f64": "double"}[type_]
+    model = parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
+        g ({name}[n] x, int64[k] s, uint32[6] state) => ({name} y, bool b)
+            <float half = {{0.5}}> {{
+          d = Reshape <allowzero = 1> (x, s)
+          o, m = onnx_philox.RandomDropout (d, half, state)
+          y = Neg (o)
+          b = Not (m)
+        }}""")
+    for output in model.graph.output:
+        output.type.tensor_type.ClearField("shape")
+    data = np.arange(1, np.prod(shape) + 1).astype(BY_NAME[type_].dtype)
+    session = InferenceSession(model)
+    y, dropped = session.run(None, {"x": data, "s": np.array(shape, np.int64), "state": STATE})
+    expected = reference.random_dropout(data.reshape(shape), 0.5, state=STATE)
+    assert_same_bits(np.asarray(y), -expected[0])
+    assert_same_bits(np.asarray(dropped), np.asarray(~expected[1]))
+
+
+@pytest.mark.parametrize("precision", [None, "f32", "bf16", "f16"])
+@pytest.mark.parametrize("type_", ["f16", "bf16", "f32"])
+def test_openvino_draws_the_reference_s_bits_at_every_precision(
+    openvino: OpenVino, type_: str, precision: str | None
+) -> None:
+    data, ratio = data_of(type_), np.float32(0.3)
+    expected = reference.random_dropout(data, ratio, state=STATE, **SEED)
+    model = graphs.random_dropout(None, None, data_type=type_, rank=2, stateful=True, **SEED)
+    feeds = {"state": STATE, "data": data, "ratio": np.array(ratio)}
+    for one, other in zip(openvino(model, feeds, precision), expected, strict=True):
+        assert_same_bits(one, other)
+
+
+def test_openvino_scales_f64_data_as_it_computes_them(openvino: OpenVino) -> None:
+    data = data_of("f64")
+    model = graphs.random_dropout(None, 0.3, data_type="f64", rank=2, stateful=True)
+    output, mask, after = openvino(model, {"state": STATE, "data": data})
+    expected = reference.random_dropout(data, 0.3, state=STATE)
+    assert_same_bits(mask, expected[1])
+    assert_same_bits(after, expected[2])
+    is_finite = np.isfinite(data)
+    np.testing.assert_allclose(output[is_finite], expected[0][is_finite], rtol=1e-6)
+
+
+MASKS = """
+    <ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
+    g (float[n, 8] x{state_input}) => (float[n, 8] y, bool[n, 8] b, bool[n, 8] c, float[n, 8] z)
+        <float half = {{0.5}}, float few = {{0.2}}> {{
+      h, kept, a = onnx_philox.RandomDropout <op_seed = 3> (x, half{state})
+      y, again = onnx_philox.RandomDropout <op_seed = 4> (h, few, a)
+      b = Not (kept)
+      c = And (kept, again)
+      z = Where (again, x, y)
+    }}"""
+
+
+@pytest.mark.parametrize("state", ["", "state"])
+def test_masks_are_booleans_for_the_nodes_that_read_them(openvino: OpenVino, state: str) -> None:
+    given = f", uint32[6] {state}" if state else ""
+    model = parser.parse_model(MASKS.format(state_input=given, state=state and f", {state}"))
+    # Without -0, of which OpenVINO's Select makes 0.
+    feeds: dict[str, np.ndarray] = {"x": data_of("f32", (5, 8)) + 0}
+    if state:
+        feeds["state"] = STATE
+    expected = ReferenceEvaluator(model, new_ops=onnx_reference.OPS).run(None, feeds)
+    for results in (InferenceSession(model).run(None, feeds), openvino(model, feeds)):
+        for one, other in zip(results, expected, strict=True):
+            assert_same_bits(np.asarray(one), np.asarray(other))
+
+
+@pytest.mark.parametrize("outputs", ["y", "y, m", '"", m', '"", m, s', '"", "", s'])
+def test_any_output_may_be_left_out(ort_backend: str, outputs: str) -> None:
+    names = [name for name in outputs.replace('"', "").split(", ") if name]
+    types = {"y": "float[6]", "m": "bool[6]", "s": "uint32[6]"}
+    model = parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
+        g (float[6] x, uint32[6] state) => ({", ".join(f"{types[n]} {n}" for n in names)})
+            <float half = {{0.5}}> {{
+          {outputs} = onnx_philox.RandomDropout (x, half, state)
+        }}""")
+    x = np.arange(1, 7, dtype=np.float32)
+    all_ = dict(zip("yms", reference.random_dropout(x, 0.5, state=STATE), strict=True))
+    got = InferenceSession(model, backend=ort_backend).run(None, {"x": x, "state": STATE})
+    for name, one in zip(names, got, strict=True):
+        assert_same_bits(np.asarray(one), all_[name])
+
+
+@pytest.mark.usefixtures("factories")
+def test_a_factory_makes_the_node(openvino: OpenVino) -> None:
+    data = data_of("f32")
+    parameter = opset8.parameter([-1, 35], np.float32)
+    parameter.get_output_tensor(0).set_names({"data"})
+    node = onnx_philox.openvino.random_dropout(parameter, 0.3, global_seed=5)
+    results = openvino(ov.Model(node.outputs(), [parameter]), {"data": data})
+    for one, other in zip(results, reference.random_dropout(data, 0.3, global_seed=5), strict=True):
+        assert_same_bits(one, other)
+
+
+@pytest.mark.parametrize("ratio", [-1e-45, np.nextafter(np.float32(1), 2), np.nan, np.inf])
+def test_builders_refuse_what_the_reference_refuses(ratio: float) -> None:
+    data = np.ones(3, np.float32)
+    with pytest.raises(ValueError, match="'ratio' must be from 0 to 1: got ") as of_reference:
+        reference.random_dropout(data, np.float32(ratio), global_seed=1)
+    for make in (graphs.random_dropout, onnx_philox.openvino.random_dropout):
+        with pytest.raises(ValueError, match="RandomDropout") as raised:
+            make(data, np.float32(ratio), global_seed=1)
+        assert str(raised.value) == str(of_reference.value)
+
+
+def test_a_ratio_of_another_type_is_refused() -> None:
+    """By ONNX Runtime itself, where nobody reads the model before."""
+    call: dict[str, Any] = {"data": np.ones(3, np.float32), "ratio": np.float16(0.5)}
+    with pytest.raises(TypeError, match="'ratio' must be f32 or f64: got f16"):
+        reference.random_dropout(**call, global_seed=1)
+    model = graphs.random_dropout(call["data"], 0.5, global_seed=1)
+    (ratio,) = (i for i in model.graph.initializer if i.name == "ratio")
+    ratio.CopyFrom(onnx.numpy_helper.from_array(call["ratio"], "ratio"))
+    with pytest.raises(Exception, match="'ratio' must be f32 or f64: got f16"):
+        InferenceSession(model)
+    options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
+    with pytest.raises(Exception, match="float16"):
+        onnxruntime.InferenceSession(model.SerializeToString(), options)
+
+
+# Rewritten models.
+
+MODEL = """
+    <ir_version: 8, opset_import: ["": {opset}]>
+    g ({type}[n, 8] x{more}) => ({type}[n, 8] y, bool[n, 8] kept, {type}[n, 8] z)
+        <{ratio_type} ratio = {{0.3}}, bool on = {{1}}> {{
+      y, mask = Dropout (x, ratio, {mode})
+      kept = Identity (mask)
+      z = Dropout (y, ratio, on)
+    }}"""
+ONNX_NAMES = {"f16": "float16", "f32": "float", "f64": "double"}
+
+
+def model_of(type_: str = "f32", *, ratio_type: str = "float", mode: str = "on") -> onnx.ModelProto:
+    more = ", bool given" if mode == "given" else ""
+    return parser.parse_model(
+        MODEL.format(opset=17, type=ONNX_NAMES[type_], ratio_type=ratio_type, more=more, mode=mode)
+    )
+
+
+@pytest.mark.parametrize("type_", ONNX_NAMES)
+def test_a_rewritten_dropout_has_the_mask_of_before(openvino: OpenVino, type_: str) -> None:
+    rewritten = make_reproducible(model_of(type_))
+    assert [n.op_type for n in rewritten.graph.node if n.domain] == ["RandomDropout"] * 2
+    x, state = data_of(type_, (5, 8)), PhiloxState.for_run(7).to_array()
+    feeds = {"x": x, "random_state": state}
+    # What RandomBernoulli draws from the node's stream.
+    dropped, _ = reference.random_bernoulli([5, 8], np.float32(0.3), state=state, op_seed=0)
+    expected = ReferenceEvaluator(rewritten, new_ops=onnx_reference.OPS).run(None, feeds)
+    assert_same_bits(np.asarray(expected[1]), ~dropped)
+    assert_same_bits(np.asarray(InferenceSession(rewritten).run(None, feeds)[0]), expected[0])
+    results = openvino(rewritten, feeds)
+    assert_same_bits(results[1], ~dropped)
+    if type_ != "f64":
+        assert_same_bits(results[2], expected[2])
+
+
+def test_a_dropout_whose_mode_is_computed_stays_as_it_was() -> None:
+    nodes = make_reproducible(model_of(mode="given")).graph.node
+    assert [n.op_type for n in nodes if n.domain] == ["RandomBernoulli", "RandomDropout"]
+
+
+def test_f64_data_keep_the_factor_of_their_f64_ratio() -> None:
+    for ratio_type, became in (("double", "RandomBernoulli"), ("float", "RandomDropout")):
+        found = find_random_nodes(model_of("f64", ratio_type=ratio_type))
+        assert {node.replacement for node in found} == {became}
+    assert {n.replacement for n in find_random_nodes(model_of(ratio_type="double"))} == {
+        "RandomDropout"
+    }
+
+
+def test_it_draws_on_in_a_loop(openvino: OpenVino) -> None:
+    model = parser.parse_model("""
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[4, 8] x, int64 trips) => (float[4, 8] y, bool[k, 4, 8] masks)
+            <float half = {0.5}, bool on = {1}> {
+          y, masks = Loop (trips, on, x) <body = b (int64 i, bool c, float[4, 8] h)
+              => (bool d, float[4, 8] next, bool[4, 8] kept) {
+            d = Identity (c)
+            next, mask = Dropout (h, half, on)
+            kept = Identity (mask)
+          }>
+        }""")
+    rewritten = make_reproducible(model)
+    feeds = {
+        "x": data_of("f32", (4, 8)),
+        "trips": np.array(3),
+        "random_state": PhiloxState.for_run(7).to_array(),
+    }
+    expected = InferenceSession(rewritten).run(None, feeds)
+    assert not np.array_equal(expected[1][0], expected[1][1])
+    for one, other in zip(openvino(rewritten, feeds), expected, strict=True):
+        assert_same_bits(np.asarray(one), np.asarray(other))
+
+
+def test_the_type_is_that_of_the_data() -> None:
+    assert RANDOM_DROPOUT.output_types[0] is F32
+    for dtype in (np.float16, ml_dtypes.bfloat16, np.float64):
+        assert reference.random_dropout(np.ones(3, dtype), 0.5, global_seed=1)[0].dtype == dtype
+
+
+@pytest.mark.parametrize("type_", TYPES)
+def test_every_number_is_kept_with_its_bits_by_numpy_and_by_the_core(type_: str) -> None:
+    """NaN with any payload, infinities and subnormals too: all patterns of 16 bits."""
+    dtype = BY_NAME[type_].dtype
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    bits = np.random.default_rng(2).integers(0, 2 ** (8 * dtype.itemsize), 2**16, unsigned)
+    data = (np.arange(2**16, dtype=unsigned) if dtype.itemsize == 2 else bits).view(dtype)
+    for ratio in (np.float32(r) for r in (0, 0.3, 0.999999, 1)):
+        inputs, seeds = {"data": data, "ratio": ratio}, {"global_seed": 3}
+        expected = call.run(RANDOM_DROPOUT, fill_numpy.fill, inputs, seeds)
+        drawn = reference.random_dropout(data, ratio, **seeds)
+        for got, wanted in zip(drawn, expected, strict=True):
+            assert got.tobytes() == wanted.tobytes()
