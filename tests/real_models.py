@@ -121,13 +121,13 @@ def with_draws_as_outputs(model: onnx.ModelProto) -> onnx.ModelProto:
     visible.CopyFrom(model)
     graph = visible.graph
 
-    def show(name: str, output: str, type_: int) -> None:
-        graph.node.append(helper.make_node("Identity", [name], [output]))
+    def show(name: str, output: str, type_: int, how: str = "Identity") -> None:
+        graph.node.append(helper.make_node(how, [name], [output]))
         graph.output.append(helper.make_tensor_value_info(output, type_, None))
 
     for node in list(graph.node):
         if node.domain == "onnx_philox":
-            show(node.output[0], *stream_and_type(node))
+            show(drawn_by(node), *stream_and_type(node), how_to_show(node))
             if node.op_type == "RandomCategorical":
                 show(node.input[0], "logits", TensorProto.FLOAT)
         for body in (a.g for a in node.attribute if a.name == "body"):
@@ -138,14 +138,28 @@ def with_draws_as_outputs(model: onnx.ModelProto) -> onnx.ModelProto:
                 if inner.domain == "onnx_philox":
                     output, type_ = stream_and_type(inner)
                     # ONNX Runtime wants a rank of what a Scan stacks; all draws here have 2.
-                    stacked = helper.make_tensor_value_info(inner.output[0], type_, [None, None])
+                    stacked = helper.make_tensor_value_info(drawn_by(inner), type_, [None, None])
                     body.output.append(stacked)
                     node.output.append(f"{output}_stacked")
-                    show(f"{output}_stacked", output, type_)
+                    show(f"{output}_stacked", output, type_, how_to_show(inner))
                     for attribute in node.attribute:
                         if attribute.name in ("scan_output_axes", "scan_output_directions"):
                             attribute.ints.append(0)
     return visible
+
+
+def drawn_by(node: onnx.NodeProto) -> str:
+    """The name of the output with what a node draws: of RandomDropout, the mask."""
+    if node.op_type != "RandomDropout":
+        return node.output[0]
+    node.output.extend([""] * (2 - len(node.output)))
+    node.output[1] = node.output[1] or f"mask_of_{node.output[0]}"
+    return node.output[1]
+
+
+def how_to_show(node: onnx.NodeProto) -> str:
+    """The operator that shows it: a Dropout's draws are those of RandomBernoulli, what it drops."""
+    return "Not" if node.op_type == "RandomDropout" else "Identity"
 
 
 def stream_and_type(node: onnx.NodeProto) -> tuple[str, int]:

@@ -74,10 +74,10 @@ class RowCase:
             arguments |= {"shape": list(shape)} if constant else {"shape": None, "rank": len(shape)}
         if inputs:
             arguments |= inputs if constant else dict.fromkeys(inputs) | dict(self.input_types)
-            if "logits" not in inputs and not constant:
-                arguments["per_element"] = True
             if self.operator == "random_dropout" and not constant:
                 arguments["rank"] = len(shape)
+            elif "logits" not in inputs and not constant:
+                arguments["per_element"] = True
         return getattr(graphs, self.operator)(**arguments, per_row=True)
 
     def feeds(self, shape: tuple[int, ...], states: np.ndarray, inputs: Arrays) -> Arrays:

@@ -328,7 +328,7 @@ def test_a_ratio_that_was_left_in_the_file_is_left_to_the_run(tmp_path):
     command = ["run", str(tmp_path / "out.onnx"), "--input", "x=[1,2,3,4]"]
     result = CliRunner().invoke(app.app, command)
     assert result.exit_code == 1
-    assert "RandomBernoulli: input 'p' " in result.stderr
+    assert "RandomDropout: input 'ratio' " in result.stderr
 
 
 def test_a_node_that_reads_what_nothing_gives_is_no_traceback(tmp_path):

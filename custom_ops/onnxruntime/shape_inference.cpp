@@ -66,6 +66,18 @@ std::string FreshSymbol() {
   return "onnx_philox_" + std::to_string(++count);
 }
 
+OrtStatus* SetOutput(const OrtApi& api, OrtShapeInferContext* context, std::size_t index, OrtElementType type,
+                     const std::vector<std::int64_t>& dimension, std::vector<const char*>& symbols) {
+  OrtTensorTypeAndShapeInfo* info = nullptr;
+  if (OrtStatus* status = api.CreateTensorTypeAndShapeInfo(&info)) return status;
+  OrtStatus* status = api.SetTensorElementType(info, type);
+  if (status == nullptr) status = api.SetDimensions(info, dimension.data(), dimension.size());
+  if (status == nullptr) status = api.SetSymbolicDimensions(info, symbols.data(), symbols.size());
+  if (status == nullptr) status = api.ShapeInferContext_SetOutputTypeShape(context, index, info);
+  api.ReleaseTensorTypeAndShapeInfo(info);
+  return status;
+}
+
 /// The first output has an input's type and shape; a mask has its shape.
 OrtStatus* InferLikeInput(const Operator& op, const OrtApi& api, OrtShapeInferContext* context) {
   OrtTensorTypeAndShapeInfo* data = nullptr;  // the context's own
@@ -73,21 +85,24 @@ OrtStatus* InferLikeInput(const Operator& op, const OrtApi& api, OrtShapeInferCo
   OrtStatus* status =
       api.ShapeInferContext_GetInputTypeShape(context, static_cast<std::size_t>(op.type_input()), &data);
   if (status == nullptr) status = api.GetDimensionsCount(data, &rank);
-  // An unknown rank reads as 0 here. Then the type is that of the only input of any type.
+  // An unknown rank reads as 0 here. Then the type is that of the only input of any type, and the mask's is declared.
   if (status != nullptr || rank == 0) return status;
   std::vector<std::int64_t> dimension(rank);  // more than are allowed, too: the kernel refuses them
   std::vector<const char*> symbols(rank);
-  status = api.GetDimensions(data, dimension.data(), rank);
+  OrtElementType type = ORT_TYPE_UNDEFINED;
+  status = api.GetTensorElementType(data, &type);
+  if (status == nullptr) status = api.GetDimensions(data, dimension.data(), rank);
   if (status == nullptr) status = api.GetSymbolicDimensions(data, symbols.data(), rank);
-  if (status == nullptr) status = api.ShapeInferContext_SetOutputTypeShape(context, 0, data);
-  OrtTensorTypeAndShapeInfo* mask = nullptr;
-  if (status == nullptr) status = api.CreateTensorTypeAndShapeInfo(&mask);
-  if (status == nullptr) status = api.SetTensorElementType(mask, ORT_TYPE_BOOL);
-  if (status == nullptr) status = api.SetDimensions(mask, dimension.data(), rank);
-  if (status == nullptr) status = api.SetSymbolicDimensions(mask, symbols.data(), rank);
-  if (status == nullptr) status = api.ShapeInferContext_SetOutputTypeShape(context, 1, mask);
-  if (mask != nullptr) api.ReleaseTensorTypeAndShapeInfo(mask);
-  return status;
+  if (status != nullptr) return status;
+  std::vector<std::string> names(rank);
+  for (std::size_t i = 0; i < rank; ++i) {
+    // Handed on without a name, an unknown dimension would be the number -1 to other nodes.
+    const bool has_name = symbols[i] != nullptr && *symbols[i] != '\0';
+    if (dimension[i] < 0) names[i] = has_name ? std::string(symbols[i]) : FreshSymbol();
+  }
+  for (std::size_t i = 0; i < rank; ++i) symbols[i] = names[i].c_str();
+  status = SetOutput(api, context, 0, type, dimension, symbols);
+  return status == nullptr ? SetOutput(api, context, 1, ORT_TYPE_BOOL, dimension, symbols) : status;
 }
 
 }  // namespace

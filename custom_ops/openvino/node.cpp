@@ -179,7 +179,9 @@ void RandomOp::validate_and_infer_types() {
       ValidateShape(i, before);
     } else if (IsData(i)) {
       const KnownShape shape(get_input_partial_shape(static_cast<std::size_t>(i)));
-      ThrowIf(CheckInput(op_, i, shape.WithType(DeclaredType(i, ArrivedType(i))), attributes_, &arguments_));
+      const ElementType arrived = ArrivedType(i);  // in a model, that which it declares
+      const ElementType type = Has(Past::kCloned) ? DeclaredType(i, arrived) : arrived;
+      ThrowIf(CheckInput(op_, i, shape.WithType(type), attributes_, &arguments_));
     } else {
       ValidateCaptured(i);
     }

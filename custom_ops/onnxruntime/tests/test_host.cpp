@@ -129,6 +129,11 @@ std::string Run(Node& node, OrtKernelContext* context) {
       const bool is_as_inferred = inference.is_set ? inference.values.type == node.output_type
                                                    : node.op->GetOutputTypeCount(node.op) == 3;
       check::That(may_fail || is_as_inferred, "type %d was inferred, not %d", inference.values.type, node.output_type);
+      for (std::size_t i = 0; inference.is_set && i < inference.values.dimensions.size(); ++i) {
+        // To other nodes it would be the number -1.
+        const bool is_told = inference.values.dimensions[i] >= 0 || !inference.values.symbols[i].empty();
+        check::That(is_told, "dimension %zu is inferred without a size or a name", i);
+      }
     }
     error = Take(node.op->KernelComputeV2(kernel, context));
     node.op->KernelDestroy(kernel);
