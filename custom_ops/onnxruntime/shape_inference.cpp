@@ -66,26 +66,28 @@ std::string FreshSymbol() {
   return "onnx_philox_" + std::to_string(++count);
 }
 
-OrtStatus* SetOutput(const OrtApi& api, OrtShapeInferContext* context, std::size_t index, OrtElementType type,
-                     const std::vector<std::int64_t>& dimension, std::vector<const char*>& symbols) {
-  OrtTensorTypeAndShapeInfo* info = nullptr;
-  if (OrtStatus* status = api.CreateTensorTypeAndShapeInfo(&info)) return status;
-  OrtStatus* status = api.SetTensorElementType(info, type);
-  if (status == nullptr) status = api.SetDimensions(info, dimension.data(), dimension.size());
-  if (status == nullptr) status = api.SetSymbolicDimensions(info, symbols.data(), symbols.size());
-  if (status == nullptr) status = api.ShapeInferContext_SetOutputTypeShape(context, index, info);
-  api.ReleaseTensorTypeAndShapeInfo(info);
+/// Says the type and the shape of the first output.
+OrtStatus* SetValues(const OrtApi& api, OrtShapeInferContext* context, OrtElementType type,
+                     const std::int64_t* dimension, const char** symbols, std::size_t rank) {
+  OrtTensorTypeAndShapeInfo* values = nullptr;
+  if (OrtStatus* status = api.CreateTensorTypeAndShapeInfo(&values)) return status;
+  OrtStatus* status = api.SetTensorElementType(values, type);
+  if (status == nullptr) status = api.SetDimensions(values, dimension, rank);
+  if (status == nullptr) status = api.SetSymbolicDimensions(values, symbols, rank);
+  if (status == nullptr) status = api.ShapeInferContext_SetOutputTypeShape(context, 0, values);
+  api.ReleaseTensorTypeAndShapeInfo(values);
   return status;
 }
 
-/// The first output has an input's type and shape; a mask has its shape.
+/// The first output has an input's type and shape. A mask has that shape, too, but releases before 1.32 end the process
+/// when the shape of an output is set that the node does not have, and nothing tells which it has.
 OrtStatus* InferLikeInput(const Operator& op, const OrtApi& api, OrtShapeInferContext* context) {
   OrtTensorTypeAndShapeInfo* data = nullptr;  // the context's own
   std::size_t rank = 0;
   OrtStatus* status =
       api.ShapeInferContext_GetInputTypeShape(context, static_cast<std::size_t>(op.type_input()), &data);
   if (status == nullptr) status = api.GetDimensionsCount(data, &rank);
-  // An unknown rank reads as 0 here. Then the type is that of the only input of any type, and the mask's is declared.
+  // An unknown rank reads as 0 here. Then the type is that of the only input of any type.
   if (status != nullptr || rank == 0) return status;
   std::vector<std::int64_t> dimension(rank);  // more than are allowed, too: the kernel refuses them
   std::vector<const char*> symbols(rank);
@@ -99,10 +101,9 @@ OrtStatus* InferLikeInput(const Operator& op, const OrtApi& api, OrtShapeInferCo
     // Handed on without a name, an unknown dimension would be the number -1 to other nodes.
     const bool has_name = symbols[i] != nullptr && *symbols[i] != '\0';
     if (dimension[i] < 0) names[i] = has_name ? std::string(symbols[i]) : FreshSymbol();
+    symbols[i] = names[i].c_str();
   }
-  for (std::size_t i = 0; i < rank; ++i) symbols[i] = names[i].c_str();
-  status = SetOutput(api, context, 0, type, dimension, symbols);
-  return status == nullptr ? SetOutput(api, context, 1, ORT_TYPE_BOOL, dimension, symbols) : status;
+  return SetValues(api, context, type, dimension.data(), symbols.data(), rank);
 }
 
 }  // namespace
@@ -146,14 +147,7 @@ OrtStatus* InferValues(const Operator& op, const OrtApi& api, OrtShapeInferConte
     symbols[i] = names[i].c_str();
   }
 
-  OrtTensorTypeAndShapeInfo* values = nullptr;
-  if (OrtStatus* status = api.CreateTensorTypeAndShapeInfo(&values)) return status;
-  OrtStatus* status = api.SetTensorElementType(values, OrtTypeOf(ElementTypeOf(attributes.output)));
-  if (status == nullptr) status = api.SetDimensions(values, dimension, rank);
-  if (status == nullptr) status = api.SetSymbolicDimensions(values, symbols, rank);
-  if (status == nullptr) status = api.ShapeInferContext_SetOutputTypeShape(context, 0, values);
-  api.ReleaseTensorTypeAndShapeInfo(values);
-  return status;
+  return SetValues(api, context, OrtTypeOf(ElementTypeOf(attributes.output)), dimension, symbols, rank);
 }
 
 }  // namespace onnx_philox
