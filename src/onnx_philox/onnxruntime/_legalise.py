@@ -19,7 +19,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.operators import OUTPUT_TYPE, STATE_WORDS, Input, Operator, Role
-from onnx_philox._contract.types import ElementType
+from onnx_philox._contract.types import BY_ONNX, ElementType
 from onnx_philox._models import ours
 from onnx_philox._models.emitter import Names
 from onnx_philox.onnxruntime import _python_ops, _source, _surgery
@@ -95,12 +95,12 @@ class _Rewriter:
     def _rewrite_node(self, node: ir.Node) -> None:
         checked = ours.check(node, self._opened.known)
         op, inputs, attributes = checked.operator, dict(checked.inputs), checked.attributes
-        values = checked.values_type
+        types, values = checked.types(), checked.values_type
         if values is None:
             assert op.type_input is not None, "else an attribute names it"
-            self._refuse_unknown(op, op.type_input, op.output_types)
+            # A rewrite declares it where ONNX's inference knows no more than the data's operator.
+            values = types[op.type_input.name] = self._declared_type(node, op)
         self._check_type(op, values)
-        types = checked.types()
         for declared in op.inputs:
             if types[declared.name] is None and len(_python_ops.types_of(declared, values)) > 1:
                 self._refuse_unknown(op, declared, _python_ops.types_of(declared, values))
@@ -181,12 +181,22 @@ class _Rewriter:
     def _refuse_unknown(
         self, op: Operator, declared: Input, allowed: Sequence[ElementType]
     ) -> NoReturn:
-        types = " or ".join(t.name for t in allowed if _python_ops.can_carry(t))
+        carried = [t for t in allowed if _python_ops.can_carry(_python_ops.carried(op, t))]
+        types = " or ".join(t.name for t in carried)
         raise ort_state.NotImplemented(
             f"{op.name}: input {declared.name!r} must be {types}, known when the model is loaded, "
             "with backend='python': got a type that the model does not tell. Declare its type in "
             "the model, or use backend='native'."
         )
+
+    def _declared_type(self, node: ir.Node, op: Operator) -> ElementType:
+        """The type that the model declares for what has the type of an input."""
+        dtype = node.outputs[0].dtype
+        declared = None if dtype is None else BY_ONNX.get(dtype.value)
+        if declared not in op.output_types:
+            assert op.type_input is not None, "the caller has seen it"
+            self._refuse_unknown(op, op.type_input, op.output_types)
+        return declared
 
     def _a_type_is_unknown(self, node: ir.Node) -> bool:
         """Whether an input that may have several types has an unknown one."""
