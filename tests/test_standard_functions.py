@@ -186,3 +186,23 @@ def test_what_is_no_node_of_ours_is_refused() -> None:
         TypeError, match=r"function_of: the node must be an onnx\.NodeProto: got int\. Pass"
     ):
         function_of(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ratio_type", ["f32", "f64"])
+def test_a_ratio_of_the_run_scales_as_the_reference_does(ratio_type: str) -> None:
+    """ONNX Runtime's optimiser makes x / y of x * (1 / y), which rounds otherwise."""
+    model = add_functions(
+        graphs.random_dropout(None, None, ratio_type=ratio_type, rank=1, stateful=True)
+    )
+    data = np.random.default_rng(3).normal(0, 1, 1000).astype(np.float32)
+    ratio = row_cases.TYPES[ratio_type](0.3)
+    outputs = in_onnxruntime(
+        model, {"data": data, "ratio": np.array(ratio), "state": STATE}, optimised=True
+    )
+    assert_all_same(outputs, reference.random_dropout(data, ratio, state=STATE))
+
+
+def test_the_body_of_a_dropout_is_for_the_type_of_its_ratio() -> None:
+    (node,) = graphs.random_dropout(None, None, rank=1, stateful=True).graph.node
+    bodies = [function_of(node, p_type=p_type) for p_type in ("f32", "f64")]
+    assert bodies[0] != bodies[1]

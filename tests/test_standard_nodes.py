@@ -37,6 +37,8 @@ def is_exact_in_openvino(function: str, type_: str, **arguments: Any) -> bool:
             return arguments["minval"] == 0
         case "random_bernoulli", "f32":
             return True
+        case "random_dropout", "f32":
+            return bool(np.asarray(arguments["ratio"]).dtype == np.float32)
     return False
 
 

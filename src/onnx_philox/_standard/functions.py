@@ -12,7 +12,15 @@ import onnx_ir as ir
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.checks import Known
-from onnx_philox._contract.operators import DOMAIN, OPERATORS, OPSET_VERSION, SEEDS, Operator, Role
+from onnx_philox._contract.operators import (
+    DOMAIN,
+    OPERATORS,
+    OPSET_VERSION,
+    SEEDS,
+    Input,
+    Operator,
+    Role,
+)
 from onnx_philox._contract.types import ElementType
 from onnx_philox._models.emitter import Names, free_name
 from onnx_philox._models.opsets import onnx_opset_of
@@ -57,7 +65,8 @@ def function_of(node: onnx.NodeProto, *, p_type: str = "f32") -> onnx.FunctionPr
 
     Args:
         node: A node of the domain onnx_philox.
-        p_type: The type of RandomBernoulli's input p, f32 or f64. Other operators ignore it.
+        p_type: The type of RandomBernoulli's input p, or of RandomDropout's ratio, f32 or f64; its
+            data are f32. Other operators ignore it.
 
     Returns:
         A function of the operator's domain and name, of opset 18 and without an overload. A call
@@ -101,8 +110,10 @@ def function_of(node: onnx.NodeProto, *, p_type: str = "f32") -> onnx.FunctionPr
     )
     names = [declared.name for declared, name in zip(op.inputs, node.input, strict=False) if name]
     types: dict[str, ElementType] = {}
-    for declared in op.inputs:
-        if declared.role is Role.NUMBERS:
+    for declared in _typed(op):
+        if declared.role is Role.DATA:
+            types[declared.name] = declared.types[0]
+        else:
             allowed_types = {t.name: t for t in declared.types}
             if p_type not in allowed_types:
                 remedy = "Choose the type of the node's input p."
@@ -172,11 +183,13 @@ def _with_functions(proto: onnx.ModelProto, path: Path | None) -> onnx.ModelProt
 
 
 def _types(draw: DrawnNode) -> dict[str, ElementType]:
-    return {
-        declared.name: draw.type_of(declared.name)
-        for declared in draw.operator.inputs
-        if declared.role is Role.NUMBERS
-    }
+    return {declared.name: draw.type_of(declared.name) for declared in _typed(draw.operator)}
+
+
+def _typed(op: Operator) -> list[Input]:
+    """The inputs that may have several types, on which a body depends."""
+    roles = Role.NUMBERS, Role.DATA
+    return [i for i in op.inputs if i.role in roles or i.name == op.words.by]
 
 
 def _variant(draw: DrawnNode) -> tuple[Any, ...]:

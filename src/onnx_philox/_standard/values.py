@@ -274,7 +274,8 @@ def kept(
     else:
         work = F64 if values is F64 else F32
         left = b("Sub", b.constant(1, work.dtype), _type(b, ratio, work))
-        factor = b("Div", b.constant(1, work.dtype), left)
+        # Not 1 / left: ONNX Runtime's optimiser divides the data themselves by that.
+        factor = b("Div", b.constant(2, work.dtype), b("Add", left, left))
         if is_16_bits:
             factor = b.cast(_type(b, factor, values), ir.DataType.FLOAT)
     if is_16_bits:
