@@ -230,7 +230,8 @@ def _booleans(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Valu
 def _kept(b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> Values:
     dropped = _below(b, draw, values.unit(b, words, draw.type_of("ratio")), out, "ratio")
     data, ratio = draw.inputs["data"], draw.number("ratio")
-    return values.kept(b, data, dropped, ratio, draw.type), b("Not", dropped)
+    factor = values.factor_of(b, ratio, draw.type)
+    return values.kept(b, data, dropped, factor, draw.type), b("Not", dropped)
 
 
 def _classes(b: Builder, draw: DrawnNode, words: ir.Value, _: Out) -> ir.Value:
@@ -334,7 +335,13 @@ class OpenVino(Target):
         if draw.operator is RANDOM_DROPOUT:
             dropped = _below(b, draw, values_limbs.unit(b, words), out, "ratio")
             data, ratio = draw.inputs["data"], draw.number("ratio")
-            return values.kept(b, data, dropped, ratio, draw.type), b("Not", dropped)
+            factor = values.factor_of(b, ratio, draw.type)
+            if not isinstance(factor, ir.Value):
+                # By one number, the plugin multiplies and adds 0, which makes 0 of -0.
+                factor = b(
+                    "Where", dropped, b.constant(1, factor.dtype), b.constant(factor, factor.dtype)
+                )
+            return values.kept(b, data, dropped, factor, draw.type), b("Not", dropped)
         return (self._values(b, draw, words, out),)
 
     def _values(self, b: Builder, draw: DrawnNode, words: ir.Value, out: Out) -> ir.Value:

@@ -263,22 +263,24 @@ def _minus_ln(b: Builder, u: ir.Value) -> ir.Value:
     return b("Reshape", half, b("Shape", u), allowzero=1)
 
 
-def kept(
-    b: Builder, data: ir.Value, dropped: ir.Value, ratio: Number, values: ElementType
-) -> ir.Value:
-    """Data, scaled, with zeros where they are dropped."""
+def factor_of(b: Builder, ratio: Number, values: ElementType) -> Number:
+    """What data are multiplied by where they are not dropped; in f32 for types of 16 bits."""
     is_16_bits = values in _TABLES
     if isinstance(ratio, np.ndarray):
         scale: Number = scale_of(ratio.reshape(()), values)
-        factor = _f32(b, scale) if is_16_bits else scale
-    else:
-        work = F64 if values is F64 else F32
-        left = b("Sub", b.constant(1, work.dtype), _type(b, ratio, work))
-        # Not 1 / left: ONNX Runtime's optimiser divides the data themselves by that.
-        factor = b("Div", b.constant(2, work.dtype), b("Add", left, left))
-        if is_16_bits:
-            factor = b.cast(_type(b, factor, values), ir.DataType.FLOAT)
-    if is_16_bits:
+        return _f32(b, scale) if is_16_bits else scale
+    work = F64 if values is F64 else F32
+    left = b("Sub", b.constant(1, work.dtype), _type(b, ratio, work))
+    # Not 1 / left: ONNX Runtime's optimiser divides the data themselves by that.
+    factor = b("Div", b.constant(2, work.dtype), b("Add", left, left))
+    return b.cast(_type(b, factor, values), ir.DataType.FLOAT) if is_16_bits else factor
+
+
+def kept(
+    b: Builder, data: ir.Value, dropped: ir.Value, factor: Number, values: ElementType
+) -> ir.Value:
+    """Data, multiplied, with zeros where they are dropped."""
+    if values in _TABLES:
         assert isinstance(factor, ir.Value), "in f32"
         scaled = _type(b, b("Mul", b.cast(data, ir.DataType.FLOAT), factor), values)
     else:
