@@ -14,7 +14,7 @@ from onnx.helper import make_node, make_tensor_value_info, np_dtype_to_tensor_dt
 import onnx_philox
 from onnx_philox import PhiloxState, onnx_reference, reference
 from onnx_philox._contract import checks
-from onnx_philox._contract.checks import Known
+from onnx_philox._contract.known import Known
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._runtime_errors import sentence
 

@@ -101,8 +101,10 @@ inline constexpr char kHalfInBody[] = "a constant, or what the body computes, at
 inline constexpr char kCastOutside[] =
     "Cast it to double outside and to float inside, or compile with the inference precision f32.";
 inline constexpr char kHandedOver[] = "{0}, as the device hands it over";
+inline constexpr char kAskedFor[] = "{0}, as the device asks for it";
 inline constexpr char kUnchanged[] = "{0}, unchanged";
 inline constexpr char kCompileInF32[] = "Make it a constant, or compile with the inference precision f32.";
+inline constexpr char kDrawInF32[] = "Compile with the inference precision f32.";
 inline constexpr char kNanTo[] = "'{0}' or '{1}'";
 inline constexpr char kSixWords[] = "six words for each state, of type {0}";
 inline constexpr char kNumbersOf[] = "numbers of {0}";

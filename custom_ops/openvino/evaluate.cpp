@@ -194,9 +194,8 @@ bool RandomOp::Run(ov::TensorVector& outputs, const Tensors& inputs, bool is_fol
   const Draw draw = DrawOf(op_, attributes_, arguments, nullptr, whole_mask ? whole_mask.data() : nullptr);
   if (!FillTensor(*ActiveKernels().kernels, draw, elements, outputs[0])) {
     Refuse(op_, OutputText(op_.output[0].name),
-           ElementTypeName(ElementTypeOf(outputs[0].get_element_type())) + std::string(", as the device asks for it"),
-           Worded(say::kUnchanged, {ElementTypeName(ElementTypeOf(type))}),
-           "Compile with the inference precision f32.");
+           Worded(say::kAskedFor, {ElementTypeName(ElementTypeOf(outputs[0].get_element_type()))}),
+           Worded(say::kUnchanged, {ElementTypeName(ElementTypeOf(type))}), say::kDrawInF32);
   }
   if (whole_mask && !IsContiguous(*mask)) whole_mask.copy_to(*mask);
   if (is_folded) RefuseAlteredResult(0, outputs[0]);

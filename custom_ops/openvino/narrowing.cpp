@@ -35,7 +35,7 @@ ElementType RandomOp::DeclaredType(int input, ElementType arrived) const {
 
 /// Whether an input no longer has a type that a model may declare for it.
 bool RandomOp::HasNarrowedInput() const {
-  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+  for (int i = 0; i < op_.inputs && HasInput(i); ++i) {
     const ElementType type = ArrivedType(i);
     if (RoleOf(i) == Role::kState && type == StateType()) continue;
     if (type != ElementType::kUnknown && !TypesAt(i).Has(type)) return true;
@@ -49,7 +49,7 @@ bool RandomOp::HasNarrowedInput() const {
 bool RandomOp::HasNarrowedIntegers() const {
   if (!Has(Past::kValidated) || (attributes_.output != OutputType::kBool && !op_.has_mask())) return false;
   const int shape = IndexOf(op_, Role::kShape), by = shape >= 0 ? shape : IndexOf(op_, Role::kState);
-  if (!Has(by) || (by != shape && Has(Past::kSignedState))) return false;
+  if (!HasInput(by) || (by != shape && Has(Past::kSignedState))) return false;
   if (by == shape) return ArrivedType(by) == ElementType::kI32;
   // It leaves next states as they are.
   const RandomOp* node = this;
@@ -57,7 +57,7 @@ bool RandomOp::HasNarrowedIntegers() const {
     const ov::Node* const source = node->get_input_node_ptr(static_cast<std::size_t>(state));
     if (IsSettled(*source)) return true;
     node = dynamic_cast<const RandomOp*>(source);
-    if (node == nullptr || !node->Has(IndexOf(node->op_, Role::kState))) return false;
+    if (node == nullptr || !node->HasInput(IndexOf(node->op_, Role::kState))) return false;
   }
   return true;
 }
@@ -65,8 +65,8 @@ bool RandomOp::HasNarrowedIntegers() const {
 /// What IR says about a node whose inputs the plugin changed; empty for others.
 std::string RandomOp::NarrowedText() const {
   if (!Has(Past::kValidated)) return "";
-  const std::string state = Has(Past::kSignedState) ? std::string(" ") + kSignedState : "";
-  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+  const std::string state = Has(Past::kSignedState) ? std::string(" ") + kSignedStateMark : "";
+  for (int i = 0; i < op_.inputs && HasInput(i); ++i) {
     const bool is_half = RoleOf(i) == Role::kLogits && declared_[i] == ElementType::kF16;
     if (is_half && ArrivedType(i) == ElementType::kF32) return kNarrowedLogits + state;
     const bool is_other = IsData(i) && declared_[i] != ElementType::kUnknown;
@@ -87,12 +87,12 @@ void RandomOp::ReadNarrowed(const std::string& text) {
   }
   const bool is_narrowed = first == kNarrowedAll || declared != ElementType::kUnknown;
   for (const Past flag : {Past::kValidated, Past::kCloned, Past::kRounded}) Set(flag, is_narrowed);
-  Set(Past::kSignedState, is_narrowed && text == first + " " + kSignedState);
+  Set(Past::kSignedState, is_narrowed && text == first + " " + kSignedStateMark);
 }
 
 /// Records the types of `shape` and of numbers as long as only the user can have chosen them.
 void RandomOp::NoteDeclared() {
-  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+  for (int i = 0; i < op_.inputs && HasInput(i); ++i) {
     if (RoleOf(i) == Role::kState && !Has(Past::kCloned)) Set(Past::kSignedState, ArrivedType(i) == ElementType::kI32);
     if (RoleOf(i) == Role::kShape && !Has(Past::kCloned)) declared_[i] = ArrivedType(i);
     if (!op_.input[i].is_parameter() || (Has(Past::kCloned) && declared_[i] != ElementType::kUnknown)) continue;
@@ -103,7 +103,7 @@ void RandomOp::NoteDeclared() {
   }
   // Data tell of the precision f16 by themselves.
   if (Has(Past::kCloned) || attributes_.output != OutputType::kF32 || op_.type_input() >= 0) return;
-  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+  for (int i = 0; i < op_.inputs && HasInput(i); ++i) {
     if (IsNumber(i)) return AddWitness(input(static_cast<std::size_t>(i)), upstream_);
   }
 }
@@ -113,7 +113,7 @@ void RandomOp::NoteDeclared() {
 /// precision.
 bool RandomOp::MeetHalf() {
   if (!Has(Past::kCloned)) return false;
-  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+  for (int i = 0; i < op_.inputs && HasInput(i); ++i) {
     if (!op_.input[i].is_parameter()) continue;
     if (declared_[i] != ElementType::kF32 || ArrivedType(i) != ElementType::kF16) continue;
     Set(Past::kRounded);
@@ -150,7 +150,7 @@ void RandomOp::RefuseAltered(int input) {
 
 /// The type in which the plugin computes with values of a declared type; by now, bounds, mean and scale have it.
 ov::element::Type RandomOp::ComputedType() const {
-  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+  for (int i = 0; i < op_.inputs && HasInput(i); ++i) {
     if (op_.input[i].has_output_type() || i == op_.type_input()) {
       return get_input_element_type(static_cast<std::size_t>(i));
     }
@@ -168,7 +168,7 @@ bool RandomOp::IsComputedNarrower() const {
 bool RandomOp::MaySettle() const {
   if (!Has(Past::kCloned) || Has(Past::kSettled) || !IsTransformed(*this) || !Stays(*this)) return false;
   bool is_narrowed = false;
-  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+  for (int i = 0; i < op_.inputs && HasInput(i); ++i) {
     const ElementType type = ArrivedType(i), declared = RoleOf(i) == Role::kState ? StateType() : declared_[i];
     if (op_.input[i].is_parameter() && type == ElementType::kF16) return false;
     const bool is_wide = declared == ElementType::kI64 || declared == ElementType::kU32;

@@ -168,12 +168,12 @@ void RandomOp::validate_and_infer_types() {
   arguments_ = Arguments();
   upstream_ = Upstream();
   const int p = IndexOf(op_, Parameter::kP);
-  if (clamp_ == Clamp::kNone && p >= 0 && Has(p)) clamp_ = TakeBeforeClamp(input(static_cast<std::size_t>(p)));
+  if (clamp_ == Clamp::kNone && p >= 0 && HasInput(p)) clamp_ = TakeBeforeClamp(input(static_cast<std::size_t>(p)));
   NoteDeclared();
   if (op_.type_input() >= 0) TakeOutputType(op_, declared_[op_.type_input()], &attributes_);
   const bool is_half_new = !Has(Past::kRounded) && MeetHalf();
   for (int i = 0; i < op_.inputs; ++i) {
-    if (!Has(i)) {
+    if (!HasInput(i)) {
       ThrowIf(CheckLeftOut(op_, i, attributes_));
     } else if (RoleOf(i) == Role::kShape) {
       ValidateShape(i, before);
@@ -188,7 +188,7 @@ void RandomOp::validate_and_infer_types() {
   }
   ThrowIf(CheckTogether(op_, attributes_, arguments_));
   AddState();
-  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+  for (int i = 0; i < op_.inputs && HasInput(i); ++i) {
     if (RoleOf(i) == Role::kShape || IsData(i) || captured_[i].known()) continue;
     RefuseNarrowed(i);
     // From i32 on, the plugin has also changed the nodes.
@@ -207,7 +207,7 @@ void RandomOp::validate_and_infer_types() {
 /// plugin turns booleans into u8 (see HasNarrowedIntegers).
 void RandomOp::AddState() {
   const int state = IndexOf(op_, Role::kState);
-  if (Has(Past::kCloned) || !op_.has_mask() || Has(state)) return;
+  if (Has(Past::kCloned) || !op_.has_mask() || HasInput(state)) return;
   const std::uint32_t zeros[kStateWords] = {};
   const auto constant = ov::op::v0::Constant::create(ov::element::u32, ov::Shape{kStateWords}, zeros);
   set_argument(static_cast<std::size_t>(state), constant);
@@ -248,7 +248,7 @@ void RandomOp::SetOutputs() {
   // The plugin restores the type of a result of the model.
   if (is_wider) type = computed;
   ov::PartialShape state{kStateWords};
-  for (int i = 0; i < op_.inputs && Has(i); ++i) {
+  for (int i = 0; i < op_.inputs && HasInput(i); ++i) {
     if (RoleOf(i) == Role::kState) state = get_input_partial_shape(static_cast<std::size_t>(i));
   }
   const std::size_t outputs = static_cast<std::size_t>(op_.outputs);

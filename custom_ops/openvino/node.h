@@ -56,7 +56,7 @@ class RandomOp : public ov::op::Op {
 
   bool Has(Past flag) const { return (past_ & static_cast<unsigned>(flag)) != 0; }
   void Set(Past flag, bool has = true) { past_ = (past_ & ~static_cast<unsigned>(flag)) | (has ? static_cast<unsigned>(flag) : 0); }
-  bool Has(int input) const { return static_cast<std::size_t>(input) < get_input_size(); }
+  bool HasInput(int input) const { return static_cast<std::size_t>(input) < get_input_size(); }
   Role RoleOf(int input) const { return op_.input[input].role; }
   ElementTypes TypesAt(int input) const { return TypesOf(op_.input[input], attributes_.output); }
   ElementType ArrivedType(int input) const;

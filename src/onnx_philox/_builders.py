@@ -13,7 +13,7 @@ from onnx import helper, numpy_helper
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.arguments import parameter_array, shape_array
-from onnx_philox._contract.checks import Known
+from onnx_philox._contract.known import Known
 from onnx_philox._contract.operators import (
     DOMAIN,
     MAX_RANK,

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract import attribute_names, float_environment, memory, refusal
 from onnx_philox._contract import sentences as say
-from onnx_philox._contract.known import UNKNOWN as UNKNOWN
-from onnx_philox._contract.known import Known as Known
+from onnx_philox._contract.known import UNKNOWN, Known
 from onnx_philox._contract.operators import (
     DOMAIN,
     INT64_MAX,

@@ -8,7 +8,7 @@ import onnx
 from onnx import defs, helper, numpy_helper
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.checks import Known
+from onnx_philox._contract.known import UNKNOWN, Known
 from onnx_philox._contract.operators import (
     DOMAIN,
     MAX_RANK,
@@ -182,7 +182,7 @@ def _known(context: Any, index: int) -> Known:
         return Known.array(numpy_helper.to_array(data))
     proto = context.get_input_type(index)
     if proto is None or not proto.HasField("tensor_type"):
-        return checks.UNKNOWN
+        return UNKNOWN
     tensor = proto.tensor_type
     shape = None
     if tensor.HasField("shape"):

@@ -121,8 +121,10 @@ CAST_OUTSIDE = (
     "Cast it to double outside and to float inside, or compile with the inference precision f32."
 )
 HANDED_OVER = "{}, as the device hands it over"
+ASKED_FOR = "{}, as the device asks for it"
 UNCHANGED = "{}, unchanged"
 COMPILE_IN_F32 = "Make it a constant, or compile with the inference precision f32."
+DRAW_IN_F32 = "Compile with the inference precision f32."
 NAN_TO = "'{}' or '{}'"
 SIX_WORDS = "six words for each state, of type {}"
 NUMBERS_OF = "numbers of {}"

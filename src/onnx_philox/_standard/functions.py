@@ -11,7 +11,7 @@ import onnx
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.checks import Known
+from onnx_philox._contract.known import Known
 from onnx_philox._contract.operators import (
     DOMAIN,
     OPERATORS,

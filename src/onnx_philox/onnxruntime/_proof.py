@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.checks import Known
+from onnx_philox._contract.known import UNKNOWN, Known
 from onnx_philox._contract.operators import DOMAIN, MAX_RANK, OPERATORS
 from onnx_philox._contract.types import BY_ONNX, F32, F64, I32, I64, U32
 from onnx_philox._files.wire import Buffer, Field, Message, fields, written
@@ -171,7 +171,7 @@ class _Scope:
             if type_ not in kept:
                 kept[type_] = _declared(Message(type_, 0, len(type_)))
             return kept[type_]
-        return checks.UNKNOWN if self._outer is None else self._outer._known(name)
+        return UNKNOWN if self._outer is None else self._outer._known(name)
 
     @cached_property
     def _constants(self) -> dict[bytes, Callable[[], NDArray[Any]]]:

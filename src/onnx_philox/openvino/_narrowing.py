@@ -18,7 +18,7 @@ from onnx_philox._contract.openvino_plugin import (
     NARROWED_ALL,
     NARROWED_LOGITS,
     ONLY_MOVE,
-    SIGNED_STATE,
+    SIGNED_STATE_MARK,
 )
 from onnx_philox._contract.operators import OPERATORS, Input, Operator, Role
 from onnx_philox._contract.types import BF16, BOOL, F16, F32, F64, I32, I64, U32, ElementType
@@ -134,7 +134,7 @@ def narrowed_text(
         was: The types that the model declares for numbers.
         is_signed: Whether it declares the state int32.
     """
-    state = f" {SIGNED_STATE}" * is_signed
+    state = f" {SIGNED_STATE_MARK}" * is_signed
     were_half = was.get("logits") is F16
     if were_half and sources["logits"].get_element_type() == ov.Type.f32:
         return NARROWED_LOGITS + state

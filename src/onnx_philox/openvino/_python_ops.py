@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract import attribute_names, checks, float_environment
 from onnx_philox._contract import sentences as say
-from onnx_philox._contract.checks import Known
+from onnx_philox._contract.known import Known
 from onnx_philox._contract.openvino_plugin import (
     CAPTURED,
     MAX_ELEMENTS,
     NARROWED,
     NARROWED_ALL,
-    SIGNED_STATE,
+    SIGNED_STATE_MARK,
     Past,
 )
 from onnx_philox._contract.operators import OPERATORS, STATE_WORDS, Input, Operator, Role
@@ -322,7 +322,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         if first != NARROWED_ALL and not self._declared:
             return
         self._past |= Past.VALIDATED | Past.CLONED | Past.ROUNDED
-        if state == SIGNED_STATE:
+        if state == SIGNED_STATE_MARK:
             self._past |= Past.SIGNED_STATE
 
     def _capture(

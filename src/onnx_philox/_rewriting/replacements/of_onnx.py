@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.arguments import number_array, shape_array
-from onnx_philox._contract.checks import Known
+from onnx_philox._contract.known import UNKNOWN, Known
 from onnx_philox._contract.operators import (
     OUTPUT_TYPE,
     RANDOM_BERNOULLI,
@@ -123,8 +123,8 @@ class FloatReplacement(TypedReplacement):
             site.refuse("attribute 'shape'", "nothing", "a list of integers", remedy)
         shape = None if is_like else shape_array(op, attributes.get_ints("shape"))
         known = {name: Known.array(array) for name, array in parameters.items()}
-        known["shape"] = checks.UNKNOWN if shape is None else Known.array(shape)
-        checks.check_node(op, {**known, "state": checks.UNKNOWN}, {OUTPUT_TYPE: values.name})
+        known["shape"] = UNKNOWN if shape is None else Known.array(shape)
+        checks.check_node(op, {**known, "state": UNKNOWN}, {OUTPUT_TYPE: values.name})
         return cls(op, values, parameters, shape)
 
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
@@ -204,7 +204,7 @@ class MultinomialReplacement(TypedReplacement):
             site.refuse(what, f"{len(shape)} dimensions", allowed, remedy)
         is_one_row = shape is not None and len(shape) == 1
         read = cls(_input_type(site, 0, version, type_of), sample_size, values, is_one_row)
-        known = {"logits": checks.UNKNOWN, "state": checks.UNKNOWN}
+        known = {"logits": UNKNOWN, "state": UNKNOWN}
         checks.check_node(read.operator, known, read._attributes)
         return read
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.arguments import number_array, shape_array
-from onnx_philox._contract.checks import Known
+from onnx_philox._contract.known import UNKNOWN, Known
 from onnx_philox._contract.operators import (
     MAX_RANK,
     OUTPUT_TYPE,
@@ -96,10 +96,10 @@ class TensorFlowReplacement(TypedReplacement):
     ) -> TensorFlowReplacement:
         shape = _shape(site, op)
         known = {
-            name: Known.array(given) if isinstance(given, np.ndarray) else checks.UNKNOWN
+            name: Known.array(given) if isinstance(given, np.ndarray) else UNKNOWN
             for name, given in {**parameters, "shape": shape}.items()
         }
-        checks.check_node(op, {**known, "state": checks.UNKNOWN}, {OUTPUT_TYPE: values.name})
+        checks.check_node(op, {**known, "state": UNKNOWN}, {OUTPUT_TYPE: values.name})
         return cls(op, values, parameters, shape)
 
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
