@@ -28,9 +28,27 @@ void FillContiguous(const Kernels& kernels, const Draw& draw, std::uint64_t elem
   });
 }
 
+/// At any alignment: an IR's constants lie where its file has them.
 template <class To, class From>
-void Convert(const From* from, FloatFormat from_format, To* to, FloatFormat to_format, std::uint64_t count) {
-  for (std::uint64_t i = 0; i < count; ++i) to[i] = static_cast<To>(ConvertFloat(from[i], from_format, to_format));
+void Convert(const void* from, FloatFormat from_format, void* to, FloatFormat to_format, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    From x;
+    std::memcpy(&x, static_cast<const unsigned char*>(from) + i * sizeof(From), sizeof(From));
+    const To y = static_cast<To>(ConvertFloat(x, from_format, to_format));
+    std::memcpy(static_cast<unsigned char*>(to) + i * sizeof(To), &y, sizeof(To));
+  }
+}
+
+template <class To>
+void ConvertTo(const void* from, ElementType type, FloatFormat from_format, void* to, FloatFormat to_format,
+               std::uint64_t count) {
+  if (type == ElementType::kF64) {
+    Convert<To, std::uint64_t>(from, from_format, to, to_format, count);
+  } else if (type == ElementType::kF32) {
+    Convert<To, std::uint32_t>(from, from_format, to, to_format, count);
+  } else {
+    Convert<To, std::uint16_t>(from, from_format, to, to_format, count);
+  }
 }
 
 /// Draws in the draw's own type, a chunk at a time, and converts.
@@ -67,22 +85,20 @@ const FloatFormat* FormatOf(ElementType type) {
 
 void ConvertFloats(const void* from, ElementType from_type, void* to, ElementType to_type, std::uint64_t count) {
   const FloatFormat a = *FormatOf(from_type), b = *FormatOf(to_type);
-  const auto with_source = [&](auto* target) {
-    if (from_type == ElementType::kF64) return Convert(static_cast<const std::uint64_t*>(from), a, target, b, count);
-    if (from_type == ElementType::kF32) return Convert(static_cast<const std::uint32_t*>(from), a, target, b, count);
-    Convert(static_cast<const std::uint16_t*>(from), a, target, b, count);
-  };
   if (from_type == ElementType::kBF16 && to_type == ElementType::kF32) {
     // The usual case, on processors without bfloat16.
-    const std::uint16_t* const source = static_cast<const std::uint16_t*>(from);
-    std::uint32_t* const target = static_cast<std::uint32_t*>(to);
-    for (std::uint64_t i = 0; i < count; ++i) target[i] = static_cast<std::uint32_t>(source[i]) << 16;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      std::uint16_t half;
+      std::memcpy(&half, static_cast<const unsigned char*>(from) + i * sizeof(half), sizeof(half));
+      const std::uint32_t whole = static_cast<std::uint32_t>(half) << 16;
+      std::memcpy(static_cast<unsigned char*>(to) + i * sizeof(whole), &whole, sizeof(whole));
+    }
   } else if (to_type == ElementType::kF64) {
-    with_source(static_cast<std::uint64_t*>(to));
+    ConvertTo<std::uint64_t>(from, from_type, a, to, b, count);
   } else if (to_type == ElementType::kF32) {
-    with_source(static_cast<std::uint32_t*>(to));
+    ConvertTo<std::uint32_t>(from, from_type, a, to, b, count);
   } else {
-    with_source(static_cast<std::uint16_t*>(to));
+    ConvertTo<std::uint16_t>(from, from_type, a, to, b, count);
   }
 }
 
