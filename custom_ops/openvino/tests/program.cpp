@@ -158,15 +158,18 @@ Built Categorical(const char* output_type, ov::element::Type logits_type, const 
           {3, samples}};
 }
 
-/// Data of any shape.
+/// Data of any shape. They, and what they are multiplied by, are the same in every type: a device that computes in
+/// f16, as ARM's does by itself, rounds the data of a model.
 Built Dropout(ov::element::Type type, const ov::Shape& shape, bool inputs) {
-  const std::shared_ptr<ov::Node> data = Numbers(type, shape, true);
-  const auto ratio = std::make_shared<Constant>(ov::element::f32, ov::Shape{}, std::vector<float>{0.3f});
+  std::vector<double> integers(ov::shape_size(shape));
+  for (std::size_t i = 0; i < integers.size(); ++i) integers[i] = static_cast<double>(i * 7 % 11) - 5;
+  const auto data = std::make_shared<Constant>(type, shape, integers);
+  const auto ratio = std::make_shared<Constant>(ov::element::f32, ov::Shape{}, std::vector<float>{0.5f});
   if (!inputs) return {MakeModel<NodeOf<kRandomDropout>>(Given(nullptr), {data, ratio, StateConstant()}, {}), {}, shape};
   const auto of_data = std::make_shared<Parameter>(type, ov::PartialShape::dynamic(static_cast<std::int64_t>(shape.size())));
   const auto of_state = std::make_shared<Parameter>(ov::element::u32, ov::PartialShape{6});
   ov::Tensor tensor(type, shape);
-  if (tensor.get_size() > 0) ov::as_type_ptr<Constant>(data)->get_tensor_view().copy_to(tensor);
+  if (tensor.get_size() > 0) data->get_tensor_view().copy_to(tensor);
   return {MakeModel<NodeOf<kRandomDropout>>(Given(nullptr), {of_data, ratio, of_state}, {of_data, of_state}),
           {tensor, StateTensor()},
           shape};
