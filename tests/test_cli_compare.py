@@ -121,6 +121,28 @@ def test_names_that_openvino_changes_are_the_model_s():
     }
 
 
+def test_a_dropout_of_computed_data_is_compared_by_what_it_keeps():
+    model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[64, 64] x) => (float[64, 64] y, float[64, 64] w, bool[64, 64] kept) {
+            half = Constant <value: tensor = float {0.5}> ()
+            yes = Constant <value: tensor = bool {1}> ()
+            z = Exp (x)
+            y = Dropout (z, half, yes)
+            w, kept = Dropout (z, half, yes)
+        }""")
+    onnx.save(model, "model.onnx")
+    rewriting.rewrite_file("model.onnx", "new.onnx")
+    outputs = document("new.onnx", "--fill")["runs"][0]["outputs"]
+    assert {o["name"]: o["kind"] for o in outputs} == {
+        "y": "computed",
+        "w": "computed",
+        "y/mask": "drawn",
+        "kept": "drawn",
+        "next_random_state": "state",
+    }
+    assert any(o["unequal"] for o in outputs), "the runtimes' Exp are equal: choose another"
+
+
 @pytest.mark.parametrize("name", ["noise", "next_random_state"])
 def test_one_bit_of_a_draw_or_a_state_is_a_difference(noisy, wrong, name):
     wrong.write_text(WRONG.format(name=name, bits=1))

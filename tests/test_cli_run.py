@@ -136,7 +136,7 @@ def test_a_draw_from_probabilities_is_said_to_be_as_equal_as_those():
     for name, model in models.items():
         said = text(save(model), "--drawn")
         assert ", equal in every runtime" in said
-        assert ("that computes the same probabilities" in said) is (name == "bernoulli")
+        assert ("that computes the same parameters" in said) is (name == "bernoulli")
 
 
 def test_the_hash_of_an_output_is_of_its_type_its_shape_and_its_bytes(noisy):

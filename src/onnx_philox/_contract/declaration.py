@@ -210,6 +210,11 @@ class Operator:
         return tuple(o for o in self.outputs if not o.is_state)
 
     @property
+    def drawn_output(self) -> int:
+        """The index of the output that tells what was drawn, of data too: the mask then."""
+        return len(self.values_outputs) - 1
+
+    @property
     def size_input(self) -> Input:
         """The input that gives the dimensions of the first output."""
         return next(i for i in self.inputs if i.role in (Role.SHAPE, Role.LOGITS, Role.DATA))

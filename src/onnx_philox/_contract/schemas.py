@@ -145,10 +145,10 @@ def _values_shape(
 ) -> Shape:
     index = op.inputs.index(op.size_input)
     if not op.has_shape:
-        logits = _shape_of(index, context)
+        given = _shape_of(index, context)
         if op.size_input.role is Role.DATA:
-            return logits
-        return (None if logits is None else logits[0], attributes["sample_size"])
+            return given
+        return (None if given is None else given[0], attributes["sample_size"])
     known = inputs[op.inputs[index].name]
     if known.value is not None:
         return tuple(known.value.tolist())

@@ -192,11 +192,15 @@ def _check_standard(note: str | None, precision: str | None) -> None:
 
 def _show_drawn(model: ov.Model) -> dict[str, str]:
     """Makes what the random nodes of the main graph draw outputs of the model; see `models`."""
-    drawn = {
-        _tensor_name(node.output(0)): node.output(0)
-        for node in model.get_ordered_ops()
-        if node.get_type_name() in OPERATORS and node.get_type_info().version_id == "extension"
-    }
+    drawn = {}
+    for node in model.get_ordered_ops():
+        operator = OPERATORS.get(node.get_type_name())
+        if operator is None or node.get_type_info().version_id != "extension":
+            continue
+        output = node.output(operator.drawn_output)
+        if operator.drawn_output and not output.names:
+            output.add_names({models.name_of_mask(_tensor_name(node.output(0)))})
+        drawn[_tensor_name(output)] = output
     known = set(output_names(model.outputs, None))
     for name in sorted(drawn.keys() - known):
         result = model.add_outputs(drawn[name])[0]

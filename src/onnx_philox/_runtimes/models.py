@@ -13,7 +13,7 @@ import onnx
 from numpy.typing import NDArray
 
 from onnx_philox import _backends, _runtime_errors
-from onnx_philox._contract.operators import DOMAIN
+from onnx_philox._contract.operators import DOMAIN, OPERATORS
 from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._contract.types import ElementType
 from onnx_philox._files import text
@@ -160,11 +160,22 @@ def read(path: Path) -> onnx.ModelProto:
     return onnx.load(path, load_external_data=False)
 
 
+def name_of_mask(values: str) -> str:
+    """What a mask is shown as that the model gives no name; "" without one of the values."""
+    return values and f"{values}/mask"
+
+
 def show_drawn(model: onnx.ModelProto) -> dict[str, str]:
     """Makes what random nodes of the main graph draw outputs; their names, and the operators."""
     graph = model.graph
-    nodes = [node for node in graph.node if node.domain == DOMAIN]
-    drawn = {node.output[0]: node.op_type for node in nodes if node.output[0]}
+    nodes = [n for n in graph.node if n.domain == DOMAIN and n.op_type in OPERATORS]
+    drawn = {}
+    for node in nodes:
+        index = OPERATORS[node.op_type].drawn_output
+        node.output.extend([""] * (index + 1 - len(node.output)))
+        node.output[index] = node.output[index] or name_of_mask(node.output[0])
+        drawn[node.output[index]] = node.op_type
+    drawn.pop("", None)
     known = {info.name: info for info in graph.value_info}
     for name in sorted(drawn.keys() - {output.name for output in graph.output}):
         graph.output.append(known.get(name) or onnx.ValueInfoProto(name=name))

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from onnx_philox._command import terminal
 from onnx_philox._command.compare.differences import COMPUTED, DRAWN, STATE, Difference, Tolerances
-from onnx_philox._command.run.printed import OF_PROBABILITIES, about_filled
+from onnx_philox._command.run.printed import OF_ARRAYS, about_filled
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Arrays
 
@@ -111,9 +111,9 @@ class Report:
                 "No node of onnx-philox is in the main graph: what others draw shows only in the "
                 "outputs and in the next state."
             )
-        if any(d.kind == DRAWN and d.operator in OF_PROBABILITIES for d in self._wrong()):
+        if any(d.kind == DRAWN and d.operator in OF_ARRAYS for d in self._wrong()):
             notes.append(
-                "A draw from probabilities that the model computes is as equal as those: each "
+                "A draw of parameters that the model computes is as equal as those: each "
                 "runtime rounds them in its own way."
             )
         return notes

@@ -16,7 +16,8 @@ from onnx_philox._command import terminal
 from onnx_philox._command.rewritten import Inside, rewrite_first
 from onnx_philox._command.run.results import Hash, of_all
 from onnx_philox._command.run.states import State
-from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_CATEGORICAL
+from onnx_philox._contract.declaration import Role
+from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.state import RUNS
 from onnx_philox._runtimes.models import LoadedModel, Settings
 from onnx_philox._runtimes.port import Arrays
@@ -28,8 +29,12 @@ _MOST_LINES = 60
 # The version of the JSON document, raised when a key goes or changes.
 _SCHEMA = 1
 
-OF_PROBABILITIES = {RANDOM_BERNOULLI.name, RANDOM_CATEGORICAL.name}
-"""The operators whose parameters the model may have computed."""
+OF_ARRAYS = {
+    operator.name
+    for operator in OPERATORS.values()
+    if any(parameter.role in (Role.NUMBERS, Role.LOGITS) for parameter in operator.parameters)
+}
+"""The operators whose parameters are tensors, which the model may have computed."""
 
 
 @dataclass(frozen=True)
@@ -114,8 +119,8 @@ class Report:
         if self.drawn_sha256 is not None:
             drawn = (self.drawn_sha256[:_SHOWN], "bold green")
             note = ", equal in every runtime"
-            if OF_PROBABILITIES & set(self.loaded.drawn.values()):
-                note += " that computes the same probabilities"
+            if OF_ARRAYS & set(self.loaded.drawn.values()):
+                note += " that computes the same parameters"
             console.print(Text.assemble(f"{count}, drawn in the main graph: ", drawn, note))
         for line in self._meaning():
             console.print(Text(line))

@@ -49,7 +49,7 @@ class Replace(ir.passes.InPlacePass):
             attributes: dict[str, int | str],
         ) -> ir.Value:
             seeds = {"global_seed": self._seed or 0, "op_seed": carried.stream}
-            state = self._checked(old, carried.state, emitter, inputs)
+            state = self._checked(old, carried.state, emitter, op, inputs)
             ordered = [{**inputs, "state": state}[declared.name] for declared in op.inputs]
             values = emitter.emit(
                 op.name, "values", ordered, dtype, None, {**attributes, **seeds}, DOMAIN
@@ -98,14 +98,18 @@ class Replace(ir.passes.InPlacePass):
         return True
 
     def _checked(
-        self, old: ir.Node, state: ir.Value, emitter: Emitter, inputs: dict[str, ir.Value]
+        self,
+        old: ir.Node,
+        state: ir.Value,
+        emitter: Emitter,
+        op: Operator,
+        inputs: dict[str, ir.Value],
     ) -> ir.Value:
         """The state, checked against the shape of a draw that is not proved to be of the batch."""
         if self._batch is None or old not in self._batch.unproved:
             return state
-        shape = inputs.get("shape")
-        if shape is None:
-            shape = emitter.shape(inputs["data"] if "data" in inputs else inputs["logits"])
+        given = inputs[op.size_input.name]
+        shape = given if op.has_shape else emitter.shape(given)
         what = f"must_draw_one_row_for_each_row_of_{self._batch.input.name}"
         words = emitter.cast("words", state, ir.DataType.INT64)
         checked = self._batch.check(emitter, what, words, shape)

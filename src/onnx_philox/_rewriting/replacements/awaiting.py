@@ -48,7 +48,7 @@ class AwaitingReplacement:
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
         drawn = draw(self.operator, self.dtype, ours.inputs_of(node), self.attributes)
-        has_mask = len(self.operator.outputs) > 2 and len(node.outputs) > 1
-        if has_mask and is_wanted(node.outputs[1]):
+        mask = self.operator.drawn_output
+        if mask and len(node.outputs) > mask and is_wanted(node.outputs[mask]):
             return [drawn, emitter.mask_of(drawn, node.outputs[1].shape)]
         return [drawn]

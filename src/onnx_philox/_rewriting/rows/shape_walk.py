@@ -14,6 +14,7 @@ import onnx
 import onnx_ir as ir
 from onnx import shape_inference
 
+from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import DOMAIN, OPERATORS
 from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant, small_constant, tensor_in
@@ -242,13 +243,12 @@ class Walk:
         if not node.inputs:
             return None
         if node.domain == DOMAIN and node.op_type in OPERATORS:
-            names = [declared.name for declared in OPERATORS[node.op_type].inputs]
-            if "data" in names:
-                data = node.inputs[names.index("data")]
-                return None if data is None else self.dimensions(data)
-            if "logits" not in names:
-                return self._said_by(node.inputs[names.index("shape")])
-            logits = node.inputs[names.index("logits")]
+            operator = OPERATORS[node.op_type]
+            logits = node.inputs[operator.inputs.index(operator.size_input)]
+            if operator.has_shape:
+                return self._said_by(logits)
+            if operator.size_input.role is Role.DATA:
+                return None if logits is None else self.dimensions(logits)
             samples = node.attributes.get_int("sample_size", 1)
         elif of_tensorflow.is_known(node):
             if not node.op_type.endswith("Multinomial"):
