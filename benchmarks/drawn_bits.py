@@ -78,6 +78,11 @@ def upper_bits(
     return upper
 
 
+def exponential(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The distribution function of an exponential, which a gamma of alpha 1 is too."""
+    return -np.expm1(-x)
+
+
 def unary(classes: NDArray[np.int32]) -> NDArray[np.uint8]:
     """Class k as k zeros and a one, so that each bit is fair; the last class as zeros alone."""
     classes = classes.reshape(-1)
@@ -112,12 +117,12 @@ SOURCES = {
     "exponentials": Source(
         'RandomExponential <output_type = "f32", op_seed = {op_seed}> (shape, one, state)',
         "float",
-        upper_bits(np.uint16, lambda x: -np.expm1(-x)),
+        upper_bits(np.uint16, exponential),
     ),
     "exponentials-f64": Source(
         'RandomExponential <output_type = "f64", op_seed = {op_seed}> (shape, one64, state)',
         "double",
-        upper_bits(np.uint32, lambda x: -np.expm1(-x)),
+        upper_bits(np.uint32, exponential),
     ),
     "gammas": Source(
         'RandomGamma <output_type = "f32", op_seed = {op_seed}> (shape, half, state)',
@@ -127,7 +132,7 @@ SOURCES = {
     "gammas-f64": Source(
         'RandomGamma <output_type = "f64", op_seed = {op_seed}> (shape, one64, state)',
         "double",
-        upper_bits(np.uint32, lambda x: gammainc(1, x)),
+        upper_bits(np.uint32, exponential),
     ),
     "booleans": Source(
         "RandomBernoulli <op_seed = {op_seed}> (shape, half, state)", "bool", np.packbits

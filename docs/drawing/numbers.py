@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
@@ -227,6 +228,7 @@ def draw_errors(
 DRAWN = 2**20
 P = 0.3
 LOGITS = (0.0, 1.0, 2.0, 0.5, -1.0, 1.5)
+ALPHA, RATE, SAMPLES = 2.5, 3.5, 3
 
 
 def draws_of_operators() -> dict[str, np.ndarray]:
@@ -241,6 +243,12 @@ def draws_of_operators() -> dict[str, np.ndarray]:
         "normal": graphs.random_normal([DRAWN], 0, 1, "f32", **one),
         "bernoulli": graphs.random_bernoulli([DRAWN], np.float32(P), **one),
         "categorical": graphs.random_categorical(np.float32([LOGITS]), sample_size=DRAWN, **one),
+        "exponential": graphs.random_exponential([DRAWN], 1, "f32", **one),
+        "gamma": graphs.random_gamma([DRAWN], ALPHA, "f32", **one),
+        "poisson": graphs.random_poisson([DRAWN], RATE, "i32", **one),
+        "once": graphs.random_categorical(
+            np.tile(np.float32(LOGITS), (DRAWN, 1)), sample_size=SAMPLES, replacement=False, **one
+        ),
     }
     return {
         name: onnx_philox.onnxruntime.InferenceSession(model).run(None, {})[0].ravel()
@@ -248,11 +256,25 @@ def draws_of_operators() -> dict[str, np.ndarray]:
     }
 
 
-def draw_distributions(drawn: dict[str, np.ndarray], palette: SimpleNamespace) -> Figure:
-    """Four histograms; what is exact is drawn over them."""
-    import numpy as np
+def shares_of_classes(weights: np.ndarray) -> list[float]:
+    """How often each class is among `SAMPLES` that are drawn without replacement."""
+    shares = [0.0] * len(weights)
+    for order in itertools.permutations(range(len(weights)), SAMPLES):
+        share, left = 1.0, 1.0
+        for k in order:
+            share *= weights[k] / left
+            left -= weights[k]
+        for k in order:
+            shares[k] += share
+    return shares
 
-    figure, page = canvas(452, palette)
+
+def draw_distributions(drawn: dict[str, np.ndarray], palette: SimpleNamespace) -> Figure:
+    """Eight histograms; what is exact is drawn over them."""
+    import numpy as np
+    from scipy import stats
+
+    figure, page = canvas(858, palette)
     page.text(
         20,
         26,
@@ -264,39 +286,58 @@ def draw_distributions(drawn: dict[str, np.ndarray], palette: SimpleNamespace) -
     page.text(
         WIDTH - 18, 26, "line: the exact distribution", color=palette.bad, fontsize=12, ha="right"
     )
-    places = [(x, y, 334, 128) for y in (74, 274) for x in (56, 452)]
-    titles = ("RandomUniform", "RandomNormal", f"RandomBernoulli, p = {P}", "RandomCategorical")
-    uniform, normal, bernoulli, categorical = (
-        plot(figure, palette, place, title) for place, title in zip(places, titles, strict=True)
-    )
+    places = [(x, y, 334, 128) for y in (74, 274, 474, 674) for x in (56, 452)]
+    titles = {
+        "uniform": "RandomUniform",
+        "normal": "RandomNormal",
+        "exponential": "RandomExponential",
+        "gamma": f"RandomGamma, alpha = {ALPHA}",
+        "poisson": f"RandomPoisson, rate = {RATE}",
+        "bernoulli": f"RandomBernoulli, p = {P}",
+        "categorical": "RandomCategorical",
+        "once": f"{SAMPLES} classes without replacement",
+    }
+    plots = {
+        name: plot(figure, palette, place, title)
+        for place, (name, title) in zip(places, titles.items(), strict=True)
+    }
     bars = {"color": palette.onnxruntime, "alpha": 0.55, "linewidth": 0}
     exact = {"color": palette.bad, "linewidth": 2}
 
-    density, edges = np.histogram(drawn["uniform"], 50, (0, 1), density=True)
-    uniform.stairs(density, edges, fill=True, **bars)
-    uniform.plot([0, 1], [1, 1], **exact)
-    uniform.set(xlim=(0, 1), ylim=(0, 1.25), yticks=(0, 0.5, 1), xticks=(0, 0.25, 0.5, 0.75, 1))
+    for name, density, low, high, top in (
+        ("uniform", stats.uniform.pdf, 0, 1, 1.25),
+        ("normal", stats.norm.pdf, -4.5, 4.5, 0.45),
+        ("exponential", stats.expon.pdf, 0, 6, 1.1),
+        ("gamma", stats.gamma(ALPHA).pdf, 0, 10, 0.34),
+    ):
+        edges = np.linspace(low, high, 91)
+        counts, _ = np.histogram(drawn[name], edges)
+        plots[name].stairs(counts / DRAWN / (edges[1] - edges[0]), edges, fill=True, **bars)
+        x = np.linspace(low, high, 181)
+        plots[name].plot(x, density(x), **exact)
+        plots[name].set(xlim=(low, high), ylim=(0, top))
+    plots["uniform"].set(yticks=(0, 0.5, 1), xticks=(0, 0.25, 0.5, 0.75, 1))
+    plots["normal"].set(yticks=(0, 0.2, 0.4), xticks=range(-4, 5, 2))
+    plots["exponential"].set(yticks=(0, 0.5, 1))
+    plots["gamma"].set(yticks=(0, 0.15, 0.3))
 
-    density, edges = np.histogram(drawn["normal"], 90, (-4.5, 4.5), density=True)
-    normal.stairs(density, edges, fill=True, **bars)
-    x = np.linspace(-4.5, 4.5, 181)
-    normal.plot(x, np.exp(-x * x / 2) / np.sqrt(2 * np.pi), **exact)
-    normal.set(xlim=(-4.5, 4.5), ylim=(0, 0.45), yticks=(0, 0.2, 0.4), xticks=range(-4, 5, 2))
-
-    weights = np.exp(LOGITS)
-    shares = {
-        "bernoulli": (bernoulli, ["false", "true"], [1 - P, P]),
-        "categorical": (categorical, [f"{x:g}" for x in LOGITS], weights / weights.sum()),
-    }
-    for name, (axes, labels, expected) in shares.items():
+    weights = np.exp(LOGITS) / np.exp(LOGITS).sum()
+    logits = [f"{x:g}" for x in LOGITS]
+    counts_of = range(13)
+    for name, labels, expected, ticks in (
+        ("poisson", [str(k) for k in counts_of], stats.poisson(RATE).pmf(counts_of), (0, 0.1, 0.2)),
+        ("bernoulli", ["false", "true"], [1 - P, P], (0, 0.3, 0.7)),
+        ("categorical", logits, weights, (0, 0.2, 0.4)),
+        ("once", logits, shares_of_classes(weights), (0, 0.4, 0.8)),
+    ):
+        axes = plots[name]
         counts = np.bincount(drawn[name].astype(int), minlength=len(labels)) / DRAWN
-        axes.bar(labels, counts, 0.7, **bars)
+        axes.bar(labels, counts[: len(labels)], 0.7, **bars)
         for i, share in enumerate(expected):
             axes.plot([i - 0.42, i + 0.42], [share, share], **exact)
-        axes.set(ylim=(0, 1.2 * max(expected)), xlim=(-0.6, len(labels) - 0.4))
-    bernoulli.set_yticks((0, 0.3, 0.7))
-    categorical.set_yticks((0, 0.2, 0.4))
-    page.text(
-        WIDTH - 18, 445, "the logit of each class", color=palette.muted, fontsize=12, ha="right"
-    )
+        axes.set(ylim=(0, 1.2 * max(expected)), xlim=(-0.6, len(labels) - 0.4), yticks=ticks)
+    for right in (404, WIDTH - 18):
+        page.text(
+            right, 847, "the logit of each class", color=palette.muted, fontsize=12, ha="right"
+        )
     return figure
