@@ -819,7 +819,7 @@ def test_what_is_no_onnx_model_is_an_error(tmp_path):
     for name, said in (
         ("text.onnx", "must be a serialised ONNX model: got other bytes"),
         ("empty.onnx", "must be a serialised ONNX model: got an empty file."),
-        ("ir.xml", "must be an ONNX file: got an OpenVINO IR. Pass the ONNX model that"),
+        ("ir.xml", "a whole OpenVINO IR, of operators that are OpenVINO's or this package's"),
         (
             "nowhere.onnx",
             f"inspect: the model must be a file: got {tmp_path / 'nowhere.onnx'}, which does",

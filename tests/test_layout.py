@@ -27,7 +27,15 @@ ROOMS: dict[str, set[str]] = {
     "_progress": set(),
     "_models": {"_contract", "_files"},
     "_files": {"_contract", "_progress"},
-    "_rewriting": {"_contract", "_files", "_models", "_progress"},
+    "_rewriting": {
+        "_contract",
+        "_files",
+        "_models",
+        "_openvino_arrays",
+        "_progress",
+        "_runtime_errors",
+        "openvino",
+    },
     "_pipeline": {
         "_contract",
         "_files",

@@ -98,7 +98,7 @@ def verify(
 
 @app.command(
     short_help="Show a model's random nodes, and what runtimes do with them.",
-    arguments={"MODEL": "An ONNX file."},
+    arguments={"MODEL": "An ONNX file, or an OpenVINO IR (.xml)."},
     example="onnx-philox inspect model.onnx",
     exits="0, also where there are none; 2, the file cannot be read.",
 )
@@ -115,9 +115,9 @@ def inspect(model: Path, *, shows_all: bool, html: Path | None, as_json: bool) -
 
     Tries each node alone, in every installed runtime and in separate processes: it loads a small
     model with the same operator, opset, attributes and types, and runs it several times. It does
-    not run the model itself, or read its weights.
+    not run the model itself, or read its weights. The nodes of an IR are tried in OpenVINO alone.
     """
-    with rooms.terminal.errors("inspect", OSError, TypeError, ValueError):
+    with rooms.terminal.errors("inspect", OSError, TypeError, ValueError, ImportError):
         _check_page("inspect", html, {model: "the model"})
         with rooms.terminal.progress("reading the model") as progress:
             report = rooms.inspect.inspect(model, shows_all=shows_all, progress=progress)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Any, TypeGuard
+import sys
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import onnx
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
 from onnx_philox._files.model_file import opened
+from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._models.untouched import Originals
 from onnx_philox._progress import Progress, ignore
@@ -17,6 +19,9 @@ from onnx_philox._rewriting.earlier_rewrite import OWNER
 from onnx_philox._rewriting.passes import order
 from onnx_philox._rewriting.passes.order import PerRow
 from onnx_philox._rewriting.report import RandomNode, Report
+
+if TYPE_CHECKING:
+    import openvino
 
 _FIND, _REWRITE_FILE = (
     f"onnx_philox.rewriting.{name}" for name in ("find_random_nodes", "rewrite_file")
@@ -92,16 +97,29 @@ def make_reproducible(
     return originals.to_proto() if report.is_changed else proto
 
 
-def find_random_nodes(model: Model) -> list[RandomNode]:
+def find_random_nodes(model: Model | openvino.Model) -> list[RandomNode]:
     """Lists the random nodes of a model, in the order of their streams; changes nothing.
 
     Args:
-        model: An `onnx.ModelProto`, an `onnx_ir.Model` or a path.
+        model: An `onnx.ModelProto`, an `onnx_ir.Model`, an `openvino.Model` or a path: an ONNX
+            file, or an OpenVINO IR (.xml).
 
     Returns:
         A record of each; a node that cannot be replaced says why. Nodes that an earlier rewrite
-        made are not listed.
+        made are not listed. Of several nodes of OpenVINO's that make one draw, such as a normal
+        number, the first is listed.
+
+    Raises:
+        ImportError: The model is OpenVINO's, and this version of OpenVINO is not supported.
     """
+    if _is_path(model) and is_ir(model):
+        from onnx_philox._rewriting.openvino_models import api, files
+
+        return api.find_random_nodes(files.read(model, _FIND))
+    if _is_openvino_s(model):
+        from onnx_philox._rewriting.openvino_models import api
+
+        return api.find_random_nodes(model)
     if isinstance(model, ir.Model):
         return order.find_random_nodes(model)
     if not _is_path(model):
@@ -155,6 +173,12 @@ def rewrite_file(
 
 def _is_path(model: Any) -> TypeGuard[Path]:
     return isinstance(model, (str, os.PathLike))
+
+
+def _is_openvino_s(model: Any) -> bool:
+    """Whether a model is one of OpenVINO's, which is loaded only if there is one."""
+    runtime = sys.modules.get("openvino")
+    return runtime is not None and isinstance(model, runtime.Model)
 
 
 def _to_proto(model: Any) -> onnx.ModelProto:

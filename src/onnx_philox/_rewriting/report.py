@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 MAIN_GRAPH = "main graph"
+
+
+def title(
+    label: str, domain: str, version: int | None, path: Sequence[str], function: str | None = None
+) -> str:
+    """What messages call a random node, given its operator and name, and its place."""
+    place = " > ".join((MAIN_GRAPH, *path))
+    origin = f", from function {function}" if function else ""
+    opset = "opset not imported" if version is None else f"opset {version}"
+    return f"{f'{domain} ' if domain else ''}{label} ({opset}, {place}{origin})"
 
 
 @dataclass(frozen=True)
@@ -14,9 +25,10 @@ class RandomNode:
     Attributes:
         name: The node's name; empty where it has none.
         op_type: The operator, such as ``Dropout``.
-        domain: The operator's domain; empty for ONNX's own.
+        domain: The operator's domain; empty for ONNX's own, and for OpenVINO's.
         version: The version of the operator, as of the model's opset; of the domain's opset where
-            the operator is not ONNX's own, None where the model does not import that.
+            the operator is not ONNX's own, None where the model does not import that. For a model
+            of OpenVINO's, the operator set that the node is of.
         path: The subgraphs it is in, from the main graph inwards, such as ``Loop 'steps' body``;
             empty in the main graph.
         function: The model-local function that held it; None for a node of a graph.

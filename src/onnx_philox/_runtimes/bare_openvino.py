@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 
-def prepare() -> Callable[[bytes], Callable[[list[dict[str, Any]]], bytes]]:
-    """Imports the runtime; returns a function that loads a model and returns one that runs it."""
+def prepare() -> Callable[[bytes], _Session]:
+    """Imports the runtime; returns a function that loads a model, which can be called to run it."""
     # At every import, its telemetry forks a process, which may hang when this one is killed and
     # then keep its pipes open. If OpenVINO cannot import the telemetry, it works without.
     sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]
@@ -19,23 +20,34 @@ def prepare() -> Callable[[bytes], Callable[[list[dict[str, Any]]], bytes]]:
     sys.modules["openvino.tools.ovc"] = None  # type: ignore[assignment]
     import openvino as ov
 
-    core = ov.Core()
+    return partial(_Session, ov, ov.Core())
 
-    def load(model: bytes) -> Callable[[list[dict[str, Any]]], bytes]:
-        compiled = core.compile_model(core.read_model(model), "CPU")
-        request = compiled.create_infer_request()
 
-        def run(feeds: list[dict[str, Any]]) -> bytes:
-            for i, feed in enumerate(feeds):
-                type_ = compiled.input(i).get_element_type()
-                tensor = ov.Tensor(type_, ov.Shape(feed["shape"]))
-                memory = tensor.data.reshape(-1).view(np.uint8)
-                memory[...] = np.frombuffer(base64.b64decode(feed["bytes"]), np.uint8)
-                request.set_input_tensor(i, tensor)
-            request.infer()
-            outputs = range(len(compiled.outputs))
-            return b"".join(request.get_output_tensor(i).data.tobytes() for i in outputs)
+class _Session:
+    """A compiled model: ONNX, or the text of an IR, a byte 0 and its weights."""
 
-        return run
+    def __init__(self, ov: Any, core: Any, model: bytes) -> None:
+        self._ov = ov
+        text, _, weights = model.partition(b"\0")
+        is_ir = text.startswith(b"<?xml")
+        read = core.read_model(text, weights) if is_ir else core.read_model(model)
+        self._compiled = core.compile_model(read, "CPU")
+        self._request = self._compiled.create_infer_request()
 
-    return load
+    def __call__(self, feeds: list[dict[str, Any]]) -> bytes:
+        return self._run(self._request, feeds)
+
+    def anew(self, feeds: list[dict[str, Any]]) -> bytes:
+        """Runs it in a request of its own."""
+        return self._run(self._compiled.create_infer_request(), feeds)
+
+    def _run(self, request: Any, feeds: list[dict[str, Any]]) -> bytes:
+        for i, feed in enumerate(feeds):
+            type_ = self._compiled.input(i).get_element_type()
+            tensor = self._ov.Tensor(type_, self._ov.Shape(feed["shape"]))
+            memory = tensor.data.reshape(-1).view(np.uint8)
+            memory[...] = np.frombuffer(base64.b64decode(feed["bytes"]), np.uint8)
+            request.set_input_tensor(i, tensor)
+        request.infer()
+        outputs = range(len(self._compiled.outputs))
+        return b"".join(request.get_output_tensor(i).data.tobytes() for i in outputs)

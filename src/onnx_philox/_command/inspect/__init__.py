@@ -2,16 +2,18 @@
 
 `search` finds them and what they would become, `standard` those that are standard nodes already.
 `probes` makes a small model of each, `trials` tries it in the installed runtimes, each in its own
-processes (`worker`), and `printed` prints; `page` writes a page. `inspect` puts them together.
+processes (`worker`), and `printed` prints; `page` writes a page. `inspect` puts them together;
+`of_openvino` and `openvino_probes` do it for an OpenVINO IR.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from onnx_philox._command import refusals
+from onnx_philox._command import paths, refusals
 from onnx_philox._command.inspect import probes, search, standard, trials
 from onnx_philox._command.inspect.printed import Found, Report
+from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._models.streams import streams_of
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.api import OWNERS
@@ -26,11 +28,18 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
     there are.
 
     Raises:
-        ValueError: The file does not exist, or is not an ONNX model.
+        ValueError: The file does not exist, or is neither an ONNX model nor an OpenVINO IR.
+        ImportError: It is an IR, and OpenVINO is not installed.
         OSError: The file cannot be read.
     """
     tell = progress or ignore
     tell(0, 1, "reading the model")
+    paths.check_model(path)
+    if is_ir(path):
+        # Loads OpenVINO.
+        from onnx_philox._command.inspect import of_openvino
+
+        return of_openvino.inspect(path, search.OWNER, shows_all=shows_all, tell=tell)
     model = search.load(path)
     nodes = search.search(model)
     tried = [probes.build(node.node, model, nodes.type_of) for node in nodes.unrewritten]

@@ -20,6 +20,7 @@ from onnx_philox._command.inspect.standard import Standard
 from onnx_philox._command.inspect.trials import Behaviour, Trial, Trials
 from onnx_philox._command.refusals import KEEP_UNKNOWN, PER_ROW
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
+from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox.rewriting import RandomNode
 
 # In fewer columns a table would break words; then each operator gets a block.
@@ -35,6 +36,14 @@ _WHAT_TO_DO = (
     "To find out, run it twice: equal outputs mean that nothing draws. From PyTorch, "
     "onnx_philox.torch.export keeps every draw."
 )
+
+_LOST_IN_CONVERSION = (
+    "openvino.convert_model removes a dropout in training mode from a traced PyTorch module, and "
+    "gives an exported one a wrong shape.",
+    "Equal draws of one shape, such as several rand_like, become one.",
+    "Noise that depends on no input may be computed during the conversion.",
+)
+_EXPORT = "onnx_philox.torch.export keeps every draw of a PyTorch module, in an ONNX file."
 
 FAILURES = (Behaviour.NOT_LOADED, Behaviour.NOT_RUN, Behaviour.CRASHED, Behaviour.HUNG)
 
@@ -115,7 +124,7 @@ class Report:
         if self.standard is not None:
             console.print(Text("\n".join(self.standard.lines)))
         if self.has_no_draws:
-            console.print(self._what_may_have_happened())
+            console.print(_list(self.lost()))
         if not self.found:
             if self.run:
                 console.print(Text("Run it:"))
@@ -131,6 +140,9 @@ class Report:
         if self._groups(self.found):
             console.print()
             console.print(groups.GROUPED)
+        if lost := self.lost_in_conversion():
+            console.print()
+            console.print(_list(lost))
         meaning, command = self.meaning()
         console.print()
         console.print(Text(meaning))
@@ -164,15 +176,10 @@ class Report:
             parts.append(self.standard.heading)
         return Text.assemble(name, f"{opset}: {'; '.join(parts)}")
 
-    def _what_may_have_happened(self) -> RenderableType:
-        head, *reasons, what_to_do = self.lost()
-        lines = terminal.grid(space=1)
-        for reason in reasons:
-            lines.add_row("-", reason)
-        return Group(head, lines, what_to_do)
-
     def lost(self) -> list[str]:
         """Why a model that should draw may have no random nodes."""
+        if self.is_openvino_s:
+            return list(self.lost_in_conversion())
         idle = []
         if self.idle_dropouts:
             count = _count(self.idle_dropouts, "Dropout node")
@@ -180,6 +187,18 @@ class Report:
             idle.append(f"It has {count} {is_off}: not in training mode, or of ratio 0.")
         head = "If it should draw, its random numbers were lost before:"
         return [head, *idle, *_WHAT_MAY_HAVE_HAPPENED, _WHAT_TO_DO]
+
+    @property
+    def is_openvino_s(self) -> bool:
+        """Whether the model is an OpenVINO IR."""
+        return is_ir(self.model)
+
+    def lost_in_conversion(self) -> list[str]:
+        """What an IR does not show, since it may have been lost before; empty for others."""
+        if not self.is_openvino_s:
+            return []
+        head = "What the conversion to OpenVINO may have lost, if it came from PyTorch:"
+        return [head, *_LOST_IN_CONVERSION, _EXPORT]
 
     def _table(self) -> Table:
         table = terminal.table(
@@ -315,13 +334,17 @@ class Report:
         return not is_any_equal and len([r for r in self.runtimes if r.version is not None]) > 1
 
     def _today(self) -> str:
+        if self.is_openvino_s:
+            return "After a rewrite they draw what a seed says, in every run and process"
         if not self.is_other_in_each:
             return "After a rewrite they draw the same numbers in every runtime"
         return "Today no node draws the same numbers in both runtimes; after a rewrite all do"
 
     @property
     def _target(self) -> str:
-        return f"{self.model.stem}.reproducible.onnx"
+        return (
+            f"{self.model.stem}.reproducible{self.model.suffix if self.is_openvino_s else '.onnx'}"
+        )
 
     def _found_json(self, found: Found) -> dict[str, Any]:
         node = asdict(found.node)
@@ -331,6 +354,15 @@ class Report:
             today[runtime.name] = {"does": trial.behaviour.value, "reason": trial.reason}
         where = {"where": found.node.where, "per_row_problem": found.row_problem}
         return {**node, **where, "today": today}
+
+
+def _list(lines: list[str]) -> RenderableType:
+    """A list between its first and its last line."""
+    head, *points, end = lines
+    shown = terminal.grid(space=1)
+    for point in points:
+        shown.add_row("-", point)
+    return Group(head, shown, end)
 
 
 def _count(count: int, what: str) -> str:

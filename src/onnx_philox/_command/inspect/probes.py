@@ -21,7 +21,8 @@ from onnx_philox._models.graphs import is_wanted
 from onnx_philox._models.opsets import STANDARD_DOMAINS
 from onnx_philox._rewriting.random_nodes.needed import TypeOf
 
-_COUNT = 64
+COUNT = 64
+"""The elements of a draw."""
 # A constant of up to so many elements is an argument, such as Dropout's ratio; a larger one is
 # data.
 _LARGEST_ARGUMENT = 1
@@ -78,7 +79,7 @@ def build(node: ir.Node, model: ir.Model, type_of: TypeOf) -> Probe:
     p = _RARE if _is_bernoulli(node) and feeds else None
     document = {
         "models": [_text(model) for model in models],
-        "feeds": [_feed(array) for array in feeds],
+        "feeds": [feed_of(array) for array in feeds],
         "count": _RARE_COUNT if p is not None else 0,
     }
     drops = node.op_type == "Dropout" and not any(map(_is_given, node.outputs[1:]))
@@ -208,9 +209,9 @@ def _array(node: ir.Node, value: ir.Value, index: int, type_: ir.DataType | None
     dtype = np.dtype(np.float32) if type_ is None else type_.numpy()
     if node.op_type == "Multinomial":
         # The same number of rows, each with a few equally likely classes.
-        return np.zeros((_COUNT, 8), dtype)
+        return np.zeros((COUNT, 8), dtype)
     rank = 0 if index else 1 if value.shape is None else max(1, value.shape.rank())
-    shape = (*[1] * (rank - 1), _COUNT) if rank else ()
+    shape = (*[1] * (rank - 1), COUNT) if rank else ()
     if _is_bernoulli(node):
         return np.full((*shape[:-1], _RARE_COUNT), _RARE).astype(dtype)
     # Any data would do.
@@ -228,9 +229,9 @@ def _attributes(node: ir.Node) -> dict[str, ir.Attr]:
     shape = attributes.get("shape")
     if shape is not None:
         rank = max(1, len(shape.as_ints()))
-        attributes["shape"] = ir.AttrInt64s("shape", [*[1] * (rank - 1), _COUNT])
+        attributes["shape"] = ir.AttrInt64s("shape", [*[1] * (rank - 1), COUNT])
     if "sample_size" in attributes:
-        samples = min(attributes["sample_size"].as_int(), _COUNT)
+        samples = min(attributes["sample_size"].as_int(), COUNT)
         attributes["sample_size"] = ir.AttrInt64("sample_size", samples)
     if "ratio" in attributes:
         attributes["ratio"] = ir.AttrFloat32("ratio", _HALF)
@@ -241,7 +242,8 @@ def _text(model: bytes) -> str:
     return base64.b64encode(model).decode()
 
 
-def _feed(array: NDArray[Any]) -> dict[str, Any]:
+def feed_of(array: NDArray[Any]) -> dict[str, Any]:
+    """An array as a worker reads it."""
     return {
         "type": array.dtype.name,
         "shape": list(array.shape),

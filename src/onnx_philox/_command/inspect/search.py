@@ -8,12 +8,9 @@ from pathlib import Path
 
 import onnx_ir as ir
 
-from onnx_philox._command import paths
-from onnx_philox._contract import checks
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.streams import STATE
 from onnx_philox._files.model_file import opened
-from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._models.graphs import Owner, walk
 from onnx_philox._models.opsets import STANDARD_DOMAINS
 from onnx_philox._models.ours import seed_of
@@ -23,7 +20,7 @@ from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.survey import ByRows, Unrewritten, survey
 from onnx_philox._rewriting.types import Types
 
-_OWNER = "inspect"
+OWNER = "inspect"
 
 
 @dataclass(frozen=True)
@@ -62,11 +59,7 @@ def load(path: Path) -> ir.Model:
         ValueError: The file does not exist, or is not an ONNX model.
         OSError: The file cannot be read.
     """
-    paths.check_model(path)
-    if is_ir(path):
-        remedy = "Pass the ONNX model that it was made from."
-        checks.refuse(_OWNER, str(path), "an OpenVINO IR", "an ONNX file", remedy)
-    with opened(path, _OWNER) as file:
+    with opened(path, OWNER) as file:
         return Originals(file.proto, path.parent, owner=earlier_rewrite.OWNER).model
 
 
@@ -104,11 +97,16 @@ def _state(model: ir.Model, recorded: earlier_rewrite.Recorded) -> str:
         # A tool may have put a prefix before the names of a rewritten model.
         if state is None or not (state.name or "").endswith(STATE):
             return ""
-    if state.is_graph_input():
-        has_rows = state.shape is not None and len(state.shape) > 1
-        rows = ", for each row of the batch" if has_rows else ""
-        return f"the input {state.name}{rows}"
-    return f"a constant inside, of seed {recorded.seed}: every run is the same"
+    name = (state.name or "") if state.is_graph_input() else None
+    has_rows = state.shape is not None and len(state.shape) > 1
+    return state_in_words(name, recorded.seed, has_rows=has_rows)
+
+
+def state_in_words(name: str | None, seed: int | None, *, has_rows: bool) -> str:
+    """Where nodes get their state: the input of this name, or a constant of this seed."""
+    if name is None:
+        return f"a constant inside, of seed {seed}: every run is the same"
+    return f"the input {name}{', for each row of the batch' if has_rows else ''}"
 
 
 def _rewritten(node: ir.Node, owners: tuple[Owner, ...]) -> Rewritten:

@@ -84,9 +84,9 @@ class Trials:
 Tell = Callable[[str], None]
 
 
-def run(probes: Sequence[Probe], progress: Progress) -> list[Trials]:
-    """Tries each probe in each runtime; equal probes once."""
-    runtimes = [runtime for runtime in RUNTIMES.values() if runtime.bare]
+def run(probes: Sequence[Probe], progress: Progress, *, of_ir: bool = False) -> list[Trials]:
+    """Tries each probe in each runtime; equal probes once. Those of an IR only where it loads."""
+    runtimes = [r for r in RUNTIMES.values() if r.bare and (r.takes_ir or not of_ir)]
     distinct = {probe.key: probe for probe in probes}
     counts = Counter(probe.kind for probe in probes)
     several = {key for key, probe in distinct.items() if counts[probe.kind] > 1}
@@ -276,6 +276,8 @@ def _trial(probe: Probe, here: dict[str, str], there: dict[str, str], *, repeats
     )
     if "ones" in here and probe.p is not None:
         reason += _inverted(float(here["ones"]), probe.p)
+    if here.get("request", first) != first and behaviour is Behaviour.SAME_SEQUENCE:
+        reason += "; requests of one compiled model share them, so their order decides"
     if repeats:
         reason += "; and they may repeat each other: two of them alone drew the same numbers"
     return Trial(behaviour, reason, first)

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-Load = Callable[[bytes], Callable[[list[dict[str, Any]]], bytes]]
+Load = Callable[[bytes], Any]
 
 
 def main(runtime: str, file: str, what: str) -> None:
@@ -54,8 +54,9 @@ def _loader(runtime: str, file: str) -> Load:
 def _try(load: Load, probe: dict[str, Any], what: str) -> dict[str, str]:
     """Hashes of the numbers that two runs, another session and another seed draw.
 
-    With a count, it also returns the share of ones in the first run. Of twins it returns what each
-    of the two nodes draws in one run.
+    With "requests", another request of the same session draws too, by `anew` of what the file
+    returns. With a count, it also returns the share of ones in the first run. Of twins it returns
+    what each of the two nodes draws in one run.
     """
     stage = "load"
     try:
@@ -69,6 +70,8 @@ def _try(load: Load, probe: dict[str, Any], what: str) -> dict[str, str]:
         answer = {"first": _hash(drawn)}
         if what == "all":
             answer["second"] = _hash(run(probe["feeds"]))
+            if "requests" in probe:
+                answer["request"] = _hash(run.anew(probe["feeds"]))
             answer["session"] = _hash(load(model)(probe["feeds"]))
             for other_seed in others:
                 answer["other_seed"] = _hash(load(other_seed)(probe["feeds"]))

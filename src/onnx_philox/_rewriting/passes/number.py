@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Collection, Iterable, Iterator
 
 from onnx_philox._contract import checks
 from onnx_philox._rewriting.earlier_rewrite import OWNER, STREAMS, Recorded
@@ -10,20 +11,27 @@ from onnx_philox._rewriting.replacements.outcome import Numbered, Replaceable
 
 
 def number_nodes(nodes: Iterable[Replaceable], recorded: Recorded) -> list[Numbered]:
-    """Numbers nodes in order, after and between the numbers that are taken already.
-
-    A number is the node's word 2 of the counter, so no two nodes may have the same one. Numbers of
-    an earlier rewrite stay, and the next one follows the largest of them. The model does not
-    change yet.
+    """Numbers nodes in order, as `stream_numbers` says; the model does not change yet.
 
     Raises:
         ValueError: There is no number left.
     """
-    stream = recorded.next_stream
-    numbered = []
-    for node in nodes:
-        while stream in recorded.streams:
-            stream += 1
+    streams = stream_numbers(recorded.streams, recorded.next_stream)
+    return [Numbered(node, next(streams)) for node in nodes]
+
+
+def stream_numbers(taken: Collection[int], first: int) -> Iterator[int]:
+    """The numbers for new nodes from the first on, between those that are taken already.
+
+    A number is the node's word 2 of the counter, so no two nodes may have the same one. Numbers of
+    an earlier rewrite stay, and the next one follows the largest of them.
+
+    Raises:
+        ValueError: There is no number left.
+    """
+    for stream in itertools.count(first):
+        if stream in taken:
+            continue
         if stream >= STREAMS:
             checks.refuse(
                 OWNER,
@@ -32,6 +40,4 @@ def number_nodes(nodes: Iterable[Replaceable], recorded: Recorded) -> list[Numbe
                 f"from 0 to {STREAMS - 1}",
                 "Rewrite the model that this one was made from.",
             )
-        numbered.append(Numbered(node, stream))
-        stream += 1
-    return numbered
+        yield stream

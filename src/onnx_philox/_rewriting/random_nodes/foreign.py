@@ -158,6 +158,11 @@ def randomness(node: ir.Node, opset: int | None) -> str | None:
     if name == "ATen" and operator is not None and operator.type is ir.AttributeType.STRING:
         # What torch falls back to for a function that it cannot export.
         name, is_of_torch = operator.as_string(), True
+    return randomness_of(name, is_of_torch=is_of_torch)
+
+
+def randomness_of(name: str, *, is_of_torch: bool) -> str | None:
+    """What a message says of an operator that is random by its name, or may be."""
     words = {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
     if "grad" in words or name in KEY_MAKERS:
         return None

@@ -9,7 +9,7 @@ import onnx_ir as ir
 
 from onnx_philox._contract import checks
 from onnx_philox._models.graphs import Owner, label
-from onnx_philox._rewriting.report import MAIN_GRAPH
+from onnx_philox._rewriting.report import title
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,8 @@ class Site:
     @property
     def title(self) -> str:
         """What messages call it."""
-        place = " > ".join((MAIN_GRAPH, *(owner.label for owner in self.owners)))
-        domain = f"{self.node.domain} " if self.node.domain else ""
-        origin = f", from function {self.function}" if self.function else ""
-        opset = "opset not imported" if self.version is None else f"opset {self.version}"
-        return f"{domain}{label(self.node)} ({opset}, {place}{origin})"
+        path = [owner.label for owner in self.owners]
+        return title(label(self.node), self.node.domain, self.version, path, self.function)
 
     def refuse(
         self,

@@ -20,34 +20,26 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._contract.operators import OUTPUT_TYPE, RANDOM_BERNOULLI, RANDOM_UNIFORM, Operator
-from onnx_philox._contract.types import BF16, F16, F32, F64, ElementType
+from onnx_philox._contract.types import F32, F64
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import input_of, is_wanted
 from onnx_philox._models.opsets import STANDARD_DOMAINS
 from onnx_philox._rewriting.random_nodes.site import Site
+from onnx_philox._rewriting.replacements.comparisons import (
+    BITS,
+    COMPARISONS,
+    GIVES_PROBABILITIES,
+    are_probabilities,
+    thresholds_of,
+)
 from onnx_philox._rewriting.replacements.of_onnx import EmitDraw, FloatReplacement
 from onnx_philox._rewriting.replacements.outcome import Replaceable
 from onnx_philox._rewriting.types import Types
 
 _BOOL, _INT32, _FLOAT = ir.DataType.BOOL, ir.DataType.INT32, ir.DataType.FLOAT
 
-# A uniform number of such a type is an integer below 2^bits, divided by 2^bits. RandomUniform
-# draws that same integer as i32 below 2^bits. (An f64 has 52 bits: too many for an i32.)
-_BITS = {F32: 23, F16: 10, BF16: 7}
-
-# The operators that compare a uniform number u with p: which input u is, and whether the result is
-# u < p, or its negation.
-_COMPARISONS = {
-    ("Less", 0): True,
-    ("Greater", 1): True,
-    ("GreaterOrEqual", 0): False,
-    ("LessOrEqual", 1): False,
-}
-
-# The operators whose outputs always lie from 0 to 1, and those that keep the numbers of their first
-# input in that range: most only move them.
-_GIVES_PROBABILITIES = {"Sigmoid", "Softmax", "HardSigmoid"}
+# The operators that keep the numbers of their first input from 0 to 1: most only move them.
 _KEEPS_PROBABILITIES = {
     *("Cast", "Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice", "Split", "Squeeze"),
     *("Tile", "Transpose", "Unsqueeze"),
@@ -111,7 +103,7 @@ class ComparisonReplacement:
                 p = self._clamped(p, emitter)
             drawn = draw(RANDOM_BERNOULLI, _BOOL, {"shape": shape, "p": p}, {})
         else:
-            whole = np.array(1 << _BITS[self.uniform.values], np.int32)
+            whole = np.array(1 << BITS[self.uniform.values], np.int32)
             inputs = {
                 "shape": shape,
                 "minval": emitter.constant("minval", np.zeros_like(whole)),
@@ -230,7 +222,7 @@ class _Chain:
         if reader is None or (self._low, self._high) != (0, 1):
             return None
         node, index = reader
-        is_less = _COMPARISONS.get((node.op_type, index))
+        is_less = COMPARISONS.get((node.op_type, index))
         p = node.inputs[1 - index] if len(node.inputs) == 2 else None
         if is_less is None or p is None:
             return None
@@ -245,10 +237,10 @@ class _Chain:
             if self._uniform.values is not F32 or source is None:
                 return None
             is_clamped = source.is_graph_input()
-        elif not (is_one_s_own and bool(np.all((given >= 0) & (given <= 1)))):
-            if self._uniform.values not in _BITS:
+        elif not (is_one_s_own and are_probabilities(given)):
+            if self._uniform.values not in BITS:
                 return None
-            thresholds = _thresholds(given, self._uniform.values, is_negated=not is_less)
+            thresholds = thresholds_of(given, self._uniform.values, is_negated=not is_less)
         is_expanded = fit == "expanded" and thresholds is None
         replacement = ComparisonReplacement(
             self._uniform, node, 1 - index, thresholds, is_expanded, is_clamped, not is_less
@@ -354,7 +346,7 @@ class _Chain:
                 return value if value.is_graph_input() and value.graph not in inner else None
             if node.domain not in STANDARD_DOMAINS:
                 return None
-            if node.op_type in _GIVES_PROBABILITIES or _clips_to_probabilities(node):
+            if node.op_type in GIVES_PROBABILITIES or _clips_to_probabilities(node):
                 return value
             given = node.inputs[0] if node.inputs else None
             if node.op_type not in _KEEPS_PROBABILITIES or given is None:
@@ -375,18 +367,6 @@ def _only_reader(value: ir.Value) -> tuple[ir.Node, int] | None:
     if node.graph is not producer.graph or node.domain not in STANDARD_DOMAINS:
         return None
     return (node, index) if len(node.outputs) == 1 and is_wanted(node.outputs[0]) else None
-
-
-def _thresholds(p: NDArray[Any], values: ElementType, *, is_negated: bool) -> NDArray[np.int32]:
-    """The integers t for which k < t is k / 2^bits < p, for any p.
-
-    A comparison with NaN is never true, so k < t must be true where it is negated.
-    """
-    whole = 1 << _BITS[values]
-    wide = p.astype(np.float64)
-    below = np.where(np.isnan(wide), float(is_negated), np.clip(wide, 0, 1))
-    thresholds: NDArray[np.int32] = np.ceil(below * whole).astype(np.int32)
-    return thresholds
 
 
 def _clips_to_probabilities(node: ir.Node) -> bool:

@@ -1,0 +1,81 @@
+"""What `onnx-philox inspect` finds in an OpenVINO IR."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from onnx_philox._command import rewritten
+from onnx_philox._command.inspect import openvino_probes, trials
+from onnx_philox._command.inspect.printed import Found, Report
+from onnx_philox._command.inspect.search import Rewritten, state_in_words
+from onnx_philox._progress import Progress
+from onnx_philox._rewriting.openvino_models import earlier, files
+from onnx_philox._rewriting.openvino_models.survey import survey
+from onnx_philox._rewriting.random_nodes.may_stay import MayStayError
+
+
+def inspect(path: Path, owner: str, *, shows_all: bool, tell: Progress) -> Report:
+    """Finds the random nodes of an IR, and tries each in OpenVINO.
+
+    Raises:
+        ValueError: It is no whole IR.
+        OSError: It cannot be read.
+    """
+    model = files.read(path, owner)
+    surveyed = survey(model)
+    tried = [openvino_probes.build(found) for found, _ in surveyed.nodes]
+    runtimes = trials.run(tried, tell, of_ir=True) if tried else []
+    found = [
+        Found(
+            record,
+            probe.key,
+            isinstance(each.error, MayStayError),
+            record.problem,
+            record.problem,
+        )
+        for (each, record), probe in zip(surveyed.nodes, tried, strict=True)
+    ]
+    recorded = surveyed.recorded
+    run = ""
+    if recorded.nodes:
+        names = {name for given in model.inputs for name in given.get_names()}
+        has_inputs = bool(names - {recorded.state_name})
+        run = rewritten.command_to_run(path, has_state=recorded.is_input, has_inputs=has_inputs)
+    return Report(
+        path,
+        None,
+        found,
+        [_rewritten(ours) for ours in recorded.nodes],
+        _state(recorded),
+        _NOT_YET if found else None,
+        runtimes,
+        row_obstacle=_NO_ROWS,
+        run=run,
+        next_state=recorded.next_state,
+        shows_all=shows_all,
+    )
+
+
+_NO_ROWS = (
+    "the model must be an ONNX file for that: got an OpenVINO model. Rewrite the ONNX file that it "
+    "was made from, or export the PyTorch module with onnx_philox.torch.export."
+)
+
+
+_NOT_YET = (
+    "the model must be an ONNX file for that: got an OpenVINO IR. Rewrite the ONNX file that it "
+    "was made from, or export the PyTorch module with onnx_philox.torch.export."
+)
+
+
+def _state(recorded: earlier.Recorded) -> str:
+    if recorded.state is None:
+        return ""
+    name = recorded.state_name if recorded.is_input else None
+    return state_in_words(name, recorded.seed, has_rows=recorded.has_rows)
+
+
+def _rewritten(ours: earlier.Ours) -> Rewritten:
+    name = ours.node.get_friendly_name()
+    path = tuple(owner.label for owner in ours.owners)
+    return Rewritten(name, path, ours.node.get_type_name(), ours.global_seed, ours.op_seed)

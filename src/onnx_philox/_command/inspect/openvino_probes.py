@@ -1,0 +1,109 @@
+"""Models of one random node of OpenVINO's, to try in OpenVINO and see what it does with it.
+
+As in `probes`, a probe has the operator, attributes and types of a node, but little to compute. A
+draw of several nodes is tried by the first of them: the others only compute.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import openvino as ov
+from numpy.typing import NDArray
+from openvino import opset8, opset13
+
+from onnx_philox import _openvino_arrays as arrays
+from onnx_philox._command.inspect.probes import COUNT, Probe, feed_of
+from onnx_philox._rewriting.openvino_models.find import Found
+from onnx_philox._rewriting.openvino_models.graphs import constant, dimensions
+
+_CLASSES = 8
+
+
+def build(found: Found) -> Probe:
+    """The probe of a node of OpenVINO's own."""
+    node = found.site.node
+    make = _multinomial if node.get_type_name() == "Multinomial" else _uniform
+    said = node.get_attributes()
+    seeds = int(said["global_seed"]), int(said["op_seed"])
+    model, feeds = make(node, seeds)
+    models = [model]
+    has_seed = any(seeds)
+    if has_seed:
+        # Alignment pytorch reads the one, alignment tensorflow both.
+        models.append(make(node, (seeds[0] + 1, seeds[1] + 1))[0])
+    document = {"feeds": [feed_of(array) for array in feeds], "count": 0, "requests": True}
+    twins = {**document, "models": [_text(*make(node, seeds, 2)[:1])], "twins": True}
+    told = {name: str(value) for name, value in said.items()}
+    return Probe(
+        json.dumps({**document, "models": [_text(model) for model in models]}),
+        has_seed,
+        twins=(json.dumps(twins),),
+        kind=str([node.get_type_name(), sorted(told.items())]),
+    )
+
+
+_Made = tuple[ov.Model, list[NDArray[Any]]]
+
+
+def _uniform(node: ov.Node, seeds: tuple[int, int], copies: int = 1) -> _Made:
+    """RandomUniform: what is constant in the model is so here."""
+    said = node.get_attributes()
+    length = (dimensions(node.input_value(0)) or (1,))[0]
+    shape = np.array([*[1] * ((length or 1) - 1), COUNT], np.int64)
+    parameters: list[ov.Node] = []
+    if constant(node.input_value(0)) is None:
+        parameters.append(opset8.parameter([len(shape)], ov.Type.i64))
+    bounds = [_bound(node, i) for i in (1, 2)]
+    inputs = [parameters[0] if parameters else opset8.constant(shape), *bounds]
+    drawn = [
+        opset8.random_uniform(*inputs, said["output_type"], *seeds, str(said["alignment"]))
+        for _ in range(copies)
+    ]
+    return ov.Model(drawn, parameters), [shape] if parameters else []
+
+
+def _bound(node: ov.Node, index: int) -> ov.Node:
+    given = node.input_value(index)
+    known = constant(given)
+    if known is not None and known.size == 1:
+        return arrays.constant(np.ascontiguousarray(known))
+    return opset8.constant(index - 1, given.get_element_type())
+
+
+def _multinomial(node: ov.Node, seeds: tuple[int, int], copies: int = 1) -> _Made:
+    """Multinomial, of equally likely classes."""
+    said = node.get_attributes()
+    replaces = bool(said["with_replacement"])
+    known = constant(node.input_value(1))
+    samples = COUNT if known is None else min(COUNT, int(known.reshape(-1)[0]))
+    classes = _CLASSES if replaces else 2 * COUNT
+    # Rows for as many numbers as others have.
+    weights = np.full((COUNT, classes), 0.5, np.float32)
+    given = opset8.parameter(weights.shape, ov.Type.f32)
+    drawn = [
+        opset13.multinomial(
+            given,
+            opset8.constant(np.array([samples], np.int32)),
+            said["convert_type"],
+            replaces,
+            bool(said["log_probs"]),
+            *seeds,
+        )
+        for _ in range(copies)
+    ]
+    return ov.Model(drawn, [given]), [weights]
+
+
+def _text(model: ov.Model) -> str:
+    """The text of an IR, a byte 0 and its weights."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "probe.xml")
+        ov.serialize(model, path)
+        content = path.read_bytes() + b"\0" + path.with_suffix(".bin").read_bytes()
+    return base64.b64encode(content).decode()

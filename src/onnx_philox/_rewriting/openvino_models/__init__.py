@@ -1,0 +1,1 @@
+"""Models of OpenVINO that never were ONNX; imported only where there is one."""

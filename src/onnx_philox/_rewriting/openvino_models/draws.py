@@ -1,0 +1,159 @@
+"""What each random node of OpenVINO becomes.
+
+A reader takes in all that a node says and refuses what is not allowed, before anything changes.
+`Draw.make` makes the nodes in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import openvino as ov
+from numpy.typing import NDArray
+from openvino import opset8
+
+from onnx_philox import openvino as factories
+from onnx_philox._contract import checks
+from onnx_philox._contract.declaration import listed
+from onnx_philox._contract.known import UNKNOWN, Known
+from onnx_philox._contract.operators import (
+    OUTPUT_TYPE,
+    RANDOM_CATEGORICAL,
+    RANDOM_UNIFORM,
+    Operator,
+)
+from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, I32, I64, ElementType
+from onnx_philox._rewriting.openvino_models.graphs import constant, dimensions
+from onnx_philox._rewriting.openvino_models.site import Site
+
+_UNIFORM_TYPES = (F16, BF16, F32, F64, I32, I64)
+_ONLY_CONSTANT = (F64, I64)
+"""The plugin would change bounds of these types on their way to our node."""
+
+EmitDraw = Callable[..., ov.Node]
+"""Makes a node of this package by its factory; adds the state and the seeds to what is given."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A node of this package, and what it stands for."""
+
+    operator: Operator
+    output_type: str
+    output: ov.Output
+    """What it gives instead of the model."""
+    make: Callable[[EmitDraw], ov.Output]
+    """Makes the nodes; returns what replaces the output."""
+    covered: frozenset[str]
+    """The random nodes that it stands for, by `get_name`."""
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """What a RandomUniform says."""
+
+    site: Site
+    values: ElementType
+    bounds: tuple[NDArray[Any] | None, NDArray[Any] | None]
+    """None for one that the model computes."""
+
+    @property
+    def shape(self) -> ov.Output:
+        """The dimensions of the draw."""
+        return self.site.node.input_value(0)
+
+    @property
+    def dimensions(self) -> tuple[int | None, ...] | None:
+        """As far as they are known."""
+        return dimensions(self.site.node.output(0))
+
+    @property
+    def is_unit(self) -> bool:
+        """Whether its numbers lie in [0, 1)."""
+        low, high = self.bounds
+        return low is not None and high is not None and (low.item(), high.item()) == (0, 1)
+
+    @classmethod
+    def read(cls, site: Site) -> Uniform:
+        """Reads a node.
+
+        Raises:
+            TypeError: Its values are of a type that is not allowed.
+            ValueError: Its bounds are.
+        """
+        name = str(site.node.get_attributes()["output_type"])
+        values = BY_NAME.get(name)
+        if values not in _UNIFORM_TYPES:
+            names = listed([type_.name for type_ in _UNIFORM_TYPES])
+            remedy = "Convert the model with one of these types."
+            site.refuse("the element type", name, names, remedy, TypeError)
+        low, high = (_bound(site, i, what, values) for i, what in ((1, "minval"), (2, "maxval")))
+        known = {
+            what: UNKNOWN if array is None else Known.array(array)
+            for what, array in (("minval", low), ("maxval", high))
+        }
+        given = {**known, "shape": UNKNOWN, "state": UNKNOWN}
+        checks.check_node(RANDOM_UNIFORM, given, {OUTPUT_TYPE: values.name})
+        return cls(site, values, (low, high))
+
+    def draw(self) -> Draw:
+        """The same numbers' draw by RandomUniform."""
+        node = self.site.node
+
+        def make(emit: EmitDraw) -> ov.Output:
+            bounds = (
+                node.input_value(i) if array is None else array
+                for i, array in zip((1, 2), self.bounds, strict=True)
+            )
+            drawn = emit(factories.random_uniform, self.shape, *bounds, self.values.name)
+            return drawn.output(0)
+
+        output = node.output(0)
+        covered = frozenset({node.get_name()})
+        return Draw(RANDOM_UNIFORM, self.values.name, output, make, covered)
+
+
+def _bound(site: Site, index: int, what: str, values: ElementType) -> NDArray[Any] | None:
+    array = constant(site.node.input_value(index))
+    if array is None:
+        if values in _ONLY_CONSTANT:
+            remedy = "Convert the model with constants there."
+            allowed = f"a constant where the element type is {values.name}"
+            site.refuse(f"input {what!r}", "one that the model computes", allowed, remedy)
+        return None
+    if array.size != 1:
+        allowed = "one number"
+        site.refuse(f"input {what!r}", f"shape {list(array.shape)}", allowed, "Give it one number.")
+    return array.reshape(()).astype(values.dtype)
+
+
+def categorical(site: Site) -> Draw:
+    """What a Multinomial becomes.
+
+    Raises:
+        ValueError: The number of its samples is not allowed.
+    """
+    node = site.node
+    said = node.get_attributes()
+    count = constant(node.input_value(1))
+    if count is None or count.size != 1 or count.item() < 1:
+        given = "one that the model computes" if count is None else count.tolist()
+        allowed = "a constant of one number, 1 or more"
+        remedy = "Convert the model with a constant number of samples."
+        site.refuse("input 'num_samples'", given, allowed, remedy)
+    samples = int(count.item())
+    is_log, replaces = bool(said["log_probs"]), bool(said["with_replacement"])
+    output_type = str(said["convert_type"])
+
+    def make(emit: EmitDraw) -> ov.Output:
+        weights = node.input_value(0)
+        if weights.get_element_type() not in (ov.Type.f32, ov.Type.f16):
+            weights = opset8.convert(weights, "f32").output(0)
+        logits = weights if is_log else opset8.log(weights).output(0)
+        drawn = emit(factories.random_categorical, logits, samples, output_type, replaces)
+        return drawn.output(0)
+
+    covered = frozenset({node.get_name()})
+    return Draw(RANDOM_CATEGORICAL, output_type, node.output(0), make, covered)

@@ -1,0 +1,125 @@
+"""Walks through the graphs of a model of OpenVINO, and what is asked of a node on the way.
+
+Nodes are told apart by `get_name`, which is unique in a process: their `==` makes a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import openvino as ov
+from numpy.typing import NDArray
+
+from onnx_philox import _openvino_arrays as arrays
+from onnx_philox._contract.operators import OPERATORS
+from onnx_philox._contract.types import ElementType
+
+_EXTENSION = "extension"
+_LOOPS = ("Loop", "TensorIterator")
+_BRANCHES = ("then_branch", "else_branch")
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A node that holds a body."""
+
+    node: ov.Node
+    attribute: str
+    body: ov.Model
+
+    @property
+    def label(self) -> str:
+        """The step of a path, ``Loop 'name' body``."""
+        return f"{label(self.node)} {self.attribute}"
+
+
+def label(node: ov.Node) -> str:
+    """The operator and the name of a node."""
+    return f"{node.get_type_name()} {node.get_friendly_name()!r}"
+
+
+def bodies(node: ov.Node) -> list[tuple[str, ov.Model]]:
+    """The bodies of a node, with what a path calls them."""
+    kind = node.get_type_name()
+    if kind in _LOOPS:
+        return [("body", node.get_function())]
+    if kind == "If":
+        return [(name, node.get_function(i)) for i, name in enumerate(_BRANCHES)]
+    return []
+
+
+def walk(
+    model: ov.Model, owners: tuple[Owner, ...] = ()
+) -> Iterator[tuple[ov.Node, tuple[Owner, ...]]]:
+    """Every node in the order of `get_ordered_ops`, depth first, with the owners of its bodies."""
+    for node in model.get_ordered_ops():
+        yield node, owners
+        for name, body in bodies(node):
+            yield from walk(body, (*owners, Owner(node, name, body)))
+
+
+def opset_of(node: ov.Node) -> int | None:
+    """The operator set that a node is of; None for an operator of others."""
+    version = str(node.get_type_info().version_id)
+    number = version.removeprefix("opset")
+    return int(number) if number != version and number.isdigit() else None
+
+
+def is_ours(node: ov.Node) -> bool:
+    """Whether a node is one of this package."""
+    is_extension = str(node.get_type_info().version_id) == _EXTENSION
+    return is_extension and node.get_type_name() in OPERATORS
+
+
+def only_reader(output: ov.Output) -> tuple[ov.Node, int] | None:
+    """The only node that reads an output, and the index of that input; no result of a model."""
+    readers = list(output.get_target_inputs())
+    if len(readers) != 1 or readers[0].get_node().get_type_name() == "Result":
+        return None
+    return readers[0].get_node(), readers[0].get_index()
+
+
+def constant(output: ov.Output) -> NDArray[Any] | None:
+    """The array that an output always is; None where it is not known.
+
+    It sees through what compression to f16 and front ends leave: a Convert, and a product.
+    """
+    node = output.get_node()
+    kind = node.get_type_name()
+    if kind == "Constant":
+        return arrays.memory(node)
+    if kind not in ("Convert", "Multiply"):
+        return None
+    known = arrays.element_type(output.get_element_type())
+    given = [array for value in node.input_values() if (array := constant(value)) is not None]
+    # Only floats: integers saturate or wrap.
+    if not isinstance(known, ElementType) or not known.is_float or not all(map(_is_float, given)):
+        return None
+    match kind, given:
+        case "Convert", [array]:
+            return array.astype(known.dtype)
+        case "Multiply", [first, second]:
+            product: NDArray[Any] = first * second
+            return product
+    return None
+
+
+def _is_float(array: NDArray[Any]) -> bool:
+    return array.dtype.kind == "f" or array.dtype.name == "bfloat16"
+
+
+def number(output: ov.Output) -> float | None:
+    """The one finite number that an output always is; None for any other."""
+    array = constant(output)
+    if array is None or array.size != 1:
+        return None
+    known = float(array.reshape(()).item())
+    return known if np.isfinite(known) else None
+
+
+def dimensions(output: ov.Output) -> tuple[int | None, ...] | None:
+    """The dimensions of an output, None for each that is unknown; None if the rank is unknown."""
+    return arrays.known_dimensions(output.get_partial_shape())

@@ -1,0 +1,115 @@
+"""Models of OpenVINO, made by hand of its operator sets 8 to 15."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import openvino as ov
+from openvino import opset8, opset13, opset15
+
+from onnx_philox._contract.types import BY_NAME
+
+constant = opset8.constant
+
+
+def parameter(name: str, shape: list[int], type_: ov.Type = ov.Type.f32) -> ov.op.Parameter:
+    made = opset8.parameter(shape, type_, name=name)
+    made.output(0).set_names({name})
+    return made
+
+
+def model(outputs: dict[str, Any], inputs: list[ov.op.Parameter]) -> ov.Model:
+    """A model whose outputs have these names."""
+    results = []
+    for name, node in outputs.items():
+        output = node if isinstance(node, ov.Output) else node.output(0)
+        output.set_names({name})
+        results.append(opset8.result(output))
+    return ov.Model(results, inputs, "by_hand")
+
+
+def uniform(
+    shape: Any,
+    low: Any = 0,
+    high: Any = 1,
+    type_: str = "f32",
+    seeds: tuple[int, int] = (0, 0),
+    *,
+    alignment: str = "tensorflow",
+    ops: Any = opset8,
+) -> ov.Node:
+    """RandomUniform, of a list of dimensions or what computes them."""
+    dtype = BY_NAME[type_].dtype
+    bounds = [b if isinstance(b, ov.Node) else _number(b, dtype) for b in (low, high)]
+    dimensions = constant(np.array(shape, np.int64)) if isinstance(shape, list) else shape
+    return ops.random_uniform(dimensions, *bounds, type_, *seeds, alignment)
+
+
+def _number(value: float, dtype: np.dtype) -> ov.Node:
+    if dtype.name == "bfloat16":
+        return constant(value, ov.Type.bf16)
+    return constant(np.array(value, dtype))
+
+
+def normal(
+    shape: Any, type_: str = "f32", *, wave: Any = opset8.cos, is_folded: bool = True
+) -> ov.Node:
+    """A normal number as front ends write it: 2 pi is a bound of the angle, or a factor."""
+    dtype = BY_NAME[type_].dtype
+    u = uniform(shape, np.finfo(np.float32).tiny if type_ == "f32" else 0, 1, type_, (0, 17))
+    radius = opset8.sqrt(opset8.multiply(opset8.log(u), _number(-2, dtype)))
+    if is_folded:
+        angle = uniform(shape, 0, 2 * np.pi, type_, (0, 18))
+    else:
+        turn = opset8.multiply(_number(2, dtype), _number(np.pi, dtype))
+        angle = opset8.multiply(turn, uniform(shape, 0, 1, type_, (0, 18)))
+    return opset8.multiply(radius, wave(angle))
+
+
+def multinomial(
+    weights: Any, samples: int, type_: str = "i32", *, replaces: bool = True, is_log: bool = False
+) -> ov.Node:
+    count = constant(np.array([samples], np.int32))
+    return opset13.multinomial(weights, count, type_, replaces, is_log, 0, 0)
+
+
+def loop(x: ov.op.Parameter, steps: int, make: Any) -> ov.Node:
+    """A Loop that adds what `make` draws in the shape of its value to it."""
+    value = opset8.parameter(x.get_partial_shape(), ov.Type.f32)
+    grown = opset8.add(value, make(opset8.shape_of(value)))
+    body = ov.Model([constant(np.array(True)), grown], [value], "steps")
+    node = opset15.loop(constant(np.array(steps, np.int64)), constant(np.array(True)))
+    node.set_function(body)
+    node.set_special_body_ports([-1, 0])
+    node.set_merged_input(value, x.output(0), grown.output(0))
+    node.get_iter_value(grown.output(0), -1)
+    node.set_friendly_name("steps")
+    return node
+
+
+def iterator(x: ov.op.Parameter, make: Any) -> ov.Node:
+    """A TensorIterator over the rows of x, which adds what `make` draws to each."""
+    _, columns = x.get_partial_shape()
+    row = opset8.parameter([1, columns.get_length()], ov.Type.f32)
+    grown = opset8.add(row, make(opset8.shape_of(row)))
+    node = opset8.tensor_iterator()
+    node.set_body(ov.Model([grown], [row], "rows"))
+    node.set_sliced_input(row, x.output(0), 0, 1, 1, -1, 0)
+    node.get_concatenated_slices(grown.output(0), 0, 1, 1, -1, 0)
+    node.set_friendly_name("rows")
+    return node
+
+
+def branch(condition: ov.Node, x: ov.op.Parameter, make: Any) -> ov.Node:
+    """An If that adds what `make` draws, or gives x as it is."""
+    one, other = (opset8.parameter(x.get_partial_shape(), ov.Type.f32) for _ in range(2))
+    grown = opset8.add(one, make(opset8.shape_of(one)))
+    bodies = [ov.Model([n], [p], "branch") for n, p in ((grown, one), (opset8.relu(other), other))]
+    node = opset8.if_op(condition)
+    node.set_then_body(bodies[0])
+    node.set_else_body(bodies[1])
+    node.set_input(x.output(0), one, other)
+    node.set_output(bodies[0].results[0], bodies[1].results[0])
+    node.set_friendly_name("branch")
+    return node

@@ -1,0 +1,271 @@
+"""Models that never were ONNX: `openvino.Model` and `.xml`, by hand and from front ends."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import openvino as ov
+import pytest
+from click.testing import CliRunner
+from onnx import parser
+from openvino import opset8, opset13, opset15
+from openvino_models import (
+    branch,
+    constant,
+    iterator,
+    loop,
+    model,
+    multinomial,
+    normal,
+    parameter,
+    uniform,
+)
+
+from onnx_philox import rewriting
+from onnx_philox._command import app
+
+
+def found(given: object) -> list[tuple[str, str, str | None]]:
+    """Which output of a model is drawn by what."""
+    return [
+        (*node.outputs, node.replacement, node.output_type)
+        for node in rewriting.find_random_nodes(given)
+    ]
+
+
+@pytest.mark.parametrize("type_", ["f32", "f64", "f16", "bf16", "i32", "i64"])
+@pytest.mark.parametrize("ops", [opset8, opset15])
+def test_a_uniform_of_each_type_becomes_one(type_, ops) -> None:
+    drawn = uniform([3], -2, 2, type_, (1, 2), ops=ops)
+    assert found(model({"u": drawn}, [])) == [("u", "RandomUniform", type_)]
+
+
+@pytest.mark.parametrize("type_", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("is_folded", [True, False])
+@pytest.mark.parametrize("wave", [opset8.cos, opset8.sin])
+def test_a_normal_of_two_uniforms_is_one_draw(type_, is_folded, wave) -> None:
+    x = parameter("x", [-1, 3])
+    drawn = normal(opset8.shape_of(x), type_, is_folded=is_folded, wave=wave)
+    (node,) = rewriting.find_random_nodes(model({"n": drawn}, [x]))
+    assert (node.outputs, node.replacement, node.output_type) == (("n",), "RandomNormal", type_)
+    assert (node.op_type, node.version, node.where) == ("RandomUniform", 8, "main graph")
+
+
+def test_a_scale_and_a_mean_belong_to_the_normal() -> None:
+    scaled = opset8.multiply(normal([3]), np.float32(2))
+    drawn = opset8.add(np.float32(1.5), scaled)
+    scaled_only = opset8.multiply(normal([4]), np.float32(2))
+    names = {name for name, _, _ in found(model({"n": drawn, "s": scaled_only}, []))}
+    assert "n" in names
+    assert "s" not in names
+
+
+@pytest.mark.parametrize("fault", ["factor", "one uniform", "shifted", "angle", "shapes", "read"])
+def test_what_only_resembles_a_normal_is_drawn_as_uniforms(fault) -> None:
+    u, v = uniform([3], 1e-38, 1), uniform([3], 0, 3 if fault == "angle" else 2 * np.pi)
+    x = parameter("x", [-1])
+    if fault == "shapes":
+        v = uniform(opset8.shape_of(x), 0, 2 * np.pi)
+    under_log = {"one uniform": v, "shifted": opset8.add(u, np.float32(0.5))}.get(fault, u)
+    factor = np.float32(-1 if fault == "factor" else -2)
+    radius = opset8.sqrt(opset8.multiply(opset8.log(under_log), factor))
+    outputs = {"n": opset8.multiply(radius, opset8.cos(v))}
+    if fault == "read":
+        outputs["u"] = opset8.negative(u)
+    kinds = {kind for _, kind, _ in found(model(outputs, [x]))}
+    assert kinds == {"RandomUniform"}
+
+
+def test_comparisons_with_a_uniform_are_booleans() -> None:
+    x, y = parameter("x", [2, 4]), parameter("y", [1, 4])
+    of_x = opset8.shape_of(x)
+    sure = opset8.softmax(x, 1)
+    outputs = {
+        "constant": opset8.less(uniform([2, 4]), np.float32(0.3)),
+        "kept": opset8.greater_equal(uniform([2, 4], type_="f64"), constant(np.array([[0.3]]))),
+        "turned": opset8.greater(sure, uniform(of_x)),
+        "input": opset8.less_equal(x, uniform(of_x, alignment="pytorch")),
+        "above": opset8.less(uniform([2, 4]), np.float32(1.5)),
+        "half": opset8.less(uniform([2, 4], type_="f16"), np.float16(0.25)),
+        "many": opset8.less(uniform([2, 4]), np.full((1, 4), 0.5, np.float32)),
+        "not_sure": opset8.less(uniform([2, 4]), opset8.add(x, x)),
+        "of_rows": opset8.less(uniform([2, 4]), y),
+        "enlarged": opset8.less(uniform([4]), np.full((2, 4), 0.5, np.float32)),
+        "wider": opset8.less(uniform([2, 4], 0, 2), np.float32(0.3)),
+    }
+    kinds = {name: (kind, type_) for name, kind, type_ in found(model(outputs, [x, y]))}
+    for name in ("constant", "kept", "turned", "input"):
+        assert kinds.pop(name) == ("RandomBernoulli", "bool")
+    for name in ("above", "half", "many"):
+        assert kinds.pop(name) == ("RandomUniform", "bool")
+    assert set(kinds.values()) == {("RandomUniform", "f32")}
+    assert len(kinds) == 4
+
+
+def test_multinomials_are_draws_of_classes() -> None:
+    x, w = parameter("x", [2, 4]), parameter("w", [-1, -1], ov.Type.f64)
+    outputs = {
+        "i32": multinomial(x, 3),
+        "i64": multinomial(x, 3, "i64", replaces=False),
+        "logs": multinomial(w, 1, is_log=True),
+    }
+    assert sorted(found(model(outputs, [x, w]))) == [
+        ("i32", "RandomCategorical", "i32"),
+        ("i64", "RandomCategorical", "i64"),
+        ("logs", "RandomCategorical", "i32"),
+    ]
+
+
+def test_random_nodes_in_bodies_are_found_at_their_places() -> None:
+    x, c = parameter("x", [2, 4]), parameter("c", [], ov.Type.boolean)
+    outputs = {
+        "a": loop(x, 3, uniform),
+        "b": iterator(x, normal),
+        "c": branch(c, x, uniform),
+        "d": loop(x, 3, lambda shape: loop_inside(shape)),
+    }
+    nodes = rewriting.find_random_nodes(model(outputs, [x, c]))
+    assert {(node.where, node.replacement) for node in nodes} == {
+        ("main graph > Loop 'steps' body", "RandomUniform"),
+        ("main graph > TensorIterator 'rows' body", "RandomNormal"),
+        ("main graph > If 'branch' then_branch", "RandomUniform"),
+        ("main graph > Loop 'steps' body > Loop 'steps' body", "RandomUniform"),
+    }
+
+
+def loop_inside(shape: ov.Node) -> ov.Node:
+    zeros = opset8.broadcast(constant(np.float32(0)), shape)
+    value = opset8.parameter([2, 4], ov.Type.f32)
+    grown = opset8.add(value, uniform(opset8.shape_of(value)))
+    node = opset15.loop(constant(np.array(2, np.int64)), constant(np.array(True)))
+    node.set_function(ov.Model([constant(np.array(True)), grown], [value], "inner"))
+    node.set_special_body_ports([-1, 0])
+    node.set_merged_input(value, zeros.output(0), grown.output(0))
+    node.get_iter_value(grown.output(0), -1)
+    node.set_friendly_name("steps")
+    return node
+
+
+def test_the_normals_of_onnx_s_front_end_are_normals(tmp_path) -> None:
+    proto = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[N,3] x) => (float[3] a, float[N,3] b, float16[3] c) {
+            a = RandomNormal <shape = [3], mean = 1.5, scale = 2.0> ()
+            b = RandomNormalLike (x)
+            c = RandomNormal <shape = [3], dtype = 10> ()
+        }""")
+    read = ov.Core().read_model(proto.SerializeToString())
+    # In f16 IR a constant is a Convert of another one.
+    ov.save_model(read, tmp_path / "m.xml", compress_to_fp16=True)
+    wanted = [(name, "RandomNormal", "f16" if name == "c" else "f32") for name in "abc"]
+    assert sorted(found(read)) == sorted(found(tmp_path / "m.xml")) == wanted
+
+
+def test_what_cannot_be_drawn_says_why() -> None:
+    high = parameter("high", [], ov.Type.i64)
+    samples = parameter("samples", [1], ov.Type.i32)
+    x = parameter("x", [2, 4])
+    outputs = {
+        "u": uniform([3], 0, high, "i64"),
+        "m": opset13.multinomial(x, samples, "i32", True, False, 0, 0),
+    }
+    problems = {
+        node.op_type: node.problem
+        for node in rewriting.find_random_nodes(model(outputs, [high, samples, x]))
+    }
+    assert (
+        "input 'maxval' must be a constant where the element type is i64"
+        in problems["RandomUniform"]
+    )
+    assert "input 'num_samples' must be a constant of one number" in problems["Multinomial"]
+
+
+def test_a_search_leaves_the_model_alone() -> None:
+    x = parameter("x", [2, 4])
+    given = model({"y": opset8.add(normal([2, 4]), x)}, [x])
+    before = [node.get_name() for node in given.get_ordered_ops()]
+    rewriting.find_random_nodes(given)
+    assert [node.get_name() for node in given.get_ordered_ops()] == before
+
+
+@pytest.fixture
+def ir(tmp_path) -> Path:
+    x = parameter("x", [2, 4])
+    ov.save_model(model({"y": opset8.add(uniform([2, 4]), x)}, [x]), tmp_path / "m.xml")
+    return tmp_path / "m.xml"
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:700])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def without_weights(path: Path) -> None:
+    path.with_suffix(".bin").unlink()
+
+
+def with_short_weights(path: Path) -> None:
+    path.with_suffix(".bin").write_bytes(b"12")
+
+
+def with_a_link_outside(path: Path) -> None:
+    weights = path.with_suffix(".bin")
+    outside = path.parent.parent / f"{path.parent.name}.bin"
+    os.replace(weights, outside)
+    weights.symlink_to(outside)
+
+
+def with_another_operator(path: Path) -> None:
+    text = path.read_text()
+    path.write_text(text.replace('type="Add" version="opset1"', 'type="Own" version="extension"'))
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (cut, "a whole OpenVINO IR"),
+        (empty, "a whole OpenVINO IR"),
+        (without_weights, "must be a file in the folder of"),
+        (with_short_weights, "Incorrect weights in bin file"),
+        (with_a_link_outside, "a link to"),
+        (with_another_operator, "Own"),
+    ],
+)
+def test_a_bad_ir_is_refused_in_a_sentence(ir, damage, says) -> None:
+    damage(ir)
+    with pytest.raises(ValueError, match=says) as error:
+        rewriting.find_random_nodes(ir)
+    assert "\n" not in str(error.value)
+    assert "must be" in str(error.value)
+
+
+def test_inspect_shows_an_ir_as_it_shows_an_onnx_file(tmp_path) -> None:
+    x = parameter("x", [2, 4])
+    outputs = {
+        "seeded": uniform([2, 4], seeds=(0, 5)),
+        "frozen": uniform([2, 4], 0, 2, seeds=(3, 0), alignment="pytorch"),
+        "classes": multinomial(x, 3),
+        "looped": loop(x, 3, normal),
+    }
+    path = tmp_path / "m.xml"
+    ov.save_model(model(outputs, [x]), path)
+    result = CliRunner().invoke(app.app, ["inspect", str(path), "--json"])
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert document["runtimes"] == {"openvino": ov.__version__.partition("-")[0]}
+    does = {node["outputs"][0]: node["today"]["openvino"] for node in document["random_nodes"]}
+    assert does["seeded"]["does"] == "same sequence each session"
+    assert "requests of one compiled model share them" in does["seeded"]["reason"]
+    assert does["frozen"]["does"] == "same numbers every run"
+    assert does["classes"]["does"] in (
+        "same numbers every run",
+        "different numbers each session",
+    )
+    streams = [node["stream"] for node in document["random_nodes"]]
+    assert streams == list(range(4))
+    assert document["per_row"]["obstacle"].startswith("the model must be an ONNX file")
