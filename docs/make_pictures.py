@@ -18,7 +18,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from drawing import models, numbers
+from drawing import models, numbers, terminal
 from drawing.canvas import PALETTES, PICTURES, ROOT, save
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class Picture:
 
 
 ALL = {
+    "inspect": Picture(terminal.draw_report, terminal.report_of_the_sampler, terminal.MODEL.encode),
     "before": Picture(models.draw_images, models.images_before, models.VAE.read_bytes),
     "after": Picture(models.draw_images, models.images_after, models.VAE.read_bytes),
     "mc-dropout": Picture(models.draw_dropout, models.draws_of_dropout, models.DROPOUT.read_bytes),
