@@ -248,6 +248,8 @@ class _Reference(_Module):
                 return i.name, "NDArray[np.uint32]", None, _ROWS
             case Role.SHAPE:
                 doc = "The dimensions of the output, 0 to 8 of them; none mean a scalar."
+                if op.draws_rows:
+                    doc = "The dimensions of the output: [n], or [m, n] for m permutations."
                 return i.name, "Shape", None, doc
         doc = f"{i.brief} Likewise." if _is_like(op, i) else _sentence(i) + _left_out(i)
         type_, default = ("ArrayLike | None", "None") if i.optional else ("ArrayLike", None)
@@ -315,9 +317,10 @@ class _Graphs(_Module):
 
     def _input(self, op: Operator, i: Input) -> Argument:
         if i.role is Role.SHAPE:
+            which = ", [n] or [m, n]" if op.draws_rows else ", 0 to 8 of them"
             doc = (
-                "The dimensions of the output, 0 to 8 of them. None makes them the int64 graph "
-                'input "shape", of length `rank`.'
+                f"The dimensions of the output{which}. None makes them the int64 graph input "
+                '"shape", of length `rank`.'
             )
             return i.name, "Shape", None, doc
         # What gives the size may come first, and then has a default if all after it have one.

@@ -170,6 +170,10 @@ std::string CheckShape(const Operator& op, const InputDeclaration& input, const 
   const std::int64_t length = known.dimensions[0];
   std::string error = CheckRank(op, input.name, length);
   if (!error.empty()) return error;
+  if (op.draws_rows && length != Known::kUnknownDimension && length != 1 && length != 2) {
+    return Refusal(op.name, InputText(input.name), Worded(say::kDimensions, {std::to_string(length)}), say::kRows,
+                   say::kPassRows);
+  }
   if (length == Known::kUnknownDimension || (length > 0 && known.data == nullptr)) return std::string();
   std::int64_t values[kMaxRank];
   for (std::int64_t i = 0; i < length; ++i) {
@@ -184,6 +188,12 @@ std::string CheckShape(const Operator& op, const InputDeclaration& input, const 
     }
   }
   error = CheckDimensions(op, values, static_cast<int>(length), output, dimensions);
+  constexpr std::int64_t kMostI32 = std::int64_t{1} << 31;
+  if (error.empty() && op.draws_rows && output == OutputType::kI32 && values[length - 1] > kMostI32) {
+    error = Refusal(op.name, InputText(input.name), ShowDimensions(values, static_cast<int>(length)),
+                    Worded(say::kRowsOfIndices, {std::to_string(kMostI32), ElementTypeName(ElementTypeOf(output))}),
+                    say::kDrawI64);
+  }
   *complete = error.empty();
   return error;
 }
@@ -292,8 +302,9 @@ std::string CheckData(const Operator& op, const InputDeclaration& input, const K
 std::string CheckRowsOfStates(const Operator& op, const InputDeclaration& input, std::int64_t states,
                               const ShapeSoFar& output) {
   if (states == 1 || states == Known::kUnknownDimension || output.rank == Known::kUnknownRank) return std::string();
-  const std::int64_t rows = output.rank == 0 ? 1 : output.dimension[0];
-  if (output.rank > 0 && (rows == states || rows == Known::kUnknownDimension)) return std::string();
+  const bool is_one_row = op.draws_rows && output.rank == 1;
+  const std::int64_t rows = output.rank == 0 || is_one_row ? 1 : output.dimension[0];
+  if (output.rank > 0 && !is_one_row && (rows == states || rows == Known::kUnknownDimension)) return std::string();
   const std::int64_t shape[] = {states, kStateWords};
   const std::string what = output.rank == 0 ? "a scalar" : std::to_string(rows) + (rows == 1 ? " row" : " rows");
   return Refusal(op.name, InputText(input.name),
@@ -413,6 +424,10 @@ Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& a
   std::copy(std::begin(arguments.given), std::end(arguments.given), draw.given);
   draw.classes = arguments.classes;
   draw.samples = static_cast<std::uint64_t>(attributes.sample_size);
+  if (op.draws_rows && arguments.dimensions.rank > 0) {
+    const Dimensions& dimensions = arguments.dimensions;
+    draw.samples = static_cast<std::uint64_t>(dimensions.dimension[dimensions.rank - 1]);
+  }
   draw.is_once = attributes.replacement == 0;
   draw.out = out;
   draw.mask = static_cast<unsigned char*>(mask);

@@ -82,6 +82,7 @@ struct Operator {
   const AttributeDeclaration* attribute;
   int others;
   const OtherAttribute* other;  ///< by name
+  bool draws_rows;  ///< whether what it draws is a whole row, along the last of one or two dimensions
   // As errors say it:
   const char* size_source;  ///< what is to blame for an output that is too large
   const char* input_names;

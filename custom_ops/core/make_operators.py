@@ -321,6 +321,7 @@ def _operator(op: Operator) -> str:
         f"    table::{name}Attributes,",
         f"    {len(others)},",
         f"    table::{name}Others,",
+        f"    {_bool(op.draws_rows)},",
         f'    "{op.size_source}",',
         f'    "{op.input_names}",',
         f'    "{op.attribute_names}",',

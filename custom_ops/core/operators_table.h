@@ -87,6 +87,7 @@ inline constexpr Operator kRandomGenerator = {
     table::kRandomGeneratorAttributes,
     10,
     table::kRandomGeneratorOthers,
+    false,
     "input 'shape'",
     "state, shape",
     "type, global_seed, op_seed",
@@ -143,6 +144,7 @@ inline constexpr Operator kRandomUniform = {
     table::kRandomUniformAttributes,
     10,
     table::kRandomUniformOthers,
+    false,
     "input 'shape'",
     "shape, minval, maxval, state (optional)",
     "output_type, global_seed, op_seed",
@@ -200,6 +202,7 @@ inline constexpr Operator kRandomNormal = {
     table::kRandomNormalAttributes,
     10,
     table::kRandomNormalOthers,
+    false,
     "input 'shape'",
     "shape, mean, scale, state (optional)",
     "output_type, global_seed, op_seed",
@@ -251,6 +254,7 @@ inline constexpr Operator kRandomBernoulli = {
     table::kRandomBernoulliAttributes,
     11,
     table::kRandomBernoulliOthers,
+    false,
     "input 'shape'",
     "shape, p, state (optional)",
     "global_seed, op_seed",
@@ -306,6 +310,7 @@ inline constexpr Operator kRandomCategorical = {
     table::kRandomCategoricalAttributes,
     8,
     table::kRandomCategoricalOthers,
+    false,
     "the output",
     "logits, state (optional)",
     "sample_size, output_type, replacement, global_seed, op_seed",
@@ -361,6 +366,7 @@ inline constexpr Operator kRandomExponential = {
     table::kRandomExponentialAttributes,
     10,
     table::kRandomExponentialOthers,
+    false,
     "input 'shape'",
     "shape, scale, state (optional)",
     "output_type, global_seed, op_seed",
@@ -419,6 +425,7 @@ inline constexpr Operator kRandomGamma = {
     table::kRandomGammaAttributes,
     10,
     table::kRandomGammaOthers,
+    false,
     "input 'shape'",
     "shape, alpha, state (optional)",
     "output_type, global_seed, op_seed",
@@ -477,6 +484,7 @@ inline constexpr Operator kRandomPoisson = {
     table::kRandomPoissonAttributes,
     10,
     table::kRandomPoissonOthers,
+    false,
     "input 'shape'",
     "shape, rate, state (optional)",
     "output_type, global_seed, op_seed",
@@ -532,12 +540,68 @@ inline constexpr Operator kRandomDropout = {
     table::kRandomDropoutAttributes,
     11,
     table::kRandomDropoutOthers,
+    false,
     "the output",
     "data, ratio, state (optional)",
     "global_seed, op_seed",
 };
 
-inline constexpr int kOperators = 9;
+namespace table {
+inline constexpr const char* kRandomPermutationOutputType[] = {"i64", "i32"};
+inline constexpr OutputType kRandomPermutationOutputTypes[] = {OutputType::kI64, OutputType::kI32};
+inline constexpr InputDeclaration kRandomPermutationInputs[] = {
+    {"shape", Role::kShape, Parameter(), false, {2, kI64I32}, "i64 or i32", nullptr, nullptr, nullptr},
+    {"state", Role::kState, Parameter(), true, {1, kU32}, "u32", nullptr, nullptr, nullptr},
+};
+inline constexpr OutputDeclaration kRandomPermutationOutputs[] = {
+    {"values", false, false, false, OutputType::kBits, -1},
+    {"next_state", true, true, true, OutputType::kBits, -1},
+};
+inline constexpr AttributeDeclaration kRandomPermutationAttributes[] = {
+    {"output_type", AttributeRole::kOutputType, false, "i64", 2, kRandomPermutationOutputType, kRandomPermutationOutputTypes, 0, 0, INT64_MAX, "'i64' or 'i32'"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+};
+inline constexpr OtherAttribute kRandomPermutationOthers[] = {
+    {"dtype", "Remove it."},
+    {"high", "Remove it."},
+    {"low", "Remove it."},
+    {"mean", "Remove it."},
+    {"ratio", "Remove it."},
+    {"replacement", "Remove it."},
+    {"sample_size", "Remove it."},
+    {"scale", "Remove it."},
+    {"seed", "Did you mean op_seed? Rename it, or remove it."},
+    {"type", "Remove it."},
+};
+}  // namespace table
+
+/// RandomPermutation: Random permutations of the integers from 0 to n - 1: a row for each m of a shape [m, n], or one
+/// of a shape [n]. Each element of a row takes two words x0 and x1, which are its 64-bit key x1 * 2^32 + x0, row after
+/// row. A row is the ascending order of its keys: the position of the smallest key first, and of equal keys that of the
+/// first.
+/// Inputs: 0 `shape` i64 or i32, 1 `state` (optional) u32.
+/// Outputs: 0 `values` as output_type says, 1 `next_state` (optional) u32.
+/// Attributes: output_type, global_seed, op_seed.
+inline constexpr Operator kRandomPermutation = {
+    "RandomPermutation",
+    Distribution::kPermutation,
+    {2, -1},
+    2,
+    table::kRandomPermutationInputs,
+    2,
+    table::kRandomPermutationOutputs,
+    3,
+    table::kRandomPermutationAttributes,
+    10,
+    table::kRandomPermutationOthers,
+    true,
+    "input 'shape'",
+    "shape, state (optional)",
+    "output_type, global_seed, op_seed",
+};
+
+inline constexpr int kOperators = 10;
 inline constexpr const Operator* kAllOperators[kOperators] = {
     &kRandomGenerator,
     &kRandomUniform,
@@ -548,6 +612,7 @@ inline constexpr const Operator* kAllOperators[kOperators] = {
     &kRandomGamma,
     &kRandomPoisson,
     &kRandomDropout,
+    &kRandomPermutation,
 };
 
 }  // namespace onnx_philox

@@ -62,7 +62,7 @@ const Kernels& KernelsOrThrow() {
 /// States of rows: the words of an array [rows, 6]. Without them, a draw has one state.
 using States = std::optional<ReadOnlyBytes>;
 
-/// A parameter: its name, type, shape and bytes.
+/// A parameter, or the shape where rows are drawn: its name, type, shape and bytes.
 using Number = std::tuple<std::string, std::string, std::vector<std::int64_t>, ReadOnlyBytes>;
 
 void ThrowIf(const std::string& error) {
@@ -96,7 +96,10 @@ Arguments ArgumentsOf(const Operator& op, const Attributes& attributes, std::int
   }
   for (const auto& [name, type_name, shape, bytes] : numbers) {
     int index = 0;
-    while (index < op.inputs && !(op.input[index].is_parameter() && name == op.input[index].name)) ++index;
+    const auto is_it = [&op, &name = name](const InputDeclaration& input) {
+      return name == input.name && (input.is_parameter() || (op.draws_rows && input.role == Role::kShape));
+    };
+    while (index < op.inputs && !is_it(op.input[index])) ++index;
     if (index == op.inputs) Refuse(std::string(op.name) + " has no parameter " + name);
     const ElementType type = TypeNamed(type_name);
     if (bytes.size() < BytesOf(shape, type)) Refuse("fewer bytes than " + name + " has");

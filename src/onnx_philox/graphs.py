@@ -32,6 +32,7 @@ __all__ = [
     "random_gamma",
     "random_generator",
     "random_normal",
+    "random_permutation",
     "random_poisson",
     "random_uniform",
 ]
@@ -481,4 +482,47 @@ def random_dropout(
         rank=rank,
         stateful=stateful,
         types={"data": data_type, "ratio": ratio_type},
+    )
+
+
+def random_permutation(
+    shape: Shape,
+    output_type: str = "i64",
+    *,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    stateful: bool = False,
+    rank: int | None = None,
+    per_row: bool = False,
+) -> onnx.ModelProto:
+    """Builds a model that draws permutations of the integers from 0 to n - 1.
+
+    Args:
+        shape: The dimensions of the output, [n] or [m, n]. None makes them the int64 graph input
+            "shape", of length `rank`.
+        output_type: The element type of the integers. One of i64, i32.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
+        stateful: Whether the model has the graph input "state" (uint32[6]) and the output
+            "next_state". Without it one of the seeds must not be 0.
+        rank: How many dimensions, where `shape` is None.
+        per_row: Whether each row of the output has a state of its own: the graph input "state" is
+            uint32[batch, 6], and so is "next_state". The first entry of `shape` is the number of
+            rows; None there, or `shape` None, leaves it to the run.
+
+    Returns:
+        A model with the output "values", and "next_state" if stateful or by rows.
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range, or neither seed nor state.
+    """
+    return build(
+        operators.RANDOM_PERMUTATION,
+        {},
+        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        per_row=per_row,
+        rank=rank,
+        shape=shape,
+        stateful=stateful,
     )

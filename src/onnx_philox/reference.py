@@ -44,6 +44,7 @@ __all__ = [
     "random_gamma",
     "random_generator",
     "random_normal",
+    "random_permutation",
     "random_poisson",
     "random_uniform",
 ]
@@ -423,3 +424,43 @@ def random_dropout(
         {"global_seed": global_seed, "op_seed": op_seed},
     )
     return output, mask, next_state
+
+
+def random_permutation(
+    shape: Shape,
+    output_type: str = "i64",
+    *,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    state: NDArray[np.uint32] | None = None,
+) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+    """Draws permutations of the integers from 0 to n - 1.
+
+    Args:
+        shape: The dimensions of the output: [n], or [m, n] for m permutations.
+        output_type: The element type of the integers. One of i64, i32.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
+        state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
+            of an output whose first dimension is B. None is a state of zeros.
+
+    Returns:
+        The values, and the next state, of the state's shape.
+
+    Raises:
+        TypeError: An input of a wrong type.
+        ValueError: A wrong shape or value, no state with both seeds 0, or an output that memory
+            cannot hold.
+
+    Examples:
+        >>> random_permutation([2, 5], global_seed=42)[0]
+        array([[2, 1, 3, 0, 4],
+               [4, 2, 1, 0, 3]])
+    """
+    values, next_state = call.run(
+        operators.RANDOM_PERMUTATION,
+        fill,
+        {"shape": shape, "state": state},
+        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+    )
+    return values, next_state

@@ -7,8 +7,8 @@
 namespace onnx_philox {
 
 /// How words become elements. Random bits are a uniform draw of kBits.
-enum class Distribution {kUniform, kNormal, kBernoulli, kCategorical, kExponential, kGamma, kPoisson, kDropout};
-constexpr int kDistributions = 8;
+enum class Distribution {kUniform, kNormal, kBernoulli, kCategorical, kExponential, kGamma, kPoisson, kDropout, kPermutation};
+constexpr int kDistributions = 9;
 
 /// The inputs that say what is drawn.
 enum class Parameter {kMinval, kMaxval, kMean, kScale, kP, kLogits, kAlpha, kRate, kData, kRatio};

@@ -1,6 +1,8 @@
 // The choice of kernels, and the entry point that calls them.
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <new>
 
 #include "float_environment.h"
 #include "kernel_sets.h"
@@ -42,6 +44,38 @@ constexpr unsigned kWordsPerRejecting = 16;
 
 /// The rough cost of a class of a row, and of a sample, in generator words; of a class that is drawn once at most.
 constexpr double kWordsPerClass = 4, kWordsPerSample = 16, kWordsPerClassOnce = 24;
+
+/// The rough cost of an element of a permutation, in generator words; rows that need no spare memory; how many records it is for at most.
+constexpr double kWordsPerSorted = 24;
+constexpr std::uint64_t kShortRow = 1024, kMostSpare = std::uint64_t{1} << 20;
+
+/// Pieces of whole rows, if not one is enough.
+Split SplitRows(const Draw& draw, std::uint64_t elements, std::uint64_t max_pieces) {
+  const std::uint64_t rows = elements / draw.samples;
+  const double most = static_cast<double>(elements) * kWordsPerSorted / static_cast<double>(kLeastWords);
+  const std::uint64_t pieces =
+      most < static_cast<double>(max_pieces) ? static_cast<std::uint64_t>(most) : max_pieces;
+  if (pieces <= 1 || rows <= 1) return Split{1, elements};
+  const std::uint64_t step = (rows + pieces - 1) / pieces * draw.samples;
+  return Split{elements / step + (elements % step != 0 ? 1 : 0), step};
+}
+
+/// How many records of spare memory make a piece of permutations faster.
+std::uint64_t SpareRecords(const Piece& piece) {
+  const std::uint64_t row = piece.draw.samples;
+  if (piece.draw.distribution != Distribution::kPermutation || row <= kShortRow) return 0;
+  const bool are_whole = piece.begin % row == 0 && piece.end % row == 0;
+  if (piece.draw.type == OutputType::kI64 && are_whole) return 0;
+  return row < kMostSpare ? row : kMostSpare;
+}
+
+unsigned char* SpareFor(Piece* piece) {
+  const std::uint64_t records = SpareRecords(*piece);
+  if (records == 0) return nullptr;
+  piece->spare = new (std::nothrow) unsigned char[static_cast<std::size_t>(records) * sizeof(std::uint64_t)];
+  if (piece->spare != nullptr) piece->spare_records = records;
+  return piece->spare;
+}
 
 /// Every piece makes the running sums of its rows again. So pieces are whole rows, unless there are fewer rows than
 /// pieces and a row has so many samples that its sums cost little in comparison.
@@ -177,12 +211,15 @@ void FillTo(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::
   Piece piece{draw, begin, end};
   piece.draw.out = to;
   if (draw.mask != nullptr) piece.draw.mask = draw.mask + begin;
+  // Without it, the same bits take longer.
+  const std::unique_ptr<unsigned char[]> spare(SpareFor(&piece));
   const FloatEnvironment environment;
   kernels.fill(piece);
 }
 
 Split SplitDraw(const Draw& draw, std::uint64_t elements, std::uint64_t max_pieces) {
   if (draw.distribution == Distribution::kCategorical) return SplitCategorical(draw, elements, max_pieces);
+  if (draw.distribution == Distribution::kPermutation) return SplitRows(draw, elements, max_pieces);
   const bool rejects = draw.distribution == Distribution::kGamma || draw.distribution == Distribution::kPoisson;
   const unsigned words = rejects ? kWordsPerRejecting : draw.words;
   std::uint64_t least = kLeastWords / words;

@@ -11,6 +11,7 @@
 #include "dropout.h"
 #include "gamma.h"
 #include "kernels.h"
+#include "permutation.h"
 #include "poisson.h"
 #include "rows.h"
 #include "rules.h"
@@ -160,6 +161,13 @@ void FillPoisson(const Piece& piece) {
   FillPoissonCounts<Isa, kPoissonAttempts>(piece);
 }
 
+/// Permutations.
+template <class Isa, class From>
+void FillPermutation(const Piece& piece) {
+  if (piece.draw.type != OutputType::kI32 && piece.draw.type != OutputType::kI64) NoRule();
+  FillPermutations<Isa, From, 64>(piece);
+}
+
 template <class Isa, class From>
 void FillFrom(const Piece& piece) {
   switch (piece.draw.distribution) {
@@ -179,6 +187,8 @@ void FillFrom(const Piece& piece) {
       return FillPoisson<Isa>(piece);
     case Distribution::kDropout:
       return FillDropout<Isa, From>(piece);
+    case Distribution::kPermutation:
+      return FillPermutation<Isa, From>(piece);
   }
   NoRule();
 }

@@ -7,7 +7,7 @@
 //   State next = NextState(draw, state, elements);
 //
 // Nothing here throws (but for std::bad_alloc while composing an error text), allocates memory that grows with the
-// output, keeps state between calls, or is affected by the caller's floating-point settings.
+// output (but for permutations: 8 MiB at most, if there are as many), keeps state between calls, or is affected by the caller's floating-point settings.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct Draw {
   unsigned words;            ///< of the generator that one element uses: 1 or 2
   Argument given[kParameters];  ///< by Parameter; no kernel reads what its distribution does not have
   std::uint64_t classes;     ///< of each row of logits, 1 or more
-  std::uint64_t samples;     ///< of each row of logits, 1 or more
+  std::uint64_t samples;     ///< of each row of logits, 1 or more; of a permutation, the integers in each row
   bool is_once;              ///< a class at most once a row: each class takes `words`, and no sample does
   void* out;                 ///< null of a draw with a mask: nobody wants more than that
   unsigned char* mask;       ///< of a draw of two outputs: element i of the second, a byte, goes to `mask` + i; or null
@@ -55,6 +55,8 @@ struct Piece {
   Draw draw;            ///< `out` and `mask` are where element `begin` goes
   std::uint64_t begin;  ///< the first element to write
   std::uint64_t end;    ///< one past the last; greater than begin
+  unsigned char* spare = nullptr;   ///< memory for records of 8 bytes, which makes permutations faster
+  std::uint64_t spare_records = 0;  ///< how many it holds
 };
 
 /// The kernels of one instruction set.

@@ -103,6 +103,15 @@ inline Draw CategoricalDraw(const State& state, OutputType type, const Logits& l
   return draw;
 }
 
+/// Rows of `size` integers.
+inline Draw PermutationDraw(const State& state, OutputType type, std::uint64_t size, void* out) {
+  Draw draw = UniformDraw(state, type, Bounds{}, out);
+  draw.distribution = Distribution::kPermutation;
+  draw.words = 2;
+  draw.samples = size;
+  return draw;
+}
+
 /// The other way round.
 inline Affine AffineOf(const Draw& draw) {
   return Affine{draw[Parameter::kMean].bits, draw[Parameter::kScale].bits};

@@ -398,6 +398,37 @@ inline std::uint64_t OnceElement(const State& state, const onnx_philox::Logits& 
   return order[index % logits.samples].second;
 }
 
+/// The row of `size` that holds element `index`, in the order of the first `bits` bits of its keys.
+inline std::vector<std::uint64_t> PermutationOf(const State& state, std::uint64_t size, std::uint64_t index,
+                                                unsigned bits = 64) {
+  const std::uint64_t first = index - index % size;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> keys;
+  for (std::uint64_t i = 0; i < size; ++i) {
+    const std::uint64_t low = Word(state, 2 * (first + i)), high = Word(state, 2 * (first + i) + 1);
+    keys.emplace_back((high << 32 | low) >> (64 - bits), i);
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<std::uint64_t> order;
+  for (const auto& key : keys) order.push_back(key.second);
+  return order;
+}
+
+/// The last row asked for is kept.
+inline std::uint64_t PermutationElement(const Draw& draw, std::uint64_t index) {
+  static State last_state;
+  static std::uint64_t last_row;
+  static std::vector<std::uint64_t> order;
+  const State& state = draw.state;
+  const bool is_same = index / draw.samples == last_row && order.size() == draw.samples && state.key == last_state.key &&
+                       state.counter.low == last_state.counter.low && state.counter.high == last_state.counter.high;
+  if (!is_same) {
+    last_state = state;
+    last_row = index / draw.samples;
+    order = PermutationOf(state, draw.samples, index);
+  }
+  return order[index % draw.samples];
+}
+
 inline std::uint64_t Element(const Draw& draw, std::uint64_t index) {
   switch (draw.distribution) {
     case Distribution::kUniform:
@@ -414,6 +445,8 @@ inline std::uint64_t Element(const Draw& draw, std::uint64_t index) {
       return PoissonElement(draw, index);
     case Distribution::kDropout:
       return DropoutElement(draw, index);
+    case Distribution::kPermutation:
+      return PermutationElement(draw, index);
     case Distribution::kCategorical:
       break;
   }

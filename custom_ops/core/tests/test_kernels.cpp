@@ -421,6 +421,67 @@ void AddCategoricalCases(std::vector<Case>* cases) {
   add(OutputType::kI64, OutputType::kF32, 1501, 1100, true);
 }
 
+void AddPermutationCases(std::vector<Case>* cases) {
+  // Rows that are drawn at once, sorted on the stack, and dealt out; whole and in parts of which each is sorted alone.
+  for (const std::uint64_t size : {1u, 2u, 7u, 30u, 1000u, 1025u, 3001u}) {
+    for (const OutputType type : {OutputType::kI32, OutputType::kI64}) {
+      cases->push_back({"permutation of " + std::to_string(size), PermutationDraw(State{}, type, size, nullptr), size < 9});
+    }
+  }
+}
+
+/// Draws a row of `size` by the first kBits bits of its keys only, so that many keys are equal, and compares.
+template <unsigned kBits, class Index>
+void TestEqualKeys(std::uint64_t size, std::uint64_t spare_records) {
+  const State state{{(std::uint64_t{1} << 32) - 777, 7}, 42};
+  std::vector<Index> out(2 * size);
+  std::vector<unsigned char> spare(spare_records * 8 + 1);
+  const Draw draw = PermutationDraw(state, sizeof(Index) == 4 ? OutputType::kI32 : OutputType::kI64, size, out.data());
+  FillPermutations<Scalar, FromOneState<Scalar>, kBits>(Piece{draw, 0, 2 * size, spare.data() + 1, spare_records});
+  std::vector<Index> expected;
+  for (const std::uint64_t first : {std::uint64_t{0}, size}) {
+    for (const std::uint64_t i : model::PermutationOf(state, size, first, kBits)) expected.push_back(static_cast<Index>(i));
+  }
+  check::That(out == expected, "a permutation of %" PRIu64 " by %u bits of keys, with memory for %" PRIu64, size, kBits,
+              spare_records);
+}
+
+/// Keys that differ below the part that is sorted, and keys that do not differ at all.
+void TestKeysOfFewBits() {
+  for (const std::uint64_t size : {2u, 50u, 1000u, 5000u}) {
+    TestEqualKeys<1, std::int64_t>(size, 0);
+    TestEqualKeys<3, std::int32_t>(size, 0);
+    TestEqualKeys<3, std::int32_t>(size, size);
+    TestEqualKeys<9, std::int32_t>(size, size / 3);
+    TestEqualKeys<60, std::int64_t>(size, 0);
+  }
+  TestEqualKeys<14, std::int64_t>(70000, 0);
+  TestEqualKeys<14, std::int32_t>(70000, 1500);
+}
+
+/// Long rows, whole and in parts, with spare memory and without: `Fill` has some.
+void TestLongRows(const Kernels& kernels) {
+  const State state = kStates[3];
+  for (const std::uint64_t size : {20011u, 300007u}) {
+    const std::vector<std::uint64_t> order = model::PermutationOf(state, size, 0);
+    std::vector<std::int64_t> wide(size);
+    std::vector<std::int32_t> narrow(size), parts(size);
+    Fill(kernels, PermutationDraw(state, OutputType::kI64, size, wide.data()), 0, size);
+    Fill(kernels, PermutationDraw(state, OutputType::kI32, size, narrow.data()), 0, size);
+    Draw draw = PermutationDraw(state, OutputType::kI32, size, parts.data());
+    const std::uint64_t middle = size / 3;
+    kernels.fill(Piece{draw, 0, middle});
+    draw.out = parts.data() + middle;
+    kernels.fill(Piece{draw, middle, size});
+    bool is_right = narrow == parts;
+    for (std::uint64_t i = 0; i < size; ++i) {
+      const std::int64_t expected = static_cast<std::int64_t>(order[i]);
+      is_right = is_right && wide[i] == expected && narrow[i] == expected;
+    }
+    check::That(is_right, "%s: a permutation of %" PRIu64, kernels.name, size);
+  }
+}
+
 const std::vector<Case>& AllCases() {
   static const std::vector<Case> cases = [] {
     std::vector<Case> made;
@@ -437,6 +498,7 @@ const std::vector<Case>& AllCases() {
     AddBernoulliCases(&made);
     AddDropoutCases(&made);
     AddCategoricalCases(&made);
+    AddPermutationCases(&made);
     return made;
   }();
   return cases;
@@ -558,6 +620,11 @@ void TestPiecesMakeTheWhole(const Kernels& kernels, const std::vector<Expected>&
   }
 }
 
+/// Whether a draw's elements belong together in rows.
+bool HasRows(const Draw& draw) {
+  return draw.distribution == Distribution::kCategorical || draw.distribution == Distribution::kPermutation;
+}
+
 void TestThreadsMakeTheWhole(const Kernels& kernels) {
   constexpr unsigned kThreads = 8;
   for (const Case& c : AllCases()) {
@@ -567,7 +634,7 @@ void TestThreadsMakeTheWhole(const Kernels& kernels) {
     Fill(kernels, DrawOf(c, state, whole.data()), 0, kLongest);
     const Draw draw = DrawOf(c, state, pieces.data());
     const Split split = SplitDraw(draw, kLongest, kThreads);
-    check::That(split.pieces == kThreads || (c.draw.distribution == Distribution::kCategorical && split.pieces > 1),
+    check::That(split.pieces == kThreads || (HasRows(c.draw) && split.pieces > 1),
                 "%s: %" PRIu64 " pieces", c.name.c_str(), split.pieces);
     std::vector<std::thread> threads;
     for (std::uint64_t i = 0; i < split.pieces; ++i) {
@@ -620,9 +687,9 @@ void TestRows(const Kernels& kernels) {
   if (!check::That(memory.Mapped(), "mmap gave no memory")) return;
   Choices choices;
   for (const Case& c : AllCases()) {
-    const bool is_categorical = c.draw.distribution == Distribution::kCategorical;
+    const bool has_rows = HasRows(c.draw);
     for (std::uint64_t elements : {1u, 2u, 3u, 4u, 5u, 7u, 8u, 12u, 31u, 33u, 64u, 127u, 128u, 129u, 255u, 257u, 1021u}) {
-      if (is_categorical) elements = c.draw.samples;
+      if (has_rows) elements = c.draw.samples;
       if (elements > kMost) break;
       const std::uint64_t rows = std::min<std::uint64_t>(70, kMost / elements);
       std::vector<std::uint32_t> words(rows * kStateWords);
@@ -665,7 +732,7 @@ void TestRows(const Kernels& kernels) {
         check::That(std::equal(wanted, wanted + kStateWords, &next[b * kStateWords]), "%s: the next state of row %" PRIu64,
                     c.name.c_str(), b);
       }
-      if (is_categorical) break;
+      if (has_rows) break;
     }
   }
 }
@@ -876,6 +943,7 @@ void TestCallersFloatSettingsChangeNothing(const Kernels& kernels, const std::ve
 int main() {
   std::vector<Expected> draws;
   TestBudgets();
+  TestKeysOfFewBits();
   for (const Case& c : AllCases()) {
     for (const State& state : kStates) {
       draws.push_back(Expected{&c, &state, model::Elements(DrawOf(c, state, nullptr), 0, kMost)});
@@ -905,6 +973,7 @@ int main() {
     TestEdgesOfExponentials(*kernels);
     TestEdgesOfClasses(*kernels);
     TestMasks(*kernels);
+    TestLongRows(*kernels);
     TestNans(*kernels);
 #if ONNX_PHILOX_FLOAT_CONTROL != 0
     TestCallersFloatSettingsChangeNothing(*kernels, draws);

@@ -265,10 +265,16 @@ def check_rows_of_states(
 ) -> None:
     """Refuses more or fewer states than the output has rows, by what is known of both shapes."""
     states = None if state is None else rows_of_states(state)
-    if states is None or output is None or (output and output[0] in (None, states)):
+    is_one_row = (
+        isinstance(op, Operator) and op.draws_rows and output is not None and len(output) == 1
+    )
+    if states is None or output is None:
+        return
+    if output and output[0] in (None, states) and not is_one_row:
         return
     assert state is not None
-    rows = f"{output[0]} row{'s' * (output[0] != 1)}" if output else "a scalar"
+    count = 1 if is_one_row else output[0] if output else None
+    rows = f"{count} row{'s' * (count != 1)}" if output else "a scalar"
     given = say.STATES_FOR_ROWS.format(states, _dims(state), rows, _dims(output))
     refuse(op, what, given, STATE_ROWS_RULE, say.PASS_ROW_STATES)
 
@@ -291,8 +297,20 @@ def _check_shape(op: Operator, what: str, known: Known, values: ElementType) -> 
     length = known.shape[0] if known.shape else None
     if length is not None:
         check_rank(op, what, length)
+        if op.draws_rows and length not in (1, 2):
+            refuse(op, what, say.DIMENSIONS.format(length), say.ROWS, say.PASS_ROWS)
     if known.value is not None:
         check_dimensions(op, what, known.value.tolist(), values)
+        if op.draws_rows:
+            _check_indices(op, what, known.value.tolist(), values)
+
+
+def _check_indices(op: Operator, what: str, dimensions: Sequence[int], values: ElementType) -> None:
+    """Refuses rows whose indices a type does not hold."""
+    most = np.iinfo(values.dtype).max + 1
+    if dimensions[-1] > most:
+        allowed = say.ROWS_OF_INDICES.format(most, values.name)
+        refuse(op, what, _dims(dimensions), allowed, say.DRAW_I64)
 
 
 def check_rank(op: Operator | str, what: str, rank: int, most: int = MAX_RANK) -> None:

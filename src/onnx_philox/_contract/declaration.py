@@ -182,6 +182,8 @@ class Operator:
     """What the sentence may add: whose rule that is."""
     example: str = ""
     """Doctests of the function in `onnx_philox.reference`."""
+    draws_rows: bool = False
+    """Whether what it draws is a whole row, along the last of one or two dimensions."""
 
     @property
     def output_types(self) -> tuple[ElementType, ...]:

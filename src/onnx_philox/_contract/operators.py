@@ -392,6 +392,44 @@ RANDOM_POISSON = Operator(
     like=", by Hoermann's method PTRS where the rate is 10 or more",
 )
 
+RANDOM_PERMUTATION = Operator(
+    "RandomPermutation",
+    "random_permutation",
+    "Random permutations of the integers from 0 to n - 1: a row for each m of a shape [m, n], or "
+    "one of a shape [n]. Each element of a row takes two words x0 and x1, which are its 64-bit key "
+    "x1 * 2^32 + x0, row after row. A row is the ascending order of its keys: the position of the "
+    "smallest key first, and of equal keys that of the first.",
+    inputs=(
+        Input(
+            "shape",
+            Role.SHAPE,
+            "The dimensions of the output, [n] or [m, n]: m permutations of n integers. With "
+            "another number of states than one only [B, n].",
+            types=(I64, I32),
+        ),
+        _state(optional=True),
+    ),
+    outputs=(Output("values", "Random permutations, of the given shape."), _NEXT_STATE),
+    attributes=(
+        Attribute(
+            OUTPUT_TYPE,
+            "The element type of the integers.",
+            "i64",
+            allowed=tuple(t.name for t in (I64, I32)),
+        ),
+        *SEEDS,
+    ),
+    distribution="permutation",
+    words=Words(each=2),
+    draws="permutations of the integers from 0 to n - 1",
+    draws_rows=True,
+    example="""
+>>> random_permutation([2, 5], global_seed=42)[0]
+array([[2, 1, 3, 0, 4],
+       [4, 2, 1, 0, 3]])
+""",
+)
+
 RANDOM_DROPOUT = Operator(
     "RandomDropout",
     "random_dropout",
@@ -450,5 +488,6 @@ OPERATORS = {
         RANDOM_GAMMA,
         RANDOM_POISSON,
         RANDOM_DROPOUT,
+        RANDOM_PERMUTATION,
     )
 }

@@ -31,8 +31,8 @@ class Distribution(ABC):
     """What words of the generator become.
 
     A subclass is a dataclass. Its fields are the operator's parameters and attributes that say what
-    is drawn, by their names: the native core is given just these. A number is an array of rank 0;
-    numbers for each element are one of rank 1.
+    is drawn, and its shape if it draws rows, by their names: the native core is given just these. A
+    number is an array of rank 0; numbers for each element are one of rank 1.
     """
 
     operator: ClassVar[Operator]

@@ -18,6 +18,7 @@ __all__ = [
     "random_gamma",
     "random_generator",
     "random_normal",
+    "random_permutation",
     "random_poisson",
     "random_uniform",
 ]
@@ -387,5 +388,41 @@ def random_dropout(
         operators.RANDOM_DROPOUT,
         {"data": data, "ratio": ratio, "state": state},
         {"global_seed": global_seed, "op_seed": op_seed},
+        name,
+    )
+
+
+def random_permutation(
+    shape: Any,
+    output_type: str = "i64",
+    global_seed: int = 0,
+    op_seed: int = 0,
+    state: Any = None,
+    *,
+    name: str | None = None,
+) -> ov.Node:
+    """Makes a node that draws permutations of the integers from 0 to n - 1.
+
+    Args:
+        shape: A node or output of type i64 or i32, 1-D; or a sequence of ints.
+        output_type: The element type of the integers. One of i64, i32.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
+        state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others 1,
+            rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
+            Without it one of the seeds must not be 0.
+        name: The node's friendly name.
+
+    Returns:
+        A node with the outputs values and next state (u32).
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range, or neither seed nor state.
+    """
+    return make(
+        operators.RANDOM_PERMUTATION,
+        {"shape": shape, "state": state},
+        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
         name,
     )

@@ -1,0 +1,41 @@
+"""Turns words of the generator into permutations (contract, section 15)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from onnx_philox._contract.operators import RANDOM_PERMUTATION
+from onnx_philox._contract.types import ElementType
+from onnx_philox._numbers.draw import Convert, Distribution, Values, Words
+
+
+@dataclass(frozen=True)
+class Permutation(Distribution):
+    """Permutations of the integers below the last entry of `shape`, [n] or [m, n]."""
+
+    operator = RANDOM_PERMUTATION
+    shape: Values
+
+    @property
+    def words_together(self) -> int:
+        """Those of a row."""
+        return max(1, self.operator.words.of(None, int(self.shape[-1])))
+
+    def converter(self, values: ElementType) -> Convert:
+        """The function from words to permutations."""
+
+        def convert(_: int, words: Words) -> Values:
+            pairs = words.reshape(-1, int(self.shape[-1]), 2).astype(np.uint64)
+            keys = pairs[..., 1] << np.uint64(32) | pairs[..., 0]
+            return np.argsort(keys, axis=1, kind="stable").astype(values.dtype).reshape(-1)
+
+        return convert
+
+
+def of(inputs: Mapping[str, Values], attributes: Mapping[str, Any]) -> Permutation:  # noqa: ARG001
+    """What RandomPermutation draws by its inputs."""
+    return Permutation(inputs["shape"].astype(np.int64))
