@@ -469,6 +469,30 @@ BAD_DROPOUT: dict[str, tuple[dict[str, Any], list[str]]] = {
     "a ratio that is infinite": ({"ratio": F32(math.inf)}, [RATIO_RULE + "inf. Pass the share"]),
     "state of five words": ({"state": STATE[:5], "global_seed": 0}, ["got shape [5]"]),
 }
+ROWS_RULE = "input 'shape' must be of 1 or 2 dimensions, [n] or [m, n]: got "
+BAD_PERMUTATION: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "states for other rows": (
+        {"state": np.stack([STATE] * 3)},
+        ["got 3 states (shape [3, 6]) for 2 rows (output shape [2, 3])."],
+    ),
+    "states for one row": (
+        {"state": np.stack([STATE] * 3), "shape": np.array([3])},
+        ["got 3 states (shape [3, 6]) for 1 row (output shape [3])."],
+    ),
+    "neither state nor seed": (
+        {"global_seed": 0},
+        ["input 'state' must be connected", "both 0: got nothing"],
+    ),
+    "a scalar": ({"shape": np.array([], np.int64)}, [ROWS_RULE + "0 dimensions. Pass [n], or "]),
+    "a shape of rank 3": ({"shape": np.array([2, 3, 4])}, [ROWS_RULE + "3 dimensions. Pass "]),
+    "a shape of rank 9": ({"shape": np.ones(9, np.int64)}, ["of 0 to 8 dimensions: got 9"]),
+    "a float output type": (
+        {"output_type": "f32"},
+        ["'output_type' must be 'i64' or 'i32': got 'f32'."],
+    ),
+    "a negative dimension": ({"shape": np.array([2, -3])}, ["got [2, -3]. Give the size itself."]),
+    "state of five words": ({"state": STATE[:5], "global_seed": 0}, ["got shape [5]"]),
+}
 BAD = {
     "RandomGenerator": BAD_GENERATOR,
     "RandomUniform": BAD_UNIFORM,
@@ -479,6 +503,7 @@ BAD = {
     "RandomGamma": BAD_GAMMA,
     "RandomPoisson": BAD_POISSON,
     "RandomDropout": BAD_DROPOUT,
+    "RandomPermutation": BAD_PERMUTATION,
 }
 CASES = [(operator, what) for operator, bad in BAD.items() for what in bad]
 
@@ -506,6 +531,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "RandomGamma": {"shape": SHAPE, "alpha": F32(1), "output_type": "f32", "global_seed": 7},
     "RandomPoisson": {"shape": SHAPE, "rate": F32(1), "output_type": "i32", "global_seed": 7},
     "RandomDropout": {"data": np.zeros((2, 3), F32), "ratio": F32(0.5), "global_seed": 7},
+    "RandomPermutation": {"shape": SHAPE, "global_seed": 7},
 }
 
 
@@ -543,7 +569,8 @@ def model_of(operator: str, call: dict[str, Any], *, constant: bool) -> onnx.Mod
     ]
     rank = arrays["shape"].size if "shape" in arrays else 2
     state_rank = arrays.get("state", STATE).ndim
-    default = BY_NAME["i32"] if operator == "RandomCategorical" else FLOAT
+    defaults = {"RandomCategorical": BY_NAME["i32"], "RandomPermutation": BY_NAME["i64"]}
+    default = defaults.get(operator, FLOAT)
     named = BY_NAME.get(str(call.get("output_type")), default)
     values_type = OPERATORS[operator].outputs[0].type or named
     values = values_type.onnx

@@ -144,6 +144,18 @@ def dropouts() -> Iterator[tuple[str, Example]]:
             yield part, draw("RandomDropout", [count], type_, numbers, state, **seeds)
 
 
+def permutations() -> Iterator[tuple[str, Example]]:
+    """The draws of RandomPermutation."""
+    for type_ in ("i32", "i64"):
+        for shape, seeds, state in (
+            ([67], {}, CARRY),
+            ([5, 12], {"global_seed": 150, "op_seed": 10}, PLAIN),
+            ([1], {}, PLAIN),
+            ([30, 2], {}, CARRY),
+        ):
+            yield "", draw("RandomPermutation", shape, type_, {}, state, **seeds)
+
+
 def array(type_: str, values: Any) -> np.ndarray:
     """Numbers as an array of that type."""
     return np.array(values, BY_NAME[type_].dtype)
@@ -194,6 +206,7 @@ FILES = {
     "without_replacement.json": without_replacement,
     "rejecting.json": rejecting,
     "dropout.json": dropouts,
+    "permutation.json": permutations,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -181,18 +182,24 @@ for _type in ("f16", "f32", "f64"):
             (("logits_type", _type),),
             _type == "f64",
         )
+for _type in ("i32", "i64"):
+    CASES[f"permutation {_type}"] = RowCase(
+        "random_permutation", _type, {"output_type": _type, **SEED}
+    )
 
 
 WITHOUT_STANDARD_NODES = (
     "exponential f16",
     "exponential bf16",
-    *(name for name in CASES if name.startswith(("gamma", "poisson"))),
+    *(name for name in CASES if name.startswith(("gamma", "poisson", "permutation"))),
 )
 """Cases that standard nodes refuse in every target."""
 
 
 def shape_of(case: RowCase, rows: int, row: tuple[int, ...]) -> tuple[int, ...]:
-    """The output's shape for rows of such a shape; a class has a shape of its own."""
+    """The output's shape for rows of such a shape; classes and permutations have their own."""
+    if case.operator == "random_permutation":
+        return (rows, math.prod(row))
     samples = case.arguments.get("sample_size")
     return (rows, *row) if samples is None else (rows, samples)
 

@@ -197,6 +197,15 @@ def test_golden_files_cover_dropout() -> None:
     }
 
 
+def test_golden_files_cover_permutations() -> None:
+    operators, types, ranks, inputs, elements = coverage("v1_permutation")
+    assert operators == {"RandomPermutation"}
+    assert types == {"i32", "i64"}
+    assert ranks == {1, 2}
+    assert {0, 1} < elements
+    assert inputs == {(), ("state",), ("shape", "state")}
+
+
 def test_golden_files_cover_rows() -> None:
     stems = [stem for stem in STEMS if stem.parent.name == "v1_rows"]
     operators, types, _, inputs, elements = coverage("v1_rows")
@@ -205,6 +214,7 @@ def test_golden_files_cover_rows() -> None:
         "RandomGamma",
         "RandomPoisson",
         "RandomDropout",
+        "RandomPermutation",
     }
     assert types == {"u32", "i32", "i64", "f16", "bf16", "f32", "f64", "bool"}
     assert inputs == {(), ("state",), ("shape", "state"), ("logits", "state")}
@@ -295,6 +305,7 @@ def test_golden_files_are_never_made_again() -> None:
     )
     assert process.returncode == 1
     assert process.stderr.endswith(
-        "v1, v1_distributions, v1_rows, v1_exponential, v1_without_replacement, v1_rejecting and "
-        "v1_dropout exist, and golden files are never made again: add a folder to FOLDERS.\n"
+        "v1, v1_distributions, v1_rows, v1_exponential, v1_without_replacement, v1_rejecting, "
+        "v1_dropout and v1_permutation exist, and golden files are never made again: add a folder "
+        "to FOLDERS.\n"
     )

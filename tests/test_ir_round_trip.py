@@ -129,6 +129,8 @@ DISTRIBUTIONS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "random_gamma_f64": ("random_gamma", (np.float64(1e-300), "f64")),
     "random_poisson_i32": ("random_poisson", (np.float64(0.1), "i32")),
     "random_poisson_i64": ("random_poisson", (33.3, "i64")),
+    "random_permutation_i32": ("random_permutation", ("i32",)),
+    "random_permutation_i64": ("random_permutation", ()),
     "random_bernoulli_f32": ("random_bernoulli", (0.1,)),
     "random_bernoulli_f64": ("random_bernoulli", (np.float64(0.1),)),
 }

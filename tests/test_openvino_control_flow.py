@@ -90,6 +90,12 @@ NODES = {
         "float[4] data = {1, -2, 3, 4}, float few = {0.3}",
         lambda s, seed: dropped(s, seed),
     ),
+    "permutation": Node(
+        "RandomPermutation <op_seed = {op_seed}> (n, {state})",
+        "int64[4]",
+        "int64[1] n = {4}",
+        lambda s, seed: reference.random_permutation([4], op_seed=seed, state=s),
+    ),
     "bernoulli": Node(
         "RandomBernoulli <op_seed = {op_seed}> (n, p, {state})",
         "bool[4]",

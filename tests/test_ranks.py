@@ -47,6 +47,10 @@ GOOD: dict[str, dict[str, Any]] = {
         "rate": np.full((2, 3), 0.5, np.float32),
         "state": PhiloxState(1, 2).to_array(),
     },
+    "RandomPermutation": {
+        "shape": np.array([2, 3]),
+        "state": PhiloxState(1, 2).to_array(),
+    },
     "RandomExponential": {
         "shape": np.array([2, 3]),
         "scale": np.ones(1, np.float32),
@@ -95,7 +99,8 @@ def model_of(op: str, name: str, rank: int, *, constant: bool) -> onnx.ModelProt
     ]
     node = make_node(op, list(GOOD[op]), ["values"], domain="onnx_philox", **attributes_of(op))
     values = OPERATORS[op].outputs[0].type
-    kind = values.onnx if values else 6 if op in ("RandomCategorical", "RandomPoisson") else 1
+    kinds = {"RandomCategorical": 6, "RandomPoisson": 6, "RandomPermutation": 7}
+    kind = values.onnx if values else kinds.get(op, 1)
     output = make_tensor_value_info("values", kind, [None, None])
     graph = onnx.helper.make_graph([node], "g", infos, [output], [tensor] if constant else [])
     imports = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("onnx_philox", 1)]

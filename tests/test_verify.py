@@ -271,6 +271,8 @@ Poisson     i32   same    same    same    same    same    same
 Dropout     f16   same    same    same    same    same    same
             bf16  same    same    same    same    same    same
             f32   same    same    same    same    same    same
+Permutation i32   same    same    same    same    same    same
+            i64   same    same    same    same    same    same
 """
 
 

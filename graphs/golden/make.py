@@ -25,6 +25,7 @@ import version_1
 import version_1_distributions
 import version_1_dropout
 import version_1_exponential
+import version_1_permutation
 import version_1_rejecting
 import version_1_rows
 import version_1_without_replacement
@@ -42,6 +43,7 @@ FOLDERS: dict[str, Callable[[], Iterable[tuple[str, Case]]]] = {
     "v1_without_replacement": version_1_without_replacement.cases,
     "v1_rejecting": version_1_rejecting.cases,
     "v1_dropout": version_1_dropout.cases,
+    "v1_permutation": version_1_permutation.cases,
 }
 
 

@@ -302,6 +302,32 @@ void TestAlphaAndRate() {
   }
 }
 
+void TestRowsOfPermutations() {
+  Attributes attributes;
+  const auto error = [&](std::initializer_list<std::int64_t> entries, OutputType type, std::int64_t states) {
+    attributes.output = type;
+    Arguments arguments;
+    const std::int64_t length = static_cast<std::int64_t>(entries.size()), state_shape[] = {states, kStateWords};
+    const std::string wrong =
+        CheckInput(kRandomPermutation, 0, Known{ElementType::kI64, 1, &length, entries.begin()}, attributes, &arguments);
+    if (!wrong.empty()) return wrong;
+    Is(CheckInput(kRandomPermutation, 1, Known{ElementType::kU32, 2, state_shape, nullptr}, attributes, &arguments), "");
+    return CheckTogether(kRandomPermutation, attributes, arguments);
+  };
+  const std::int64_t most = std::int64_t{1} << 31;
+  Is(error({5}, OutputType::kI64, 1), "");
+  Is(error({3, 5}, OutputType::kI64, 3), "");
+  Is(error({2, most}, OutputType::kI32, 1), "");
+  Is(error({most + 1}, OutputType::kI64, 1), "");
+  Is(error({}, OutputType::kI64, 1),
+     "RandomPermutation: input 'shape' must be of 1 or 2 dimensions, [n] or [m, n]: got 0 dimensions. Pass [n], or [m, n] for m "
+     "permutations, and reshape the output.");
+  Says(error({1, 2, 3}, OutputType::kI64, 1), "[n] or [m, n]: got 3 dimensions.");
+  Is(error({2, most + 1}, OutputType::kI32, 1),
+     "RandomPermutation: input 'shape' must be [n] or [m, n], with n at most 2147483648 of i32: got [2, 2147483649]. Draw i64.");
+  Says(error({3}, OutputType::kI64, 3), "got 3 states (shape [3, 6]) for 1 row (output shape [3]).");
+}
+
 void TestDropout() {
   Attributes attributes;
   Is(CheckAttributes(kRandomDropout, GivenAttributes(), &attributes), "");
@@ -444,6 +470,7 @@ int main() {
   TestMeanAndScale();
   TestScaleOfExponentials();
   TestAlphaAndRate();
+  TestRowsOfPermutations();
   TestDropout();
   TestProbabilities();
   TestLogits();

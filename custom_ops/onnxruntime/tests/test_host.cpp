@@ -445,11 +445,12 @@ class Fuzzer {
     const bool is_classes = op.distribution == Distribution::kCategorical;
     const bool is_float = op.distribution == Distribution::kNormal || op.distribution == Distribution::kExponential ||
                           op.distribution == Distribution::kDropout;
-    const bool is_count = is_classes || op.distribution == Distribution::kPoisson;
+    const bool is_count = is_classes || op.draws_rows || op.distribution == Distribution::kPoisson;
     const bool is_wide = op.distribution == Distribution::kGamma;  // f32 and f64
     const std::size_t first = is_wide ? 4 : is_float ? 2 : 0, count = is_count ? 2 : 6 - first;
     const std::size_t type = Chance(30) ? 6 + Below(3) : first + Below(count);
-    node->output_type = type < 6 ? types[type] : is_classes ? ORT_TYPE_INT32 : ORT_TYPE_FLOAT;
+    const OrtElementType usual = is_classes ? ORT_TYPE_INT32 : op.draws_rows ? ORT_TYPE_INT64 : ORT_TYPE_FLOAT;
+    node->output_type = type < 6 ? types[type] : usual;
     for (int i = 0; i < op.attributes; ++i) {
       const char* const name = op.attribute[i].name;
       switch (op.attribute[i].role) {
@@ -459,8 +460,8 @@ class Fuzzer {
         case AttributeRole::kOutputType:
           if (!Chance(50)) {
             node->attributes[name] = Text(names[type]);
-          } else if (is_classes) {
-            node->output_type = ORT_TYPE_INT32;
+          } else if (is_classes || op.draws_rows) {
+            node->output_type = usual;
           }
           break;
         case AttributeRole::kSampleSize:

@@ -433,6 +433,7 @@ class Fuzzer {
     std::vector<std::int64_t> entries;
     for (;;) {
       entries.assign(Below(Chance(10) ? 9 : 4), 0);
+      if (op_->draws_rows && !Wrong(8)) entries.assign(1 + Below(2), 0);
       if (Wrong(20)) entries.resize(9 + Below(4), 1);
       for (std::int64_t& entry : entries) {
         entry = static_cast<std::int64_t>(Below(entries.size() > 3 ? 4 : 40));
@@ -748,6 +749,7 @@ class Fuzzer {
       rows = state_shape.size() == 2 ? state_shape[0] : 1;
       words.resize(rows * kStateWords);
       Expect(rows == 1 || (!shape.empty() && shape[0] == rows), "states for other rows");
+      Expect(rows == 1 || shape.size() == 2 || !op_->draws_rows, "states for one row");
       Expect(tensor->get_byte_size() == words.size() * sizeof words[0], "a state that is not six words");
       if (rows > 0) std::memcpy(words.data(), tensor->data(), tensor->get_byte_size());
       Expect(!state_shape.empty() && state_shape.back() == 6 && state_shape.size() <= 8, "a state of another shape");
@@ -803,6 +805,11 @@ class Fuzzer {
       const std::uint64_t infinity = static_cast<std::uint64_t>(LargestExponentField(format)) << format.mantissa_bits;
       Expect(scale > 0 && scale < infinity, "a scale that is not above 0 and finite");
       return ExponentialDraw({}, type_, scale, nullptr);
+    }
+    if (op_ == &kRandomPermutation) {
+      Expect(shape.size() == 1 || shape.size() == 2, "no rows");
+      Expect(type_ == OutputType::kI64 || shape.back() <= std::size_t{1} << 31, "indices past i32");
+      return PermutationDraw({}, type_, shape.back(), nullptr);
     }
     if (op_ == &kRandomDropout) {
       const ov::Tensor& data = inputs_[0].tensor;

@@ -207,6 +207,14 @@ std::vector<Case> Cases() {
     cases.push_back({"dropout " + type.to_string(),
                      [type](const ov::Shape& shape, bool inputs) { return Dropout(type, shape, inputs); }});
   }
+  for (const char* const output_type : {"i32", "i64"}) {
+    cases.push_back({std::string("permutation ") + output_type, [output_type](const ov::Shape& shape, bool inputs) {
+                       // Of any shape: as many rows as its first dimension.
+                       const std::size_t rows = shape.empty() ? 1 : shape[0];
+                       const ov::Shape of_rows{rows, rows == 0 ? 3 : ov::shape_size(shape) / rows};
+                       return Build<NodeOf<kRandomPermutation>>(Given(output_type), of_rows, {}, inputs);
+                     }});
+  }
   for (const ov::element::Type type : {ov::element::f32, ov::element::f16, ov::element::f64}) {
     const char* const output_type = type == ov::element::f16 ? "i64" : "i32";
     cases.push_back({"categorical " + type.to_string(), [type, output_type](const ov::Shape& shape, bool inputs) {

@@ -28,6 +28,7 @@ from onnx_philox._contract.operators import (
     RANDOM_GAMMA,
     RANDOM_GENERATOR,
     RANDOM_NORMAL,
+    RANDOM_PERMUTATION,
     RANDOM_POISSON,
     RANDOM_UNIFORM,
     Operator,
@@ -56,6 +57,7 @@ PROMISED = (
     "without_replacement.json",
     "rejecting.json",
     "dropout.json",
+    "permutation.json",
 )
 """The files of what this package drew when an operator was new."""
 
@@ -304,6 +306,7 @@ _ROW_TYPES: tuple[tuple[Operator, Mapping[str, Any], tuple[ElementType, ...]], .
     (RANDOM_GAMMA, {"alpha": np.linspace(0.1, 9, 15, dtype=np.float32).reshape(3, 5)}, (F32, F64)),
     (RANDOM_POISSON, {"rate": np.linspace(0, 30, 15, dtype=np.float32).reshape(3, 5)}, (I32, I64)),
     (RANDOM_CATEGORICAL, {"logits": np.eye(3, 4, dtype=np.float32), "sample_size": 5}, (I32, I64)),
+    (RANDOM_PERMUTATION, {}, (I32, I64)),
     *((RANDOM_DROPOUT, _dropped(type_), (type_,)) for type_ in (F32, F16, BF16)),
 )
 """Operators, their arguments and the types of their values."""

@@ -126,6 +126,8 @@ class Example:
                 return int(self.arguments["logits"].size) * 2
             case "RandomCategorical":
                 return elements * 2
+            case "RandomPermutation":
+                return elements * 2
             case "RandomGamma" | "RandomPoisson":
                 return elements * 128
             case _:
