@@ -211,10 +211,38 @@ def rejecting(pairs: int) -> Iterator[Row]:
         yield compare(row, ours, theirs, pairs, lambda s: f"{size / s / 1e6:.0f} M/s")
 
 
+def permutations(pairs: int) -> Iterator[Row]:
+    """Models of one RandomPermutation on one thread, beside NumPy's."""
+    random = np.random.default_rng(0)
+    for dtype, log10 in (("i64", 6), ("i64", 4), ("i32", 6)):
+        size = 10**log10
+        model = onnx_philox.graphs.random_permutation([size], dtype, stateful=True)
+        values = np.full(size, -1, np.int64 if dtype == "i64" else np.int32)
+        outputs = {"values": values, "next_state": np.zeros_like(STATE_WORDS)}
+        ours = onnxruntime_call(model.SerializeToString(), {"state": STATE_WORDS}, outputs, 1)
+        ours()
+        assert (np.sort(values) == np.arange(size)).all()
+        row = Row(
+            "distributions",
+            f"ONNX Runtime RandomPermutation {dtype}",
+            "NumPy's permutation",
+            1,
+            f"10^{log10}",
+            target=1.0 if (dtype, log10) == ("i64", 6) else None,
+        )
+        theirs = functools.partial(random.permutation, size)
+
+        def show(seconds: float, size: int = size) -> str:
+            return f"{size / seconds / 1e6:.0f} M/s"
+
+        yield compare(row, ours, theirs, pairs, show)
+
+
 def distributions_part(pairs: int) -> Iterator[Row]:
     yield from exponentials(pairs)
     yield from rejecting(pairs)
     yield from dropouts(pairs)
+    yield from permutations(pairs)
     size = 1 << SIZE_LOG2
     for runtime, make, targets in (
         ("ONNX Runtime", contenders, TARGETS),

@@ -213,6 +213,53 @@ def test_tensorflow_s_gammas_and_counts_are_of_the_shape_for_each_parameter(
             assert_same_bits(ours, theirs)
 
 
+SHUFFLES = """g (int64[4, 3] i, string[N] names, float[N, 2] x) => (
+    int64[4, 3] a, string[N] b, float[N, 2] c) {
+    a = RandomShuffle <seed = 3, seed2 = 0> (i)
+    b = ai.onnx.converters.tensorflow.RandomShuffle (names)
+    inner = RandomShuffle <seed = 3> (x)
+    c = Neg (inner)
+}"""
+
+
+def shuffled(x: np.ndarray, op_seed: int) -> np.ndarray:
+    order, _ = reference.random_permutation([len(x)], state=STATE, op_seed=op_seed)
+    return x[order]
+
+
+def test_tensorflow_s_shuffle_is_a_gather_by_a_permutation(
+    ort_backend: str, openvino: OpenVino
+) -> None:
+    i, x = np.arange(12).reshape(4, 3), np.arange(14, dtype=np.float32).reshape(7, 2)
+    feeds = {"i": i, "x": x, "random_state": STATE}
+    opsets = '"": 17, "ai.onnx.converters.tensorflow": 1'
+    model = make_reproducible(parse(SHUFFLES, opsets))
+    names = np.array(list("abcdefg"))
+    session = InferenceSession(model, backend=ort_backend)
+    a, b, c, _ = session.run(None, feeds | {"names": names})
+    assert_same_bits(a, shuffled(i, 0))
+    assert b.tolist() == shuffled(names, 1).tolist()
+    assert_same_bits(c, -shuffled(x, 2))
+    # OpenVINO has no tensors of strings here.
+    without = parse(SHUFFLES.replace("string", "double"), opsets)
+    results = openvino(make_reproducible(without), feeds | {"names": np.arange(7.0)})
+    assert_same_bits(results[0], shuffled(i, 0))
+    assert_same_bits(results[2], -shuffled(x, 2))
+
+
+def test_a_shuffle_mixes_rows_so_a_state_for_each_row_is_refused() -> None:
+    model = parse("g (float[batch, 2] x) => (float[batch, 2] y) { y = RandomShuffle (x) }")
+    with pytest.raises(ValueError, match="got one order for all rows together") as error:
+        make_reproducible(model, per_row=True)
+    assert "RandomShuffle of 'y'" in str(error.value)
+
+
+def test_what_is_shuffled_must_have_an_axis_and_a_type() -> None:
+    model = parse("g (float x) => (float y) { y = RandomShuffle (x) }")
+    with pytest.raises(ValueError, match="of 1 dimension or more: got a scalar"):
+        make_reproducible(model)
+
+
 @pytest.mark.parametrize(("size", "is_refused"), [(2**24, False), (2**24 + 1, True)])
 def test_a_row_draws_at_most_2_27_gammas(size: int, is_refused: bool) -> None:
     model = parse(
@@ -419,7 +466,7 @@ IN_ANY_DOMAIN = [
     "StatefulUniformInt",
     "StatelessParameterizedTruncatedNormal",
     "StatelessRandomUniformFullIntV2",
-    "RandomShuffle",
+    "StatelessShuffle",
     "NonDeterministicInts",
     "GaussianNoise",
     "DropPath",

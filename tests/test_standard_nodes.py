@@ -257,8 +257,11 @@ def test_draws_that_reject_are_refused_by_name(target: str) -> None:
     for model in (
         graphs.random_gamma([4], 1, "f32", stateful=True),
         graphs.random_poisson([4], 1, "i32", stateful=True),
+        graphs.random_permutation([4], stateful=True),
     ):
-        with pytest.raises(InexactError, match=r"^node .*: Random(Gamma|Poisson): ") as error:
+        with pytest.raises(
+            InexactError, match=r"^node .*: Random(Gamma|Poisson|Permutation): "
+        ) as error:
             to_standard_nodes(model, target=target)
         assert "Load the plugin there" in str(error.value)
 

@@ -93,6 +93,10 @@ def test_every_draw_of_torch_has_the_reference_s_bits_in_both_runtimes() -> None
             torch.distributions.Gamma(
                 x.abs() + 0.25, torch.tensor(2.0), validate_args=False
             ).sample(),
+            torch.randperm(7),
+            torch.randperm(5, dtype=torch.int32),
+            x[torch.randperm(x.shape[0], dtype=torch.int64)],
+            torch.randperm(4, dtype=torch.float32),
         ]
 
     shape, p = [3, 4], np.where(X > 0, 0.75, 0.25).astype(np.float32)
@@ -123,6 +127,10 @@ def test_every_draw_of_torch_has_the_reference_s_bits_in_both_runtimes() -> None
         drawn("poisson", 23, shape, np.abs(X) * np.float32(30), "i32").astype(np.float32),
         drawn("gamma", 24, shape, np.abs(X) + np.float32(0.25), "f32"),
         drawn("gamma", 25, shape, np.abs(X) + np.float32(0.25), "f32") / np.float32(2),
+        drawn("permutation", 26, [7]),
+        drawn("permutation", 27, [5], "i32"),
+        X[drawn("permutation", 28, [3])],
+        drawn("permutation", 29, [4]).astype(np.float32),
     ]
     for runtime in answers(exported(forward)):
         for one, other in zip(runtime, expected, strict=True):

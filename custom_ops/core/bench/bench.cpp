@@ -100,6 +100,9 @@ std::vector<Case> MakeCases(std::size_t elements) {
   rejecting("gamma-f32", Distribution::kGamma, OutputType::kF32, kAlpha);
   rejecting("poisson-i32-small", Distribution::kPoisson, OutputType::kI32, kSmallRate);
   rejecting("poisson-i32", Distribution::kPoisson, OutputType::kI32, kRate);
+  // Rows of a power of two, since a thread fills part of a buffer.
+  add("permutation-i64", PermutationDraw({}, OutputType::kI64, 1024, nullptr));
+  add("permutation-i32", PermutationDraw({}, OutputType::kI32, 1024, nullptr));
   add("bernoulli-f32", BernoulliDraw({}, {{OutputType::kF32, &kP32}, false}, nullptr));
   add("bernoulli-f64", BernoulliDraw({}, {{OutputType::kF64, &kP64}, false}, nullptr));
   add("bernoulli-f32-each", BernoulliDraw({}, {{OutputType::kF32, each32.data()}, true}, nullptr));
@@ -227,7 +230,7 @@ int main(int argc, char** argv) {
                                   {}});
           };
           add(draw, c.name);
-          if (row_elements == 0 || c.draw.distribution == Distribution::kCategorical) continue;
+          if (row_elements == 0 || c.draw.samples > 0) continue;
           draw.rows = Rows{states.data(), row_elements};
           add(draw, c.name + " rows-" + std::to_string(row_elements));
         }

@@ -12,7 +12,7 @@ from onnx_ir.passes.common import ShapeInferencePass
 
 from onnx_philox._models.opsets import onnx_opset_of, opset_of
 from onnx_philox._rewriting.random_nodes.foreign import has_schema
-from onnx_philox._rewriting.replacements.of_tensorflow import declared_type
+from onnx_philox._rewriting.replacements.of_tensorflow import SHUFFLE, declared_type, is_known
 
 # From this version on Reshape takes the shape as an input.
 _RESHAPE_BY_INPUT = 5
@@ -109,6 +109,8 @@ def _inputs_of_the_same_type(node: ir.Node, model: ir.Model) -> list[tuple[ir.Va
     if has_schema(node, opset_of(model.opset_imports, node.domain)):
         return []
     rules = _rules().get(node.domain, {}).get(node.op_type, [])
+    if node.op_type == SHUFFLE and is_known(node):
+        rules = [[0]]
     pairs = []
     for output, indices in zip(node.outputs, rules, strict=False):
         inputs = [node.inputs[i] for i in indices if i < len(node.inputs)]

@@ -44,6 +44,7 @@ _CLASSES = ("Multinomial", "RandomCategorical")
 # By the beginning of ATen's names: what an exporter may draw it with. Others may become anything.
 _FITTING = {
     "rand": _UNIFORM,
+    "randperm": ("RandomPermutation",),
     "uniform": _UNIFORM,
     "exponential": _UNIFORM,
     "geometric": _UNIFORM,
@@ -241,8 +242,7 @@ def _fitting(kind: str) -> tuple[str, ...] | None:
     if kind in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
         return _BOOLEANS
     beginnings = [beginning for beginning in _FITTING if kind.startswith(beginning)]
-    # randperm begins with rand, but is another function.
-    if not beginnings or kind == "randperm":
+    if not beginnings:
         return None
     return _FITTING[max(beginnings, key=len)]
 

@@ -24,6 +24,7 @@ from onnx_philox._contract.operators import (
     RANDOM_EXPONENTIAL,
     RANDOM_GAMMA,
     RANDOM_NORMAL,
+    RANDOM_PERMUTATION,
     RANDOM_POISSON,
     RANDOM_UNIFORM,
     Operator,
@@ -66,6 +67,7 @@ class Translations:
             aten.randint.low: self.randint_low,
             aten.randint_like.default: self.randint_like,
             aten.randint_like.low_dtype: self.randint_like_low,
+            aten.randperm.default: self.randperm,
             aten.uniform.default: self.uniform,
             prims.uniform.default: self.prims_uniform,
             aten.normal.float_float: self.normal_float_float,
@@ -117,6 +119,13 @@ class Translations:
         self, x: ir.Value, low: Number, high: Number, dtype: int | None = None, **_: Any
     ) -> Any:
         return self._integers(self._shape(x), low, high, _known(dtype) or _type(x))
+
+    def randperm(self, n: int | ir.Value, dtype: int | None = None, **_: Any) -> Any:
+        asked = _known(dtype) or _INT64
+        drawn_type = _INT32 if asked is _INT32 else _INT64
+        attributes = {OUTPUT_TYPE: _name(drawn_type)}
+        drawn = self._draw(RANDOM_PERMUTATION, [self._size([n])], attributes)
+        return drawn if asked is drawn_type else self._op.Cast(drawn, to=asked)
 
     def uniform(self, x: ir.Value, low: float = 0.0, high: float = 1.0, **_: Any) -> Any:
         return self._uniform(self._shape(x), low, high, self._float("uniform", None, x))

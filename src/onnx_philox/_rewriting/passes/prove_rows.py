@@ -102,6 +102,14 @@ class BatchRows:
                 f"one whose first dimension is {batch}, for a state for each row",
                 f"Draw a row for each of the batch, or {_ONE_STATE}.",
             )
+        if random.replacement.operator.draws_rows:
+            return ValueRefusalError(
+                site.title,
+                "what it draws",
+                "one order for all rows together",
+                "a row for each of the batch, for a state for each row",
+                f"Shuffle outside the model, or {_ONE_STATE}.",
+            )
         words = random.replacement.operator.words
         if shape and shape[1:] and words.each == REJECTION_WORDS:
             elements = [d for d in shape[1:] if isinstance(d, int)]

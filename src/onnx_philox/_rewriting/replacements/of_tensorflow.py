@@ -23,6 +23,7 @@ from onnx_philox._contract.operators import (
     OUTPUT_TYPE,
     RANDOM_GAMMA,
     RANDOM_NORMAL,
+    RANDOM_PERMUTATION,
     RANDOM_POISSON,
     RANDOM_UNIFORM,
     Operator,
@@ -46,6 +47,9 @@ _FLOATS = (F16, BF16, F32, F64)
 _INTEGERS = (I32, I64)
 # TensorFlow's operators have no versions.
 _ANY_VERSION = Version(1, RandomWhen.ALWAYS, _FLOATS)
+SHUFFLE = "RandomShuffle"
+"""The operator whose output has the type and the shape of its input."""
+
 _INT32, _INT64, _BOOL = ir.DataType.INT32, ir.DataType.INT64, ir.DataType.BOOL
 _ELEMENT_TYPES = frozenset(type.value for type in ir.DataType)
 
@@ -261,6 +265,36 @@ class RejectingReplacement(TypedReplacement):
         return [drawn if is_drawn else emitter.cast("rounded", drawn, self.dtype)]
 
 
+@dataclass(frozen=True)
+class ShuffleReplacement:
+    """RandomShuffle: the input, whatever its type, with what lies along its first axis permuted."""
+
+    dtype: ir.DataType
+    operator: Operator = RANDOM_PERMUTATION
+
+    @classmethod
+    def read(cls, site: Site, type_of: TypeOf) -> ShuffleReplacement:
+        """RandomShuffle."""
+        given = required_input(site, 0)
+        if given.shape is not None and not len(given.shape):
+            site.refuse("input 0", "a scalar", "of 1 dimension or more", "Shuffle nothing.")
+        dtype = type_of(given) or site.node.outputs[0].dtype
+        if dtype is None:
+            remedy = "Declare it, by onnx.shape_inference for instance."
+            site.refuse("the element type", "an unknown one", "known", remedy, TypeError)
+        return cls(dtype)
+
+    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+        """See `Replacement`."""
+        given = input_of(node, 0)
+        first = emitter.constant("first", np.array([0]))
+        sizes = [emitter.shape(given), first]
+        shape = emitter.emit("Gather", "shape", sizes, _INT64, [1], {"axis": 0})
+        drawn = draw(self.operator, _INT64, {"shape": shape}, {OUTPUT_TYPE: "i64"})
+        inputs = [given, drawn]
+        return [emitter.emit("Gather", "shuffled", inputs, self.dtype, given.shape, {"axis": 0})]
+
+
 def _read_multinomial(site: Site, type_of: TypeOf) -> Replacement:
     """Classes by log-probabilities; the second input says how many of each row."""
     samples = constant(required_input(site, 1))
@@ -285,6 +319,7 @@ REPLACEMENT_OF: dict[str, Callable[[Site, TypeOf], Replacement]] = {
     "Multinomial": _read_multinomial,
     "RandomGamma": RejectingReplacement.read_gamma,
     "RandomPoissonV2": RejectingReplacement.read_poisson,
+    SHUFFLE: ShuffleReplacement.read,
     "RandomStandardNormal": _NORMAL,
     "RandomUniform": _UNIFORM,
     "RandomUniformInt": _INTEGER,

@@ -163,6 +163,9 @@ class Walk:
         is_constant = node.op_type == "Constant" and node.domain in STANDARD_DOMAINS
         if is_constant and not _has_references(node):
             return _of_constant(node)
+        is_shuffle = node.op_type == of_tensorflow.SHUFFLE and of_tensorflow.is_known(node)
+        if is_shuffle and node.inputs and node.inputs[0] is not None:
+            return {node.outputs[0].name or "": self._type(node.inputs[0])}
         version = opset_of(self._imports, node.domain)
         schema = None if version is None else _schema(node.op_type, version, node.domain)
         if schema is None or any(True for _ in graphs.subgraphs(node)):
@@ -251,6 +254,8 @@ class Walk:
                 return None if logits is None else self.dimensions(logits)
             samples = node.attributes.get_int("sample_size", 1)
         elif of_tensorflow.is_known(node):
+            if node.op_type == of_tensorflow.SHUFFLE:
+                return self.dimensions(node.inputs[0]) if node.inputs[0] is not None else None
             if not node.op_type.endswith("Multinomial"):
                 return self._said_by(node.inputs[0])
             logits = node.inputs[0]

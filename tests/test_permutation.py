@@ -1,0 +1,175 @@
+"""RandomPermutation: the rule of the contract's section 15, its distribution, and every runtime."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import openvino as ov
+import pytest
+from cases import EDGE_COUNTERS, SEED, assert_same_bits
+from onnx import parser
+from runtimes import OpenVino
+from scipy import stats
+
+import onnx_philox
+from onnx_philox import PhiloxState, graphs, reference
+from onnx_philox._contract.operators import RANDOM_PERMUTATION
+from onnx_philox._numbers import call, fill_native
+from onnx_philox._numbers.permutation import Permutation
+from onnx_philox.onnxruntime import InferenceSession
+
+STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
+TYPES = ["i32", "i64"]
+# One block or less, odd rows, rows that share a block, rows that are sorted on the stack, and
+# rows that are dealt out first.
+SHAPES = [[1], [2], [5], [3, 5], [40, 3], [2, 1023], [1024], [3, 1025], [20_011], [2, 70_001]]
+
+
+def sorted_keys(words: np.ndarray, row: int) -> list[list[int]]:
+    """The rule in Python numbers: sorted keeps the order of equal keys."""
+    pairs = words.reshape(-1, row, 2).tolist()
+    keys = [[high << 32 | low for low, high in pairs_of_row] for pairs_of_row in pairs]
+    return [sorted(range(row), key=keys_of_row.__getitem__) for keys_of_row in keys]
+
+
+@pytest.mark.parametrize("type_", TYPES)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_a_permutation_is_the_order_of_its_keys(shape: list[int], type_: str) -> None:
+    values, after = reference.random_permutation(shape, type_, state=STATE)
+    words, after_words = reference.random_generator(STATE, [2 * values.size])
+    assert values.shape == tuple(shape)
+    assert values.reshape(-1, shape[-1]).tolist() == sorted_keys(words, shape[-1])
+    assert_same_bits(after, after_words)
+
+
+def test_equal_keys_keep_their_order() -> None:
+    # Two values for each word: four keys, which differ in the high or in the low word.
+    words = np.random.default_rng(5).integers(0, 2, 2 * 500, np.uint32)
+    convert = Permutation(np.array([5, 100])).converter(RANDOM_PERMUTATION.output_types[0])
+    values = np.asarray(convert(0, words)).reshape(5, 100)
+    assert values.tolist() == sorted_keys(words, 100)
+
+
+@pytest.mark.parametrize("type_", TYPES)
+@pytest.mark.parametrize("shape", [*SHAPES, [300_007], [0], [7, 0], [0, 7]], ids=str)
+def test_the_core_draws_the_reference_s_bits(shape: list[int], type_: str) -> None:
+    arguments = {"shape": np.array(shape), "state": STATE}
+    expected = reference.random_permutation(shape, type_, state=STATE, **SEED)
+    attributes = {"output_type": type_, **SEED}
+    got = call.run(RANDOM_PERMUTATION, fill_native.fill, arguments, attributes)
+    for one, other in zip(got, expected, strict=True):
+        assert_same_bits(one, other)
+
+
+@pytest.mark.parametrize("counter", EDGE_COUNTERS)
+def test_the_state_advances_by_half_a_block_an_element(counter: int) -> None:
+    before = PhiloxState(counter, 77)
+    _, after = reference.random_permutation([3, 5], state=before.to_array())
+    assert PhiloxState.from_array(after) == before.advance(30)
+
+
+@pytest.mark.parametrize("is_constant", [True, False])
+@pytest.mark.parametrize("type_", TYPES)
+def test_onnxruntime_draws_the_reference_s_bits(
+    ort_backend: str, type_: str, is_constant: bool
+) -> None:
+    for shape in ([7], [3, 5], [2, 3000]):
+        sizes: Any = {"shape": shape} if is_constant else {"shape": None, "rank": len(shape)}
+        model = graphs.random_permutation(**sizes, output_type=type_, stateful=True, **SEED)
+        feeds = {"state": STATE} | ({} if is_constant else {"shape": np.array(shape)})
+        expected = reference.random_permutation(shape, type_, state=STATE, **SEED)
+        got = InferenceSession(model, backend=ort_backend).run(None, feeds)
+        for one, other in zip(got, expected, strict=True):
+            assert_same_bits(np.asarray(one), other)
+
+
+@pytest.mark.parametrize("precision", [None, "bf16", "f16"])
+@pytest.mark.parametrize("type_", TYPES)
+def test_openvino_draws_the_reference_s_bits(
+    openvino: OpenVino, type_: str, precision: str | None
+) -> None:
+    for shape in ([7], [2, 3000]):
+        model = graphs.random_permutation(None, type_, stateful=True, rank=len(shape), **SEED)
+        expected = reference.random_permutation(shape, type_, state=STATE, **SEED)
+        got = openvino(model, {"state": STATE, "shape": np.array(shape)}, precision)
+        for one, other in zip(got, expected, strict=True):
+            assert_same_bits(one, other)
+
+
+@pytest.mark.parametrize("shape", [[40_000, 3], [9, 20_011]], ids=str)
+def test_rows_that_threads_share_are_whole(shape: list[int], openvino: OpenVino) -> None:
+    model = graphs.random_permutation(None, "i32", stateful=True, rank=2)
+    feeds = {"state": STATE, "shape": np.array(shape)}
+    expected = reference.random_permutation(shape, "i32", state=STATE)
+    for got in (InferenceSession(model).run(None, feeds), openvino(model, feeds)):
+        for one, other in zip(got, expected, strict=True):
+            assert_same_bits(np.asarray(one), other)
+
+
+@pytest.mark.usefixtures("factories")
+def test_factories_make_the_nodes(openvino: OpenVino) -> None:
+    node = onnx_philox.openvino.random_permutation([4, 20], global_seed=5)
+    got = openvino(ov.Model(node.outputs(), []))
+    expected = reference.random_permutation([4, 20], global_seed=5)
+    for one, other in zip(got, expected, strict=True):
+        assert_same_bits(one, other)
+
+
+SHUFFLED = """
+<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
+shuffled (float[n, 2] x, uint32[6] state) => (float[n, 2] y, uint32[6] next_state)
+    <int64[1] zero = {0}> {
+  of_x = Shape (x)
+  size = Gather <axis = 0> (of_x, zero)
+  order, next_state = onnx_philox.RandomPermutation (size, state)
+  y = Gather <axis = 0> (x, order)
+}
+"""
+
+
+def test_what_follows_a_permutation_is_shuffled_alike(ort_backend: str, openvino: OpenVino) -> None:
+    model = parser.parse_model(SHUFFLED)
+    x = np.arange(4002, dtype=np.float32).reshape(-1, 2)
+    order, after = reference.random_permutation([len(x)], state=STATE)
+    feeds = {"x": x, "state": STATE}
+    for got in (
+        InferenceSession(model, backend=ort_backend).run(None, feeds),
+        openvino(model, feeds),
+    ):
+        assert_same_bits(np.asarray(got[0]), x[order])
+        assert_same_bits(np.asarray(got[1]), after)
+
+
+def test_indices_that_i32_does_not_hold_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"with n at most 2147483648 of i32: got \[2147483649\]"):
+        graphs.random_permutation([2**31 + 1], "i32", global_seed=1)
+
+
+# ------------------------------------------------------------------ distribution
+
+
+def test_all_orders_of_five_are_equally_likely() -> None:
+    values = fill(np.empty((240_000, 5), np.int32))
+    code = values @ np.array([625, 125, 25, 5, 1])
+    codes = [np.dot(order, [625, 125, 25, 5, 1]) for order in itertools.permutations(range(5))]
+    counts = np.bincount(code, minlength=3125)[codes]
+    assert counts.sum() == len(values)
+    assert stats.chisquare(counts).pvalue > 1e-4
+
+
+def test_each_number_is_equally_likely_at_each_position() -> None:
+    size, rows = 64, 40_000
+    values = fill(np.empty((rows, size), np.int32))
+    where = np.bincount((values * size + np.arange(size)).reshape(-1), minlength=size * size)
+    # Rows and columns have fixed sums.
+    statistic = ((where - rows / size) ** 2).sum() / (rows / size) * (size - 1) / size
+    assert 1e-4 < stats.chi2.cdf(statistic, (size - 1) ** 2) < 1 - 1e-4
+
+
+def fill(values: np.ndarray) -> np.ndarray:
+    """Permutations from a fixed state, by the core where it is there."""
+    arguments = {"shape": np.array(values.shape), "state": PhiloxState(0, 2024).to_array()}
+    attributes = {"output_type": "i32"}
+    return call.run(RANDOM_PERMUTATION, fill_native.fastest_fill, arguments, attributes)[0]
