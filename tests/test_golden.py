@@ -203,7 +203,7 @@ def test_golden_files_cover_permutations() -> None:
     assert types == {"i32", "i64"}
     assert ranks == {1, 2}
     assert {0, 1} < elements
-    assert inputs == {(), ("state",), ("shape", "state")}
+    assert inputs == {(), ("shape", "state")}
 
 
 def test_golden_files_cover_rows() -> None:

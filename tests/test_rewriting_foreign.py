@@ -230,7 +230,7 @@ def shuffled(x: np.ndarray, op_seed: int) -> np.ndarray:
 def test_tensorflow_s_shuffle_is_a_gather_by_a_permutation(
     ort_backend: str, openvino: OpenVino
 ) -> None:
-    i, x = np.arange(12).reshape(4, 3), np.arange(14, dtype=np.float32).reshape(7, 2)
+    i, x = np.arange(12).reshape(4, 3), np.arange(1, 15, dtype=np.float32).reshape(7, 2)
     feeds = {"i": i, "x": x, "random_state": STATE}
     opsets = '"": 17, "ai.onnx.converters.tensorflow": 1'
     model = make_reproducible(parse(SHUFFLES, opsets))

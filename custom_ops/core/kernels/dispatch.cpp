@@ -51,7 +51,7 @@ constexpr std::uint64_t kShortRow = 1024, kMostSpare = std::uint64_t{1} << 20;
 
 /// Pieces of whole rows, if not one is enough.
 Split SplitRows(const Draw& draw, std::uint64_t elements, std::uint64_t max_pieces) {
-  const std::uint64_t rows = elements / draw.samples;
+  const std::uint64_t rows = elements > 0 ? elements / draw.samples : 0;
   const double most = static_cast<double>(elements) * kWordsPerSorted / static_cast<double>(kLeastWords);
   const std::uint64_t pieces =
       most < static_cast<double>(max_pieces) ? static_cast<std::uint64_t>(most) : max_pieces;

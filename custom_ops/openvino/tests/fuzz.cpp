@@ -407,6 +407,7 @@ class Fuzzer {
     if (const ov::Tensor* const data = TensorOf(Role::kData)) shape = data->get_shape();
     if (of_shape != nullptr && IsShape(*of_shape)) shape = ShapeIn(*of_shape);
     if (state == kNone || shape.empty() || shape[0] > 600) return;  // longer constants are not captured
+    if (op_->draws_rows && shape.size() == 1 && shape[0] != 1 && !Wrong(8)) return;
     const std::size_t rows = Wrong(8) ? Below(9) : shape[0];
     inputs_[static_cast<std::size_t>(state)] = SignedAtTimes(MakeInput(ov::element::u32, {rows, 6}, nullptr, false));
   }

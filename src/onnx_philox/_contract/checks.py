@@ -16,7 +16,7 @@ from typing import Any, NoReturn, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import attribute_names, float_environment, memory, refusal
+from onnx_philox._contract import attribute_names, float_environment, memory, refusal, whole_rows
 from onnx_philox._contract import sentences as say
 from onnx_philox._contract.known import UNKNOWN, Known
 from onnx_philox._contract.operators import (
@@ -36,7 +36,7 @@ from onnx_philox._contract.operators import (
     Role,
     type_names,
 )
-from onnx_philox._contract.state import is_state_shape, rows_of_states
+from onnx_philox._contract.state import is_state_shape
 from onnx_philox._contract.types import BY_DTYPE, BY_NAME, ElementType
 
 
@@ -264,18 +264,10 @@ def check_rows_of_states(
     output: tuple[int | None, ...] | None,
 ) -> None:
     """Refuses more or fewer states than the output has rows, by what is known of both shapes."""
-    states = None if state is None else rows_of_states(state)
-    is_one_row = (
-        isinstance(op, Operator) and op.draws_rows and output is not None and len(output) == 1
-    )
-    if states is None or output is None:
+    rows = whole_rows.unlike_states(op, state, output)
+    if state is None or output is None or rows is None:
         return
-    if output and output[0] in (None, states) and not is_one_row:
-        return
-    assert state is not None
-    count = 1 if is_one_row else output[0] if output else None
-    rows = f"{count} row{'s' * (count != 1)}" if output else "a scalar"
-    given = say.STATES_FOR_ROWS.format(states, _dims(state), rows, _dims(output))
+    given = say.STATES_FOR_ROWS.format(state[0], _dims(state), rows, _dims(output))
     refuse(op, what, given, STATE_ROWS_RULE, say.PASS_ROW_STATES)
 
 
@@ -297,20 +289,10 @@ def _check_shape(op: Operator, what: str, known: Known, values: ElementType) -> 
     length = known.shape[0] if known.shape else None
     if length is not None:
         check_rank(op, what, length)
-        if op.draws_rows and length not in (1, 2):
-            refuse(op, what, say.DIMENSIONS.format(length), say.ROWS, say.PASS_ROWS)
+        whole_rows.check_rank(op, what, length)
     if known.value is not None:
         check_dimensions(op, what, known.value.tolist(), values)
-        if op.draws_rows:
-            _check_indices(op, what, known.value.tolist(), values)
-
-
-def _check_indices(op: Operator, what: str, dimensions: Sequence[int], values: ElementType) -> None:
-    """Refuses rows whose indices a type does not hold."""
-    most = np.iinfo(values.dtype).max + 1
-    if dimensions[-1] > most:
-        allowed = say.ROWS_OF_INDICES.format(most, values.name)
-        refuse(op, what, _dims(dimensions), allowed, say.DRAW_I64)
+        whole_rows.check_indices(op, what, known.value.tolist(), values)
 
 
 def check_rank(op: Operator | str, what: str, rank: int, most: int = MAX_RANK) -> None:

@@ -19,7 +19,7 @@ from onnx_philox._command.inspect.search import Rewritten
 from onnx_philox._command.inspect.standard import Standard
 from onnx_philox._command.inspect.trials import Behaviour, Trial, Trials
 from onnx_philox._command.refusals import KEEP_UNKNOWN, PER_ROW
-from onnx_philox._contract.operators import RANDOM_BERNOULLI
+from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_PERMUTATION
 from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox.rewriting import RandomNode
 
@@ -397,8 +397,9 @@ def becomes(node: RandomNode) -> Text:
     """What a rewrite makes of a node."""
     if node.problem is not None:
         return Text("cannot be rewritten", "bold red")
-    # A Bernoulli draws booleans, whatever type they are cast to.
-    type_ = None if node.replacement == RANDOM_BERNOULLI.name else node.output_type
+    # A Bernoulli draws booleans, whatever type they are cast to; a permutation shuffles any type.
+    is_of_any_type = node.replacement in (RANDOM_BERNOULLI.name, RANDOM_PERMUTATION.name)
+    type_ = None if is_of_any_type else node.output_type
     return Text(" ".join(filter(None, (node.replacement, type_))))
 
 
