@@ -1,14 +1,16 @@
 """Scores a data set with Ray Data: the same numbers for any number of workers and any blocks.
 
     pip install '.[onnxruntime,ray]'
-    python examples/score_with_ray_data.py MODEL WORKERS ROWS_PER_BATCH BLOCKS
+    python examples/score_with_ray_data.py [WORKERS [ROWS_PER_BATCH [BLOCKS [MODEL]]]]
 
-MODEL takes `x`, float32 [batch, 4], and gives `y`; its random nodes must draw rows of the batch.
-Ray Data numbers no rows, so each one carries its number, in any order.
+It prints 5c1b6174bd14d9fa... for any number of each. A model of yours takes `x`, float32 [batch,
+4], and gives `y`; its random nodes must draw rows of the batch. Ray Data numbers no rows, so each
+one carries its number, in any order.
 """
 
 import hashlib
 import sys
+from pathlib import Path
 
 import numpy as np
 import ray
@@ -16,6 +18,7 @@ import ray
 from onnx_philox import make_reproducible, onnxruntime, row_states
 
 SEED = 42
+MODEL = str(Path(__file__).with_name("noise_and_dropout.onnx"))
 
 
 class Scorer:  # one in each worker
@@ -29,7 +32,8 @@ class Scorer:  # one in each worker
 
 
 if __name__ == "__main__":
-    model, (workers, rows, blocks) = sys.argv[1], map(int, sys.argv[2:])
+    *counts, model = (*sys.argv[1:], *["2", "64", "7", MODEL][len(sys.argv) - 1 :])
+    workers, rows, blocks = map(int, counts)
     data = np.random.default_rng(0).random((1000, 4), np.float32)
     items = [{"row": i, "x": x} for i, x in enumerate(data)]
     scored = ray.data.from_items(items, override_num_blocks=blocks).map_batches(

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import onnx
+import numpy as np
 import pytest
-from onnx import parser
+
+from onnx_philox import Pipeline
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ("score_with_dask", "score_with_ray_data", "serve_with_ray")
 # Of 1000 rows: noise, dropout, and arithmetic that rounds alike in every batch.
 HASH = "5c1b6174bd14d9fa4a9d0bd75165e4819ddb2369cb88aff24ecc927300e473f9"
-MODEL = """<ir_version: 8, opset_import: ["": 17]>
-g (float[batch, 4] x) => (float[batch, 4] y) {
-  noise = RandomNormalLike (x)
-  noisy = Add (x, noise)
-  ratio = Constant <value_float = 0.25> ()
-  yes = Constant <value = bool {1}> ()
-  y = Dropout (noisy, ratio, yes)
-}"""
-
-
-@pytest.fixture
-def model(tmp_path: Path) -> str:
-    path = tmp_path / "model.onnx"
-    onnx.save(parser.parse_model(MODEL), path)
-    return str(path)
+MODEL = str(ROOT / "examples" / "noise_and_dropout.onnx")
 
 
 def run(script: str, *arguments: str) -> list[str]:
@@ -54,29 +42,37 @@ def run(script: str, *arguments: str) -> list[str]:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_is_short(name: str) -> None:
-    assert len((ROOT / "examples" / f"{name}.py").read_text().splitlines()) <= 40
+    text = (ROOT / "examples" / f"{name}.py").read_text()
+    assert len(text.splitlines()) <= 45
+    if name.startswith("score"):
+        assert f"It prints {HASH[:16]}... for any" in text
+    else:
+        _, _, answered = text.partition("it answers\n")
+        said = json.loads(answered.partition(".\nA model")[0])
+        drawn = Pipeline(MODEL, per_row=True)(
+            {"x": np.float32([[1, 2, 3, 4]])}, seeds=[said["seed"]]
+        )
+        assert said["y"] == drawn["y"].tolist()[0]
 
 
 @pytest.mark.engines
-def test_dask_scores_alike_with_any_workers_chunks_and_deaths(model: str, tmp_path: Path) -> None:
-    assert run("examples/score_with_dask.py", model, "1", "1000") == [HASH]
-    lines = run("tests/engines/dask_workers.py", model, str(tmp_path / "killed"))
+def test_dask_scores_alike_with_any_workers_chunks_and_deaths(tmp_path: Path) -> None:
+    assert run("examples/score_with_dask.py") == [HASH]
+    lines = run("tests/engines/dask_workers.py", MODEL, str(tmp_path / "killed"))
     assert found(lines) == [f"{cut} {HASH}" for cut in ("4 37", "2 10")]
 
 
 @pytest.mark.engines
-def test_ray_data_scores_alike_with_any_workers_blocks_and_deaths(
-    model: str, tmp_path: Path
-) -> None:
-    lines = run("tests/engines/ray_data_workers.py", model, str(tmp_path / "killed"))
+def test_ray_data_scores_alike_with_any_workers_blocks_and_deaths(tmp_path: Path) -> None:
+    lines = run("tests/engines/ray_data_workers.py", MODEL, str(tmp_path / "killed"))
     assert found(lines) == [f"{cut} {HASH}" for cut in ("4 37", "2 64")]
     # What the example itself prints.
     assert HASH in lines
 
 
 @pytest.mark.engines
-def test_ray_serve_answers_as_if_each_was_served_alone(model: str, tmp_path: Path) -> None:
-    lines = run("tests/engines/ray_serve_requests.py", model, str(tmp_path / "sizes"))
+def test_ray_serve_answers_as_if_each_was_served_alone(tmp_path: Path) -> None:
+    lines = run("tests/engines/ray_serve_requests.py", MODEL, str(tmp_path / "sizes"))
     assert found(lines) == [
         "200 undisturbed 0 wrong",
         "200 killed 0 wrong",

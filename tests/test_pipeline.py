@@ -746,6 +746,40 @@ def test_a_copied_pipeline_draws_the_same(pipe: Pipeline) -> None:
         assert_same_bits(made(batch(2), seed=4)["y"], expected["y"])
 
 
+@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
+def test_a_pipeline_of_a_path_or_of_bytes_is_pickled(tmp_path: Path, runtime: str) -> None:
+    onnx.save(STANDARD, tmp_path / "model.onnx")
+    for given in (tmp_path / "model.onnx", STANDARD.SerializeToString()):
+        pipe = Pipeline(given, runtime=runtime, per_row=True)
+        again = pickle.loads(pickle.dumps(pipe))
+        assert (repr(again), again.is_per_row, again.runtime) == (repr(pipe), True, runtime)
+        assert_same_bits(again(batch(2), seed=4)["y"], pipe(batch(2), seed=4)["y"])
+    for other in (Pipeline(STANDARD), Pipeline(session_of(make_reproducible(STANDARD)))):
+        with pytest.raises(TypeError, match="must be one of a path or of bytes: got .* in memory"):
+            pickle.dumps(other)
+
+
+def test_a_pipeline_says_what_it_is_until_it_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    onnx.save(STANDARD, path)
+    with Pipeline(path, runtime="openvino", device="CPU") as pipe:
+        version = pipe._engine.model.version
+        nodes = len(pipe.streams.nodes)
+        assert repr(pipe) == (
+            f"<Pipeline of {str(path)!r} in openvino {version} on CPU: {nodes} random nodes, "
+            "one state>"
+        )
+        assert {name: str(port) for name, port in pipe.inputs.items()} == {
+            "x": "float32 of shape [?, 5]"
+        }
+        assert pipe.outputs == list(pipe(batch(2), seed=4))
+        request = pipe.request(seed=4)
+    assert_same_bits(request(batch(2))["y"], Pipeline(path)(batch(2), seed=4)["y"])
+    assert repr(pipe) == "<Pipeline, closed>"
+    with pytest.raises(ValueError, match="the pipeline must be open: got closed. Make another"):
+        pipe(batch(2), seed=4)
+
+
 def test_bound_memory_is_used_as_it_is() -> None:
     model = make_reproducible(STANDARD)
     session = session_of(model)

@@ -51,5 +51,5 @@ if __name__ == "__main__":
         y = np.stack([row["y"] for row in sorted(scored.take_all(), key=lambda row: row["row"])])
         print("found", workers, rows, hashlib.sha256(y.tobytes()).hexdigest(), flush=True)
     assert Path(mark).exists()
-    sys.argv = [example.__file__, model, "1", "1000", "1"]
+    sys.argv = [example.__file__, "1", "1000", "1"]
     runpy.run_path(example.__file__, run_name="__main__")

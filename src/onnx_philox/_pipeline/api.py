@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -19,6 +20,7 @@ from onnx_philox._pipeline.engine import Engine
 from onnx_philox._pipeline.inputs import Feed, rows_of
 from onnx_philox._pipeline.request import Request, check_rows
 from onnx_philox._pipeline.result import Result, Seed
+from onnx_philox._runtimes.port import Port
 
 _NAME = "Pipeline"
 _MAP = f"{_NAME}.map"
@@ -31,7 +33,8 @@ class Pipeline:
     """A model with random nodes, in an inference pipeline: it carries states and takes seeds.
 
     Any number of threads may call it at once. The same request gives the same numbers, whatever
-    else runs beside it and in whichever runtime.
+    else runs beside it and in whichever runtime. One of a path or of bytes can be pickled, for
+    Dask, Ray or multiprocessing; `with` closes it at the end.
 
     Args:
         model: A path, bytes or an `onnx.ModelProto`: rewritten by `make_reproducible` if it has
@@ -73,13 +76,76 @@ class Pipeline:
         source: Any = None,
         **options: Any,
     ) -> None:
-        self._engine: Engine = opening.engine_of(
+        self._given = model if isinstance(model, str | os.PathLike | bytes) else None
+        self._chosen = {"runtime": runtime, "per_row": per_row, **options}
+        self._opened: Engine | None = opening.engine_of(
             model, runtime=runtime, per_row=per_row, source=source, options=options
         )
+
+    def __repr__(self) -> str:
+        """What is open in which runtime."""
+        if self._opened is None:
+            return "<Pipeline, closed>"
+        of = f" of {os.fspath(self._given)!r}" if isinstance(self._given, str | os.PathLike) else ""
+        model, streams = self._opened.model, self._opened.streams
+        where = f"{model.runtime} {model.version}"
+        if "device" in self._chosen:
+            where += f" on {self._chosen['device']}"
+        nodes = f"{len(streams.nodes)} random node{'s' * (len(streams.nodes) != 1)}"
+        rows = "one state"
+        if streams.batch is not None:
+            rows = f"a state for each row of {streams.batch!r}"
+        return f"<Pipeline{of} in {where}: {nodes}, {rows}>"
+
+    def __enter__(self) -> Pipeline:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Gives the model back, once the calls and requests that have begun are done with it."""
+        self._opened = None
+
+    def __reduce__(self) -> Any:
+        """Opens the same path or bytes again, in the process that reads the pickle.
+
+        Raises:
+            TypeError: The pipeline was made of something else.
+        """
+        if self._given is None:
+            remedy = "Pass Pipeline a path or bytes, or make it where it is used."
+            given, allowed = "one of a model in memory", "one of a path or of bytes"
+            refuse(_NAME, "a pickle of a pipeline", given, allowed, remedy, TypeError)
+        return _opened, (self._given, self._chosen)
+
+    def __copy__(self) -> Pipeline:
+        return self
 
     def __deepcopy__(self, _: Any) -> Pipeline:
         """The pipeline itself: it never changes, and a runtime's session cannot be copied."""
         return self
+
+    @property
+    def _engine(self) -> Engine:
+        if self._opened is None:
+            refuse(_NAME, "the pipeline", "closed", "open", "Make another.")
+        return self._opened
+
+    @property
+    def runtime(self) -> str:
+        """The name of the runtime: "onnxruntime" or "openvino"."""
+        return self._engine.model.runtime
+
+    @property
+    def inputs(self) -> dict[str, Port]:
+        """The inputs of a feed by name: `dtype` (None if no array fits), `shape`, `is_required`."""
+        return {port.name: port for port in self._engine.ports}
+
+    @property
+    def outputs(self) -> list[str]:
+        """The names of the outputs of a result."""
+        return list(self._engine.outputs)
 
     @property
     def streams(self) -> Streams:
@@ -284,6 +350,11 @@ class Pipeline:
             f"one with a state for each row{', to be run with seeds' * (owner != _MAP)}",
             "Rewrite the model with make_reproducible(..., per_row=True).",
         )
+
+
+def _opened(given: Any, chosen: dict[str, Any]) -> Pipeline:
+    """The pipeline that a pickle says."""
+    return Pipeline(given, **chosen)
 
 
 def _keys(states: NDArray[np.uint32]) -> Seed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +31,8 @@ class Engine:
         (state,) = (port for port in model.inputs if port.name == streams.state)
         ports = [_checkable(port) for port in model.inputs if port is not state]
         ports += map(_checkable, model.dropped)
+        self.ports = ports
+        """The inputs that a feed holds."""
         self._inputs = Inputs(streams.state, ports, model)
         # A state of rank 4, for instance, as DirectML has it.
         dimensions = (
@@ -41,6 +44,11 @@ class Engine:
         assert state.dtype is not None
         # In OpenVINO it may be int32, with the same bits.
         self._type = state.dtype
+
+    @property
+    def outputs(self) -> Iterable[str]:
+        """The outputs without the next state."""
+        return self._outputs.values()
 
     def run(self, feed: Feed, state: NDArray[np.uint32]) -> Ran:
         """Runs the model.
