@@ -755,7 +755,7 @@ def test_a_pipeline_of_a_path_or_of_bytes_is_pickled(tmp_path: Path, runtime: st
         assert (repr(again), again.is_per_row, again.runtime) == (repr(pipe), True, runtime)
         assert_same_bits(again(batch(2), seed=4)["y"], pipe(batch(2), seed=4)["y"])
     for other in (Pipeline(STANDARD), Pipeline(session_of(make_reproducible(STANDARD)))):
-        with pytest.raises(TypeError, match="must be one of a path or of bytes: got .* in memory"):
+        with pytest.raises(TypeError, match=r"must be one of a path or of bytes: got .* in memory"):
             pickle.dumps(other)
 
 
@@ -776,7 +776,7 @@ def test_a_pipeline_says_what_it_is_until_it_is_closed(tmp_path: Path) -> None:
         request = pipe.request(seed=4)
     assert_same_bits(request(batch(2))["y"], Pipeline(path)(batch(2), seed=4)["y"])
     assert repr(pipe) == "<Pipeline, closed>"
-    with pytest.raises(ValueError, match="the pipeline must be open: got closed. Make another"):
+    with pytest.raises(ValueError, match=r"the pipeline must be open: got closed. Make another"):
         pipe(batch(2), seed=4)
 
 
