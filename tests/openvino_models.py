@@ -101,15 +101,18 @@ def iterator(x: ov.op.Parameter, make: Any) -> ov.Node:
     return node
 
 
-def branch(condition: ov.Node, x: ov.op.Parameter, make: Any) -> ov.Node:
-    """An If that adds what `make` draws, or gives x as it is."""
+def branch(condition: ov.Node, x: ov.op.Parameter, make: Any, *, is_else: bool = False) -> ov.Node:
+    """An If that adds what `make` draws, or gives x without its negative numbers."""
     one, other = (opset8.parameter(x.get_partial_shape(), ov.Type.f32) for _ in range(2))
     grown = opset8.add(one, make(opset8.shape_of(one)))
-    bodies = [ov.Model([n], [p], "branch") for n, p in ((grown, one), (opset8.relu(other), other))]
-    node = opset8.if_op(condition)
+    pairs = [(grown, one), (opset8.relu(other), other)]
+    if is_else:
+        pairs.reverse()
+    bodies = [ov.Model([n], [p], "branch") for n, p in pairs]
+    node = opset8.if_op(condition.output(0))
     node.set_then_body(bodies[0])
     node.set_else_body(bodies[1])
-    node.set_input(x.output(0), one, other)
+    node.set_input(x.output(0), *(p for _, p in pairs))
     node.set_output(bodies[0].results[0], bodies[1].results[0])
     node.set_friendly_name("branch")
     return node

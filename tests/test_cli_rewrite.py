@@ -179,7 +179,11 @@ def test_the_input_is_never_overwritten(plain):
             "rewrite: the output must be in a folder: got a/b, which does not",
         ),
         ("plain.onnx", "text.onnx/out.onnx", "must be in a folder: got text.onnx, which is none."),
-        ("ir.xml", "out.onnx", "the model must be an ONNX file: got ir.xml, an OpenVINO IR."),
+        (
+            "ir.xml",
+            "out.onnx",
+            "must be a name that ends in .xml, since the model is an OpenVINO IR",
+        ),
         ("plain.onnx", "out.tflite", "must be a name that ends in .onnx, or in .xml for an"),
         ("plain.onnx", "out", "must be a name that ends in .onnx"),
         (

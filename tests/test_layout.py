@@ -109,6 +109,7 @@ ROOMS: dict[str, set[str]] = {
         "_models",
         "_native_library",
         "_openvino_arrays",
+        "_openvino_ports",
         "_progress",
         "_rewriting",
         "_runtime_errors",

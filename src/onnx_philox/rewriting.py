@@ -4,6 +4,7 @@
 the weights; `rewrite` works on an `onnx_ir.Model`, and `find_random_nodes` only looks.
 `to_standard_nodes` then replaces the nodes of this package by nodes of ONNX's own domain, for
 runtimes that take no plugin; `add_functions` keeps them and adds their bodies as functions.
+`make_reproducible`, `rewrite_file` and `find_random_nodes` take models of OpenVINO's too.
 """
 
 from onnx_philox._rewriting.api import find_random_nodes, make_reproducible, rewrite_file

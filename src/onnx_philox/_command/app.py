@@ -130,7 +130,7 @@ def inspect(model: Path, *, shows_all: bool, html: Path | None, as_json: bool) -
 
 @app.command(
     short_help="Replace a model's random nodes by reproducible ones.",
-    arguments={"MODEL": "An ONNX file."},
+    arguments={"MODEL": "An ONNX file, or an OpenVINO IR (.xml)."},
     example="onnx-philox rewrite model.onnx -o new.onnx",
     exits="0, the file is written; 2, it is not; the error says why.",
 )

@@ -163,6 +163,8 @@ def rewrite(
 ) -> Outcome:
     """Rewrites an ONNX file into an ONNX file or an OpenVINO IR, chosen by the name's suffix.
 
+    An OpenVINO IR becomes another one.
+
     With `standard`, its draws become nodes of ONNX's own domain for that runtime, with `inexact` as
     in `to_standard_file`. The rest is as in `rewrite_file`.
 
@@ -173,15 +175,20 @@ def rewrite(
         OSError: A file cannot be read or written.
     """
     _check_names(source, target)
+    if standard is not None and is_ir(source):
+        remedy = "Rewrite the ONNX model that it was made from."
+        checks.refuse(_OWNER, "the model", source, "an ONNX file for standard nodes", remedy)
     if standard is not None and is_ir(target):
         remedy = "Name an ONNX file; OpenVINO reads it without a plugin."
         checks.refuse(_OWNER, "the output", target, "a name that ends in .onnx", remedy)
     check_seed(seed, _OWNER, SEED_RULE)
-    options = {"seed": seed, "keep_unknown": keep_unknown, "per_row": per_row}
-    with opened(source, _OWNER) as file:
-        check_apart(_OWNER, _outputs(target), file.reads)
+    options: dict[str, Any] = {"seed": seed, "keep_unknown": keep_unknown, "per_row": per_row}
+    check_apart(_OWNER, _outputs(target), _reads(source))
     with tidied_up_on_signals(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        if is_ir(source):
+            report = rewriting.rewrite_file(source, target, **options, progress=progress)
+            return _of_ir(source, target, report, caught)
         if is_ir(target):
             report, written, inside = _to_ir(source, target, options, progress)
         else:
@@ -194,18 +201,30 @@ def rewrite(
         source,
         target,
         report,
-        [str(warning.message) for warning in caught if warning.category is UserWarning],
+        _texts(caught),
         [name for name in inputs if name != inside.state],
         inside,
         standard,
     )
 
 
+def _of_ir(
+    source: Path, target: Path, report: rewriting.Report, caught: list[warnings.WarningMessage]
+) -> Outcome:
+    inside = rewritten.inside(target)
+    inputs = [name for name in rewritten.inputs_of_ir(target) if name != inside.state]
+    return Outcome(source, target, report, _texts(caught), inputs, inside)
+
+
+def _texts(caught: list[warnings.WarningMessage]) -> list[str]:
+    return [str(warning.message) for warning in caught if warning.category is UserWarning]
+
+
 def _check_names(source: Path, target: Path) -> None:
     paths.check_model(source)
-    if is_ir(source):
-        remedy = "Rewrite the ONNX model that it was made from."
-        checks.refuse(_OWNER, "the model", f"{source}, an OpenVINO IR", "an ONNX file", remedy)
+    if is_ir(source) and not is_ir(target):
+        allowed = "a name that ends in .xml, since the model is an OpenVINO IR"
+        checks.refuse(_OWNER, "the output", target, allowed, "Choose such a name.")
     if target.suffix not in (".onnx", SUFFIX):
         allowed = "a name that ends in .onnx, or in .xml for an OpenVINO IR"
         checks.refuse(_OWNER, "the output", target, allowed, "Choose such a name.")
@@ -216,6 +235,17 @@ def _check_names(source: Path, target: Path) -> None:
         checks.refuse(
             _OWNER, "the output", "the model itself", "a file of its own", "Name another."
         )
+
+
+def _reads(source: Path) -> dict[Path, str]:
+    """The files that hold the model, and what each is."""
+    if is_ir(source):
+        return {
+            source: f"the model {str(source)!r}",
+            weights_of(source): "the weights of the model",
+        }
+    with opened(source, _OWNER) as file:
+        return file.reads
 
 
 def _outputs(target: Path) -> dict[Path, str]:

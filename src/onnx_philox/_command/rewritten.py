@@ -76,9 +76,9 @@ def rewrite_first(model: Path) -> str:
 
 
 def inside(model: Path) -> Inside:
-    """Looks into a file; finds nothing in an IR, or in what it cannot read."""
+    """Looks into a file; finds nothing in what it cannot read."""
     if is_ir(model):
-        return Inside()
+        return _inside_ir(model)
     try:
         with opened(model, "run") as file:
             read = Originals(file.proto, file.path.parent, owner=earlier_rewrite.OWNER).model
@@ -90,6 +90,30 @@ def inside(model: Path) -> Inside:
             return Inside(len(find_random_nodes(read)), seed is not None, has_state=False)
     except (OSError, TypeError, ValueError):
         return Inside()
+
+
+def _inside_ir(path: Path) -> Inside:
+    try:
+        from onnx_philox._rewriting.openvino_models import earlier, files
+
+        model = files.read(path, "run")
+        recorded = earlier.read(model)
+        own = len(find_random_nodes(model))
+    except (OSError, TypeError, ValueError, ImportError):
+        return Inside()
+    if recorded.is_input:
+        return Inside(has_state=True, state=recorded.state_name, next_state=recorded.next_state)
+    has_seed = recorded.seed is not None
+    # Standard nodes draw too, and nothing here knows them.
+    return Inside(own, has_seed, has_state=False) if own or has_seed else Inside()
+
+
+def inputs_of_ir(path: Path) -> list[str]:
+    """The names of an IR's inputs."""
+    from onnx_philox._openvino_ports import input_names
+    from onnx_philox._rewriting.openvino_models import files
+
+    return input_names(files.read(path, "rewrite").inputs, None)
 
 
 def command_to_run(
@@ -117,11 +141,9 @@ def check(model: Path) -> None:
         ArgumentError: It is such a file.
     """
     paths.check_model(model)
-    if is_ir(model):
-        return
     try:
         nodes = find_random_nodes(model)
-    except (OSError, TypeError, ValueError):
+    except (OSError, TypeError, ValueError, ImportError):
         # The runtimes report what is wrong with it.
         return
     if nodes:

@@ -38,7 +38,7 @@ class Pipeline:
 
     Args:
         model: A path, bytes or an `onnx.ModelProto`: rewritten by `make_reproducible` if it has
-            standard random nodes; for OpenVINO also a path of IR that a rewrite wrote. Or an
+            standard random nodes; for OpenVINO also an `openvino.Model` or a path of IR. Or an
             `onnxruntime.InferenceSession` or an `openvino.CompiledModel` of a rewritten model,
             which is run as it is, with its options, providers and device.
         runtime: "onnxruntime" or "openvino", for a model that is not in a runtime yet.

@@ -62,27 +62,33 @@ def engine_of(
         if runtime == "openvino":
             return _compile(model, said, **options)
         return _load(model, said.streams, options)
+    if _is_of(model, "openvino", "Model"):
+        _check_options(options, RUNTIMES[runtime].options)
+        return _open_openvino_s(model, runtime, per_row, options)
     if options or per_row:
         given = ", ".join([*options, *(["per_row"] if per_row else [])])
         what = f"{type(model).__name__} with the options {given}"
         remedy = "Leave them out: they were chosen when it was made."
         refuse(_NAME, "the model", what, "given without options", remedy, TypeError)
-    # Compared by name, so that only this object's own runtime must be installed.
-    for base in type(model).__mro__:
-        name = (base.__module__.partition(".")[0], base.__name__)
-        if name == ("onnxruntime", "InferenceSession"):
-            return _take_session(model, source)
-        if name == ("openvino", "CompiledModel"):
-            return _take_compiled(model, source)
+    if _is_of(model, "onnxruntime", "InferenceSession"):
+        return _take_session(model, source)
+    if _is_of(model, "openvino", "CompiledModel"):
+        return _take_compiled(model, source)
     return refuse(
         _NAME,
         "the model",
         type(model).__name__,
-        "a path, bytes, an onnx.ModelProto, an onnxruntime.InferenceSession or an "
-        "openvino.CompiledModel",
+        "a path, bytes, an onnx.ModelProto, an openvino.Model, an onnxruntime.InferenceSession or "
+        "an openvino.CompiledModel",
         "Pass one of these.",
         TypeError,
     )
+
+
+def _is_of(given: Any, package: str, name: str) -> bool:
+    """Whether an object is of a runtime's class, by name: no other runtime need be installed."""
+    bases = ((base.__module__.partition(".")[0], base.__name__) for base in type(given).__mro__)
+    return (package, name) in bases
 
 
 def _check_directory() -> None:
@@ -157,21 +163,41 @@ def _check_rows(streams: Streams, per_row: Any) -> None:
 
 
 def _open_ir(path: str, runtime: str, per_row: Any, options: dict[str, Any]) -> Engine:
-    """A model in OpenVINO's own format, which a rewrite wrote."""
-    if runtime != "openvino":
-        remedy = "Pass runtime='openvino'."
-        refuse(_NAME, "the model", path, f"an ONNX file for {runtime}", remedy)
-    from onnx_philox._runtimes import in_openvino
-
+    """A model in OpenVINO's own format."""
+    _check_openvino(path, runtime)
     check_path(_NAME, path)
     # A missing IR raises the same error as a missing ONNX file.
     with open(path, "rb"):
+        from onnx_philox._runtimes import in_openvino
+
         core = in_openvino.new_core(options.pop("backend", "auto"))
-    read = in_openvino.read(core, path)
-    said = _said_by_openvino(read, "file")
+    return _open_in(core, in_openvino.read(core, path), "file", per_row, **options)
+
+
+def _open_openvino_s(model: Any, runtime: str, per_row: Any, options: dict[str, Any]) -> Engine:
+    """A model that OpenVINO has read or converted."""
+    what = "openvino.Model"
+    _check_openvino(f"an {what}", runtime)
+    from onnx_philox._runtimes import in_openvino
+
+    core = in_openvino.new_core(options.pop("backend", "auto"))
+    return _open_in(core, model, what, per_row, **options)
+
+
+def _open_in(core: Any, model: Any, what: str, per_row: Any, **options: Any) -> Engine:
+    """A model of OpenVINO's, which is rewritten if it has random nodes of OpenVINO's own."""
+    if find_random_nodes(model):
+        model = make_reproducible(model, per_row=per_row)
+    said = _said_by_openvino(model, what)
     _check_rows(said.streams, per_row)
     _check_standard(said.standard, options.get("config") or {})
-    return _compiled(core, read, said, **options)
+    return _compiled(core, model, said, **options)
+
+
+def _check_openvino(given: str, runtime: str) -> None:
+    if runtime != "openvino":
+        remedy = "Pass runtime='openvino'."
+        refuse(_NAME, "the model", given, f"an ONNX file for {runtime}", remedy)
 
 
 def _load(model: Any, streams: Streams, options: dict[str, Any]) -> Engine:
@@ -293,9 +319,12 @@ def _said_by_source(source: Any) -> _Model:
 
 def _said_by_openvino(model: Any, what: str) -> _Model:
     """What a model of OpenVINO says, before it is compiled."""
+    from onnx_philox._rewriting.openvino_models.api import streams_of as read_streams
     from onnx_philox._runtimes.in_openvino import metadata
 
-    streams = _recorded(metadata(model, METADATA_KEY)) or _refuse_unsaid(what)
+    streams = _recorded(metadata(model, METADATA_KEY)) or read_streams(model)
+    if streams is None:
+        _refuse_unsaid(what)
     _check_record(streams, metadata(model, STANDARD_STATE))
     return _Model(streams, standard=metadata(model, STANDARD))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, TypeGuard
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeGuard, overload
 
 import onnx
 import onnx_ir as ir
@@ -29,23 +30,53 @@ _FIND, _REWRITE_FILE = (
 OWNERS = frozenset({OWNER, _REWRITE_FILE})
 """What the refusals of a rewrite name as the function that refuses."""
 
-Path = str | os.PathLike[str]
-Model = onnx.ModelProto | ir.Model | Path
+AnyPath = str | os.PathLike[str]
+Model = onnx.ModelProto | ir.Model | AnyPath
+
+
+@overload
+def make_reproducible(
+    model: onnx.ModelProto | ir.Model,
+    *,
+    seed: int | None = ...,
+    keep_unknown: bool = ...,
+    per_row: PerRow = ...,
+) -> onnx.ModelProto: ...
+
+
+@overload
+def make_reproducible(
+    model: AnyPath,
+    *,
+    seed: int | None = ...,
+    keep_unknown: bool = ...,
+    per_row: PerRow = ...,
+) -> Any: ...
+
+
+@overload
+def make_reproducible(
+    model: openvino.Model,
+    *,
+    seed: int | None = ...,
+    keep_unknown: bool = ...,
+    per_row: PerRow = ...,
+) -> openvino.Model: ...
 
 
 def make_reproducible(
-    model: Model,
+    model: Model | openvino.Model,
     *,
     seed: int | None = None,
     keep_unknown: bool = False,
     per_row: PerRow = False,
-) -> onnx.ModelProto:
+) -> onnx.ModelProto | openvino.Model:
     """Replaces every random node of a model, so that it draws the same numbers in every runtime.
 
     Args:
-        model: An `onnx.ModelProto`, an `onnx_ir.Model` or a path; the model given stays as it
-            is. A file's external data is loaded; for a model too large for that see
-            `onnx_philox.rewriting.rewrite_file`.
+        model: An `onnx.ModelProto`, an `onnx_ir.Model`, an `openvino.Model` or a path: an ONNX
+            file, or an OpenVINO IR (.xml). The model given stays as it is. A file's external data
+            is loaded; for a model too large for that see `onnx_philox.rewriting.rewrite_file`.
         seed: None gives the model an input "random_state" (uint32[6], see
             `PhiloxState.for_run`) and an output "next_random_state", the state of the next run.
             0 to 2^63-1 makes the state a constant: every run draws what the model without seed
@@ -59,14 +90,16 @@ def make_reproducible(
             that those do all the same.
 
     Returns:
-        The new model. A model without random nodes comes back as it is: a ModelProto as the very
-        same object.
+        The new model: an `openvino.Model` for one of OpenVINO's or an IR, which shares the
+        weights; else a ModelProto. A model without random nodes comes back as it is: a ModelProto
+        and an `openvino.Model` as the very same object.
 
     Raises:
         TypeError: `model`, `seed` or a random node is of a wrong type.
         ValueError: A random node breaks its rules or cannot be replaced, or `seed` or `per_row`
             contradicts an earlier rewrite of the model; with `per_row`, a node is not proved to
-            draw rows of the batch, or there is a seed.
+            draw rows of the batch, or there is a seed, or the model is OpenVINO's.
+        ImportError: The model is OpenVINO's, and this version of OpenVINO is not supported.
 
     Examples:
         >>> from onnx.parser import parse_model
@@ -84,6 +117,14 @@ def make_reproducible(
         [ 0.4260085  1.0465169 -0.4888052]
     """
     options: dict[str, Any] = {"seed": seed, "keep_unknown": keep_unknown, "per_row": per_row}
+    if _is_openvino_s(model):
+        from onnx_philox._rewriting.openvino_models import api
+
+        return api.rewrite(model, **options)[0]
+    if _is_path(model) and is_ir(model):
+        from onnx_philox._rewriting.openvino_models import api, files
+
+        return api.rewrite(files.read(model, OWNER), **options)[0]
     if _is_path(model):
         with opened(model, OWNER) as file:
             originals = Originals(file.proto, file.path.parent, owner=OWNER)
@@ -129,8 +170,8 @@ def find_random_nodes(model: Model | openvino.Model) -> list[RandomNode]:
 
 
 def rewrite_file(
-    source: Path,
-    target: Path,
+    source: AnyPath,
+    target: AnyPath,
     *,
     seed: int | None = None,
     keep_unknown: bool = False,
@@ -138,6 +179,8 @@ def rewrite_file(
     progress: Progress | None = None,
 ) -> Report:
     """Rewrites a model file into another, without holding its weights in memory.
+
+    An OpenVINO IR (.xml) becomes another one.
 
     Args:
         source: The file. Its external data stays in separate files. They are copied beside the
@@ -162,6 +205,8 @@ def rewrite_file(
         OSError: A file cannot be read or written.
     """
     options: dict[str, Any] = {"seed": seed, "keep_unknown": keep_unknown, "per_row": per_row}
+    if is_ir(source):
+        return _rewrite_ir(Path(source), Path(target), options)
     with opened(source, _REWRITE_FILE) as file:
         originals = Originals(file.proto, file.path.parent, owner=OWNER)
         report = order.rewrite(originals.model, **options)
@@ -171,7 +216,16 @@ def rewrite_file(
     return report
 
 
-def _is_path(model: Any) -> TypeGuard[Path]:
+def _rewrite_ir(source: Path, target: Path, options: dict[str, Any]) -> Report:
+    from onnx_philox._rewriting.openvino_models import api, files
+
+    files.check_target(_REWRITE_FILE, source, target)
+    model, report = api.rewrite(files.read(source, _REWRITE_FILE), **options)
+    files.save(model, target)
+    return report
+
+
+def _is_path(model: Any) -> TypeGuard[AnyPath]:
     return isinstance(model, (str, os.PathLike))
 
 
@@ -190,7 +244,7 @@ def _to_proto(model: Any) -> onnx.ModelProto:
         OWNER,
         "the model",
         type(model).__name__,
-        "an onnx.ModelProto, an onnx_ir.Model, or a path",
+        "an onnx.ModelProto, an onnx_ir.Model, an openvino.Model, or a path",
         "Pass one of these.",
         TypeError,
     )

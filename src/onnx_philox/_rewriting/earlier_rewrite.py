@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NoReturn
 
 import onnx_ir as ir
 
@@ -72,21 +73,45 @@ def read(model: ir.Model, seed: int | None) -> Recorded:
         return Recorded(streams=streams)
     stateful = [node for node in ours if state_of(node) is not None]
     if state.is_graph_input():
-        if seed is not None:
-            checks.refuse(
-                OWNER,
-                "seed",
-                seed,
-                f"None for a model whose state is already the graph input {STATE!r}",
-                "Leave the seed out, and pass PhiloxState.for_run(seed).to_array() as that input; "
-                "or rewrite the model that this one was made from.",
-            )
+        check_seed_beside_input(seed)
         return Recorded(state, _this_run(model), None, streams, len(stateful))
     # All nodes of a rewrite have one seed. Nodes in the main graph read the state itself. A node in
     # a loop reads what the loop carries, but so may a node of the user's own with another state.
     direct = [node for node in stateful if state_of(node) is state]
     seeds = [seed_of(node, "global_seed") for node in (*direct, *stateful)]
     recorded = seeds[0] if seeds else 0
+    check_same_seed(seed, recorded)
+    return Recorded(state, None, recorded, streams, len(stateful))
+
+
+def refuse_name(name: str) -> NoReturn:
+    """Refuses a tensor that has the name of the state or of the next one, but is none."""
+    checks.refuse(
+        OWNER,
+        f"the tensor {name!r}",
+        "another tensor of that name",
+        f"that of an earlier rewrite: {STATE!r}, an input or a constant of "
+        f"uint32[{STATE_WORDS}] or an input of uint32[batch, {STATE_WORDS}], which random "
+        "nodes read",
+        "Rename that tensor.",
+    )
+
+
+def check_seed_beside_input(seed: int | None) -> None:
+    """Refuses a seed for a model whose state an earlier rewrite made an input."""
+    if seed is not None:
+        checks.refuse(
+            OWNER,
+            "seed",
+            seed,
+            f"None for a model whose state is already the graph input {STATE!r}",
+            "Leave the seed out, and pass PhiloxState.for_run(seed).to_array() as that input; "
+            "or rewrite the model that this one was made from.",
+        )
+
+
+def check_same_seed(seed: int | None, recorded: int) -> None:
+    """Refuses a seed other than the one that an earlier rewrite put into the model."""
     if seed is not None and seed != recorded:
         checks.refuse(
             OWNER,
@@ -95,7 +120,6 @@ def read(model: ir.Model, seed: int | None) -> Recorded:
             f"None or {recorded}, the seed that the model was made with",
             "Rewrite the model that this one was made from.",
         )
-    return Recorded(state, None, recorded, streams, len(stateful))
 
 
 def _state(model: ir.Model) -> ir.Value | None:
@@ -114,16 +138,7 @@ def _state(model: ir.Model) -> ir.Value | None:
         if is_carried and state in read_states(model):
             return state
     if found:
-        name = found[0].name
-        checks.refuse(
-            OWNER,
-            f"the tensor {name!r}",
-            "another tensor of that name",
-            f"that of an earlier rewrite: {STATE!r}, an input or a constant of "
-            f"uint32[{STATE_WORDS}] or an input of uint32[batch, {STATE_WORDS}], which random "
-            "nodes read",
-            "Rename that tensor.",
-        )
+        refuse_name(found[0].name or "")
     return None
 
 

@@ -129,9 +129,14 @@ def read(core: ov.Core, model: str | Path | onnx.ModelProto) -> ov.Model:
 
 
 def metadata(model: ov.Model, key: str) -> str | None:
-    """A property that the model had as a file of ONNX; a compiled model has none."""
-    path = [_METADATA, key]
-    return str(model.get_rt_info(path).value) if model.has_rt_info(path) else None
+    """A property that a rewrite of OpenVINO's model wrote, or that it had as a file of ONNX.
+
+    A compiled model has none.
+    """
+    for path in ([key], [_METADATA, key]):
+        if model.has_rt_info(path):
+            return str(model.get_rt_info(path).value)
+    return None
 
 
 def compile_model(

@@ -47,7 +47,7 @@ def inspect(path: Path, owner: str, *, shows_all: bool, tell: Progress) -> Repor
         found,
         [_rewritten(ours) for ours in recorded.nodes],
         _state(recorded),
-        _NOT_YET if found else None,
+        None,
         runtimes,
         row_obstacle=_NO_ROWS,
         run=run,
@@ -58,12 +58,6 @@ def inspect(path: Path, owner: str, *, shows_all: bool, tell: Progress) -> Repor
 
 _NO_ROWS = (
     "the model must be an ONNX file for that: got an OpenVINO model. Rewrite the ONNX file that it "
-    "was made from, or export the PyTorch module with onnx_philox.torch.export."
-)
-
-
-_NOT_YET = (
-    "the model must be an ONNX file for that: got an OpenVINO IR. Rewrite the ONNX file that it "
     "was made from, or export the PyTorch module with onnx_philox.torch.export."
 )
 

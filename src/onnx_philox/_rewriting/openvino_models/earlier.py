@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import openvino as ov
 
-from onnx_philox._contract.operators import OPERATORS
+from onnx_philox._contract.operators import OPERATORS, OUTPUT_TYPE
 from onnx_philox._contract.streams import STATE, next_name
 from onnx_philox._rewriting.earlier_rewrite import STREAMS
 from onnx_philox._rewriting.openvino_models.graphs import Owner, is_ours, walk
@@ -21,6 +21,13 @@ class Ours:
     owners: tuple[Owner, ...]
     global_seed: int
     op_seed: int
+    output_type: str
+    """Empty for an operator of one type."""
+
+    @property
+    def operator(self) -> str:
+        """Its name."""
+        return str(self.node.get_type_name())
 
     @property
     def state(self) -> ov.Output | None:
@@ -92,7 +99,8 @@ def read(model: ov.Model) -> Recorded:
 
 def _ours(node: ov.Node, owners: tuple[Owner, ...]) -> Ours:
     said = node.get_attributes()
-    return Ours(node, owners, int(said.get("global_seed", 0)), int(said.get("op_seed", 0)))
+    key, stream = (int(said.get(name, 0)) for name in ("global_seed", "op_seed"))
+    return Ours(node, owners, key, stream, str(said.get(OUTPUT_TYPE, "")))
 
 
 def _sources(ours: Ours) -> Iterator[ov.Node]:

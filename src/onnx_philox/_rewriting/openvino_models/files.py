@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from pathlib import Path
+from typing import NoReturn
 
 import openvino as ov
 
@@ -12,10 +14,13 @@ from onnx_philox import _runtime_errors
 from onnx_philox import openvino as plugin
 from onnx_philox._contract import checks
 from onnx_philox._files import external_data
-from onnx_philox._files.openvino_ir import weights_of
+from onnx_philox._files.new_files import NewFiles, check_apart, check_room
+from onnx_philox._files.openvino_ir import is_ir, weights_of
 from onnx_philox._files.text import check_path
 
 _CONSTANT = b'type="Const"'
+_BEGINNING = re.compile(rb"<net\b[^>]*\bversion=")
+_HEAD = 2**16
 
 
 def read(path: str | os.PathLike[str], owner: str) -> ov.Model:
@@ -29,20 +34,67 @@ def read(path: str | os.PathLike[str], owner: str) -> ov.Model:
     check_path(owner, path)
     path = Path(path)
     text = path.read_bytes()
+    if not _BEGINNING.search(text[:_HEAD]):
+        # OpenVINO would try each of its front ends, which print.
+        _refuse(owner, path, "other bytes")
     weights = weights_of(path)
     external_data.check(owner, path, weights.name, is_needed=_CONSTANT in text)
     try:
         return _core().read_model(path)
     except RuntimeError as error:
         said = _runtime_errors.sentence(str(error))
-        checks.refuse(
-            owner,
-            str(path),
-            f"what OpenVINO does not read ({said.rstrip('.')})",
-            "a whole OpenVINO IR, of operators that are OpenVINO's or this package's",
-            "Save it again with openvino.save_model; for operators of another extension, read it "
-            "with that extension and pass the openvino.Model in Python.",
-        )
+        _refuse(owner, path, f"what OpenVINO does not read ({said.rstrip('.')})")
+
+
+def save(model: ov.Model, target: Path) -> None:
+    """Writes an IR, whole or not at all; what is compressed in the model stays compressed.
+
+    Raises:
+        ValueError: OpenVINO does not write it.
+        OSError: There is no room for it.
+    """
+    with NewFiles() as files:
+        folder = files.folder_beside(target)
+        written = folder / target.name
+        try:
+            ov.save_model(model, written, compress_to_fp16=False)
+        except Exception as error:
+            # OpenVINO does not report a full disk.
+            weights = sum(node.data.nbytes for node in model.get_ops() if _is_constant(node))
+            check_room(folder, weights, target)
+            said = _runtime_errors.sentence(str(error)).rstrip(".")
+            raise ValueError(f"OpenVINO does not write {target}: {said}.") from error
+        files.move(weights_of(written), weights_of(target))
+        files.move(written, target)
+
+
+def _is_constant(node: ov.Node) -> bool:
+    return str(node.get_type_name()) == "Constant"
+
+
+def _refuse(owner: str, path: Path, given: str) -> NoReturn:
+    checks.refuse(
+        owner,
+        str(path),
+        given,
+        "a whole OpenVINO IR, of operators that are OpenVINO's or this package's",
+        "Save it again with openvino.save_model; for operators of another extension, read it "
+        "with that extension and pass the openvino.Model in Python.",
+    )
+
+
+def check_target(owner: str, source: Path, target: Path) -> None:
+    """Refuses a file that is no IR's, or one of those that are read.
+
+    Raises:
+        ValueError: It is such a file.
+    """
+    if not is_ir(target):
+        allowed = "a name that ends in .xml, since the model is an OpenVINO IR"
+        checks.refuse(owner, "the output", target, allowed, "Choose such a name.")
+    outputs = {target: "the output", weights_of(target): "the weights file of the output"}
+    read = {source: f"the model {str(source)!r}"}
+    check_apart(owner, outputs, {**read, weights_of(source): "the weights of the model"})
 
 
 @cache

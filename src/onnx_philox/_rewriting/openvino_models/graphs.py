@@ -28,6 +28,8 @@ class Owner:
 
     node: ov.Node
     attribute: str
+    index: int
+    """Of an If's bodies 0 is the one that a true condition chooses."""
     body: ov.Model
 
     @property
@@ -57,8 +59,8 @@ def walk(
     """Every node in the order of `get_ordered_ops`, depth first, with the owners of its bodies."""
     for node in model.get_ordered_ops():
         yield node, owners
-        for name, body in bodies(node):
-            yield from walk(body, (*owners, Owner(node, name, body)))
+        for i, (name, body) in enumerate(bodies(node)):
+            yield from walk(body, (*owners, Owner(node, name, i, body)))
 
 
 def opset_of(node: ov.Node) -> int | None:

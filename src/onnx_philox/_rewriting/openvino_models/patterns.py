@@ -194,8 +194,9 @@ def comparison(uniform: Uniform) -> Draw | None:
     def make(emit: EmitDraw) -> ov.Output:
         if thresholds is not None:
             whole = np.array(1 << BITS[values], np.int32)
-            drawn = emit(factories.random_uniform, uniform.shape, np.int32(0) * whole, whole, "i32")
-            values_ = opset8.less(drawn, opset8.constant(thresholds)).output(0)
+            bounds = np.zeros_like(whole), whole
+            drawn = emit(factories.random_uniform, uniform.shape, *bounds, "i32")
+            values_ = opset8.less(drawn.output(0), opset8.constant(thresholds)).output(0)
         else:
             given: Any = p if array is None else array
             if is_clamped:

@@ -33,8 +33,8 @@ _SHAPE = [STATE_WORDS]
 
 # What is added to the words of a state for this run and for the next one: counter word 3 counts
 # the runs, and wraps when it is cast back to uint32.
-_RUNS = np.zeros((2, STATE_WORDS), np.int64)
-_RUNS[1, 3] = 1
+RUNS = np.zeros((2, STATE_WORDS), np.int64)
+RUNS[1, 3] = 1
 
 # From this version on a graph's initializers need not be its inputs too.
 _INITIALIZERS_ALONE = 4
@@ -120,14 +120,14 @@ def _new_input(model: ir.Model, names: Names, batch: Batch | None) -> ir.Value:
     model.graph.inputs.append(state)
     emitter = _emitter(model, names)
     words = emitter.cast("words", state, _INT64)
-    steps = _RUNS
+    steps = RUNS
     if batch is not None:
         what = f"{STATE}_must_have_one_row_for_each_row_of_{batch.input.name}"
         words = batch.check(emitter, what, words, emitter.shape(batch.input))
         # Both rows of steps are for all rows of the state.
         steps = steps[:, np.newaxis]
     steps_value = _integers(model, emitter, "steps", steps)
-    runs = emitter.emit("Add", "runs", [steps_value, words], _INT64, [len(_RUNS), *shape])
+    runs = emitter.emit("Add", "runs", [steps_value, words], _INT64, [len(RUNS), *shape])
     this_run, next_run = (
         emitter.emit(
             "Gather",

@@ -24,7 +24,7 @@ from onnx_philox._rewriting.passes.prove_rows import prove_rows
 from onnx_philox._rewriting.passes.replace import Replace
 from onnx_philox._rewriting.passes.settle import settle
 from onnx_philox._rewriting.passes.verify import Verify, shadowed_names
-from onnx_philox._rewriting.random_nodes.may_stay import MayStayError
+from onnx_philox._rewriting.random_nodes.may_stay import leave
 from onnx_philox._rewriting.replacements.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.report import RandomNode, Report
 
@@ -180,8 +180,6 @@ def _sort_out(
         if isinstance(node, Replaceable):
             replaceable.append(node)
             continue
-        if not (isinstance(node.error, MayStayError) and keep_unknown):
-            raise node.error
-        warnings.warn(f"left as it is: {node.error.offering('')}", stacklevel=4)
+        leave(node.error, keep_unknown=keep_unknown, stacklevel=4)
         kept.append(node.record())
     return replaceable, kept

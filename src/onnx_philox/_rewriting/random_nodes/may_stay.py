@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from onnx_philox._contract.refusal import ValueRefusalError
@@ -41,3 +42,13 @@ class MayStayError(ValueRefusalError):
         """The same refusal to those who know the option by another name, or by none."""
         operator, what, given, allowed, way_out, note, _ = self.parts
         return MayStayError(operator, what, given, allowed, way_out, note, option)
+
+
+def leave(error: ValueError | TypeError, *, keep_unknown: bool, stacklevel: int) -> None:
+    """Warns of a random node that stays as it is; raises what is wrong with any other.
+
+    The level is that of a warning in the caller.
+    """
+    if not (isinstance(error, MayStayError) and keep_unknown):
+        raise error
+    warnings.warn(f"left as it is: {error.offering('')}", stacklevel=stacklevel + 1)

@@ -1,0 +1,411 @@
+"""OpenVINO models that never were ONNX, rewritten: what they draw is what the reference draws."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import openvino as ov
+import pytest
+from click.testing import CliRunner
+from openvino import opset8
+from openvino_models import (
+    branch,
+    constant,
+    iterator,
+    loop,
+    model,
+    multinomial,
+    normal,
+    parameter,
+    uniform,
+)
+
+import onnx_philox as op
+from onnx_philox import _openvino_arrays as arrays
+from onnx_philox._command import app
+
+STATE = op.PhiloxState.for_run(42).to_array()
+CORE = op.openvino.register(ov.Core())
+
+
+def drawn(given: ov.Model, feeds: dict, hint: str = "f32", state=STATE) -> dict[str, np.ndarray]:
+    """What a rewritten model gives, by name."""
+    compiled = CORE.compile_model(given, "CPU", {"INFERENCE_PRECISION_HINT": hint})
+    request = compiled.create_infer_request()
+    request.infer({**feeds, **({} if state is None else {"random_state": state})})
+    return {
+        name: arrays.memory(request.get_tensor(port)).copy()
+        for port in compiled.outputs
+        for name in port.get_names()
+    }
+
+
+def streams(given: ov.Model) -> dict[str, int]:
+    found = op.rewriting.find_random_nodes(given)
+    return {node.outputs[0]: stream for stream, node in enumerate(found)}
+
+
+def through_ir(given: ov.Model, path, *, compressed: bool) -> ov.Model:
+    ov.save_model(given, path, compress_to_fp16=compressed)
+    return CORE.read_model(path)
+
+
+def by_hand() -> tuple[ov.Model, dict, dict]:
+    """A model of draws in the main graph, its feeds, and what the reference draws of each."""
+    r = op.reference
+    x = parameter("x", [2, 4])
+    of_x = opset8.shape_of(x)
+    ratios = np.float32([[0.1, 0.2, 0.7, 1.5], [-1, np.nan, 0.5, 0]])
+    outputs, wanted = {}, {}
+
+    def add(name, node, wants):
+        outputs[name], wanted[name] = node, wants
+
+    for type_ in ("f32", "f64", "f16", "bf16", "i32", "i64"):
+        low, high = (-3, 300) if type_.startswith("i") else (-0.25, 3)
+        node = uniform([3, 5], low, high, type_, (7, 8))
+        add(
+            type_,
+            node,
+            lambda s, t=type_, a=low, b=high: r.random_uniform([3, 5], a, b, t, **s)[0],
+        )
+    for type_ in ("f32", "f16"):
+        node = normal([3, 5], type_, is_folded=type_ == "f32")
+        add(
+            f"n{type_}",
+            node,
+            lambda s, t=type_: r.random_normal([3, 5], 0, 1, t, **s)[0],
+        )
+    moved = opset8.add(opset8.multiply(np.float32(2), normal(of_x)), np.float32(1.5))
+    add("moved", moved, lambda s: r.random_normal([2, 4], 1.5, 2, "f32", **s)[0])
+    kept = opset8.greater_equal(uniform([2, 4]), np.float32(0.3))
+    add("kept", kept, lambda s: ~r.random_bernoulli([2, 4], np.float32(0.3), **s)[0])
+    any_ = opset8.less(uniform(of_x, alignment="pytorch"), x)
+    clean = np.nan_to_num(np.clip(ratios, 0, 1))
+    add("any", any_, lambda s: r.random_bernoulli([2, 4], clean, **s)[0])
+    half = opset8.less(uniform([2, 4], type_="f16"), np.float16(0.25))
+    add("half", half, lambda s: r.random_uniform([2, 4], 0, 1, "f16", **s)[0] < 0.25)
+    logits = np.float32([[0, 0.5, 1, 0.25], [1, -1, 0, 0]])
+    for replaces in (True, False):
+        node = multinomial(constant(logits), 3, "i64", replaces=replaces, is_log=True)
+        add(
+            f"m{replaces}",
+            node,
+            lambda s, w=replaces: r.random_categorical(
+                logits, 3, output_type="i64", replacement=w, **s
+            )[0],
+        )
+    return model(outputs, [x]), {"x": ratios}, wanted
+
+
+@pytest.mark.parametrize("way", ["memory", "ir", "compressed"])
+@pytest.mark.parametrize("hint", ["f32", "bf16", "f16"])
+def test_every_draw_is_the_reference_s(way, hint, tmp_path) -> None:
+    given, feeds, wanted = by_hand()
+    if way != "memory":
+        given = through_ir(given, tmp_path / "given.xml", compressed=way == "compressed")
+    numbers = streams(given)
+    new = op.make_reproducible(given)
+    if way != "memory":
+        new = through_ir(new, tmp_path / "new.xml", compressed=way == "compressed")
+    got = drawn(new, feeds, hint)
+    assert sorted(numbers) == sorted(wanted)
+    for name, wants in wanted.items():
+        values = wants({"state": STATE, "op_seed": numbers[name]})
+        assert np.array_equal(got[name], values), (name, got[name], values)
+    state = op.PhiloxState.for_run(42, run=1).to_array()
+    assert np.array_equal(got["next_random_state"].view(np.uint32), state)
+
+
+def test_a_seed_inside_draws_what_the_state_of_run_0_draws() -> None:
+    given, feeds, _ = by_hand()
+    seeded = op.make_reproducible(given, seed=42)
+    assert [i.any_name for i in seeded.inputs] == ["x"]
+    got = drawn(seeded, feeds, state=None)
+    wanted = drawn(op.make_reproducible(given), feeds)
+    for name in got:
+        assert np.array_equal(got[name], wanted[name]), name
+
+
+def test_the_model_given_stays_as_it_is() -> None:
+    given, _, wanted = by_hand()
+    before = [node.get_name() for node in given.get_ordered_ops()]
+    op.make_reproducible(given)
+    assert [node.get_name() for node in given.get_ordered_ops()] == before
+    assert len(op.rewriting.find_random_nodes(given)) == len(wanted)
+
+
+def test_a_model_without_random_nodes_comes_back_itself() -> None:
+    x = parameter("x", [2, 4])
+    given = model({"y": opset8.relu(x)}, [x])
+    assert op.make_reproducible(given) is given
+    new = op.make_reproducible(by_hand()[0])
+    assert op.make_reproducible(new) is new
+
+
+def named(name: str, low: float = 0, high: float = 1):
+    def make(shape):
+        node = uniform(shape, low, high)
+        node.set_friendly_name(name)
+        return node
+
+    return make
+
+
+def nested(x, make):
+    """A Loop whose If draws in the first two of four iterations."""
+    value = opset8.parameter([2, 4], ov.Type.f32)
+    step = opset8.parameter([], ov.Type.i64)
+    inner = branch(opset8.less(step, np.int64(2)), value, make)
+    going = constant(np.array(True))
+    body = ov.Model([going.output(0), inner.output(0)], [step, value], "steps")
+    node = opset8.loop(constant(np.array(4, np.int64)), constant(np.array(True)))
+    node.set_function(body)
+    node.set_special_body_ports([0, 0])
+    node.set_merged_input(value, x.output(0), inner.output(0))
+    node.get_iter_value(inner.output(0), -1)
+    return node
+
+
+def one_after_the_other(count: int, number: int, shape: list[int]) -> list[np.ndarray]:
+    """Draws of a node, each from the state after the one before."""
+    state, values = STATE, []
+    for _ in range(count):
+        drawn_, state = op.reference.random_uniform(shape, 0, 1, "f32", state=state, op_seed=number)
+        values.append(drawn_)
+    return values
+
+
+@pytest.mark.parametrize("is_saved", [False, True])
+def test_draws_in_bodies_go_on_from_iteration_to_iteration(is_saved, tmp_path) -> None:
+    x, c = parameter("x", [2, 4]), parameter("c", [], ov.Type.boolean)
+    outputs = {
+        "loop": loop(x, 3, named("in_loop")),
+        "rows": iterator(x, named("in_rows")),
+        "branch": branch(c, x, lambda shape: opset8.subtract(named("a")(shape), named("b")(shape))),
+        "nested": nested(x, named("in_nested")),
+        "twice": loop(x, 2, lambda shape: loop_of(shape, named("deep"))),
+    }
+    given = model(outputs, [x, c])
+    number = {n.name: i for i, n in enumerate(op.rewriting.find_random_nodes(given))}
+    new = op.make_reproducible(given)
+    if is_saved:
+        new = through_ir(new, tmp_path / "m.xml", compressed=True)
+    feeds = {"x": np.zeros((2, 4), np.float32), "c": np.array(True)}
+    got = drawn(new, feeds)
+    draws = one_after_the_other
+    one, two, three = draws(3, number["in_loop"], [2, 4])
+    assert np.array_equal(got["loop"], (one + two) + three)
+    assert np.array_equal(got["rows"], np.concatenate(draws(2, number["in_rows"], [1, 4])))
+    (a,), (b,) = (draws(1, number[name], [2, 4]) for name in "ab")
+    assert np.array_equal(got["branch"], a - b)
+    one, two = draws(2, number["in_nested"], [2, 4])
+    assert np.array_equal(got["nested"], one + two)
+    one, two, three, four = draws(4, number["deep"], [2, 4])
+    assert np.array_equal(got["twice"], (one + two) + (three + four))
+    # Where nothing draws, nothing is drawn.
+    assert not drawn(new, {**feeds, "c": np.array(False)})["branch"].any()
+
+
+def loop_of(shape, make):
+    """A Loop in a body: the sum of two draws."""
+    zeros = opset8.broadcast(constant(np.float32(0)), shape)
+    value = opset8.parameter([2, 4], ov.Type.f32)
+    grown = opset8.add(value, make(opset8.shape_of(value)))
+    node = opset8.loop(constant(np.array(2, np.int64)), constant(np.array(True)))
+    node.set_function(ov.Model([constant(np.array(True)), grown], [value], "inner"))
+    node.set_special_body_ports([-1, 0])
+    node.set_merged_input(value, zeros.output(0), grown.output(0))
+    return node.get_iter_value(grown.output(0), -1)
+
+
+def test_a_draw_in_the_other_branch_and_one_in_a_loop_of_a_branch() -> None:
+    x, c = parameter("x", [2, 4]), parameter("c", [], ov.Type.boolean)
+    outputs = {
+        "other": branch(c, x, named("other"), is_else=True),
+        "inner": branch(c, x, lambda shape: loop_of(shape, named("inner"))),
+    }
+    given = model(outputs, [x, c])
+    number = {n.name: i for i, n in enumerate(op.rewriting.find_random_nodes(given))}
+    new = op.make_reproducible(given)
+    feeds = {"x": np.zeros((2, 4), np.float32)}
+    got = drawn(new, {**feeds, "c": np.array(False)})
+    assert np.array_equal(got["other"], one_after_the_other(1, number["other"], [2, 4])[0])
+    got = drawn(new, {**feeds, "c": np.array(True)})
+    one, two = one_after_the_other(2, number["inner"], [2, 4])
+    assert np.array_equal(got["inner"], one + two)
+
+
+def test_a_node_of_another_extension_may_stay_as_it_is() -> None:
+    x = parameter("x", [2, 4])
+    given = model({"y": opset8.add(MyRandomNoise([x]), uniform([2, 4]))}, [x])
+    with pytest.raises(ValueError, match="MyRandomNoise, random by its name"):
+        op.make_reproducible(given)
+    with pytest.warns(UserWarning, match="left as it is: .*MyRandomNoise") as warned:
+        new = op.make_reproducible(given, keep_unknown=True)
+    assert warned[0].filename == __file__
+    assert [node.op_type for node in op.rewriting.find_random_nodes(new)] == ["MyRandomNoise"]
+
+
+class MyRandomNoise(ov.Op):
+    """An operator of the user's."""
+
+    def __init__(self, inputs=None) -> None:
+        super().__init__(self)
+        if inputs is not None:
+            self.set_arguments(inputs)
+            self.constructor_validate_and_infer_types()
+
+    def validate_and_infer_types(self) -> None:
+        self.set_output_type(0, self.get_input_element_type(0), self.get_input_partial_shape(0))
+
+    def clone_with_new_inputs(self, inputs):
+        return MyRandomNoise(inputs)
+
+
+def test_a_rewritten_model_keeps_its_streams_when_a_draw_is_added() -> None:
+    x = parameter("x", [2, 4])
+    new = op.make_reproducible(model({"a": uniform([2, 4]), "b": loop(x, 2, uniform)}, [x]))
+    before = drawn(new, {"x": np.zeros((2, 4), np.float32)})
+    added = uniform([2, 4])
+    added.output(0).set_names({"c"})
+    new.add_results([opset8.result(added)])
+    with pytest.raises(ValueError, match="None for a model whose state is already the graph"):
+        op.make_reproducible(new, seed=3)
+    both = op.make_reproducible(new)
+    after = drawn(both, {"x": np.zeros((2, 4), np.float32)})
+    for name, values in before.items():
+        assert np.array_equal(after[name], values)
+    wanted, _ = op.reference.random_uniform([2, 4], 0, 1, "f32", op_seed=2, state=STATE)
+    assert np.array_equal(after["c"], wanted)
+
+
+def test_what_an_ir_cannot_have_is_refused_by_name() -> None:
+    given, _, _ = by_hand()
+    with pytest.raises(ValueError, match=r"per_row must be False for.*torch\.export"):
+        op.make_reproducible(given, per_row=True)
+    high = parameter("high", [], ov.Type.i64)
+    computed = model({"u": uniform([3], 0, high, "i64")}, [high])
+    with pytest.raises(ValueError, match=r"RandomUniform 'R.*must be a constant"):
+        op.make_reproducible(computed)
+
+
+def test_a_tensor_that_only_has_the_name_of_the_state_is_refused() -> None:
+    x = parameter("random_state", [2, 4])
+    given = model({"y": opset8.add(x, uniform([2, 4]))}, [x])
+    with pytest.raises(ValueError, match="Rename that tensor"):
+        op.make_reproducible(given)
+
+
+def two_draws() -> ov.Model:
+    x = parameter("x", [-1, 4])
+    of_x = opset8.shape_of(x)
+    return model({"y": opset8.add(x, normal(of_x)), "z": loop_of_two(x)}, [x])
+
+
+def loop_of_two(x):
+    return loop(x, 2, uniform)
+
+
+def test_the_commands_rewrite_and_run_an_ir(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    x = parameter("x", [2, 4])
+    weights = constant(np.arange(8, dtype=np.float32).reshape(2, 4))
+    drawn_ = opset8.add(opset8.add(x, weights), uniform([2, 4]))
+    ov.save_model(model({"y": drawn_}, [x]), "m.xml", compress_to_fp16=False)
+    source = Path("m.bin").read_bytes()
+
+    done = json.loads(command("rewrite", "m.xml", "-o", "new.xml", "--json"))
+    assert [node["replacement"] for node in done["replaced"]] == ["RandomUniform"]
+    assert done["run"] == "onnx-philox run new.xml --seed 42 --runs 3 --fill"
+    assert source == Path("m.bin").read_bytes()
+    runs = [command(*done["run"].split()[1:]) for _ in range(2)]
+    assert runs[0] == runs[1]
+    told = command("rewrite", "m.xml", "-o", "seeded.xml", "--seed", "7")
+    assert "The state is a constant inside, of seed 7" in told
+    assert "rewritten already" in command("rewrite", "new.xml", "-o", "again.xml")
+    shown = json.loads(command("inspect", "new.xml", "--json"))
+    assert (shown["random_nodes"], shown["state"]) == ([], "the input random_state")
+    assert shown["next_state"] == "next_random_state"
+    assert [node["operator"] for node in shown["rewritten_nodes"]] == ["RandomUniform"]
+
+    for arguments, says in (
+        (("rewrite", "m.xml", "-o", "new.onnx"), "a name that ends in .xml"),
+        (("rewrite", "m.xml", "-o", "m.xml"), "a file of its own"),
+        (("rewrite", "m.xml", "-o", "n.xml", "--standard"), "an ONNX file for standard nodes"),
+        (("rewrite", "m.xml", "-o", "n.xml", "--per-row"), "per_row must be False"),
+        (("run", "m.xml", "--seed", "1", "--fill"), "Rewrite it first: onnx-philox rewrite m.xml"),
+    ):
+        assert says in command(*arguments, code=2)
+    assert not Path("n.xml").exists()
+
+
+def command(*arguments: str, code: int = 0) -> str:
+    result = CliRunner().invoke(app.app, list(arguments))
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def test_a_file_is_rewritten_into_a_file(tmp_path) -> None:
+    ov.save_model(two_draws(), tmp_path / "m.xml")
+    report = op.rewriting.rewrite_file(tmp_path / "m.xml", tmp_path / "new.xml")
+    assert [node.replacement for node in report.replaced] == ["RandomUniform", "RandomNormal"]
+    in_memory = op.make_reproducible(tmp_path / "m.xml")
+    feeds = {"x": np.zeros((2, 4), np.float32)}
+    wanted = drawn(in_memory, feeds)
+    for name, values in drawn(CORE.read_model(tmp_path / "new.xml"), feeds).items():
+        assert np.array_equal(values, wanted[name])
+    with pytest.raises(ValueError, match="neither read nor written twice"):
+        op.rewriting.rewrite_file(tmp_path / "m.xml", tmp_path / "m.xml")
+
+
+def test_a_pipeline_takes_a_model_of_openvino_s(tmp_path) -> None:
+    given = two_draws()
+    ov.save_model(given, tmp_path / "m.xml", compress_to_fp16=False)
+    new = op.make_reproducible(given)
+    pipes = [
+        op.Pipeline(each, runtime="openvino", config={"INFERENCE_PRECISION_HINT": "f32"})
+        for each in (given, new, tmp_path / "m.xml")
+    ]
+    feeds = {"x": np.zeros((2, 4), np.float32)}
+    wanted = drawn(new, feeds)
+    for pipe in pipes:
+        assert [node.op_seed for node in pipe.streams.nodes] == [0, 1]
+        answer = pipe(feeds, seed=42)
+        assert sorted(answer) == ["y", "z"]
+        assert all(np.array_equal(answer[name], wanted[name]) for name in answer)
+    first = pipes[1].request(seed=42)
+    first(feeds)
+    second = first(feeds)["y"]
+    on = pipes[2].request(resume=json.loads(json.dumps(pipes[0].request(seed=42).checkpoint())))
+    on(feeds)
+    assert np.array_equal(on(feeds)["y"], second)
+    with pytest.raises(ValueError, match="runtime='openvino'"):
+        op.Pipeline(given)
+    with pytest.raises(TypeError, match="each option must be one of config"):
+        op.Pipeline(given, runtime="openvino", providers=[])
+    with pytest.raises(ValueError, match="per_row must be False"):
+        op.Pipeline(given, runtime="openvino", per_row=True)
+
+
+def test_the_record_of_a_rewrite_is_in_the_model_and_in_ir(tmp_path) -> None:
+    new = op.make_reproducible(two_draws())
+    read = through_ir(new, tmp_path / "m.xml", compressed=True)
+    texts = [str(m.get_rt_info(["onnx_philox.streams"]).value) for m in (new, read)]
+    assert texts[0] == texts[1]
+    told = json.loads(texts[0])
+    assert (told["state"], told["next_state"]) == ("random_state", "next_random_state")
+    assert told["nodes"] == [["RandomUniform", "f32", 0, 0], ["RandomNormal", "f32", 0, 1]]
+
+
+def test_a_rewritten_model_keeps_its_state_in_a_variable() -> None:
+    stateful = op.openvino.make_stateful(
+        op.make_reproducible(two_draws()), op.PhiloxState.for_run(42)
+    )
+    feeds = {"x": np.zeros((2, 4), np.float32)}
+    wanted = drawn(op.make_reproducible(two_draws()), feeds)
+    got = drawn(stateful, feeds, state=None)
+    assert all(np.array_equal(got[name], wanted[name]) for name in ("y", "z"))
+    assert op.rewriting.find_random_nodes(stateful) == []
