@@ -302,6 +302,7 @@ def test_a_seed_that_cannot_set_the_numbers_is_refused_before_anything_else(nois
     CliRunner().invoke(app.app, ["rewrite", "model.onnx", "-o", "inside.xml", "--seed", "1"])
     rewriting.rewrite_file("model.onnx", "inside.onnx", seed=1)
     leave = "takes no state", "Leave it out."
+    inside = "has its seed inside", "Leave it out, or rewrite the original without a seed."
     must = "--seed must be left out, since the model"
     for name, (fact, remedy) in (
         (
@@ -311,12 +312,9 @@ def test_a_seed_that_cannot_set_the_numbers_is_refused_before_anything_else(nois
                 "Rewrite it first: onnx-philox rewrite 'own nodes.onnx' -o FILE",
             ),
         ),
-        (
-            "inside.onnx",
-            ("has its seed inside", "Leave it out, or rewrite the original without a seed."),
-        ),
+        ("inside.onnx", inside),
+        ("inside.xml", inside),
         ("plain.onnx", leave),
-        ("inside.xml", leave),
     ):
         said = refusal(name, "--input", INPUT, "--seed", 0)
         assert said == f"onnx-philox run: {must} {fact}: got 0. {remedy}\n"

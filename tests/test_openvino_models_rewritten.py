@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import numpy as np
+import onnx
 import openvino as ov
 import pytest
 from click.testing import CliRunner
+from onnx import parser
 from openvino import opset8
 from openvino_models import (
     branch,
@@ -292,6 +294,30 @@ def test_what_an_ir_cannot_have_is_refused_by_name() -> None:
         op.make_reproducible(computed)
 
 
+@pytest.mark.parametrize("per_row", [False, True])
+def test_what_was_rewritten_as_onnx_is_known_as_an_ir(per_row, tmp_path) -> None:
+    proto = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[N, 3] x) => (float[N, 3] y) { n = RandomNormalLike (x) y = Add (x, n) }""")
+    onnx.save(proto, tmp_path / "m.onnx")
+    path = str(tmp_path / "m.xml")
+    options = ["--per-row"] if per_row else []
+    command("rewrite", str(tmp_path / "m.onnx"), "-o", path, *options)
+    shown = json.loads(command("inspect", path, "--json"))
+    rows = ", for each row of the batch" if per_row else ""
+    assert shown["state"] == f"the input random_state{rows}"
+    read = CORE.read_model(path)
+    assert op.make_reproducible(read) is read
+    pipe = op.Pipeline(path, runtime="openvino", per_row=per_row)
+    assert pipe.is_per_row is per_row
+    if per_row:
+        y = read.outputs[0]
+        noisy = opset8.add(y, uniform(opset8.shape_of(y)))
+        noisy.output(0).set_names({"z"})
+        read.add_results([opset8.result(noisy)])
+        with pytest.raises(ValueError, match="one with a single state, or none yet"):
+            op.make_reproducible(read)
+
+
 def test_a_tensor_that_only_has_the_name_of_the_state_is_refused() -> None:
     x = parameter("random_state", [2, 4])
     given = model({"y": opset8.add(x, uniform([2, 4]))}, [x])
@@ -346,6 +372,24 @@ def command(*arguments: str, code: int = 0) -> str:
     result = CliRunner().invoke(app.app, list(arguments))
     assert result.exit_code == code, result.output
     return result.output
+
+
+def test_an_ir_is_compared_at_two_precisions(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ov.save_model(op.make_reproducible(two_draws()), "m.xml", compress_to_fp16=False)
+    told = json.loads(command("compare", "m.xml", "--fill", "--rtol", "1", "--atol", "1", "--json"))
+    assert [loaded["runtime"] for loaded in told["runtimes"]] == ["openvino", "openvino"]
+    one, other = (loaded["how"] for loaded in told["runtimes"])
+    assert "precision f32" in one
+    assert "bf16" in other
+    kinds = {output["name"]: output["kind"] for output in told["runs"][0]["outputs"]}
+    assert [*kinds.values()].count("drawn") == 1
+    assert kinds["next_random_state"] == "state"
+    assert told["is_ok"]
+    wrong = command("compare", "m.xml", *["--precision", "f32"] * 2, code=2)
+    assert "--precision must be two different ones for an OpenVINO IR" in wrong
+    ov.save_model(two_draws(), "raw.xml")
+    assert "Rewrite it first: onnx-philox rewrite raw.xml" in command("compare", "raw.xml", code=2)
 
 
 def test_a_file_is_rewritten_into_a_file(tmp_path) -> None:

@@ -300,7 +300,7 @@ def run(
 
 @app.command(
     short_help="Run a rewritten model in two runtimes, and compare.",
-    arguments={"MODEL": "A rewritten ONNX file."},
+    arguments={"MODEL": "A rewritten ONNX file, or OpenVINO IR (.xml)."},
     example="onnx-philox compare new.onnx --seed 42 --fill",
     exits="0, they agree; 1, they differ, or a runtime failed; 2, an argument is wrong.",
 )
@@ -314,8 +314,9 @@ def run(
 @option(
     "--precision",
     type=PRECISIONS,
-    default="f32",
-    help="OpenVINO's precision hint. [default: f32]",
+    multiple=True,
+    help="OpenVINO's precision hint. [default: f32] For an IR, one of the two that are compared: "
+    "give it twice. [default: f32 and bf16]",
 )
 @wanted_runs
 @option(
@@ -338,7 +339,7 @@ def run(
 def compare(
     model: Path,
     runtime: tuple[str, ...],
-    precision: str,
+    precision: tuple[str, ...],
     *,
     wanted: Wanted,
     rtol: float,
@@ -346,6 +347,8 @@ def compare(
     as_json: bool,
 ) -> None:
     """Run a rewritten model in two runtimes, and compare what they give.
+
+    An OpenVINO IR is run in OpenVINO alone, at two precisions.
 
     What the random nodes of the main graph draw, and the next state, must be equal to the last bit.
     The outputs must agree within tolerances, since each runtime rounds in its own way.
@@ -360,7 +363,7 @@ def compare(
             model,
             wanted,
             runtimes=runtime,
-            precision=precision,
+            precisions=precision,
             tolerances=rooms.compare.Tolerances(rtol, atol),
             progress=progress,
         )

@@ -208,6 +208,8 @@ def _show_drawn(model: ov.Model) -> dict[str, str]:
         drawn[_tensor_name(output)] = output
     known = set(output_names(model.outputs, None))
     for name in sorted(drawn.keys() - known):
+        # In a model that never was ONNX, tensors between nodes may have no names.
+        drawn[name].add_names({name})
         result = model.add_outputs(drawn[name])[0]
         result.get_node().set_friendly_name(name)
     return {name: output.get_node().get_type_name() for name, output in drawn.items()}

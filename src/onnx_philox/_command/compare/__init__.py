@@ -1,5 +1,7 @@
 """`onnx-philox compare`: runs a model in two runtimes, and gives one verdict.
 
+An OpenVINO IR is run in OpenVINO at two precisions.
+
 `differences` compares two arrays, and `printed` prints. The model is loaded and fed as in `run`.
 """
 
@@ -14,6 +16,7 @@ from onnx_philox._command.compare.printed import Report
 from onnx_philox._command.run import beginning, loading
 from onnx_philox._command.wanted import Wanted
 from onnx_philox._contract.declaration import listed
+from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
@@ -23,6 +26,8 @@ __all__ = ["ArgumentError", "Report", "RunError", "Tolerances", "compare"]
 
 # A runtime's own precision, which is bf16 on some processors, would drown every difference.
 _PRECISION = "f32"
+# What an IR is run at, where nothing else is said.
+_PRECISIONS = (_PRECISION, "bf16")
 
 
 def compare(
@@ -30,14 +35,15 @@ def compare(
     wanted: Wanted,
     *,
     runtimes: Sequence[str] = (),
-    precision: str = _PRECISION,
+    precisions: Sequence[str] = (),
     tolerances: Tolerances | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Runs a model in two runtimes with the same states, each carrying its own.
 
-    They are named as in `RUNTIMES`, or else the first two that are installed. Inputs that are made
-    up are the same in both. What the model draws must be equal; the tolerances are for the rest.
+    They are named as in `RUNTIMES`, or else the first two that are installed; an IR is run in
+    OpenVINO alone, at two precisions. Inputs that are made up are the same in both. What the model
+    draws must be equal; the tolerances are for the rest.
 
     Raises:
         ArgumentError: An argument is wrong, or does not suit the model.
@@ -49,7 +55,10 @@ def compare(
     inside = rewritten.inside(model)
     if wanted.seed is not None and not inside.takes_seed:
         inside.refuse_seed(wanted.seed, model)
-    one, other = _load(model, runtimes, precision)
+    if is_ir(model):
+        one, other = _load_ir(model, runtimes, precisions)
+    else:
+        one, other = _load(model, runtimes, precisions)
     # Once for both: OpenVINO forgets the names of dimensions.
     filled = beginning.fill(one, wanted, inside)
     feeds, state, used = beginning.begin(one, wanted, filled, inside)
@@ -66,7 +75,38 @@ def compare(
     return report
 
 
-def _load(model: Path, runtimes: Sequence[str], precision: str) -> tuple[LoadedModel, LoadedModel]:
+def _load_ir(
+    model: Path, runtimes: Sequence[str], precisions: Sequence[str]
+) -> tuple[LoadedModel, LoadedModel]:
+    of_ir = [name for name, runtime in RUNTIMES.items() if runtime.takes_ir]
+    if not set(runtimes) <= set(of_ir):
+        raise ArgumentError(
+            f"--runtime must be {listed(of_ir)} for an OpenVINO IR, or left out: got "
+            f"{' and '.join(runtimes)}. Leave it out, or pass an ONNX file."
+        )
+    if len(precisions) < 2:
+        precisions = [*dict.fromkeys((*precisions, *_PRECISIONS))][:2]
+    if len(set(precisions)) != 2 or len(precisions) != 2:
+        raise ArgumentError(
+            f"--precision must be two different ones for an OpenVINO IR, or left out: got "
+            f"{' and '.join(precisions)}. Give it twice, or leave it out."
+        )
+    one, other = (
+        loading.load(model, of_ir[0], Settings(precision=hint, shows_drawn=True))
+        for hint in precisions
+    )
+    return one, other
+
+
+def _load(
+    model: Path, runtimes: Sequence[str], precisions: Sequence[str]
+) -> tuple[LoadedModel, LoadedModel]:
+    if len(precisions) > 1:
+        raise ArgumentError(
+            f"--precision must be given once for an ONNX file: got {' and '.join(precisions)}. "
+            "Give one of them."
+        )
+    (precision,) = precisions or (_PRECISION,)
     if runtimes and (len(runtimes) != 2 or runtimes[0] == runtimes[1]):
         raise ArgumentError(
             f"--runtime must be two different ones of {', '.join(RUNTIMES)}, or left out: got "

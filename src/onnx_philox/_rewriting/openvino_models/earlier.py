@@ -12,6 +12,10 @@ from onnx_philox._contract.streams import STATE, next_name
 from onnx_philox._rewriting.earlier_rewrite import STREAMS
 from onnx_philox._rewriting.openvino_models.graphs import Owner, is_ours, walk
 
+# What stands between a state and the nodes that draw from it, beside the Add of the next run: where
+# each row has a state, what checks how many there are.
+_MOVES = {"Convert", "Gather", "Reshape", "Split", "VariadicSplit"}
+
 
 @dataclass(frozen=True)
 class Ours:
@@ -117,8 +121,10 @@ def _sources(ours: Ours) -> Iterator[ov.Node]:
             continue
         seen.add(node.get_name())
         kind = node.get_type_name()
-        if kind in ("Convert", "Add", "Gather"):
+        if kind == "Add":
             waiting += node.input_values()
+        elif kind in _MOVES:
+            waiting.append(node.input_value(0))
         elif kind == "Constant" or node.output(0).get_element_type() in (ov.Type.u32, ov.Type.i32):
             yield node
 
