@@ -16,7 +16,7 @@ from runtimes import OpenVino, array_of
 
 import onnx_philox
 from onnx_philox import PhiloxState, graphs, reference
-from onnx_philox._contract import float_environment
+from onnx_philox._contract import checks, float_environment
 from onnx_philox._contract.types import BY_NAME
 from onnx_philox._openvino_arrays import constant
 from onnx_philox.openvino import random_generator, random_uniform
@@ -205,6 +205,36 @@ def test_a_constant_that_is_replaced_by_another_is_read_anew(openvino: OpenVino)
     node.input(1).replace_source_output(ov.op.Constant(np.array(0.2)).output(0))
     values = openvino(model_of(node))[0]
     assert_same_bits(values, reference.random_uniform([9], 0.2, 0.7, "f64", **SEED)[0])
+
+
+@pytest.mark.usefixtures("factories")
+def test_a_constant_whose_memory_changes_is_read_anew() -> None:
+    numbers = np.array([0.1])
+    low = ov.op.Constant(numbers, shared_memory=True)
+    # The second is read through a node that OpenVINO computes.
+    for given in (low, opset8.squeeze(low, 0)):
+        numbers[0] = 0.1
+        node = random_uniform([9], given, 0.7, "f64", **SEED)
+        assert captured_minimum(node) == (0.1).hex()
+        numbers[0] = 0.2
+        node.constructor_validate_and_infer_types()
+        assert captured_minimum(node) == (0.2).hex()
+
+
+def captured_minimum(node: ov.Node) -> str:
+    return str(node.get_attributes()["const_minval"])
+
+
+def test_python_checks_a_node_few_times_when_a_model_is_compiled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """OpenVINO validates it some twenty times, and nearly always nothing has changed."""
+    calls = []
+    check = checks.check_node
+    monkeypatch.setattr(checks, "check_node", lambda *given: calls.append(0) or check(*given))
+    model = graphs.random_uniform([2, 3], 50, 100, "i32", stateful=True)
+    OpenVino("python")(model, {"state": STATE.to_array()})
+    assert 1 <= len(calls) <= 6, len(calls)
 
 
 @pytest.mark.usefixtures("factories")

@@ -56,12 +56,11 @@ from onnx_philox.openvino._narrowing import (
     types_of,
 )
 from onnx_philox.openvino._shapes import values_shape
+from onnx_philox.openvino._surroundings import PRECISION_SENSITIVE, surroundings
 
 # The types that the plugin narrows: only captured constants arrive exactly.
 _CONSTANT_ONLY = (I64, F64)
 _SMALL_CONSTANT = say.SMALL_CONSTANT.format(MAX_ELEMENTS)
-# OpenVINO's own mark, by which it keeps constants from being saved in f16.
-_PRECISION_SENSITIVE = "precision_sensitive_0"
 
 
 class RandomOp(ov.Op):  # type: ignore[misc]
@@ -95,6 +94,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         self._clamp = ""
         # Valid for one validation: a model may change between two.
         self._upstream = Upstream()
+        # What the last validation left behind: if all is still so, it is the next one's result.
+        self._settled: tuple[Any, ...] | None = None
         if inputs is not None:
             self.set_arguments(inputs)
             self.constructor_validate_and_infer_types()
@@ -138,6 +139,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     def validate_and_infer_types(self) -> None:
         """Checks all that is known, captures constants, and sets the outputs' types and shapes."""
         op = self.operator
+        if self._settled is not None and self._settled == self._all_that_counts():
+            return
         self._upstream = Upstream()
         for declared in op.inputs[: self.get_input_size()]:
             if declared.name == _clamped.PROBABILITIES and not self._clamp:
@@ -162,6 +165,14 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             convert_for_consumers(self.output(0), F16)
         self._past |= Past.VALIDATED
         self._upstream = Upstream()
+        # The nodes downstream count, too, where the plugin narrows the values.
+        self._settled = None if values in NARROWER else self._all_that_counts()
+
+    def _all_that_counts(self) -> tuple[Any, ...] | None:
+        """All that a validation reads, to be compared; None if that is too much."""
+        around = surroundings(self)
+        own = (self._attributes, self._unknown, self._declared)
+        return around and (self._past, self._clamp, *map(dict, own), *around)
 
     @float_environment.kept()
     def evaluate(self, outputs: list[ov.Tensor], inputs: list[ov.Tensor]) -> bool:
@@ -372,13 +383,13 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         if marked.get_node().get_name() != own.get_node().get_name():
             # The witness has the mark instead.
             own_info = own.get_rt_info()
-            if _PRECISION_SENSITIVE in own_info:
-                del own_info[_PRECISION_SENSITIVE]
+            if PRECISION_SENSITIVE in own_info:
+                del own_info[PRECISION_SENSITIVE]
         if is_constant or self._upstream.is_constant(source.get_node()):
-            info[_PRECISION_SENSITIVE] = ""
-        elif _PRECISION_SENSITIVE in info:
+            info[PRECISION_SENSITIVE] = ""
+        elif PRECISION_SENSITIVE in info:
             # On anything else, the mark would reach the weights of all nodes upstream.
-            del info[_PRECISION_SENSITIVE]
+            del info[PRECISION_SENSITIVE]
 
     def _check_arrival(
         self, declared: Input, values: ElementType, source: ov.Output | None
