@@ -209,16 +209,16 @@ def test_a_constant_that_is_replaced_by_another_is_read_anew(openvino: OpenVino)
 
 @pytest.mark.usefixtures("factories")
 def test_a_constant_whose_memory_changes_is_read_anew() -> None:
-    numbers = np.array([0.1])
+    numbers = np.array([0.5], np.float32)
     low = ov.op.Constant(numbers, shared_memory=True)
     # The second is read through a node that OpenVINO computes.
-    for given in (low, opset8.squeeze(low, 0)):
-        numbers[0] = 0.1
-        node = random_uniform([9], given, 0.7, "f64", **SEED)
-        assert captured_minimum(node) == (0.1).hex()
-        numbers[0] = 0.2
+    for minimum in (low, opset8.squeeze(low, 0)):
+        numbers[0] = 0.5
+        node = random_uniform([9], minimum, 0.75, "f32", **SEED)
+        assert captured_minimum(node) == (0.5).hex()
+        numbers[0] = 0.25
         node.constructor_validate_and_infer_types()
-        assert captured_minimum(node) == (0.2).hex()
+        assert captured_minimum(node) == (0.25).hex()
 
 
 def captured_minimum(node: ov.Node) -> str:

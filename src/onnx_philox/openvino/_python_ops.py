@@ -171,8 +171,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     def _all_that_counts(self) -> tuple[Any, ...] | None:
         """All that a validation reads, to be compared; None if that is too much."""
         around = surroundings(self)
-        own = (self._attributes, self._unknown, self._declared)
-        return around and (self._past, self._clamp, *map(dict, own), *around)
+        own = (dict(self._attributes), dict(self._unknown), dict(self._declared))
+        return around and (self._past, self._clamp, *own, *around)
 
     @float_environment.kept()
     def evaluate(self, outputs: list[ov.Tensor], inputs: list[ov.Tensor]) -> bool:
