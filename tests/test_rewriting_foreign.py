@@ -247,6 +247,25 @@ def test_tensorflow_s_shuffle_is_a_gather_by_a_permutation(
     assert_same_bits(results[2], -shuffled(x, 2))
 
 
+def test_each_iteration_of_a_loop_shuffles_anew(openvino: OpenVino) -> None:
+    model = make_reproducible(
+        parse(
+            """g (float[n, 2] x, int64 trips) => (float[n, 2] y) {
+                go = Constant <value = bool {1}> ()
+                y = Loop (trips, go, x) <body = b (int64 i, bool k, float[n, 2] a)
+                    => (bool on, float[n, 2] z) { on = Identity (k) z = RandomShuffle (a) }>
+            }"""
+        )
+    )
+    x, state = np.arange(1, 15, dtype=np.float32).reshape(7, 2), STATE
+    feeds = {"x": x, "trips": np.array(3), "random_state": STATE}
+    for _ in range(3):
+        order, state = reference.random_permutation([7], state=state)
+        x = x[order]
+    for run in (lambda: InferenceSession(model).run(None, feeds), lambda: openvino(model, feeds)):
+        assert_same_bits(run()[0], x)
+
+
 def test_a_shuffle_mixes_rows_so_a_state_for_each_row_is_refused() -> None:
     model = parse("g (float[batch, 2] x) => (float[batch, 2] y) { y = RandomShuffle (x) }")
     with pytest.raises(ValueError, match="got one order for all rows together") as error:

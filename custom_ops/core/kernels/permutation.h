@@ -33,8 +33,8 @@ struct KeysRule {
 /// How many records are sorted by way of the stack, and how many may lie there.
 constexpr unsigned kSortedTogether = 2048, kRecordsOnStack = 1024;
 static_assert(kRecordsOnStack <= kUniformsAtOnce, "short rows are drawn at once");
-/// By how many bits records are dealt out.
-constexpr unsigned kDealtBits = 10, kDealtInPlaceBits = 8;
+/// By how many bits records are dealt out: as they are made, by way of the stack, and in place.
+constexpr unsigned kDealtBits = 10, kDealtHereBits = 11, kDealtInPlaceBits = 8;
 /// So few records are not dealt out.
 constexpr unsigned kFewRecords = 24;
 
@@ -60,24 +60,36 @@ static inline unsigned BitsFor(std::uint64_t most) {
 
 /// Sorts at most kSortedTogether different records whose first `known` bits are equal.
 static inline void SortFew(unsigned char* records, unsigned count, unsigned known) {
+  std::uint64_t dealt[kSortedTogether];
   if (count > kFewRecords) {
-    unsigned bits = BitsFor(count - 1);
-    if (bits > kDealtBits) bits = kDealtBits;
+    unsigned bits = BitsFor(count - 1) + 1;  // so that most are alone
+    if (bits > kDealtHereBits) bits = kDealtHereBits;
     if (bits > 64 - known) bits = 64 - known;
-    std::uint16_t begin[(1u << kDealtBits) + 1] = {};
-    std::uint64_t dealt[kSortedTogether];
-    for (unsigned i = 0; i < count; ++i) ++begin[(RecordAt(records, i) << known >> (64 - bits)) + 1];
-    for (unsigned i = 1; i < 1u << bits; ++i) begin[i] = static_cast<std::uint16_t>(begin[i] + begin[i - 1]);
+    std::uint16_t next[1u << kDealtHereBits];
+    std::memset(next, 0, sizeof(next[0]) << bits);
+    for (unsigned i = 0; i < count; ++i) ++next[RecordAt(records, i) << known >> (64 - bits)];
+    unsigned sum = 0;
+    for (unsigned bin = 0; bin < 1u << bits; ++bin) {
+      const unsigned of_this = next[bin];
+      next[bin] = static_cast<std::uint16_t>(sum);
+      sum += of_this;
+    }
     for (unsigned i = 0; i < count; ++i) {
       const std::uint64_t record = RecordAt(records, i);
-      dealt[begin[record << known >> (64 - bits)]++] = record;
+      dealt[next[record << known >> (64 - bits)]++] = record;
     }
-    std::memcpy(records, dealt, count * sizeof(dealt[0]));
+  } else {
+    std::memcpy(dealt, records, count * sizeof(dealt[0]));
   }
-  for (unsigned i = 1; i < count; ++i) {
-    const std::uint64_t record = RecordAt(records, i);
+  std::uint64_t largest = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    const std::uint64_t record = dealt[i];
     unsigned to = i;
-    for (; to > 0 && RecordAt(records, to - 1) > record; --to) SetRecord(records, to, RecordAt(records, to - 1));
+    if (record >= largest) {
+      largest = record;
+    } else {
+      for (; to > 0 && RecordAt(records, to - 1) > record; --to) SetRecord(records, to, RecordAt(records, to - 1));
+    }
     SetRecord(records, to, record);
   }
 }
