@@ -147,6 +147,12 @@ def test_indices_that_i32_does_not_hold_are_refused() -> None:
         graphs.random_permutation([2**31 + 1], "i32", global_seed=1)
 
 
+@pytest.mark.parametrize("sizes", [{"shape": [5]}, {"shape": [None]}, {"shape": None, "rank": 1}])
+def test_one_row_has_no_states_of_rows(sizes: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"must be \[m, n\] with per_row, .*: got one row"):
+        graphs.random_permutation(**sizes, per_row=True)
+
+
 # ------------------------------------------------------------------ distribution
 
 

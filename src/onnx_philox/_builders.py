@@ -161,7 +161,10 @@ def _dimensions(op: Operator, shape: Shape, rank: int | None, *, per_row: bool) 
 
 
 def _check_rows(op: Operator, dimensions: Sequence[int | None], *, per_row: bool) -> None:
-    """Refuses states for the rows of a scalar."""
+    """Refuses states for the rows of a scalar, or for parts of a row."""
+    if per_row and op.draws_rows and len(dimensions) == 1:
+        allowed = "[m, n] with per_row, a row for each state"
+        checks.refuse(op, "the output", "one row", allowed, "Leave per_row out, or give m.")
     if per_row and not dimensions:
         allowed = "of 1 dimension or more, the first for the rows, with per_row"
         checks.refuse(op, "the output", "a scalar", allowed, "Leave per_row out.")
