@@ -207,6 +207,12 @@ def test_draws_in_bodies_go_on_from_iteration_to_iteration(is_saved, tmp_path) -
     assert np.array_equal(got["nested"], one + two)
     one, two, three, four = draws(4, number["deep"], [2, 4])
     assert np.array_equal(got["twice"], (one + two) + (three + four))
+    seeded = op.make_reproducible(given, seed=42)
+    if is_saved:
+        seeded = through_ir(seeded, tmp_path / "seeded.xml", compressed=True)
+    for name, values in drawn(seeded, feeds, state=None).items():
+        assert np.array_equal(values, got[name]), name
+    assert op.make_reproducible(seeded, seed=42) is seeded
     # Where nothing draws, nothing is drawn.
     assert not drawn(new, {**feeds, "c": np.array(False)})["branch"].any()
 
@@ -238,6 +244,26 @@ def test_a_draw_in_the_other_branch_and_one_in_a_loop_of_a_branch() -> None:
     got = drawn(new, {**feeds, "c": np.array(True)})
     one, two = one_after_the_other(2, number["inner"], [2, 4])
     assert np.array_equal(got["inner"], one + two)
+
+
+def test_a_body_that_two_loops_share_draws_for_each() -> None:
+    x = parameter("x", [2, 4])
+    value = opset8.parameter([2, 4], ov.Type.f32)
+    grown = opset8.add(value, uniform(opset8.shape_of(value)))
+    body = ov.Model([constant(np.array(True)), grown], [value], "shared")
+    outputs = {}
+    for name in "ab":
+        node = opset8.loop(constant(np.array(2, np.int64)), constant(np.array(True)))
+        node.set_function(body)
+        node.set_special_body_ports([-1, 0])
+        node.set_merged_input(value, x.output(0), grown.output(0))
+        outputs[name] = node.get_iter_value(grown.output(0), -1)
+    given = model(outputs, [x])
+    assert len(op.rewriting.find_random_nodes(given)) == 2
+    got = drawn(op.make_reproducible(given), {"x": np.zeros((2, 4), np.float32)})
+    sums = [sum(one_after_the_other(2, stream, [2, 4])) for stream in (0, 1)]
+    assert sorted(got["a"].ravel()) in [sorted(each.ravel()) for each in sums]
+    assert not np.array_equal(got["a"], got["b"])
 
 
 def test_a_node_of_another_extension_may_stay_as_it_is() -> None:

@@ -12,6 +12,7 @@ from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE, OWNER
 from onnx_philox._rewriting.openvino_models import earlier
 from onnx_philox._rewriting.openvino_models.find import Found, find_nodes
+from onnx_philox._rewriting.openvino_models.graphs import forget_order
 from onnx_philox._rewriting.openvino_models.states import Carrier, State, state_of
 from onnx_philox._rewriting.passes.number import stream_numbers
 from onnx_philox._rewriting.passes.order import check_seed
@@ -68,6 +69,7 @@ def rewrite(
     state = state_of(new, recorded, seed)
     for found, stream in numbered:
         _replace(found, stream, state, seed or 0)
+    forget_order(new)
     new.validate_nodes_and_infer_types()
     _record(new)
     return new, Report(records, tuple(kept), len(recorded.nodes), seed)

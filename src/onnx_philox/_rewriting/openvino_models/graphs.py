@@ -63,6 +63,18 @@ def walk(
             yield from walk(body, (*owners, Owner(node, name, i, body)))
 
 
+def forget_order(model: ov.Model) -> None:
+    """Makes a model, and all bodies in it, find the order of their nodes anew.
+
+    OpenVINO does not notice when an owner of a body gets another input: a constant that only such
+    an input reads would be no node of the model, and compiling it ends with "unordered_map::at".
+    """
+    model.add_parameters([])
+    for node in model.get_ordered_ops():
+        for _, body in bodies(node):
+            forget_order(body)
+
+
 def opset_of(node: ov.Node) -> int | None:
     """The operator set that a node is of; None for an operator of others."""
     version = str(node.get_type_info().version_id)
