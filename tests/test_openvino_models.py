@@ -252,9 +252,9 @@ def test_inspect_shows_an_ir_as_it_shows_an_onnx_file(tmp_path) -> None:
         "classes": multinomial(x, 3),
         "looped": loop(x, 3, normal),
     }
-    path = tmp_path / "m.xml"
+    path, page = tmp_path / "m.xml", tmp_path / "page.html"
     ov.save_model(model(outputs, [x]), path)
-    result = CliRunner().invoke(app.app, ["inspect", str(path), "--json"])
+    result = CliRunner().invoke(app.app, ["inspect", str(path), "--json", "--html", str(page)])
     assert result.exit_code == 0, result.output
     document = json.loads(result.stdout)
     assert document["runtimes"] == {"openvino": ov.__version__.partition("-")[0]}
@@ -269,3 +269,4 @@ def test_inspect_shows_an_ir_as_it_shows_an_onnx_file(tmp_path) -> None:
     streams = [node["stream"] for node in document["random_nodes"]]
     assert streams == list(range(4))
     assert document["per_row"]["obstacle"].startswith("the model must be an ONNX file")
+    assert "removes a dropout in training mode" in page.read_text()

@@ -231,8 +231,8 @@ def _is_path(model: Any) -> TypeGuard[AnyPath]:
 
 def _is_openvino_s(model: Any) -> bool:
     """Whether a model is one of OpenVINO's, which is loaded only if there is one."""
-    runtime = sys.modules.get("openvino")
-    return runtime is not None and isinstance(model, runtime.Model)
+    kind = getattr(sys.modules.get("openvino"), "Model", None)
+    return kind is not None and isinstance(model, kind)
 
 
 def _to_proto(model: Any) -> onnx.ModelProto:

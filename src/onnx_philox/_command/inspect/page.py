@@ -59,7 +59,7 @@ def write(report: Report, path: Path) -> None:
         lines = list(report.standard.lines)
     if report.found:
         meaning, command = report.meaning()
-        lines = [*lines, meaning]
+        lines = [*lines, *report.lost_in_conversion(), meaning]
     answer, apart = report.per_row()
     pages.write(
         "inspect.html",
