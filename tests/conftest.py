@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Iterator
 
 import exhaustive
 import hypothesis
@@ -14,6 +15,7 @@ from half_precision import capabilities
 from runtimes import OpenVino
 
 import onnx_philox
+from onnx_philox._numbers.fill_native import fastest_fill
 from onnx_philox.onnxruntime import _session
 from onnx_philox.openvino import _native_backend
 
@@ -73,6 +75,14 @@ def factories(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         error = ImportError("not for this test")
         monkeypatch.setattr(_native_backend, "unavailable", lambda: error)
     return request.param
+
+
+@pytest.fixture(scope="module")
+def native_reference() -> Iterator[None]:
+    """Lets the core draw for the reference: the same bits, as other tests prove, sooner."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(onnx_philox.reference, "fill", fastest_fill)
+        yield
 
 
 @pytest.fixture(scope="session")
