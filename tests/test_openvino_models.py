@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -242,6 +244,22 @@ def test_a_bad_ir_is_refused_in_a_sentence(ir, damage, says) -> None:
         rewriting.find_random_nodes(ir)
     assert "\n" not in str(error.value)
     assert "must be" in str(error.value)
+
+
+def test_without_openvino_the_commands_say_what_to_install(ir, tmp_path) -> None:
+    script = (
+        "import sys; sys.modules['openvino'] = None; from onnx_philox._command.app import app; "
+    )
+    for command in (["inspect", str(ir)], ["rewrite", str(ir), "-o", str(tmp_path / "new.xml")]):
+        done = subprocess.run(
+            [sys.executable, "-c", f"{script}app()", *command],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 2
+        assert "needs OpenVINO: pip install 'onnx-philox[openvino]'" in done.stderr
 
 
 def test_inspect_shows_an_ir_as_it_shows_an_onnx_file(tmp_path) -> None:

@@ -17,6 +17,7 @@ from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._models.streams import streams_of
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.api import OWNERS
+from onnx_philox._runtimes import RUNTIMES
 
 __all__ = ["Report", "inspect", "write_page"]
 
@@ -36,7 +37,8 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
     tell(0, 1, "reading the model")
     paths.check_model(path)
     if is_ir(path):
-        # Loads OpenVINO.
+        # Loads OpenVINO, or says what to install.
+        RUNTIMES["openvino"].models()
         from onnx_philox._command.inspect import of_openvino
 
         return of_openvino.inspect(path, search.OWNER, shows_all=shows_all, tell=tell)
