@@ -189,11 +189,11 @@ def _is_like(op: Operator, i: Input) -> bool:
     """Whether all but the first sentence of an input's text is that of the one before."""
     index = op.parameters.index(i)
     before = op.parameters[index - 1] if index else None
-    return before is not None and (before.role, before.types, before.optional) == (
-        i.role,
-        i.types,
-        i.optional,
-    )
+    return before is not None and _kind(before) == _kind(i)
+
+
+def _kind(i: Input) -> tuple[object, ...]:
+    return i.role, i.types, i.optional, i.numbers and i.numbers.rule
 
 
 def _sentence(i: Input, node: str = "") -> str:
@@ -205,6 +205,7 @@ def _sentence(i: Input, node: str = "") -> str:
         array = f"{i.numbers.rule}, or an array of one element and of the output's type"
         return f"{i.brief} {_one_of(node, array)}."
     many = " for all values, or an array of exactly that shape" * (i.role is Role.NUMBERS)
+    many += " for all rows, or 1-D with one for each row" * (i.role is Role.ROW_NUMBERS)
     node = node and f"{_one_of(node, 'what NumPy holds')}. "
     return (
         f"{i.brief[:-1]}: {i.numbers.rule}. {node}A Python number is {i.types[0].name}. A NumPy "
@@ -348,6 +349,12 @@ class _Graphs(_Module):
                 "rather than a scalar."
             )
             yield "per_element", "bool", "False", doc
+        if any(i.optional for i in op.parameters):
+            doc = (
+                "The names of the inputs that may be left out and are graph inputs instead: 1-D, "
+                "of one number, or one for each row."
+            )
+            yield "inputs", "Sequence[str]", "()", doc
         yield from (_attribute(seed) for seed in SEEDS)
         if op.inputs[-1].optional:
             doc = (

@@ -493,6 +493,70 @@ BAD_PERMUTATION: dict[str, tuple[dict[str, Any], list[str]]] = {
     "a negative dimension": ({"shape": np.array([2, -3])}, ["got [2, -3]. Give the size itself."]),
     "state of five words": ({"state": STATE[:5], "global_seed": 0}, ["got shape [5]"]),
 }
+OF_ROWS_RULE = "a scalar, 1-D of one element, or 1-D with one for each row (2): got shape "
+BAD_TOKEN: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "neither state nor seed": (
+        {"global_seed": 0},
+        ["input 'state' must be connected", "both 0: got nothing"],
+    ),
+    "states for other rows": (
+        {"state": np.stack([STATE] * 3)},
+        ["got 3 states (shape [3, 6]) for 2 rows (output shape [2, 1])."],
+    ),
+    "logits of f64": (
+        {"logits": np.zeros((2, 3))},
+        ["input 'logits' must be f32 or f16 or bf16: got f64. Cast it to f32."],
+    ),
+    "logits of one dimension": ({"logits": np.zeros(3, F32)}, ["must be 2-D, [batch, classes]"]),
+    "a row without a finite logit": (
+        {"logits": np.array([[0, 1], [-math.inf, -math.inf]], F32)},
+        ["at least one of them finite in each row: got -inf in all of row 1."],
+    ),
+    "an infinite logit": (
+        {"logits": np.array([[0, 1], [0, math.inf]], np.float16)},
+        ["in each row: got inf in row 1. Correct what computes the logits."],
+    ),
+    "a NaN": (
+        {"logits": np.array([[0, math.nan], [0, 1]], F32)},
+        ["in each row: got nan in row 0."],
+    ),
+    "a negative temperature": (
+        {"temperature": F32([1, -0.5])},
+        ["input 'temperature' must be a finite number, 0 or above: got -0.5 at [1]. Pass a temp"],
+    ),
+    "a temperature that is NaN": ({"temperature": F32(math.nan)}, ["0 or above: got nan."]),
+    "an infinite temperature": ({"temperature": F32(math.inf)}, ["0 or above: got inf."]),
+    "temperatures for other rows": (
+        {"temperature": F32([1, 1, 1])},
+        [
+            "input 'temperature' must be "
+            + OF_ROWS_RULE
+            + "[3]. Pass one number, or one for each row."
+        ],
+    ),
+    "a temperature of two dimensions": (
+        {"temperature": np.ones((2, 1), F32)},
+        ["input 'temperature' must be " + OF_ROWS_RULE + "[2, 1]."],
+    ),
+    "a temperature of f64": ({"temperature": np.ones(2)}, ["must be f32: got f64. Cast it to f32"]),
+    "a negative top_k": (
+        {"top_k": np.int64(-1)},
+        ["input 'top_k' must be 0 or above: got -1. Pass how many tokens to keep; 0 keeps all."],
+    ),
+    "a top_k of i32": ({"top_k": np.int32(5)}, ["input 'top_k' must be i64: got i32."]),
+    "a top_p of 0": (
+        {"top_p": F32([0.5, 0])},
+        ["input 'top_p' must be above 0, at most 1: got 0.0 at [1]. Pass a share"],
+    ),
+    "a top_p above 1": ({"top_p": np.nextafter(F32(1), F32(2))}, ["at most 1: got 1.00"]),
+    "a top_p that is NaN": ({"top_p": F32(math.nan)}, ["at most 1: got nan."]),
+    "a negative min_p": (
+        {"min_p": F32(-1e-45)},
+        ["input 'min_p' must be from 0 to 1: got -1.401298464324817e-45. Pass a share"],
+    ),
+    "a min_p above 1": ({"min_p": F32(1.5)}, ["input 'min_p' must be from 0 to 1: got 1.5."]),
+    "state of five words": ({"state": STATE[:5], "global_seed": 0}, ["got shape [5]"]),
+}
 BAD = {
     "RandomGenerator": BAD_GENERATOR,
     "RandomUniform": BAD_UNIFORM,
@@ -504,6 +568,7 @@ BAD = {
     "RandomPoisson": BAD_POISSON,
     "RandomDropout": BAD_DROPOUT,
     "RandomPermutation": BAD_PERMUTATION,
+    "RandomToken": BAD_TOKEN,
 }
 CASES = [(operator, what) for operator, bad in BAD.items() for what in bad]
 
@@ -532,6 +597,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "RandomPoisson": {"shape": SHAPE, "rate": F32(1), "output_type": "i32", "global_seed": 7},
     "RandomDropout": {"data": np.zeros((2, 3), F32), "ratio": F32(0.5), "global_seed": 7},
     "RandomPermutation": {"shape": SHAPE, "global_seed": 7},
+    "RandomToken": {"logits": np.zeros((2, 3), F32), "global_seed": 7},
 }
 
 
@@ -551,9 +617,12 @@ def model_of(operator: str, call: dict[str, Any], *, constant: bool) -> onnx.Mod
     """
     names = INPUTS[operator]
     arrays = {name: np.asarray(call[name]) for name in names if name in call}
+    given = [name if name in call else "" for name in names]
+    while not given[-1]:
+        given.pop()
     node = onnx.helper.make_node(
         operator,
-        [name for name in names if name in call],
+        given,
         ["values", *([""] * (operator == "RandomDropout")), "next_state"],
         domain="onnx_philox",
         **{k: v for k, v in call.items() if k not in names and v is not None},
@@ -569,7 +638,11 @@ def model_of(operator: str, call: dict[str, Any], *, constant: bool) -> onnx.Mod
     ]
     rank = arrays["shape"].size if "shape" in arrays else 2
     state_rank = arrays.get("state", STATE).ndim
-    defaults = {"RandomCategorical": BY_NAME["i32"], "RandomPermutation": BY_NAME["i64"]}
+    defaults = {
+        "RandomCategorical": BY_NAME["i32"],
+        "RandomPermutation": BY_NAME["i64"],
+        "RandomToken": BY_NAME["i64"],
+    }
     default = defaults.get(operator, FLOAT)
     named = BY_NAME.get(str(call.get("output_type")), default)
     values_type = OPERATORS[operator].outputs[0].type or named

@@ -125,6 +125,14 @@ MORE_BAD: dict[str, list[dict[str, Any]]] = {
         {"ratio": np.float64(1 + 2.0**-52)},
         {"ratio": np.float64(-0.5), "data": np.zeros(3)},
     ],
+    "RandomToken": [
+        {"op_seed": -1},
+        {"output_type": "i8"},
+        {"top_k": np.int64([[1]])},
+        {"top_p": F32([0.5, np.nan]), "min_p": F32([2, 3])},
+        {"min_p": np.zeros((3, 1), F32)},
+        {"temperature": F32([-np.inf])},
+    ],
 }
 MORE_BAD_CALLS = [(name, GOOD[name] | bad) for name, calls in MORE_BAD.items() for bad in calls]
 

@@ -156,6 +156,35 @@ def permutations() -> Iterator[tuple[str, Example]]:
             yield "", draw("RandomPermutation", shape, type_, {}, state, **seeds)
 
 
+def tokens() -> Iterator[tuple[str, Example]]:
+    """The draws of RandomToken."""
+    logits = np.array(
+        [
+            [0.0, 1.0, -2.0, 0.5, 0.5, -INF, 3.0, 2.5],
+            [-1e4, -690.0, -700.0, 0.0, -0.0, -700.0, -INF, -1.0],
+            [2.0] * 8,
+            [0.25, 0.5, 1.0, 2.0, 1.0, 0.5, 0.25, -3.0],
+        ]
+    ).repeat(4, axis=0)
+    given = {
+        "temperature": array("f32", [0, 0.5, 1, 2] * 4),
+        "top_k": array("i64", [3, 0, 5, 2**40] * 4),
+        "top_p": array("f32", [0.5, 0.9, 1, 0.25] * 4),
+        "min_p": array("f32", [0, 0.1, 0.5, 1] * 4),
+    }
+    for type_ in ("f16", "bf16", "f32"):
+        for output_type, filters, seeds in (
+            ("i64", given, {}),
+            ("i32", {}, {"global_seed": 150, "op_seed": 10}),
+            ("i64", {"top_p": array("f32", 0.5)}, {}),
+        ):
+            arguments = {"logits": array(type_, logits)} | filters
+            yield (
+                f"from {type_} logits",
+                draw("RandomToken", [len(logits), 1], output_type, arguments, CARRY, **seeds),
+            )
+
+
 def array(type_: str, values: Any) -> np.ndarray:
     """Numbers as an array of that type."""
     return np.array(values, BY_NAME[type_].dtype)
@@ -207,6 +236,7 @@ FILES = {
     "rejecting.json": rejecting,
     "dropout.json": dropouts,
     "permutation.json": permutations,
+    "token.json": tokens,
 }
 
 

@@ -46,7 +46,7 @@ class RowCase:
 
     @property
     def has_shape(self) -> bool:
-        return self.operator not in ("random_categorical", "random_dropout")
+        return self.operator not in ("random_categorical", "random_dropout", "random_token")
 
     def alone(self, shape: tuple[int, ...], states: np.ndarray, inputs: Arrays) -> list[np.ndarray]:
         """Row by row, each from a plain state: the values, and the next states."""
@@ -77,6 +77,8 @@ class RowCase:
             arguments |= inputs if constant else dict.fromkeys(inputs) | dict(self.input_types)
             if self.operator == "random_dropout" and not constant:
                 arguments["rank"] = len(shape)
+            elif self.operator == "random_token" and not constant:
+                arguments["inputs"] = [name for name in inputs if name != "logits"]
             elif "logits" not in inputs and not constant:
                 arguments["per_element"] = True
         return getattr(graphs, self.operator)(**arguments, per_row=True)
@@ -188,10 +190,39 @@ for _type in ("i32", "i64"):
     )
 
 
+def _filtered(name: str, classes: int) -> Callable[[tuple[int, ...]], Arrays]:
+    def make(shape: tuple[int, ...]) -> Arrays:
+        numbers = RNG.random((3, shape[0])).astype(np.float32)
+        return _logits(name, classes)(shape) | {
+            "temperature": numbers[0] * 2,
+            "top_k": RNG.integers(0, classes + 2, shape[0]),
+            "top_p": 1 - numbers[1] / 2,
+            "min_p": numbers[2] / 9,
+        }
+
+    return make
+
+
+for _type, _output in (("f16", "i32"), ("bf16", "i64"), ("f32", "i64")):
+    CASES[f"token {_type} {_output}"] = RowCase(
+        "random_token",
+        _output,
+        {"output_type": _output, **SEED},
+        _filtered(_type, 9),
+        (("logits_type", _type),),
+    )
+CASES["token of one filter"] = RowCase(
+    "random_token",
+    "i64",
+    {"top_p": 0.8, **SEED},
+    _logits("f32", 9),
+    (("logits_type", "f32"),),
+)
+
 WITHOUT_STANDARD_NODES = (
     "exponential f16",
     "exponential bf16",
-    *(name for name in CASES if name.startswith(("gamma", "poisson", "permutation"))),
+    *(name for name in CASES if name.startswith(("gamma", "poisson", "permutation", "token"))),
 )
 """Cases that standard nodes refuse in every target."""
 
@@ -200,7 +231,7 @@ def shape_of(case: RowCase, rows: int, row: tuple[int, ...]) -> tuple[int, ...]:
     """The output's shape for rows of such a shape; classes and permutations have their own."""
     if case.operator == "random_permutation":
         return (rows, math.prod(row))
-    samples = case.arguments.get("sample_size")
+    samples = 1 if case.operator == "random_token" else case.arguments.get("sample_size")
     return (rows, *row) if samples is None else (rows, samples)
 
 

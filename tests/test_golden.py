@@ -206,6 +206,19 @@ def test_golden_files_cover_permutations() -> None:
     assert inputs == {(), ("shape", "state")}
 
 
+def test_golden_files_cover_tokens() -> None:
+    operators, types, ranks, inputs, elements = coverage("v1_token")
+    assert operators == {"RandomToken"}
+    assert types == {"i32", "i64"}
+    assert ranks == {2}
+    assert {0, 1} < elements
+    assert inputs == {
+        (),
+        ("state",),
+        ("logits", "min_p", "state", "temperature", "top_k", "top_p"),
+    }
+
+
 def test_golden_files_cover_rows() -> None:
     stems = [stem for stem in STEMS if stem.parent.name == "v1_rows"]
     operators, types, _, inputs, elements = coverage("v1_rows")
@@ -215,6 +228,7 @@ def test_golden_files_cover_rows() -> None:
         "RandomPoisson",
         "RandomDropout",
         "RandomPermutation",
+        "RandomToken",
     }
     assert types == {"u32", "i32", "i64", "f16", "bf16", "f32", "f64", "bool"}
     assert inputs == {(), ("state",), ("shape", "state"), ("logits", "state")}
@@ -306,6 +320,6 @@ def test_golden_files_are_never_made_again() -> None:
     assert process.returncode == 1
     assert process.stderr.endswith(
         "v1, v1_distributions, v1_rows, v1_exponential, v1_without_replacement, v1_rejecting, "
-        "v1_dropout and v1_permutation exist, and golden files are never made again: add a folder "
-        "to FOLDERS.\n"
+        "v1_dropout, v1_permutation and v1_token exist, and golden files are never made again: "
+        "add a folder to FOLDERS.\n"
     )

@@ -58,6 +58,7 @@ PUBLIC = {
         "random_normal",
         "random_permutation",
         "random_poisson",
+        "random_token",
         "random_uniform",
     },
     "onnx_philox.graphs": {
@@ -70,6 +71,7 @@ PUBLIC = {
         "random_normal",
         "random_permutation",
         "random_poisson",
+        "random_token",
         "random_uniform",
     },
     "onnx_philox.onnxruntime": {"InferenceSession", "library_path", "register"},
@@ -86,6 +88,7 @@ PUBLIC = {
         "random_normal",
         "random_permutation",
         "random_poisson",
+        "random_token",
         "random_uniform",
         "register",
     },

@@ -61,6 +61,14 @@ GOOD: dict[str, dict[str, Any]] = {
         "ratio": np.full(1, 0.5, np.float32),
         "state": PhiloxState(1, 2).to_array(),
     },
+    "RandomToken": {
+        "logits": np.zeros((2, 3), np.float32),
+        "temperature": np.ones(2, np.float32),
+        "top_k": np.ones(2, np.int64),
+        "top_p": np.ones(1, np.float32),
+        "min_p": np.ones(2, np.float32),
+        "state": PhiloxState(1, 2).to_array(),
+    },
     "RandomCategorical": {
         "logits": np.zeros((2, 3), np.float32),
         "state": PhiloxState(1, 2).to_array(),
@@ -99,7 +107,7 @@ def model_of(op: str, name: str, rank: int, *, constant: bool) -> onnx.ModelProt
     ]
     node = make_node(op, list(GOOD[op]), ["values"], domain="onnx_philox", **attributes_of(op))
     values = OPERATORS[op].outputs[0].type
-    kinds = {"RandomCategorical": 6, "RandomPoisson": 6, "RandomPermutation": 7}
+    kinds = {"RandomCategorical": 6, "RandomPoisson": 6, "RandomPermutation": 7, "RandomToken": 7}
     kind = values.onnx if values else kinds.get(op, 1)
     output = make_tensor_value_info("values", kind, [None, None])
     graph = onnx.helper.make_graph([node], "g", infos, [output], [tensor] if constant else [])

@@ -115,6 +115,7 @@ def test_every_operator_refuses_those_of_others(op: Operator, runtime: str) -> N
         "RandomPoisson": graphs.random_poisson([3], 1, "i32", global_seed=3),
         "RandomPermutation": graphs.random_permutation([3], global_seed=3),
         "RandomDropout": graphs.random_dropout(np.ones(3, np.float32), 0.5, global_seed=3),
+        "RandomToken": graphs.random_token(global_seed=3),
         "RandomExponential": graphs.random_exponential([3], 1, "f32", global_seed=3),
     }
     load = loader(runtime)

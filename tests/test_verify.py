@@ -273,6 +273,8 @@ Dropout     f16   same    same    same    same    same    same
             f32   same    same    same    same    same    same
 Permutation i32   same    same    same    same    same    same
             i64   same    same    same    same    same    same
+Token       i32   same    same    same    same    same    same
+            i64   same    same    same    same    same    same
 """
 
 

@@ -233,6 +233,21 @@ std::string CheckOneOrEach(const Operator& op, const InputDeclaration& input, co
                  say::kPassOneOrExpand);
 }
 
+/// Refuses an array that is neither one number nor one for each row of the output. An empty one is left out.
+std::string CheckOneOrRows(const Operator& op, const InputDeclaration& input, const Known& known,
+                           const ShapeSoFar& output, ShapeSoFar* shape) {
+  if (known.rank == Known::kUnknownRank) return std::string();
+  shape->rank = known.rank <= kMaxRank ? known.rank : Known::kUnknownRank;
+  for (int i = 0; i < shape->rank; ++i) shape->dimension[i] = known.dimensions[i];
+  if (IsOneElement(known) || (known.rank == 1 && known.dimensions[0] == 0)) return std::string();
+  const std::int64_t rows = output.rank > 0 ? output.dimension[0] : Known::kUnknownDimension;
+  const bool is_any = rows == Known::kUnknownDimension;
+  if (known.rank == 1 && (is_any || known.dimensions[0] == rows)) return std::string();
+  return Refusal(op.name, InputText(input.name), ShapeOf(known),
+                 Worded(say::kOneNumberOrRows, {is_any ? std::string() : " (" + std::to_string(rows) + ")"}),
+                 say::kPassOneOrRows);
+}
+
 /// Checks known numbers by the limits that are declared, and writes `*given`.
 std::string CheckNumbers(const Operator& op, const InputDeclaration& input, const Known& known, OutputType type,
                          const ForEach& for_each, ManyNumbers many, Argument* given) {
@@ -378,6 +393,10 @@ std::string CheckInput(const Operator& op, int index, const Known& known, const 
       error = CheckOneOrEach(op, input, known, arguments->output, &arguments->numbers[static_cast<int>(input.parameter)]);
       if (error.empty()) error = CheckNumbers(op, input, known, type, for_each, many, given);
       break;
+    case Role::kRowNumbers:
+      error = CheckOneOrRows(op, input, known, arguments->output, &arguments->numbers[static_cast<int>(input.parameter)]);
+      if (error.empty()) error = CheckNumbers(op, input, known, type, for_each, many, given);
+      break;
     case Role::kLogits:
       error = CheckLogits(op, input, known, attributes, for_each, many, arguments);
       if (error.empty()) error = Complete(op, attributes, arguments);
@@ -394,10 +413,11 @@ std::string CheckInput(const Operator& op, int index, const Known& known, const 
 std::string CheckTogether(const Operator& op, const Attributes& attributes, const Arguments& arguments) {
   for (int i = 0; i < op.inputs; ++i) {
     const InputDeclaration& input = op.input[i];
-    if (input.role != Role::kNumbers) continue;
-    ShapeSoFar shape = arguments.numbers[static_cast<int>(input.parameter)];
+    if (input.role != Role::kNumbers && input.role != Role::kRowNumbers) continue;
+    const auto check = input.role == Role::kNumbers ? CheckOneOrEach : CheckOneOrRows;
+    ShapeSoFar shape = arguments.numbers[static_cast<int>(input.parameter)], same;
     const Known numbers{ElementType::kUnknown, shape.rank, shape.dimension, nullptr};
-    const std::string error = CheckOneOrEach(op, input, numbers, arguments.output, &shape);
+    const std::string error = check(op, input, numbers, arguments.output, &same);
     if (!error.empty()) return error;
   }
   const int minval = IndexOf(op, Parameter::kMinval), maxval = IndexOf(op, Parameter::kMaxval);

@@ -37,7 +37,7 @@ struct Arguments {
   std::int64_t states = 1;  ///< how many: any other number than 1 is one for each row; kUnknownDimension
   const std::uint32_t* state_words = nullptr;  ///< of the states, if they are known and not one
   Argument given[kParameters] = {};    ///< by Parameter
-  ShapeSoFar numbers[kParameters];  ///< the shapes of those that may have one number for each element
+  ShapeSoFar numbers[kParameters];  ///< the shapes of those that may have one number for each element, or for each row
   std::uint64_t classes = 0;        ///< of each row of logits
   ShapeSoFar output;      ///< the first output's shape
   Dimensions dimensions;  ///< the same, where all of it is known: `has_dimensions`

@@ -21,7 +21,7 @@ struct InputDeclaration {
   bool optional;  ///< a number is left out where it is an empty 1-D tensor, too
   ElementTypes types;      ///< empty: the type of the first output
   const char* type_names;  ///< `types` as errors list them; null where they are empty
-  const Limits* limits;    ///< of kNumber and kNumbers: which numbers it takes, by OutputType
+  const Limits* limits;    ///< of kNumber, kNumbers and kRowNumbers: which numbers it takes, by OutputType
   const char* rule;        ///< the same, as errors say it
   const char* remedy;
 

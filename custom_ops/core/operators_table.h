@@ -12,7 +12,7 @@ inline constexpr char kDomain[] = "onnx_philox";
 inline constexpr int kOpsetVersion = 1;
 inline constexpr int kMaxRank = 8;
 inline constexpr std::uint64_t kAlwaysThere = 67108864;
-inline constexpr int kMaxInputs = 4;
+inline constexpr int kMaxInputs = 6;
 static_assert(kStateWords == 6, "as the declaration says");
 
 // What refusals say is allowed.
@@ -24,9 +24,12 @@ inline constexpr char kRankRule[] = "of 0 to 8 dimensions";
 
 namespace table {
 
+inline constexpr ElementType kF32[] = {ElementType::kF32};
+inline constexpr ElementType kF32F16BF16[] = {ElementType::kF32, ElementType::kF16, ElementType::kBF16};
 inline constexpr ElementType kF32F16BF16F64[] = {ElementType::kF32, ElementType::kF16, ElementType::kBF16, ElementType::kF64};
 inline constexpr ElementType kF32F16F64[] = {ElementType::kF32, ElementType::kF16, ElementType::kF64};
 inline constexpr ElementType kF32F64[] = {ElementType::kF32, ElementType::kF64};
+inline constexpr ElementType kI64[] = {ElementType::kI64};
 inline constexpr ElementType kI64I32[] = {ElementType::kI64, ElementType::kI32};
 inline constexpr ElementType kU32[] = {ElementType::kU32};
 
@@ -37,6 +40,10 @@ inline constexpr Limits kLimits3[kOutputTypes] = {{0x0u, 0x0u}, {0x80000001u, 0x
 inline constexpr Limits kLimits4[kOutputTypes] = {{0x0u, 0x0u}, {0x80000001u, 0xd8800000u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x8000000000000001u, 0xc310000000000000u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}};
 inline constexpr Limits kLimits5[kOutputTypes] = {{0x0u, 0x0u}, {0x7fffffffu, 0xce800000u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x7fffffffffffffffu, 0xc1d0000000000000u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}};
 inline constexpr Limits kLimits6[kOutputTypes] = {{0x0u, 0x0u}, {0x7fffffffu, 0xbf800000u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x7fffffffffffffffu, 0xbff0000000000000u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}};
+inline constexpr Limits kLimits7[kOutputTypes] = {{0x0u, 0x0u}, {0x7fffffffu, 0xff7fffffu}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}};
+inline constexpr Limits kLimits8[kOutputTypes] = {{0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x8000000000000000u, 0xffffffffffffffffu}, {0x0u, 0x0u}};
+inline constexpr Limits kLimits9[kOutputTypes] = {{0x0u, 0x0u}, {0x80000001u, 0xbf800000u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}};
+inline constexpr Limits kLimits10[kOutputTypes] = {{0x0u, 0x0u}, {0x7fffffffu, 0xbf800000u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}, {0x0u, 0x0u}};
 
 }  // namespace table
 
@@ -601,7 +608,71 @@ inline constexpr Operator kRandomPermutation = {
     "output_type, global_seed, op_seed",
 };
 
-inline constexpr int kOperators = 10;
+namespace table {
+inline constexpr const char* kRandomTokenOutputType[] = {"i32", "i64"};
+inline constexpr OutputType kRandomTokenOutputTypes[] = {OutputType::kI32, OutputType::kI64};
+inline constexpr InputDeclaration kRandomTokenInputs[] = {
+    {"logits", Role::kLogits, Parameter::kLogits, false, {3, kF32F16BF16}, "f32 or f16 or bf16", nullptr, nullptr, nullptr},
+    {"temperature", Role::kRowNumbers, Parameter::kTemperature, true, {1, kF32}, "f32", kLimits7, "a finite number, 0 or above", "Pass a temperature; 0 is greedy."},
+    {"top_k", Role::kRowNumbers, Parameter::kTopK, true, {1, kI64}, "i64", kLimits8, "0 or above", "Pass how many tokens to keep; 0 keeps all."},
+    {"top_p", Role::kRowNumbers, Parameter::kTopP, true, {1, kF32}, "f32", kLimits9, "above 0, at most 1", "Pass a share; 1 keeps all tokens."},
+    {"min_p", Role::kRowNumbers, Parameter::kMinP, true, {1, kF32}, "f32", kLimits10, "from 0 to 1", "Pass a share; 0 keeps all tokens."},
+    {"state", Role::kState, Parameter(), true, {1, kU32}, "u32", nullptr, nullptr, nullptr},
+};
+inline constexpr OutputDeclaration kRandomTokenOutputs[] = {
+    {"token", false, false, false, OutputType::kBits, -1},
+    {"next_state", true, true, true, OutputType::kBits, -1},
+};
+inline constexpr AttributeDeclaration kRandomTokenAttributes[] = {
+    {"output_type", AttributeRole::kOutputType, false, "i64", 2, kRandomTokenOutputType, kRandomTokenOutputTypes, 0, 0, INT64_MAX, "'i32' or 'i64'"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+};
+inline constexpr OtherAttribute kRandomTokenOthers[] = {
+    {"dtype", "Remove it."},
+    {"high", "Remove it."},
+    {"low", "Remove it."},
+    {"mean", "Remove it."},
+    {"ratio", "Remove it."},
+    {"replacement", "Remove it."},
+    {"sample_size", "Remove it."},
+    {"scale", "Remove it."},
+    {"seed", "Did you mean op_seed? Rename it, or remove it."},
+    {"type", "Remove it."},
+};
+}  // namespace table
+
+/// RandomToken: The next token of each row, by its logits and the filters of a sampler. For each row, in f64: w =
+/// exp((logits - the row's maximum) / temperature). The filters come in the order of Hugging Face's: the top_k largest
+/// w in descending order (of equal ones, the lower index first); of these the shortest prefix in that order whose
+/// running sum, from left to right, reaches top_p times the last running sum; of these the ones with w >= min_p (the
+/// largest w is 1). A filter that is left out, top_k 0 or at least the number of classes, top_p 1 and min_p 0 remove
+/// nothing. A uniform u in [0, 1) of two words for each row then chooses among what is kept: in the order of the
+/// indices, the first whose running sum is greater than u * the last sum. Temperature 0 is the largest logit, of equal
+/// ones the lowest index, and takes the same words.
+/// Inputs: 0 `logits` f32 or f16 or bf16, 1 `temperature` (optional) f32, 2 `top_k` (optional) i64, 3 `top_p`
+/// (optional) f32, 4 `min_p` (optional) f32, 5 `state` (optional) u32.
+/// Outputs: 0 `token` as output_type says, 1 `next_state` (optional) u32.
+/// Attributes: output_type, global_seed, op_seed.
+inline constexpr Operator kRandomToken = {
+    "RandomToken",
+    Distribution::kToken,
+    {2, -1},
+    6,
+    table::kRandomTokenInputs,
+    2,
+    table::kRandomTokenOutputs,
+    3,
+    table::kRandomTokenAttributes,
+    10,
+    table::kRandomTokenOthers,
+    false,
+    "the output",
+    "logits, temperature (optional), top_k (optional), top_p (optional), min_p (optional), state (optional)",
+    "output_type, global_seed, op_seed",
+};
+
+inline constexpr int kOperators = 11;
 inline constexpr const Operator* kAllOperators[kOperators] = {
     &kRandomGenerator,
     &kRandomUniform,
@@ -613,6 +684,7 @@ inline constexpr const Operator* kAllOperators[kOperators] = {
     &kRandomPoisson,
     &kRandomDropout,
     &kRandomPermutation,
+    &kRandomToken,
 };
 
 }  // namespace onnx_philox

@@ -145,6 +145,8 @@ std::int64_t WrongInRow(const Numbers& logits, std::uint64_t begin, std::uint64_
   switch (logits.type) {
     case OutputType::kF16:
       return WrongInRow<std::uint16_t>(logits.data, begin, classes, 0x7C00u);
+    case OutputType::kBF16:
+      return WrongInRow<std::uint16_t>(logits.data, begin, classes, 0x7F80u);
     case OutputType::kF32:
       return WrongInRow<std::uint32_t>(logits.data, begin, classes, 0x7F800000u);
     default:

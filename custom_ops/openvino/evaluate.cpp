@@ -98,6 +98,17 @@ struct RandomOp::Reading {
     return target;
   }
 
+  /// The i32 integers as i64.
+  const void* Widened() {
+    const std::uint64_t count = static_cast<std::uint64_t>(shape.elements());
+    unsigned char* const target = static_cast<unsigned char*>(Own(2 * count));
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::int64_t integer = IntegerAt(ElementType::kI32, elements.data(), i);
+      std::memcpy(target + i * sizeof(integer), &integer, sizeof(integer));
+    }
+    return target;
+  }
+
   /// These f32 numbers, from 0 to 1.
   const void* Clamped(Clamp clamp, const void* numbers) {
     const std::uint64_t count = static_cast<std::uint64_t>(shape.elements());
@@ -137,9 +148,7 @@ Known RandomOp::Read(int input, Reading* reading) const {
   if (data != nullptr && (is_wider || is_half || is_rounded)) {
     data = reading->Converted(declared);
   } else if (data != nullptr && is_narrower) {
-    // One number: inputs of many numbers have types that arrive unchanged.
-    reading->converted = static_cast<std::uint64_t>(IntegerAt(ElementType::kI32, data, 0));
-    data = &reading->converted;
+    data = reading->Widened();
   }
   if (data != nullptr && IsClamped(input)) data = reading->Clamped(clamp_, data);
   return shape.WithType(declared, data);

@@ -67,8 +67,9 @@ std::string RandomOp::NarrowedText() const {
   if (!Has(Past::kValidated)) return "";
   const std::string state = Has(Past::kSignedState) ? std::string(" ") + kSignedStateMark : "";
   for (int i = 0; i < op_.inputs && HasInput(i); ++i) {
-    const bool is_half = RoleOf(i) == Role::kLogits && declared_[i] == ElementType::kF16;
-    if (is_half && ArrivedType(i) == ElementType::kF32) return kNarrowedLogits + state;
+    const bool is_half = RoleOf(i) == Role::kLogits &&
+                         (declared_[i] == ElementType::kF16 || declared_[i] == ElementType::kBF16);
+    if (is_half && ArrivedType(i) == ElementType::kF32) return ElementTypeName(declared_[i]) + state;
     const bool is_other = IsData(i) && declared_[i] != ElementType::kUnknown;
     if (is_other && HasNarrowedInput()) return ElementTypeName(declared_[i]) + state;
   }
@@ -130,6 +131,8 @@ bool RandomOp::MeetHalf() {
 
 /// Refuses an input that is not a captured constant and that the plugin would pass in fewer bits.
 void RandomOp::RefuseNarrowed(int input) const {
+  // A top_k beyond int32 is a stated limit, as a dimension is.
+  if (RoleOf(input) == Role::kRowNumbers) return;
   const ElementTypes types = TypesAt(input);
   const ElementType type = types.Has(ArrivedType(input)) ? ArrivedType(input) : types.type[0];
   if (type != ElementType::kF64 && type != ElementType::kI64) return;

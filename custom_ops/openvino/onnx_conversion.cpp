@@ -4,7 +4,9 @@
 #include <cstring>
 #include <memory>
 
+#include "openvino/op/constant.hpp"
 #include "openvino/op/convert.hpp"
+#include "openvino_types.h"
 
 namespace onnx_philox {
 
@@ -19,13 +21,23 @@ GivenAttribute Given(const ov::frontend::NodeContext& node, const char* name) {
   return GivenAttribute::Other("a list, a tensor or a graph");
 }
 
+/// Whether an optional input is left out: it arrives as a node of this type.
+bool IsLeftOut(const ov::Output<ov::Node>& input) {
+  return std::strcmp(input.get_node()->get_type_name(), "NullNode") == 0;
+}
+
 }  // namespace
 
-ov::OutputVector OnnxInputs(const ov::frontend::NodeContext& node) {
+ov::OutputVector OnnxInputs(const Operator& op, const ov::frontend::NodeContext& node) {
   ov::OutputVector inputs;
   for (std::size_t i = 0; i < node.get_input_size(); ++i) inputs.push_back(node.get_input(static_cast<int>(i)));
-  // An optional input that is left out arrives as a node of this type.
-  while (!inputs.empty() && std::strcmp(inputs.back().get_node()->get_type_name(), "NullNode") == 0) inputs.pop_back();
+  while (!inputs.empty() && IsLeftOut(inputs.back())) inputs.pop_back();
+  // Numbers that are left out before others become empty.
+  for (std::size_t i = 0; i < inputs.size() && i < static_cast<std::size_t>(op.inputs); ++i) {
+    const InputDeclaration& declared = op.input[i];
+    if (!IsLeftOut(inputs[i]) || !declared.optional || !declared.is_parameter() || declared.has_output_type()) continue;
+    inputs[i] = ov::op::v0::Constant::create(OpenVinoType(declared.types.type[0]), ov::Shape{0}, std::vector<float>());
+  }
   return inputs;
 }
 

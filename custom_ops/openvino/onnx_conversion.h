@@ -9,7 +9,7 @@
 namespace onnx_philox {
 
 /// The inputs and attributes of an ONNX node.
-ov::OutputVector OnnxInputs(const ov::frontend::NodeContext& node);
+ov::OutputVector OnnxInputs(const Operator& op, const ov::frontend::NodeContext& node);
 /// The inputs of a new node, whose `shape` is i64 if its values are bool.
 ///
 /// The plugin turns i64 into i32 everywhere, but boolean into u8 only in operators that it knows. After that,
@@ -24,7 +24,7 @@ ov::Extension::Ptr MakeOnnxConversion() {
       op.name, kDomain, [](const ov::frontend::NodeContext& context) {
         const auto node = std::make_shared<NodeOf<op>>();
         node->SetAttributes(OnnxAttributes(op, context));
-        node->set_arguments(WithWideShape(op, OnnxInputs(context)));
+        node->set_arguments(WithWideShape(op, OnnxInputs(op, context)));
         node->constructor_validate_and_infer_types();
         return node->outputs();
       });

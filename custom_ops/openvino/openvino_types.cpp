@@ -62,4 +62,10 @@ ov::element::Type OpenVinoType(OutputType type) {
   return ov::element::i64;
 }
 
+ov::element::Type OpenVinoType(ElementType type) {
+  int i = 0;
+  while (i < kOutputTypes - 1 && ElementTypeOf(static_cast<OutputType>(i)) != type) ++i;
+  return OpenVinoType(static_cast<OutputType>(i));
+}
+
 }  // namespace onnx_philox

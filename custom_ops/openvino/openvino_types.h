@@ -10,4 +10,7 @@ ElementType ElementTypeOf(const ov::element::Type& type);
 
 ov::element::Type OpenVinoType(OutputType type);
 
+/// Of a type that numbers have.
+ov::element::Type OpenVinoType(ElementType type);
+
 }  // namespace onnx_philox

@@ -45,7 +45,6 @@ enum class Past : unsigned {
 inline constexpr std::size_t kMaxElements = 4096;
 inline constexpr char kNarrowed[] = "narrowed";
 inline constexpr char kNarrowedAll[] = "true";
-inline constexpr char kNarrowedLogits[] = "f16";
 inline constexpr char kSignedStateMark[] = "i32";
 inline constexpr char kCaptured[] = "const_";
 inline constexpr char kClamped[] = "clamped";

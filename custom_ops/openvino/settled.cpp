@@ -143,7 +143,8 @@ void Settled::Add(std::size_t port, const KnownShape& shape, ElementType type, c
 void Settled::ReadDirectly() {
   for (std::size_t i = 0; i < input_.size(); ++i) {
     const auto convert = ov::as_type<Convert>(get_input_node_ptr(i));
-    if (convert == nullptr || !ov::is_type<ov::op::v0::Parameter>(convert->get_input_node_ptr(0)) || whole_->IsNumber(input_[i])) continue;
+    if (convert == nullptr || !ov::is_type<ov::op::v0::Parameter>(convert->get_input_node_ptr(0))) continue;
+    if (whole_->IsNumber(input_[i]) && !Is(i, Role::kRowNumbers)) continue;
     const ElementType declared = Is(i, Role::kState) ? whole_->StateType() : whole_->declared_[input_[i]];
     if (ElementTypeOf(convert->get_input_element_type(0)) != declared) continue;
     input(i).replace_source_output(convert->input_value(0));
@@ -166,7 +167,8 @@ void Settled::validate_and_infer_types() {
     if (Is(i, Role::kShape) || get_input_partial_shape(i).is_dynamic()) asked_.push_back(i);
   }
   ThrowIf(CheckTogether(whole_->op_, whole_->attributes_, arguments_));
-  is_apart_ = asked_.size() == 1 && arguments_.states == 1 && IndexOf(whole_->op_, Role::kNumbers) < 0;
+  is_apart_ = asked_.size() == 1 && arguments_.states == 1 && IndexOf(whole_->op_, Role::kNumbers) < 0 &&
+              IndexOf(whole_->op_, Role::kRowNumbers) < 0;
   set_output_type(0, whole_->get_output_element_type(0), whole_->ValuesShape(arguments_));
   for (std::size_t i = 1; i < get_output_size(); ++i) {
     set_output_type(i, whole_->get_output_element_type(i), i == state_output ? next : get_output_partial_shape(0));

@@ -67,13 +67,15 @@ def build(
     stateful: bool = False,
     types: Mapping[str, str] | None = None,
     per_element: bool = False,
+    inputs: Sequence[str] = (),
 ) -> onnx.ModelProto:
     """Builds a model of one node.
 
     An argument None, of a parameter that the operator needs or of `shape`, makes it a graph input:
     `types` are the types of those that may have several, `per_element` says whether one that may
-    hold a number for each element does, and `rank` how many dimensions `shape` has. A first
-    dimension None is told by the states of rows (`per_row`).
+    hold a number for each element does, and `rank` how many dimensions `shape` has. `inputs` are
+    those that may be left out and are graph inputs. A first dimension None is told by the states of
+    rows (`per_row`).
 
     Raises:
         TypeError: An argument of a wrong type.
@@ -83,6 +85,7 @@ def build(
     values = checks.output_type(op, complete, {})
     for name, type_name in (types or {}).items():
         _check_type_name(op, name, type_name)
+    _check_inputs(op, parameters, inputs)
     given = {i.name: parameters.get(i.name) for i in op.parameters}
     # What an array tells the size by comes first.
     tensors: dict[str, Tensor] = {}
@@ -106,6 +109,10 @@ def build(
             tensors[declared.name] = _parameter(
                 op, declared, given[declared.name], values, types, of_each
             )
+        if declared.name in inputs:
+            # A dimension of its own: as many as rows, or one.
+            of_rows = [f"{declared.name}s"]
+            tensors[declared.name] = _input(declared.name, declared.types[0], of_rows)
     if stateful or rows is not None:
         tensors["state"] = _input("state", U32, _state_shape(rows))
     in_order = {i.name: tensors.get(i.name) for i in op.inputs}
@@ -132,6 +139,18 @@ def _parameter(
     if declared.role is Role.LOGITS:
         return _input(name, type_, [BATCH, "classes"])
     return _input(name, type_, of_each if declared.role in (Role.NUMBERS, Role.DATA) else [])
+
+
+def _check_inputs(op: Operator, given: Mapping[str, Any], inputs: Sequence[str]) -> None:
+    """Refuses names of graph inputs that are no inputs to leave out, or that are given besides."""
+    optional = [i.name for i in op.parameters if i.optional]
+    for name in inputs:
+        if name not in optional:
+            allowed = f"names of {', '.join(optional)}"
+            checks.refuse(op, "inputs", repr(name), allowed, "Remove the others.")
+        if given.get(name) is not None:
+            allowed = "left out, if it is a graph input"
+            checks.refuse(op, f"input {name!r}", "a value", allowed, "Pass one of the two.")
 
 
 def _check_type_name(op: Operator, name: str, given: str) -> None:

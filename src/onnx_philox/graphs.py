@@ -16,6 +16,7 @@ Examples:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import onnx
@@ -34,6 +35,7 @@ __all__ = [
     "random_normal",
     "random_permutation",
     "random_poisson",
+    "random_token",
     "random_uniform",
 ]
 
@@ -525,4 +527,74 @@ def random_permutation(
         rank=rank,
         shape=shape,
         stateful=stateful,
+    )
+
+
+def random_token(
+    logits: Any = None,
+    temperature: Any = None,
+    top_k: Any = None,
+    top_p: Any = None,
+    min_p: Any = None,
+    output_type: str = "i64",
+    *,
+    logits_type: str = "f32",
+    inputs: Sequence[str] = (),
+    global_seed: int = 0,
+    op_seed: int = 0,
+    stateful: bool = False,
+    per_row: bool = False,
+) -> onnx.ModelProto:
+    """Builds a model that draws the next token of each row, by its logits and a sampler's filters.
+
+    Args:
+        logits: Logits [batch, classes], of at least one class. -inf is a token that is never drawn.
+            An array of f32, f16 or bf16. None makes it the graph input "logits".
+        temperature: What the logits are divided by, 0 or above; 0 is the largest logit, always: a
+            finite number, 0 or above. A Python number is f32. A NumPy number or array is f32, as it
+            is: one element (rank 0 or 1) for all rows, or 1-D with one for each row. None leaves it
+            out.
+        top_k: How many of the most probable tokens are kept; 0, and the number of classes or more,
+            keep all: 0 or above. A Python number is i64. A NumPy number or array is i64, as it is:
+            one element (rank 0 or 1) for all rows, or 1-D with one for each row. None leaves it
+            out.
+        top_p: The share of the probability that is kept, of the most probable tokens; 1 keeps all:
+            above 0, at most 1. A Python number is f32. A NumPy number or array is f32, as it is:
+            one element (rank 0 or 1) for all rows, or 1-D with one for each row. None leaves it
+            out.
+        min_p: The least probability that is kept, as a share of the largest; 0 keeps all: from 0 to
+            1. A Python number is f32. A NumPy number or array is f32, as it is: one element (rank 0
+            or 1) for all rows, or 1-D with one for each row. None leaves it out.
+        output_type: The element type of the tokens. One of i32, i64.
+        logits_type: The type of that graph input, f32, f16 or bf16.
+        inputs: The names of the inputs that may be left out and are graph inputs instead: 1-D, of
+            one number, or one for each row.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
+        stateful: Whether the model has the graph input "state" (uint32[6]) and the output
+            "next_state". Without it one of the seeds must not be 0.
+        per_row: Whether each row of the output has a state of its own: the graph input "state" is
+            uint32[batch, 6], and so is "next_state".
+
+    Returns:
+        A model with the output "token" [batch, 1], and "next_state" if stateful or by rows.
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range, or neither seed nor state.
+    """
+    return build(
+        operators.RANDOM_TOKEN,
+        {
+            "logits": logits,
+            "temperature": temperature,
+            "top_k": top_k,
+            "top_p": top_p,
+            "min_p": min_p,
+        },
+        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        inputs=inputs,
+        per_row=per_row,
+        stateful=stateful,
+        types={"logits": logits_type},
     )

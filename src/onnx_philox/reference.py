@@ -46,6 +46,7 @@ __all__ = [
     "random_normal",
     "random_permutation",
     "random_poisson",
+    "random_token",
     "random_uniform",
 ]
 
@@ -464,3 +465,72 @@ def random_permutation(
         {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
     )
     return values, next_state
+
+
+def random_token(
+    logits: ArrayLike,
+    temperature: ArrayLike | None = None,
+    top_k: ArrayLike | None = None,
+    top_p: ArrayLike | None = None,
+    min_p: ArrayLike | None = None,
+    output_type: str = "i64",
+    *,
+    global_seed: int = 0,
+    op_seed: int = 0,
+    state: NDArray[np.uint32] | None = None,
+) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+    """Draws the next token of each row, by its logits and a sampler's filters.
+
+    Args:
+        logits: Logits [batch, classes], of at least one class. -inf is a token that is never drawn.
+            An array of f32, f16 or bf16.
+        temperature: What the logits are divided by, 0 or above; 0 is the largest logit, always: a
+            finite number, 0 or above. A Python number is f32. A NumPy number or array is f32, as it
+            is: one element (rank 0 or 1) for all rows, or 1-D with one for each row. None leaves it
+            out.
+        top_k: How many of the most probable tokens are kept; 0, and the number of classes or more,
+            keep all: 0 or above. A Python number is i64. A NumPy number or array is i64, as it is:
+            one element (rank 0 or 1) for all rows, or 1-D with one for each row. None leaves it
+            out.
+        top_p: The share of the probability that is kept, of the most probable tokens; 1 keeps all:
+            above 0, at most 1. A Python number is f32. A NumPy number or array is f32, as it is:
+            one element (rank 0 or 1) for all rows, or 1-D with one for each row. None leaves it
+            out.
+        min_p: The least probability that is kept, as a share of the largest; 0 keeps all: from 0 to
+            1. A Python number is f32. A NumPy number or array is f32, as it is: one element (rank 0
+            or 1) for all rows, or 1-D with one for each row. None leaves it out.
+        output_type: The element type of the tokens. One of i32, i64.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
+        state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
+            of an output whose first dimension is B. None is a state of zeros.
+
+    Returns:
+        The token [batch, 1], and the next state, of the state's shape.
+
+    Raises:
+        TypeError: An input of a wrong type.
+        ValueError: A wrong shape or value, no state with both seeds 0, or an output that memory
+            cannot hold.
+
+    Examples:
+        >>> logits = np.log(np.array([[4, 1, 2, 3]] * 3, np.float32))
+        >>> random_token(logits, top_p=np.float32([1, 0.6, 0.3]), global_seed=13)[0]
+        array([[0],
+               [3],
+               [0]])
+    """
+    token, next_state = call.run(
+        operators.RANDOM_TOKEN,
+        fill,
+        {
+            "logits": logits,
+            "temperature": temperature,
+            "top_k": top_k,
+            "top_p": top_p,
+            "min_p": min_p,
+            "state": state,
+        },
+        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+    )
+    return token, next_state

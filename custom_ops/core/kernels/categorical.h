@@ -32,18 +32,22 @@ void UniformsOf(const Piece& piece, std::uint64_t begin, std::uint64_t end, void
 /// How many running sums are kept: one for each class if they suffice, otherwise one for the last of every so many.
 constexpr std::uint64_t kSumsKept = 2048;
 
-/// The weights exp(logit - maximum) of a row, from left to right, some registers at a time: a single one would stall on
-/// its own latency.
+/// A row of logits.
 template <class Isa>
-class Weights {
+class RowOfLogits {
  public:
   static constexpr unsigned kLanes = sizeof(typename Isa::Words) / 8;
-  static constexpr unsigned kAtOnce = 4 * kLanes;
 
   /// Row `row` of the draw's logits.
-  Weights(const Draw& draw, std::uint64_t row) : type_(draw[Parameter::kLogits].type), classes_(draw.classes) {
+  RowOfLogits(const Draw& draw, std::uint64_t row) : type_(draw[Parameter::kLogits].type), classes_(draw.classes) {
     size_ = ElementSize(type_);
     row_ = static_cast<const unsigned char*>(draw[Parameter::kLogits].data) + row * classes_ * size_;
+  }
+
+  OutputType type() const { return type_; }
+  std::uint64_t classes() const { return classes_; }
+
+  double Maximum() const {
     typename Isa::Words most = Load(0);
     for (std::uint64_t begin = kLanes; begin < classes_; begin += kLanes) most = Isa::MaxF64(most, Load(begin));
     double lanes[kLanes];
@@ -52,21 +56,9 @@ class Weights {
     for (unsigned i = 1; i < kLanes; ++i) {
       if (lanes[i] > maximum) maximum = lanes[i];
     }
-    maximum_ = Isa::Splat64(BitCast<std::uint64_t>(maximum));
+    return maximum;
   }
 
-  /// Of classes `begin` to `begin` + kAtOnce - 1; 0 past the last.
-  ONNX_PHILOX_INLINE void Get(std::uint64_t begin, double (&weights)[kAtOnce]) const {
-    typename Isa::Words x[kAtOnce / kLanes];
-    ONNX_PHILOX_UNROLL
-    for (unsigned i = 0; i < kAtOnce / kLanes; ++i) x[i] = Load(begin + i * kLanes);
-    ONNX_PHILOX_UNROLL
-    for (unsigned i = 0; i < kAtOnce / kLanes; ++i) {
-      Store(ExpNonpositive<Isa>(Isa::SubtractF64(x[i], maximum_)), weights + i * kLanes);
-    }
-  }
-
- private:
   static void Store(typename Isa::Words x, double* lanes) {
     Isa::Store(reinterpret_cast<unsigned char*>(lanes), x);
   }
@@ -75,17 +67,27 @@ class Weights {
   ONNX_PHILOX_INLINE typename Isa::Words Load(std::uint64_t begin) const {
     if (begin + kLanes <= classes_) return Widen(row_ + begin * size_);
     alignas(64) unsigned char padded[kLanes * 8];
-    const std::uint64_t infinity = type_ == OutputType::kF16   ? 0xFC00FC00FC00FC00u
-                                   : type_ == OutputType::kF32 ? 0xFF800000FF800000u
-                                                               : 0xFFF0000000000000u;
+    const std::uint64_t infinity = type_ == OutputType::kF16    ? 0xFC00FC00FC00FC00u
+                                   : type_ == OutputType::kBF16 ? 0xFF80FF80FF80FF80u
+                                   : type_ == OutputType::kF32  ? 0xFF800000FF800000u
+                                                                : 0xFFF0000000000000u;
     for (unsigned i = 0; i < kLanes; ++i) std::memcpy(padded + i * 8, &infinity, 8);
     if (begin < classes_) std::memcpy(padded, row_ + begin * size_, static_cast<std::size_t>(classes_ - begin) * size_);
     return Widen(padded);
   }
+
+ private:
   ONNX_PHILOX_INLINE typename Isa::Words Widen(const unsigned char* from) const {
     switch (type_) {
       case OutputType::kF16:
         return Isa::LoadF16AsF64(from);
+      case OutputType::kBF16: {
+        std::uint16_t narrow[kLanes];
+        std::uint32_t wide[kLanes];
+        std::memcpy(narrow, from, sizeof(narrow));
+        for (unsigned i = 0; i < kLanes; ++i) wide[i] = static_cast<std::uint32_t>(narrow[i]) << 16;
+        return Isa::LoadF32AsF64(reinterpret_cast<const unsigned char*>(wide));
+      }
       case OutputType::kF32:
         return Isa::LoadF32AsF64(from);
       default:
@@ -97,15 +99,41 @@ class Weights {
   std::uint64_t classes_;
   unsigned size_;
   const unsigned char* row_;
+};
+
+/// The weights exp(logit - maximum) of a row, from left to right, some registers at a time: a single one would stall on
+/// its own latency.
+template <class Isa>
+class Weights {
+ public:
+  static constexpr unsigned kLanes = RowOfLogits<Isa>::kLanes;
+  static constexpr unsigned kAtOnce = 4 * kLanes;
+
+  Weights(const Draw& draw, std::uint64_t row)
+      : logits_(draw, row), maximum_(Isa::Splat64(BitCast<std::uint64_t>(logits_.Maximum()))) {}
+
+  /// Of classes `begin` to `begin` + kAtOnce - 1; 0 past the last.
+  ONNX_PHILOX_INLINE void Get(std::uint64_t begin, double (&weights)[kAtOnce]) const {
+    typename Isa::Words x[kAtOnce / kLanes];
+    ONNX_PHILOX_UNROLL
+    for (unsigned i = 0; i < kAtOnce / kLanes; ++i) x[i] = logits_.Load(begin + i * kLanes);
+    ONNX_PHILOX_UNROLL
+    for (unsigned i = 0; i < kAtOnce / kLanes; ++i) {
+      RowOfLogits<Isa>::Store(ExpNonpositive<Isa>(Isa::SubtractF64(x[i], maximum_)), weights + i * kLanes);
+    }
+  }
+
+ private:
+  RowOfLogits<Isa> logits_;
   typename Isa::Words maximum_;
 };
 
-/// The running sums of a row.
-template <class Isa>
+/// The running sums of the weights of a row, some of which are there at once: see Weights.
+template <class SomeWeights>
 class RunningSums {
  public:
-  RunningSums(const Draw& draw, std::uint64_t row) : weights_(draw, row), classes_(draw.classes) {
-    constexpr unsigned kAtOnce = Weights<Isa>::kAtOnce;
+  RunningSums(const SomeWeights& weights, std::uint64_t classes) : weights_(weights), classes_(classes) {
+    constexpr unsigned kAtOnce = SomeWeights::kAtOnce;
     // The number of weights made at once, or a multiple of it, except for a distance of 1.
     distance_ = classes_ <= kSumsKept ? 1 : (classes_ / kSumsKept / kAtOnce + 1) * kAtOnce;
     double sum = 0, weight[kAtOnce];
@@ -146,7 +174,7 @@ class RunningSums {
 
  private:
   std::uint64_t FirstAboveWithin(std::uint64_t index, double threshold) const {
-    constexpr unsigned kAtOnce = Weights<Isa>::kAtOnce;
+    constexpr unsigned kAtOnce = SomeWeights::kAtOnce;
     double sum = index == 0 ? 0 : kept_[index - 1], weight[kAtOnce];
     for (std::uint64_t begin = index * distance_; begin < classes_; begin += kAtOnce) {
       weights_.Get(begin, weight);
@@ -158,7 +186,7 @@ class RunningSums {
     return classes_ - 1;  // only from logits that nobody checked
   }
 
-  Weights<Isa> weights_;
+  SomeWeights weights_;
   std::uint64_t classes_, distance_, count_;
   double kept_[kSumsKept];
 };
@@ -173,7 +201,7 @@ void FillCategoricalAs(const Piece& piece) {
   for (std::uint64_t i = piece.begin; i < piece.end;) {
     const std::uint64_t row = i / samples;
     const std::uint64_t row_end = piece.end - i > (row + 1) * samples - i ? (row + 1) * samples : piece.end;
-    const RunningSums<Isa> sums(piece.draw, row);
+    const RunningSums<Weights<Isa>> sums(Weights<Isa>(piece.draw, row), piece.draw.classes);
     const double total = sums.Total();
     for (; i < row_end; ++i) {
       if (i == drawn) {
@@ -208,6 +236,7 @@ class FirstArrivals {
   explicit FirstArrivals(std::uint64_t most) : most_(most) {}
 
   std::uint64_t count() const { return count_; }
+  bool is_full() const { return count_ == most_; }
   /// What is not before this is of no use.
   double latest() const { return latest_; }
 

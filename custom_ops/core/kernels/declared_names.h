@@ -7,16 +7,16 @@
 namespace onnx_philox {
 
 /// How words become elements. Random bits are a uniform draw of kBits.
-enum class Distribution {kUniform, kNormal, kBernoulli, kCategorical, kExponential, kGamma, kPoisson, kDropout, kPermutation};
-constexpr int kDistributions = 9;
+enum class Distribution {kUniform, kNormal, kBernoulli, kCategorical, kExponential, kGamma, kPoisson, kDropout, kPermutation, kToken};
+constexpr int kDistributions = 10;
 
 /// The inputs that say what is drawn.
-enum class Parameter {kMinval, kMaxval, kMean, kScale, kP, kLogits, kAlpha, kRate, kData, kRatio};
-constexpr int kParameters = 10;
+enum class Parameter {kMinval, kMaxval, kMean, kScale, kP, kLogits, kAlpha, kRate, kData, kRatio, kTemperature, kTopK, kTopP, kMinP};
+constexpr int kParameters = 14;
 
 /// What an input means, and so which check applies to it.
-enum class Role {kState, kShape, kNumber, kNumbers, kLogits, kData};
-constexpr int kRoles = 6;
+enum class Role {kState, kShape, kNumber, kNumbers, kLogits, kData, kRowNumbers};
+constexpr int kRoles = 7;
 
 /// Which attribute it is, and so what its value is for.
 enum class AttributeRole {kType, kGlobalSeed, kOpSeed, kOutputType, kSampleSize, kReplacement};

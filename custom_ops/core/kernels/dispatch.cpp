@@ -218,7 +218,8 @@ void FillTo(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::
 }
 
 Split SplitDraw(const Draw& draw, std::uint64_t elements, std::uint64_t max_pieces) {
-  if (draw.distribution == Distribution::kCategorical) return SplitCategorical(draw, elements, max_pieces);
+  const bool has_logits = draw.distribution == Distribution::kCategorical || draw.distribution == Distribution::kToken;
+  if (has_logits) return SplitCategorical(draw, elements, max_pieces);
   if (draw.distribution == Distribution::kPermutation) return SplitRows(draw, elements, max_pieces);
   const bool rejects = draw.distribution == Distribution::kGamma || draw.distribution == Distribution::kPoisson;
   const unsigned words = rejects ? kWordsPerRejecting : draw.words;

@@ -15,6 +15,7 @@
 #include "poisson.h"
 #include "rows.h"
 #include "rules.h"
+#include "token.h"
 
 namespace onnx_philox {
 
@@ -189,6 +190,8 @@ void FillFrom(const Piece& piece) {
       return FillDropout<Isa, From>(piece);
     case Distribution::kPermutation:
       return FillPermutation<Isa, From>(piece);
+    case Distribution::kToken:
+      return FillTokens<Isa, From, kSureBits>(piece);
   }
   NoRule();
 }

@@ -21,7 +21,7 @@ import mpmath
 import numpy as np
 from mpmath import mp, mpf
 
-from onnx_philox._contract.operators import LEAST_EXPONENT
+from onnx_philox._contract.inputs import LEAST_EXPONENT
 
 mp.dps = 60
 

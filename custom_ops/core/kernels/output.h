@@ -28,11 +28,12 @@ struct Numbers {
 /// A parameter of a draw, within the limits that its declaration says: one number, or many that the draw reads while it
 /// fills, and to which nobody may write meanwhile.
 struct Argument {
-  OutputType type;
+  OutputType type;     ///< kBits, the first: it is left out
   std::uint64_t bits;  ///< of one number: its bit pattern, zero-extended
   const void* data;    ///< of many, at any alignment; null: there is one, or an optional input is left out
 
   bool each() const { return data != nullptr; }
+  bool is_left_out() const { return type == OutputType::kBits; }
   Numbers numbers() const { return Numbers{type, data}; }
 };
 

@@ -112,6 +112,27 @@ inline Draw PermutationDraw(const State& state, OutputType type, std::uint64_t s
   return draw;
 }
 
+/// The numbers of a sampler, one for each row; null where one is left out.
+struct Filters {
+  const float* temperature;
+  const std::int64_t* top_k;
+  const float* top_p;
+  const float* min_p;
+};
+
+inline Draw TokenDraw(const State& state, OutputType type, const Logits& logits, const Filters& filters, void* out) {
+  Draw draw = CategoricalDraw(state, type, logits, out);
+  draw.distribution = Distribution::kToken;
+  const auto give = [&](Parameter parameter, OutputType of, const void* data) {
+    if (data != nullptr) draw[parameter] = Argument{of, 0, data};
+  };
+  give(Parameter::kTemperature, OutputType::kF32, filters.temperature);
+  give(Parameter::kTopK, OutputType::kI64, filters.top_k);
+  give(Parameter::kTopP, OutputType::kF32, filters.top_p);
+  give(Parameter::kMinP, OutputType::kF32, filters.min_p);
+  return draw;
+}
+
 /// The other way round.
 inline Affine AffineOf(const Draw& draw) {
   return Affine{draw[Parameter::kMean].bits, draw[Parameter::kScale].bits};

@@ -253,6 +253,7 @@ inline double Number(const onnx_philox::Numbers& numbers, std::uint64_t index) {
   std::memcpy(&bits, static_cast<const unsigned char*>(numbers.data) + index * size, size);
   if (numbers.type == OutputType::kF64) return FloatOf(static_cast<std::int64_t>(bits));
   if (numbers.type == OutputType::kF32) return static_cast<double>(FloatOf(static_cast<std::int32_t>(bits)));
+  if (numbers.type == OutputType::kBF16) return static_cast<double>(FloatOf(static_cast<std::int32_t>(bits << 16)));
   return bits == 0xFC00u ? -HUGE_VAL : Decode(bits, kF16, 2);
 }
 
@@ -429,6 +430,49 @@ inline std::uint64_t PermutationElement(const Draw& draw, std::uint64_t index) {
   return order[index % draw.samples];
 }
 
+/// The token of a row, sorted and added up as the contract says.
+inline std::uint64_t TokenElement(const Draw& draw, std::uint64_t row) {
+  using onnx_philox::Parameter;
+  const auto number = [&](Parameter parameter, double absent) {
+    const onnx_philox::Argument& given = draw[parameter];
+    if (given.is_left_out()) return absent;
+    return given.each() ? Number(given.numbers(), row) : Number({given.type, &given.bits}, 0);
+  };
+  const double temperature = number(Parameter::kTemperature, 1), top_p = number(Parameter::kTopP, 1);
+  const double min_p = number(Parameter::kMinP, 0);
+  std::uint64_t top_k = draw[Parameter::kTopK].bits;
+  if (draw[Parameter::kTopK].each()) {
+    std::memcpy(&top_k, static_cast<const unsigned char*>(draw[Parameter::kTopK].data) + row * 8, 8);
+  }
+  if (top_k == 0) top_k = draw.classes;
+  std::vector<double> weights;
+  for (std::uint64_t c = 0; c < draw.classes; ++c) weights.push_back(Number(draw[Parameter::kLogits].numbers(), row * draw.classes + c));
+  const auto most = std::max_element(weights.begin(), weights.end());
+  if (temperature == 0) return static_cast<std::uint64_t>(most - weights.begin());
+  const double maximum = *most;
+  for (double& weight : weights) weight = Exp((weight - maximum) / temperature);
+  std::vector<std::pair<double, std::uint64_t>> order;
+  for (std::uint64_t c = 0; c < draw.classes; ++c) order.emplace_back(-weights[c], c);
+  std::sort(order.begin(), order.end());
+  if (order.size() > top_k) order.resize(top_k);
+  if (top_p < 1) {
+    double total = 0, sum = 0;
+    for (const auto& [negative, c] : order) total -= negative;
+    const double wanted = top_p * total;
+    std::size_t kept = 0;
+    while (!(sum >= wanted) || kept == 0) sum -= order[kept++].first;
+    order.resize(kept);
+  }
+  std::vector<double> of_kept(weights.size());
+  for (const auto& [negative, c] : order) of_kept[c] = -negative >= min_p ? -negative : 0;
+  double total = 0, sum = 0;
+  for (const double weight : of_kept) total += weight;
+  const double threshold = UniformF64(draw.state, row) * total;
+  std::uint64_t c = 0;
+  while ((sum += of_kept[c]) <= threshold) ++c;
+  return c;
+}
+
 inline std::uint64_t Element(const Draw& draw, std::uint64_t index) {
   switch (draw.distribution) {
     case Distribution::kUniform:
@@ -447,6 +491,8 @@ inline std::uint64_t Element(const Draw& draw, std::uint64_t index) {
       return DropoutElement(draw, index);
     case Distribution::kPermutation:
       return PermutationElement(draw, index);
+    case Distribution::kToken:
+      return TokenElement(draw, index);
     case Distribution::kCategorical:
       break;
   }

@@ -483,6 +483,95 @@ void TestLongRows(const Kernels& kernels) {
   }
 }
 
+/// Numbers of samplers, one for each row: all of them, some, or none (`which`).
+Filters SomeFilters(std::size_t rows, std::int64_t classes, unsigned which) {
+  Choices choices;
+  const auto pick = [&](std::initializer_list<double> numbers) { return numbers.begin()[choices.Below(numbers.size())]; };
+  std::vector<float> temperature, top_p, min_p;
+  std::vector<std::int64_t> top_k;
+  for (std::size_t i = 0; i < rows; ++i) {
+    temperature.push_back(static_cast<float>(pick({0, 1e-30, 0.3, 0.7, 1, 1.5, 1e30})));
+    top_k.push_back(static_cast<std::int64_t>(choices.Below(3) == 0 ? choices.Below(3) << 40 : 1 + choices.Below(static_cast<std::uint64_t>(classes))));
+    top_p.push_back(static_cast<float>(pick({1, 0.999, 0.9, 0.5, 0.25, 1e-20})));
+    min_p.push_back(static_cast<float>(pick({0, 1e-4, 0.1, 1})));
+  }
+  return Filters{(which & 1) != 0 ? static_cast<const float*>(KeepForever(temperature)) : nullptr,
+                 (which & 2) != 0 ? static_cast<const std::int64_t*>(KeepForever(top_k)) : nullptr,
+                 (which & 4) != 0 ? static_cast<const float*>(KeepForever(top_p)) : nullptr,
+                 (which & 8) != 0 ? static_cast<const float*>(KeepForever(min_p)) : nullptr};
+}
+
+/// Logits in quarters, of which many are equal, and -inf.
+Logits SomeLogits(OutputType type, std::size_t rows, std::uint64_t classes) {
+  Choices choices;
+  std::vector<std::uint16_t> f16, bf16;
+  std::vector<float> f32;
+  for (std::size_t i = 0; i < rows * classes; ++i) {
+    const bool is_none = choices.Below(9) == 0 && i % classes != classes / 2;
+    const float x = is_none ? -HUGE_VALF : static_cast<float>(choices.Below(64)) / 4 - 8;
+    f32.push_back(type == OutputType::kF32 && choices.Below(2) == 0 && !is_none
+                      ? x + static_cast<float>(choices.Below(1 << 20)) * 0x1p-22f : x);
+    f16.push_back(static_cast<std::uint16_t>(is_none ? 0xFC00u : F16FromF32(x)));
+    bf16.push_back(static_cast<std::uint16_t>(BitsOf<std::uint32_t>(x) >> 16));
+  }
+  const void* const data = type == OutputType::kF16 ? KeepForever(f16) : type == OutputType::kBF16 ? KeepForever(bf16) : KeepForever(f32);
+  return Logits{{type, data}, classes, 1};
+}
+
+void AddTokenCases(std::vector<Case>* cases) {
+  const auto add = [&](OutputType type, OutputType logits_type, std::uint64_t classes, unsigned which) {
+    cases->push_back({"tokens of " + std::to_string(classes) + " classes, filters " + std::to_string(which),
+                      TokenDraw(State{}, type, SomeLogits(logits_type, kLongest, classes),
+                                SomeFilters(kLongest, static_cast<std::int64_t>(classes), which), nullptr), false});
+  };
+  add(OutputType::kI32, OutputType::kF32, 1, 15);
+  add(OutputType::kI64, OutputType::kF16, 7, 15);
+  add(OutputType::kI32, OutputType::kBF16, 20, 6);
+  add(OutputType::kI64, OutputType::kF32, 35, 0);
+}
+
+/// Rows of more classes than are sorted at once. `kBits`: how sure sums in another order must be, which 0 never is.
+template <int kBits>
+void TestTokensOfMany(const Kernels* kernels) {
+  constexpr std::size_t kRows = 16;
+  const OutputType types[] = {OutputType::kF32, OutputType::kF16, OutputType::kBF16};
+  for (const std::uint64_t classes : {1025u, 2500u, 5003u}) {
+    for (unsigned which = 0; which < 16; which += 1 + static_cast<unsigned>(classes / 2500)) {
+      const Filters filters = SomeFilters(kRows, static_cast<std::int64_t>(classes), which);
+      std::vector<std::int64_t> got(kRows, -1);
+      const Draw draw = TokenDraw(kStates[1], OutputType::kI64, SomeLogits(types[which % 3], kRows, classes), filters, got.data());
+      if (kernels != nullptr) {
+        Fill(*kernels, draw, 0, kRows);
+      } else {
+        FillTokens<Scalar, FromOneState<Scalar>, kBits>(Piece{draw, 0, kRows});
+      }
+      for (std::size_t i = 0; i < kRows; ++i) {
+        check::That(static_cast<std::uint64_t>(got[i]) == model::Element(draw, i), "token %u of %u classes, filters %u",
+                    static_cast<unsigned>(i), static_cast<unsigned>(classes), which);
+      }
+    }
+  }
+}
+
+/// Sums that are equal to what is wanted, so that only those in the contract's order tell; logits next to each other.
+void TestEdgesOfTokens(const Kernels& kernels) {
+  constexpr std::uint64_t kClasses = 4096;
+  for (const float step : {0.0f, 0x1p-149f, 0x1p-60f, 0x1p-24f}) {
+    std::vector<float> logits(kClasses);
+    for (std::uint64_t c = 0; c < kClasses; ++c) logits[c] = -step * static_cast<float>(c * 1021 % kClasses);
+    for (const float share : {0.25f, 0.5f, 0.75f, 0.99999994f}) {
+      for (const std::int64_t most : {std::int64_t{0}, std::int64_t{64}, std::int64_t{2048}}) {
+        const float temperature = 2;
+        std::int64_t got = -1;
+        const Filters filters{&temperature, &most, &share, nullptr};
+        const Draw draw = TokenDraw(kStates[2], OutputType::kI64, Logits{{OutputType::kF32, logits.data()}, kClasses, 1}, filters, &got);
+        Fill(kernels, draw, 0, 1);
+        check::That(static_cast<std::uint64_t>(got) == model::Element(draw, 0), "%s: the token at an edge", kernels.name);
+      }
+    }
+  }
+}
+
 /// Which of the cases this process tests: those whose number leaves this remainder.
 std::size_t own_part = 0, part_count = 1;
 
@@ -503,6 +592,7 @@ const std::vector<Case>& AllCases() {
     AddDropoutCases(&made);
     AddCategoricalCases(&made);
     AddPermutationCases(&made);
+    AddTokenCases(&made);
     std::vector<Case> own;
     for (std::size_t i = own_part; i < made.size(); i += part_count) own.push_back(made[i]);
     return own;
@@ -633,7 +723,8 @@ void TestPiecesMakeTheWhole(const Kernels& kernels, const std::vector<Expected>&
 
 /// Whether a draw's elements belong together in rows.
 bool HasRows(const Draw& draw) {
-  return draw.distribution == Distribution::kCategorical || draw.distribution == Distribution::kPermutation;
+  const Distribution of = draw.distribution;
+  return of == Distribution::kCategorical || of == Distribution::kToken || of == Distribution::kPermutation;
 }
 
 void TestThreadsMakeTheWhole(const Kernels& kernels) {
@@ -681,9 +772,10 @@ std::vector<unsigned char> ElementsOfRows(const Draw& draw, std::uint64_t rows) 
     const State own = StateFromWords(draw.rows.words + b * kStateWords);
     row.state.counter = Counter{own.counter.low, own.counter.high + draw.state.counter.high};
     row.state.key = own.key + draw.state.key;
-    const std::uint64_t numbers = draw.distribution == Distribution::kCategorical ? draw.classes : elements;
-    for (Argument& given : row.given) {
+    for (int i = 0; i < kParameters; ++i) {
+      Argument& given = row.given[i];
       if (!given.each()) continue;
+      const std::uint64_t numbers = static_cast<Parameter>(i) == Parameter::kLogits ? draw.classes : elements;
       given.data = static_cast<const unsigned char*>(given.data) + b * numbers * ElementSize(given.type);
     }
     const std::vector<unsigned char> bytes = model::Elements(row, 0, elements);
@@ -962,6 +1054,8 @@ int main(int argc, char** argv) {
   const bool is_first = own_part == 0;
   if (is_first) {
     TestBudgets();
+    TestTokensOfMany<0>(nullptr);
+    TestTokensOfMany<kSureBits>(nullptr);
     TestKeysOfFewBits();
   }
   for (const Case& c : AllCases()) {
@@ -993,6 +1087,8 @@ int main(int argc, char** argv) {
       TestEdgesOfNormals(*kernels);
       TestEdgesOfExponentials(*kernels);
       TestEdgesOfClasses(*kernels);
+      TestTokensOfMany<kSureBits>(kernels);
+      TestEdgesOfTokens(*kernels);
       TestMasks(*kernels);
       TestLongRows(*kernels);
       TestNans(*kernels);

@@ -454,6 +454,42 @@ void TestLogits() {
               "the samples are known without the rows");
 }
 
+std::string TokenError(const char* name, ElementType type, std::initializer_list<std::int64_t> dimensions, const void* data,
+                       std::int64_t rows = 3) {
+  int index = 0;
+  while (std::string(kRandomToken.input[index].name) != name) ++index;
+  Attributes attributes;
+  attributes.output = OutputType::kI64;
+  Arguments arguments;
+  const std::int64_t shape[] = {rows, 5};
+  Is(CheckInput(kRandomToken, 0, Known{ElementType::kF32, 2, shape, nullptr}, attributes, &arguments), "");
+  const Known known{type, static_cast<int>(dimensions.size()), dimensions.begin(), data};
+  const std::string error = CheckInput(kRandomToken, index, known, attributes, &arguments);
+  if (error.empty()) Is(CheckTogether(kRandomToken, attributes, arguments), "");
+  return error;
+}
+
+void TestToken() {
+  const float numbers[] = {0.5f, 1, 0, -0.5f, std::numeric_limits<float>::infinity()};
+  const std::int64_t counts[] = {0, 7, -1};
+  Is(TokenError("temperature", ElementType::kF32, {3}, numbers), "");
+  Is(TokenError("temperature", ElementType::kF32, {}, numbers), "");
+  Is(TokenError("temperature", ElementType::kF32, {0}, nullptr), "");
+  Is(TokenError("temperature", ElementType::kF32, {4}, numbers, Known::kUnknownDimension), 
+     "RandomToken: input 'temperature' must be a finite number, 0 or above: got -0.5 at [3]. Pass a temperature; 0 is greedy.");
+  Says(TokenError("temperature", ElementType::kF32, {1}, numbers + 4), "got inf. Pass a temperature");
+  Is(TokenError("temperature", ElementType::kF32, {2}, numbers),
+     "RandomToken: input 'temperature' must be a scalar, 1-D of one element, or 1-D with one for each row (3): got shape "
+     "[2]. Pass one number, or one for each row.");
+  Says(TokenError("min_p", ElementType::kF32, {3, 1}, numbers, Known::kUnknownDimension),
+       "or 1-D with one for each row: got shape [3, 1].");
+  Says(TokenError("min_p", ElementType::kF64, {}, nullptr), "must be f32: got f64. Cast it to f32.");
+  Is(TokenError("top_k", ElementType::kI64, {1}, counts), "");
+  Says(TokenError("top_k", ElementType::kI64, {3}, counts), "'top_k' must be 0 or above: got -1 at [2].");
+  Says(TokenError("top_p", ElementType::kF32, {3}, numbers), "'top_p' must be above 0, at most 1: got 0.0 at [2].");
+  Says(TokenError("min_p", ElementType::kF32, {}, numbers + 3), "'min_p' must be from 0 to 1: got -0.5.");
+}
+
 }  // namespace
 
 int main() {
@@ -474,5 +510,6 @@ int main() {
   TestDropout();
   TestProbabilities();
   TestLogits();
+  TestToken();
   return check::Finish(100);
 }

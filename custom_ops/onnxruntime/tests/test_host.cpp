@@ -391,11 +391,16 @@ class Fuzzer {
     const OrtElementType type = AddAttributes(op, &node);
     const std::vector<std::int64_t> entries = RandomEntries();
     for (int i = 0; i < op.inputs; ++i) {
-      if (op.input[i].optional && Chance(3)) break;
+      if (op.input[i].optional && Chance(op.input[i].role == Role::kRowNumbers ? 12 : 3)) break;
       const bool is_batch = op.input[0].role == Role::kLogits && i > 0;
       const std::vector<std::int64_t>& shape = is_batch || (op.has_mask() && i > 0) ? node.values[0].info.dimensions : entries;
       if (op.has_mask() && op.input[i].role == Role::kNumber) {
         node.Add(RandomProbabilities({}), Chance(2), Chance(2));
+        continue;
+      }
+      if (op.input[i].role == Role::kRowNumbers) {
+        node.Add(RandomOfRows(op.input[i], node.values[0].info.dimensions), Chance(2), Chance(2));
+        if (Chance(4)) node.left_out.back() = true;
         continue;
       }
       node.Add(RandomInput(op.input[i].role, type, shape), Chance(2), Chance(2));
@@ -442,14 +447,15 @@ class Fuzzer {
     const char* const names[] = {"i32", "i64", "f16", "bf16", "f32", "f64", "f8", "", "F32"};
     const OrtElementType types[] = {ORT_TYPE_INT32,    ORT_TYPE_INT64, ORT_TYPE_FLOAT16,
                                     ORT_TYPE_BFLOAT16, ORT_TYPE_FLOAT, ORT_TYPE_DOUBLE};
-    const bool is_classes = op.distribution == Distribution::kCategorical;
+    const bool is_token = op.distribution == Distribution::kToken;
+    const bool is_classes = op.distribution == Distribution::kCategorical || is_token;
     const bool is_float = op.distribution == Distribution::kNormal || op.distribution == Distribution::kExponential ||
                           op.distribution == Distribution::kDropout;
     const bool is_count = is_classes || op.draws_rows || op.distribution == Distribution::kPoisson;
     const bool is_wide = op.distribution == Distribution::kGamma;  // f32 and f64
     const std::size_t first = is_wide ? 4 : is_float ? 2 : 0, count = is_count ? 2 : 6 - first;
     const std::size_t type = Chance(30) ? 6 + Below(3) : first + Below(count);
-    const OrtElementType usual = is_classes ? ORT_TYPE_INT32 : op.draws_rows ? ORT_TYPE_INT64 : ORT_TYPE_FLOAT;
+    const OrtElementType usual = is_token || op.draws_rows ? ORT_TYPE_INT64 : is_classes ? ORT_TYPE_INT32 : ORT_TYPE_FLOAT;
     node->output_type = type < 6 ? types[type] : usual;
     for (int i = 0; i < op.attributes; ++i) {
       const char* const name = op.attribute[i].name;
@@ -495,6 +501,7 @@ class Fuzzer {
         return RandomProbabilities(entries);
       case Role::kData:
         return RandomData(output, entries);
+      case Role::kRowNumbers:
       case Role::kLogits:
         break;
     }
@@ -623,6 +630,24 @@ class Fuzzer {
       elements *= std::max<std::int64_t>(d, 1);
     }
     return Filled(RandomType(type), std::move(dimensions));
+  }
+
+  /// One, or one for each row of these logits; mostly right ones.
+  OrtValue RandomOfRows(const InputDeclaration& declared, const std::vector<std::int64_t>& logits) {
+    std::vector<std::int64_t> dimensions(Below(2), 1);
+    if (Chance(2) && !logits.empty()) dimensions = {logits[0]};
+    if (Chance(20)) dimensions.assign(Below(4), static_cast<std::int64_t>(Below(4)));
+    const bool is_integer = declared.types.type[0] == ElementType::kI64;
+    OrtValue value = Filled(RandomType(is_integer ? ORT_TYPE_INT64 : ORT_TYPE_FLOAT), std::move(dimensions));
+    if (value.info.type == ORT_TYPE_FLOAT) SetFloats(&value, 5000, [&] { return static_cast<double>(1 + Below(1 << 20)) * 0x1p-20; });
+    if (value.info.type == ORT_TYPE_INT64) {
+      const std::size_t count = (value.memory.size() - 2 * OrtValue::kGuard) / 8;
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::int64_t number = Chance(5000) ? -1 : static_cast<std::int64_t>(Below(7) << (Chance(3) ? 40 : 0));
+        std::memcpy(static_cast<unsigned char*>(value.data()) + i * 8, &number, 8);
+      }
+    }
+    return value;
   }
 
   OrtValue RandomLogits() {

@@ -165,6 +165,9 @@ class Fuzzer {
         case Role::kNumbers:
           inputs_.push_back(op_ == &kRandomBernoulli ? RandomProbabilities() : RandomNumbers());
           break;
+        case Role::kRowNumbers:
+          inputs_.push_back(RandomOfRows(op_->input[i]));
+          break;
         case Role::kLogits:
           inputs_.push_back(RandomLogits(given[AttributeRole::kSampleSize].integer, IsOnce(given)));
           break;
@@ -640,6 +643,25 @@ class Fuzzer {
     return FloatsInput(types[Below(3)], shape, numbers);
   }
 
+  /// One number, one for each row of the logits, or none.
+  Given RandomOfRows(const InputDeclaration& declared) {
+    const ov::Shape& logits = inputs_[0].tensor.get_shape();
+    ov::Shape shape(Below(2), Below(8) == 0 ? 0 : 1);
+    if (Coin() && !logits.empty()) shape = {logits[0]};
+    if (Wrong(15)) shape.assign(Below(4), Below(4));
+    const std::size_t count = ov::shape_size(shape);
+    if (declared.types.type[0] == ElementType::kI64) {
+      std::vector<std::int64_t> numbers(count);
+      for (std::int64_t& number : numbers) number = static_cast<std::int64_t>(Chance(4) ? INT32_MAX : Below(9));
+      if (Wrong(6) && count > 0) numbers[Below(count)] = -1;
+      return MakeInput(ov::element::i64, shape, numbers.data(), false);
+    }
+    std::vector<double> numbers(count);
+    for (double& number : numbers) number = std::ldexp(static_cast<double>(1 + Below(1024)), -10);
+    if (Wrong(6) && count > 0) numbers[Below(count)] = Coin() ? -0.25 : std::nan("");
+    return FloatsInput(ov::element::f32, shape, numbers);
+  }
+
   /// Whether a tensor is dimensions, and those.
   static bool IsShape(const ov::Tensor& tensor) {
     const ov::element::Type type = tensor.get_element_type();
@@ -831,6 +853,7 @@ class Fuzzer {
       }
       return DropoutDraw({}, {type_, numbers}, share, nullptr, nullptr);
     }
+    if (op_ == &kRandomToken) return TokenThatIsRight();
     const bool is_bernoulli = op_ == &kRandomBernoulli, is_gamma = op_ == &kRandomGamma;
     const bool is_numbers = is_bernoulli || is_gamma || op_ == &kRandomPoisson;
     const ov::Tensor& tensor = *TensorOf(is_numbers ? Role::kNumbers : Role::kLogits);
@@ -865,6 +888,50 @@ class Fuzzer {
       Expect(largest > -std::numeric_limits<double>::infinity(), "a row of nothing");
     }
     return CategoricalDraw({}, type_, Logits{numbers, classes, static_cast<std::uint64_t>(sample_size), is_once}, nullptr);
+  }
+
+  Draw TokenThatIsRight() {
+    const ov::Tensor& logits = inputs_[0].tensor;
+    const std::size_t rows = logits.get_shape()[0], classes = logits.get_shape()[1];
+    const Numbers numbers = NumbersOf(logits);
+    Expect(numbers.type != OutputType::kF64 || logits.get_size() == 0, "logits of f64");
+    Expect(rows == 0 || classes > 0, "no classes");
+    for (std::size_t row = 0; row < rows; ++row) {
+      double largest = -std::numeric_limits<double>::infinity();
+      for (std::size_t i = 0; i < classes; ++i) {
+        const double x = NumberAt(logits, row * classes + i);
+        Expect(x < std::numeric_limits<double>::infinity(), "a logit that is none");
+        largest = std::max(largest, x);
+      }
+      Expect(largest > -std::numeric_limits<double>::infinity(), "a row of nothing");
+    }
+    Draw draw = CategoricalDraw({}, type_, Logits{numbers, classes, 1}, nullptr);
+    draw.distribution = Distribution::kToken;
+    for (int i = 1; i < op_->inputs && static_cast<std::size_t>(i) < inputs_.size(); ++i) {
+      const InputDeclaration& declared = op_->input[i];
+      const ov::Tensor& tensor = inputs_[static_cast<std::size_t>(i)].tensor;
+      if (declared.role != Role::kRowNumbers || tensor.get_size() == 0) continue;
+      const ov::Shape& shape = tensor.get_shape();
+      Expect(tensor.get_size() == 1 ? shape.size() < 2 : shape == ov::Shape{rows}, "numbers for other rows");
+      const bool is_integer = declared.types.type[0] == ElementType::kI64;
+      std::vector<unsigned char> all(rows * (is_integer ? 8 : 4));
+      for (std::size_t row = 0; row < rows; ++row) {
+        const std::size_t at = tensor.get_size() == 1 ? 0 : row;
+        if (is_integer) {
+          const std::int64_t number = IntegerAt(ElementTypeOf(tensor.get_element_type()), tensor.data(), at);
+          Expect(number >= 0, "a negative top_k");
+          std::memcpy(all.data() + row * 8, &number, 8);
+        } else {
+          const float number = static_cast<float>(NumberAt(tensor, at));
+          Expect(number >= 0 && number < std::numeric_limits<float>::infinity(), "a number that is not allowed");
+          std::memcpy(all.data() + row * 4, &number, 4);
+        }
+      }
+      if (rows == 0) continue;
+      memory_.push_back(std::move(all));
+      draw[declared.parameter] = Argument{is_integer ? OutputType::kI64 : OutputType::kF32, 0, memory_.back().data()};
+    }
+    return draw;
   }
 
   Numbers NumbersOf(const ov::Tensor& tensor) {

@@ -96,12 +96,13 @@ def numbers_array(op: Operator | str, declared: Input, given: Any) -> NDArray[An
     if isinstance(given, np.ndarray | np.generic):
         return plain_array(op, what, given)
     try:
-        number = float(given)
-    except (TypeError, ValueError, OverflowError):
-        kinds = f"a number, or an array of {type_names(declared.types)}"
+        number = float(given) if type_.is_float else given.__index__()
+    except (TypeError, AttributeError, ValueError, OverflowError):
+        a_number = "a number" if type_.is_float else "an integer"
+        kinds = f"{a_number}, or an array of {type_names(declared.types)}"
         checks.refuse(op, what, shown(given), kinds, "Pass one of these.", TypeError)
     low, high = numbers.limits(type_)
-    if not max(numbers.low, float(low)) <= number <= float(high):
+    if not max(numbers.low, low.item()) <= number <= high.item():
         # The type may round it to a valid number.
         checks.refuse(op, what, number, numbers.rule, numbers.remedy)
     return np.array(number, type_.dtype)

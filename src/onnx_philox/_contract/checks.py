@@ -16,13 +16,19 @@ from typing import Any, NoReturn, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import attribute_names, float_environment, memory, refusal, whole_rows
+from onnx_philox._contract import (
+    attribute_names,
+    float_environment,
+    memory,
+    refusal,
+    rows_of_numbers,
+    whole_rows,
+)
 from onnx_philox._contract import sentences as say
 from onnx_philox._contract.known import UNKNOWN, Known
 from onnx_philox._contract.operators import (
     DOMAIN,
     INT64_MAX,
-    LEAST_EXPONENT,
     MAX_RANK,
     OPSET_VERSION,
     OUTPUT_TYPE,
@@ -36,6 +42,8 @@ from onnx_philox._contract.operators import (
     Role,
     type_names,
 )
+from onnx_philox._contract.rows_of_numbers import is_one_element
+from onnx_philox._contract.shown import dims, shape_of
 from onnx_philox._contract.state import is_state_shape
 from onnx_philox._contract.types import BY_DTYPE, BY_NAME, ElementType
 
@@ -215,10 +223,13 @@ def _check_input(
             _check_type(op, what, known, declared.types)
             _check_shape(op, what, known, values)
         case _:
-            output = _dimensions(inputs.get("shape") or UNKNOWN)
+            if declared.role is Role.ROW_NUMBERS:
+                output = output_dimensions(op, inputs, attributes)
+            else:
+                output = _dimensions(inputs.get("shape") or UNKNOWN)
             _check_parameter(op, declared, known, values, output)
-            if declared.role is Role.LOGITS and not attributes["replacement"]:
-                _check_samples(op, known, attributes["sample_size"])
+            if declared.role is Role.LOGITS and not attributes.get("replacement", 1):
+                rows_of_numbers.check_samples(op, known, attributes["sample_size"])
     if declared is op.size_input and declared.role is not Role.SHAPE:
         dimensions = output_dimensions(op, inputs, attributes)
         if dimensions is not None and None not in dimensions:
@@ -246,15 +257,18 @@ def _check_parameter(
         case Role.NUMBERS:
             _check_one_or_each(op, what, known, output)
             _check_numbers(op, what, declared, known)
+        case Role.ROW_NUMBERS:
+            rows_of_numbers.check_one_or_rows(op, what, known, output)
+            _check_numbers(op, what, declared, known)
         case Role.LOGITS:
-            _check_logits(op, what, known)
+            rows_of_numbers.check_logits(op, what, known)
         case Role.DATA if known.shape is not None:
             check_rank(op, what, len(known.shape))
 
 
 def _check_state(op: Operator, what: str, known: Known) -> None:
     if known.shape is not None and not is_state_shape(known.shape):
-        refuse(op, what, _shape_of(known.shape), STATE_SHAPE_RULE, say.PASS_A_STATE)
+        refuse(op, what, shape_of(known.shape), STATE_SHAPE_RULE, say.PASS_A_STATE)
 
 
 def check_rows_of_states(
@@ -267,7 +281,7 @@ def check_rows_of_states(
     rows = whole_rows.unlike_states(op, state, output)
     if state is None or output is None or rows is None:
         return
-    given = say.STATES_FOR_ROWS.format(state[0], _dims(state), rows, _dims(output))
+    given = say.STATES_FOR_ROWS.format(state[0], dims(state), rows, dims(output))
     refuse(op, what, given, STATE_ROWS_RULE, say.PASS_ROW_STATES)
 
 
@@ -280,12 +294,12 @@ def output_dimensions(
         return _dimensions(known)
     if known.shape is None or op.size_input.role is Role.DATA:
         return known.shape
-    return known.shape[0], attributes["sample_size"]
+    return known.shape[0], attributes.get("sample_size", 1)
 
 
 def _check_shape(op: Operator, what: str, known: Known, values: ElementType) -> None:
     if known.shape is not None and len(known.shape) != 1:
-        refuse(op, what, _shape_of(known.shape), say.ONE_D, say.RESHAPE_TO_1_D)
+        refuse(op, what, shape_of(known.shape), say.ONE_D, say.RESHAPE_TO_1_D)
     length = known.shape[0] if known.shape else None
     if length is not None:
         check_rank(op, what, length)
@@ -307,12 +321,12 @@ def check_dimensions(
 ) -> None:
     """Refuses dimensions that are negative or whose elements or bytes pass int64."""
     if any(d < 0 for d in dimensions):
-        refuse(op, what, _dims(dimensions), say.NOT_NEGATIVE, say.GIVE_THE_SIZE)
+        refuse(op, what, dims(dimensions), say.NOT_NEGATIVE, say.GIVE_THE_SIZE)
     size = math.prod(dimensions) * values.dtype.itemsize
     # Runtimes multiply dimension by dimension: a later 0 does not undo an overflow.
     largest = math.prod(d for d in dimensions if d) * values.dtype.itemsize
     if max(size, largest) > INT64_MAX:
-        refuse(op, what, _dims(dimensions), say.BYTES_OF.format(values.name), say.DRAW_IN_PARTS)
+        refuse(op, what, dims(dimensions), say.BYTES_OF.format(values.name), say.DRAW_IN_PARTS)
 
 
 def check_memory(
@@ -346,7 +360,7 @@ def refuse_out_of_memory(
 
 def _output(dimensions: Sequence[int], values: ElementType) -> str:
     size = math.prod(dimensions) * values.dtype.itemsize
-    return say.OUTPUT_OF.format(_dims(dimensions), f"{size:,}", values.name)
+    return say.OUTPUT_OF.format(dims(dimensions), f"{size:,}", values.name)
 
 
 def output_size(op: Operator | str) -> str:
@@ -357,13 +371,8 @@ def output_size(op: Operator | str) -> str:
 def _check_one(op: Operator | str, what: str, declared: Input, known: Known) -> None:
     """Refuses more than one number, and none where it may not be left out."""
     is_left_out = declared.optional and known.shape == (0,)
-    if known.shape is not None and not is_left_out and not _is_one_element(known.shape):
-        refuse(op, what, _shape_of(known.shape), say.ONE_NUMBER, say.PASS_ONE_NUMBER)
-
-
-def _is_one_element(shape: tuple[int | None, ...]) -> bool:
-    """Whether a shape may be that of a scalar, or of one element in 1-D."""
-    return shape in ((), (1,), (None,))
+    if known.shape is not None and not is_left_out and not is_one_element(known.shape):
+        refuse(op, what, shape_of(known.shape), say.ONE_NUMBER, say.PASS_ONE_NUMBER)
 
 
 def _check_one_or_each(
@@ -373,10 +382,10 @@ def _check_one_or_each(
     if known.shape is None:
         return
     check_rank(op, what, len(known.shape))
-    if output is None or _is_one_element(known.shape) or _can_be_equal(known.shape, output):
+    if output is None or is_one_element(known.shape) or _can_be_equal(known.shape, output):
         return
-    allowed = say.ONE_NUMBER_OR_EACH.format(_dims(output))
-    refuse(op, what, _shape_of(known.shape), allowed, say.PASS_ONE_OR_EXPAND)
+    allowed = say.ONE_NUMBER_OR_EACH.format(dims(output))
+    refuse(op, what, shape_of(known.shape), allowed, say.PASS_ONE_OR_EXPAND)
 
 
 def _check_numbers(op: Operator | str, what: str, declared: Input, known: Known) -> None:
@@ -389,7 +398,7 @@ def _check_numbers(op: Operator | str, what: str, declared: Input, known: Known)
     wrong = ~((known.value >= low) & (known.value <= high))
     if wrong.any():
         index = np.unravel_index(int(wrong.argmax()), wrong.shape)
-        place = f" at {_dims([int(i) for i in index])}" * (wrong.size > 1)
+        place = f" at {dims([int(i) for i in index])}" * (wrong.size > 1)
         given = f"{known.value[index].item()!r}{place}"
         refuse(op, what, given, declared.numbers.rule, declared.numbers.remedy)
 
@@ -406,44 +415,6 @@ def _can_be_equal(shape: tuple[int | None, ...], other: tuple[int | None, ...]) 
     return len(shape) == len(other) and all(
         None in (a, b) or a == b for a, b in zip(shape, other, strict=True)
     )
-
-
-def _check_logits(op: Operator | str, what: str, known: Known) -> None:
-    if known.shape is not None and len(known.shape) != 2:
-        refuse(op, what, _shape_of(known.shape), say.TWO_D, say.RESHAPE_TO_2_D)
-    if known.shape is not None and known.shape[1] == 0 and known.shape[0] not in (0, None):
-        refuse(op, what, _shape_of(known.shape), say.ONE_CLASS, say.DRAW_FROM_SOMETHING)
-    if known.value is not None and known.value.size:
-        _check_rows(op, what, known.value)
-
-
-def _check_rows(op: Operator | str, what: str, logits: NDArray[Any]) -> None:
-    """Refuses the first row from which no class can be drawn."""
-    wrong = ~(logits < np.inf)
-    row_is_wrong = wrong.any(axis=1) | np.isneginf(logits).all(axis=1)
-    if not row_is_wrong.any():
-        return
-    row = int(row_is_wrong.argmax())
-    number = logits[row, int(wrong[row].argmax())].item()
-    is_one = wrong[row].any()
-    given = say.IN_ROW.format(number, row) if is_one else say.IN_ALL_OF_ROW.format(row)
-    refuse(op, what, given, say.LOGITS, say.CORRECT_LOGITS)
-
-
-def _check_samples(op: Operator, logits: Known, samples: int) -> None:
-    """Refuses more samples without replacement than a row has classes that can be drawn."""
-    given = None
-    if logits.value is not None and logits.value.size:
-        numbers = logits.value.astype(np.float64)
-        drawn = (numbers - numbers.max(axis=1, keepdims=True) >= LEAST_EXPONENT).sum(axis=1)
-        row = int((drawn < samples).argmax())
-        if drawn[row] < samples <= numbers.shape[1]:
-            given = say.SAMPLES_IN_ROW.format(samples, drawn[row], row)
-    if logits.shape is not None and logits.shape[0] != 0 and samples > (logits.shape[1] or samples):
-        given = say.SAMPLES_OF_CLASSES.format(samples, logits.shape[1])
-    if given is not None:
-        what, allowed = say.ATTRIBUTE.format("'sample_size'"), say.NOT_MORE_THAN_CLASSES
-        refuse(op, what, given, allowed, say.DRAW_FEWER)
 
 
 def _check_range(op: Operator | str, minval: Known | None, maxval: Known | None) -> None:
@@ -488,11 +459,3 @@ def check_opset(version: int, where: str) -> None:
 def _refuse_missing(op: Operator, declared: Input) -> NoReturn:
     what = say.INPUT.format(declared.name)
     refuse(op, what, say.NOTHING, say.CONNECTED, say.CONNECT.format(op.input_names))
-
-
-def _shape_of(shape: Sequence[int | None]) -> str:
-    return say.SHAPE.format(_dims(shape))
-
-
-def _dims(shape: Sequence[int | None]) -> str:
-    return "[" + ", ".join("?" if d is None else str(d) for d in shape) + "]"

@@ -27,6 +27,8 @@ class Role(Enum):
     """One number, of which `Input.numbers` says what it may be."""
     NUMBERS = "numbers"
     """One number, or an array of the output's shape: one for each element."""
+    ROW_NUMBERS = "row_numbers"
+    """One number, or one for each row of the output, in 1-D."""
     LOGITS = "logits"
     DATA = "data"
     """Any numbers: what is drawn is of their shape, and goes with them element by element."""
@@ -87,7 +89,7 @@ class Input:
     """Whether a node may leave it out. A number is left out where it is an empty 1-D tensor, too:
     not every runtime has inputs without a tensor."""
     numbers: Numbers | None = None
-    """Which numbers it takes, where its role is NUMBER or NUMBERS."""
+    """Which numbers it takes, where its role is NUMBER, NUMBERS or ROW_NUMBERS."""
     brief: str = ""
     """What it is, in a sentence for Python functions that have it as an argument."""
 
@@ -224,7 +226,14 @@ class Operator:
     @property
     def size_rule(self) -> str:
         """The dimensions of the values, where no input `shape` gives them."""
-        return "batch, sample_size" if self.size_input.role is Role.LOGITS else ""
+        if self.size_input.role is not Role.LOGITS:
+            return ""
+        return f"batch, {'sample_size' if self.has_samples else 1}"
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether an attribute says how many it draws from each row."""
+        return any(a.name == "sample_size" for a in self.attributes)
 
     @property
     def parameters(self) -> tuple[Input, ...]:

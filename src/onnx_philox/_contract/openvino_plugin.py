@@ -15,7 +15,6 @@ MAX_ELEMENTS = 4096
 # Attributes in IR that no declaration has, and their texts.
 NARROWED = "narrowed"
 NARROWED_ALL = "true"
-NARROWED_LOGITS = "f16"
 SIGNED_STATE_MARK = "i32"
 CAPTURED = "const_"
 CLAMPED = "clamped"

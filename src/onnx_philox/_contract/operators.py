@@ -17,74 +17,29 @@ from onnx_philox._contract.declaration import Output as Output
 from onnx_philox._contract.declaration import Role as Role
 from onnx_philox._contract.declaration import Words as Words
 from onnx_philox._contract.declaration import type_names as type_names
+from onnx_philox._contract.inputs import FOREIGN_ATTRIBUTES as FOREIGN_ATTRIBUTES
+from onnx_philox._contract.inputs import INT64_MAX as INT64_MAX
+from onnx_philox._contract.inputs import MAX_RANK as MAX_RANK
+from onnx_philox._contract.inputs import (
+    NEXT_STATE,
+    SHAPE_INPUT,
+    bound_input,
+    moment_input,
+    state_input,
+)
+from onnx_philox._contract.inputs import ONE_STATE_RULE as ONE_STATE_RULE
+from onnx_philox._contract.inputs import PROBABILITY_RULE as PROBABILITY_RULE
+from onnx_philox._contract.inputs import RANK_RULE as RANK_RULE
+from onnx_philox._contract.inputs import SEEDS as SEEDS
+from onnx_philox._contract.inputs import STATE_ROWS_RULE as STATE_ROWS_RULE
+from onnx_philox._contract.inputs import STATE_SHAPE_RULE as STATE_SHAPE_RULE
+from onnx_philox._contract.inputs import STATE_WORDS as STATE_WORDS
+from onnx_philox._contract.inputs import ULP_ABOVE_ONE as ULP_ABOVE_ONE
+from onnx_philox._contract.token import RANDOM_TOKEN as RANDOM_TOKEN
 from onnx_philox._contract.types import BF16, BOOL, F16, F32, F64, I32, I64, U32
 
 DOMAIN = "onnx_philox"
 OPSET_VERSION = 1
-
-INT64_MAX = 2**63 - 1
-MAX_RANK = 8
-STATE_WORDS = 6
-LEAST_EXPONENT = -708.0
-"""The weight exp(x) of a class is 0 where x is below this."""
-ULP_ABOVE_ONE = 4
-"""How far above 1 a probability may be, which the sum of a softmax can reach: as true as 1."""
-
-ONE_STATE_RULE = f"[{STATE_WORDS}], or [1, ..., 1, {STATE_WORDS}] up to rank {MAX_RANK}"
-STATE_SHAPE_RULE = f"{ONE_STATE_RULE}, or [B, {STATE_WORDS}], a state for each row of the output"
-STATE_ROWS_RULE = "one state for all of the output, or one for each of its rows"
-RANK_RULE = "of 0 to {} dimensions"
-PROBABILITY_RULE = f"from 0 to 1, or at most {ULP_ABOVE_ONE} ulp above 1"
-
-
-def _state(*, optional: bool) -> Input:
-    doc = (
-        "Where in the stream to draw: counter words c0 to c3 and key words k0 and k1, least "
-        "significant word first. Last dimension 6, all others 1, rank 1 to 8: one state for all of "
-        "the output. Or [B, 6], for any B but 1: a state for each row of an output whose first "
-        "dimension is B. Row b is what state[b] alone draws for the shape [1, d1, d2, ...]."
-    )
-    if optional:
-        doc += " Left out, it is a state of zeros, and one of the seeds must not be 0."
-    return Input("state", Role.STATE, doc, types=(U32,), optional=optional)
-
-
-def _bound(name: str, doc: str, note: str = "") -> Input:
-    numbers = Numbers("a finite number", "Pass a finite bound.")
-    form = "A scalar or one element, of the output's type."
-    return Input(name, Role.NUMBER, f"{doc} {form}", numbers=numbers, brief=doc + note)
-
-
-def _moment(name: str, doc: str) -> Input:
-    numbers = Numbers("a finite number", f"Pass a finite {name}.")
-    form = "Finite; a scalar or one element, of the output's type."
-    return Input(name, Role.NUMBER, f"{doc} {form}", numbers=numbers, brief=doc)
-
-
-_SHAPE = Input(
-    "shape",
-    Role.SHAPE,
-    "The dimensions of the output, 1-D with 0 to 8 entries; no entries mean a scalar.",
-    types=(I64, I32),
-)
-_NEXT_STATE = Output(
-    "next_state",
-    "The state advanced by what this call used, in the state's shape; the seeds are not "
-    "folded in. A state for each row: each advanced by what its row used. Without a state: six "
-    "words, zeros advanced.",
-    type=U32,
-    is_state=True,
-    optional=True,
-)
-FOREIGN_ATTRIBUTES = ("dtype", "high", "low", "mean", "ratio", "scale", "seed")
-"""Attributes of ONNX's own random operators, which a node of ours may have been given by mistake.
-
-Runtimes that show an operator only the attributes that it asks for are asked for these too.
-"""
-SEEDS = (
-    Attribute("global_seed", "Added to the state's 64-bit key.", 0),
-    Attribute("op_seed", "Added to the upper 64 bits of the state's 128-bit counter.", 0),
-)
 
 RANDOM_GENERATOR = Operator(
     "RandomGenerator",
@@ -92,8 +47,8 @@ RANDOM_GENERATOR = Operator(
     "Random bits: the words of Philox4x32-10, as DirectML's DML_RANDOM_GENERATOR_OPERATOR_DESC "
     "draws them. The blocks are those of counter, counter + 1, ... (128 bits, wrapping), four "
     "words each; the words of the last block that are not needed are dropped.",
-    inputs=(_state(optional=False), _SHAPE),
-    outputs=(Output("bits", "Random bits of the given shape.", type=U32), _NEXT_STATE),
+    inputs=(state_input(optional=False), SHAPE_INPUT),
+    outputs=(Output("bits", "Random bits of the given shape.", type=U32), NEXT_STATE),
     attributes=(
         Attribute("type", "The generator.", "philox4x32_10", allowed=("philox4x32_10",)),
         *SEEDS,
@@ -112,16 +67,16 @@ RANDOM_UNIFORM = Operator(
     "nearest even in the output type, which can round a value up to maxval. Integers: the word "
     "(i64: two words) modulo (maxval - minval), plus minval.",
     inputs=(
-        _SHAPE,
-        _bound("minval", "The lower bound, included."),
-        _bound(
+        SHAPE_INPUT,
+        bound_input("minval", "The lower bound, included."),
+        bound_input(
             "maxval",
             "The upper bound, not included.",
             " Rounding can make a float equal it.",
         ),
-        _state(optional=True),
+        state_input(optional=True),
     ),
-    outputs=(Output("values", "Random values of the given shape."), _NEXT_STATE),
+    outputs=(Output("values", "Random values of the given shape."), NEXT_STATE),
     attributes=(
         Attribute(
             OUTPUT_TYPE,
@@ -147,12 +102,14 @@ RANDOM_NORMAL = Operator(
     "rounded to the output type, then * scale, + mean, both rounded to nearest even in that type; "
     "a product too large for it is infinite.",
     inputs=(
-        _SHAPE,
-        _moment("mean", "The mean."),
-        _moment("scale", "The standard deviation; 0 and negative numbers are factors like others."),
-        _state(optional=True),
+        SHAPE_INPUT,
+        moment_input("mean", "The mean."),
+        moment_input(
+            "scale", "The standard deviation; 0 and negative numbers are factors like others."
+        ),
+        state_input(optional=True),
     ),
-    outputs=(Output("values", "Random values of the given shape."), _NEXT_STATE),
+    outputs=(Output("values", "Random values of the given shape."), NEXT_STATE),
     attributes=(
         Attribute(
             OUTPUT_TYPE,
@@ -179,7 +136,7 @@ RANDOM_BERNOULLI = Operator(
     "element, an f32 one (a word) where p is f32, an f64 one (two words) where p is f64. So p = 0 "
     "is never true, and p >= 1 always.",
     inputs=(
-        _SHAPE,
+        SHAPE_INPUT,
         Input(
             "p",
             Role.NUMBERS,
@@ -192,9 +149,9 @@ RANDOM_BERNOULLI = Operator(
             ),
             brief="The probability of true.",
         ),
-        _state(optional=True),
+        state_input(optional=True),
     ),
-    outputs=(Output("values", "Random booleans of the given shape.", type=BOOL), _NEXT_STATE),
+    outputs=(Output("values", "Random booleans of the given shape.", type=BOOL), NEXT_STATE),
     attributes=SEEDS,
     distribution="bernoulli",
     words=Words(by="p"),
@@ -224,9 +181,9 @@ RANDOM_CATEGORICAL = Operator(
             brief="Unnormalised log-probabilities [batch, classes], of at least one class. -inf is "
             "a class that is never drawn.",
         ),
-        _state(optional=True),
+        state_input(optional=True),
     ),
-    outputs=(Output("values", "Indices [batch, sample_size], from 0 on."), _NEXT_STATE),
+    outputs=(Output("values", "Indices [batch, sample_size], from 0 on."), NEXT_STATE),
     attributes=(
         Attribute("sample_size", "How many samples of each row.", 1, minimum=1),
         Attribute(
@@ -264,7 +221,7 @@ RANDOM_EXPONENTIAL = Operator(
     "output type, then * scale, rounded to nearest even in that type; a product too large for it "
     "is infinite.",
     inputs=(
-        _SHAPE,
+        SHAPE_INPUT,
         Input(
             "scale",
             Role.NUMBER,
@@ -278,9 +235,9 @@ RANDOM_EXPONENTIAL = Operator(
             ),
             brief="The mean, 1 / rate.",
         ),
-        _state(optional=True),
+        state_input(optional=True),
     ),
-    outputs=(Output("values", "Random values of the given shape."), _NEXT_STATE),
+    outputs=(Output("values", "Random values of the given shape."), NEXT_STATE),
     attributes=(
         Attribute(
             OUTPUT_TYPE,
@@ -317,7 +274,7 @@ RANDOM_GAMMA = Operator(
     "exp(ln(1 - w') / alpha), w' of words 2 and 3 of block 1. The value is rounded to the output "
     "type.",
     inputs=(
-        _SHAPE,
+        SHAPE_INPUT,
         Input(
             "alpha",
             Role.NUMBERS,
@@ -333,9 +290,9 @@ RANDOM_GAMMA = Operator(
             ),
             brief="The gamma distribution's shape parameter.",
         ),
-        _state(optional=True),
+        state_input(optional=True),
     ),
-    outputs=(Output("values", "Random values of the given shape."), _NEXT_STATE),
+    outputs=(Output("values", "Random values of the given shape."), NEXT_STATE),
     attributes=(
         Attribute(
             OUTPUT_TYPE,
@@ -364,7 +321,7 @@ RANDOM_POISSON = Operator(
     "s); else accepted if ln V + ln i - ln(a / s^2 + b) <= -rate + k ln rate - ln k!; after the "
     "last attempt it is floor(rate).",
     inputs=(
-        _SHAPE,
+        SHAPE_INPUT,
         Input(
             "rate",
             Role.NUMBERS,
@@ -374,9 +331,9 @@ RANDOM_POISSON = Operator(
             numbers=Numbers("0 to 2^30", "Pass such rates.", 0, 2.0**30),
             brief="The mean.",
         ),
-        _state(optional=True),
+        state_input(optional=True),
     ),
-    outputs=(Output("values", "Random counts of the given shape."), _NEXT_STATE),
+    outputs=(Output("values", "Random counts of the given shape."), NEXT_STATE),
     attributes=(
         Attribute(
             OUTPUT_TYPE,
@@ -407,9 +364,9 @@ RANDOM_PERMUTATION = Operator(
             "another number of states than one only [B, n].",
             types=(I64, I32),
         ),
-        _state(optional=True),
+        state_input(optional=True),
     ),
-    outputs=(Output("values", "Random permutations, of the given shape."), _NEXT_STATE),
+    outputs=(Output("values", "Random permutations, of the given shape."), NEXT_STATE),
     attributes=(
         Attribute(
             OUTPUT_TYPE,
@@ -455,12 +412,12 @@ RANDOM_DROPOUT = Operator(
             numbers=Numbers("from 0 to 1", "Pass the share of the elements to drop.", 0, 1),
             brief="The probability of dropping an element.",
         ),
-        _state(optional=True),
+        state_input(optional=True),
     ),
     outputs=(
         Output("output", "The data with elements dropped, of the data's shape.", type_of="data"),
         Output("mask", "Which elements were kept, of the data's shape.", type=BOOL, optional=True),
-        _NEXT_STATE,
+        NEXT_STATE,
     ),
     attributes=SEEDS,
     distribution="dropout",
@@ -489,5 +446,6 @@ OPERATORS = {
         RANDOM_POISSON,
         RANDOM_DROPOUT,
         RANDOM_PERMUTATION,
+        RANDOM_TOKEN,
     )
 }

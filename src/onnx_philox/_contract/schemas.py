@@ -148,7 +148,7 @@ def _values_shape(
         given = _shape_of(index, context)
         if op.size_input.role is Role.DATA:
             return given
-        return (None if given is None else given[0], attributes["sample_size"])
+        return (None if given is None else given[0], attributes.get("sample_size", 1))
     known = inputs[op.inputs[index].name]
     if known.value is not None:
         return tuple(known.value.tolist())

@@ -20,6 +20,7 @@ __all__ = [
     "random_normal",
     "random_permutation",
     "random_poisson",
+    "random_token",
     "random_uniform",
 ]
 
@@ -423,6 +424,71 @@ def random_permutation(
     return make(
         operators.RANDOM_PERMUTATION,
         {"shape": shape, "state": state},
+        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        name,
+    )
+
+
+def random_token(
+    logits: Any,
+    temperature: Any = None,
+    top_k: Any = None,
+    top_p: Any = None,
+    min_p: Any = None,
+    output_type: str = "i64",
+    global_seed: int = 0,
+    op_seed: int = 0,
+    state: Any = None,
+    *,
+    name: str | None = None,
+) -> ov.Node:
+    """Makes a node that draws the next token of each row, by its logits and a sampler's filters.
+
+    Args:
+        logits: Logits [batch, classes], of at least one class. -inf is a token that is never drawn.
+            A node or output of type f32, f16 or bf16, or an array of f32, f16 or bf16.
+        temperature: What the logits are divided by, 0 or above; 0 is the largest logit, always: a
+            finite number, 0 or above. A node or output of type f32, or what NumPy holds. A Python
+            number is f32. A NumPy number or array is f32, as it is: one element (rank 0 or 1) for
+            all rows, or 1-D with one for each row. None leaves it out.
+        top_k: How many of the most probable tokens are kept; 0, and the number of classes or more,
+            keep all: 0 or above. A node or output of type i64, or what NumPy holds. A Python number
+            is i64. A NumPy number or array is i64, as it is: one element (rank 0 or 1) for all
+            rows, or 1-D with one for each row. It must be a constant of at most 4096 elements if
+            the type is i64. None leaves it out.
+        top_p: The share of the probability that is kept, of the most probable tokens; 1 keeps all:
+            above 0, at most 1. A node or output of type f32, or what NumPy holds. A Python number
+            is f32. A NumPy number or array is f32, as it is: one element (rank 0 or 1) for all
+            rows, or 1-D with one for each row. None leaves it out.
+        min_p: The least probability that is kept, as a share of the largest; 0 keeps all: from 0 to
+            1. A node or output of type f32, or what NumPy holds. A Python number is f32. A NumPy
+            number or array is f32, as it is: one element (rank 0 or 1) for all rows, or 1-D with
+            one for each row. None leaves it out.
+        output_type: The element type of the tokens. One of i32, i64.
+        global_seed: Added to the state's 64-bit key; 0 to 2^63-1.
+        op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
+        state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others 1,
+            rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
+            Without it one of the seeds must not be 0.
+        name: The node's friendly name.
+
+    Returns:
+        A node with the outputs token [batch, 1] and next state (u32).
+
+    Raises:
+        TypeError: An argument of a wrong type.
+        ValueError: An argument out of its range, or neither seed nor state.
+    """
+    return make(
+        operators.RANDOM_TOKEN,
+        {
+            "logits": logits,
+            "temperature": temperature,
+            "top_k": top_k,
+            "top_p": top_p,
+            "min_p": min_p,
+            "state": state,
+        },
         {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
         name,
     )

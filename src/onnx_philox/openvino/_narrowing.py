@@ -16,7 +16,6 @@ from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract.openvino_plugin import (
     EXTENSION,
     NARROWED_ALL,
-    NARROWED_LOGITS,
     ONLY_MOVE,
     SIGNED_STATE_MARK,
 )
@@ -135,9 +134,9 @@ def narrowed_text(
         is_signed: Whether it declares the state int32.
     """
     state = f" {SIGNED_STATE_MARK}" * is_signed
-    were_half = was.get("logits") is F16
-    if were_half and sources["logits"].get_element_type() == ov.Type.f32:
-        return NARROWED_LOGITS + state
+    of_logits = was.get("logits")
+    if of_logits in (F16, BF16) and sources["logits"].get_element_type() == ov.Type.f32:
+        return of_logits.name + state
     is_narrowed = has_narrowed_integers(op, sources, is_signed=is_signed)
     for declared in op.inputs:
         source = sources.get(declared.name)

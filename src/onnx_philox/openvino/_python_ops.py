@@ -404,7 +404,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         arrived = self._arrived(declared, source)
         types = types_of(declared, values)
         type_ = arrived if arrived in types else types[0]
-        if type_ in _CONSTANT_ONLY:
+        # A top_k beyond int32 is a stated limit, as a dimension is.
+        if type_ in _CONSTANT_ONLY and declared.role is not Role.ROW_NUMBERS:
             given = say.NOT_CONSTANT.format(type_.name)
             allowed = say.ROUNDED_INPUTS.format(
                 _SMALL_CONSTANT if declared.types else say.A_CONSTANT

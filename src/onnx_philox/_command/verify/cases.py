@@ -30,6 +30,7 @@ from onnx_philox._contract.operators import (
     RANDOM_NORMAL,
     RANDOM_PERMUTATION,
     RANDOM_POISSON,
+    RANDOM_TOKEN,
     RANDOM_UNIFORM,
     Operator,
 )
@@ -58,6 +59,7 @@ PROMISED = (
     "rejecting.json",
     "dropout.json",
     "permutation.json",
+    "token.json",
 )
 """The files of what this package drew when an operator was new."""
 
@@ -297,6 +299,18 @@ def _dropped(type_: ElementType) -> Mapping[str, Any]:
     return {"data": data.astype(type_.dtype), "ratio": np.array(0.4, np.float32)}
 
 
+def _sampled() -> Mapping[str, Any]:
+    """Logits, and filters for all rows."""
+    logits = np.array([[0, 1, 2, 3], [1, 1, 1, 0], [4, 0, 3, 2]], np.float32)
+    return {
+        "logits": logits,
+        "temperature": np.array(1.5, np.float32),
+        "top_k": np.array(3),
+        "top_p": np.array(0.9, np.float32),
+        "min_p": np.array(0.01, np.float32),
+    }
+
+
 _ROW_TYPES: tuple[tuple[Operator, Mapping[str, Any], tuple[ElementType, ...]], ...] = (
     (RANDOM_GENERATOR, {}, (U32,)),
     (RANDOM_UNIFORM, {"minval": -5, "maxval": 205}, (F32, F64, F16, BF16, I32, I64)),
@@ -308,6 +322,7 @@ _ROW_TYPES: tuple[tuple[Operator, Mapping[str, Any], tuple[ElementType, ...]], .
     (RANDOM_CATEGORICAL, {"logits": np.eye(3, 4, dtype=np.float32), "sample_size": 5}, (I32, I64)),
     (RANDOM_PERMUTATION, {}, (I32, I64)),
     *((RANDOM_DROPOUT, _dropped(type_), (type_,)) for type_ in (F32, F16, BF16)),
+    (RANDOM_TOKEN, _sampled(), (I32, I64)),
 )
 """Operators, their arguments and the types of their values."""
 
@@ -317,7 +332,8 @@ def _rows() -> list[Case]:
     cases = []
     for operator, arguments, types in _ROW_TYPES:
         for type_ in types:
-            example = Example((3, 5), type_, operator, arguments, 2**40, 9, rows=_ROW_STATES)
+            shape = (3, 1) if operator is RANDOM_TOKEN else (3, 5)
+            example = Example(shape, type_, operator, arguments, 2**40, 9, rows=_ROW_STATES)
             alone = [_row(example, row).in_numpy() for row in range(len(_ROW_STATES))]
             expected = {
                 o.name: (np.stack if o.is_state else np.concatenate)([row[o.name] for row in alone])

@@ -124,7 +124,7 @@ class Example:
                 return elements * (2 if self.arguments["ratio"].dtype == np.float64 else 1)
             case "RandomCategorical" if self.arguments.get("replacement") == 0:
                 return int(self.arguments["logits"].size) * 2
-            case "RandomCategorical":
+            case "RandomCategorical" | "RandomToken":
                 return elements * 2
             case "RandomPermutation":
                 return elements * 2

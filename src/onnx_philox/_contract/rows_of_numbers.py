@@ -1,0 +1,79 @@
+"""The rules for rows of logits, and for numbers that are one for all rows or one for each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._contract import refusal
+from onnx_philox._contract import sentences as say
+from onnx_philox._contract.declaration import Operator
+from onnx_philox._contract.inputs import LEAST_EXPONENT
+from onnx_philox._contract.known import Known
+from onnx_philox._contract.shown import shape_of
+
+
+def _refuse(op: Operator | str, what: str, given: Any, allowed: str, remedy: str) -> None:
+    name = op if isinstance(op, str) else op.name
+    refusal.refuse(name, what, given, allowed, remedy)
+
+
+def check_logits(op: Operator | str, what: str, known: Known) -> None:
+    if known.shape is not None and len(known.shape) != 2:
+        _refuse(op, what, shape_of(known.shape), say.TWO_D, say.RESHAPE_TO_2_D)
+    if known.shape is not None and known.shape[1] == 0 and known.shape[0] not in (0, None):
+        _refuse(op, what, shape_of(known.shape), say.ONE_CLASS, say.DRAW_FROM_SOMETHING)
+    if known.value is not None and known.value.size:
+        _check_rows(op, what, known.value)
+
+
+def _check_rows(op: Operator | str, what: str, logits: NDArray[Any]) -> None:
+    """Refuses the first row from which no class can be drawn."""
+    wrong = ~(logits < np.inf)
+    row_is_wrong = wrong.any(axis=1) | np.isneginf(logits).all(axis=1)
+    if not row_is_wrong.any():
+        return
+    row = int(row_is_wrong.argmax())
+    number = logits[row, int(wrong[row].argmax())].item()
+    is_one = wrong[row].any()
+    given = say.IN_ROW.format(number, row) if is_one else say.IN_ALL_OF_ROW.format(row)
+    _refuse(op, what, given, say.LOGITS, say.CORRECT_LOGITS)
+
+
+def check_samples(op: Operator, logits: Known, samples: int) -> None:
+    """Refuses more samples without replacement than a row has classes that can be drawn."""
+    given = None
+    if logits.value is not None and logits.value.size:
+        numbers = logits.value.astype(np.float64)
+        drawn = (numbers - numbers.max(axis=1, keepdims=True) >= LEAST_EXPONENT).sum(axis=1)
+        row = int((drawn < samples).argmax())
+        if drawn[row] < samples <= numbers.shape[1]:
+            given = say.SAMPLES_IN_ROW.format(samples, drawn[row], row)
+    if logits.shape is not None and logits.shape[0] != 0 and samples > (logits.shape[1] or samples):
+        given = say.SAMPLES_OF_CLASSES.format(samples, logits.shape[1])
+    if given is not None:
+        what, allowed = say.ATTRIBUTE.format("'sample_size'"), say.NOT_MORE_THAN_CLASSES
+        _refuse(op, what, given, allowed, say.DRAW_FEWER)
+
+
+def check_one_or_rows(
+    op: Operator | str, what: str, known: Known, output: tuple[int | None, ...] | None
+) -> None:
+    """Refuses an array that is neither one number nor one for each row of the output.
+
+    An empty one is left out.
+    """
+    if known.shape is None or known.shape == (0,) or is_one_element(known.shape):
+        return
+    rows = output[0] if output else None
+    if len(known.shape) == 1 and rows in (None, known.shape[0]):
+        return
+    allowed = say.ONE_NUMBER_OR_ROWS.format("" if rows is None else f" ({rows})")
+    _refuse(op, what, shape_of(known.shape), allowed, say.PASS_ONE_OR_ROWS)
+
+
+def is_one_element(shape: tuple[int | None, ...]) -> bool:
+    """Whether a shape may be that of a scalar, or of one element in 1-D."""
+    return shape in ((), (1,), (None,))

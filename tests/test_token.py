@@ -1,0 +1,231 @@
+"""RandomToken: its rule against a plain oracle, its edges, rows, and the runtimes."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnxruntime
+import openvino as ov
+import pytest
+from onnx.reference import ReferenceEvaluator
+
+import onnx_philox
+from onnx_philox import graphs, reference, row_states
+from onnx_philox._contract.operators import RANDOM_TOKEN
+from onnx_philox._numbers import call, fill_native
+
+F32 = np.float32
+RNG = np.random.default_rng(29)
+TYPES = (np.float16, ml_dtypes.bfloat16, np.float32)
+native = pytest.mark.skipif(not fill_native.IS_THERE, reason="no native core here")
+
+
+def oracle(row: np.ndarray, u: float, given: dict[str, float]) -> int:
+    """A sampler in plain NumPy: np.exp and a stable sort."""
+    temperature = given.get("temperature", 1)
+    if temperature == 0:
+        return int(row.argmax())
+    with np.errstate(all="ignore"):
+        weights = np.exp((row - row.max()) / temperature)
+    order = np.argsort(-weights, kind="stable")
+    if 0 < given.get("top_k", 0) < row.size:
+        order = order[: int(given["top_k"])]
+    if given.get("top_p", 1) < 1:
+        sums = np.cumsum(weights[order])
+        order = order[: 1 + int((sums < given["top_p"] * sums[-1]).sum())]
+    kept = np.sort(order[weights[order] >= given.get("min_p", 0)])
+    sums = np.cumsum(weights[kept])
+    return int(kept[(sums <= u * sums[-1]).sum()])
+
+
+def random_filters(rows: int, classes: int) -> dict[str, np.ndarray]:
+    """Numbers for each row; now and then a filter is left out, or one number for all."""
+    filters = {
+        "temperature": RNG.choice([0, 0.1, 0.7, 1, 1.3, 5], rows).astype(F32),
+        "top_k": RNG.choice([0, 1, 2, 3, 5, classes - 1, classes, 2**40], rows),
+        "top_p": RNG.choice([1, 0.95, 0.8, 0.5, 0.3, 1e-6], rows).astype(F32),
+        "min_p": RNG.choice([0, 1e-3, 0.05, 0.4, 1], rows).astype(F32),
+    }
+    return {
+        name: given[:1] if RNG.random() < 0.1 else given
+        for name, given in filters.items()
+        if RNG.random() < 0.7
+    }
+
+
+def of_row(filters: dict[str, np.ndarray], row: int) -> dict[str, float]:
+    return {k: v[row if v.size > 1 else 0].item() for k, v in filters.items()}
+
+
+def fast(logits: np.ndarray, state: np.ndarray, **filters: Any) -> np.ndarray:
+    """The tokens by the native core."""
+    inputs = {k: np.asarray(v) for k, v in filters.items()} | {"logits": logits, "state": state}
+    return call.run(RANDOM_TOKEN, fill_native.fill, inputs, {})[0]
+
+
+@native
+def test_a_hundred_thousand_rows_of_random_settings_are_those_of_a_plain_oracle() -> None:
+    wrong = []
+    for trial in range(100):
+        rows, classes = 1000, int(RNG.integers(2, 24))
+        logits = RNG.normal(0, 2, (rows, classes)).astype(TYPES[trial % 3])
+        if trial % 4 == 0:
+            logits = np.round(logits.astype(F32)).astype(logits.dtype)
+        if trial % 5 == 0:
+            logits[:, classes // 2] = -np.inf
+        filters = random_filters(rows, classes)
+        states = row_states(trial, range(rows))
+        tokens = fast(logits, states, **filters)
+        u, _ = reference.random_uniform([rows, 1], 0, 1, "f64", state=states)
+        wide = logits.astype(np.float64)
+        wrong += [
+            (trial, row)
+            for row in range(rows)
+            if oracle(wide[row], u[row, 0], of_row(filters, row)) != tokens[row, 0]
+        ]
+    assert wrong == []
+
+
+@native
+@pytest.mark.parametrize("classes", [1, 9, 1024, 1025, 3001])
+def test_the_core_has_the_bits_of_numpy(classes: int) -> None:
+    for type_ in TYPES:
+        rows = 12
+        logits = (RNG.normal(0, 1, (rows, classes)) * RNG.choice([1e-3, 1, 9])).astype(type_)
+        filters = random_filters(rows, classes)
+        states = row_states(classes, range(rows))
+        expected = reference.random_token(logits, **filters, state=states)[0]
+        assert (fast(logits, states, **filters) == expected).all()
+
+
+@native
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
+def test_sums_on_the_very_threshold_are_made_in_the_contract_s_order(share: float) -> None:
+    # Of equal weights the running sum is top_p * the last one exactly, at a class that is kept: no
+    # bound of sums in another order could tell.
+    logits = np.zeros((16, 5000), F32)
+    states = row_states(3, range(16))
+    tokens = fast(logits, states, top_p=F32(share))
+    assert tokens.max() < 5000 * share
+    u, _ = reference.random_uniform([16, 1], 0, 1, "f64", state=states)
+    assert (tokens == np.floor(u * 5000 * share)).all()
+
+
+def test_temperature_0_is_the_first_of_the_largest_and_takes_the_same_words() -> None:
+    logits = np.array([[1, 3, 3, -np.inf], [5, 5, 5, 5], [-0.0, 0.0, -1, 0]], F32)
+    state = onnx_philox.PhiloxState(5, 6).to_array()
+    tokens, after = reference.random_token(logits, 0, 2, 0.1, 0.9, state=state)
+    assert tokens.tolist() == [[1], [0], [0]]
+    assert (after == reference.random_token(logits, state=state)[1]).all()
+    assert (after == onnx_philox.PhiloxState(5, 6).advance(6).to_array()).all()
+
+
+def test_filters_that_remove_nothing_are_no_filters() -> None:
+    logits = RNG.normal(0, 2, (50, 11)).astype(F32)
+    plain = reference.random_token(logits, global_seed=4)[0]
+    for filters in (
+        {"temperature": 1},
+        {"top_k": 0},
+        {"top_k": 11},
+        {"top_k": 2**62},
+        {"top_p": 1},
+        {"min_p": 0},
+        {"temperature": np.empty(0, F32), "top_k": np.empty(0, np.int64)},
+    ):
+        assert (reference.random_token(logits, **filters, global_seed=4)[0] == plain).all()
+    assert (reference.random_categorical(logits, 1, "i64", global_seed=4)[0] == plain).all()
+
+
+def test_of_equal_logits_the_lower_index_passes_top_k() -> None:
+    logits = np.array([[0, 1, 1, 1, 0]] * 200, F32)
+    tokens = reference.random_token(logits, top_k=2, global_seed=1)[0]
+    assert set(tokens.reshape(-1).tolist()) == {1, 2}
+
+
+def test_a_row_s_token_depends_on_its_own_state_alone() -> None:
+    logits = RNG.normal(0, 2, (9, 33)).astype(F32)
+    filters = random_filters(9, 33)
+    states = row_states(range(9))
+    together, after = reference.random_token(logits, **filters, state=states)
+    for order in (np.arange(9)[::-1], np.array([4]), np.array([7, 7, 2])):
+        own = {k: v[order] if v.size > 1 else v for k, v in filters.items()}
+        tokens, next_ = reference.random_token(logits[order], **own, state=states[order])
+        assert (tokens == together[order]).all()
+        assert (next_ == after[order]).all()
+
+
+@native
+def test_threads_share_rows_and_change_nothing() -> None:
+    logits = RNG.normal(0, 2, (64, 2048)).astype(F32)
+    model = graphs.random_token(inputs=["temperature", "top_p"], per_row=True)
+    states = row_states(5, range(64))
+    feeds = {
+        "logits": logits,
+        "temperature": np.full(1, 0.8, F32),
+        "top_p": np.linspace(0.1, 1, 64, dtype=F32),
+        "state": states,
+    }
+    expected = fast(logits, states, temperature=F32(0.8), top_p=feeds["top_p"])
+    got = []
+    for threads in (1, 4):
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        session = onnx_philox.onnxruntime.InferenceSession(model.SerializeToString(), options)
+        workers = [
+            threading.Thread(target=lambda s=session: got.append(s.run(None, feeds)[0]))
+            for _ in range(3)
+        ]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    assert len(got) == 6
+    assert all((tokens == expected).all() for tokens in got)
+
+
+@pytest.mark.parametrize("backend", ["native", "python"])
+@pytest.mark.parametrize("type_", ["f16", "bf16", "f32"])
+@pytest.mark.parametrize("given", [(), ("top_k",), ("temperature", "top_k", "top_p", "min_p")])
+def test_inputs_that_a_model_leaves_out_are_left_out_in_every_runtime(
+    given: tuple[str, ...], type_: str, backend: str
+) -> None:
+    logits = np.round(RNG.normal(0, 2, (6, 9)) * 4) / 4
+    dtype = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": F32}[type_]
+    logits = logits.astype(dtype)
+    filters = {
+        "temperature": np.array([0, 0.5, 1, 2, 1, 1], F32),
+        "top_k": np.array([0, 1, 2, 3, 9, 7]),
+        "top_p": np.array([0.9, 0.8, 0.7, 1, 1, 0.1], F32),
+        "min_p": np.array([0.1], F32),
+    }
+    filters = {name: filters[name] for name in given}
+    states = row_states(11, range(6))
+    expected, after = reference.random_token(logits, **filters, state=states)
+    model = graphs.random_token(inputs=given, logits_type=type_, per_row=True)
+    feeds = {"logits": logits, **filters, "state": states}
+    evaluator = ReferenceEvaluator(model, new_ops=onnx_philox.onnx_reference.OPS)
+    results = [evaluator.run(None, feeds)]
+    constant = graphs.random_token(logits, **filters, per_row=True)
+    for each, fed in ((model, feeds), (constant, {"state": states})):
+        if type_ == "bf16" and each is model:
+            continue  # no NumPy array of it goes in
+        session = onnx_philox.onnxruntime.InferenceSession(
+            each.SerializeToString(), backend=backend
+        )
+        results.append(session.run(None, fed))
+    core = onnx_philox.openvino.register(ov.Core(), backend=backend)
+    for each, fed in ((model, feeds), (constant, {"state": states})):
+        compiled = core.compile_model(core.read_model(each.SerializeToString()), "CPU")
+        tensors = {
+            name: ov.Tensor(x.view(np.uint16), ov.Shape(x.shape), ov.Type.bf16)
+            if x.dtype == ml_dtypes.bfloat16
+            else x
+            for name, x in fed.items()
+        }
+        results.append(list(compiled(tensors).values()))
+    for tokens, next_ in results:
+        assert (tokens == expected).all()
+        assert (next_ == after).all()
