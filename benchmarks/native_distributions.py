@@ -238,11 +238,67 @@ def permutations(pairs: int) -> Iterator[Row]:
         yield compare(row, ours, theirs, pairs, show)
 
 
+TOKENS, CLASSES_OF_TOKENS = 32, 128000
+TOKEN_TARGETS = {50: 2.0, 0: 5.0}
+"""By top_k, beside PyTorch's operations on one thread."""
+
+
+def tokens(pairs: int) -> Iterator[Row]:
+    """Models of one RandomToken on one thread, beside what samplers of PyTorch compute."""
+    peers = {50: "topk, softmax, cumsum, multinomial", 0: "softmax, sort, cumsum, multinomial"}
+    if importlib.util.find_spec("torch") is None:
+        for top_k, peer in peers.items():
+            name = f"ONNX Runtime RandomToken, top_k {top_k}"
+            yield Row("distributions", name, f"PyTorch's {peer}", note="PyTorch is not installed")
+        return
+    import torch
+
+    torch.set_num_threads(1)
+    shape = TOKENS, CLASSES_OF_TOKENS
+    logits = np.random.default_rng(0).normal(0, 1, shape).astype(np.float32)
+    tensor = torch.from_numpy(logits)
+    share = 0.9
+
+    def theirs(top_k: int) -> None:
+        if top_k:
+            values, indices = torch.topk(tensor, top_k)
+            p = torch.softmax(values, -1)
+        else:
+            p, indices = torch.softmax(tensor, -1).sort(-1, descending=True)
+        p[torch.cumsum(p, -1) - p > share] = 0
+        indices.gather(-1, torch.multinomial(p, 1))
+
+    for top_k, peer in peers.items():
+        model = onnx_philox.graphs.random_token(
+            top_k=top_k, top_p=share, output_type="i64", stateful=True
+        )
+        values = np.full((TOKENS, 1), -1, np.int64)
+        outputs = {"token": values, "next_state": np.zeros_like(STATE_WORDS)}
+        feeds = {"logits": logits, "state": STATE_WORDS}
+        ours = onnxruntime_call(model.SerializeToString(), feeds, outputs, 1)
+        ours()
+        expected = onnx_philox.reference.random_token(
+            logits[:1], top_k=top_k, top_p=share, state=STATE_WORDS
+        )
+        assert (values[:1] == expected[0]).all()
+        row = Row(
+            "distributions",
+            f"ONNX Runtime RandomToken, top_k {top_k}",
+            f"PyTorch's {peer}",
+            1,
+            f"{TOKENS} x {CLASSES_OF_TOKENS}",
+            target=TOKEN_TARGETS[top_k],
+        )
+        call = functools.partial(theirs, top_k)
+        yield compare(row, ours, call, pairs, lambda s: f"{s / TOKENS * 1e6:.0f} us/row")
+
+
 def distributions_part(pairs: int) -> Iterator[Row]:
     yield from exponentials(pairs)
     yield from rejecting(pairs)
     yield from dropouts(pairs)
     yield from permutations(pairs)
+    yield from tokens(pairs)
     size = 1 << SIZE_LOG2
     for runtime, make, targets in (
         ("ONNX Runtime", contenders, TARGETS),

@@ -110,6 +110,8 @@ def cases() -> dict[str, Case]:
         },
         **{f"random_categorical_{t}": categorical(t, constant=True) for t in LOGITS_TYPES},
         **{f"random_categorical_{t}_input": categorical(t, constant=False) for t in INPUT_LOGITS},
+        **{f"random_token_{t}": token(t, constant=True) for t in ("bf16", "f32")},
+        **{f"random_token_{t}_input": token(t, constant=False) for t in ("f16", "f32")},
         "chained_nodes_constant_state": chained_nodes(constant=True),
         "chained_nodes_state": chained_nodes(constant=False),
     }
@@ -217,6 +219,34 @@ def categorical(type_: str, *, constant: bool) -> Case:
         ),
         [{"state": STATE} | ({} if constant else {"logits": logits})],
         [dict(zip(("values", "next_state"), results, strict=True))],
+    )
+
+
+def token(type_: str, *, constant: bool) -> Case:
+    """The state is a constant where all else is; `min_p` is left out."""
+    logits = np.random.default_rng(8).normal(size=(3, 5)).astype(BY_NAME[type_].dtype)
+    logits[1, 2] = -np.inf
+    filters: Arrays = {
+        "temperature": np.array([0.1, 0.7, 2], np.float32),
+        "top_k": np.array([2**40 + 1, 2, 4]),
+        "top_p": np.array([0.9], np.float32),
+    }
+    if not constant:
+        filters["top_k"][0] = 3
+    state = ALL_ONES if constant else STATE
+    results = reference.random_token(logits, **filters, state=state)
+    given: dict[str, Any] = filters if constant else {"inputs": list(filters)}
+
+    def model() -> ov.Model:
+        built = graphs.random_token(
+            logits if constant else None, **given, logits_type=type_, stateful=True
+        )
+        return from_onnx(with_constant_state(built, state) if constant else built)
+
+    return Case(
+        model,
+        [{} if constant else {"state": state, "logits": logits, **filters}],
+        [dict(zip(("token", "next_state"), results, strict=True))],
     )
 
 

@@ -258,9 +258,10 @@ def test_draws_that_reject_are_refused_by_name(target: str) -> None:
         graphs.random_gamma([4], 1, "f32", stateful=True),
         graphs.random_poisson([4], 1, "i32", stateful=True),
         graphs.random_permutation([4], stateful=True),
+        graphs.random_token(top_p=0.9, stateful=True),
     ):
         with pytest.raises(
-            InexactError, match=r"^node .*: Random(Gamma|Poisson|Permutation): "
+            InexactError, match=r"^node .*: Random(Gamma|Poisson|Permutation|Token): "
         ) as error:
             to_standard_nodes(model, target=target)
         assert "Load the plugin there" in str(error.value)
