@@ -187,13 +187,9 @@ def _types(i: Input) -> str:
 
 def _is_like(op: Operator, i: Input) -> bool:
     """Whether all but the first sentence of an input's text is that of the one before."""
+    kinds = [(x.role, x.types, x.optional, x.numbers and x.numbers.rule) for x in op.parameters]
     index = op.parameters.index(i)
-    before = op.parameters[index - 1] if index else None
-    return before is not None and _kind(before) == _kind(i)
-
-
-def _kind(i: Input) -> tuple[object, ...]:
-    return i.role, i.types, i.optional, i.numbers and i.numbers.rule
+    return index > 0 and kinds[index] == kinds[index - 1]
 
 
 def _sentence(i: Input, node: str = "") -> str:
@@ -466,6 +462,8 @@ class _Factories(_Module):
         types = [t.name for t in i.types or op.output_types]
         type_ = f"type {_types(i)}" if i.types else "the output's type"
         node = f"A node or output of {type_}"
+        if i.role is Role.ROW_NUMBERS:
+            types = []  # what is not constant arrives whole, up to 2^31-1
         constant = listed([t for t in types if t in ("f64", "i64")])
         small = "" if i.role is Role.NUMBER else " of at most 4096 elements"
         rule = f" It must be a constant{small} if the type is {constant}." if constant else ""

@@ -97,12 +97,13 @@ NODES = {
         lambda s, seed: reference.random_permutation([4], op_seed=seed, state=s),
     ),
     "token": Node(
-        "RandomToken <op_seed = {op_seed}> (logits, warm, many, , few, {state})",
-        "int64[2, 1]",
+        'RandomToken <output_type = "i32", op_seed = {op_seed}>'
+        " (logits, warm, many, , few, {state})",
+        "int32[2, 1]",
         "float[2, 3] logits = {0, 1, -1, 2, 0.5, 0}, float warm = {1.5}, int64[2] many = {2, 0},"
         " float[1] few = {0.1}",
         lambda s, seed: reference.random_token(
-            LOGITS, 1.5, np.array([2, 0]), min_p=0.1, op_seed=seed, state=s
+            LOGITS, 1.5, np.array([2, 0]), min_p=0.1, output_type="i32", op_seed=seed, state=s
         ),
     ),
     "bernoulli": Node(

@@ -454,8 +454,7 @@ def random_token(
         top_k: How many of the most probable tokens are kept; 0, and the number of classes or more,
             keep all: 0 or above. A node or output of type i64, or what NumPy holds. A Python number
             is i64. A NumPy number or array is i64, as it is: one element (rank 0 or 1) for all
-            rows, or 1-D with one for each row. It must be a constant of at most 4096 elements if
-            the type is i64. None leaves it out.
+            rows, or 1-D with one for each row. None leaves it out.
         top_p: The share of the probability that is kept, of the most probable tokens; 1 keeps all:
             above 0, at most 1. A node or output of type f32, or what NumPy holds. A Python number
             is f32. A NumPy number or array is f32, as it is: one element (rank 0 or 1) for all
