@@ -30,6 +30,7 @@ PAGES = (
     "same-numbers-in-two-runtimes",
     "a-new-seed-for-each-request",
     "the-same-numbers-in-any-batch",
+    "seeds-in-token-sampling",
     "serve-it",
     "mc-dropout",
     "states",
