@@ -43,6 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # each worker would rewrite the assertions of every file.
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    # The workers share the processors already: threads of each one's BLAS only wait for another.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     config.pluginmanager.register(missing_backend, "missing_backend")
     config.pluginmanager.register(exhaustive, "exhaustive")
 
