@@ -640,7 +640,7 @@ class Fuzzer {
         numbers.assign(numbers.size(), -std::numeric_limits<double>::infinity());
       }
     }
-    return FloatsInput(types[Below(3)], shape, numbers);
+    return FloatsInput(types[Below(op_ == &kRandomToken ? 2 : 3)], shape, numbers);
   }
 
   /// One number, one for each row of the logits, or none.
