@@ -744,7 +744,9 @@ class Fuzzer {
   void Compare(const GivenAttributes& given, ov::TensorVector& outputs) {
     const std::size_t most = static_cast<std::size_t>(op_->inputs);
     const bool may_lack_one = op_->input[op_->inputs - 1].optional;
-    Expect(inputs_.size() <= most && inputs_.size() >= most - (may_lack_one ? 1 : 0), "another number of inputs");
+    // All of RandomToken's but the logits may be left out.
+    const std::size_t least = op_ == &kRandomToken ? 1 : most - (may_lack_one ? 1 : 0);
+    Expect(inputs_.size() <= most && inputs_.size() >= least, "another number of inputs");
 
     const bool is_default = given[AttributeRole::kSampleSize].kind == GivenAttribute::Kind::kMissing;
     const std::int64_t sample_size = is_default ? 1 : given[AttributeRole::kSampleSize].integer;
@@ -936,10 +938,12 @@ class Fuzzer {
 
   Numbers NumbersOf(const ov::Tensor& tensor) {
     const ov::element::Type type = tensor.get_element_type();
-    const bool is_float = type == ov::element::f16 || type == ov::element::f32 || type == ov::element::f64;
+    const bool is_bf16 = type == ov::element::bf16 && op_ == &kRandomToken;
+    const bool is_float = is_bf16 || type == ov::element::f16 || type == ov::element::f32 || type == ov::element::f64;
     // A tensor without elements may arrive in any type.
     Expect(is_float || tensor.get_size() == 0, "numbers of another type");
-    const OutputType known = type == ov::element::f16   ? OutputType::kF16
+    const OutputType known = is_bf16                    ? OutputType::kBF16
+                             : type == ov::element::f16 ? OutputType::kF16
                              : type == ov::element::f64 ? OutputType::kF64
                                                         : OutputType::kF32;
     return {known, tensor.data()};
