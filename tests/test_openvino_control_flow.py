@@ -91,10 +91,10 @@ NODES = {
         lambda s, seed: dropped(s, seed),
     ),
     "permutation": Node(
-        "RandomPermutation <op_seed = {op_seed}> (n, {state})",
-        "int64[4]",
+        'RandomPermutation <output_type = "i32", op_seed = {op_seed}> (n, {state})',
+        "int32[4]",
         "int64[1] n = {4}",
-        lambda s, seed: reference.random_permutation([4], op_seed=seed, state=s),
+        lambda s, seed: reference.random_permutation([4], "i32", op_seed=seed, state=s),
     ),
     "token": Node(
         'RandomToken <output_type = "i32", op_seed = {op_seed}>'
