@@ -536,7 +536,8 @@ BAD_TOKEN: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "a temperature of two dimensions": (
         {"temperature": np.ones((2, 1), F32)},
-        ["input 'temperature' must be " + OF_ROWS_RULE + "[2, 1]."],
+        # Where only the rank is known, it says neither the rows nor the shape.
+        ["'temperature' must be " + OF_ROWS_RULE.partition(" (")[0], "Pass one number, or one for"],
     ),
     "a temperature of f64": ({"temperature": np.ones(2)}, ["must be f32: got f64. Cast it to f32"]),
     "a negative top_k": (

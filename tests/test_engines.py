@@ -83,6 +83,15 @@ def test_ray_serve_answers_as_if_each_was_served_alone(tmp_path: Path) -> None:
     assert len(sizes) > 2, sizes
 
 
+@pytest.mark.engines
+def test_tokens_of_a_request_depend_on_its_seed_alone() -> None:
+    lines = run("examples/tokens/requests.py")
+    for runtime in ("ONNX Runtime", "OpenVINO"):
+        same = f"{runtime}: the same alone: True, in another batch: True, resumed: True"
+        assert same in lines, lines
+    assert any(line.startswith("the same tokens in both runtimes: True;") for line in lines), lines
+
+
 def found(lines: list[str]) -> list[str]:
     """What a script found; Ray prints of its own on the same stream."""
     return [line.removeprefix("found ") for line in lines if line.startswith("found ")]
