@@ -618,7 +618,13 @@ def model_of(operator: str, call: dict[str, Any], *, constant: bool) -> onnx.Mod
     """
     names = INPUTS[operator]
     arrays = {name: np.asarray(call[name]) for name in names if name in call}
-    given = [name if name in call else "" for name in names]
+    # ONNX Runtime before 1.24 refuses nodes that leave out an input before another one.
+    absent = {
+        i.name: np.array(i.absent, i.types[0].dtype)
+        for i in OPERATORS[operator].inputs
+        if i.absent is not None and i.name not in call
+    }
+    given = [name if name in call or name in absent else "" for name in names]
     while not given[-1]:
         given.pop()
     node = onnx.helper.make_node(
@@ -660,7 +666,10 @@ def model_of(operator: str, call: dict[str, Any], *, constant: bool) -> onnx.Mod
         "bad",
         [] if constant else infos,
         outputs,
-        initializer=initializers if constant else [],
+        initializer=[
+            *(initializers if constant else []),
+            *(onnx.numpy_helper.from_array(array, name) for name, array in absent.items()),
+        ],
     )
     imports = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("onnx_philox", 1)]
     return onnx.helper.make_model(graph, opset_imports=imports, ir_version=8)

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import onnx
 import openvino as ov
 import pytest
 from click.testing import CliRunner
@@ -26,7 +27,7 @@ from openvino_models import (
     uniform,
 )
 
-from onnx_philox import rewriting
+from onnx_philox import PhiloxState, Pipeline, reference, rewriting
 from onnx_philox._command import app
 
 
@@ -163,6 +164,24 @@ def test_the_normals_of_onnx_s_front_end_are_normals(tmp_path) -> None:
     ov.save_model(read, tmp_path / "m.xml", compress_to_fp16=True)
     wanted = [(name, "RandomNormal", "f16" if name == "c" else "f32") for name in "abc"]
     assert sorted(found(read)) == sorted(found(tmp_path / "m.xml")) == wanted
+
+
+def test_a_normal_whose_uniforms_were_merged_is_a_normal_again(tmp_path) -> None:
+    proto = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+        g (float[100,50] x) => (float[100,50] y) {
+            y = RandomNormalLike <mean = 2.0, scale = 3.0> (x)
+        }""")
+    onnx.save(proto, tmp_path / "m.onnx")
+    # Its two uniforms without seeds become one: it draws no normal numbers, nothing below mean - 4.
+    converted = ov.convert_model(tmp_path / "m.onnx")
+    kinds = [node.get_type_name() for node in converted.get_ordered_ops()]
+    assert kinds.count("RandomUniform") == 1
+    assert found(converted) == [("y", "RandomNormal", "f32")]
+    drawn = Pipeline(converted, runtime="openvino")({"x": np.zeros((100, 50), np.float32)}, seed=3)
+    state = PhiloxState.for_run(seed=3).to_array()
+    assert np.array_equal(
+        drawn["y"], reference.random_normal([100, 50], 2, 3, "f32", state=state)[0]
+    )
 
 
 def test_what_cannot_be_drawn_says_why() -> None:

@@ -412,6 +412,8 @@ def test_an_ir_is_compared_at_two_precisions(tmp_path, monkeypatch) -> None:
     assert [*kinds.values()].count("drawn") == 1
     assert kinds["next_random_state"] == "state"
     assert told["is_ok"]
+    is_one = "does not have it" in other
+    assert ("says only that a run is repeated" in command("compare", "m.xml", "--fill")) is is_one
     wrong = command("compare", "m.xml", *["--precision", "f32"] * 2, code=2)
     assert "--precision must be two different ones for an OpenVINO IR" in wrong
     ov.save_model(two_draws(), "raw.xml")
@@ -458,6 +460,11 @@ def test_a_pipeline_takes_a_model_of_openvino_s(tmp_path) -> None:
         op.Pipeline(given, runtime="openvino", providers=[])
     with pytest.raises(ValueError, match="per_row must be False"):
         op.Pipeline(given, runtime="openvino", per_row=True)
+    x = parameter("x", [2])
+    lost = model({"y": opset8.relu(x)}, [x])
+    for each in (lost, op.make_reproducible(lost)):
+        with pytest.raises(ValueError, match=r"one with random nodes.*may have lost them"):
+            op.Pipeline(each, runtime="openvino")
 
 
 def test_the_record_of_a_rewrite_is_in_the_model_and_in_ir(tmp_path) -> None:

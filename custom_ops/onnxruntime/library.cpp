@@ -2,6 +2,7 @@
 //
 // No exception leaves a function of this file: ONNX Runtime calls them as C.
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -60,6 +61,7 @@ struct CustomOp : OrtCustomOp {
   const Operator* declaration;
   int overload;  ///< which of their types the parameters have, in such an operator
   const OrtApi* api;  ///< of the ONNX Runtime that it is registered with
+  bool has_gaps;      ///< see Host
 };
 
 const Operator& DeclarationOf(const OrtCustomOp* op) { return *static_cast<const CustomOp*>(op)->declaration; }
@@ -106,8 +108,13 @@ OrtElementType ORT_CALL GetOutputType(const OrtCustomOp* op, size_t index) {
   return output.has_type ? OrtTypeOf(ElementTypeOf(output.type)) : ORT_TYPE_UNDEFINED;
 }
 
+/// Before 1.24, the shape inference of ONNX Runtime ended the process at an input that is left out before another one.
+/// There it refuses such a node, since the input is required.
 OrtCharacteristic ORT_CALL GetInputCharacteristic(const OrtCustomOp* op, size_t index) {
-  return DeclarationOf(op).input[index].optional ? ORT_OPTIONAL : ORT_REQUIRED;
+  const Operator& declaration = DeclarationOf(op);
+  const bool is_last = static_cast<int>(index) + 1 == declaration.inputs;
+  const bool may_be_left_out = is_last || static_cast<const CustomOp*>(op)->has_gaps;
+  return declaration.input[index].optional && may_be_left_out ? ORT_OPTIONAL : ORT_REQUIRED;
 }
 
 /// Optional even if the contract requires it: ONNX Runtime accepts a required output of any type only beside exactly
@@ -155,7 +162,13 @@ int OverloadsOf(const Operator& declaration) {
   return most;
 }
 
-CustomOp MakeCustomOp(const Operator& declaration, int overload, const OrtApi* api) {
+/// What an ONNX Runtime is, for what is registered in it.
+struct Host {
+  const OrtApi* api;
+  bool has_gaps;  ///< whether it takes nodes that leave out an input before another one
+};
+
+CustomOp MakeCustomOp(const Operator& declaration, int overload, const Host& host) {
   CustomOp op = {};
   op.version = ONNX_PHILOX_ORT_API_VERSION;
   op.GetName = GetName;
@@ -181,16 +194,17 @@ CustomOp MakeCustomOp(const Operator& declaration, int overload, const OrtApi* a
   if (by == ValuesType::kOfOneInput || by == ValuesType::kOfAttribute) op.InferOutputShapeFn = InferOutputShape;
   op.declaration = &declaration;
   op.overload = overload;
-  op.api = api;
+  op.api = host.api;
+  op.has_gaps = host.has_gaps;
   return op;
 }
 
 /// The domain with everything that this library registers, for one ONNX Runtime.
 struct Domain {
-  explicit Domain(const OrtApi* api_given) : api(api_given) {
-    for (const Operator* declaration : kAllOperators) ops.push_back(MakeCustomOp(*declaration, 0, api));
+  explicit Domain(const Host& host) : api(host.api) {
+    for (const Operator* declaration : kAllOperators) ops.push_back(MakeCustomOp(*declaration, 0, host));
     for (const Operator* declaration : kAllOperators) {
-      for (int i = 1; i < OverloadsOf(*declaration); ++i) ops.push_back(MakeCustomOp(*declaration, i, api));
+      for (int i = 1; i < OverloadsOf(*declaration); ++i) ops.push_back(MakeCustomOp(*declaration, i, host));
     }
   }
 
@@ -212,17 +226,17 @@ OrtStatus* Make(Domain* domain) {
 
 /// The domain, made once for each ONNX Runtime in the process (there can be several) and never released: session
 /// options and sessions point to it, and nothing signals the end of the last one.
-OrtStatus* DomainFor(const OrtApi* api, OrtCustomOpDomain** domain) {
+OrtStatus* DomainFor(const Host& host, OrtCustomOpDomain** domain) {
   static std::mutex mutex;
   static auto* const all = new std::vector<std::unique_ptr<Domain>>();
   const std::lock_guard<std::mutex> lock(mutex);
   for (const std::unique_ptr<Domain>& known : *all) {
-    if (known->api == api) {
+    if (known->api == host.api) {
       *domain = known->made;
       return nullptr;
     }
   }
-  auto added = std::make_unique<Domain>(api);
+  auto added = std::make_unique<Domain>(host);
   all->reserve(all->size() + 1);
   if (OrtStatus* status = Make(added.get())) return status;
   *domain = added->made;
@@ -230,12 +244,12 @@ OrtStatus* DomainFor(const OrtApi* api, OrtCustomOpDomain** domain) {
   return nullptr;
 }
 
-OrtStatus* Register(OrtSessionOptions* options, const OrtApi* api) {
+OrtStatus* Register(OrtSessionOptions* options, const Host& host) {
   const Selection& selection = ActiveKernels();
-  if (selection.kernels == nullptr) return api->CreateStatus(ORT_INVALID_ARGUMENT, selection.error.c_str());
+  if (selection.kernels == nullptr) return host.api->CreateStatus(ORT_INVALID_ARGUMENT, selection.error.c_str());
   OrtCustomOpDomain* domain = nullptr;
-  if (OrtStatus* status = DomainFor(api, &domain)) return status;
-  return api->AddCustomOpDomain(options, domain);
+  if (OrtStatus* status = DomainFor(host, &domain)) return status;
+  return host.api->AddCustomOpDomain(options, domain);
 }
 
 }  // namespace
@@ -257,5 +271,8 @@ extern "C" ONNX_PHILOX_EXPORT OrtStatus* ORT_CALL RegisterCustomOps(OrtSessionOp
       return first->CreateStatus(ORT_FAIL, text.c_str());
     });
   }
-  return onnx_philox::WithoutExceptions(api, [&] { return onnx_philox::Register(options, api); });
+  // The version is 1.x.y. To ask for an API that is missing would print an error.
+  const char* const minor = std::strchr(base->GetVersionString(), '.');
+  const onnx_philox::Host host{api, minor != nullptr && std::atoi(minor + 1) >= 24};
+  return onnx_philox::WithoutExceptions(api, [&] { return onnx_philox::Register(options, host); });
 }

@@ -127,12 +127,16 @@ def _parameter(
     types: Mapping[str, str] | None,
     of_each: Sequence[int | str],
 ) -> Tensor:
-    """A parameter as an initializer, or as a graph input; None where it is left out."""
+    """A parameter as an initializer, or as a graph input.
+
+    One that is left out is what means the same, since ONNX Runtime before 1.24 refuses a node that
+    leaves out an input before another one.
+    """
     name = declared.name
     if given is not None:
         return _initializer(name, parameter_array(op, declared, given, values))
-    if declared.optional:
-        return None
+    if declared.absent is not None:
+        return _initializer(name, np.array(declared.absent, declared.types[0].dtype))
     type_ = values
     if declared.types:
         type_ = BY_NAME[(types or {}).get(name, declared.types[0].name)]

@@ -409,7 +409,7 @@ inline const OrtApi* Api() {
 inline const OrtApiBase* Base() {
   static const OrtApiBase base = {
       [](std::uint32_t version) { return version <= ONNX_PHILOX_ORT_LOWEST_API_VERSION ? Api() : nullptr; },
-      [] { return "1.19.0"; }};
+      [] { return "1.24.0"; }};
   return &base;
 }
 

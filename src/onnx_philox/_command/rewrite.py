@@ -91,6 +91,7 @@ class Outcome:
             self._about_settled(),
             self._about_state(),
             self._about_nodes(),
+            self._about_conversion(),
             f"Written: {_written(self.target)}. Run it:",
         ):
             if line:
@@ -143,6 +144,14 @@ class Outcome:
             "numbers."
         )
 
+    def _about_conversion(self) -> str:
+        if not is_ir(self.source):
+            return ""
+        return (
+            "If it was converted from PyTorch, draws may have been lost before: onnx-philox "
+            f"inspect {self.source} says how."
+        )
+
     def _about_nodes(self) -> str:
         if self.standard is None or not self.report.replaced:
             return ""
@@ -176,7 +185,7 @@ def rewrite(
     """
     _check_names(source, target)
     if standard is not None and is_ir(source):
-        remedy = "Rewrite the ONNX model that it was made from."
+        remedy = "Leave out the target: OpenVINO draws with the plugin."
         checks.refuse(_OWNER, "the model", source, "an ONNX file for standard nodes", remedy)
     if standard is not None and is_ir(target):
         remedy = "Name an ONNX file; OpenVINO reads it without a plugin."

@@ -88,6 +88,8 @@ class Input:
     optional: bool = False
     """Whether a node may leave it out. A number is left out where it is an empty 1-D tensor, too:
     not every runtime has inputs without a tensor."""
+    absent: int | None = None
+    """The number that means the same as leaving it out."""
     numbers: Numbers | None = None
     """Which numbers it takes, where its role is NUMBER, NUMBERS or ROW_NUMBERS."""
     brief: str = ""

@@ -48,7 +48,7 @@ def moment_input(name: str, doc: str) -> Input:
 
 
 def row_numbers_input(
-    name: str, brief: str, type_: ElementType, numbers: Numbers, absent: str
+    name: str, brief: str, type_: ElementType, numbers: Numbers, absent: int
 ) -> Input:
     """A number, or one for each row; `absent` is what it means to leave it out."""
     doc = (
@@ -56,7 +56,14 @@ def row_numbers_input(
         f"an empty 1-D tensor: {absent}."
     )
     return Input(
-        name, Role.ROW_NUMBERS, doc, types=(type_,), optional=True, numbers=numbers, brief=brief
+        name,
+        Role.ROW_NUMBERS,
+        doc,
+        types=(type_,),
+        optional=True,
+        absent=absent,
+        numbers=numbers,
+        brief=brief,
     )
 
 

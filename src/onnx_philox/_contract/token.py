@@ -42,7 +42,7 @@ RANDOM_TOKEN = Operator(
             "What the logits are divided by, 0 or above; 0 is the largest logit, always.",
             F32,
             Numbers("a finite number, 0 or above", "Pass a temperature; 0 is greedy.", 0),
-            "1",
+            1,
         ),
         row_numbers_input(
             "top_k",
@@ -50,7 +50,7 @@ RANDOM_TOKEN = Operator(
             "keep all.",
             I64,
             Numbers("0 or above", "Pass how many tokens to keep; 0 keeps all.", 0),
-            "0",
+            0,
         ),
         row_numbers_input(
             "top_p",
@@ -59,14 +59,14 @@ RANDOM_TOKEN = Operator(
             Numbers(
                 "above 0, at most 1", "Pass a share; 1 keeps all tokens.", 0, 1, is_above_low=True
             ),
-            "1",
+            1,
         ),
         row_numbers_input(
             "min_p",
             "The least probability that is kept, as a share of the largest; 0 keeps all.",
             F32,
             Numbers("from 0 to 1", "Pass a share; 0 keeps all tokens.", 0, 1),
-            "0",
+            0,
         ),
         state_input(optional=True),
     ),

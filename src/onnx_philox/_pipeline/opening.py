@@ -324,7 +324,7 @@ def _said_by_openvino(model: Any, what: str) -> _Model:
 
     streams = _recorded(metadata(model, METADATA_KEY)) or read_streams(model)
     if streams is None:
-        _refuse_unsaid(what)
+        _refuse_stateless(f"the {what}")
     _check_record(streams, metadata(model, STANDARD_STATE))
     return _Model(streams, standard=metadata(model, STANDARD))
 
@@ -336,14 +336,19 @@ def _recorded(text: str | None) -> Streams | None:
 def _said_by(proto: onnx.ModelProto, model: ir.Model) -> _Model:
     streams = streams_of(model)
     if streams is None:
-        refuse(
-            _NAME,
-            "the model",
-            "one without a state as an input and the next as an output",
-            "one with random nodes, rewritten without a seed",
-            "Rewrite it with make_reproducible(model).",
-        )
+        _refuse_stateless("the model")
     return _Model(streams, proto.graph, model.metadata_props.get(STANDARD))
+
+
+def _refuse_stateless(what: str) -> NoReturn:
+    refuse(
+        _NAME,
+        what,
+        "one without a state as an input and the next as an output",
+        "one with random nodes, rewritten without a seed",
+        "Rewrite it with make_reproducible(model). If that finds no random nodes, an export or a "
+        "conversion may have lost them: onnx-philox inspect says how.",
+    )
 
 
 def _refuse_unsaid(what: str) -> NoReturn:

@@ -85,7 +85,8 @@ class Model(LoadedModel):
         compiled = compile_model(core, opened_model, settings.device, config)
         loaded = cls(compiled, graph)
         loaded.backend, loaded.drawn = backend, drawn
-        loaded.how = _how(compiled, settings.device, precision)
+        loaded.precision = _precision(compiled)
+        loaded.how = _how(loaded.precision, settings.device, precision)
         loaded._idle.append(compiled.create_infer_request())
         return loaded
 
@@ -148,12 +149,18 @@ def compile_model(
     return core.compile_model(model, device, dict(config))
 
 
-def _how(compiled: ov.CompiledModel, device: str, asked: str | None) -> str:
-    """The device, and the precision that it computes in."""
+def _precision(compiled: ov.CompiledModel) -> str | None:
+    """The precision that a model computes in; None of HETERO, whose parts have their own."""
     if PRECISION_HINT not in compiled.get_property("SUPPORTED_PROPERTIES"):
-        # HETERO, for example, whose parts have precisions of their own.
+        return None
+    used: str = compiled.get_property(PRECISION_HINT).to_string()
+    return used
+
+
+def _how(used: str | None, device: str, asked: str | None) -> str:
+    """The device, and the precision that it computes in."""
+    if used is None:
         return device
-    used = compiled.get_property(PRECISION_HINT).to_string()
     missing = f" ({asked} was asked for; this device does not have it)"
     return f"{device}, precision {used}" + missing * (asked not in (None, used))
 

@@ -72,6 +72,8 @@ class LoadedModel(ABC):
     """Inputs of the model that the runtime does not have, since nothing reads them."""
     drawn: Mapping[str, str] = {}
     """Those of the outputs that random nodes draw, and the operators; empty unless asked for."""
+    precision: str | None = None
+    """What it computes in, if the runtime says so."""
     how: str = ""
     """What else decides its numbers, in words."""
 

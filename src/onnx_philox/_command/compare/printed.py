@@ -106,6 +106,12 @@ class Report:
 
     def _notes(self) -> list[str]:
         notes = [about_filled(self.filled)] if self.filled else []
+        one, other = self.loaded
+        if one.runtime == other.runtime and one.precision == other.precision:
+            notes.append(
+                f"Both computed in {one.precision}, all that this device has of the two: that they "
+                "are equal says only that a run is repeated."
+            )
         if not any(loaded.drawn for loaded in self.loaded):
             notes.append(
                 "No node of onnx-philox is in the main graph: what others draw shows only in the "

@@ -57,8 +57,8 @@ def inspect(path: Path, owner: str, *, shows_all: bool, tell: Progress) -> Repor
 
 
 _NO_ROWS = (
-    "the model must be an ONNX file for that: got an OpenVINO model. Rewrite the ONNX file that it "
-    "was made from, or export the PyTorch module with onnx_philox.torch.export."
+    "the model must be an ONNX file for that: got an OpenVINO model. onnx_philox.torch.export "
+    "makes one of a PyTorch module."
 )
 
 

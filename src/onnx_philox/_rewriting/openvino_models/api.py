@@ -60,7 +60,7 @@ def rewrite(
         _check_names(new)
     if recorded.has_rows:
         allowed = "one with a single state, or none yet, to be rewritten again"
-        remedy = "Rewrite the ONNX model that it was made from."
+        remedy = "Add the draws before the first rewrite, in the model that it was made from."
         checks.refuse(OWNER, "the model", "one with a state for each row", allowed, remedy)
     seed = recorded.seed if recorded.state is not None else seed
     streams = stream_numbers(recorded.streams, recorded.next_stream)
@@ -83,8 +83,8 @@ def check_rows(per_row: Any) -> None:
             "per_row",
             repr(per_row),
             "False for a model of OpenVINO",
-            "Rewrite the ONNX model that it was made from, or export the PyTorch module with "
-            "onnx_philox.torch.export.",
+            "Leave it out. An ONNX file can have a state for each row: onnx_philox.torch.export "
+            "makes one of a PyTorch module.",
         )
 
 

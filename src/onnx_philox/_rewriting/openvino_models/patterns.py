@@ -60,7 +60,11 @@ def normals(uniforms: Iterable[Uniform]) -> dict[str, Draw]:
 
 def _normal(u: Uniform, by_name: Mapping[str, Uniform]) -> Draw | None:
     """The normal number whose radius comes from `u`; None where there is none."""
-    product = _after(_scaled(_after(u.site.node.output(0), "Log"), -2), "Sqrt")
+    drawn = u.site.node.output(0)
+    # convert_model makes one of the two uniforms of a normal of ONNX, which then is none.
+    is_merged = len(drawn.get_target_inputs()) == 2
+    logarithm = _logarithm(drawn) if is_merged else _after(drawn, "Log")
+    product = _after(_scaled(logarithm, -2), "Sqrt")
     reader = None if product is None else only_reader(product)
     if reader is None or reader[0].get_type_name() != "Multiply":
         return None
@@ -79,7 +83,9 @@ def _normal(u: Uniform, by_name: Mapping[str, Uniform]) -> Draw | None:
             return None
         turn, angle = numbers[i] or 0.0, factors[1 - i]
     v = by_name.get(angle.get_node().get_name())
-    if v is None or v is u or only_reader(angle) is None or not _are_alike(u, v):
+    if v is None or (v is u) != is_merged or not _are_alike(u, v):
+        return None
+    if not is_merged and only_reader(angle) is None:
         return None
     (low, high), (start, end) = u.bounds, v.bounds
     if low is None or high is None or start is None or end is None:
@@ -96,6 +102,13 @@ def _normal(u: Uniform, by_name: Mapping[str, Uniform]) -> Draw | None:
 
     covered = frozenset({u.site.node.get_name(), v.site.node.get_name()})
     return Draw(RANDOM_NORMAL, values, output, make, covered)
+
+
+def _logarithm(output: ov.Output) -> ov.Output | None:
+    """The logarithm, if one of several readers takes it."""
+    readers = (reader.get_node() for reader in output.get_target_inputs())
+    logarithms = [node.output(0) for node in readers if node.get_type_name() == "Log"]
+    return logarithms[0] if len(logarithms) == 1 else None
 
 
 def _moved(output: ov.Output) -> tuple[ov.Output, float, float]:

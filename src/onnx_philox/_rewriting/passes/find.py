@@ -157,7 +157,7 @@ def _refuse_unknown(site: Site) -> NoReturn:
         "the operator",
         f"{site.node.op_type}, {randomness(site.node, site.version)}",
         f"a random operator of ONNX ({', '.join(STANDARD_OPERATORS)}) or of TensorFlow (uniforms, "
-        "normals, truncated normals, multinomials)",
+        "normals, truncated normals, gammas, Poisson counts, multinomials, shuffles)",
         "Export the model with one of these",
     )
 
