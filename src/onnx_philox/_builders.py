@@ -137,6 +137,8 @@ def _parameter(
         return _initializer(name, parameter_array(op, declared, given, values))
     if declared.absent is not None:
         return _initializer(name, np.array(declared.absent, declared.types[0].dtype))
+    if declared.optional:
+        return None
     type_ = values
     if declared.types:
         type_ = BY_NAME[(types or {}).get(name, declared.types[0].name)]
