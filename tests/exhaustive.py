@@ -10,37 +10,45 @@ for those that have the marker already.
 from __future__ import annotations
 
 import collections
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
 FEW = 4
 """A test with at most this many cases runs them all."""
 
+MARK = pytest.mark.exhaustive.mark
+
 Case = tuple[object, ...]
 """A value for each list of values that the test has."""
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    functions: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        if hasattr(item, "callspec"):
-            functions.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    for cases in functions.values():
-        if len(cases) > FEW:
-            chosen = covering([values(case) for case in cases])
-            for i, case in enumerate(cases):
-                if i not in chosen:
-                    case.add_marker(pytest.mark.exhaustive)
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Marks the others, or leaves them out where nobody asks for them: two thirds of all tests."""
+    calls = metafunc._calls
+    if len(calls) <= FEW:
+        return
+    lists = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    chosen = covering([values(call.params, lists) for call in calls])
+    if is_asked_for(metafunc.config):
+        for i, call in enumerate(calls):
+            if i not in chosen:
+                call.marks.append(MARK)
+    else:
+        calls[:] = [calls[i] for i in sorted(chosen)]
 
 
-def values(item: pytest.Item) -> Case:
-    """An item's value of each list: of each `parametrize`, and of each parametrized fixture."""
-    given = {name: id(value) for name, value in item.callspec.params.items()}  # type: ignore[attr-defined]
+def is_asked_for(config: pytest.Config) -> bool:
+    """Whether `-m` may select them, or somebody names a case, which would not be found."""
+    return "not exhaustive" not in config.option.markexpr or any("[" in arg for arg in config.args)
+
+
+def values(params: Mapping[str, object], lists: Sequence[str | Sequence[str]]) -> Case:
+    """A call's value of each list: of each `parametrize`, and of each parametrized fixture."""
+    given = {name: id(value) for name, value in params.items()}
     case = []
-    for mark in item.iter_markers("parametrize"):
-        names = mark.args[0]
+    for names in lists:
         names = names.split(",") if isinstance(names, str) else names
         case.append(tuple(given.pop(name.strip(), None) for name in names))
     return (*case, *(given[name] for name in sorted(given)))
