@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import exhaustive
 import hypothesis
 import missing_backend
+import openvino as ov
 import pytest
 from half_precision import capabilities
 from runtimes import OpenVino
@@ -103,3 +104,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     f16 = "computed by this processor" if "FP16" in found else "only emulated: no FP16 here"
     bf16 = "computed by this processor" if "BF16" in found else "not exercised: no BF16 here"
     terminalreporter.write_line(f"OpenVINO's precision f16: {f16}; bf16: {bf16}")
+    terminalreporter.write_line(f"OpenVINO's device GPU: {_gpu()}")
+
+
+def _gpu() -> str:
+    core = ov.Core()
+    if "ONNX_PHILOX_GPU_IS_EMULATED" in os.environ:
+        return "only emulated, by this processor"
+    found = [name for name in core.available_devices if name.startswith("GPU")]
+    names = [core.get_property(name, "FULL_DEVICE_NAME") for name in found]
+    return ", ".join(names) or "not exercised: none here"

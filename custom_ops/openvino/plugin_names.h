@@ -104,7 +104,7 @@ inline constexpr ExactNode kExact[] = {
     {"VariadicSplit", "dp", kIntegers},
 };
 inline constexpr const char* kMerged[] = {"Add", "Multiply", "Subtract"};
-inline constexpr const char* kEnds[] = {"If", "Loop", "Parameter", "ShapeOf", "TensorIterator"};
+inline constexpr const char* kEnds[] = {"DeviceSubgraph", "If", "Loop", "Parameter", "ShapeOf", "TensorIterator"};
 inline constexpr const char* kNeverConstant[] = {
     "ReadValue", "RandomUniform", "Multinomial", "If", "Loop", "TensorIterator"
 };

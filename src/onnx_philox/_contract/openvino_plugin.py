@@ -143,8 +143,9 @@ EXACT = {
 
 # OpenVINO merges the constants on a path through these into one.
 MERGED = ("Add", "Multiply", "Subtract")
-# Nobody here computes these: they give dimensions, or another graph or operator checks them.
-ENDS = ("If", "Loop", "Parameter", "ShapeOf", "TensorIterator")
+# Nobody here computes these: they give dimensions, or another graph or operator checks them. HETERO
+# makes a DeviceSubgraph of nodes that were checked before.
+ENDS = ("DeviceSubgraph", "If", "Loop", "Parameter", "ShapeOf", "TensorIterator")
 # These return something else each time, or contain graphs.
 NEVER_CONSTANT = ("ReadValue", "RandomUniform", "Multinomial", "If", "Loop", "TensorIterator")
 # These pass their first input on unchanged, in any type.
