@@ -17,6 +17,7 @@ from pathlib import Path
 
 from onnx_philox._contract.declaration import Role, listed
 from onnx_philox._contract.operators import (
+    ALIGNMENT,
     OPERATORS,
     OUTPUT_TYPE,
     SEEDS,
@@ -50,7 +51,7 @@ class _Module(ABC):
 
     @abstractmethod
     def named(self, op: Operator) -> Iterator[Argument]:
-        """The others."""
+        """The others, but for alignment, which is last: earlier releases had none."""
 
     @abstractmethod
     def summary(self, op: Operator) -> str:
@@ -97,7 +98,7 @@ class _Module(ABC):
     def _function(self, op: Operator) -> Iterator[str]:
         # Arguments without a default come first.
         positional = sorted(self.positional(op), key=lambda argument: argument[2] is not None)
-        named = list(self.named(op))
+        named = [*self.named(op), *(_attribute(a) for a in op.attributes if a is ALIGNMENT)]
         yield f"def {op.function}("
         for name, type_, default, _ in positional:
             yield f"    {name}: {type_}{_default(default)},"
@@ -160,7 +161,7 @@ def _attributes(op: Operator, *, all_: bool = False) -> list[Attribute]:
 
 
 def _own(op: Operator) -> list[Attribute]:
-    return [a for a in _attributes(op) if a.name not in _SEEDS]
+    return [a for a in _attributes(op) if a not in (*SEEDS, ALIGNMENT)]
 
 
 def _names(attributes: Sequence[Attribute]) -> list[str]:
@@ -328,8 +329,7 @@ class _Graphs(_Module):
             return i.name, "Any", default, _sentence(i) + _left_out(i)
         if _is_like(op, i):
             return i.name, "Any", default, f'{i.brief} Likewise, "{i.name}".'
-        none = f' None makes it the graph input "{i.name}"'
-        none += ", a scalar." if not i.types else "."
+        none = f' None makes it the graph input "{i.name}"' + ("." if i.types else ", a scalar.")
         if i.role is Role.DATA:
             none = f"{none[:-1]}, of `rank` dimensions."
         return i.name, "Any", default, _sentence(i) + none
@@ -437,7 +437,7 @@ class _Factories(_Module):
         for i in op.inputs:
             if not (i.role is Role.STATE and i.optional):
                 yield self._input(op, i)
-        yield from (_attribute(a) for a in _attributes(op))
+        yield from (_attribute(a) for a in _attributes(op) if a is not ALIGNMENT)
         for i in op.inputs:
             if i.role is Role.STATE and i.optional:
                 yield self._input(op, i)

@@ -76,7 +76,7 @@ def test_attributes_of_other_operators_are_refused_by_a_bare_runtime(
     with pytest.raises(Exception, match="RandomUniform: each attribute") as raised:
         loader(runtime)(with_attribute(uniform(), name))
     said = refusal(name)
-    rule = "each attribute must be one of output_type, global_seed, op_seed"
+    rule = "each attribute must be one of output_type, global_seed, op_seed, alignment"
     assert said.endswith(f"{rule}: got '{name}'. {OF_OTHERS[name]}")
     assert said in str(raised.value)
 

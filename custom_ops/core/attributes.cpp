@@ -1,6 +1,7 @@
 // The checks of attributes: see attributes.h.
 #include "attributes.h"
 
+#include <cstring>
 #include <utility>
 
 #include "text.h"
@@ -116,6 +117,13 @@ std::string CheckAttributes(const Operator& op, const GivenAttributes& given, At
         break;
       case AttributeRole::kReplacement:
         error = CheckInteger(op, declared, value, &attributes->replacement);
+        break;
+      case AttributeRole::kAlignment:
+        error = CheckText(op, declared, value, &chosen);
+        if (error.empty() && std::strcmp(declared.text[chosen], declared.text_default) != 0) {
+          error = Refusal(op.name, AttributeText(declared.name), ShowText(declared.text[chosen]), say::kAlignmentHere,
+                          say::kDrawInPython);
+        }
         break;
       case AttributeRole::kGlobalSeed:
         error = CheckInteger(op, declared, value, &attributes->global_seed);

@@ -113,11 +113,19 @@ std::string Complete(const Operator& op, const Attributes& attributes, Arguments
   return error;
 }
 
+bool HasAlignment(const Operator& op) {
+  for (int i = 0; i < op.attributes; ++i) {
+    if (op.attribute[i].role == AttributeRole::kAlignment) return true;
+  }
+  return false;
+}
+
 /// Writes the state, or where those of the rows are, if the value is known and right.
 std::string CheckState(const Operator& op, const InputDeclaration& input, const Known& known, Arguments* arguments) {
   if (known.rank != Known::kUnknownRank && !IsStateShape(known)) {
+    const bool is_torch_s = known.rank > 0 && known.dimensions[known.rank - 1] == kTorchStateWords && HasAlignment(op);
     return Refusal(op.name, InputText(input.name), ShapeOf(known), kStateShapeRule,
-                   say::kPassAState);
+                   is_torch_s ? say::kNotATorchState : say::kPassAState);
   }
   arguments->states = known.rank == 2 ? known.dimensions[0] : known.rank == Known::kUnknownRank ? Known::kUnknownDimension : 1;
   if (known.data == nullptr) return std::string();

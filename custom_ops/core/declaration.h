@@ -45,6 +45,7 @@ struct AttributeDeclaration {
   const char* name;
   AttributeRole role;
   bool is_seed;
+  bool is_written;           ///< whether a node says it even where it is the default
   const char* text_default;  ///< of a text; null: the attribute is required
   int texts;                 ///< 0: an integer
   const char* const* text;

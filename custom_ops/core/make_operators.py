@@ -206,6 +206,7 @@ def table() -> str:
         f"inline constexpr int kMaxRank = {operators.MAX_RANK};",
         f"inline constexpr std::uint64_t kAlwaysThere = {memory.ALWAYS_THERE};",
         f"inline constexpr int kMaxInputs = {max(len(op.inputs) for op in declared)};",
+        f"inline constexpr int kTorchStateWords = {operators.TORCH_STATE_WORDS};",
         f'static_assert(kStateWords == {operators.STATE_WORDS}, "as the declaration says");',
         "",
         "// What refusals say is allowed.",
@@ -412,10 +413,10 @@ def _attribute(op: Operator, a: Attribute) -> str:
         assert isinstance(a.default, int), "the C++ checks know no required integer"
         default = a.default
     role = f"AttributeRole::k{_camel(a.name)}"
-    is_seed = _bool(a in operators.SEEDS)
+    is_seed, is_written = _bool(a in operators.SEEDS), _bool(a.is_written)
     return (
-        f'{{"{a.name}", {role}, {is_seed}, {text_default}, {len(a.allowed)}, {texts}, {types}, '
-        f'{default}, {a.minimum}, {_integer(a.maximum)}, "{a.rule}"}}'
+        f'{{"{a.name}", {role}, {is_seed}, {is_written}, {text_default}, {len(a.allowed)}, '
+        f'{texts}, {types}, {default}, {a.minimum}, {_integer(a.maximum)}, "{a.rule}"}}'
     )
 
 

@@ -13,6 +13,7 @@ inline constexpr int kOpsetVersion = 1;
 inline constexpr int kMaxRank = 8;
 inline constexpr std::uint64_t kAlwaysThere = 67108864;
 inline constexpr int kMaxInputs = 6;
+inline constexpr int kTorchStateWords = 632;
 static_assert(kStateWords == 6, "as the declaration says");
 
 // What refusals say is allowed.
@@ -58,11 +59,12 @@ inline constexpr OutputDeclaration kRandomGeneratorOutputs[] = {
     {"next_state", true, true, true, OutputType::kBits, -1},
 };
 inline constexpr AttributeDeclaration kRandomGeneratorAttributes[] = {
-    {"type", AttributeRole::kType, false, "philox4x32_10", 1, kRandomGeneratorType, nullptr, 0, 0, INT64_MAX, "'philox4x32_10'"},
-    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
-    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"type", AttributeRole::kType, false, true, "philox4x32_10", 1, kRandomGeneratorType, nullptr, 0, 0, INT64_MAX, "'philox4x32_10'"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
 };
 inline constexpr OtherAttribute kRandomGeneratorOthers[] = {
+    {"alignment", "Remove it."},
     {"dtype", "Did you mean type? Rename it, or remove it."},
     {"high", "Remove it."},
     {"low", "Remove it."},
@@ -92,7 +94,7 @@ inline constexpr Operator kRandomGenerator = {
     table::kRandomGeneratorOutputs,
     3,
     table::kRandomGeneratorAttributes,
-    10,
+    11,
     table::kRandomGeneratorOthers,
     false,
     "input 'shape'",
@@ -103,6 +105,7 @@ inline constexpr Operator kRandomGenerator = {
 namespace table {
 inline constexpr const char* kRandomUniformOutputType[] = {"i32", "i64", "f16", "bf16", "f32", "f64"};
 inline constexpr OutputType kRandomUniformOutputTypes[] = {OutputType::kI32, OutputType::kI64, OutputType::kF16, OutputType::kBF16, OutputType::kF32, OutputType::kF64};
+inline constexpr const char* kRandomUniformAlignment[] = {"tensorflow", "pytorch"};
 inline constexpr InputDeclaration kRandomUniformInputs[] = {
     {"shape", Role::kShape, Parameter(), false, {2, kI64I32}, "i64 or i32", nullptr, nullptr, nullptr},
     {"minval", Role::kNumber, Parameter::kMinval, false, {0, nullptr}, nullptr, kLimits0, "a finite number", "Pass a finite bound."},
@@ -114,9 +117,10 @@ inline constexpr OutputDeclaration kRandomUniformOutputs[] = {
     {"next_state", true, true, true, OutputType::kBits, -1},
 };
 inline constexpr AttributeDeclaration kRandomUniformAttributes[] = {
-    {"output_type", AttributeRole::kOutputType, false, nullptr, 6, kRandomUniformOutputType, kRandomUniformOutputTypes, 0, 0, INT64_MAX, "'i32', 'i64', 'f16', 'bf16', 'f32' or 'f64'"},
-    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
-    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"output_type", AttributeRole::kOutputType, false, true, nullptr, 6, kRandomUniformOutputType, kRandomUniformOutputTypes, 0, 0, INT64_MAX, "'i32', 'i64', 'f16', 'bf16', 'f32' or 'f64'"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"alignment", AttributeRole::kAlignment, false, false, "tensorflow", 2, kRandomUniformAlignment, nullptr, 0, 0, INT64_MAX, "'tensorflow' or 'pytorch'"},
 };
 inline constexpr OtherAttribute kRandomUniformOthers[] = {
     {"dtype", "Remove it."},
@@ -138,7 +142,7 @@ inline constexpr OtherAttribute kRandomUniformOthers[] = {
 /// Inputs: 0 `shape` i64 or i32, 1 `minval` as output_type says, 2 `maxval` as output_type says, 3 `state` (optional)
 /// u32.
 /// Outputs: 0 `values` as output_type says, 1 `next_state` (optional) u32.
-/// Attributes: output_type, global_seed, op_seed.
+/// Attributes: output_type, global_seed, op_seed, alignment.
 inline constexpr Operator kRandomUniform = {
     "RandomUniform",
     Distribution::kUniform,
@@ -147,19 +151,20 @@ inline constexpr Operator kRandomUniform = {
     table::kRandomUniformInputs,
     2,
     table::kRandomUniformOutputs,
-    3,
+    4,
     table::kRandomUniformAttributes,
     10,
     table::kRandomUniformOthers,
     false,
     "input 'shape'",
     "shape, minval, maxval, state (optional)",
-    "output_type, global_seed, op_seed",
+    "output_type, global_seed, op_seed, alignment",
 };
 
 namespace table {
 inline constexpr const char* kRandomNormalOutputType[] = {"f16", "bf16", "f32", "f64"};
 inline constexpr OutputType kRandomNormalOutputTypes[] = {OutputType::kF16, OutputType::kBF16, OutputType::kF32, OutputType::kF64};
+inline constexpr const char* kRandomNormalAlignment[] = {"tensorflow", "pytorch"};
 inline constexpr InputDeclaration kRandomNormalInputs[] = {
     {"shape", Role::kShape, Parameter(), false, {2, kI64I32}, "i64 or i32", nullptr, nullptr, nullptr},
     {"mean", Role::kNumber, Parameter::kMean, false, {0, nullptr}, nullptr, kLimits1, "a finite number", "Pass a finite mean."},
@@ -171,9 +176,10 @@ inline constexpr OutputDeclaration kRandomNormalOutputs[] = {
     {"next_state", true, true, true, OutputType::kBits, -1},
 };
 inline constexpr AttributeDeclaration kRandomNormalAttributes[] = {
-    {"output_type", AttributeRole::kOutputType, false, nullptr, 4, kRandomNormalOutputType, kRandomNormalOutputTypes, 0, 0, INT64_MAX, "'f16', 'bf16', 'f32' or 'f64'"},
-    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
-    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"output_type", AttributeRole::kOutputType, false, true, nullptr, 4, kRandomNormalOutputType, kRandomNormalOutputTypes, 0, 0, INT64_MAX, "'f16', 'bf16', 'f32' or 'f64'"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"alignment", AttributeRole::kAlignment, false, false, "tensorflow", 2, kRandomNormalAlignment, nullptr, 0, 0, INT64_MAX, "'tensorflow' or 'pytorch'"},
 };
 inline constexpr OtherAttribute kRandomNormalOthers[] = {
     {"dtype", "Remove it."},
@@ -196,7 +202,7 @@ inline constexpr OtherAttribute kRandomNormalOthers[] = {
 /// that type; a product too large for it is infinite.
 /// Inputs: 0 `shape` i64 or i32, 1 `mean` as output_type says, 2 `scale` as output_type says, 3 `state` (optional) u32.
 /// Outputs: 0 `values` as output_type says, 1 `next_state` (optional) u32.
-/// Attributes: output_type, global_seed, op_seed.
+/// Attributes: output_type, global_seed, op_seed, alignment.
 inline constexpr Operator kRandomNormal = {
     "RandomNormal",
     Distribution::kNormal,
@@ -205,17 +211,18 @@ inline constexpr Operator kRandomNormal = {
     table::kRandomNormalInputs,
     2,
     table::kRandomNormalOutputs,
-    3,
+    4,
     table::kRandomNormalAttributes,
     10,
     table::kRandomNormalOthers,
     false,
     "input 'shape'",
     "shape, mean, scale, state (optional)",
-    "output_type, global_seed, op_seed",
+    "output_type, global_seed, op_seed, alignment",
 };
 
 namespace table {
+inline constexpr const char* kRandomBernoulliAlignment[] = {"tensorflow", "pytorch"};
 inline constexpr InputDeclaration kRandomBernoulliInputs[] = {
     {"shape", Role::kShape, Parameter(), false, {2, kI64I32}, "i64 or i32", nullptr, nullptr, nullptr},
     {"p", Role::kNumbers, Parameter::kP, false, {2, kF32F64}, "f32 or f64", kLimits2, "from 0 to 1, or at most 4 ulp above 1", "Pass probabilities."},
@@ -226,8 +233,9 @@ inline constexpr OutputDeclaration kRandomBernoulliOutputs[] = {
     {"next_state", true, true, true, OutputType::kBits, -1},
 };
 inline constexpr AttributeDeclaration kRandomBernoulliAttributes[] = {
-    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
-    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"alignment", AttributeRole::kAlignment, false, false, "tensorflow", 2, kRandomBernoulliAlignment, nullptr, 0, 0, INT64_MAX, "'tensorflow' or 'pytorch'"},
 };
 inline constexpr OtherAttribute kRandomBernoulliOthers[] = {
     {"dtype", "Remove it."},
@@ -248,7 +256,7 @@ inline constexpr OtherAttribute kRandomBernoulliOthers[] = {
 /// f32 one (a word) where p is f32, an f64 one (two words) where p is f64. So p = 0 is never true, and p >= 1 always.
 /// Inputs: 0 `shape` i64 or i32, 1 `p` f32 or f64, 2 `state` (optional) u32.
 /// Outputs: 0 `values` bool, 1 `next_state` (optional) u32.
-/// Attributes: global_seed, op_seed.
+/// Attributes: global_seed, op_seed, alignment.
 inline constexpr Operator kRandomBernoulli = {
     "RandomBernoulli",
     Distribution::kBernoulli,
@@ -257,19 +265,20 @@ inline constexpr Operator kRandomBernoulli = {
     table::kRandomBernoulliInputs,
     2,
     table::kRandomBernoulliOutputs,
-    2,
+    3,
     table::kRandomBernoulliAttributes,
     11,
     table::kRandomBernoulliOthers,
     false,
     "input 'shape'",
     "shape, p, state (optional)",
-    "global_seed, op_seed",
+    "global_seed, op_seed, alignment",
 };
 
 namespace table {
 inline constexpr const char* kRandomCategoricalOutputType[] = {"i32", "i64"};
 inline constexpr OutputType kRandomCategoricalOutputTypes[] = {OutputType::kI32, OutputType::kI64};
+inline constexpr const char* kRandomCategoricalAlignment[] = {"tensorflow", "pytorch"};
 inline constexpr InputDeclaration kRandomCategoricalInputs[] = {
     {"logits", Role::kLogits, Parameter::kLogits, false, {3, kF32F16F64}, "f32 or f16 or f64", nullptr, nullptr, nullptr},
     {"state", Role::kState, Parameter(), true, {1, kU32}, "u32", nullptr, nullptr, nullptr},
@@ -279,11 +288,12 @@ inline constexpr OutputDeclaration kRandomCategoricalOutputs[] = {
     {"next_state", true, true, true, OutputType::kBits, -1},
 };
 inline constexpr AttributeDeclaration kRandomCategoricalAttributes[] = {
-    {"sample_size", AttributeRole::kSampleSize, false, nullptr, 0, nullptr, nullptr, 1, 1, INT64_MAX, "an integer from 1 to 2^63-1"},
-    {"output_type", AttributeRole::kOutputType, false, "i32", 2, kRandomCategoricalOutputType, kRandomCategoricalOutputTypes, 0, 0, INT64_MAX, "'i32' or 'i64'"},
-    {"replacement", AttributeRole::kReplacement, false, nullptr, 0, nullptr, nullptr, 1, 0, 1, "0 or 1"},
-    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
-    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"sample_size", AttributeRole::kSampleSize, false, true, nullptr, 0, nullptr, nullptr, 1, 1, INT64_MAX, "an integer from 1 to 2^63-1"},
+    {"output_type", AttributeRole::kOutputType, false, true, "i32", 2, kRandomCategoricalOutputType, kRandomCategoricalOutputTypes, 0, 0, INT64_MAX, "'i32' or 'i64'"},
+    {"replacement", AttributeRole::kReplacement, false, true, nullptr, 0, nullptr, nullptr, 1, 0, 1, "0 or 1"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"alignment", AttributeRole::kAlignment, false, false, "tensorflow", 2, kRandomCategoricalAlignment, nullptr, 0, 0, INT64_MAX, "'tensorflow' or 'pytorch'"},
 };
 inline constexpr OtherAttribute kRandomCategoricalOthers[] = {
     {"dtype", "Remove it."},
@@ -304,7 +314,7 @@ inline constexpr OtherAttribute kRandomCategoricalOthers[] = {
 /// classes of a weight above 0 with the smallest -ln(1 - u) / w, in ascending order.
 /// Inputs: 0 `logits` f32 or f16 or f64, 1 `state` (optional) u32.
 /// Outputs: 0 `values` as output_type says, 1 `next_state` (optional) u32.
-/// Attributes: sample_size, output_type, replacement, global_seed, op_seed.
+/// Attributes: sample_size, output_type, replacement, global_seed, op_seed, alignment.
 inline constexpr Operator kRandomCategorical = {
     "RandomCategorical",
     Distribution::kCategorical,
@@ -313,19 +323,20 @@ inline constexpr Operator kRandomCategorical = {
     table::kRandomCategoricalInputs,
     2,
     table::kRandomCategoricalOutputs,
-    5,
+    6,
     table::kRandomCategoricalAttributes,
     8,
     table::kRandomCategoricalOthers,
     false,
     "the output",
     "logits, state (optional)",
-    "sample_size, output_type, replacement, global_seed, op_seed",
+    "sample_size, output_type, replacement, global_seed, op_seed, alignment",
 };
 
 namespace table {
 inline constexpr const char* kRandomExponentialOutputType[] = {"f16", "bf16", "f32", "f64"};
 inline constexpr OutputType kRandomExponentialOutputTypes[] = {OutputType::kF16, OutputType::kBF16, OutputType::kF32, OutputType::kF64};
+inline constexpr const char* kRandomExponentialAlignment[] = {"tensorflow", "pytorch"};
 inline constexpr InputDeclaration kRandomExponentialInputs[] = {
     {"shape", Role::kShape, Parameter(), false, {2, kI64I32}, "i64 or i32", nullptr, nullptr, nullptr},
     {"scale", Role::kNumber, Parameter::kScale, false, {0, nullptr}, nullptr, kLimits3, "a finite number above 0", "Pass a scale above 0: 1 / rate, if you have a rate."},
@@ -336,9 +347,10 @@ inline constexpr OutputDeclaration kRandomExponentialOutputs[] = {
     {"next_state", true, true, true, OutputType::kBits, -1},
 };
 inline constexpr AttributeDeclaration kRandomExponentialAttributes[] = {
-    {"output_type", AttributeRole::kOutputType, false, nullptr, 4, kRandomExponentialOutputType, kRandomExponentialOutputTypes, 0, 0, INT64_MAX, "'f16', 'bf16', 'f32' or 'f64'"},
-    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
-    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"output_type", AttributeRole::kOutputType, false, true, nullptr, 4, kRandomExponentialOutputType, kRandomExponentialOutputTypes, 0, 0, INT64_MAX, "'f16', 'bf16', 'f32' or 'f64'"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"alignment", AttributeRole::kAlignment, false, false, "tensorflow", 2, kRandomExponentialAlignment, nullptr, 0, 0, INT64_MAX, "'tensorflow' or 'pytorch'"},
 };
 inline constexpr OtherAttribute kRandomExponentialOthers[] = {
     {"dtype", "Remove it."},
@@ -360,7 +372,7 @@ inline constexpr OtherAttribute kRandomExponentialOthers[] = {
 /// that type; a product too large for it is infinite.
 /// Inputs: 0 `shape` i64 or i32, 1 `scale` as output_type says, 2 `state` (optional) u32.
 /// Outputs: 0 `values` as output_type says, 1 `next_state` (optional) u32.
-/// Attributes: output_type, global_seed, op_seed.
+/// Attributes: output_type, global_seed, op_seed, alignment.
 inline constexpr Operator kRandomExponential = {
     "RandomExponential",
     Distribution::kExponential,
@@ -369,14 +381,14 @@ inline constexpr Operator kRandomExponential = {
     table::kRandomExponentialInputs,
     2,
     table::kRandomExponentialOutputs,
-    3,
+    4,
     table::kRandomExponentialAttributes,
     10,
     table::kRandomExponentialOthers,
     false,
     "input 'shape'",
     "shape, scale, state (optional)",
-    "output_type, global_seed, op_seed",
+    "output_type, global_seed, op_seed, alignment",
 };
 
 namespace table {
@@ -392,11 +404,12 @@ inline constexpr OutputDeclaration kRandomGammaOutputs[] = {
     {"next_state", true, true, true, OutputType::kBits, -1},
 };
 inline constexpr AttributeDeclaration kRandomGammaAttributes[] = {
-    {"output_type", AttributeRole::kOutputType, false, nullptr, 2, kRandomGammaOutputType, kRandomGammaOutputTypes, 0, 0, INT64_MAX, "'f32' or 'f64'"},
-    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
-    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"output_type", AttributeRole::kOutputType, false, true, nullptr, 2, kRandomGammaOutputType, kRandomGammaOutputTypes, 0, 0, INT64_MAX, "'f32' or 'f64'"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
 };
 inline constexpr OtherAttribute kRandomGammaOthers[] = {
+    {"alignment", "Remove it."},
     {"dtype", "Remove it."},
     {"high", "Remove it."},
     {"low", "Remove it."},
@@ -430,7 +443,7 @@ inline constexpr Operator kRandomGamma = {
     table::kRandomGammaOutputs,
     3,
     table::kRandomGammaAttributes,
-    10,
+    11,
     table::kRandomGammaOthers,
     false,
     "input 'shape'",
@@ -451,11 +464,12 @@ inline constexpr OutputDeclaration kRandomPoissonOutputs[] = {
     {"next_state", true, true, true, OutputType::kBits, -1},
 };
 inline constexpr AttributeDeclaration kRandomPoissonAttributes[] = {
-    {"output_type", AttributeRole::kOutputType, false, nullptr, 2, kRandomPoissonOutputType, kRandomPoissonOutputTypes, 0, 0, INT64_MAX, "'i32' or 'i64'"},
-    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
-    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"output_type", AttributeRole::kOutputType, false, true, nullptr, 2, kRandomPoissonOutputType, kRandomPoissonOutputTypes, 0, 0, INT64_MAX, "'i32' or 'i64'"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
 };
 inline constexpr OtherAttribute kRandomPoissonOthers[] = {
+    {"alignment", "Remove it."},
     {"dtype", "Remove it."},
     {"high", "Remove it."},
     {"low", "Remove it."},
@@ -489,7 +503,7 @@ inline constexpr Operator kRandomPoisson = {
     table::kRandomPoissonOutputs,
     3,
     table::kRandomPoissonAttributes,
-    10,
+    11,
     table::kRandomPoissonOthers,
     false,
     "input 'shape'",
@@ -498,6 +512,7 @@ inline constexpr Operator kRandomPoisson = {
 };
 
 namespace table {
+inline constexpr const char* kRandomDropoutAlignment[] = {"tensorflow", "pytorch"};
 inline constexpr InputDeclaration kRandomDropoutInputs[] = {
     {"data", Role::kData, Parameter::kData, false, {4, kF32F16BF16F64}, "f32 or f16 or bf16 or f64", nullptr, nullptr, nullptr},
     {"ratio", Role::kNumber, Parameter::kRatio, false, {2, kF32F64}, "f32 or f64", kLimits6, "from 0 to 1", "Pass the share of the elements to drop."},
@@ -509,8 +524,9 @@ inline constexpr OutputDeclaration kRandomDropoutOutputs[] = {
     {"next_state", true, true, true, OutputType::kBits, -1},
 };
 inline constexpr AttributeDeclaration kRandomDropoutAttributes[] = {
-    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
-    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"alignment", AttributeRole::kAlignment, false, false, "tensorflow", 2, kRandomDropoutAlignment, nullptr, 0, 0, INT64_MAX, "'tensorflow' or 'pytorch'"},
 };
 inline constexpr OtherAttribute kRandomDropoutOthers[] = {
     {"dtype", "Remove it."},
@@ -534,7 +550,7 @@ inline constexpr OtherAttribute kRandomDropoutOthers[] = {
 /// nothing.
 /// Inputs: 0 `data` f32 or f16 or bf16 or f64, 1 `ratio` f32 or f64, 2 `state` (optional) u32.
 /// Outputs: 0 `output` of the type of data, 1 `mask` (optional) bool, 2 `next_state` (optional) u32.
-/// Attributes: global_seed, op_seed.
+/// Attributes: global_seed, op_seed, alignment.
 inline constexpr Operator kRandomDropout = {
     "RandomDropout",
     Distribution::kDropout,
@@ -543,19 +559,20 @@ inline constexpr Operator kRandomDropout = {
     table::kRandomDropoutInputs,
     3,
     table::kRandomDropoutOutputs,
-    2,
+    3,
     table::kRandomDropoutAttributes,
     11,
     table::kRandomDropoutOthers,
     false,
     "the output",
     "data, ratio, state (optional)",
-    "global_seed, op_seed",
+    "global_seed, op_seed, alignment",
 };
 
 namespace table {
 inline constexpr const char* kRandomPermutationOutputType[] = {"i64", "i32"};
 inline constexpr OutputType kRandomPermutationOutputTypes[] = {OutputType::kI64, OutputType::kI32};
+inline constexpr const char* kRandomPermutationAlignment[] = {"tensorflow", "pytorch"};
 inline constexpr InputDeclaration kRandomPermutationInputs[] = {
     {"shape", Role::kShape, Parameter(), false, {2, kI64I32}, "i64 or i32", nullptr, nullptr, nullptr},
     {"state", Role::kState, Parameter(), true, {1, kU32}, "u32", nullptr, nullptr, nullptr},
@@ -565,9 +582,10 @@ inline constexpr OutputDeclaration kRandomPermutationOutputs[] = {
     {"next_state", true, true, true, OutputType::kBits, -1},
 };
 inline constexpr AttributeDeclaration kRandomPermutationAttributes[] = {
-    {"output_type", AttributeRole::kOutputType, false, "i64", 2, kRandomPermutationOutputType, kRandomPermutationOutputTypes, 0, 0, INT64_MAX, "'i64' or 'i32'"},
-    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
-    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"output_type", AttributeRole::kOutputType, false, true, "i64", 2, kRandomPermutationOutputType, kRandomPermutationOutputTypes, 0, 0, INT64_MAX, "'i64' or 'i32'"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"alignment", AttributeRole::kAlignment, false, false, "tensorflow", 2, kRandomPermutationAlignment, nullptr, 0, 0, INT64_MAX, "'tensorflow' or 'pytorch'"},
 };
 inline constexpr OtherAttribute kRandomPermutationOthers[] = {
     {"dtype", "Remove it."},
@@ -589,7 +607,7 @@ inline constexpr OtherAttribute kRandomPermutationOthers[] = {
 /// first.
 /// Inputs: 0 `shape` i64 or i32, 1 `state` (optional) u32.
 /// Outputs: 0 `values` as output_type says, 1 `next_state` (optional) u32.
-/// Attributes: output_type, global_seed, op_seed.
+/// Attributes: output_type, global_seed, op_seed, alignment.
 inline constexpr Operator kRandomPermutation = {
     "RandomPermutation",
     Distribution::kPermutation,
@@ -598,14 +616,14 @@ inline constexpr Operator kRandomPermutation = {
     table::kRandomPermutationInputs,
     2,
     table::kRandomPermutationOutputs,
-    3,
+    4,
     table::kRandomPermutationAttributes,
     10,
     table::kRandomPermutationOthers,
     true,
     "input 'shape'",
     "shape, state (optional)",
-    "output_type, global_seed, op_seed",
+    "output_type, global_seed, op_seed, alignment",
 };
 
 namespace table {
@@ -624,11 +642,12 @@ inline constexpr OutputDeclaration kRandomTokenOutputs[] = {
     {"next_state", true, true, true, OutputType::kBits, -1},
 };
 inline constexpr AttributeDeclaration kRandomTokenAttributes[] = {
-    {"output_type", AttributeRole::kOutputType, false, "i64", 2, kRandomTokenOutputType, kRandomTokenOutputTypes, 0, 0, INT64_MAX, "'i32' or 'i64'"},
-    {"global_seed", AttributeRole::kGlobalSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
-    {"op_seed", AttributeRole::kOpSeed, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"output_type", AttributeRole::kOutputType, false, true, "i64", 2, kRandomTokenOutputType, kRandomTokenOutputTypes, 0, 0, INT64_MAX, "'i32' or 'i64'"},
+    {"global_seed", AttributeRole::kGlobalSeed, true, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
+    {"op_seed", AttributeRole::kOpSeed, true, true, nullptr, 0, nullptr, nullptr, 0, 0, INT64_MAX, "an integer from 0 to 2^63-1"},
 };
 inline constexpr OtherAttribute kRandomTokenOthers[] = {
+    {"alignment", "Remove it."},
     {"dtype", "Remove it."},
     {"high", "Remove it."},
     {"low", "Remove it."},
@@ -664,7 +683,7 @@ inline constexpr Operator kRandomToken = {
     table::kRandomTokenOutputs,
     3,
     table::kRandomTokenAttributes,
-    10,
+    11,
     table::kRandomTokenOthers,
     false,
     "the output",

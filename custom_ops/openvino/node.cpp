@@ -101,6 +101,7 @@ bool RandomOp::visit_attributes(ov::AttributeVisitor& visitor) {
   for (int i = 0; i < op_.attributes; ++i) {
     const AttributeDeclaration& declared = op_.attribute[i];
     GivenAttribute& given = given_[declared.role];
+    if (Has(Past::kValidated) && !declared.is_written && given.text == declared.text_default) continue;
     if (!declared.is_text()) {
       VisitInteger(visitor, declared.name, &given, &changed);
     } else if (Visit(visitor, declared.name, given.text, &text)) {

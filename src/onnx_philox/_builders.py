@@ -11,14 +11,13 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
-from onnx_philox._contract import checks
+from onnx_philox._contract import alignment, checks
 from onnx_philox._contract.arguments import parameter_array, shape_array
 from onnx_philox._contract.known import Known
 from onnx_philox._contract.operators import (
     DOMAIN,
     MAX_RANK,
     OPSET_VERSION,
-    STATE_WORDS,
     Input,
     Operator,
     Role,
@@ -114,7 +113,8 @@ def build(
             of_rows = [f"{declared.name}s"]
             tensors[declared.name] = _input(declared.name, declared.types[0], of_rows)
     if stateful or rows is not None:
-        tensors["state"] = _input("state", U32, _state_shape(rows))
+        words = alignment.state_words(complete)
+        tensors["state"] = _input("state", U32, _state_shape(rows, words))
     in_order = {i.name: tensors.get(i.name) for i in op.inputs}
     return _model(op, in_order, dict(attributes), dimensions, rows)
 
@@ -202,8 +202,8 @@ def _rows(dimensions: Sequence[int | None], *, per_row: bool) -> int | str | Non
     return BATCH if dimensions[0] is None else dimensions[0]
 
 
-def _state_shape(rows: int | str | None) -> list[int | str]:
-    return [STATE_WORDS] if rows is None else [rows, STATE_WORDS]
+def _state_shape(rows: int | str | None, words: int) -> list[int | str]:
+    return [words] if rows is None else [rows, words]
 
 
 def _input(name: str, element_type: ElementType, shape: Sequence[int | str]) -> onnx.ValueInfoProto:
@@ -238,7 +238,8 @@ def _model(
         for o in op.values_outputs
     ]
     if inputs["state"] is not None:
-        outputs.append(_input("next_state", U32, _state_shape(rows)))
+        words = alignment.state_words(attributes)
+        outputs.append(_input("next_state", U32, _state_shape(rows, words)))
     shape = inputs.get("shape")
     computed = [shape] if isinstance(shape, _RowsOf) else []
     for rows_of in computed:
@@ -247,7 +248,12 @@ def _model(
     while names and not names[-1]:
         names.pop()
     node = helper.make_node(
-        op.name, names, [o.name for o in outputs], name=op.function, domain=DOMAIN, **attributes
+        op.name,
+        names,
+        [o.name for o in outputs],
+        name=op.function,
+        domain=DOMAIN,
+        **op.written(attributes),
     )
     tensors = inputs.values()
     graph = helper.make_graph(

@@ -90,6 +90,7 @@ def random_uniform(
     stateful: bool = False,
     rank: int | None = None,
     per_row: bool = False,
+    alignment: str = "tensorflow",
 ) -> onnx.ModelProto:
     """Builds a model that draws uniform values in [minval, maxval).
 
@@ -110,6 +111,9 @@ def random_uniform(
         per_row: Whether each row of the output has a state of its own: the graph input "state" is
             uint32[batch, 6], and so is "next_state". The first entry of `shape` is the number of
             rows; None there, or `shape` None, leaves it to the run.
+        alignment: Whose numbers: with pytorch those that torch draws with its CPU generator. The
+            state is then that generator, of 632 words (see TorchState); global_seed is torch's
+            seed, for a node without a state; and op_seed is 0. One of tensorflow or pytorch.
 
     Returns:
         A model with the output "values", and "next_state" if stateful or by rows.
@@ -121,7 +125,12 @@ def random_uniform(
     return build(
         operators.RANDOM_UNIFORM,
         {"minval": minval, "maxval": maxval},
-        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        {
+            "output_type": output_type,
+            "global_seed": global_seed,
+            "op_seed": op_seed,
+            "alignment": alignment,
+        },
         per_row=per_row,
         rank=rank,
         shape=shape,
@@ -140,6 +149,7 @@ def random_normal(
     stateful: bool = False,
     rank: int | None = None,
     per_row: bool = False,
+    alignment: str = "tensorflow",
 ) -> onnx.ModelProto:
     """Builds a model that draws normal values.
 
@@ -160,6 +170,9 @@ def random_normal(
         per_row: Whether each row of the output has a state of its own: the graph input "state" is
             uint32[batch, 6], and so is "next_state". The first entry of `shape` is the number of
             rows; None there, or `shape` None, leaves it to the run.
+        alignment: Whose numbers: with pytorch those that torch draws with its CPU generator. The
+            state is then that generator, of 632 words (see TorchState); global_seed is torch's
+            seed, for a node without a state; and op_seed is 0. One of tensorflow or pytorch.
 
     Returns:
         A model with the output "values", and "next_state" if stateful or by rows.
@@ -171,7 +184,12 @@ def random_normal(
     return build(
         operators.RANDOM_NORMAL,
         {"mean": mean, "scale": scale},
-        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        {
+            "output_type": output_type,
+            "global_seed": global_seed,
+            "op_seed": op_seed,
+            "alignment": alignment,
+        },
         per_row=per_row,
         rank=rank,
         shape=shape,
@@ -190,6 +208,7 @@ def random_bernoulli(
     stateful: bool = False,
     rank: int | None = None,
     per_row: bool = False,
+    alignment: str = "tensorflow",
 ) -> onnx.ModelProto:
     """Builds a model that draws booleans that are true with probability p.
 
@@ -210,6 +229,9 @@ def random_bernoulli(
         per_row: Whether each row of the output has a state of its own: the graph input "state" is
             uint32[batch, 6], and so is "next_state". The first entry of `shape` is the number of
             rows; None there, or `shape` None, leaves it to the run.
+        alignment: Whose numbers: with pytorch those that torch draws with its CPU generator. The
+            state is then that generator, of 632 words (see TorchState); global_seed is torch's
+            seed, for a node without a state; and op_seed is 0. One of tensorflow or pytorch.
 
     Returns:
         A model with the output "values" (bool), and "next_state" if stateful or by rows.
@@ -221,7 +243,7 @@ def random_bernoulli(
     return build(
         operators.RANDOM_BERNOULLI,
         {"p": p},
-        {"global_seed": global_seed, "op_seed": op_seed},
+        {"global_seed": global_seed, "op_seed": op_seed, "alignment": alignment},
         per_element=per_element,
         per_row=per_row,
         rank=rank,
@@ -242,6 +264,7 @@ def random_categorical(
     op_seed: int = 0,
     stateful: bool = False,
     per_row: bool = False,
+    alignment: str = "tensorflow",
 ) -> onnx.ModelProto:
     """Builds a model that draws indices of classes, by unnormalised log-probabilities.
 
@@ -259,6 +282,9 @@ def random_categorical(
             "next_state". Without it one of the seeds must not be 0.
         per_row: Whether each row of the output has a state of its own: the graph input "state" is
             uint32[batch, 6], and so is "next_state".
+        alignment: Whose numbers: with pytorch those that torch draws with its CPU generator. The
+            state is then that generator, of 632 words (see TorchState); global_seed is torch's
+            seed, for a node without a state; and op_seed is 0. One of tensorflow or pytorch.
 
     Returns:
         A model with the output "values" [batch, sample_size], and "next_state" if stateful or by
@@ -277,6 +303,7 @@ def random_categorical(
             "replacement": replacement,
             "global_seed": global_seed,
             "op_seed": op_seed,
+            "alignment": alignment,
         },
         per_row=per_row,
         stateful=stateful,
@@ -294,6 +321,7 @@ def random_exponential(
     stateful: bool = False,
     rank: int | None = None,
     per_row: bool = False,
+    alignment: str = "tensorflow",
 ) -> onnx.ModelProto:
     """Builds a model that draws exponential values.
 
@@ -311,6 +339,9 @@ def random_exponential(
         per_row: Whether each row of the output has a state of its own: the graph input "state" is
             uint32[batch, 6], and so is "next_state". The first entry of `shape` is the number of
             rows; None there, or `shape` None, leaves it to the run.
+        alignment: Whose numbers: with pytorch those that torch draws with its CPU generator. The
+            state is then that generator, of 632 words (see TorchState); global_seed is torch's
+            seed, for a node without a state; and op_seed is 0. One of tensorflow or pytorch.
 
     Returns:
         A model with the output "values", and "next_state" if stateful or by rows.
@@ -322,7 +353,12 @@ def random_exponential(
     return build(
         operators.RANDOM_EXPONENTIAL,
         {"scale": scale},
-        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        {
+            "output_type": output_type,
+            "global_seed": global_seed,
+            "op_seed": op_seed,
+            "alignment": alignment,
+        },
         per_row=per_row,
         rank=rank,
         shape=shape,
@@ -450,6 +486,7 @@ def random_dropout(
     stateful: bool = False,
     rank: int | None = None,
     per_row: bool = False,
+    alignment: str = "tensorflow",
 ) -> onnx.ModelProto:
     """Builds a model that draws which elements of the data to drop, and scales the others.
 
@@ -468,6 +505,9 @@ def random_dropout(
         rank: How many dimensions, where `data` is None.
         per_row: Whether each row of the output has a state of its own: the graph input "state" is
             uint32[batch, 6], and so is "next_state".
+        alignment: Whose numbers: with pytorch those that torch draws with its CPU generator. The
+            state is then that generator, of 632 words (see TorchState); global_seed is torch's
+            seed, for a node without a state; and op_seed is 0. One of tensorflow or pytorch.
 
     Returns:
         A model with the outputs "output", "mask" (bool), and "next_state" if stateful or by rows.
@@ -479,7 +519,7 @@ def random_dropout(
     return build(
         operators.RANDOM_DROPOUT,
         {"data": data, "ratio": ratio},
-        {"global_seed": global_seed, "op_seed": op_seed},
+        {"global_seed": global_seed, "op_seed": op_seed, "alignment": alignment},
         per_row=per_row,
         rank=rank,
         stateful=stateful,
@@ -496,6 +536,7 @@ def random_permutation(
     stateful: bool = False,
     rank: int | None = None,
     per_row: bool = False,
+    alignment: str = "tensorflow",
 ) -> onnx.ModelProto:
     """Builds a model that draws permutations of the integers from 0 to n - 1.
 
@@ -511,6 +552,9 @@ def random_permutation(
         per_row: Whether each row of the output has a state of its own: the graph input "state" is
             uint32[batch, 6], and so is "next_state". The first entry of `shape` is the number of
             rows; None there, or `shape` None, leaves it to the run.
+        alignment: Whose numbers: with pytorch those that torch draws with its CPU generator. The
+            state is then that generator, of 632 words (see TorchState); global_seed is torch's
+            seed, for a node without a state; and op_seed is 0. One of tensorflow or pytorch.
 
     Returns:
         A model with the output "values", and "next_state" if stateful or by rows.
@@ -522,7 +566,12 @@ def random_permutation(
     return build(
         operators.RANDOM_PERMUTATION,
         {},
-        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        {
+            "output_type": output_type,
+            "global_seed": global_seed,
+            "op_seed": op_seed,
+            "alignment": alignment,
+        },
         per_row=per_row,
         rank=rank,
         shape=shape,

@@ -94,6 +94,7 @@ def random_uniform(
     global_seed: int = 0,
     op_seed: int = 0,
     state: NDArray[np.uint32] | None = None,
+    alignment: str = "tensorflow",
 ) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """Draws uniform values in [minval, maxval), as OpenVINO's RandomUniform-8 does.
 
@@ -108,6 +109,9 @@ def random_uniform(
         op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
         state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
             of an output whose first dimension is B. None is a state of zeros.
+        alignment: Whose numbers: with pytorch those that torch draws with its CPU generator. The
+            state is then that generator, of 632 words (see TorchState); global_seed is torch's
+            seed, for a node without a state; and op_seed is 0. One of tensorflow or pytorch.
 
     Returns:
         The values (bf16 as `ml_dtypes.bfloat16`), and the next state, of the state's shape.
@@ -121,7 +125,12 @@ def random_uniform(
         operators.RANDOM_UNIFORM,
         fill,
         {"shape": shape, "minval": minval, "maxval": maxval, "state": state},
-        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        {
+            "output_type": output_type,
+            "global_seed": global_seed,
+            "op_seed": op_seed,
+            "alignment": alignment,
+        },
     )
     return values, next_state
 
@@ -135,6 +144,7 @@ def random_normal(
     global_seed: int = 0,
     op_seed: int = 0,
     state: NDArray[np.uint32] | None = None,
+    alignment: str = "tensorflow",
 ) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """Draws normal values, by TensorFlow's Box-Muller method.
 
@@ -148,6 +158,9 @@ def random_normal(
         op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
         state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
             of an output whose first dimension is B. None is a state of zeros.
+        alignment: Whose numbers: with pytorch those that torch draws with its CPU generator. The
+            state is then that generator, of 632 words (see TorchState); global_seed is torch's
+            seed, for a node without a state; and op_seed is 0. One of tensorflow or pytorch.
 
     Returns:
         The values (bf16 as `ml_dtypes.bfloat16`), and the next state, of the state's shape.
@@ -165,7 +178,12 @@ def random_normal(
         operators.RANDOM_NORMAL,
         fill,
         {"shape": shape, "mean": mean, "scale": scale, "state": state},
-        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        {
+            "output_type": output_type,
+            "global_seed": global_seed,
+            "op_seed": op_seed,
+            "alignment": alignment,
+        },
     )
     return values, next_state
 
@@ -177,6 +195,7 @@ def random_bernoulli(
     global_seed: int = 0,
     op_seed: int = 0,
     state: NDArray[np.uint32] | None = None,
+    alignment: str = "tensorflow",
 ) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """Draws booleans that are true with probability p.
 
@@ -189,6 +208,9 @@ def random_bernoulli(
         op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
         state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
             of an output whose first dimension is B. None is a state of zeros.
+        alignment: Whose numbers: with pytorch those that torch draws with its CPU generator. The
+            state is then that generator, of 632 words (see TorchState); global_seed is torch's
+            seed, for a node without a state; and op_seed is 0. One of tensorflow or pytorch.
 
     Returns:
         The values (bool), and the next state, of the state's shape.
@@ -206,7 +228,7 @@ def random_bernoulli(
         operators.RANDOM_BERNOULLI,
         fill,
         {"shape": shape, "p": p, "state": state},
-        {"global_seed": global_seed, "op_seed": op_seed},
+        {"global_seed": global_seed, "op_seed": op_seed, "alignment": alignment},
     )
     return values, next_state
 
@@ -220,6 +242,7 @@ def random_categorical(
     global_seed: int = 0,
     op_seed: int = 0,
     state: NDArray[np.uint32] | None = None,
+    alignment: str = "tensorflow",
 ) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """Draws indices of classes, by unnormalised log-probabilities.
 
@@ -233,6 +256,9 @@ def random_categorical(
         op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
         state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
             of an output whose first dimension is B. None is a state of zeros.
+        alignment: Whose numbers: with pytorch those that torch draws with its CPU generator. The
+            state is then that generator, of 632 words (see TorchState); global_seed is torch's
+            seed, for a node without a state; and op_seed is 0. One of tensorflow or pytorch.
 
     Returns:
         The values [batch, sample_size], and the next state, of the state's shape.
@@ -258,6 +284,7 @@ def random_categorical(
             "replacement": replacement,
             "global_seed": global_seed,
             "op_seed": op_seed,
+            "alignment": alignment,
         },
     )
     return values, next_state
@@ -271,6 +298,7 @@ def random_exponential(
     global_seed: int = 0,
     op_seed: int = 0,
     state: NDArray[np.uint32] | None = None,
+    alignment: str = "tensorflow",
 ) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """Draws exponential values.
 
@@ -283,6 +311,9 @@ def random_exponential(
         op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
         state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
             of an output whose first dimension is B. None is a state of zeros.
+        alignment: Whose numbers: with pytorch those that torch draws with its CPU generator. The
+            state is then that generator, of 632 words (see TorchState); global_seed is torch's
+            seed, for a node without a state; and op_seed is 0. One of tensorflow or pytorch.
 
     Returns:
         The values (bf16 as `ml_dtypes.bfloat16`), and the next state, of the state's shape.
@@ -300,7 +331,12 @@ def random_exponential(
         operators.RANDOM_EXPONENTIAL,
         fill,
         {"shape": shape, "scale": scale, "state": state},
-        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        {
+            "output_type": output_type,
+            "global_seed": global_seed,
+            "op_seed": op_seed,
+            "alignment": alignment,
+        },
     )
     return values, next_state
 
@@ -389,6 +425,7 @@ def random_dropout(
     global_seed: int = 0,
     op_seed: int = 0,
     state: NDArray[np.uint32] | None = None,
+    alignment: str = "tensorflow",
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.uint32]]:
     """Draws which elements of the data to drop, and scales the others.
 
@@ -400,6 +437,9 @@ def random_dropout(
         op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
         state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
             of an output whose first dimension is B. None is a state of zeros.
+        alignment: Whose numbers: with pytorch those that torch draws with its CPU generator. The
+            state is then that generator, of 632 words (see TorchState); global_seed is torch's
+            seed, for a node without a state; and op_seed is 0. One of tensorflow or pytorch.
 
     Returns:
         The output (bf16 as `ml_dtypes.bfloat16`), the mask (bool), and the next state, of the
@@ -422,7 +462,7 @@ def random_dropout(
         operators.RANDOM_DROPOUT,
         fill,
         {"data": data, "ratio": ratio, "state": state},
-        {"global_seed": global_seed, "op_seed": op_seed},
+        {"global_seed": global_seed, "op_seed": op_seed, "alignment": alignment},
     )
     return output, mask, next_state
 
@@ -434,6 +474,7 @@ def random_permutation(
     global_seed: int = 0,
     op_seed: int = 0,
     state: NDArray[np.uint32] | None = None,
+    alignment: str = "tensorflow",
 ) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """Draws permutations of the integers from 0 to n - 1.
 
@@ -444,6 +485,9 @@ def random_permutation(
         op_seed: Added to the upper 64 bits of the state's 128-bit counter; 0 to 2^63-1.
         state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
             of an output whose first dimension is B. None is a state of zeros.
+        alignment: Whose numbers: with pytorch those that torch draws with its CPU generator. The
+            state is then that generator, of 632 words (see TorchState); global_seed is torch's
+            seed, for a node without a state; and op_seed is 0. One of tensorflow or pytorch.
 
     Returns:
         The values, and the next state, of the state's shape.
@@ -462,7 +506,12 @@ def random_permutation(
         operators.RANDOM_PERMUTATION,
         fill,
         {"shape": shape, "state": state},
-        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        {
+            "output_type": output_type,
+            "global_seed": global_seed,
+            "op_seed": op_seed,
+            "alignment": alignment,
+        },
     )
     return values, next_state
 

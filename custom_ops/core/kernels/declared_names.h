@@ -19,7 +19,7 @@ enum class Role {kState, kShape, kNumber, kNumbers, kLogits, kData, kRowNumbers}
 constexpr int kRoles = 7;
 
 /// Which attribute it is, and so what its value is for.
-enum class AttributeRole {kType, kGlobalSeed, kOpSeed, kOutputType, kSampleSize, kReplacement};
-constexpr int kAttributeRoles = 6;
+enum class AttributeRole {kType, kGlobalSeed, kOpSeed, kOutputType, kAlignment, kSampleSize, kReplacement};
+constexpr int kAttributeRoles = 7;
 
 }  // namespace onnx_philox

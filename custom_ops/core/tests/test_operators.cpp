@@ -65,6 +65,16 @@ void TestAttributes() {
   Is(CheckAttributes(kRandomUniform, given, &attributes), "");
   check::That(attributes.output == OutputType::kBF16 && attributes.op_seed == given[AttributeRole::kOpSeed].integer, "wrong attributes");
   Is(CheckLeftOut(kRandomUniform, 3, attributes), "");
+  given[AttributeRole::kAlignment] = GivenAttribute::Text("tensorflow");
+  Is(CheckAttributes(kRandomUniform, given, &attributes), "");
+  given[AttributeRole::kAlignment] = GivenAttribute::Text("pytorch");
+  Is(CheckAttributes(kRandomUniform, given, &attributes),
+     "RandomUniform: attribute 'alignment' must be 'tensorflow' in the native backends: got 'pytorch'. "
+     "Use backend='python': torch's numbers are drawn there.");
+  given[AttributeRole::kAlignment] = GivenAttribute::Text("torch");
+  Is(CheckAttributes(kRandomUniform, given, &attributes),
+     "RandomUniform: attribute 'alignment' must be 'tensorflow' or 'pytorch': got 'torch'. Set it to one of these.");
+  given[AttributeRole::kAlignment] = GivenAttribute();
   given[AttributeRole::kOpSeed] = GivenAttribute::Float(1);
   Is(CheckAttributes(kRandomUniform, given, &attributes),
      "RandomUniform: attribute 'op_seed' must be an integer from 0 to 2^63-1: got 1.0. Pass an int.");
@@ -81,11 +91,11 @@ void TestUnknownAttributes() {
   Attributes attributes;
   given.unknown = "seed";
   Is(CheckAttributes(kRandomBernoulli, given, &attributes),
-     "RandomBernoulli: each attribute must be one of global_seed, op_seed: got 'seed'. Did you mean op_seed? Rename it, or "
+     "RandomBernoulli: each attribute must be one of global_seed, op_seed, alignment: got 'seed'. Did you mean op_seed? Rename it, or "
      "remove it.");
   given.unknown = "it's";
   Is(CheckAttributes(kRandomBernoulli, given, &attributes),
-     "RandomBernoulli: each attribute must be one of global_seed, op_seed: got \"it's\". Rename it, or remove it.");
+     "RandomBernoulli: each attribute must be one of global_seed, op_seed, alignment: got \"it's\". Rename it, or remove it.");
   const auto found = [](const std::string& name) {
     return FindOther(kRandomUniform, [&](const char* asked) { return asked == name; });
   };
@@ -103,6 +113,10 @@ void TestStates() {
   Is(error(Known()), "");
   Says(error(Known{ElementType::kU32, 3, bad, words}), "must be [6], or [1, ..., 1, 6] up to rank 8, or [B, 6], a state for each row of the output: got shape [1, 2, 6].");
   Says(error(Known{ElementType::kU32, 0, nullptr, words}), "got shape [].");
+  const std::int64_t of_torch = 632;
+  Says(error(Known{ElementType::kU32, 1, &of_torch, nullptr}), "got shape [632]. Pass PhiloxState(...).to_array(), or");
+  Says(CheckInput(kRandomUniform, 3, Known{ElementType::kU32, 1, &of_torch, nullptr}, Attributes(), &arguments),
+       "got shape [632]. 632 words are a TorchState: set alignment to 'pytorch', or");
   Says(error(Known{ElementType::kI64, 3, good, words}), "must be u32: got i64. Cast");
 }
 

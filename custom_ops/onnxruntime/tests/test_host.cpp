@@ -478,6 +478,9 @@ class Fuzzer {
           if (Chance(2)) node->attributes[name] = Integer(static_cast<std::int64_t>(Below(2)));
           if (Chance(40)) node->attributes[name] = RandomSeed();
           break;
+        case AttributeRole::kAlignment:
+          if (Chance(8)) node->attributes[name] = Text(Chance(8) ? "pytorch" : "tensorflow");
+          break;
         case AttributeRole::kGlobalSeed:
         case AttributeRole::kOpSeed:
           if (Chance(2)) node->attributes[name] = RandomSeed();

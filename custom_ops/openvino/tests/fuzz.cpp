@@ -134,7 +134,8 @@ class Fuzzer {
     GivenAttributes given;
     for (int i = 0; i < op_->attributes; ++i) {
       const AttributeDeclaration& declared = op_->attribute[i];
-      given[declared.role] = declared.is_text()                             ? RandomText(declared)
+      given[declared.role] = declared.role == AttributeRole::kAlignment     ? RandomAlignment()
+                             : declared.is_text()                           ? RandomText(declared)
                              : declared.role == AttributeRole::kSampleSize  ? RandomSampleSize()
                              : declared.role == AttributeRole::kReplacement ? RandomReplacement()
                                                                             : GivenAttribute::Integer(RandomSeed());
@@ -218,6 +219,12 @@ class Fuzzer {
     const char* const usual = declared.text_default;
     if (usual != nullptr && Coin()) return Coin() ? GivenAttribute() : GivenAttribute::Text(usual);
     return GivenAttribute::Text(declared.text[Below(static_cast<std::uint64_t>(declared.texts))]);
+  }
+
+  /// torch's numbers are refused, so most nodes ask for others.
+  GivenAttribute RandomAlignment() {
+    if (Wrong(10)) return GivenAttribute::Text("pytorch");
+    return Coin() ? GivenAttribute() : GivenAttribute::Text("tensorflow");
   }
 
   static OutputType TypeNamed(const GivenAttribute& given, const char* usual) {
@@ -779,6 +786,7 @@ class Fuzzer {
       if (rows > 0) std::memcpy(words.data(), tensor->data(), tensor->get_byte_size());
       Expect(!state_shape.empty() && state_shape.back() == 6 && state_shape.size() <= 8, "a state of another shape");
     }
+    Expect(given[AttributeRole::kAlignment].text != "pytorch", "torch's numbers");
     Expect(given[AttributeRole::kGlobalSeed].integer >= 0 && given[AttributeRole::kOpSeed].integer >= 0, "a negative seed");
     const std::size_t elements = ov::shape_size(shape);
     std::vector<std::uint64_t> expected((elements * ElementSize(type_) + 7) / 8 + 1);

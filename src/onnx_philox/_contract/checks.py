@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract import (
+    alignment,
     attribute_names,
     float_environment,
     memory,
@@ -35,7 +36,6 @@ from onnx_philox._contract.operators import (
     RANK_RULE,
     SEEDS,
     STATE_ROWS_RULE,
-    STATE_SHAPE_RULE,
     Attribute,
     Input,
     Operator,
@@ -44,7 +44,6 @@ from onnx_philox._contract.operators import (
 )
 from onnx_philox._contract.rows_of_numbers import is_one_element
 from onnx_philox._contract.shown import dims, shape_of
-from onnx_philox._contract.state import is_state_shape
 from onnx_philox._contract.types import BY_DTYPE, BY_NAME, ElementType
 
 
@@ -88,8 +87,9 @@ def check_node(
             _check_input(op, declared, inputs, complete)
         elif not declared.optional:
             _refuse_missing(op, declared)
-        elif declared.role is Role.STATE:
+        elif declared.role is Role.STATE and not alignment.is_pytorch(complete):
             _check_seeded(op, complete)
+    alignment.check(op, complete, has_state=inputs.get("state") is not None)
     _check_range(op, inputs.get("minval"), inputs.get("maxval"))
     state = (inputs.get("state") or UNKNOWN).shape
     output = output_dimensions(op, inputs, complete)
@@ -217,8 +217,9 @@ def _check_input(
     values = output_type(op, attributes, inputs)
     match declared.role:
         case Role.STATE:
+            alignment.check_state_type(op, what, known, attributes)
             _check_type(op, what, known, declared.types)
-            _check_state(op, what, known)
+            alignment.check_state(op, what, known, attributes)
         case Role.SHAPE:
             _check_type(op, what, known, declared.types)
             _check_shape(op, what, known, values)
@@ -229,7 +230,8 @@ def _check_input(
                 output = _dimensions(inputs.get("shape") or UNKNOWN)
             _check_parameter(op, declared, known, values, output)
             if declared.role is Role.LOGITS and not attributes.get("replacement", 1):
-                rows_of_numbers.check_samples(op, known, attributes["sample_size"])
+                least = alignment.least_exponent(attributes)
+                rows_of_numbers.check_samples(op, known, attributes["sample_size"], least)
     if declared is op.size_input and declared.role is not Role.SHAPE:
         dimensions = output_dimensions(op, inputs, attributes)
         if dimensions is not None and None not in dimensions:
@@ -264,11 +266,6 @@ def _check_parameter(
             rows_of_numbers.check_logits(op, what, known)
         case Role.DATA if known.shape is not None:
             check_rank(op, what, len(known.shape))
-
-
-def _check_state(op: Operator, what: str, known: Known) -> None:
-    if known.shape is not None and not is_state_shape(known.shape):
-        refuse(op, what, shape_of(known.shape), STATE_SHAPE_RULE, say.PASS_A_STATE)
 
 
 def check_rows_of_states(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -124,6 +124,9 @@ class Attribute:
     minimum: int = 0
     maximum: int = 2**63 - 1
     is_flag: bool = False
+    is_written: bool = True
+    """Whether a node says it even where it is the default. Nodes of the first release had no other
+    attributes, and the files of such a draw stay as they were."""
 
     @property
     def type(self) -> type[int] | type[str]:
@@ -256,6 +259,15 @@ class Operator:
     def attribute_names(self) -> str:
         """The attributes as messages list them."""
         return ", ".join(a.name for a in self.attributes)
+
+    def written(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
+        """The attributes that a node says, of complete ones."""
+        silent = {a.name: a.default for a in self.attributes if not a.is_written}
+        return {
+            name: value
+            for name, value in attributes.items()
+            if name not in silent or value != silent[name]
+        }
 
     def input(self, name: str) -> Input:
         """The input called `name`."""

@@ -17,6 +17,7 @@ from onnx_philox._contract.declaration import Output as Output
 from onnx_philox._contract.declaration import Role as Role
 from onnx_philox._contract.declaration import Words as Words
 from onnx_philox._contract.declaration import type_names as type_names
+from onnx_philox._contract.inputs import ALIGNMENT as ALIGNMENT
 from onnx_philox._contract.inputs import FOREIGN_ATTRIBUTES as FOREIGN_ATTRIBUTES
 from onnx_philox._contract.inputs import INT64_MAX as INT64_MAX
 from onnx_philox._contract.inputs import MAX_RANK as MAX_RANK
@@ -29,11 +30,14 @@ from onnx_philox._contract.inputs import (
 )
 from onnx_philox._contract.inputs import ONE_STATE_RULE as ONE_STATE_RULE
 from onnx_philox._contract.inputs import PROBABILITY_RULE as PROBABILITY_RULE
+from onnx_philox._contract.inputs import PYTORCH as PYTORCH
 from onnx_philox._contract.inputs import RANK_RULE as RANK_RULE
 from onnx_philox._contract.inputs import SEEDS as SEEDS
 from onnx_philox._contract.inputs import STATE_ROWS_RULE as STATE_ROWS_RULE
 from onnx_philox._contract.inputs import STATE_SHAPE_RULE as STATE_SHAPE_RULE
 from onnx_philox._contract.inputs import STATE_WORDS as STATE_WORDS
+from onnx_philox._contract.inputs import TORCH_STATE_SHAPE_RULE as TORCH_STATE_SHAPE_RULE
+from onnx_philox._contract.inputs import TORCH_STATE_WORDS as TORCH_STATE_WORDS
 from onnx_philox._contract.inputs import ULP_ABOVE_ONE as ULP_ABOVE_ONE
 from onnx_philox._contract.token import RANDOM_TOKEN as RANDOM_TOKEN
 from onnx_philox._contract.types import BF16, BOOL, F16, F32, F64, I32, I64, U32
@@ -85,6 +89,7 @@ RANDOM_UNIFORM = Operator(
             allowed=tuple(t.name for t in (I32, I64, F16, BF16, F32, F64)),
         ),
         *SEEDS,
+        ALIGNMENT,
     ),
     distribution="uniform",
     words=Words(),
@@ -118,6 +123,7 @@ RANDOM_NORMAL = Operator(
             allowed=tuple(t.name for t in (F16, BF16, F32, F64)),
         ),
         *SEEDS,
+        ALIGNMENT,
     ),
     distribution="normal",
     words=Words(are_paired=True),
@@ -152,7 +158,7 @@ RANDOM_BERNOULLI = Operator(
         state_input(optional=True),
     ),
     outputs=(Output("values", "Random booleans of the given shape.", type=BOOL), NEXT_STATE),
-    attributes=SEEDS,
+    attributes=(*SEEDS, ALIGNMENT),
     distribution="bernoulli",
     words=Words(by="p"),
     draws="booleans that are true with probability p",
@@ -200,6 +206,7 @@ RANDOM_CATEGORICAL = Operator(
             is_flag=True,
         ),
         *SEEDS,
+        ALIGNMENT,
     ),
     distribution="categorical",
     words=Words(each=2),
@@ -246,6 +253,7 @@ RANDOM_EXPONENTIAL = Operator(
             allowed=tuple(t.name for t in (F16, BF16, F32, F64)),
         ),
         *SEEDS,
+        ALIGNMENT,
     ),
     distribution="exponential",
     words=Words(),
@@ -375,6 +383,7 @@ RANDOM_PERMUTATION = Operator(
             allowed=tuple(t.name for t in (I64, I32)),
         ),
         *SEEDS,
+        ALIGNMENT,
     ),
     distribution="permutation",
     words=Words(each=2),
@@ -419,7 +428,7 @@ RANDOM_DROPOUT = Operator(
         Output("mask", "Which elements were kept, of the data's shape.", type=BOOL, optional=True),
         NEXT_STATE,
     ),
-    attributes=SEEDS,
+    attributes=(*SEEDS, ALIGNMENT),
     distribution="dropout",
     words=Words(by="ratio"),
     draws="which elements of the data to drop, and scales the others",

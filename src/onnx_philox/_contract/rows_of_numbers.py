@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from onnx_philox._contract import refusal
 from onnx_philox._contract import sentences as say
 from onnx_philox._contract.declaration import Operator
-from onnx_philox._contract.inputs import LEAST_EXPONENT
 from onnx_philox._contract.known import Known
 from onnx_philox._contract.shown import shape_of
 
@@ -42,12 +41,15 @@ def _check_rows(op: Operator | str, what: str, logits: NDArray[Any]) -> None:
     _refuse(op, what, given, say.LOGITS, say.CORRECT_LOGITS)
 
 
-def check_samples(op: Operator, logits: Known, samples: int) -> None:
-    """Refuses more samples without replacement than a row has classes that can be drawn."""
+def check_samples(op: Operator, logits: Known, samples: int, least: float) -> None:
+    """Refuses more samples without replacement than a row has classes that can be drawn.
+
+    The weight exp(x) of a class counts if x is at least `least`.
+    """
     given = None
     if logits.value is not None and logits.value.size:
         numbers = logits.value.astype(np.float64)
-        drawn = (numbers - numbers.max(axis=1, keepdims=True) >= LEAST_EXPONENT).sum(axis=1)
+        drawn = (numbers - numbers.max(axis=1, keepdims=True) >= least).sum(axis=1)
         row = int((drawn < samples).argmax())
         if drawn[row] < samples <= numbers.shape[1]:
             given = say.SAMPLES_IN_ROW.format(samples, drawn[row], row)

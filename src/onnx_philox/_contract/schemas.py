@@ -7,14 +7,13 @@ from typing import Any
 import onnx
 from onnx import defs, helper, numpy_helper
 
-from onnx_philox._contract import checks
+from onnx_philox._contract import alignment, checks
 from onnx_philox._contract.known import UNKNOWN, Known
 from onnx_philox._contract.operators import (
     DOMAIN,
     MAX_RANK,
     OPERATORS,
     OPSET_VERSION,
-    STATE_WORDS,
     Attribute,
     Operator,
     Role,
@@ -125,7 +124,9 @@ def _infer(op: Operator, context: Any) -> None:
             continue
         if output.is_state:
             index_of_state = op.inputs.index(op.input("state"))
-            shape = _shape_of(index_of_state, context) if "state" in inputs else (STATE_WORDS,)
+            shape = (alignment.state_words(attributes),)
+            if "state" in inputs:
+                shape = _shape_of(index_of_state, context)
             element_type = U32
         else:
             shape = _values_shape(op, context, inputs, attributes)

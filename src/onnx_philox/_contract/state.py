@@ -286,19 +286,19 @@ def states_array(
     return array
 
 
-def is_state_shape(shape: tuple[int | None, ...]) -> bool:
+def is_state_shape(shape: tuple[int | None, ...], words: int = STATE_WORDS) -> bool:
     """Whether a shape can be a state's, or that of a state for each row.
 
     None means a dimension not known yet.
     """
-    is_rows = len(shape) == 2 and shape[1] in (STATE_WORDS, None)
-    return is_rows or is_one_state(shape)
+    is_rows = len(shape) == 2 and shape[1] in (words, None)
+    return is_rows or is_one_state(shape, words)
 
 
-def is_one_state(shape: tuple[int | None, ...]) -> bool:
+def is_one_state(shape: tuple[int | None, ...], words: int = STATE_WORDS) -> bool:
     """Whether a shape can be that of one state."""
     known = tuple(1 if d is None else d for d in shape[:-1])
-    return 1 <= len(shape) <= MAX_RANK and shape[-1] in (STATE_WORDS, None) and set(known) <= {1}
+    return 1 <= len(shape) <= MAX_RANK and shape[-1] in (words, None) and set(known) <= {1}
 
 
 def rows_of_states(shape: tuple[int | None, ...]) -> int | None:

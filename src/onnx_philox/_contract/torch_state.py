@@ -10,15 +10,19 @@ from numpy.typing import DTypeLike, NDArray
 
 from onnx_philox import _mt19937
 from onnx_philox._contract import arrays
-from onnx_philox._contract.operators import MAX_RANK, STATE_WORDS
+from onnx_philox._contract import sentences as say
+from onnx_philox._contract.inputs import (
+    MAX_RANK,
+    ONE_TORCH_STATE_RULE,
+    PYTORCH,
+    STATE_WORDS,
+    TORCH_STATE_WORDS,
+)
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.state import integer
 
-TORCH_STATE_WORDS = 632
-"""seed (2), left, seeded, next, 624 words, the cached normal (2), whether there is one."""
+# seed (2), left, seeded, next, 624 words, the cached normal (2), whether there is one.
 _LEFT, _SEEDED, _NEXT, _WORDS, _NORMAL, _IS_CACHED = 2, 3, 4, 5, 629, 631
-
-_RULE = f"[{TORCH_STATE_WORDS}], or [1, ..., 1, {TORCH_STATE_WORDS}] up to rank {MAX_RANK}"
 
 # torch's own record: `at::CPUGeneratorImplState`, which `get_state()` copies byte by byte.
 _RECORD = np.dtype(
@@ -44,7 +48,6 @@ _CUDA_BYTES = 16
 _FROM_SEED, _FROM_TORCH = "TorchState.from_seed", "TorchState.from_torch"
 _FROM_ARRAY, _FROM_JSON = "TorchState.from_array", "TorchState.from_json"
 _JSON_VERSION = 1
-_ALIGNMENT = "pytorch"
 
 
 class TorchState:
@@ -176,7 +179,7 @@ class TorchState:
             remedy = "Pass TorchState.from_seed(...).to_array()."
             if shape and shape[-1] == STATE_WORDS:
                 remedy = f"{STATE_WORDS} words are a PhiloxState. {remedy}"
-            refuse(_FROM_ARRAY, "the array's shape", list(shape), _RULE, remedy)
+            refuse(_FROM_ARRAY, "the array's shape", list(shape), ONE_TORCH_STATE_RULE, remedy)
         return cls._checked(_FROM_ARRAY, given.reshape(-1).copy())
 
     def to_array(self) -> NDArray[np.uint32]:
@@ -211,8 +214,8 @@ class TorchState:
         # In Python, True and 1.0 equal 1.
         if type(version) is not int or version != _JSON_VERSION:
             refuse(_FROM_JSON, "the version", repr(version), f"{_JSON_VERSION}", remedy)
-        if alignment != _ALIGNMENT:
-            refuse(_FROM_JSON, "the alignment", repr(alignment), repr(_ALIGNMENT), remedy)
+        if alignment != PYTORCH:
+            refuse(_FROM_JSON, "the alignment", repr(alignment), repr(PYTORCH), remedy)
         words = given.get("state")
         is_right = (
             isinstance(words, list)
@@ -231,7 +234,7 @@ class TorchState:
             One object, with the 632 words under "state", as in a checkpoint of `Pipeline`.
         """
         state = self._array.tolist()
-        return json.dumps({"onnx_philox": _JSON_VERSION, "alignment": _ALIGNMENT, "state": state})
+        return json.dumps({"onnx_philox": _JSON_VERSION, "alignment": PYTORCH, "state": state})
 
     @property
     def seed(self) -> int:
@@ -249,15 +252,8 @@ class TorchState:
     @classmethod
     def _checked(cls, owner: str, array: NDArray[np.uint32]) -> TorchState:
         """The state of words; takes the array."""
-        _check_place(owner, int(array[_LEFT]), int(array[_NEXT]))
-        for name, place, allowed in (("seeded", _SEEDED, {1}), ("is_cached", _IS_CACHED, {0, 1})):
-            if int(array[place]) not in allowed:
-                rule = " or ".join(map(str, sorted(allowed)))
-                _refuse_damaged(owner, name, array[place], rule)
-        state = cls._of(array)
-        if state.normal is not None and not np.isfinite(state.normal):
-            _refuse_damaged(owner, "cached normal", state.normal, "a finite number")
-        return state
+        check_states(owner, array)
+        return cls._of(array)
 
     def __repr__(self) -> str:
         cached = "" if self.normal is None else f", normal={self.normal!r}"
@@ -365,16 +361,35 @@ def _refuse_bytes(what: str, given: Any, allowed: str = "") -> NoReturn:
     refuse(_FROM_TORCH, what, given, allowed or _of_a_cpu_generator(), remedy)
 
 
+def check_states(owner: str, words: NDArray[np.uint32]) -> None:
+    """Refuses words, one state or one for each row, that no generator of torch's holds.
+
+    Raises:
+        ValueError: A place in the block that it does not reach, for instance: torch would read
+            beyond its words.
+    """
+    states = words.reshape(-1, TORCH_STATE_WORDS)
+    for row, state in enumerate(states):
+        place = f" in row {row}" * (len(states) > 1)
+        _check_place(owner, int(state[_LEFT]), int(state[_NEXT]), place)
+        if state[_SEEDED] != 1:
+            _refuse_damaged(owner, "seeded", f"{state[_SEEDED]}{place}", say.ONE)
+        if state[_IS_CACHED] > 1:
+            _refuse_damaged(owner, "is_cached", f"{state[_IS_CACHED]}{place}", say.ZERO_OR_ONE)
+        low, high = state[_NORMAL:_IS_CACHED].tolist()
+        normal = float(np.uint64(low | high << 32).view(np.float64))
+        if state[_IS_CACHED] and not np.isfinite(normal):
+            _refuse_damaged(owner, "cached normal", f"{normal}{place}", say.FINITE)
+
+
 def _refuse_damaged(owner: str, name: str, given: Any, allowed: str) -> NoReturn:
-    remedy = "The state is damaged, or another generator's: take it from its source again."
-    refuse(owner, f"the state's {name}", given, allowed, remedy)
+    refuse(owner, say.STATE_PART.format(name), given, allowed, say.TAKE_STATE_AGAIN)
 
 
-def _check_place(owner: str, left: int, after: int) -> None:
+def _check_place(owner: str, left: int, after: int, place: str = "") -> None:
     """Refuses places in the block that no generator reaches; torch would read beyond its words."""
     if not 0 <= after <= _mt19937.BLOCK:
-        _refuse_damaged(owner, "next", after, f"from 0 to {_mt19937.BLOCK}")
+        _refuse_damaged(owner, "next", f"{after}{place}", say.NEXT_WORD)
     # With one word left, the block is spent: the next draw makes a new one.
     if left != 1 and left + after != _mt19937.BLOCK + 1:
-        allowed = f"1, or {_mt19937.BLOCK + 1} less its next of {after}"
-        _refuse_damaged(owner, "left", left, allowed)
+        _refuse_damaged(owner, "left", f"{left}{place}", say.WORDS_LEFT.format(after))

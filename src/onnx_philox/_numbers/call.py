@@ -14,13 +14,13 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import checks, float_environment
+from onnx_philox._contract import alignment, checks, float_environment
 from onnx_philox._contract.arguments import parameter_array, plain_array, shape_array
 from onnx_philox._contract.known import Known
 from onnx_philox._contract.operators import STATE_WORDS, Input, Operator, Role
 from onnx_philox._contract.state import PhiloxState, rows_of_states
 from onnx_philox._contract.types import U32, ElementType
-from onnx_philox._numbers import rows
+from onnx_philox._numbers import rows, torch_draw
 from onnx_philox._numbers.draw import Distribution, Draw, distribution_of
 
 Fill = Callable[..., None]
@@ -129,9 +129,12 @@ def _draw(
         except MemoryError:
             checks.refuse_out_of_memory(op, shape, type_)
     state = arrays["state"]
+    flat = (output.reshape(-1) for output in outputs)
+    if alignment.is_pytorch(attributes):
+        torch_states = torch_draw.states_of(state, attributes["global_seed"])
+        return *outputs, torch_draw.fill_from(torch_states, values, distribution, *flat)
     before = np.zeros(STATE_WORDS, np.uint32) if state is None else state
     seeds = attributes["global_seed"], attributes["op_seed"]
-    flat = (output.reshape(-1) for output in outputs)
     return *outputs, fill_from(before, seeds, values, distribution, fill, *flat)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import onnx
 import onnx_ir as ir
 
-from onnx_philox._contract import checks
+from onnx_philox._contract import alignment, checks
 from onnx_philox._contract.known import Known
 from onnx_philox._contract.operators import (
     DOMAIN,
@@ -108,6 +108,8 @@ def function_of(node: onnx.NodeProto, *, p_type: str = "f32") -> onnx.FunctionPr
     attributes = checks.check_attributes(
         op, {a.name: _text(onnx.helper.get_attribute_value(a)) for a in node.attribute}
     )
+    alignment.refuse_pytorch(op, attributes)
+    attributes = op.written(attributes)
     names = [declared.name for declared, name in zip(op.inputs, node.input, strict=False) if name]
     types: dict[str, ElementType] = {}
     for declared in _typed(op):

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 
-from onnx_philox._contract import checks
+from onnx_philox._contract import alignment, checks
 from onnx_philox._contract.known import Known
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import RefusalError
@@ -124,6 +124,8 @@ def _read(node: ir.Node, types: Types, target: Target, *, is_allowed: bool) -> D
     try:
         checked = ours.check(node, known_of)
         op, attributes = checked.operator, checked.attributes
+        alignment.refuse_pytorch(op, attributes)
+        attributes = op.written(attributes)
         type_ = checks.output_type(op, attributes, checked.known)
         is_by_row = _is_by_row(checked.inputs.get("state"), dimensions, types)
         draw = DrawnNode(

@@ -14,11 +14,12 @@ from typing import Any, NoReturn
 
 import numpy as np
 import onnx_ir as ir
+from numpy.typing import NDArray
 from onnx_ir.passes.common import ShapeInferencePass
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
-from onnx_philox._contract import checks
-from onnx_philox._contract.operators import OUTPUT_TYPE, STATE_WORDS, Input, Operator, Role
+from onnx_philox._contract import alignment, checks
+from onnx_philox._contract.operators import OUTPUT_TYPE, Input, Operator, Role
 from onnx_philox._contract.types import BY_ONNX, ElementType
 from onnx_philox._models import ours
 from onnx_philox._models.emitter import Names
@@ -73,7 +74,7 @@ class _Rewriter:
         self._graph = model.graph
         self._names = Names(model)
         self._run = self._new_value("run", ir.DataType.INT64, [])
-        self._absent: dict[tuple[ElementType, int], ir.Value] = {}
+        self._absent: dict[tuple[ElementType, bytes], ir.Value] = {}
 
     def rewrite(self) -> str | None:
         """Rewrites every node of the domain; returns the name of the run's input, or None."""
@@ -108,6 +109,8 @@ class _Rewriter:
         if dimensions is not None:
             checks.check_memory(op, dimensions, values, copies=2)
         python = _python_ops.python_op(op, values, types)
+        state, with_state = alignment.state_left_out(attributes)
+        attributes = attributes if "state" in inputs else with_state
         for declared, wanted in zip(op.inputs, python.inputs, strict=True):
             if types[declared.name] not in (None, wanted):
                 inputs[declared.name] = self._cast(node, inputs[declared.name], wanted)
@@ -116,7 +119,7 @@ class _Rewriter:
         node.replace_input_with(0, self._run)
         for index, declared in enumerate(op.inputs, start=1):
             value = inputs.get(declared.name)
-            given = self._left_out(python, declared) if value is None else value
+            given = self._left_out(python, declared, state) if value is None else value
             node.replace_input_with(index, given)
         node.resize_outputs(len(op.outputs))
         if _python_ops.carried(op, values) is not values:
@@ -212,17 +215,23 @@ class _Rewriter:
         node.prepend(cast)
         return cast.outputs[0]
 
-    def _left_out(self, python: _python_ops.PythonOp, declared: Input) -> ir.Value:
-        """What stands for an input that a node leaves out: a state of zeros, or an empty tensor."""
-        size = STATE_WORDS if declared.role is Role.STATE else 0
+    def _left_out(
+        self, python: _python_ops.PythonOp, declared: Input, state: NDArray[np.uint32]
+    ) -> ir.Value:
+        """What stands for an input that a node leaves out: this state, or an empty tensor."""
         type_ = python.inputs[python.operator.inputs.index(declared)]
-        if (type_, size) not in self._absent:
-            name = "zero_state" if size else f"no_{type_.name}"
-            value = self._new_value(name, ir.DataType(type_.onnx), [size])
-            value.const_value = ir.tensor(np.zeros(size, type_.dtype))
+        is_state = declared.role is Role.STATE
+        array = state if is_state else np.zeros(0, type_.dtype)
+        key = type_, array.tobytes()
+        if key not in self._absent:
+            name = f"no_{type_.name}"
+            if is_state:
+                name = "torch_state" if state.any() else "zero_state"
+            value = self._new_value(name, ir.DataType(type_.onnx), [array.size])
+            value.const_value = ir.tensor(array)
             self._graph.register_initializer(value)
-            self._absent[type_, size] = value
-        return self._absent[type_, size]
+            self._absent[key] = value
+        return self._absent[key]
 
     def _new_value(self, name: str, dtype: ir.DataType, shape: list[int]) -> ir.Value:
         return ir.val(self._new_name(name), dtype=dtype, shape=shape)

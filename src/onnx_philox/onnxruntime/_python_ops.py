@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from onnxruntime_extensions import PyCustomOpDef, onnx_op
 
-from onnx_philox._contract.operators import MAX_RANK, OPERATORS, STATE_WORDS, Input, Operator, Role
+from onnx_philox._contract import alignment
+from onnx_philox._contract.operators import MAX_RANK, OPERATORS, Input, Operator, Role
 from onnx_philox._contract.state import is_state_shape
 from onnx_philox._contract.types import BOOL, F32, F64, I32, I64, U32, ElementType
 from onnx_philox._numbers import call
@@ -178,20 +179,22 @@ def _body(python: PythonOp) -> Callable[..., tuple[_HandedOver, ...]]:
                 results = first.astype(data.dtype, copy=False), *others
         except BaseException as error:
             REFUSALS.record(int(run), error)
-            results = _nothing(python, named)
+            results = _nothing(python, named, attributes)
         return tuple(result.view(_HandedOver) for result in results)
 
     return compute
 
 
-def _nothing(python: PythonOp, inputs: dict[str, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+def _nothing(
+    python: PythonOp, inputs: dict[str, Any], attributes: dict[str, Any]
+) -> tuple[np.ndarray[Any, Any], ...]:
     """Outputs of a refused call: no values, and the state not advanced."""
     # Of the requested rank: ONNX Runtime logs a warning for any other.
     size = inputs[python.operator.size_input.name]
     rank = min(size.size, MAX_RANK) if python.operator.has_shape else size.ndim
-    state = inputs["state"]
-    if not is_state_shape(state.shape):
-        state = np.zeros(STATE_WORDS, np.uint32)
+    state, words = inputs["state"], alignment.state_words(attributes)
+    if not is_state_shape(state.shape, words):
+        state = np.zeros(words, np.uint32)
     nothing = [
         np.empty((0,) * rank, (o.type or carried(python.operator, python.values)).dtype)
         for o in python.operator.values_outputs

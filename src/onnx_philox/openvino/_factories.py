@@ -68,6 +68,7 @@ def random_uniform(
     state: Any = None,
     *,
     name: str | None = None,
+    alignment: str = "tensorflow",
 ) -> ov.Node:
     """Makes a node that draws uniform values in [minval, maxval).
 
@@ -85,6 +86,9 @@ def random_uniform(
             rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
             Without it one of the seeds must not be 0.
         name: The node's friendly name.
+        alignment: Whose numbers: with pytorch those that torch draws with its CPU generator. The
+            state is then that generator, of 632 words (see TorchState); global_seed is torch's
+            seed, for a node without a state; and op_seed is 0. One of tensorflow or pytorch.
 
     Returns:
         A node with the outputs values and next state (u32).
@@ -96,7 +100,12 @@ def random_uniform(
     return make(
         operators.RANDOM_UNIFORM,
         {"shape": shape, "minval": minval, "maxval": maxval, "state": state},
-        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        {
+            "output_type": output_type,
+            "global_seed": global_seed,
+            "op_seed": op_seed,
+            "alignment": alignment,
+        },
         name,
     )
 
@@ -111,6 +120,7 @@ def random_normal(
     state: Any = None,
     *,
     name: str | None = None,
+    alignment: str = "tensorflow",
 ) -> ov.Node:
     """Makes a node that draws normal values.
 
@@ -127,6 +137,9 @@ def random_normal(
             rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
             Without it one of the seeds must not be 0.
         name: The node's friendly name.
+        alignment: Whose numbers: with pytorch those that torch draws with its CPU generator. The
+            state is then that generator, of 632 words (see TorchState); global_seed is torch's
+            seed, for a node without a state; and op_seed is 0. One of tensorflow or pytorch.
 
     Returns:
         A node with the outputs values and next state (u32).
@@ -138,7 +151,12 @@ def random_normal(
     return make(
         operators.RANDOM_NORMAL,
         {"shape": shape, "mean": mean, "scale": scale, "state": state},
-        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        {
+            "output_type": output_type,
+            "global_seed": global_seed,
+            "op_seed": op_seed,
+            "alignment": alignment,
+        },
         name,
     )
 
@@ -151,6 +169,7 @@ def random_bernoulli(
     state: Any = None,
     *,
     name: str | None = None,
+    alignment: str = "tensorflow",
 ) -> ov.Node:
     """Makes a node that draws booleans that are true with probability p.
 
@@ -166,6 +185,9 @@ def random_bernoulli(
             rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
             Without it one of the seeds must not be 0.
         name: The node's friendly name.
+        alignment: Whose numbers: with pytorch those that torch draws with its CPU generator. The
+            state is then that generator, of 632 words (see TorchState); global_seed is torch's
+            seed, for a node without a state; and op_seed is 0. One of tensorflow or pytorch.
 
     Returns:
         A node with the outputs values (bool) and next state (u32).
@@ -177,7 +199,7 @@ def random_bernoulli(
     return make(
         operators.RANDOM_BERNOULLI,
         {"shape": shape, "p": p, "state": state},
-        {"global_seed": global_seed, "op_seed": op_seed},
+        {"global_seed": global_seed, "op_seed": op_seed, "alignment": alignment},
         name,
     )
 
@@ -192,6 +214,7 @@ def random_categorical(
     state: Any = None,
     *,
     name: str | None = None,
+    alignment: str = "tensorflow",
 ) -> ov.Node:
     """Makes a node that draws indices of classes, by unnormalised log-probabilities.
 
@@ -208,6 +231,9 @@ def random_categorical(
             rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
             Without it one of the seeds must not be 0.
         name: The node's friendly name.
+        alignment: Whose numbers: with pytorch those that torch draws with its CPU generator. The
+            state is then that generator, of 632 words (see TorchState); global_seed is torch's
+            seed, for a node without a state; and op_seed is 0. One of tensorflow or pytorch.
 
     Returns:
         A node with the outputs values [batch, sample_size] and next state (u32).
@@ -225,6 +251,7 @@ def random_categorical(
             "replacement": replacement,
             "global_seed": global_seed,
             "op_seed": op_seed,
+            "alignment": alignment,
         },
         name,
     )
@@ -239,6 +266,7 @@ def random_exponential(
     state: Any = None,
     *,
     name: str | None = None,
+    alignment: str = "tensorflow",
 ) -> ov.Node:
     """Makes a node that draws exponential values.
 
@@ -254,6 +282,9 @@ def random_exponential(
             rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
             Without it one of the seeds must not be 0.
         name: The node's friendly name.
+        alignment: Whose numbers: with pytorch those that torch draws with its CPU generator. The
+            state is then that generator, of 632 words (see TorchState); global_seed is torch's
+            seed, for a node without a state; and op_seed is 0. One of tensorflow or pytorch.
 
     Returns:
         A node with the outputs values and next state (u32).
@@ -265,7 +296,12 @@ def random_exponential(
     return make(
         operators.RANDOM_EXPONENTIAL,
         {"shape": shape, "scale": scale, "state": state},
-        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        {
+            "output_type": output_type,
+            "global_seed": global_seed,
+            "op_seed": op_seed,
+            "alignment": alignment,
+        },
         name,
     )
 
@@ -361,6 +397,7 @@ def random_dropout(
     state: Any = None,
     *,
     name: str | None = None,
+    alignment: str = "tensorflow",
 ) -> ov.Node:
     """Makes a node that draws which elements of the data to drop, and scales the others.
 
@@ -377,6 +414,9 @@ def random_dropout(
             rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
             Without it one of the seeds must not be 0.
         name: The node's friendly name.
+        alignment: Whose numbers: with pytorch those that torch draws with its CPU generator. The
+            state is then that generator, of 632 words (see TorchState); global_seed is torch's
+            seed, for a node without a state; and op_seed is 0. One of tensorflow or pytorch.
 
     Returns:
         A node with the outputs output, mask (bool) and next state (u32).
@@ -388,7 +428,7 @@ def random_dropout(
     return make(
         operators.RANDOM_DROPOUT,
         {"data": data, "ratio": ratio, "state": state},
-        {"global_seed": global_seed, "op_seed": op_seed},
+        {"global_seed": global_seed, "op_seed": op_seed, "alignment": alignment},
         name,
     )
 
@@ -401,6 +441,7 @@ def random_permutation(
     state: Any = None,
     *,
     name: str | None = None,
+    alignment: str = "tensorflow",
 ) -> ov.Node:
     """Makes a node that draws permutations of the integers from 0 to n - 1.
 
@@ -413,6 +454,9 @@ def random_permutation(
             rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
             Without it one of the seeds must not be 0.
         name: The node's friendly name.
+        alignment: Whose numbers: with pytorch those that torch draws with its CPU generator. The
+            state is then that generator, of 632 words (see TorchState); global_seed is torch's
+            seed, for a node without a state; and op_seed is 0. One of tensorflow or pytorch.
 
     Returns:
         A node with the outputs values and next state (u32).
@@ -424,7 +468,12 @@ def random_permutation(
     return make(
         operators.RANDOM_PERMUTATION,
         {"shape": shape, "state": state},
-        {"output_type": output_type, "global_seed": global_seed, "op_seed": op_seed},
+        {
+            "output_type": output_type,
+            "global_seed": global_seed,
+            "op_seed": op_seed,
+            "alignment": alignment,
+        },
         name,
     )
 

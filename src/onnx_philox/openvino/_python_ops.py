@@ -15,7 +15,7 @@ import openvino as ov
 from numpy.typing import NDArray
 
 from onnx_philox import _openvino_arrays as arrays
-from onnx_philox._contract import attribute_names, checks, float_environment
+from onnx_philox._contract import alignment, attribute_names, checks, float_environment
 from onnx_philox._contract import sentences as say
 from onnx_philox._contract.known import Known
 from onnx_philox._contract.openvino_plugin import (
@@ -26,7 +26,7 @@ from onnx_philox._contract.openvino_plugin import (
     SIGNED_STATE_MARK,
     Past,
 )
-from onnx_philox._contract.operators import OPERATORS, STATE_WORDS, Input, Operator, Role
+from onnx_philox._contract.operators import OPERATORS, Input, Operator, Role
 from onnx_philox._contract.types import (
     BF16,
     BOOL,
@@ -120,7 +120,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
             given = dict.fromkeys(attribute_names.mistakes(self.operator), "")
             visitor.on_attributes(given)
             self._unknown |= {name: value for name, value in given.items() if value}
-        visitor.on_attributes(self._attributes)
+        own = self._attributes if is_read else self.operator.written(self._attributes)
+        visitor.on_attributes(own)
         if self._clamp or is_read:
             self._clamp = _clamped.visited(self.operator, visitor, self._clamp)
         narrowed = "" if is_read else self._narrowed_text()
@@ -207,7 +208,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         return checks.output_type(op, complete, declared)
 
     def _add_state(self, sources: dict[str, ov.Output]) -> None:
-        """Gives a node without a state zeros, which say the same, if it draws booleans besides.
+        """Gives a node without a state one that says the same, if it draws booleans besides.
 
         By the state's type it will know when the plugin turns booleans into u8.
         """
@@ -215,8 +216,8 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         is_needed = op.outputs[0].type is None and any(o.type is BOOL for o in op.outputs)
         if Past.CLONED in self._past or not is_needed or op.has_shape or "state" in sources:
             return
-        zeros = arrays.constant(np.zeros(STATE_WORDS, np.uint32)).output(0)
-        self.set_argument(len(op.inputs) - 1, zeros)
+        state, self._attributes = alignment.state_left_out(self._attributes)
+        self.set_argument(len(op.inputs) - 1, arrays.constant(state).output(0))
         sources["state"] = self.input_value(len(op.inputs) - 1)
         self._known(op.input("state"), self._attributes_type(), sources["state"])
 
@@ -426,7 +427,9 @@ class RandomOp(ov.Op):  # type: ignore[misc]
     ) -> None:
         computed = computed_type(op, values, sources)
         state = sources.get("state")
-        state_shape = ov.PartialShape([STATE_WORDS]) if state is None else state.get_partial_shape()
+        state_shape = ov.PartialShape([alignment.state_words(self._attributes)])
+        if state is not None:
+            state_shape = state.get_partial_shape()
         for index, output in enumerate(op.outputs):
             if output.is_state:
                 shape = state_shape

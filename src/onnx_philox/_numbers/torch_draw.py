@@ -1,0 +1,115 @@
+"""Fills memory with what torch draws on a CPU: nodes of alignment pytorch (contract, section 14).
+
+Each distribution is one call of torch's, or one for each row of permutations. See `torch_cpu`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._contract.inputs import TORCH_STATE_WORDS
+from onnx_philox._contract.state import rows_of_states
+from onnx_philox._contract.torch_state import TorchState
+from onnx_philox._contract.types import ElementType
+from onnx_philox._numbers import elementary, torch_cpu
+from onnx_philox._numbers.bernoulli import Bernoulli
+from onnx_philox._numbers.categorical import Categorical
+from onnx_philox._numbers.draw import Distribution, Values
+from onnx_philox._numbers.dropout import Dropout, scale_of
+from onnx_philox._numbers.exponential import Exponential
+from onnx_philox._numbers.normal import Normal
+from onnx_philox._numbers.permutation import Permutation
+from onnx_philox._numbers.torch_cpu import WordStream
+from onnx_philox._numbers.uniform import Uniform
+
+_Drawn = tuple[Values, ...]
+"""The values of each output, of rank 1."""
+
+
+def states_of(state: NDArray[np.uint32] | None, seed: int) -> NDArray[np.uint32]:
+    """The state or states of a node; without any, that of torch's seed."""
+    return TorchState.from_seed(seed).to_array() if state is None else state
+
+
+def fill_from(
+    states: NDArray[np.uint32],
+    values: ElementType,
+    distribution: Distribution,
+    *outs: NDArray[Any],
+) -> NDArray[np.uint32]:
+    """Fills an array of rank 1 for each output, from a state or from a state for each row.
+
+    Returns:
+        The next state or states, of the shape of `states`.
+    """
+    is_rows = rows_of_states(states.shape) is not None
+    each_state = states.reshape(-1, TORCH_STATE_WORDS)
+    after = np.empty_like(each_state)
+    elements = outs[0].size // len(each_state) if is_rows and len(each_state) else outs[0].size
+    # Overflow and underflow follow IEEE 754, whatever NumPy's error settings are.
+    with np.errstate(all="ignore"):
+        for row, words in enumerate(each_state):
+            stream = WordStream(TorchState.from_array(words))
+            if elements:
+                part = slice(row * elements, (row + 1) * elements)
+                drawn = _CALLS[type(distribution)](stream, distribution, values, part)
+                for out, result in zip(outs, drawn, strict=True):
+                    out[part] = result
+            after[row] = stream.state().to_array()
+    return after.reshape(states.shape)
+
+
+def _size(part: slice) -> int:
+    return int(part.stop - part.start)
+
+
+def _uniform(stream: WordStream, d: Uniform, values: ElementType, part: slice) -> _Drawn:
+    if values.is_float:
+        bounds = float(d.minval), float(d.maxval)
+        return (torch_cpu.uniform(stream, _size(part), values, *bounds),)
+    return (torch_cpu.integers(stream, _size(part), values, int(d.minval), int(d.maxval)),)
+
+
+def _normal(stream: WordStream, d: Normal, values: ElementType, part: slice) -> _Drawn:
+    return (torch_cpu.normal(stream, _size(part), values, float(d.mean), float(d.scale)),)
+
+
+def _exponential(stream: WordStream, d: Exponential, values: ElementType, part: slice) -> _Drawn:
+    rate = 1.0 / float(d.scale)
+    return (torch_cpu.exponential(stream, _size(part), values, rate),)
+
+
+def _bernoulli(stream: WordStream, d: Bernoulli, values: ElementType, part: slice) -> _Drawn:  # noqa: ARG001
+    return (torch_cpu.bernoulli(stream, _size(part), d.p[part] if d.p.ndim else d.p),)
+
+
+def _dropout(stream: WordStream, d: Dropout, values: ElementType, part: slice) -> _Drawn:
+    is_kept = torch_cpu.dropout_keeps(stream, _size(part), float(d.ratio))
+    scaled = d.data[part] * scale_of(d.ratio, values)
+    return np.where(is_kept, scaled, values.dtype.type(0)), is_kept
+
+
+def _categorical(stream: WordStream, d: Categorical, values: ElementType, part: slice) -> _Drawn:  # noqa: ARG001
+    rows = d.logits[part.start // d.sample_size : part.stop // d.sample_size].astype(np.float64)
+    weights = elementary.exp_nonpositive(rows - rows.max(axis=1, keepdims=True))
+    return (torch_cpu.race(stream, weights.astype(np.float32), d.sample_size).reshape(-1),)
+
+
+def _permutation(stream: WordStream, d: Permutation, values: ElementType, part: slice) -> _Drawn:  # noqa: ARG001
+    n = int(d.shape[-1])
+    return (np.concatenate([torch_cpu.permutation(stream, n) for _ in range(_size(part) // n)]),)
+
+
+_CALLS: dict[type[Distribution], Callable[..., _Drawn]] = {
+    Bernoulli: _bernoulli,
+    Categorical: _categorical,
+    Dropout: _dropout,
+    Exponential: _exponential,
+    Normal: _normal,
+    Permutation: _permutation,
+    Uniform: _uniform,
+}

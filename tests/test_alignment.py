@@ -1,0 +1,484 @@
+"""`alignment="pytorch"`: nodes draw what torch draws on a CPU, in every backend that draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+import onnxruntime
+import openvino as ov
+import pytest
+from cases import assert_same_bits
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
+from runtimes import OpenVino
+from test_torch_numbers import CPU, assert_as_torch, is_by_libm, probability_of_each
+
+import onnx_philox
+from onnx_philox import PhiloxState, TorchState, graphs, onnx_reference, reference
+from onnx_philox._contract.operators import ALIGNMENT, OPERATORS
+from onnx_philox._contract.types import BY_NAME, ElementType
+from onnx_philox.onnxruntime import InferenceSession
+
+SEED_42 = TorchState.from_seed(42).to_array()
+PYTORCH: dict[str, Any] = {"alignment": "pytorch"}
+LOGITS = np.log(np.array([[1, 2, 3, 4], [4, 3, 2, 1]], np.float32))
+DATA = np.arange(40, dtype=np.float32).reshape(2, 20)
+P_OF_EACH = probability_of_each(40).reshape(2, 20)
+
+# The operator's function, its arguments, what its builder needs besides, and which are not exact.
+DRAWS: dict[str, tuple[str, dict[str, Any]]] = {
+    "uniform f32": ("uniform", {"minval": -3, "maxval": 7.5, "output_type": "f32"}),
+    "uniform f16": ("uniform", {"minval": 0, "maxval": 1, "output_type": "f16"}),
+    "uniform bf16": ("uniform", {"minval": 0, "maxval": 1, "output_type": "bf16"}),
+    "uniform f64": ("uniform", {"minval": 0, "maxval": 1, "output_type": "f64"}),
+    "uniform i32": ("uniform", {"minval": -5, "maxval": 1000, "output_type": "i32"}),
+    "uniform i64, two words": ("uniform", {"minval": 0, "maxval": 2**28, "output_type": "i64"}),
+    "normal f32": ("normal", {"mean": 2, "scale": 0.5, "output_type": "f32"}),
+    "normal f16": ("normal", {"mean": 0, "scale": 1, "output_type": "f16"}),
+    "normal bf16": ("normal", {"mean": 0, "scale": 1, "output_type": "bf16"}),
+    "normal f64": ("normal", {"mean": 0, "scale": 1, "output_type": "f64"}),
+    "bernoulli f32": ("bernoulli", {"p": 0.3}),
+    "bernoulli of each": ("bernoulli", {"p": P_OF_EACH}),
+    "bernoulli f64": ("bernoulli", {"p": np.float64(0.3)}),
+    "categorical": ("categorical", {"logits": LOGITS}),
+    "categorical, once": (
+        "categorical",
+        {"logits": LOGITS, "sample_size": 3, "replacement": False, "output_type": "i64"},
+    ),
+    "exponential f32": ("exponential", {"scale": 1, "output_type": "f32"}),
+    "exponential bf16": ("exponential", {"scale": 1, "output_type": "bf16"}),
+    "permutation": ("permutation", {"output_type": "i64"}),
+    "dropout": ("dropout", {"data": DATA, "ratio": np.float64(0.5)}),
+    "dropout of ratio 1": ("dropout", {"data": DATA, "ratio": 1}),
+}
+
+
+def call(name: str) -> tuple[str, dict[str, Any]]:
+    """The function, and all arguments of `reference` but the state."""
+    kind, given = DRAWS[name]
+    shape = {} if kind in ("categorical", "dropout") else {"shape": [2, 20]}
+    return f"random_{kind}", {**shape, **given, **PYTORCH}
+
+
+def drawn(name: str, **stream: Any) -> tuple[np.ndarray, ...]:
+    function, arguments = call(name)
+    return getattr(reference, function)(**arguments, **stream)
+
+
+def model_of(name: str, **stream: Any) -> onnx.ModelProto:
+    function, arguments = call(name)
+    return getattr(graphs, function)(**arguments, **stream)
+
+
+def type_of(name: str) -> ElementType:
+    return BY_NAME.get(DRAWS[name][1].get("output_type", "f32"))
+
+
+def cases_of(kind: str) -> list[dict[str, Any]]:
+    return [c for c in CPU if len(c["steps"]) == 1 and c["steps"][0][0] == kind]
+
+
+def by_reference(kind: str, *a: Any, state: np.ndarray) -> tuple[np.ndarray, ...]:
+    """A call of torch's as a call of ours."""
+    given: dict[str, Any] = {**PYTORCH, "state": state}
+    match kind:
+        case "rand" | "uniform_":
+            low, high = a[2:] or (0, 1)
+            return reference.random_uniform([a[0]], low, high, a[1], **given)
+        case "randn" | "normal_":
+            mean, scale = a[2:] or (0, 1)
+            return reference.random_normal([a[0]], mean, scale, a[1], **given)
+        case "randint":
+            return reference.random_uniform([a[2]], a[0], a[1], "i64", **given)
+        case "randperm":
+            return reference.random_permutation([a[0]], "i64", **given)
+        case "bernoulli":
+            return reference.random_bernoulli([a[0]], probability_of_each(a[0]), **given)
+        case "bernoulli_":
+            return reference.random_bernoulli([a[1]], np.float64(a[0]), **given)
+    data = np.ones(a[1], np.float32)
+    return reference.random_dropout(data, np.float64(a[0]), **given)[1:]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("rand", "uniform_", "randn", "normal_", "randint"),
+        *("randperm", "bernoulli", "bernoulli_", "dropout"),
+    ],
+)
+def test_the_reference_draws_what_torch_drew(kind: str) -> None:
+    for case in cases_of(kind):
+        name, arguments = case["steps"][0]
+        few = kind == "normal_" and arguments[0] < 16
+        if (arguments[1:2] in (["f16"], ["bf16"]) and kind in ("uniform_", "normal_")) or few:
+            continue  # bounds and moments are rounded to the type before the draw
+        state = TorchState.from_seed(case["seed"]).to_array()
+        values, _ = by_reference(name, *arguments, state=state)
+        exact = not is_by_libm(*case["steps"][0])
+        assert_as_torch(values, case["results"][0], exact=exact)
+
+
+def test_the_example_of_the_contract() -> None:
+    values, after = reference.random_normal([4], 0.0, 1.0, "f32", **PYTORCH, state=SEED_42)
+    assert values.round(4).tolist() == pytest.approx([0.3367, 0.1288, 0.2345, 0.2303], abs=1e-6)
+    again, last = reference.random_normal([4], 0.0, 1.0, "f32", **PYTORCH, state=after)
+    assert after.shape == last.shape == (632,)
+    assert not np.array_equal(values, again)
+    by_seed, _ = reference.random_normal([4], 0.0, 1.0, "f32", **PYTORCH, global_seed=42)
+    assert_same_bits(by_seed, values)
+    both = reference.random_normal([8], 0.0, 1.0, "f32", **PYTORCH, state=SEED_42)
+    assert_same_bits(np.concatenate([values, again]), both[0])
+    assert_same_bits(last, both[1])
+
+
+def test_without_the_word_nothing_changes() -> None:
+    """Neither in a file: nodes do not say the default."""
+    plain = graphs.random_uniform([3], 0, 1, "f32", global_seed=3)
+    said = graphs.random_uniform([3], 0, 1, "f32", global_seed=3, alignment="tensorflow")
+    assert plain == said
+    assert ALIGNMENT.name not in {a.name for a in plain.graph.node[0].attribute}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_rows_are_drawn_as_if_alone(name: str) -> None:
+    states = np.stack([TorchState.from_seed(seed).to_array() for seed in (1, 2)])
+    function, arguments = call(name)
+    *values, after = getattr(reference, function)(**arguments, state=states)
+    assert after.shape == (2, 632)
+    for row, state in enumerate(states):
+        alone = dict(arguments)
+        if "shape" in alone:
+            alone["shape"] = [1, 20]
+        for key in ("logits", "data", "p"):
+            if isinstance(alone.get(key), np.ndarray) and alone[key].ndim:
+                alone[key] = alone[key][row : row + 1]
+        *expected, last = getattr(reference, function)(**alone, state=state)
+        for ours, theirs in zip(values, expected, strict=True):
+            assert_same_bits(ours[row : row + 1], theirs)
+        assert_same_bits(after[row], last)
+
+
+def in_onnx_reference(model: onnx.ModelProto) -> Callable[..., list[np.ndarray]]:
+    evaluator = ReferenceEvaluator(model, new_ops=onnx_reference.OPS)
+    return lambda feeds: evaluator.run(None, feeds)
+
+
+def in_onnxruntime(model: onnx.ModelProto) -> Callable[..., list[np.ndarray]]:
+    session = InferenceSession(model, backend="python")
+    return lambda feeds: session.run(None, feeds)
+
+
+def in_openvino(model: onnx.ModelProto) -> Callable[..., list[np.ndarray]]:
+    return OpenVino("python").loaded(model, "f32")
+
+
+RUNTIMES = {
+    "onnx.reference": in_onnx_reference,
+    "onnxruntime": in_onnxruntime,
+    "openvino": in_openvino,
+}
+
+
+def runs_in(runtime: str, name: str) -> bool:
+    """Whether a runtime's Python backend carries the type."""
+    return runtime != "onnxruntime" or type_of(name).name not in ("f16", "bf16")
+
+
+@pytest.mark.parametrize(
+    ("runtime", "name"), [(r, n) for r in RUNTIMES for n in DRAWS if runs_in(r, n)]
+)
+def test_python_backends_draw_the_reference(runtime: str, name: str) -> None:
+    load = RUNTIMES[runtime]
+    run = load(model_of(name, stateful=True))
+    states = np.stack([TorchState.from_seed(seed).to_array() for seed in (3, 4)])
+    state = SEED_42
+    for _ in range(2):
+        expected = drawn(name, state=state)
+        for ours, theirs in zip(run({"state": state}), expected, strict=True):
+            assert_same_bits(ours, theirs)
+        state = expected[-1]
+    (given, *_) = zip(
+        load(model_of(name, global_seed=42))({}), drawn(name, state=SEED_42), strict=False
+    )
+    assert_same_bits(*given)
+    by_rows = load(model_of(name, per_row=True))({"state": states})
+    for ours, theirs in zip(by_rows, drawn(name, state=states), strict=True):
+        assert_same_bits(ours, theirs)
+
+
+def test_shapes_are_inferred() -> None:
+    onnx_philox.register_schemas()
+    for stream, expected in (
+        ({"stateful": True}, [632]),
+        ({"per_row": True}, [2, 632]),
+    ):
+        model = graphs.random_normal([2, 3], 0, 1, "f32", **PYTORCH, **stream)
+        del model.graph.output[1].type.tensor_type.shape.dim[:]
+        model.graph.output[1].type.tensor_type.ClearField("shape")
+        inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True, check_type=True)
+        dims = inferred.graph.output[1].type.tensor_type.shape.dim
+        assert [d.dim_value for d in dims] == expected
+
+
+@pytest.mark.parametrize("name", ["uniform f32", "normal f32", "dropout"])
+def test_factories_make_nodes_that_stay_in_ir(name: str, tmp_path: Path) -> None:
+    kind, given = DRAWS[name]
+    shape = {} if kind == "dropout" else {"shape": [2, 20]}
+    state = ov.opset13.parameter([632], ov.Type.u32, name="state")
+    factory = getattr(onnx_philox.openvino, f"random_{kind}")
+    node = factory(**shape, **given, state=state, **PYTORCH)
+    model = ov.Model([*node.outputs()], [state])
+    ov.serialize(model, tmp_path / "model.xml")
+    text = (tmp_path / "model.xml").read_text()
+    assert 'alignment="pytorch"' in text
+    expected = drawn(name, state=SEED_42)
+    openvino = OpenVino("python")
+    for given_model in (model, tmp_path / "model.xml"):
+        for ours, theirs in zip(
+            openvino(given_model, {"state": SEED_42}, "f32"), expected, strict=True
+        ):
+            assert_same_bits(ours, theirs)
+
+
+@pytest.mark.parametrize("backend", ["native", "python"])
+def test_ir_does_not_say_the_default(backend: str, tmp_path: Path) -> None:
+    model = OpenVino(backend).read(graphs.random_uniform([3], 0, 1, "f32", global_seed=3))
+    ov.serialize(model, tmp_path / "model.xml")
+    assert "alignment" not in (tmp_path / "model.xml").read_text()
+
+
+NATIVE = (
+    "must be 'tensorflow' in the native backends: got 'pytorch'. Use backend='python': torch's "
+    "numbers are drawn there."
+)
+
+
+@pytest.mark.parametrize("op", [op for op in OPERATORS.values() if ALIGNMENT in op.attributes])
+def test_native_plugins_refuse_what_they_do_not_draw(op: Any, tmp_path: Path) -> None:
+    name = next(n for n in DRAWS if op.function == f"random_{DRAWS[n][0]}")
+    model = model_of(name, stateful=True)
+    said = f"{op.name}: attribute 'alignment' {NATIVE}"
+    options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
+    for load in (
+        lambda: onnxruntime.InferenceSession(model.SerializeToString(), options),
+        lambda: InferenceSession(model, backend="native"),
+        lambda: OpenVino("native").read(model),
+    ):
+        with pytest.raises(Exception, match="alignment") as raised:
+            load()
+        assert said in str(raised.value)
+    ov.serialize(OpenVino("python").read(model), tmp_path / "model.xml")
+    with pytest.raises(Exception, match="alignment") as raised:
+        OpenVino("native")(tmp_path / "model.xml", {"state": SEED_42})
+    assert said in str(raised.value)
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime", "native", "python"])
+def test_an_operator_without_the_attribute_refuses_it(runtime: str) -> None:
+    model = graphs.random_gamma([3], 1, "f32", global_seed=3)
+    model.graph.node[0].attribute.append(helper.make_attribute("alignment", "pytorch"))
+    load = InferenceSession if runtime == "onnxruntime" else OpenVino(runtime).read
+    with pytest.raises(Exception, match=r"RandomGamma: each attribute .*: got 'alignment'"):
+        load(model)
+
+
+def bad_state(place: int, word: int) -> np.ndarray:
+    state = SEED_42.copy()
+    state[place] = word
+    return state
+
+
+def changed(rows: int = 2) -> np.ndarray:
+    states = np.stack([SEED_42] * rows)
+    states[1, 4] = 625
+    return states
+
+
+AGAIN = "The state is damaged, or another generator's: take it from its source again."
+TORCH_RULE = (
+    "[632], or [1, ..., 1, 632] up to rank 8, or [B, 632], a state for each row of the output"
+)
+NORMAL: dict[str, Any] = {"shape": [2, 3], "mean": 0, "scale": 1, "output_type": "f32"}
+BAD: dict[str, tuple[str, dict[str, Any], str]] = {
+    "six words": (
+        "normal",
+        {"state": PhiloxState(1, 2).to_array()},
+        f"input 'state' must be {TORCH_RULE}: got shape [6]. 6 words are a PhiloxState, of "
+        "alignment 'tensorflow': pass TorchState.from_seed(seed).to_array().",
+    ),
+    "632 words": (
+        "normal",
+        {"state": SEED_42, "alignment": "tensorflow"},
+        "a state for each row of the output: got shape [632]. 632 words are a TorchState: set "
+        "alignment to 'pytorch', or pass PhiloxState(...).to_array().",
+    ),
+    "another length": (
+        "normal",
+        {"state": SEED_42[:631]},
+        "got shape [631]. Pass TorchState.from_seed(seed).to_array().",
+    ),
+    "states for other rows": (
+        "normal",
+        {"state": np.stack([SEED_42] * 3)},
+        "got 3 states (shape [3, 632]) for 2 rows (output shape [2, 3]).",
+    ),
+    "a next beyond the block": (
+        "normal",
+        {"state": bad_state(4, 625)},
+        f"the state's next must be from 0 to 624: got 625. {AGAIN}",
+    ),
+    "one in a row": (
+        "normal",
+        {"state": changed()},
+        f"the state's next must be from 0 to 624: got 625 in row 1. {AGAIN}",
+    ),
+    "a left that does not fit": (
+        "normal",
+        {"state": bad_state(2, 9)},
+        f"the state's left must be 1, or 625 less its next of 0: got 9. {AGAIN}",
+    ),
+    "a state that is not seeded": (
+        "normal",
+        {"state": bad_state(3, 0)},
+        f"the state's seeded must be 1: got 0. {AGAIN}",
+    ),
+    "a cached normal and no flag": (
+        "normal",
+        {"state": bad_state(631, 2)},
+        f"the state's is_cached must be 0 or 1: got 2. {AGAIN}",
+    ),
+    "an op_seed": (
+        "normal",
+        {"state": SEED_42, "op_seed": 3},
+        "attribute 'op_seed' must be 0 with alignment 'pytorch': got 3. torch's generator has "
+        "one seed: set global_seed, or connect a state.",
+    ),
+    "a state and a seed": (
+        "normal",
+        {"state": SEED_42, "global_seed": 42},
+        "attribute 'global_seed' must be 0 where a state is connected, with alignment 'pytorch': "
+        "got 42. Remove one of the two.",
+    ),
+    "neither": (
+        "normal",
+        {},
+        "input 'state' must be connected where global_seed is 0, with alignment 'pytorch': got "
+        "nothing. Without one every run would draw the same numbers, so nothing is unseeded: set "
+        "global_seed, which is torch's seed, or connect a state, from TorchState.from_seed(0) for "
+        "instance.",
+    ),
+    "another word": (
+        "normal",
+        {"state": SEED_42, "alignment": "torch"},
+        "attribute 'alignment' must be 'tensorflow' or 'pytorch': got 'torch'. Set it to one of",
+    ),
+    "bytes of a CUDA generator": (
+        "normal",
+        {"state": np.zeros(16, np.uint8)},
+        "input 'state' must be u32: got uint8. Bytes of get_state() become words by "
+        "TorchState.from_torch(state).to_array().",
+    ),
+    "samples with replacement": (
+        "categorical",
+        {"state": SEED_42, "logits": LOGITS, "sample_size": 2},
+        "attribute 'sample_size' must be 1 where replacement is 1, with alignment 'pytorch': got "
+        "2. Set replacement to 0, or draw one sample at a time.",
+    ),
+    "more samples than weights of f32": (
+        "categorical",
+        {
+            "state": SEED_42,
+            "logits": np.array([[0, -1, -104]], np.float32),
+            "sample_size": 3,
+            "replacement": False,
+        },
+        "'sample_size' must be at most the number of classes of a weight above 0, with "
+        "replacement 0: got 3 for 2 classes in row 0.",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_input_is_refused_in_words(what: str) -> None:
+    kind, given, said = BAD[what]
+    arguments = {**PYTORCH, **(NORMAL if kind == "normal" else {}), **given}
+    with pytest.raises((ValueError, TypeError)) as raised:
+        getattr(reference, f"random_{kind}")(**arguments)
+    assert said in str(raised.value)
+
+
+def node_model(what: str) -> onnx.ModelProto:
+    """The call as a model, whose state is a constant."""
+    kind, given, _ = BAD[what]
+    op = OPERATORS["RandomNormal" if kind == "normal" else "RandomCategorical"]
+    names = {i.name for i in op.inputs}
+    arguments = {**PYTORCH, **(NORMAL if kind == "normal" else {}), **given}
+    if "replacement" in arguments:
+        arguments["replacement"] = int(arguments["replacement"])
+    tensors = {
+        name: np.array(value, np.int64 if name == "shape" else getattr(value, "dtype", np.float32))
+        for name, value in arguments.items()
+        if name in names
+    }
+    attributes = {name: value for name, value in arguments.items() if name not in names}
+    node = helper.make_node(
+        op.name,
+        [i.name if i.name in tensors else "" for i in op.inputs],
+        ["values"],
+        domain="onnx_philox",
+        **attributes,
+    )
+    type_ = onnx.TensorProto.FLOAT if kind == "normal" else onnx.TensorProto.INT32
+    graph = helper.make_graph(
+        [node],
+        "bad",
+        [],
+        [helper.make_tensor_value_info("values", type_, None)],
+        [onnx.numpy_helper.from_array(array, name) for name, array in tensors.items()],
+    )
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("onnx_philox", 1)]
+    return helper.make_model(graph, ir_version=8, opset_imports=imports)
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_nodes_are_refused_in_the_same_words(what: str) -> None:
+    model, said = node_model(what), BAD[what][2]
+    for load in (
+        lambda: InferenceSession(model, backend="python"),
+        lambda: InferenceSession(model),
+        lambda: OpenVino("python")(model),
+        lambda: ReferenceEvaluator(model, new_ops=onnx_reference.OPS).run(None, {}),
+    ):
+        with pytest.raises(Exception) as raised:  # noqa: PT011
+            load()
+        assert said in str(raised.value).replace("\n", " ")
+
+
+def test_a_bad_state_that_only_a_run_shows() -> None:
+    session = InferenceSession(
+        graphs.random_normal([2, 3], 0, 1, "f32", **PYTORCH, stateful=True), backend="python"
+    )
+    with pytest.raises(Exception, match="the state's next must be from 0 to 624: got 700"):
+        session.run(None, {"state": bad_state(4, 700)})
+
+
+def test_standard_nodes_refuse_it_by_name() -> None:
+    model = graphs.random_normal([2, 3], 0, 1, "f32", **PYTORCH, stateful=True)
+    said = "RandomNormal.* attribute 'alignment' must be 'tensorflow' for standard nodes"
+    with pytest.raises(ValueError, match=said):
+        onnx_philox.to_standard_nodes(model)
+    with pytest.raises(ValueError, match=said):
+        onnx_philox.rewriting.add_functions(model)
+    with pytest.raises(ValueError, match=said):
+        onnx_philox.rewriting.function_of(model.graph.node[0])
+
+
+def test_16_bits_are_those_of_numpy() -> None:
+    values, _ = reference.random_normal([4], 0, 1, "bf16", **PYTORCH, global_seed=42)
+    assert values.dtype == ml_dtypes.bfloat16
