@@ -60,7 +60,7 @@ def test_the_example_of_each_help_runs_as_it_is_printed(
         assert result.exit_code == 0, (arguments, result.output)
         assert result.stdout
     written = {path.name for path in tmp_path.iterdir()}
-    assert written == {"model.onnx", "new.onnx", "report.html", "models"}
+    assert written == {"model.onnx", "new.onnx", "record.json", "report.html", "models"}
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from onnx import parser
 import onnx_philox
 from onnx_philox import PhiloxState, graphs, reference, rewriting
 from onnx_philox._command import app
-from onnx_philox._command.run import results
+from onnx_philox._record import hashes
 
 RUNTIMES = [
     ("onnxruntime", "native"),
@@ -142,7 +142,7 @@ def test_a_draw_from_probabilities_is_said_to_be_as_equal_as_those():
 def test_the_hash_of_an_output_is_of_its_type_its_shape_and_its_bytes(noisy):
     ran = document(noisy, "--input", INPUT, "--seed", SEED, "--drawn")
     by_name = {output["name"]: output for output in ran["runs"][0]["outputs"]}
-    expected = results.hashes({"noise": noise(0)}, ())[0].sha256
+    expected = hashes.hashes({"noise": noise(0)}, ())[0].sha256
     assert by_name["noise"]["sha256"] == expected
     assert by_name["noise"] == {
         "name": "noise", "type": "float32", "shape": [2, 3], "sha256": expected, "is_drawn": True,
@@ -160,8 +160,7 @@ def test_the_hash_of_an_output_is_of_its_type_its_shape_and_its_bytes(noisy):
 )
 def test_another_type_shape_or_sign_has_another_hash(other):
     of, of_other = (
-        results.hashes({"y": array}, ())[0].sha256
-        for array in (np.zeros((2, 3), np.float32), other)
+        hashes.hashes({"y": array}, ())[0].sha256 for array in (np.zeros((2, 3), np.float32), other)
     )
     assert of != of_other
 
@@ -219,7 +218,7 @@ def test_the_state_of_a_builders_model_is_carried_on(runtime):
         saved = load(run["file"])["values"]
         assert saved.dtype == np.float32
         np.testing.assert_array_equal(saved, expected.astype(np.float32))
-        assert run["outputs"][0]["sha256"] == results.hashes({"values": expected}, ())[0].sha256
+        assert run["outputs"][0]["sha256"] == hashes.hashes({"values": expected}, ())[0].sha256
 
 
 def test_a_bfloat16_output_is_said_to_be_saved_as_float32():
@@ -434,7 +433,7 @@ def test_bfloat16_inputs_come_as_float32_or_as_numpy_saves_them():
     for name in ("raw.npy", "f32.npy"):
         for runtime in ("onnxruntime", "openvino", "reference"):
             ran = document(path, "--runtime", runtime, "--input", f"x={name}")
-            expected = results.hashes({"y": x}, ())[0].sha256
+            expected = hashes.hashes({"y": x}, ())[0].sha256
             assert ran["runs"][0]["outputs"][0]["sha256"] == expected
     np.save("f32.npy", np.array([0.1], np.float32))
     said = refusal(path, "--input", "x=f32.npy")

@@ -43,6 +43,7 @@ PAGES = (
     "ovc-and-netron",
     "torchs-numbers",
     "where-no-plugin-can-go",
+    "record-and-replay",
 )
 # A command of ours that no other command or expansion needs a shell for.
 OURS = re.compile(r"onnx-philox [^|&;$`]*")

@@ -21,6 +21,7 @@ from onnx_philox._command.options import (
     seed_of,
     wanted_runs,
 )
+from onnx_philox._command.replaying import replay
 from onnx_philox._command.wanted import Wanted
 from onnx_philox._contract.refusal import RefusalError
 
@@ -228,7 +229,7 @@ def rewrite(
 @app.command(
     short_help="Run a rewritten model, and print hashes of its outputs.",
     arguments={"MODEL": "An ONNX file, or an OpenVINO IR (.xml)."},
-    example="onnx-philox run new.onnx --seed 42 --runs 3 --fill",
+    example="onnx-philox run new.onnx --seed 42 --runs 3 --fill --record record.json",
     exits="0, all ran; 1, the runtime refused or failed; 2, an argument is wrong.",
 )
 @click.argument("model", type=PATH)
@@ -263,6 +264,12 @@ def rewrite(
     "They are the same bits in every runtime; what a runtime computes from them is its own "
     "arithmetic.",
 )
+@option(
+    "--record",
+    type=PATH,
+    metavar="FILE",
+    help="Write a record of the runs (JSON), which onnx-philox replay runs again. Means --drawn.",
+)
 @JSON
 def run(
     model: Path,
@@ -273,6 +280,7 @@ def run(
     wanted: Wanted,
     output: str | None,
     drawn: bool,
+    record: Path | None,
     as_json: bool,
 ) -> None:
     """Run a rewritten model several times, and print hashes of the outputs.
@@ -293,6 +301,7 @@ def run(
             runtime=runtime,
             settings=rooms.run.Settings(backend, precision, drawn),
             output=output,
+            record=record,
             progress=progress,
         )
     rooms.terminal.show(report, as_json=as_json)
@@ -370,6 +379,9 @@ def compare(
     rooms.terminal.show(report, as_json=as_json)
     if not report.is_ok:
         raise SystemExit(1)
+
+
+app.add_command(replay)
 
 
 @app.command(

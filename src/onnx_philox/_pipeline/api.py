@@ -18,6 +18,7 @@ from onnx_philox._numbers.states import Integers, row_states
 from onnx_philox._pipeline import checkpoint, opening
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._pipeline.inputs import Feed, rows_of
+from onnx_philox._pipeline.recording import Origin
 from onnx_philox._pipeline.request import Request, check_rows
 from onnx_philox._pipeline.result import Result, Seed
 from onnx_philox._runtimes.port import Port
@@ -81,6 +82,8 @@ class Pipeline:
         self._opened: Engine | None = opening.engine_of(
             model, runtime=runtime, per_row=per_row, source=source, options=options
         )
+        if self._given is not None:
+            self._opened.opened_from = self._given, self._chosen
 
     def __repr__(self) -> str:
         """What is open in which runtime."""
@@ -189,9 +192,10 @@ class Pipeline:
             begun, words = self._begin(feed, seed, seeds)
         else:
             begun, words = None, self._words(state, is_alone=seed is None and seeds is None)
-        check_rows(_NAME, self.streams, feed, words)
-        outputs, _ = self._engine.run(feed, words)
-        return Result(outputs, begun, words)
+        engine = self._engine
+        check_rows(_NAME, engine.streams, feed, words)
+        outputs, _ = engine.run(feed, words)
+        return Result(outputs, begun, words, Origin.of(engine, feed))
 
     async def acall(
         self,
@@ -284,8 +288,9 @@ class Pipeline:
             count = self._rows(_MAP, feed)
             with refusing_as(_MAP):
                 state = row_states(seed, range(row, row + count), run)
-            outputs, _ = self._engine.run(feed, state)
-            yield Result(outputs, seed, state)
+            engine = self._engine
+            outputs, _ = engine.run(feed, state)
+            yield Result(outputs, seed, state, Origin.of(engine, feed))
             row += count
 
     def _begin(self, feed: Feed, seed: int | None, seeds: Integers | None) -> _Start:

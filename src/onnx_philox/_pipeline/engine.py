@@ -26,6 +26,8 @@ class Engine:
     def __init__(self, model: LoadedModel, streams: Streams) -> None:
         self.streams = streams
         self.model = model
+        self.opened_from: tuple[Any, dict[str, Any]] | None = None
+        """The path or bytes that a pipeline was made of, and what was chosen, if it was."""
         self._next = model.outputs.index(streams.next_state)
         self._outputs = {i: name for i, name in enumerate(model.outputs) if i != self._next}
         (state,) = (port for port in model.inputs if port.name == streams.state)
@@ -67,6 +69,14 @@ class Engine:
             raise
         outputs = {name: values[i] for i, name in self._outputs.items()}
         return outputs, values[self._next].view(np.uint32).reshape(state.shape)
+
+    def arrays_of(self, feed: Feed) -> dict[str, NDArray[Any]]:
+        """The inputs that a feed holds, as arrays."""
+        arrays = {}
+        for name, value in self._inputs.of(feed).items():
+            taken = self.model.taken(value)
+            arrays[name] = np.asarray(value if taken is None else taken)
+        return arrays
 
     def _shaped(self, state: NDArray[np.uint32]) -> NDArray[np.uint32]:
         return state if self._shape is None else state.reshape(self._shape)

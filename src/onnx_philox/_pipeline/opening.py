@@ -53,9 +53,9 @@ def engine_of(
         _check_options(options, RUNTIMES[runtime].options)
         if runtime == "openvino":
             _check_directory()
-        if _names_ir(model):
+        if names_ir(model):
             return _open_ir(str(model), runtime, per_row, options)
-        model, said = _rewritten(model, per_row)
+        model, said = rewritten(model, per_row)
         if isinstance(model, str | os.PathLike):
             check_path(_NAME, model)
         _check_rows(said.streams, per_row)
@@ -119,7 +119,7 @@ def _check_options(options: dict[str, Any], allowed: Collection[str]) -> None:
         )
 
 
-def _rewritten(model: Any, per_row: Any) -> tuple[Any, _Model]:
+def rewritten(model: Any, per_row: Any) -> tuple[Any, _Model]:
     """The model itself, or what a rewrite makes of it; and what it says."""
     if isinstance(model, bytes):
         model = _parsed(model)
@@ -150,7 +150,7 @@ def _graph_of(model: Any) -> Iterator[tuple[onnx.ModelProto, ir.Model]]:
         yield file.proto, Originals(file.proto, file.path.parent, owner=_NAME).model
 
 
-def _names_ir(model: Any) -> bool:
+def names_ir(model: Any) -> bool:
     return isinstance(model, str | os.PathLike) and is_ir(model)
 
 
@@ -307,7 +307,7 @@ def _refuse_source(what: str) -> NoReturn:
 def _said_by_source(source: Any) -> _Model:
     if isinstance(source, bytes):
         source = _parsed(source)
-    if _names_ir(source):
+    if names_ir(source):
         from onnx_philox._runtimes import in_openvino
 
         source = in_openvino.read(in_openvino.new_core("auto"), os.fspath(source))

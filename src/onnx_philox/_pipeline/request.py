@@ -16,6 +16,7 @@ from onnx_philox._contract.streams import Streams
 from onnx_philox._pipeline import checkpoint
 from onnx_philox._pipeline.engine import Engine, Ran
 from onnx_philox._pipeline.inputs import Feed, rows_of
+from onnx_philox._pipeline.recording import Origin
 from onnx_philox._pipeline.result import Result, Seed
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class Request:
         """
         self._begin(feed)
         try:
-            return self._advance(self._engine.run(feed, self._state))
+            return self._advance(self._engine.run(feed, self._state), feed)
         finally:
             self._running.release()
 
@@ -107,7 +108,7 @@ class Request:
             self._running.release()
             raise
         try:
-            return self._advance(await asyncio.shield(running))
+            return self._advance(await asyncio.shield(running), feed)
         finally:
             held.leave()
 
@@ -133,9 +134,9 @@ class Request:
             self._running.release()
             raise
 
-    def _advance(self, ran: Ran) -> Result:
+    def _advance(self, ran: Ran, feed: Feed) -> Result:
         outputs, after = ran
-        result = Result(outputs, self._seed, self._state)
+        result = Result(outputs, self._seed, self._state, Origin.of(self._engine, feed))
         self._state = after
         self._runs += 1
         return result

@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract.state import PhiloxState
+from onnx_philox._pipeline import recording
+from onnx_philox._pipeline.recording import Origin
+from onnx_philox._record.document import Record
 
 Seed = int | tuple[int, ...]
 """A seed for all rows, or one for each."""
@@ -25,15 +28,40 @@ class Result(dict[str, Any]):
     """
 
     def __init__(
-        self, outputs: Mapping[str, Any], seed: Seed | None, state: NDArray[np.uint32]
+        self,
+        outputs: Mapping[str, Any],
+        seed: Seed | None,
+        state: NDArray[np.uint32],
+        origin: Origin | None = None,
     ) -> None:
         super().__init__(outputs)
         self.seed = seed
         self.state = state
+        self._origin = origin
+
+    def __copy__(self) -> Result:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        """The outputs, the seed and the state: another process has no pipeline of theirs."""
+        return Result, (dict(self), self.seed, self.state)
+
+    def record(self) -> Record:
+        """A record of this result for `json.dump`, which `onnx-philox replay` runs again.
+
+        It has the hashes of the model's files, of the inputs, draws and outputs; the streams, the
+        seed and the state; and the versions. For this the model is run again: once as it is, and
+        once to show what it draws. Inputs of more than 4096 bytes are in it as hashes alone.
+
+        Raises:
+            ValueError: The pipeline is closed, or was not made of a path or of bytes; or its feed
+                or outputs have been changed since.
+        """
+        return recording.record(self._origin, self, self.seed, self.state)
 
     def copy(self) -> Result:
         """A result of the same outputs, seed and state."""
-        return Result(self, self.seed, self.state)
+        return Result(self, self.seed, self.state, self._origin)
 
     def __or__(self, other: Mapping[str, Any]) -> Result:  # type: ignore[override]
         """The same with other outputs beside them."""

@@ -116,7 +116,7 @@ class LoadedModel(ABC):
 
     def outputs_of(self, feeds: Arrays) -> Arrays:
         """Runs it once, and raises what the runtime raises."""
-        return _by_name(self.outputs, self.values_of(feeds))
+        return by_name(self.outputs, self.values_of(feeds))
 
     @abstractmethod
     def values_of(self, feeds: Mapping[str, Any]) -> Sequence[Any]:
@@ -184,7 +184,7 @@ def show_drawn(model: onnx.ModelProto) -> dict[str, str]:
     return drawn
 
 
-def _by_name(names: list[str], values: Sequence[Any]) -> Arrays:
+def by_name(names: list[str], values: Sequence[Any]) -> Arrays:
     """Outputs by name; each member of a sequence counts as an output.
 
     Raises:

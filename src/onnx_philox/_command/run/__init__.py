@@ -2,19 +2,22 @@
 
 `loading` loads a model in a runtime of the registry (`_runtimes`), `ports` reads and checks the
 inputs, `filling` makes up others, `beginning` makes the first state of them, `states` carries the
-state from run to run, `results` hashes and saves, and `printed` prints. `run` puts them together.
+state from run to run, `results` saves, `recording` records, and `printed` prints. `run` puts them
+together.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from onnx_philox._command import paths, rewritten
-from onnx_philox._command.run import beginning, files_read, loading, results
+from onnx_philox._command.run import beginning, files_read, loading, recording, results
 from onnx_philox._command.run.printed import Report, Run
 from onnx_philox._command.wanted import Wanted
 from onnx_philox._files.new_files import check_apart
 from onnx_philox._progress import Progress, ignore
+from onnx_philox._record.hashes import hashes
 from onnx_philox._runtimes.models import RunError, Settings
 from onnx_philox._runtimes.port import ArgumentError, refusing_as_argument
 
@@ -28,13 +31,14 @@ def run(
     runtime: str | None = None,
     settings: Settings | None = None,
     output: str | None = None,
+    record: Path | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Runs a model, each run from the state that the run before it returned.
 
     Without a runtime of `RUNTIMES`, it takes the first installed one that takes the file: an ONNX
     file, or for OpenVINO an IR. `output` is a folder, or the beginning of the names of the files to
-    write.
+    write; `record` is the file for a record of the runs, for which the draws are outputs too.
 
     Raises:
         ArgumentError: An argument is wrong, or does not suit the model.
@@ -43,12 +47,18 @@ def run(
     paths.check_model(model)
     tell = progress or ignore
     settings = settings or Settings()
+    written = {}
+    if record is not None:
+        settings = replace(settings, shows_drawn=True)
+        paths.check_output(record)
+        written[record] = "the record"
     prefix = None if output is None else results.prefix(output, model)
     if prefix is not None:
         paths.check_output(Path(prefix))
-        _check_apart(
-            results.existing(prefix, wanted.numbers), files_read.files(model, wanted.inputs)
-        )
+        written |= dict.fromkeys(results.existing(prefix, wanted.numbers), "the output")
+    if written:
+        with refusing_as_argument():
+            check_apart("run", written, files_read.files(model, wanted.inputs))
     tell(0, wanted.runs, "loading the model")
     inside = rewritten.inside(model)
     if wanted.seed is not None and not inside.takes_seed:
@@ -60,17 +70,16 @@ def run(
     if wanted.seed is not None and state is None:
         inside.refuse_seed(wanted.seed, model)
 
+    begun = feeds
     report = Report(model, loaded, settings, used, state, filled, inside)
     for done, number in enumerate(wanted.numbers):
         tell(done, wanted.runs, f"run {number}")
         outputs = loaded.run(feeds)
         path = results.save(prefix, number, outputs) if prefix is not None else None
         given = None if state is None else state.words(feeds[state.name])
-        report.runs.append(Run(number, given, results.hashes(outputs, loaded.drawn), path))
+        report.runs.append(Run(number, given, hashes(outputs, loaded.drawn), path))
         feeds = beginning.go_on(feeds, state, outputs)
+    if record is not None:
+        recording.write(record, report, wanted, begun)
+        report.record = record
     return report
-
-
-def _check_apart(existing: list[Path], read: dict[Path, str]) -> None:
-    with refusing_as_argument():
-        check_apart("run", dict.fromkeys(existing, "the output"), read)

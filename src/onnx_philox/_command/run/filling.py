@@ -35,16 +35,23 @@ def fill(ports: Sequence[Port], given: Mapping[str, Any]) -> Arrays:
         if isinstance(name, str)
     }
     missing = [port for port in ports if port.is_required and port.name not in given]
-    return {port.name: _array(port, i, sizes) for i, port in enumerate(missing)}
+    return {port.name: made(port, i, sizes) for i, port in enumerate(missing)}
 
 
-def _array(port: Port, number: int, sizes: Mapping[Any, int]) -> NDArray[Any]:
+def made(port: Port, number: int, sizes: Mapping[Any, int] | None = None) -> NDArray[Any]:
+    """The array with this number among those that are made up; open dimensions have these sizes.
+
+    Raises:
+        ArgumentError: The input is no tensor of numbers.
+    """
     if port.dtype is None or port.dtype.kind in "USO":
         raise ArgumentError(
             f"{feeds.title(port.name)} must be numbers for --fill: got {port.type_name}. Pass it "
             f"with --input {port.name}=FILE.npy."
         )
-    shape = [size if isinstance(size, int) else sizes.get(size, 1) for size in port.shape or ()]
+    shape = [
+        size if isinstance(size, int) else (sizes or {}).get(size, 1) for size in port.shape or ()
+    ]
     try:
         if port.dtype.kind in "biu":
             return np.ones(shape, port.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,11 @@ from rich.text import Text
 
 from onnx_philox._command import terminal
 from onnx_philox._command.rewritten import Inside, rewrite_first
-from onnx_philox._command.run.results import Hash, of_all
 from onnx_philox._command.run.states import State
 from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.state import RUNS
+from onnx_philox._record.hashes import Hash, of_all
 from onnx_philox._runtimes.models import LoadedModel, Settings
 from onnx_philox._runtimes.port import Arrays
 
@@ -78,6 +79,8 @@ class Report:
     inside: Inside = field(default_factory=Inside)
     """What decides the numbers where the model takes no state."""
     runs: list[Run] = field(default_factory=list)
+    record: Path | None = None
+    """The file with the record of the runs."""
 
     @property
     def sha256(self) -> str:
@@ -105,6 +108,7 @@ class Report:
                 "runs": [_run_json(run) for run in self.runs],
                 "sha256": self.sha256,
                 "drawn_sha256": self.drawn_sha256,
+                "record": None if self.record is None else str(self.record),
             },
             indent=2,
         )
@@ -156,6 +160,7 @@ class Report:
             self._about_numbers(),
             self._about_going_on(),
             self._about_drawn(),
+            self._about_record(),
         ]
         return list(filter(None, lines))
 
@@ -179,6 +184,12 @@ class Report:
         if not self.loaded.drawn:
             return "No node of onnx-philox is in the main graph, so --drawn shows nothing."
         return ""
+
+    def _about_record(self) -> str:
+        if self.record is None:
+            return ""
+        command = shlex.join(["onnx-philox", "replay", str(self.record)])
+        return f"Recorded: {self.record}. Run it again, here or elsewhere: {command}"
 
     def _about_files(self) -> str:
         files = [str(run.file) for run in self.runs if run.file]

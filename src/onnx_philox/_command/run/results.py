@@ -1,13 +1,9 @@
-"""The results of a run: their hashes, and the file that holds them."""
+"""The file that holds the results of a run."""
 
 from __future__ import annotations
 
-import hashlib
 import re
-import sys
 import zipfile
-from collections.abc import Container, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,47 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._files.new_files import NewFiles, tidied_up_on_signals
-from onnx_philox._runtimes.port import Arrays, shape_name
+from onnx_philox._runtimes.port import Arrays
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-
-
-@dataclass(frozen=True)
-class Hash:
-    """An output, identified by its hash."""
-
-    name: str
-    type: str
-    shape: tuple[int, ...]
-    sha256: str
-    """Of the type, the shape and the elements, least significant byte first."""
-    is_drawn: bool
-    """Whether it is what a random node drew."""
-
-    @property
-    def shape_name(self) -> str:
-        """The shape in words."""
-        return shape_name(self.shape)
-
-
-def hashes(outputs: Arrays, drawn: Container[str]) -> list[Hash]:
-    """The hash of each output."""
-    return [
-        Hash(name, array.dtype.name, array.shape, _sha256(array), name in drawn)
-        for name, array in outputs.items()
-    ]
-
-
-def of_all(parts: Iterable[str]) -> str:
-    """One hash of many."""
-    return hashlib.sha256(" ".join(parts).encode()).hexdigest()
-
-
-def _sha256(array: NDArray[Any]) -> str:
-    digest = hashlib.sha256(f"{array.dtype.name}{list(array.shape)}".encode())
-    little = array if sys.byteorder == "little" else array.byteswap()
-    digest.update(np.ascontiguousarray(little).reshape(-1).view(np.uint8).data)
-    return digest.hexdigest()
 
 
 def prefix(output: str, model: Path) -> str:

@@ -1,0 +1,167 @@
+"""`onnx-philox replay`: runs again what a record says, and names what is no longer equal.
+
+The model is loaded and fed as in `run`. `checks` compares, and `printed` prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+
+from onnx_philox._command import paths
+from onnx_philox._command.replay import checks
+from onnx_philox._command.replay.printed import Report
+from onnx_philox._command.run import filling, loading, ports
+from onnx_philox._files.openvino_ir import is_ir
+from onnx_philox._progress import Progress, ignore
+from onnx_philox._record import document, models
+from onnx_philox._record.hashes import hashes
+from onnx_philox._rewriting.api import find_random_nodes, make_reproducible
+from onnx_philox._runtimes import RUNTIMES
+from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
+from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
+
+__all__ = ["ArgumentError", "Report", "RunError", "replay"]
+
+# What another runtime computes in, so that its rounding is the least.
+_PRECISION = "f32"
+
+
+def replay(
+    record: Path,
+    *,
+    model: Path | None = None,
+    inputs: Sequence[str] = (),
+    runtime: str | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Runs again what a record says, each run from the state that the record gives.
+
+    `model` and `inputs` are for files that are no longer where the record says. Without a runtime,
+    it is the record's.
+
+    Raises:
+        ArgumentError: The record or an argument is wrong, or an input is not to be had.
+        RunError: The runtime does not load the model, or a run fails.
+    """
+    tell = progress or ignore
+    tell(0, 1, "reading the record")
+    try:
+        written = document.read(record.read_bytes())
+    except FileNotFoundError:
+        raise paths.no_such_file("the record", record) from None
+    path = _path_of(written, model)
+    paths.check_model(path)
+    with refusing_as_argument():
+        found = models.files(path)
+        given = _rewritten(path, written)
+        streams = models.streams(given)
+    name = runtime or written["runtime"]
+    loaded = _load(given, name, written)
+    report = Report(record, path, written, loaded)
+    report.checks += checks.of_model(written, found, models.listed(streams))
+    report.checks += checks.of_seed(written)
+    state = None if streams is None else streams.state
+    feeds = _inputs(written, inputs, loaded.inputs, state)
+    # Before they are fed: the runtime would say less well what has another type or shape.
+    report.checks += checks.of_inputs(written, feeds)
+    for done, run in enumerate(written["runs"]):
+        tell(done, len(written["runs"]), f"run {run['run']}")
+        fed = feeds | _state(loaded.inputs, state, run["state"])
+        missing = [p.name for p in loaded.inputs if p.is_required and p.name not in fed]
+        if missing:
+            raise ArgumentError(
+                f"the record must hold every input of the model: got none named {missing[0]!r}. "
+                "Pass --model with the model that was recorded."
+            )
+        outputs = loaded.run({p.name: fed[p.name] for p in loaded.inputs if p.name in fed})
+        hashed = hashes(outputs, loaded.drawn)
+        following = None if streams is None else streams.next_state
+        same = report.is_same_runtime
+        report.checks += checks.of_run(run, hashed, following, is_same_runtime=same)
+    return report
+
+
+def _path_of(written: document.Record, given: Path | None) -> Path:
+    recorded = written["model"]["file"]
+    if given is not None:
+        return given
+    if recorded is None:
+        raise ArgumentError(
+            "--model must be given, since the recorded model had no file: got nothing. Pass the "
+            f"file with the SHA-256 {written['model']['sha256']}."
+        )
+    if not Path(recorded).exists():
+        raise ArgumentError(
+            f"the recorded model must be a file: got {recorded}, which does not exist. Pass where "
+            "it is: --model FILE"
+        )
+    return Path(recorded)
+
+
+def _rewritten(path: Path, written: document.Record) -> Path | onnx.ModelProto:
+    """The file itself, or what `Pipeline` makes of one that is not rewritten."""
+    if is_ir(path) or not find_random_nodes(path):
+        return path
+    per_row = written["model"].get("per_row", False)
+    made: onnx.ModelProto = make_reproducible(path, per_row=per_row)
+    return made
+
+
+def _load(model: Path | onnx.ModelProto, runtime: str, written: document.Record) -> LoadedModel:
+    is_same = runtime == written["runtime"]
+    known = RUNTIMES.get(runtime)
+    precision = None
+    if known is not None and known.precisions:
+        precision = written["precision"] if is_same else _PRECISION
+    backend = written["backend"] if is_same else "auto"
+    settings = Settings(backend, precision, shows_drawn=True)
+    if isinstance(model, Path) or known is None:
+        return loading.load(Path(str(model)), runtime, settings)
+    try:
+        return known.models().load(model, settings)
+    except ImportError as error:
+        raise ArgumentError(str(error)) from error
+    except ArgumentError:
+        raise
+    except Exception as error:
+        raise RunError.of(runtime, "load the model", error) from error
+
+
+def _inputs(
+    written: document.Record, given: Sequence[str], known: Sequence[Port], state: str | None
+) -> Arrays:
+    """The recorded inputs: as given now, from the record, made up again, or from their files."""
+    feeds = ports.read(given, known, state)
+    for entry in written["inputs"]:
+        name = entry["name"]
+        if name in feeds:
+            continue
+        array = document.array_of(entry)
+        if array is None and entry["filled"] is not None:
+            port = Port(name, np.dtype(entry["type"]), tuple(entry["shape"]))
+            array = filling.made(port, entry["filled"])
+        elif array is None and entry["argument"] is not None:
+            array = ports.read([entry["argument"]], known, state).get(name)
+        if array is None:
+            raise ArgumentError(
+                f"the input {name!r} must be given, since the record has its hash alone: got "
+                f"nothing. Pass --input {name}=FILE.npy"
+            )
+        feeds[name] = array
+    return feeds
+
+
+def _state(known: Sequence[Port], name: str | None, words: Any) -> Arrays:
+    """The state of a run, as the model takes it."""
+    port = next((port for port in known if port.name == name), None)
+    if port is None or words is None:
+        return {}
+    array = np.array(words, np.uint32)
+    if array.ndim == 1 and port.shape is not None:
+        array = array.reshape(*[1] * (len(port.shape) - 1), array.size)
+    return {port.name: array.view(port.dtype or np.uint32)}

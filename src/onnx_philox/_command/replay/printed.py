@@ -1,0 +1,150 @@
+"""What `onnx-philox replay` prints: a line for each thing that is compared, and a verdict."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from onnx_philox._command import terminal
+from onnx_philox._command.replay.checks import Check
+from onnx_philox._record.document import COMPUTED, DRAWN, Record
+from onnx_philox._runtimes.models import LoadedModel
+
+_SHOWN = 12
+# The version of the JSON document, raised when a key goes or changes.
+_SCHEMA = 1
+_KINDS = {"streams": "random nodes", "computed": "output", "state": "next state"}
+
+
+@dataclass
+class Report:
+    """A record, and what is found when it is run again."""
+
+    record: Path
+    model: Path
+    written: Record
+    loaded: LoadedModel
+    checks: list[Check] = field(default_factory=list)
+
+    @property
+    def is_same_runtime(self) -> bool:
+        """Whether the runtime computes as the recorded one did, as far as it says."""
+        loaded = self.loaded
+        now = (loaded.runtime, loaded.version, loaded.backend, loaded.how or None)
+        return now == tuple(self.written[key] for key in ("runtime", "version", "backend", "how"))
+
+    @property
+    def wrong(self) -> list[Check]:
+        """What must be equal, and is not."""
+        return [check for check in self.checks if check.counts and not check.is_equal]
+
+    @property
+    def is_ok(self) -> bool:
+        """The verdict."""
+        return not self.wrong
+
+    def to_json(self) -> str:
+        """Returns one JSON document, as docs/json.md says."""
+        loaded = self.loaded
+        return json.dumps(
+            {
+                "schema": _SCHEMA,
+                "record": str(self.record),
+                "model": str(self.model),
+                "runtime": loaded.runtime,
+                "version": loaded.version,
+                "backend": loaded.backend,
+                "how": loaded.how or None,
+                "is_same_runtime": self.is_same_runtime,
+                "checks": [{**asdict(c), "is_equal": c.is_equal} for c in self.checks],
+                "is_ok": self.is_ok,
+            },
+            indent=2,
+        )
+
+    def print(self, console: Console) -> None:
+        """Prints the table and the verdict."""
+        then = self.written
+        words = (f"{then['runtime']} {then['version']}", f"backend {then['backend']}", then["how"])
+        console.print(
+            Text.assemble((str(self.record), "bold"), f" of {', '.join(filter(None, words))}")
+        )
+        console.print(Text(f"run again in {self.loaded.title}"))
+        terminal.print_table(console, self._table())
+        for line in self._meaning():
+            console.print(Text(line))
+        console.print(self._verdict())
+
+    def _table(self) -> Table:
+        columns = (terminal.NAME(name) for name in ("", "name"))
+        hashes = (terminal.WORD(name) for name in ("recorded", "now"))
+        table = terminal.table(terminal.NUMBER("run"), *columns, *hashes, terminal.WORD())
+        for check in self.checks:
+            verdict = Text("equal", "green")
+            if not check.is_equal:
+                verdict = Text("different", "bold red") if check.counts else Text("other rounding")
+            table.add_row(
+                "" if check.run is None else str(check.run),
+                Text(_KINDS.get(check.kind, check.kind), "green" if check.kind == DRAWN else ""),
+                Text(check.name),
+                *(_short(check.kind, text) for text in (check.recorded, check.found)),
+                verdict,
+            )
+        return table
+
+    def _meaning(self) -> list[str]:
+        lines = []
+        unequal = {check.kind for check in self.checks if not check.is_equal}
+        if COMPUTED in unequal and not self.is_same_runtime:
+            lines.append(
+                "Outputs are compared with those of another runtime or version, which rounds in "
+                "its own way: only the draws must be equal."
+            )
+        elif unequal == {COMPUTED}:
+            lines.append(
+                "The draws are equal, so the outputs differ by arithmetic: another processor or "
+                "number of threads may round in another way."
+            )
+        if not any(check.kind == DRAWN for check in self.checks):
+            lines.append("No draw of the main graph is an output, so none was compared.")
+        return lines
+
+    def _verdict(self) -> Text:
+        if self.is_ok:
+            kinds = dict.fromkeys(c.kind for c in self.checks if c.counts)
+            named = [_plural(kind) for kind in kinds]
+            return Text.assemble(("Equal", "bold green"), f": {', '.join(named)}.")
+        named = list(dict.fromkeys(_sentence(check) for check in self.wrong))
+        return Text.assemble(("Different", "bold red"), f": {'; '.join(named)}.")
+
+
+def _short(kind: str, text: str | None) -> str:
+    if text is None:
+        return "-"
+    return "" if kind == "streams" else text[:_SHOWN]
+
+
+def _plural(kind: str) -> str:
+    words = {DRAWN: "draws", COMPUTED: "outputs", "state": "next states", "input": "inputs"}
+    return words.get(kind) or _KINDS.get(kind, kind)
+
+
+def _sentence(check: Check) -> str:
+    """What is no longer equal."""
+    if check.kind == "streams":
+        return "the model's random nodes are not those in the record"
+    what = f"the {_KINDS.get(check.kind, check.kind)} {check.name}"
+    if check.kind == "seed":
+        what = "the seed"
+    if check.run is not None:
+        what += f" of run {check.run}"
+    if check.recorded is None:
+        return f"{what} is not in the record"
+    if check.found is None:
+        return f"{what} is in the record alone"
+    return f"{what} has another hash" if check.kind != "seed" else f"{what} is not the states' key"

@@ -1,0 +1,122 @@
+"""Records of results, which `onnx-philox replay` runs again."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._contract.refusal import refuse
+from onnx_philox._pipeline import opening
+from onnx_philox._pipeline.engine import Engine
+from onnx_philox._pipeline.inputs import Feed
+from onnx_philox._record import document, models
+from onnx_philox._record.document import Record
+from onnx_philox._record.hashes import hashes, of_bytes
+from onnx_philox._runtimes import RUNTIMES
+from onnx_philox._runtimes.models import Settings, by_name
+
+_NAME = "Result.record"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What gave a result: the engine, as long as its pipeline is open, and the feed."""
+
+    engine: weakref.ref[Engine]
+    feed: dict[str, Any] | None
+    """None of a binding, whose memory is the user's."""
+
+    @classmethod
+    def of(cls, engine: Engine, feed: Feed) -> Origin:
+        """The origin of a result of this engine."""
+        return cls(weakref.ref(engine), dict(feed) if isinstance(feed, Mapping) else None)
+
+
+def record(
+    origin: Origin | None, outputs: Mapping[str, Any], seed: Any, state: NDArray[np.uint32]
+) -> Record:
+    """The record of a result; see `Result.record`."""
+    engine = None if origin is None else origin.engine()
+    if origin is None or engine is None:
+        given = "one whose pipeline is closed or gone, or that was pickled"
+        allowed = "one of an open pipeline"
+        remedy = "Keep the pipeline until then, or run it again with the result's state."
+        refuse(_NAME, "the result", given, allowed, remedy)
+    if origin.feed is None:
+        given, allowed = "one of an IOBinding", "one of a feed of arrays"
+        refuse(_NAME, "the result", given, allowed, "Run it with arrays: pipe(feed, state=...).")
+    if engine.opened_from is None:
+        given, allowed = "one of a model in memory", "one of a path or of bytes"
+        refuse(_NAME, "the pipeline", given, allowed, "Save the model, and pass Pipeline its path.")
+    return _record(engine, *engine.opened_from, origin.feed, outputs, seed, state)
+
+
+def _record(
+    engine: Engine,
+    given: Any,
+    chosen: Mapping[str, Any],
+    feed: dict[str, Any],
+    outputs: Mapping[str, Any],
+    seed: Any,
+    state: NDArray[np.uint32],
+) -> Record:
+    again, _ = engine.run(feed, state)
+    names = list(outputs)
+    had = hashes(by_name(names, list(outputs.values())), ())
+    if had != hashes(by_name(list(again), list(again.values())), ()):
+        what = "outputs that the model does not give again"
+        remedy = "Record before the feed or the outputs are changed."
+        refuse(_NAME, "the result", what, "what its state and feed give", remedy)
+    name = chosen["runtime"]
+    loaded = (
+        RUNTIMES[name]
+        .models()
+        .load(
+            _model(given, chosen),
+            Settings(
+                chosen.get("backend", "auto"),
+                _precision(chosen),
+                shows_drawn=True,
+                device=chosen.get("device", "CPU"),
+            ),
+        )
+    )
+    inputs = {
+        key: array for key, array in engine.arrays_of(feed).items() if key != engine.streams.state
+    }
+    port = next(port for port in loaded.inputs if port.name == engine.streams.state)
+    shape = [d if isinstance(d, int) else 1 for d in port.shape or ()]
+    shaped = state if state.ndim == 2 or len(shape) < 2 else state.reshape(shape)
+    feeds = {**inputs, port.name: shaped.view(port.dtype or np.uint32)}
+    drawn = loaded.run({p.name: feeds[p.name] for p in loaded.inputs if p.name in feeds})
+    # The outputs themselves are the session's: its options may round in another way.
+    found = [h for h in hashes(drawn, loaded.drawn) if h.name not in outputs]
+    kept = hashes(by_name(names, list(outputs.values())), loaded.drawn)
+    run = document.run_of(None, state, kept + found, engine.streams.next_state)
+    if isinstance(given, bytes):
+        of_file: Record = {"file": None, "sha256": of_bytes(given), "beside": {}}
+    else:
+        of_file = models.files(Path(given))
+    per_row = chosen["per_row"]
+    of_file["per_row"] = per_row if isinstance(per_row, bool) else list(per_row)
+    entries = [document.input_of(key, array) for key, array in inputs.items()]
+    return document.record(of_file, loaded, engine.streams, seed, entries, [run])
+
+
+def _model(given: Any, chosen: Mapping[str, Any]) -> Any:
+    if opening.names_ir(given):
+        return Path(given)
+    model, _ = opening.rewritten(given, chosen["per_row"])
+    return Path(model) if isinstance(model, str | os.PathLike) else model
+
+
+def _precision(chosen: Mapping[str, Any]) -> str | None:
+    hint = (chosen.get("config") or {}).get("INFERENCE_PRECISION_HINT")
+    return hint if isinstance(hint, str) else None

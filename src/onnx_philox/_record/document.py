@@ -1,0 +1,249 @@
+"""The JSON of a record, written and read."""
+
+from __future__ import annotations
+
+import base64
+import json
+import platform
+from collections.abc import Callable, Mapping
+from importlib import metadata
+from typing import Any, NoReturn
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._contract.refusal import shown
+from onnx_philox._contract.streams import Streams
+from onnx_philox._record import hashes, models
+from onnx_philox._runtimes.models import LoadedModel
+from onnx_philox._runtimes.port import ArgumentError
+
+KEY = "onnx_philox_record"
+SCHEMA = 1
+"""The version of the document, raised when a key goes or changes."""
+DRAWN, STATE, COMPUTED = "drawn", "state", "computed"
+
+Record = dict[str, Any]
+
+# Inputs of at most so many bytes stand in the record itself.
+_SMALL = 4096
+_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+
+
+def record(
+    model: Mapping[str, Any],
+    loaded: LoadedModel,
+    streams: Streams | None,
+    seed: Any,
+    inputs: list[Record],
+    runs: list[Record],
+) -> Record:
+    """The whole document."""
+    return {
+        KEY: SCHEMA,
+        "versions": {
+            "onnx_philox": metadata.version("onnx-philox"),
+            "python": platform.python_version(),
+            "platform": f"{platform.system()} {platform.machine()}",
+        },
+        "model": dict(model),
+        "streams": models.listed(streams),
+        "runtime": loaded.runtime,
+        "version": loaded.version,
+        "backend": loaded.backend,
+        "precision": loaded.precision,
+        "how": loaded.how or None,
+        "seed": list(seed) if isinstance(seed, tuple) else seed,
+        "inputs": inputs,
+        "runs": runs,
+    }
+
+
+def input_of(
+    name: str, array: NDArray[Any], *, filled: int | None = None, argument: str | None = None
+) -> Record:
+    """An input: its hash, and how to have it again.
+
+    That is its bytes if they are few; else the number of what `--fill` made, or the argument of
+    `--input` that named its file. Of any other the record has the hash alone.
+    """
+    is_plain = array.dtype.kind in "biufc" or array.dtype == _BFLOAT16
+    is_small = is_plain and array.nbytes <= _SMALL
+    return {
+        "name": name,
+        "type": array.dtype.name,
+        "shape": list(array.shape),
+        "sha256": hashes.sha256(array),
+        "base64": base64.b64encode(hashes.bytes_of(array)).decode() if is_small else None,
+        "filled": filled,
+        "argument": argument,
+    }
+
+
+def run_of(
+    number: int | None,
+    state: NDArray[Any] | None,
+    outputs: list[hashes.Hash],
+    next_state: str | None,
+) -> Record:
+    """A run: where it began, and what it gave."""
+    return {
+        "run": number,
+        "state": None if state is None else state.tolist(),
+        "outputs": [
+            {
+                "name": output.name,
+                "kind": kind_of(output, next_state),
+                "type": output.type,
+                "shape": list(output.shape),
+                "sha256": output.sha256,
+            }
+            for output in outputs
+        ],
+    }
+
+
+def kind_of(output: hashes.Hash, next_state: str | None) -> str:
+    """Whether an output is drawn, the next state, or computed."""
+    return STATE if output.name == next_state else DRAWN if output.is_drawn else COMPUTED
+
+
+def array_of(entry: Record) -> NDArray[Any] | None:
+    """The array of an input that stands in the record; None of any other."""
+    if entry["base64"] is None:
+        return None
+    try:
+        content = base64.b64decode(entry["base64"], validate=True)
+        dtype = np.dtype(entry["type"])
+        return np.frombuffer(content, dtype.newbyteorder("<")).astype(dtype).reshape(entry["shape"])
+    except (ValueError, TypeError):
+        _refuse(f"inputs[{entry['name']!r}].base64", "no array of the type and shape beside it")
+
+
+def read(text: str | bytes) -> Record:
+    """The record in a text.
+
+    Raises:
+        ArgumentError: It is no record of this version; the text says what is wrong where.
+    """
+    try:
+        document = json.loads(text)
+    except RecursionError:
+        _refuse("the file", "JSON that is nested too deep")
+    except ValueError as error:
+        _refuse("the file", f"no JSON ({error})")
+    if not isinstance(document, dict) or KEY not in document:
+        _refuse("the file", f"JSON without the key {KEY!r}")
+    version = document[KEY]
+    if type(version) is not int or version != SCHEMA:
+        _refuse(KEY, f"{shown(version)}, and this version reads {SCHEMA}")
+    _check(document, "", _DOCUMENT)
+    return document
+
+
+def _is_state(given: Any) -> bool:
+    rows = given if isinstance(given, list) and given and isinstance(given[0], list) else [given]
+    return all(
+        isinstance(row, list)
+        and len(row) == 6
+        and all(type(word) is int and 0 <= word < 2**32 for word in row)
+        for row in rows
+    )
+
+
+def _is_seed(given: Any) -> bool:
+    seeds = given if isinstance(given, list) else [given]
+    return all(type(seed) is int and 0 <= seed < 2**64 for seed in seeds)
+
+
+def _is_shape(given: Any) -> bool:
+    return isinstance(given, list) and all(type(d) is int and d >= 0 for d in given)
+
+
+def _is_hash(given: Any) -> bool:
+    return isinstance(given, str) and len(given) == 64 and set(given) <= set("0123456789abcdef")
+
+
+def _is_text(given: Any) -> bool:
+    return isinstance(given, str)
+
+
+def _is_count(given: Any) -> bool:
+    return type(given) is int and given >= 0
+
+
+def _is_type(given: Any) -> bool:
+    try:
+        return isinstance(given, str) and np.dtype(given).name == given
+    except TypeError:
+        return False
+
+
+def _or_null(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda given: given is None or check(given)
+
+
+# A mapping is checked key by key, and a list of one mapping entry by entry.
+_TENSOR: dict[str, Any] = {
+    "name": _is_text,
+    "type": _is_text,
+    "shape": _is_shape,
+    "sha256": _is_hash,
+}
+_DOCUMENT: dict[str, Any] = {
+    "versions": {"onnx_philox": _is_text},
+    "model": {
+        "file": _or_null(_is_text),
+        "sha256": _is_hash,
+        "beside": lambda given: isinstance(given, dict) and all(map(_is_hash, given.values())),
+    },
+    "streams": lambda given: given is None or isinstance(given, dict),
+    "runtime": _is_text,
+    "version": _is_text,
+    "backend": _is_text,
+    "precision": _or_null(_is_text),
+    "how": _or_null(_is_text),
+    "seed": _or_null(_is_seed),
+    "inputs": [
+        {
+            **_TENSOR,
+            "type": _is_type,
+            "base64": _or_null(_is_text),
+            "filled": _or_null(_is_count),
+            "argument": _or_null(_is_text),
+        }
+    ],
+    "runs": [
+        {
+            "run": _or_null(_is_count),
+            "state": _or_null(_is_state),
+            "outputs": [{**_TENSOR, "kind": lambda given: given in (DRAWN, STATE, COMPUTED)}],
+        }
+    ],
+}
+
+
+def _check(given: Any, where: str, wanted: Any) -> None:
+    if isinstance(wanted, dict):
+        if not isinstance(given, dict):
+            _refuse(where, shown(given))
+        for key, inner in wanted.items():
+            place = f"{where}.{key}" if where else key
+            if key not in given:
+                _refuse(place, "nothing")
+            _check(given[key], place, inner)
+    elif isinstance(wanted, list):
+        if not isinstance(given, list):
+            _refuse(where, shown(given))
+        for i, each in enumerate(given):
+            _check(each, f"{where}[{i}]", wanted[0])
+    elif not wanted(given):
+        _refuse(where, shown(given))
+
+
+def _refuse(where: str, what: str) -> NoReturn:
+    raise ArgumentError(
+        f"{where} must be as onnx-philox run --record or Result.record() wrote it: got {what}. "
+        "Pass the record itself; docs/json.md lists its keys."
+    )

@@ -1,0 +1,206 @@
+"""Records of runs, and `onnx-philox replay`, on the real runtimes."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from click.testing import CliRunner
+from json_page import keys_of, keys_said
+
+import onnx_philox
+from onnx_philox import Pipeline
+from onnx_philox._command import app
+
+MODELS = Path(__file__).with_name("models")
+RUNTIMES = ("onnxruntime", "openvino")
+HASH = "0" * 64
+
+
+def invoke(*arguments: object) -> Any:
+    return CliRunner().invoke(app.app, [*map(str, arguments)], env={"COLUMNS": "120"})
+
+
+def said(*arguments: object, code: int = 0) -> str:
+    done = invoke(*arguments)
+    assert done.exit_code == code, done.output
+    return " ".join((done.stdout if code < 2 else done.stderr).split())
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A rewritten model, with the record of two runs."""
+    folder = tmp_path_factory.mktemp("recorded")
+    onnx.save(onnx_philox.make_reproducible(MODELS / "vae_decoder.onnx"), folder / "new.onnx")
+    np.save(folder / "mean.npy", np.linspace(0, 1, 8000, dtype=np.float32).reshape(2000, 4))
+    given = ("--seed", 42, "--runs", 2, "--fill", "--input", f"mean={folder / 'mean.npy'}")
+    said("run", folder / "new.onnx", *given, "--record", folder / "record.json")
+    return folder
+
+
+@pytest.fixture
+def folder(recorded: Path, tmp_path: Path) -> Path:
+    shutil.copytree(recorded, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def altered(folder: Path, change: Callable[[Any], object]) -> Path:
+    """The record with a change."""
+    record = json.loads((folder / "record.json").read_text())
+    change(record)
+    path = folder / "altered.json"
+    path.write_text(json.dumps(record))
+    return path
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_a_record_is_equal_in_both_runtimes(folder: Path, runtime: str) -> None:
+    given = ("replay", folder / "record.json", "--runtime", runtime)
+    found = json.loads(invoke(*given, "--json").stdout)
+    assert (found["schema"], set(keys_of(found))) == keys_said("replay")
+    kinds = {c["kind"] for c in found["checks"] if c["is_equal"]}
+    assert kinds >= {"model", "streams", "seed", "input", "drawn", "state"}
+    assert found["is_ok"]
+    assert found["is_same_runtime"] == (runtime == "onnxruntime")
+    assert said(*given).endswith("draws.")
+
+
+def test_an_altered_model_is_named(folder: Path) -> None:
+    model = onnx.load(folder / "new.onnx")
+    model.doc_string = "another"
+    onnx.save(model, folder / "new.onnx")
+    record = altered(folder, lambda r: r["model"].update(file=str(folder / "new.onnx")))
+    assert "Different: the model" in said("replay", record, code=1)
+    assert said("replay", record, code=1).endswith("new.onnx has another hash.")
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (
+            lambda r: r["runs"][1]["outputs"][-1].update(sha256=HASH),
+            "the drawn randn_like of run 1",
+        ),
+        (lambda r: r["runs"][0]["outputs"][0].update(sha256=HASH), "the output images of run 0"),
+        (lambda r: r["inputs"][1].update(sha256=HASH), "the input mean has another hash"),
+        (lambda r: r.update(seed=43), "the seed of run 0 is not the states' key"),
+        (lambda r: r["streams"].update(state="x"), "the model's random nodes are not those"),
+        (lambda r: r["runs"][0]["state"].__setitem__(0, 1), "the drawn randn_like of run 0"),
+        (lambda r: r["runs"][0]["outputs"].pop(), "run 0 is not in the record"),
+        (
+            lambda r: r["runs"][0]["outputs"][-1].update(sha256=HASH, kind="computed"),
+            "the drawn randn_like of run 0 has another hash",
+        ),
+    ],
+)
+def test_what_is_altered_is_named(
+    folder: Path, change: Callable[[Any], object], named: str
+) -> None:
+    path = altered(folder, change)
+    assert named in said("replay", path, code=1).partition("Different: ")[2]
+
+
+def test_an_altered_input_is_named(folder: Path) -> None:
+    np.save(folder / "other.npy", np.zeros((2000, 4), np.float32))
+    given = ("--input", f"mean={folder / 'other.npy'}")
+    last = said("replay", folder / "record.json", *given, code=1).partition("Different: ")[2]
+    assert last.startswith("the input mean has another hash; the output images of run 0")
+    assert "drawn" not in last
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("{", "the file must be as onnx-philox run --record"),
+        ("[1]", "got JSON without the key 'onnx_philox_record'"),
+        ("[" * 100_000, "nested too deep"),
+        ("\udcff", "no JSON"),
+        ('{"onnx_philox_record": 2}', "got 2, and this version reads 1"),
+        ('{"onnx_philox_record": true}', "got True, and this version reads 1"),
+        ('{"onnx_philox_record": 1}', "versions must be as"),
+    ],
+)
+def test_what_is_no_record_is_refused_in_a_sentence(tmp_path: Path, text: str, named: str) -> None:
+    path = tmp_path / "bad.json"
+    path.write_bytes(text.encode(errors="surrogateescape"))
+    assert named in said("replay", path, code=2)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda r: r.pop("runs"), "runs must be as"),
+        (lambda r: r["runs"][0].update(state=[1]), "runs[0].state must be as"),
+        (lambda r: r["inputs"][0].update(base64="x"), "inputs['log_variance'].base64 must be as"),
+        (lambda r: r["inputs"][1].update(type="thing"), "inputs[1].type must be as"),
+        (lambda r: r["inputs"][1].update(argument=None), "the record has its hash alone"),
+        (lambda r: r.update(runtime="other"), "--runtime must be one of"),
+        (lambda r: r["model"].update(file="gone.onnx"), "Pass where it is: --model FILE"),
+        (lambda r: r["model"].update(file=None), "--model must be given"),
+        (lambda r: r["inputs"].pop(0), "'log_variance'"),
+    ],
+)
+def test_a_damaged_record_is_refused_in_a_sentence(
+    folder: Path, change: Callable[[Any], object], named: str
+) -> None:
+    found = said("replay", altered(folder, change), code=2)
+    assert named in found
+    assert "Traceback" not in found
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_a_result_is_recorded_and_replayed_in_both(tmp_path: Path, runtime: str) -> None:
+    path = tmp_path / "model.onnx"
+    shutil.copy(MODELS / "vae_decoder.onnx", path)
+    # In bytes nothing says where the model is.
+    pipe = Pipeline(path if runtime == "openvino" else path.read_bytes(), runtime=runtime)
+    feed = {name: np.zeros((2, 4), np.float32) for name in ("mean", "log_variance")}
+    request = pipe.request(seed=7)
+    request(feed)
+    result = request(feed)
+    (tmp_path / "r.json").write_text(json.dumps(copy.copy(result).record()))
+    model = () if runtime == "openvino" else ("--model", path)
+    for each in RUNTIMES:
+        given = ("replay", tmp_path / "r.json", "--runtime", each, *model)
+        assert "draws" in said(*given).partition("Equal: ")[2]
+    (entry,) = [o for o in result.record()["runs"][0]["outputs"] if o["kind"] == "drawn"]
+    assert entry["shape"] == [2, 4]
+
+
+def test_rows_are_recorded_with_their_seeds(tmp_path: Path) -> None:
+    pipe = Pipeline(MODELS / "mc_dropout.onnx", per_row=True)
+    result = pipe({"x": np.ones((3, 1), np.float32)}, seeds=[5, 2**64 - 1, 0])
+    (tmp_path / "r.json").write_text(json.dumps(result.record()))
+    assert "Equal" in said("replay", tmp_path / "r.json", "--runtime", "openvino")
+    (tmp_path / "r.json").write_text(json.dumps(result.record() | {"seed": [5, 1, 0]}))
+    assert "the seed is not" in said("replay", tmp_path / "r.json", code=1)
+
+
+def test_what_cannot_be_recorded_is_refused() -> None:
+    feed = {"x": np.ones((3, 1), np.float32)}
+    pipe = Pipeline(MODELS / "mc_dropout.onnx")
+    result = pipe(feed, seed=1)
+    feed["x"][0] = 2
+    with pytest.raises(ValueError, match="Record before the feed or the outputs are changed"):
+        result.record()
+    with pytest.raises(ValueError, match="or that was pickled"):
+        pickle.loads(pickle.dumps(result)).record()
+    pipe.close()
+    with pytest.raises(ValueError, match="one whose pipeline is closed or gone"):
+        result.record()
+    pipe = Pipeline(onnx.load(MODELS / "mc_dropout.onnx"))
+    with pytest.raises(ValueError, match="Save the model, and pass Pipeline its path"):
+        pipe(feed, seed=1).record()
+
+
+def test_a_record_never_replaces_what_is_read(folder: Path) -> None:
+    given = ("--record", folder / "new.onnx", "--fill")
+    assert "the same file as the model" in said("run", folder / "new.onnx", *given, code=2)
