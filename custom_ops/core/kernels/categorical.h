@@ -37,6 +37,7 @@ template <class Isa>
 class RowOfLogits {
  public:
   static constexpr unsigned kLanes = sizeof(typename Isa::Words) / 8;
+  static constexpr unsigned kAtOnce = 16 * kLanes;
 
   /// Row `row` of the draw's logits.
   RowOfLogits(const Draw& draw, std::uint64_t row) : type_(draw[Parameter::kLogits].type), classes_(draw.classes) {
@@ -48,15 +49,24 @@ class RowOfLogits {
   std::uint64_t classes() const { return classes_; }
 
   double Maximum() const {
-    typename Isa::Words most = Load(0);
-    for (std::uint64_t begin = kLanes; begin < classes_; begin += kLanes) most = Isa::MaxF64(most, Load(begin));
-    double lanes[kLanes];
-    Store(most, lanes);
-    double maximum = lanes[0];
-    for (unsigned i = 1; i < kLanes; ++i) {
-      if (lanes[i] > maximum) maximum = lanes[i];
-    }
+    double maximum = -BitCast<double>(std::uint64_t{0x7FF0000000000000u});
+    ForEachSome([&](double most, std::uint64_t) { maximum = most > maximum ? most : maximum; });
     return maximum;
+  }
+
+  /// Calls take(most, begin) for every kAtOnce logits from `begin` on, or those that are left: `most` is the greatest.
+  template <class Take>
+  ONNX_PHILOX_INLINE void ForEachSome(const Take& take) const {
+    switch (type_) {
+      case OutputType::kF16:
+        return ForEachSomeOf<OutputType::kF16>(take);
+      case OutputType::kBF16:
+        return ForEachSomeOf<OutputType::kBF16>(take);
+      case OutputType::kF32:
+        return ForEachSomeOf<OutputType::kF32>(take);
+      default:
+        return ForEachSomeOf<OutputType::kF64>(take);
+    }
   }
 
   static void Store(typename Isa::Words x, double* lanes) {
@@ -77,6 +87,60 @@ class RowOfLogits {
   }
 
  private:
+  /// The greatest of kAtOnce logits; f32 holds those of narrower types, too.
+  template <OutputType kType>
+  static ONNX_PHILOX_INLINE double GreatestOf(const unsigned char* from) {
+    using Words = typename Isa::Words;
+    constexpr unsigned kBytes = sizeof(Words);
+    if constexpr (kType == OutputType::kF64) {
+      Words most = Isa::LoadF64(from);
+      ONNX_PHILOX_UNROLL
+      for (unsigned i = 1; i < 16; ++i) most = Isa::MaxF64(most, Isa::LoadF64(from + i * kBytes));
+      return GreatestLane<double>(most);
+    } else {
+      Words most = Isa::Splat32(0xFF800000u);
+      ONNX_PHILOX_UNROLL
+      for (unsigned i = 0; i < 8; ++i) {
+        if constexpr (kType == OutputType::kF32) {
+          most = Isa::MaxF32(most, Isa::LoadF64(from + i * kBytes));
+        } else if constexpr (kType == OutputType::kF16) {
+          most = Isa::MaxF32(most, Isa::LoadF16AsF32(from + i * (kBytes / 2)));
+        } else if (i % 2 == 0) {
+          const Words two = Isa::LoadF64(from + i / 2 * kBytes);
+          most = Isa::MaxF32(most, Isa::template ShiftLeft32<16>(two));
+          most = Isa::MaxF32(most, Isa::And(two, Isa::Splat32(0xFFFF0000u)));
+        }
+      }
+      return static_cast<double>(GreatestLane<float>(most));
+    }
+  }
+
+  template <class Float>
+  static ONNX_PHILOX_INLINE Float GreatestLane(typename Isa::Words most) {
+    constexpr unsigned kCount = sizeof(most) / sizeof(Float);
+    Float lanes[kCount];
+    Isa::Store(reinterpret_cast<unsigned char*>(lanes), most);
+    Float greatest = lanes[0];
+    ONNX_PHILOX_UNROLL
+    for (unsigned i = 1; i < kCount; ++i) greatest = lanes[i] > greatest ? lanes[i] : greatest;
+    return greatest;
+  }
+
+  template <OutputType kType, class Take>
+  ONNX_PHILOX_INLINE void ForEachSomeOf(const Take& take) const {
+    constexpr unsigned kBytes = kType == OutputType::kF64 ? 8 : kType == OutputType::kF32 ? 4 : 2;
+    std::uint64_t begin = 0;
+    for (; begin + kAtOnce <= classes_; begin += kAtOnce) take(GreatestOf<kType>(row_ + begin * kBytes), begin);
+    if (begin == classes_) return;
+    // The rest, and the first of them again.
+    unsigned char padded[kAtOnce * kBytes];
+    for (unsigned i = 0; i < kAtOnce; ++i) {
+      const std::uint64_t from = begin + i < classes_ ? begin + i : begin;
+      std::memcpy(padded + i * kBytes, row_ + from * kBytes, kBytes);
+    }
+    take(GreatestOf<kType>(padded), begin);
+  }
+
   ONNX_PHILOX_INLINE typename Isa::Words Widen(const unsigned char* from) const {
     switch (type_) {
       case OutputType::kF16:

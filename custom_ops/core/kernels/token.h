@@ -295,28 +295,17 @@ std::uint64_t FirstGreatest(const RowOfLogits<Isa>& logits) {
 /// The greatest logits, of equal ones the lower index; their arrival times are the logits, negated.
 template <class Isa>
 void FindGreatest(const RowOfLogits<Isa>& logits, FirstClasses<Isa>* greatest) {
-  constexpr unsigned kLanes = RowOfLogits<Isa>::kLanes, kRegisters = 8, kAtOnce = kRegisters * kLanes;
-  double lanes[kAtOnce];
-  for (std::uint64_t begin = 0; begin < logits.classes(); begin += kAtOnce) {
-    typename Isa::Words x[kRegisters];
-    ONNX_PHILOX_UNROLL
-    for (unsigned i = 0; i < kRegisters; ++i) x[i] = logits.Load(begin + i * kLanes);
-    typename Isa::Words most = x[0];
-    ONNX_PHILOX_UNROLL
-    for (unsigned i = 1; i < kRegisters; ++i) most = Isa::MaxF64(most, x[i]);
-    RowOfLogits<Isa>::Store(most, lanes);
-    const double least = -greatest->latest();
-    unsigned any = 0;
-    for (unsigned i = 0; i < kLanes; ++i) any |= lanes[i] > least ? 1u : 0u;
+  constexpr unsigned kLanes = RowOfLogits<Isa>::kLanes, kAtOnce = RowOfLogits<Isa>::kAtOnce;
+  logits.ForEachSome([&](double most, std::uint64_t begin) {
     // Before there are enough, any logit is one of the greatest, -inf too.
-    if (any == 0 && greatest->is_full()) continue;
-    ONNX_PHILOX_UNROLL
-    for (unsigned i = 0; i < kRegisters; ++i) RowOfLogits<Isa>::Store(x[i], lanes + i * kLanes);
+    if (!(-most < greatest->latest()) && greatest->is_full()) return;
+    double lanes[kAtOnce];
+    for (unsigned i = 0; i < kAtOnce; i += kLanes) RowOfLogits<Isa>::Store(logits.Load(begin + i), lanes + i);
     const std::uint64_t rest = logits.classes() - begin;
     for (unsigned i = 0; i < kAtOnce && i < rest; ++i) {
       if (-lanes[i] < greatest->latest() || !greatest->is_full()) greatest->Add({-lanes[i], begin + i});
     }
-  }
+  });
 }
 
 /// The next logit of a type below a finite one.
