@@ -218,6 +218,29 @@ def test_shares_are_of_f64_gammas_and_never_nan() -> None:
 
 
 @pytest.mark.engines
+def test_geometric_is_refused_and_what_stands_in_for_it_draws_equal_integers() -> None:
+    import torch
+
+    p = 0.3
+
+    def refused(x: torch.Tensor) -> torch.Tensor:
+        return torch.empty_like(x).geometric_(p)
+
+    with pytest.raises(ValueError, match=r"geometric_ must be none, since .*: got a call.*poisson"):
+        exported(refused)
+
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        wide = x.new_empty(10**5)
+        return torch.poisson(torch.empty_like(wide).exponential_(p / (1 - p))) + 1
+
+    (one,), (other,) = answers(exported(forward))
+    assert (one == other).all()
+    counts = np.bincount(one.astype(int), minlength=20)[1:20]
+    expected = p * (1 - p) ** np.arange(19) * one.size
+    assert ((counts - expected) ** 2 / expected).sum() < 50
+
+
+@pytest.mark.engines
 def test_a_branch_and_a_batch_that_is_dynamic_keep_their_draws(tmp_path: Path) -> None:
     import torch
 

@@ -59,6 +59,9 @@ def export(
     The model is what `make_reproducible` makes of one, with the same inputs, outputs and streams:
     nothing is left to rewrite.
 
+    Draws of Beta and Dirichlet distributions run in ONNX Runtime alone: they divide numbers of f64,
+    which OpenVINO's CPU plugin does not compute.
+
     Args:
         model: A `torch.nn.Module` in the mode that it is to be served in (dropout draws in training
             mode only), or a `torch.export.ExportedProgram`.

@@ -79,6 +79,7 @@ class Translations:
             aten.exponential.default: self.exponential,
             aten.log_normal.default: self.log_normal,
             aten.cauchy.default: self.cauchy,
+            aten.geometric.default: self.geometric,
             aten.poisson.default: self.poisson,
             aten._standard_gamma.default: self.standard_gamma,
             aten._sample_dirichlet.default: self.dirichlet,
@@ -198,6 +199,16 @@ class Translations:
     def _gamma(self, alpha: ir.Value, dtype: ir.DataType) -> Any:
         inputs = [self._shape(alpha), self._probabilities(alpha)]
         return self._draw(RANDOM_GAMMA, inputs, {OUTPUT_TYPE: _name(dtype)})
+
+    def geometric(self, *_: Any, **__: Any) -> NoReturn:
+        refuse(
+            "aten::geometric",
+            "geometric_",
+            "a call",
+            "none, since two runtimes round the logarithm before its ceil differently",
+            "Draw torch.poisson(torch.empty_like(x).exponential_(p / (1 - p))) + 1 for an x of "
+            "floats: the same distribution, and the same integers everywhere.",
+        )
 
     def bernoulli(self, p: ir.Value, **_: Any) -> Any:
         drawn = self._draw(RANDOM_BERNOULLI, [self._shape(p), self._probabilities(p)], {})
