@@ -8,7 +8,7 @@ import math
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from onnx_philox import (
 )
 from onnx_philox._contract import types
 from onnx_philox._contract.torch_state import with_normal
-from onnx_philox._numbers import fused, torch_cpu, torch_elementary
+from onnx_philox._numbers import fused, torch_cpu, torch_elementary, torch_native
 
 VECTORS = Path(__file__).parent / "torch_vectors"
 CPU = json.loads((VECTORS / "cpu.json").read_text())["cases"]
@@ -95,12 +95,13 @@ def is_by_libm(call: str, arguments: list[Any]) -> bool:
     return call in ("randn", "normal_", "exponential_") and arguments[1] == "f64"
 
 
+@pytest.mark.parametrize("in_core", [False, torch_native.IS_THERE])
 @pytest.mark.parametrize("call", sorted({case["steps"][0][0] for case in CPU}))
-def test_each_call_draws_what_torch_drew(call: str) -> None:
+def test_each_call_draws_what_torch_drew(call: str, in_core: bool) -> None:
     cases = [c for c in CPU if len(c["steps"]) == 1 and c["steps"][0][0] == call]
     assert len(cases) >= 4
     for case in cases:
-        stream = torch_cpu.WordStream(TorchState.from_seed(case["seed"]))
+        stream = torch_cpu.WordStream(TorchState.from_seed(case["seed"]), in_core=in_core)
         values = drawn(stream, *case["steps"][0])
         exact = not is_by_libm(*case["steps"][0])
         assert_as_torch(values, case["results"][0], exact=exact)
@@ -142,7 +143,7 @@ def test_openvino_s_own_alignment_pytorch_draws_the_same() -> None:
 
 def test_a_draw_of_many_parts_is_one_of_a_single_part(monkeypatch: pytest.MonkeyPatch) -> None:
     def draws() -> list[np.ndarray]:
-        s = torch_cpu.WordStream(TorchState.from_seed(3))
+        s = torch_cpu.WordStream(TorchState.from_seed(3), in_core=False)
         p = RANDOM.random(100, np.float32)
         return [
             *(torch_cpu.uniform(s, 100, t, -3, 7.1) for t in (types.F32, types.F64, types.F16)),
@@ -157,6 +158,44 @@ def test_a_draw_of_many_parts_is_one_of_a_single_part(monkeypatch: pytest.Monkey
     monkeypatch.setattr(torch_cpu, "_AT_ONCE", 16)
     for one, other in zip(whole, draws(), strict=True):
         assert_same_bits(one, other)
+
+
+@pytest.mark.skipif(not torch_native.IS_THERE, reason="no native core here")
+@pytest.mark.parametrize("count", [0, 1, 7, 16, 33, 700, 200_003])
+def test_the_core_draws_what_numpy_draws(count: int) -> None:
+    p = RANDOM.random(count)
+
+    def draws(s: torch_cpu.WordStream) -> Iterator[np.ndarray]:
+        for values in (types.F32, types.F16, types.BF16, types.F64):
+            for ends in ((0, 1), (-3, 7.1), (1, 1 + 2**-6), (-1e-7, 0)):
+                yield torch_cpu.uniform(s, count, values, *ends)
+            for mean, scale in ((0, 1), (2, 3.3)):
+                yield torch_cpu.normal(s, count, values, mean, scale)
+            yield torch_cpu.exponential(s, count, values, 1.7)
+        for ends in ((0, 1000), (-5, 2**28 - 6), (-5, 2**28 - 5), (-(2**31), 2**31)):
+            yield torch_cpu.integers(s, count, types.I32, *ends)
+            yield torch_cpu.integers(s, count, types.I64, *ends)
+        yield torch_cpu.integers(s, count, types.I64, -(2**63), 2**63 - 1)
+        for each in (p, p.astype(np.float32), np.array(0.3), np.array(0.3, np.float32)):
+            yield torch_cpu.bernoulli(s, count, each)
+        yield torch_cpu.permutation(s, min(count, 5000))
+        yield s.words(count)
+        yield s.state().to_array()
+
+    ours, others = (
+        torch_cpu.WordStream(TorchState.from_seed(count), in_core=core) for core in (True, False)
+    )
+    for i, (one, other) in enumerate(zip(draws(ours), draws(others), strict=True)):
+        assert one.tobytes() == other.tobytes(), i
+
+
+@pytest.mark.parametrize("in_core", [False, torch_native.IS_THERE])
+def test_float64_becomes_float16_by_way_of_float32(in_core: bool) -> None:
+    # As torch does; rounded at once, these would be the next number up.
+    stream = torch_cpu.WordStream(TorchState.from_seed(1997), in_core=in_core)
+    assert torch_cpu.normal(stream, 14, types.F16)[1] == np.float16(0.4312)
+    stream = torch_cpu.WordStream(TorchState.from_seed(143), in_core=in_core)
+    assert torch_cpu.exponential(stream, 200, types.F16)[193] == np.float16(0.317)
 
 
 def test_a_dropout_of_0_or_1_draws_nothing() -> None:

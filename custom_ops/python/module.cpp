@@ -15,6 +15,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -24,6 +25,7 @@
 
 #include "checks.h"
 #include "memory.h"
+#include "torch_stream.h"
 
 namespace nb = nanobind;
 
@@ -196,6 +198,86 @@ class Prepared {
   Draw draw_;
 };
 
+Distribution TorchDistributionNamed(const std::string& name) {
+  if (name == "uniform") return Distribution::kUniform;
+  if (name == "normal") return Distribution::kNormal;
+  if (name == "exponential") return Distribution::kExponential;
+  if (name == "bernoulli") return Distribution::kBernoulli;
+  if (name == "permutation") return Distribution::kPermutation;
+  Refuse("torch's generator draws no " + name);
+}
+
+/// Whether torch's generator draws values of that type.
+bool IsDrawn(Distribution distribution, OutputType type) {
+  const bool is_integer = type == OutputType::kI32 || type == OutputType::kI64;
+  if (distribution == Distribution::kBernoulli) return type == OutputType::kBool;
+  if (distribution == Distribution::kPermutation) return is_integer;
+  if (type == OutputType::kBool) return false;
+  return distribution == Distribution::kUniform || !(is_integer || type == OutputType::kBits);
+}
+
+static_assert(kTorchGeneratorWords == kTorchStateWords, "as the declaration says");
+
+/// torch's CPU generator while numbers are drawn from it.
+class PythonTorchStream {
+ public:
+  /// From the bytes of a state, which Python has checked.
+  explicit PythonTorchStream(ReadOnlyBytes state) {
+    ReadTorchState(reinterpret_cast<const std::uint32_t*>(Words(state.data(), state.size())), &stream_);
+    if (stream_.used > kMtWords) Refuse("no place in 624 words");
+  }
+
+  void Fill(Bytes out, const std::string& distribution, const std::string& type, double first, double second,
+            std::uint64_t low, std::uint64_t high, std::optional<ReadOnlyBytes> p, bool is_p_f64) {
+    TorchFill fill{};
+    fill.distribution = TorchDistributionNamed(distribution);
+    fill.type = OutputTypeNamed(type);
+    if (!IsDrawn(fill.distribution, fill.type)) Refuse(distribution + " values are of no " + type);
+    fill.elements = out.size() / ElementSize(fill.type);
+    fill.first = first;
+    fill.second = second;
+    fill.bounds = Bounds{low, high};
+    const bool is_integer = fill.type == OutputType::kI32 || fill.type == OutputType::kI64;
+    if (fill.distribution == Distribution::kUniform && is_integer && low == high) Refuse("no integers");
+    fill.p_type = is_p_f64 ? OutputType::kF64 : OutputType::kF32;
+    if (p.has_value()) {
+      if (p->size() / ElementSize(fill.p_type) < fill.elements) Refuse("fewer probabilities than values");
+      fill.p = p->data();
+    }
+    fill.out = out.data();
+    const Kernels& kernels = KernelsOrThrow();
+    nb::gil_scoped_release released;
+    const std::lock_guard<std::mutex> locked(mutex_);
+    FillTorch(kernels, &stream_, fill);
+  }
+
+  /// Writes where it is over the state that it began with.
+  void Write(Bytes state) {
+    nb::gil_scoped_release released;
+    const std::lock_guard<std::mutex> locked(mutex_);
+    WriteTorchState(stream_, reinterpret_cast<std::uint32_t*>(Words(state.data(), state.size())));
+  }
+
+ private:
+  static OutputType OutputTypeNamed(const std::string& name) {
+    if (name == "bits") return OutputType::kBits;
+    for (int i = 1; i < kOutputTypes; ++i) {
+      if (name == ElementTypeName(ElementTypeOf(static_cast<OutputType>(i)))) return static_cast<OutputType>(i);
+    }
+    Refuse("no element type " + name);
+  }
+
+  template <class Byte>
+  static Byte* Words(Byte* state, std::size_t size) {
+    const bool is_aligned = reinterpret_cast<std::uintptr_t>(state) % alignof(std::uint32_t) == 0;
+    if (!is_aligned || size != kTorchGeneratorWords * sizeof(std::uint32_t)) Refuse("no state of torch's generator");
+    return state;
+  }
+
+  std::mutex mutex_;
+  TorchStream stream_;
+};
+
 }  // namespace
 }  // namespace onnx_philox
 
@@ -215,6 +297,14 @@ NB_MODULE(_core, module) {
            nb::arg("operator"), nb::arg("type"), nb::arg("numbers"), nb::arg("attributes"))
       .def("fill", &onnx_philox::Prepared::Fill, nb::arg("out"), nb::arg("counter_low"), nb::arg("counter_high"),
            nb::arg("key"), "Fills writable, contiguous memory; returns the low and the high half of the next counter.");
+  nb::class_<onnx_philox::PythonTorchStream>(module, "TorchStream", "torch's CPU generator while numbers are drawn from it.")
+      .def(nb::init<onnx_philox::ReadOnlyBytes>(), nb::arg("state"))
+      .def("fill", &onnx_philox::PythonTorchStream::Fill, nb::arg("out"), nb::arg("distribution"), nb::arg("type"),
+           nb::arg("first") = 0.0, nb::arg("second") = 0.0, nb::arg("low") = 0, nb::arg("high") = 0,
+           nb::arg("p").noconvert().none() = nb::none(), nb::arg("is_p_f64") = false,
+           "Fills bytes with one call of torch's: see torch_stream.h.")
+      .def("write", &onnx_philox::PythonTorchStream::Write, nb::arg("state"),
+           "Writes where it is over the bytes of the state that it began with.");
   nb::list operators;
   for (const onnx_philox::Operator* op : onnx_philox::kAllOperators) operators.append(op->name);
   module.attr("OPERATORS") = nb::steal<nb::object>(PyFrozenSet_New(operators.ptr()));

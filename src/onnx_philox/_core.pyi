@@ -44,6 +44,27 @@ class Prepared:
     ) -> tuple[int, int]:
         """Fills writable, contiguous memory; returns the halves of the next counter, low first."""
 
+class TorchStream:
+    """torch's CPU generator while numbers are drawn from it, from a state of 632 words on."""
+
+    def __init__(self, state: NDArray[np.uint8]) -> None: ...
+    def fill(
+        self,
+        out: NDArray[np.uint8],
+        distribution: str,
+        type: str,
+        first: float = 0.0,
+        second: float = 0.0,
+        low: int = 0,
+        high: int = 0,
+        p: NDArray[np.uint8] | None = None,
+        is_p_f64: bool = False,
+    ) -> None:
+        """Fills bytes with one call of torch's (custom_ops/core/kernels/torch_stream.h)."""
+
+    def write(self, state: NDArray[np.uint8]) -> None:
+        """Writes where it is over the bytes of the state that it began with."""
+
 def memory(root: str = "") -> tuple[int, int, int]:
     """What memory is free, addressable and held; 2^64-1 for no limit. Reads files below `root`."""
 

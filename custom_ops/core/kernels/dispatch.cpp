@@ -167,6 +167,7 @@ bool HasAvx512() {
 bool HasAvx2() {
   return HasFeatures(1u << 5, 0x06);  // XMM, YMM
 }
+bool HasFma() { return (Cpuid(1).ecx & 1u << 12) != 0; }
 #endif
 
 const Kernels* KernelsAt(int index) {

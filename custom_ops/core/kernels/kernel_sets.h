@@ -28,15 +28,20 @@ namespace onnx_philox {
 
 #if ONNX_PHILOX_HAVE_AVX512
 extern const Kernels kAvx512Kernels;
+void FillTorchAvx512(TorchStream* stream, const TorchFill& fill);
 bool HasAvx512();
 #endif
 #if ONNX_PHILOX_HAVE_AVX2
 extern const Kernels kAvx2Kernels;
+/// For processors that have FMA, too.
+void FillTorchAvx2(TorchStream* stream, const TorchFill& fill);
 bool HasAvx2();
+bool HasFma();
 #endif
 #if ONNX_PHILOX_HAVE_NEON
 extern const Kernels kNeonKernels;
 #endif
 extern const Kernels kScalarKernels;
+void FillTorchPlain(TorchStream* stream, const TorchFill& fill);
 
 }  // namespace onnx_philox

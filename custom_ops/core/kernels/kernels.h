@@ -59,12 +59,16 @@ struct Piece {
   std::uint64_t spare_records = 0;  ///< how many it holds
 };
 
+struct TorchStream;
+struct TorchFill;
+
 /// The kernels of one instruction set.
 struct Kernels {
   const char* name;         ///< what ONNX_PHILOX_ISA calls it
   const char* description;  ///< the processor features it needs
   bool (*available)();      ///< whether this processor and operating system have them
   void (*fill)(const Piece& piece);
+  void (*fill_torch)(TorchStream* stream, const TorchFill& fill);  ///< what torch draws: see torch_stream.h
 };
 
 /// Kernels, or the reason that there are none.

@@ -218,9 +218,15 @@ struct Avx2 {
   static Words Int(__m256d x) { return _mm256_castpd_si256(x); }
 };
 
+/// Nearly every processor that has AVX2 has FMA.
+void FillTorchAvx2IfFma(TorchStream* stream, const TorchFill& fill) {
+  static const bool has_fma = HasFma();
+  return has_fma ? FillTorchAvx2(stream, fill) : FillTorchPlain(stream, fill);
+}
+
 }  // namespace
 
-const Kernels kAvx2Kernels = {"avx2", "AVX2 and F16C", HasAvx2, FillAny<Avx2>};
+const Kernels kAvx2Kernels = {"avx2", "AVX2 and F16C", HasAvx2, FillAny<Avx2>, FillTorchAvx2IfFma};
 
 }  // namespace onnx_philox
 #endif

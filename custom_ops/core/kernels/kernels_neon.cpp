@@ -210,7 +210,8 @@ bool Always() { return true; }
 
 }  // namespace
 
-const Kernels kNeonKernels = {"neon", "NEON, any 64-bit ARM processor", Always, FillAny<Neon>};
+const Kernels kNeonKernels = {"neon", "NEON, any 64-bit ARM processor", Always, FillAny<Neon>,
+                              FillTorchPlain};
 
 }  // namespace onnx_philox
 #endif

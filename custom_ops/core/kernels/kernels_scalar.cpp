@@ -10,6 +10,6 @@ bool Always() { return true; }
 
 }  // namespace
 
-const Kernels kScalarKernels = {"scalar", "plain C++, any processor", Always, FillAny<Scalar>};
+const Kernels kScalarKernels = {"scalar", "plain C++, any processor", Always, FillAny<Scalar>, FillTorchPlain};
 
 }  // namespace onnx_philox

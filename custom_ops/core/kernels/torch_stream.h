@@ -1,0 +1,53 @@
+// torch's CPU generator, and what is drawn with it: alignment "pytorch" (contract, section 14).
+//
+//   TorchStream stream;
+//   ReadTorchState(words, &stream);                       // 632 words, as TorchState.to_array() gives them
+//   FillTorch(*selection.kernels, &stream, fill);         // one call of torch's; more may follow
+//   WriteTorchState(stream, words);                       // where torch's generator would be
+//
+// A fill is one call of torch's. It takes the words that it needs in order, so nothing here can be cut into pieces, and
+// the values depend on neither kernels nor machine.
+#pragma once
+
+#include <cstdint>
+
+#include "mt19937.h"
+#include "output.h"
+
+namespace onnx_philox {
+
+struct Kernels;
+
+/// The words of a state: the seed (2), left, seeded, next, 624 words, a cached normal (2), whether there is one.
+constexpr int kTorchGeneratorWords = 632;
+
+/// A generator between two calls.
+struct TorchStream {
+  Mt19937 mt;
+  unsigned used;  ///< how many of its words are taken, up to all
+  bool has_normal;
+  double normal;  ///< the second one of a pair, which the next normal that is drawn alone will be
+};
+
+/// What a call draws. Numbers are doubles, as Python's are; those of a narrower type are exact.
+struct TorchFill {
+  Distribution distribution;  ///< uniform (of kBits: the words), normal, exponential, Bernoulli or permutation
+  OutputType type;            ///< of the values; of a Bernoulli draw kBool
+  std::uint64_t elements;
+  double first, second;       ///< minval and maxval of floats; mean and scale; the exponential's scale; p in `first`
+  Bounds bounds;              ///< of a uniform draw: minval and maxval in the type of the values; integers as i64
+  OutputType p_type;          ///< f32: `tensor.bernoulli()`; f64: `bernoulli_(p)`
+  const void* p;              ///< one for each element, or null
+  void* out;                  ///< at any alignment
+};
+
+/// Reads a state, which has been checked.
+void ReadTorchState(const std::uint32_t* words, TorchStream* stream);
+
+/// Writes where a generator is over the state that it was read from: its seed stays.
+void WriteTorchState(const TorchStream& stream, std::uint32_t* words);
+
+/// Draws.
+void FillTorch(const Kernels& kernels, TorchStream* stream, const TorchFill& fill);
+
+}  // namespace onnx_philox

@@ -1,0 +1,283 @@
+// What torch draws with its CPU generator: vectors of torch's own, and every instruction set against plain C++.
+//
+//   test_torch torch_vectors.txt
+#include <cfenv>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "check.h"
+#include "kernel_sets.h"
+#include "kernels.h"
+#include "torch_elementary.h"
+#include "torch_stream.h"
+
+namespace {
+
+using namespace onnx_philox;
+
+/// The words of `torch.manual_seed(seed)`, by the authors' init_genrand.
+std::vector<std::uint32_t> Seeded(std::uint32_t seed) {
+  std::vector<std::uint32_t> words(kTorchGeneratorWords, 0);
+  words[0] = seed;
+  words[2] = words[3] = 1;
+  std::uint32_t* const state = words.data() + 5;
+  state[0] = seed;
+  for (std::uint32_t i = 1; i < kMtWords; ++i) state[i] = 1812433253u * (state[i - 1] ^ state[i - 1] >> 30) + i;
+  return words;
+}
+
+TorchStream StreamOf(const std::vector<std::uint32_t>& words) {
+  TorchStream stream;
+  ReadTorchState(words.data(), &stream);
+  return stream;
+}
+
+TorchFill FillOf(Distribution distribution, OutputType type, std::uint64_t elements, double first, double second) {
+  TorchFill fill{};
+  fill.distribution = distribution;
+  fill.type = type;
+  fill.elements = elements;
+  fill.first = first;
+  fill.second = second;
+  fill.p_type = OutputType::kF64;
+  return fill;
+}
+
+std::uint64_t BitsOf(OutputType type, double value) {
+  switch (type) {
+    case OutputType::kF16:
+      return F16FromF32(static_cast<float>(value));
+    case OutputType::kBF16:
+      return RoundToBF16(BitCast<std::uint32_t>(static_cast<float>(value))) >> 16;
+    case OutputType::kF32:
+      return BitCast<std::uint32_t>(static_cast<float>(value));
+    default:
+      return BitCast<std::uint64_t>(value);
+  }
+}
+
+TorchFill UniformOf(OutputType type, std::uint64_t elements, double minval, double maxval) {
+  TorchFill fill = FillOf(Distribution::kUniform, type, elements, minval, maxval);
+  fill.bounds = Bounds{BitsOf(type, minval), BitsOf(type, maxval)};
+  return fill;
+}
+
+TorchFill IntegersOf(OutputType type, std::uint64_t elements, std::int64_t minval, std::int64_t maxval) {
+  TorchFill fill = FillOf(Distribution::kUniform, type, elements, 0, 0);
+  fill.bounds = Bounds{static_cast<std::uint64_t>(minval), static_cast<std::uint64_t>(maxval)};
+  return fill;
+}
+
+/// Draws at an odd address, and looks whether anything around it is touched.
+std::vector<unsigned char> Drawn(const Kernels& kernels, TorchStream* stream, TorchFill fill) {
+  const std::size_t size = static_cast<std::size_t>(fill.elements) * ElementSize(fill.type);
+  std::vector<unsigned char> bytes(size + 2, 0xCB);
+  fill.out = bytes.data() + 1;
+  FillTorch(kernels, stream, fill);
+  check::That(bytes.front() == 0xCB && bytes.back() == 0xCB, "%s writes beyond its memory", kernels.name);
+  return std::vector<unsigned char>(bytes.begin() + 1, bytes.end() - 1);
+}
+
+double ValueAt(const std::vector<unsigned char>& bytes, OutputType type, std::size_t i) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, bytes.data() + i * ElementSize(type), ElementSize(type));
+  switch (type) {
+    case OutputType::kF16:
+      return static_cast<double>(F32FromF16(bits));
+    case OutputType::kBF16:
+      return static_cast<double>(F32FromBF16(bits));
+    case OutputType::kF32:
+      return static_cast<double>(F32FromBits(bits));
+    case OutputType::kF64:
+      return F64FromBits(bits);
+    default:
+      return static_cast<double>(static_cast<std::int64_t>(bits));
+  }
+}
+
+OutputType TypeNamed(const std::string& name) {
+  const char* const names[kOutputTypes] = {"bits", "f32", "f16", "bf16", "f64", "i32", "i64", "bool"};
+  for (int i = 0; i < kOutputTypes; ++i) {
+    if (name == names[i]) return static_cast<OutputType>(i);
+  }
+  check::That(false, "torch_vectors.txt names an unknown type \"%s\"", name.c_str());
+  return OutputType::kF32;
+}
+
+/// The probabilities of `tensor.bernoulli()` in the vectors.
+std::vector<float> Probabilities(std::uint64_t count) {
+  std::vector<float> p;
+  for (std::uint64_t i = 0; i < count; ++i) p.push_back(static_cast<float>(i * 2654435761u % 1000) / 1000.0f);
+  return p;
+}
+
+void CheckVector(const Kernels& kernels, const std::string& text) {
+  std::istringstream line(text);
+  std::uint32_t seed;
+  std::string call, type_name, first, second;
+  std::uint64_t elements;
+  line >> seed >> call >> type_name >> elements >> first >> second;
+  const OutputType type = TypeNamed(type_name);
+  const double a = std::stod(first), b = std::stod(second);
+  std::vector<float> p;
+  TorchFill fill;
+  if (call == "uniform" && type == OutputType::kI64) {
+    fill = IntegersOf(type, elements, std::stoll(first), std::stoll(second));
+  } else if (call == "uniform") {
+    fill = UniformOf(type, elements, a, b);
+  } else if (call == "normal") {
+    fill = FillOf(Distribution::kNormal, type, elements, a, b);
+  } else if (call == "exponential") {
+    fill = FillOf(Distribution::kExponential, type, elements, a, b);
+  } else if (call == "permutation") {
+    fill = FillOf(Distribution::kPermutation, type, elements, a, b);
+  } else {
+    fill = FillOf(Distribution::kBernoulli, type, elements, a, b);
+  }
+  if (call == "each") {
+    p = Probabilities(elements);
+    fill.p_type = OutputType::kF32;
+    fill.p = p.data();
+  }
+  TorchStream stream = StreamOf(Seeded(seed));
+  const auto bytes = Drawn(kernels, &stream, fill);
+  // torch calls the C library for these.
+  const bool is_near = type == OutputType::kF64 && (call == "normal" || call == "exponential");
+  for (unsigned i = 0; i < 6; ++i) {
+    double expected;
+    line >> expected;
+    const double got = ValueAt(bytes, type, static_cast<std::size_t>(i < 3 ? i : elements - 6 + i));
+    const double allowed = is_near ? std::fabs(expected) * 0x1p-51 : 0.0;
+    check::That(std::fabs(got - expected) <= allowed, "%s: %.17g of \"%.60s\"", kernels.name, got, text.c_str());
+  }
+  check::That(!line.fail(), "a line ends early: %.60s", text.c_str());
+}
+
+/// The generator's authors: the 10,000th word of seed 5489, as C++ promises it of std::mt19937.
+void CheckWords(const Kernels& kernels) {
+  TorchStream stream = StreamOf(Seeded(5489));
+  const auto bytes = Drawn(kernels, &stream, FillOf(Distribution::kUniform, OutputType::kBits, 10000, 0, 0));
+  std::uint32_t last;
+  std::memcpy(&last, bytes.data() + 9999 * 4, 4);
+  check::That(last == 4123659995u, "%s: the 10,000th word is %u", kernels.name, last);
+}
+
+/// Every kind of draw, of sizes around blocks and parts.
+std::vector<TorchFill> AllFills(const float* p, const double* p_f64) {
+  std::vector<TorchFill> fills;
+  for (const std::uint64_t n : {0u, 1u, 2u, 15u, 16u, 17u, 40u, 511u, 513u, 623u, 625u, 1300u, 5000u}) {
+    for (const OutputType type : {OutputType::kF32, OutputType::kF16, OutputType::kBF16, OutputType::kF64}) {
+      fills.push_back(UniformOf(type, n, 0, 1));
+      fills.push_back(UniformOf(type, n, -3, 7.1));
+      fills.push_back(UniformOf(type, n, 1, 1.015625));
+      fills.push_back(UniformOf(type, n, -1e-7, 0));
+      fills.push_back(FillOf(Distribution::kNormal, type, n, 0, 1));
+      fills.push_back(FillOf(Distribution::kNormal, type, n, 2, 3.3));
+      fills.push_back(FillOf(Distribution::kExponential, type, n, 1 / 1.7, 0));
+    }
+    for (const OutputType type : {OutputType::kI32, OutputType::kI64}) {
+      fills.push_back(IntegersOf(type, n, 0, 1000));
+      fills.push_back(IntegersOf(type, n, -5, (1 << 28) - 6));
+      fills.push_back(IntegersOf(type, n, -5, (1 << 28) - 5));
+      fills.push_back(IntegersOf(type, n, INT32_MIN, INT64_C(1) << 31));
+      fills.push_back(FillOf(Distribution::kPermutation, type, n, 0, 0));
+    }
+    fills.push_back(IntegersOf(OutputType::kI64, n, INT64_MIN, INT64_MAX));
+    fills.push_back(FillOf(Distribution::kUniform, OutputType::kBits, n, 0, 0));
+    for (const bool is_f64 : {false, true}) {
+      for (const double one : {0.0, 1e-30, 0.25, 1.0}) {
+        fills.push_back(FillOf(Distribution::kBernoulli, OutputType::kBool, n, one, 0));
+        fills.back().p_type = is_f64 ? OutputType::kF64 : OutputType::kF32;
+      }
+      fills.push_back(FillOf(Distribution::kBernoulli, OutputType::kBool, n, 0, 0));
+      fills.back().p_type = is_f64 ? OutputType::kF64 : OutputType::kF32;
+      fills.back().p = is_f64 ? static_cast<const void*>(p_f64) : p;
+    }
+  }
+  return fills;
+}
+
+/// The same bits and the same place as plain C++, whatever the caller's rounding.
+void CheckAgainstPlain(const Kernels& kernels) {
+  std::vector<float> p = Probabilities(5000);
+  const std::vector<double> p_f64(p.begin(), p.end());
+  std::vector<std::uint32_t> words = Seeded(7), plain_words = words;
+  TorchStream stream = StreamOf(words), plain = StreamOf(words);
+  for (const TorchFill& fill : AllFills(p.data(), p_f64.data())) {
+    std::fesetround(FE_UPWARD);
+    const auto bytes = Drawn(kernels, &stream, fill);
+    std::fesetround(FE_TONEAREST);
+    const auto expected = Drawn(kScalarKernels, &plain, fill);
+    check::That(bytes == expected, "%s: distribution %d, type %d, %llu elements, %g, %g", kernels.name,
+                static_cast<int>(fill.distribution), static_cast<int>(fill.type),
+                static_cast<unsigned long long>(fill.elements), fill.first, fill.second);
+    WriteTorchState(stream, words.data());
+    WriteTorchState(plain, plain_words.data());
+    check::That(words == plain_words, "%s is at another place", kernels.name);
+    stream = StreamOf(words);  // as a new call does
+  }
+}
+
+/// torch's record of where it is: `left` and `next` after a number of words.
+void CheckPlaces(const Kernels& kernels) {
+  for (const std::uint32_t n : {0u, 1u, 623u, 624u, 625u, 1248u}) {
+    std::vector<std::uint32_t> words = Seeded(3);
+    TorchStream stream = StreamOf(words);
+    Drawn(kernels, &stream, FillOf(Distribution::kUniform, OutputType::kBits, n, 0, 0));
+    WriteTorchState(stream, words.data());
+    const std::uint32_t next = n == 0 ? 0 : (n - 1) % 624 + 1, left = n == 0 ? 1 : 625 - next;
+    check::That(words[2] == left && words[4] == next, "after %u words: left %u, next %u", n, words[2], words[4]);
+  }
+}
+
+/// A product and sum is rounded once: products that lie halfway and a little beside, and subnormal ones.
+void CheckMultiplyAdd() {
+  std::uint32_t x = 1;
+  const auto random = [&x] { return (x = x * 1664525u + 1013904223u) >> 8; };
+  unsigned twice = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const float a = 1.0f + static_cast<float>(random() % 4096) * 0x1p-12f;
+    const float b = 1.0f + static_cast<float>(random() % 4096) * 0x1p-12f;
+    const float c = std::ldexp(random() % 2 == 0 ? 1.0f : -1.0f, -20 - static_cast<int>(random() % 70));
+    const float made = MultiplyAdd(a, b, c), expected = std::fma(a, b, c);
+    check::That(made == expected, "%a * %a + %a: %a", static_cast<double>(a), static_cast<double>(b),
+                static_cast<double>(c), static_cast<double>(made));
+    twice += static_cast<float>(static_cast<double>(a) * static_cast<double>(b) + static_cast<double>(c)) != made;
+    const float tiny = MultiplyAdd(a, 3e-40f, -1e-40f), right = std::fma(a, 3e-40f, -1e-40f);
+    check::That(tiny == right, "%a * 3e-40 - 1e-40: %a", static_cast<double>(a), static_cast<double>(tiny));
+  }
+  check::That(twice > 100, "two roundings are right in all but %u", twice);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::printf("usage: test_torch torch_vectors.txt\n");
+    return 2;
+  }
+  CheckMultiplyAdd();
+  for (int k = 0; const Kernels* kernels = KernelsAt(k); ++k) {
+    if (!kernels->available()) {
+      check::Skip(kernels->name, "this processor lacks it");
+      continue;
+    }
+    std::ifstream file(argv[1]);
+    unsigned lines = 0;
+    for (std::string text; std::getline(file, text);) {
+      if (text.empty() || text[0] == '#') continue;
+      CheckVector(*kernels, text);
+      ++lines;
+    }
+    check::That(lines > 80, "%s has only %u lines", argv[1], lines);
+    CheckWords(*kernels);
+    CheckPlaces(*kernels);
+    CheckAgainstPlain(*kernels);
+  }
+  return check::Finish(40000);
+}
