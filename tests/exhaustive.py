@@ -10,7 +10,8 @@ for those that have the marker already.
 from __future__ import annotations
 
 import collections
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
@@ -18,6 +19,8 @@ FEW = 4
 """A test with at most this many cases runs them all."""
 
 MARK = pytest.mark.exhaustive.mark
+
+WITH_TYPE = re.compile(r"(.*?(?:[iuf]\d\d|generator)|)_?(.*)")
 
 Case = tuple[object, ...]
 """A value for each list of values that the test has."""
@@ -52,6 +55,17 @@ def values(params: Mapping[str, object], lists: Sequence[str | Sequence[str]]) -
         names = names.split(",") if isinstance(names, str) else names
         case.append(tuple(given.pop(name.strip(), None) for name in names))
     return (*case, *(given[name] for name in sorted(given)))
+
+
+def marked(names: Sequence[str]) -> Iterator[tuple[str, Sequence[pytest.MarkDecorator]]]:
+    """Each name, and the marker of those that only combine what others have already.
+
+    For names that are combinations themselves, as `normal_f32_state` is: an operator with a type,
+    and what else there is to say.
+    """
+    chosen = covering([WITH_TYPE.match(name).groups() for name in names])
+    for i, name in enumerate(names):
+        yield name, () if i in chosen else (pytest.mark.exhaustive,)
 
 
 def covering(cases: Sequence[Case]) -> set[int]:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import openvino as ov
 import pytest
+from exhaustive import marked
 from onnx import ModelProto, numpy_helper
 
 import onnx_philox
@@ -469,7 +470,9 @@ def results(
     return run_of(way)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=marks) for name, marks in marked(list(CASES))]
+)
 def test_ir_gives_the_bits_of_the_reference_in_a_fresh_process(
     results: dict[str, dict[str, Any]], hint: str, name: str
 ) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import graphlib
 import re
-import subprocess
+import runpy
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import mpmath
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -282,7 +283,14 @@ def test_no_file_is_longer_than_a_reader_s_patience() -> None:
 
 
 @pytest.mark.parametrize("generator", GENERATORS)
-def test_generated_files_are_what_their_script_makes(generator: str) -> None:
-    command = [sys.executable, str(ROOT / generator), "--check"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_generated_files_are_what_their_script_makes(
+    generator: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = ROOT / generator
+    # One of them works with more digits.
+    monkeypatch.setattr(mpmath.mp, "dps", mpmath.mp.dps)
+    monkeypatch.setattr(sys, "argv", [str(path), "--check"])
+    # Where Python looks first when it runs a script.
+    monkeypatch.syspath_prepend(str(path.parent))
+    # It ends with what is wrong.
+    runpy.run_path(str(path), run_name="__main__")

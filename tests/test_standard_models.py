@@ -11,10 +11,11 @@ import onnx_ir as ir
 import pytest
 from cases import SEED, assert_same_bits
 from click.testing import CliRunner
+from exhaustive import marked
 from onnx import helper, parser
 from onnx.reference import ReferenceEvaluator
 from standard_targets import RUN, drawn, loaded
-from test_golden import STEMS, golden_file, golden_runs
+from test_golden import STEMS, golden_runs
 
 from onnx_philox import (
     PhiloxState,
@@ -35,8 +36,14 @@ target = pytest.mark.parametrize("target", RUN)
 WITHOUT_NODES = ("v1_rejecting", "v1_without_replacement", "v1_permutation", "v1_token")
 
 
-@golden_file
-@target
+@pytest.mark.parametrize(
+    ("stem", "target"),
+    [
+        pytest.param(stem, target, marks=marks, id=f"{stem.parent.name}-{name}-{target}")
+        for stem, (name, marks) in zip(STEMS, marked([stem.name for stem in STEMS]), strict=True)
+        for target in RUN
+    ],
+)
 @pytest.mark.parametrize("optimised", [True, False], ids=("optimised", "plain"))
 def test_golden_models(stem: Path, target: str, optimised: bool) -> None:
     model = onnx.load(stem.with_suffix(".onnx"))
