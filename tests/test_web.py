@@ -162,3 +162,57 @@ def test_the_page_says_which_bits_differ(visit: dict[str, Any]) -> None:
 
 def test_the_page_reports_no_errors(visit: dict[str, Any]) -> None:
     assert visit["errors"] == []
+
+
+@pytest.fixture(scope="module")
+def dropped(clone: Path, address: str) -> dict[str, Any]:
+    """What a visitor sees who drops models, and what the commands that the page shows print."""
+    folder = clone / "dropped"
+    folder.mkdir()
+    models = clone / "tests" / "models"
+    shutil.copy(models / "vae_decoder.onnx", folder / "an other.onnx")
+    (folder / "bad.onnx").write_text("no model")
+    target = ("--standard", "--target", "web")
+    decoder = models / "vae_decoder.onnx"
+    run("onnx-philox", "rewrite", decoder, "-o", "web.onnx", *target, folder=folder)
+    rows = models / "mc_dropout.onnx"
+    run("onnx-philox", "rewrite", rows, "-o", "rows.onnx", *target, "--per-row", folder=folder)
+    names = ("an other.onnx", "bad.onnx", "web.onnx", "rows.onnx")
+    paths = [folder / name for name in names]
+    command = ("node", "drop.mjs", address, folder, *paths)
+    seen = json.loads(run(*command, folder=clone / "tests" / "web"))
+    pages = [page[key] for page in seen["models"].values() for key in ("wasm", "webgpu")]
+    for page in [*pages, seen["given"]]:
+        printed = run("bash", "-c", f"{page['command']} --json", folder=folder)
+        outputs = json.loads(printed)["runs"][0]["outputs"]
+        page["python"] = {output["name"]: output["sha256"] for output in outputs}
+    return seen
+
+
+def test_a_dropped_model_has_the_hashes_that_its_command_prints(dropped: dict[str, Any]) -> None:
+    assert dropped["errors"] == []
+    draws = {"web.onnx": 1, "rows.onnx": 2}
+    for name, page in dropped["models"].items():
+        for seen in (page["wasm"], page["webgpu"]):
+            assert len(seen["draws"]) == draws[name]
+            exact = [d.partition(": ")[2] for d in seen["draws"]] + ["next_random_state"]
+            assert {n: seen["hashes"][n] for n in exact} == {n: seen["python"][n] for n in exact}
+            assert seen["hashes"].keys() == seen["python"].keys()
+    assert dropped["models"]["web.onnx"]["wasm"]["pictures"] == ["images"]
+    given = dropped["given"]
+    drawn = [d.partition(": ")[2] for d in given["draws"]]
+    assert [given["hashes"][n] for n in drawn] == [given["python"][n] for n in drawn]
+    assert "--input 'x=[[0.5],[1],[2]]'" in given["command"]
+
+
+def test_the_page_says_what_to_do_with_other_files(dropped: dict[str, Any]) -> None:
+    assert dropped["bad"]["status"].startswith("bad.onnx must be an ONNX file")
+    command = "onnx-philox rewrite 'an other.onnx' -o 'an other-web.onnx' --standard --target web"
+    assert dropped["other"]["status"].endswith(command)
+    for page in dropped["models"].values():
+        assert page["refused"].startswith("The seed must be a whole number from 0 to")
+
+
+def test_the_page_for_dropped_models_fits_its_windows(dropped: dict[str, Any]) -> None:
+    for page in dropped["looks"].values():
+        assert page["overflow"] <= 0

@@ -175,8 +175,9 @@ def inspect(model: Path, *, shows_all: bool, html: Path | None, as_json: bool) -
 )
 @option(
     "--target",
-    type=frame.Names("onnxruntime", "openvino"),
-    help="What --standard makes the nodes for. Others read those for onnxruntime too. "
+    type=frame.Names("onnxruntime", "openvino", "web"),
+    help="What --standard makes the nodes for. Others read those for onnxruntime too; web makes "
+    "these in one file, whose draws are outputs, for the page examples/web/drop.html. "
     "[default: onnxruntime]",
 )
 @flag("--inexact", help="With --standard: take f32 draws that the target rounds otherwise, too.")

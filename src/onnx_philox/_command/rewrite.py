@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox import _runtime_errors, rewriting
-from onnx_philox._command import paths, rewritten
+from onnx_philox._command import paths, rewritten, web
 from onnx_philox._contract import checks
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
 from onnx_philox._files.model_file import opened
@@ -33,6 +33,9 @@ from onnx_philox._standard.targets import TARGETS
 from onnx_philox.rewriting import RandomNode
 
 _OWNER = "rewrite"
+_WEB = "web"
+# The options that standard nodes alone have.
+_OF_STANDARD = ("target", "inexact")
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class Outcome:
     """What decides the numbers of the new model."""
     standard: str | None = None
     """The runtime that its standard nodes are made for; None for nodes of this package."""
+    is_for_web: bool = False
+    """Whether a page can show its draws."""
 
     def to_json(self) -> str:
         """Returns one JSON document; its keys never change."""
@@ -92,6 +97,7 @@ class Outcome:
             self._about_state(),
             self._about_nodes(),
             self._about_conversion(),
+            self._about_web(),
             f"Written: {_written(self.target)}. Run it:",
         ):
             if line:
@@ -152,6 +158,14 @@ class Outcome:
             f"inspect {self.source} says how."
         )
 
+    def _about_web(self) -> str:
+        if not self.is_for_web:
+            return ""
+        return (
+            "Its draws are outputs too. Drop the file on the page examples/web/drop.html, which "
+            "runs it in a browser and shows the same hashes."
+        )
+
     def _about_nodes(self) -> str:
         if self.standard is None or not self.report.replaced:
             return ""
@@ -191,6 +205,11 @@ def rewrite(
         remedy = "Name an ONNX file; OpenVINO reads it without a plugin."
         checks.refuse(_OWNER, "the output", target, "a name that ends in .onnx", remedy)
     check_seed(seed, _OWNER, SEED_RULE)
+    if standard not in (None, _WEB, *TARGETS):
+        allowed = f"{', '.join(map(repr, TARGETS))} or {_WEB!r}"
+        remedy = "Choose one of these; other runtimes read what is made for onnxruntime."
+        checks.refuse(_OWNER, "--target", repr(standard), allowed, remedy)
+    is_for_web, standard = standard == _WEB, "onnxruntime" if standard == _WEB else standard
     options: dict[str, Any] = {"seed": seed, "keep_unknown": keep_unknown, "per_row": per_row}
     check_apart(_OWNER, _outputs(target), _reads(source))
     with tidied_up_on_signals(), warnings.catch_warnings(record=True) as caught:
@@ -203,7 +222,9 @@ def rewrite(
         else:
             if standard is not None:
                 options |= {"target": standard, "inexact": inexact}
-            report, written, inside = _to_onnx(source, target, options, progress)
+            report, written, inside = _to_onnx(
+                source, target, options, progress, is_for_web=is_for_web
+            )
     defaults = {tensor.name for tensor in written.initializer}
     inputs = [i.name for i in written.input if i.name not in defaults]
     return Outcome(
@@ -214,6 +235,7 @@ def rewrite(
         [name for name in inputs if name != inside.state],
         inside,
         standard,
+        is_for_web,
     )
 
 
@@ -265,8 +287,18 @@ def _outputs(target: Path) -> dict[Path, str]:
 
 
 def _to_onnx(
-    source: Path, target: Path, options: dict[str, Any], progress: Progress | None
+    source: Path,
+    target: Path,
+    options: dict[str, Any],
+    progress: Progress | None,
+    *,
+    is_for_web: bool = False,
 ) -> tuple[rewriting.Report, onnx.GraphProto, rewritten.Inside]:
+    if is_for_web:
+        given = {name: value for name, value in options.items() if name not in _OF_STANDARD}
+        report = web.write(source, target, options["inexact"], given, progress)
+        with opened(target, _OWNER) as file:
+            return report, file.proto.graph, rewritten.inside(target)
     write = rewriting.to_standard_file if "target" in options else rewriting.rewrite_file
     report = write(source, target, **options, progress=progress)
     with opened(target, _OWNER) as file:
