@@ -14,6 +14,7 @@ import onnx
 import onnxruntime as ort
 import openvino as ov
 import pytest
+from onnx import parser
 
 import onnx_philox
 from onnx_philox import graphs
@@ -145,6 +146,9 @@ from onnx_philox.onnxruntime import InferenceSession
 InferenceSession(sys.argv[1]).run(None, {})
 assert not loaded("onnx", "onnx_ir", "rich", "openvino", "torch"), "a session"
 
+onnx_philox.Pipeline(InferenceSession(sys.argv[3]))({})
+assert not loaded("onnx_ir", "sympy", "rich", "openvino", "torch"), "a pipeline of a session"
+
 import onnx
 assert not onnx.defs.has("RandomUniform", "onnx_philox")
 
@@ -161,7 +165,13 @@ def test_nothing_is_loaded_or_registered_before_it_is_needed(tmp_path: Path) -> 
     drawing = graphs.random_uniform([3], 0, 1, "f32", op_seed=1)
     onnx.save(drawing, tmp_path / "drawing.onnx")
     model = ROOT / "tests" / "models" / "mc_dropout.onnx"
-    command = [sys.executable, "-c", LOADS, str(tmp_path / "drawing.onnx"), str(model)]
+    noise = parser.parse_model(
+        """<ir_version: 8, opset_import: ["": 17]>
+            g () => (float[3] noise) { noise = RandomNormal <shape = [3]> () }"""
+    )
+    onnx.save(onnx_philox.make_reproducible(noise), tmp_path / "rewritten.onnx")
+    files = [tmp_path / "drawing.onnx", model, tmp_path / "rewritten.onnx"]
+    command = [sys.executable, "-c", LOADS, *map(str, files)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

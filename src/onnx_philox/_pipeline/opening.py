@@ -8,23 +8,22 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import onnx
-import onnx_ir as ir
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.streams import METADATA_KEY, STANDARD, STANDARD_STATE, STATE, Streams
-from onnx_philox._files.model_file import opened
 from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._files.text import check_path
-from onnx_philox._models.streams import streams_of
-from onnx_philox._models.untouched import Originals
 from onnx_philox._pipeline.engine import Engine
-from onnx_philox._rewriting.api import find_random_nodes, make_reproducible
 from onnx_philox._runtimes import RUNTIMES, with_library
-from onnx_philox._standard import made
+
+if TYPE_CHECKING:
+    # onnx-ir loads SymPy, which takes longer than all else here. What needs it is loaded when a
+    # model comes that nobody has put into a runtime yet.
+    import onnx_ir as ir
 
 _NAME = "Pipeline"
 # What OpenVINO calls its ways to choose among devices.
@@ -123,6 +122,10 @@ def rewritten(model: Any, per_row: Any) -> tuple[Any, _Model]:
     """The model itself, or what a rewrite makes of it; and what it says."""
     if isinstance(model, bytes):
         model = _parsed(model)
+    import onnx_ir as ir
+
+    from onnx_philox._rewriting.api import find_random_nodes, make_reproducible
+
     with _graph_of(model) as (proto, graph):
         if not find_random_nodes(graph):
             return model, _said_by(proto, graph)
@@ -143,6 +146,9 @@ def _parsed(given: bytes) -> onnx.ModelProto:
 @contextmanager
 def _graph_of(model: Any) -> Iterator[tuple[onnx.ModelProto, ir.Model]]:
     """A model of ONNX in both forms; those of a file are without its weights."""
+    from onnx_philox._files.model_file import opened
+    from onnx_philox._models.untouched import Originals
+
     if isinstance(model, onnx.ModelProto):
         yield model, Originals(model, owner=_NAME).model
         return
@@ -186,6 +192,8 @@ def _open_openvino_s(model: Any, runtime: str, per_row: Any, options: dict[str, 
 
 def _open_in(core: Any, model: Any, what: str, per_row: Any, **options: Any) -> Engine:
     """A model of OpenVINO's, which is rewritten if it has random nodes of OpenVINO's own."""
+    from onnx_philox._rewriting.api import find_random_nodes, make_reproducible
+
     if find_random_nodes(model):
         model = make_reproducible(model, per_row=per_row)
     said = _said_by_openvino(model, what)
@@ -245,6 +253,7 @@ def _check_standard(note: str | None, config: dict[str, Any]) -> None:
     if note is None:
         return
     from onnx_philox._runtimes.in_openvino import PRECISION_HINT
+    from onnx_philox._standard import made
 
     asked = config.get(PRECISION_HINT, made.PRECISION)
     precision = asked if isinstance(asked, str) else asked.to_string()
@@ -334,6 +343,8 @@ def _recorded(text: str | None) -> Streams | None:
 
 
 def _said_by(proto: onnx.ModelProto, model: ir.Model) -> _Model:
+    from onnx_philox._models.streams import streams_of
+
     streams = streams_of(model)
     if streams is None:
         _refuse_stateless("the model")

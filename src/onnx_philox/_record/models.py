@@ -9,10 +9,7 @@ from typing import Any
 import onnx
 
 from onnx_philox._contract.streams import METADATA_KEY, Streams
-from onnx_philox._files.model_file import opened
 from onnx_philox._files.openvino_ir import is_ir, weights_of
-from onnx_philox._models.streams import streams_of
-from onnx_philox._models.untouched import Originals
 from onnx_philox._record import hashes
 
 
@@ -21,6 +18,8 @@ def files(path: Path) -> dict[str, Any]:
     if is_ir(path):
         read = [weights_of(path)]
     else:
+        from onnx_philox._files.model_file import opened
+
         with opened(path, "record") as file:
             read = [other for other in file.reads if other != path]
     beside = {other.name: hashes.of_file(other) for other in read}
@@ -29,6 +28,10 @@ def files(path: Path) -> dict[str, Any]:
 
 def streams(model: Path | onnx.ModelProto) -> Streams | None:
     """The random nodes of a rewritten model; None if it takes no state."""
+    from onnx_philox._files.model_file import opened
+    from onnx_philox._models.streams import streams_of
+    from onnx_philox._models.untouched import Originals
+
     if isinstance(model, onnx.ModelProto):
         return streams_of(Originals(model, owner="record").model)
     if is_ir(model):

@@ -24,7 +24,6 @@ from onnx_philox._openvino_ports import input_names, output_names
 from onnx_philox._runtimes import RUNTIMES, models
 from onnx_philox._runtimes.models import PRECISION, LoadedModel, SettingError, Settings
 from onnx_philox._runtimes.port import ArgumentError, Port
-from onnx_philox._standard import made
 
 PRECISION_HINT = "INFERENCE_PRECISION_HINT"
 # Where OpenVINO keeps the metadata of an ONNX model.
@@ -145,6 +144,8 @@ def compile_model(
 ) -> ov.CompiledModel:
     """Compiles a model, one of standard nodes at the precision that they are made for."""
     if metadata(model, STANDARD) is not None:
+        from onnx_philox._standard import made
+
         config = {**config, PRECISION_HINT: made.PRECISION}
     return core.compile_model(model, device, dict(config))
 
@@ -199,6 +200,8 @@ def _note_of(model: onnx.ModelProto) -> str | None:
 
 
 def _check_standard(note: str | None, precision: str | None) -> None:
+    from onnx_philox._standard import made
+
     made.check_openvino(Model.runtime, note, precision, PRECISION, SettingError)
 
 
