@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import math
+import pickle
 import re
 import subprocess
 import sys
@@ -36,6 +38,8 @@ VECTORS = Path(__file__).parent / "torch_vectors"
 CPU = json.loads((VECTORS / "cpu.json").read_text())["cases"]
 CUDA = json.loads((VECTORS / "cuda.json").read_text())
 RANDOM = np.random.default_rng(1)
+# Some weights are 0, and some as large as others.
+RACE = np.random.default_rng(2).integers(0, 4, (5, 700)).astype(np.float32)
 
 
 def probabilities(rows: int, columns: int) -> np.ndarray:
@@ -179,6 +183,9 @@ def test_the_core_draws_what_numpy_draws(count: int) -> None:
         for each in (p, p.astype(np.float32), np.array(0.3), np.array(0.3, np.float32)):
             yield torch_cpu.bernoulli(s, count, each)
         yield torch_cpu.permutation(s, min(count, 5000))
+        weights = RACE[: 1 + count % 5, : 1 + min(count, 699)]
+        for samples in {1, min(70, weights.shape[1]), weights.shape[1]}:
+            yield torch_cpu.race(s, weights, samples)
         yield s.words(count)
         yield s.state().to_array()
 
@@ -187,6 +194,16 @@ def test_the_core_draws_what_numpy_draws(count: int) -> None:
     )
     for i, (one, other) in enumerate(zip(draws(ours), draws(others), strict=True)):
         assert one.tobytes() == other.tobytes(), i
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_a_copy_of_a_generator_goes_on_by_itself(copied: Callable[[Any], Any]) -> None:
+    noise = diffusers.generator(42, like="torch")
+    noise.randn(5)
+    other = copied(noise)
+    drawn_there = other.randn(2, 3)
+    assert_same_bits(noise.randn(2, 3), drawn_there)
+    assert_same_bits(other.state, noise.state)
 
 
 @pytest.mark.parametrize("in_core", [False, torch_native.IS_THERE])

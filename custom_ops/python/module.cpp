@@ -227,6 +227,24 @@ class PythonTorchStream {
     if (stream_.used > kMtWords) Refuse("no place in 624 words");
   }
 
+  /// The classes that win a race, of rows of f32 weights.
+  void Race(Bytes out, ReadOnlyBytes weights, std::uint64_t classes, std::uint64_t samples) {
+    TorchFill fill{};
+    fill.distribution = Distribution::kCategorical;
+    fill.type = OutputType::kI64;
+    fill.elements = out.size() / sizeof(std::int64_t);
+    fill.classes = classes;
+    fill.samples = samples;
+    if (samples < 1 || samples > classes || fill.elements % samples != 0) Refuse("no rows of samples");
+    if (weights.size() / sizeof(float) / classes < fill.elements / samples) Refuse("fewer weights than rows have");
+    fill.p = weights.data();
+    fill.out = out.data();
+    const Kernels& kernels = KernelsOrThrow();
+    nb::gil_scoped_release released;
+    const std::lock_guard<std::mutex> locked(mutex_);
+    FillTorch(kernels, &stream_, fill);
+  }
+
   void Fill(Bytes out, const std::string& distribution, const std::string& type, double first, double second,
             std::uint64_t low, std::uint64_t high, std::optional<ReadOnlyBytes> p, bool is_p_f64) {
     TorchFill fill{};
@@ -303,6 +321,8 @@ NB_MODULE(_core, module) {
            nb::arg("first") = 0.0, nb::arg("second") = 0.0, nb::arg("low") = 0, nb::arg("high") = 0,
            nb::arg("p").noconvert().none() = nb::none(), nb::arg("is_p_f64") = false,
            "Fills bytes with one call of torch's: see torch_stream.h.")
+      .def("race", &onnx_philox::PythonTorchStream::Race, nb::arg("out"), nb::arg("weights"), nb::arg("classes"),
+           nb::arg("samples"), "Fills int64 with the classes that win a race, from rows of float32 weights.")
       .def("write", &onnx_philox::PythonTorchStream::Write, nb::arg("state"),
            "Writes where it is over the bytes of the state that it began with.");
   nb::list operators;

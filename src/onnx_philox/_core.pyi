@@ -62,6 +62,11 @@ class TorchStream:
     ) -> None:
         """Fills bytes with one call of torch's (custom_ops/core/kernels/torch_stream.h)."""
 
+    def race(
+        self, out: NDArray[np.uint8], weights: NDArray[np.uint8], classes: int, samples: int
+    ) -> None:
+        """Fills int64 with the classes that win a race, from rows of float32 weights."""
+
     def write(self, state: NDArray[np.uint8]) -> None:
         """Writes where it is over the bytes of the state that it began with."""
 

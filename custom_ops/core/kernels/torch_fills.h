@@ -16,6 +16,7 @@
 #include "floats.h"
 #include "inlining.h"
 #include "torch_elementary.h"
+#include "torch_race.h"
 #include "torch_stream.h"
 
 namespace onnx_philox {
@@ -410,6 +411,44 @@ void Permute(TorchStream* stream, const TorchFill& fill) {
   }
 }
 
+/// A race of the classes of each row: a class is as fast as its weight divided by an exponential value. What has no
+/// speed, since both are 0, comes in last.
+template <class Index>
+void Race(TorchStream* stream, const TorchFill& fill) {
+  unsigned char* out = static_cast<unsigned char*>(fill.out);
+  const unsigned char* weights = static_cast<const unsigned char*>(fill.p);
+  for (std::uint64_t row = 0; row < fill.elements / fill.samples; ++row) {
+    const TorchStream before = *stream;
+    Runner last{};
+    for (std::uint64_t found = 0; found < fill.samples;) {
+      // The same words, if there are more to find.
+      *stream = before;
+      FirstRunners first(fill.samples - found);
+      for (std::uint64_t begin = 0; begin < fill.classes; begin += kTorchAtOnce) {
+        const std::uint64_t left = fill.classes - begin;
+        const unsigned count = left < kTorchAtOnce ? static_cast<unsigned>(left) : kTorchAtOnce;
+        double uniforms[kTorchAtOnce];
+        float speeds[kTorchAtOnce];
+        TakeUniforms(stream, count, uniforms);
+        std::memcpy(speeds, weights + begin * sizeof(float), count * sizeof(float));
+        for (unsigned i = 0; i < count; ++i) speeds[i] /= static_cast<float>(Log1p(-uniforms[i]) * -1.0 + 0.0);
+        for (unsigned i = 0; i < count; ++i) {
+          const Runner runner{speeds[i] >= 0.0f ? speeds[i] : -1.0f, begin + i};
+          if (found == 0 || last < runner) first.Add(runner);
+        }
+      }
+      if (first.count() == 0) std::abort();  // more samples than classes, which the caller refuses
+      for (unsigned i = 0; i < first.count(); ++i, ++found) {
+        last = first[i];
+        const Index index = static_cast<Index>(last.index);
+        std::memcpy(out, &index, sizeof(index));
+        out += sizeof(index);
+      }
+    }
+    weights += fill.classes * sizeof(float);
+  }
+}
+
 /// Any draw. Call it through a pointer, in the environment of float_environment.h.
 void FillTorchAny(TorchStream* stream, const TorchFill& fill) {
   switch (fill.distribution) {
@@ -423,6 +462,8 @@ void FillTorchAny(TorchStream* stream, const TorchFill& fill) {
       return TorchBernoulli(stream, fill);
     case Distribution::kPermutation:
       return fill.type == OutputType::kI32 ? Permute<std::int32_t>(stream, fill) : Permute<std::int64_t>(stream, fill);
+    case Distribution::kCategorical:
+      return fill.type == OutputType::kI32 ? Race<std::int32_t>(stream, fill) : Race<std::int64_t>(stream, fill);
     default:
       std::abort();  // the caller lacks a rule that it promises: nothing may pass for a draw
   }

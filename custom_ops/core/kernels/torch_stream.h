@@ -31,13 +31,15 @@ struct TorchStream {
 
 /// What a call draws. Numbers are doubles, as Python's are; those of a narrower type are exact.
 struct TorchFill {
-  Distribution distribution;  ///< uniform (of kBits: the words), normal, exponential, Bernoulli or permutation
+  Distribution distribution;  ///< uniform (kBits: the words), normal, exponential, Bernoulli, permutation or categorical
   OutputType type;            ///< of the values; of a Bernoulli draw kBool
   std::uint64_t elements;
   double first, second;       ///< minval and maxval of floats; mean and scale; the exponential's scale; p in `first`
   Bounds bounds;              ///< of a uniform draw: minval and maxval in the type of the values; integers as i64
   OutputType p_type;          ///< f32: `tensor.bernoulli()`; f64: `bernoulli_(p)`
-  const void* p;              ///< one for each element, or null
+  const void* p;              ///< one for each element, or null; of classes: f32 weights, 0 or more, row after row
+  std::uint64_t classes;      ///< of each row of weights, 1 or more
+  std::uint64_t samples;      ///< classes drawn from a row, each at most once: `elements` are as many for each row
   void* out;                  ///< at any alignment
 };
 

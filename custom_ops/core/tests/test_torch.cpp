@@ -1,6 +1,7 @@
 // What torch draws with its CPU generator: vectors of torch's own, and every instruction set against plain C++.
 //
 //   test_torch torch_vectors.txt
+#include <algorithm>
 #include <cfenv>
 #include <cmath>
 #include <cstdio>
@@ -167,6 +168,37 @@ void CheckWords(const Kernels& kernels) {
   check::That(last == 4123659995u, "%s: the 10,000th word is %u", kernels.name, last);
 }
 
+/// The places of the largest of `weights / exponential values`, as many rows as samples allow.
+TorchFill RaceOf(OutputType type, std::uint64_t rows, std::uint64_t classes, std::uint64_t samples, const float* weights) {
+  TorchFill fill = FillOf(Distribution::kCategorical, type, rows * samples, 0, 0);
+  fill.p = weights;
+  fill.classes = classes;
+  fill.samples = samples;
+  return fill;
+}
+
+/// A race is a sort of speeds.
+void CheckRaces(const Kernels& kernels) {
+  const std::vector<float> weights = Probabilities(3 * 700);
+  for (const std::uint64_t samples : {1u, 64u, 65u, 200u, 690u}) {
+    TorchStream stream = StreamOf(Seeded(11)), other = stream;
+    const auto bytes = Drawn(kernels, &stream, RaceOf(OutputType::kI64, 3, 700, samples, weights.data()));
+    const auto clocks = Drawn(kernels, &other, FillOf(Distribution::kExponential, OutputType::kF32, 2100, 1, 0));
+    for (std::size_t row = 0; row < 3; ++row) {
+      std::vector<std::int64_t> order(700);
+      for (std::size_t i = 0; i < 700; ++i) order[i] = static_cast<std::int64_t>(i);
+      const auto speed = [&](std::int64_t i) {
+        const std::size_t at = row * 700 + static_cast<std::size_t>(i);
+        return weights[at] / static_cast<float>(ValueAt(clocks, OutputType::kF32, at));
+      };
+      std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return speed(a) > speed(b); });
+      check::That(std::memcmp(order.data(), bytes.data() + row * samples * 8, samples * 8) == 0,
+                  "%s: row %d of a race for %d", kernels.name, static_cast<int>(row), static_cast<int>(samples));
+    }
+    check::That(stream.used == other.used, "%s: a race for %d is at another place", kernels.name, static_cast<int>(samples));
+  }
+}
+
 /// Every kind of draw, of sizes around blocks and parts.
 std::vector<TorchFill> AllFills(const float* p, const double* p_f64) {
   std::vector<TorchFill> fills;
@@ -186,6 +218,7 @@ std::vector<TorchFill> AllFills(const float* p, const double* p_f64) {
       fills.push_back(IntegersOf(type, n, -5, (1 << 28) - 5));
       fills.push_back(IntegersOf(type, n, INT32_MIN, INT64_C(1) << 31));
       fills.push_back(FillOf(Distribution::kPermutation, type, n, 0, 0));
+      if (n > 0) fills.push_back(RaceOf(type, 2, n / 2 + 1, n / 4 + 1, p));
     }
     fills.push_back(IntegersOf(OutputType::kI64, n, INT64_MIN, INT64_MAX));
     fills.push_back(FillOf(Distribution::kUniform, OutputType::kBits, n, 0, 0));
@@ -277,6 +310,7 @@ int main(int argc, char** argv) {
     check::That(lines > 80, "%s has only %u lines", argv[1], lines);
     CheckWords(*kernels);
     CheckPlaces(*kernels);
+    CheckRaces(*kernels);
     CheckAgainstPlain(*kernels);
   }
   return check::Finish(40000);

@@ -241,6 +241,8 @@ def race(stream: WordStream, weights: F32s, samples: int) -> NDArray[np.int64]:
     Returns:
         [rows, samples]. Where two classes lie within an ulp, torch may choose the other.
     """
+    if stream.core is not None:
+        return stream.core.race(weights, samples)
     clocks = exponential(stream, weights.size, F32).reshape(weights.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
         speeds = weights / clocks

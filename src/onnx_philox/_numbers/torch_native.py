@@ -28,6 +28,9 @@ class Stream:
         self._before = state
         self._core = _core.TorchStream(state.to_array().view(np.uint8))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Stream, (self.state(),)
+
     def state(self) -> TorchState:
         """Where the generator is now."""
         array = self._before.to_array()
@@ -76,4 +79,12 @@ class Stream:
         """The integers below `count`, shuffled."""
         result = np.empty(count, np.int64)
         self._core.fill(result.view(np.uint8), "permutation", "i64")
+        return result
+
+    def race(self, weights: NDArray[np.float32], samples: int) -> NDArray[np.int64]:
+        """The classes that win a race, the first one first, from rows of weights."""
+        rows, classes = weights.shape
+        result = np.empty((rows, samples), np.int64)
+        given = np.ascontiguousarray(weights).reshape(-1).view(np.uint8)
+        self._core.race(result.reshape(-1).view(np.uint8), given, classes, samples)
         return result
