@@ -6,6 +6,9 @@ products wrong, and a real one rounds in its own way.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import onnx.parser
 import openvino as ov
@@ -14,12 +17,14 @@ from cases import assert_same_bits
 from openvino import opset16 as op
 
 import onnx_philox
-from onnx_philox import reference
+from onnx_philox import Pipeline, reference
+from onnx_philox import openvino as factory
 from onnx_philox._runtimes.in_openvino import Model
 from onnx_philox._runtimes.models import Settings
 
 pytestmark = pytest.mark.gpu
 
+Draw = Callable[[Any, Any], Any]
 HETERO = "HETERO:GPU,CPU"
 # All the counter's words carry; high bits in the key.
 CARRIES = np.array([0xFFFFFFFE, *[0xFFFFFFFF] * 3, 0xDEADBEEF, 0xFEDCBA98], np.uint32)
@@ -96,3 +101,104 @@ def test_under_hetero_another_device_may_compute_the_words_of_a_state(core: ov.C
             strict=True,
         ):
             assert_same_bits(found, expected)
+
+
+SEEDS = {"global_seed": 5, "op_seed": 2**33 + 5}
+
+DRAWS: dict[str, tuple[Draw, Draw]] = {
+    "bits": (
+        lambda n, s: factory.random_generator(s, n, **SEEDS),
+        lambda n, s: reference.random_generator(s, n, **SEEDS),
+    ),
+    "i32": (
+        lambda n, s: factory.random_uniform(n, -7, 2**31 - 1, "i32", state=s, **SEEDS),
+        lambda n, s: reference.random_uniform(n, -7, 2**31 - 1, "i32", state=s, **SEEDS),
+    ),
+    "f32": (
+        lambda n, s: factory.random_uniform(n, 0.1, 0.7, "f32", state=s),
+        lambda n, s: reference.random_uniform(n, 0.1, 0.7, "f32", state=s),
+    ),
+    "f16": (
+        lambda n, s: factory.random_uniform(n, -3, 5.5, "f16", state=s, **SEEDS),
+        lambda n, s: reference.random_uniform(n, -3, 5.5, "f16", state=s, **SEEDS),
+    ),
+    "normal": (
+        lambda n, s: factory.random_normal(n, 0.25, 3.1, "f32", state=s),
+        lambda n, s: reference.random_normal(n, 0.25, 3.1, "f32", state=s),
+    ),
+    "bernoulli": (
+        lambda n, s: factory.random_bernoulli(n, np.float32(0.3), state=s, **SEEDS),
+        lambda n, s: reference.random_bernoulli(n, np.float32(0.3), state=s, **SEEDS),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+@pytest.mark.parametrize("shape", [(30,), (3, 5, 2, 3), (3, 2, 1, 3, 2, 2, 1)])
+@pytest.mark.parametrize("is_dynamic", [False, True])
+@pytest.mark.parametrize("are_rows", [False, True])
+@pytest.mark.parametrize("hint", ["f32", "f16"])
+def test_the_gpu_draws_the_reference_s_bits_and_next_states(
+    core: ov.Core,
+    name: str,
+    shape: tuple[int, ...],
+    is_dynamic: bool,
+    are_rows: bool,
+    hint: str,
+) -> None:
+    make, expected = DRAWS[name]
+    first = shape[0]
+    state_shape = [-1 if is_dynamic else first, 6] if are_rows else [6]
+    state = op.parameter(state_shape, np.uint32)
+    x = op.parameter([-1] * len(shape) if is_dynamic else list(shape), np.float32)
+    node = make(op.shape_of(x) if is_dynamic else list(shape), state)
+    model = ov.Model([node.output(0), node.output(1)], [state, x])
+    compiled = factory.compile_model(core, model, "GPU", {"INFERENCE_PRECISION_HINT": hint})
+    assert compiled.get_property("EXECUTION_DEVICES") == ["GPU.0"]
+    for words in states(3):
+        given = np.stack([words] * first) + np.arange(first, dtype=np.uint32)[:, None]
+        given = given if are_rows else words
+        drawn = compiled([given, np.zeros(shape, np.float32)])
+        for i, wanted in enumerate(expected(list(shape), given)):
+            assert_same_bits(drawn[i], wanted)
+
+
+def test_next_states_chain_constants_draw_and_nothing_draws_nothing(core: ov.Core) -> None:
+    seeds = {"global_seed": 3}
+    x = op.parameter([-1], np.float32)
+    first = factory.random_uniform(op.shape_of(x), 0, 1, "f32", **seeds)
+    second = factory.random_normal([3, 3], 0, 1, "f32", state=first.output(1), **seeds)
+    empty = factory.random_generator(second.output(1), [0, 4])
+    model = ov.Model([first.output(0), second.output(0), *empty.outputs()], [x])
+    compiled = factory.compile_model(core, model, "GPU")
+    for n in (5, 0, 9):
+        values, state = reference.random_uniform([n], 0, 1, "f32", **seeds)
+        normals, after = reference.random_normal([3, 3], 0, 1, "f32", state=state, **seeds)
+        nothing = np.empty([0, 4], np.uint32)
+        drawn = compiled([np.zeros(n, np.float32)])
+        for i, wanted in enumerate((values, normals, nothing, after)):
+            assert_same_bits(drawn[i], wanted)
+
+
+@pytest.mark.parametrize("per_row", [False, True])
+def test_a_rewritten_model_runs_wholly_on_the_gpu(per_row: bool) -> None:
+    model = elementwise(per_row)
+    feeds = {"x": np.arange(12, dtype=np.float32).reshape(3, 4) - 3}
+    seed = {"seeds": [3, 8, 5]} if per_row else {"seed": 42}
+    config = {"INFERENCE_PRECISION_HINT": "f32"}
+    options = {"runtime": "openvino", "per_row": per_row, "config": config}
+    on_cpu = Pipeline(model, device="CPU", **options)(feeds, **seed)
+    on_gpu = Pipeline(model, device="GPU", **options)(feeds, **seed)
+    for name in ("y", "z"):
+        # Both drop the same elements; a network's arithmetic is the device's.
+        assert ((on_gpu[name] == 0) == (on_cpu[name] == 0)).all()
+        np.testing.assert_allclose(on_gpu[name], on_cpu[name], rtol=1e-6)
+    assert_same_bits(on_gpu.state, on_cpu.state)
+
+
+def test_a_state_for_each_row_must_fit_the_values_on_a_gpu(core: ov.Core) -> None:
+    state, x = op.parameter([-1, 6], np.uint32), op.parameter([-1, 2], np.float32)
+    node = factory.random_generator(state, op.shape_of(x))
+    compiled = factory.compile_model(core, ov.Model(node.outputs(), [state, x]), "GPU")
+    with pytest.raises(RuntimeError, match="first dimension of the values"):
+        compiled([np.zeros((3, 6), np.uint32), np.zeros((4, 2), np.float32)])

@@ -147,7 +147,9 @@ def compile_model(
         from onnx_philox._standard import made
 
         config = {**config, PRECISION_HINT: made.PRECISION}
-    return core.compile_model(model, device, dict(config))
+    from onnx_philox import openvino
+
+    return openvino.compile_model(core, model, device, config)
 
 
 def _precision(compiled: ov.CompiledModel) -> str | None:

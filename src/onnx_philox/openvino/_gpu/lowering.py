@@ -1,0 +1,353 @@
+"""Turns the random nodes of a model into layers that OpenVINO's GPU plugin computes exactly.
+
+What it would not compute exactly is refused: types that its kernels do not have, parameters that
+are not constants (the plugin may compute them in f16), and floats so small that a GPU may take them
+for 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+import openvino as ov
+from numpy.typing import NDArray
+from openvino import opset13 as ops
+
+from onnx_philox import _openvino_arrays as arrays
+from onnx_philox._contract.openvino_plugin import EXTENSION
+from onnx_philox._contract.operators import (
+    MAX_RANK,
+    OPERATORS,
+    RANDOM_DROPOUT,
+    STATE_WORDS,
+    Role,
+)
+from onnx_philox._contract.refusal import refuse
+from onnx_philox._contract.types import F16, F32, I32, U32, ElementType
+from onnx_philox.openvino._constants import Upstream
+from onnx_philox.openvino._gpu.operators import (
+    Draw,
+    PhiloxBernoulli,
+    PhiloxBits,
+    PhiloxNext,
+    PhiloxNormalF32,
+    PhiloxUniformF16,
+    PhiloxUniformF32,
+    PhiloxUniformI32,
+)
+
+NAME = "openvino.compile_model"
+
+Number = np.number[Any]
+Parameters = Mapping[str, Number]
+Pair = tuple[int, int]
+
+_SMALLEST = 2.0**-60
+"""Below it, what is computed with a float may be subnormal, which a GPU may take for 0."""
+_UNIFORMS_F32 = 2**23
+_BROADCAST_RANK = 6
+"""The plugin's Broadcast has no tensors of more dimensions."""
+_REMEDY = "Compile the model for HETERO:GPU,CPU, which draws on the CPU."
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """How a draw of one type becomes a layer."""
+
+    layer: type[Draw]
+    pair: Callable[[Parameters], Pair]
+    """The layer's two parameters, by those of the operator."""
+
+
+def _bits_of(number: Any) -> int:
+    return int(np.float32(number).view(np.int32))
+
+
+def _bounds(given: Parameters) -> Pair:
+    minval, maxval = given["minval"], given["maxval"]
+    return _bits_of(minval), _bits_of(maxval - minval)
+
+
+def _integers(given: Parameters) -> Pair:
+    width = np.array(int(given["maxval"]) - int(given["minval"]), np.uint32)
+    return int(given["minval"]), int(width.view(np.int32))
+
+
+def _moments(given: Parameters) -> Pair:
+    return _bits_of(given["mean"]), _bits_of(given["scale"])
+
+
+def _threshold(p: Number) -> Pair:
+    """How many of the uniforms are below p: in f64, which holds the product."""
+    return min(math.ceil(float(p) * _UNIFORMS_F32), _UNIFORMS_F32), 0
+
+
+_RULES = {
+    ("RandomGenerator", U32.name): _Rule(PhiloxBits, lambda _: (0, 0)),
+    ("RandomUniform", I32.name): _Rule(PhiloxUniformI32, _integers),
+    ("RandomUniform", F16.name): _Rule(PhiloxUniformF16, _bounds),
+    ("RandomUniform", F32.name): _Rule(PhiloxUniformF32, _bounds),
+    ("RandomNormal", F32.name): _Rule(PhiloxNormalF32, _moments),
+    ("RandomBernoulli", F32.name): _Rule(PhiloxBernoulli, lambda given: _threshold(given["p"])),
+    ("RandomDropout", F32.name): _Rule(PhiloxBernoulli, lambda given: _threshold(given["ratio"])),
+}
+"""By the operator, and by the type that decides how many words an element takes."""
+
+
+def lowered(model: ov.Model, device: str) -> ov.Model:
+    """A copy of a model, whose random nodes are layers.
+
+    Raises:
+        ValueError: It has a random node that this device would not draw exactly.
+    """
+    copy = model.clone()
+    upstream = Upstream()
+    for node in copy.get_ordered_ops():
+        for body in _bodies(node):
+            _refuse_within(node, body, device)
+        if _is_random(node):
+            _Lowering(node, device, upstream).replace()
+    copy.validate_nodes_and_infer_types()
+    return copy
+
+
+def _is_random(node: ov.Node) -> bool:
+    is_ours = node.get_type_info().version_id == EXTENSION
+    return is_ours and node.get_type_name() in OPERATORS
+
+
+def _bodies(node: ov.Node) -> list[ov.Model]:
+    name = node.get_type_name()
+    if name == "If":
+        return [node.get_then_body(), node.get_else_body()]
+    return [node.get_function()] if name in ("Loop", "TensorIterator") else []
+
+
+def _refuse_within(outer: ov.Node, body: ov.Model, device: str) -> None:
+    for node in body.get_ordered_ops():
+        for inner in _bodies(node):
+            _refuse_within(outer, inner, device)
+        if _is_random(node):
+            given = f"{node.get_type_name()} in the body of a {outer.get_type_name()}"
+            refuse(
+                NAME,
+                _named(node),
+                f"{given}, on {device}",
+                "one of the main graph on this device",
+                _REMEDY,
+            )
+
+
+def _named(node: ov.Node) -> str:
+    return f"the node {node.get_friendly_name()!r}"
+
+
+def _constant(values: Any, type_: Any) -> ov.Output:
+    return ops.constant(np.array(values, type_)).output(0)
+
+
+def _reshaped(source: ov.Output, shape: ov.Output) -> ov.Output:
+    return ops.reshape(source, shape, special_zero=False).output(0)
+
+
+class _Lowering:
+    """One node on its way to layers."""
+
+    def __init__(self, node: ov.Node, device: str, upstream: Upstream) -> None:
+        self.node = node
+        self.device = device
+        self.upstream = upstream
+        self.operator = OPERATORS[node.get_type_name()]
+        self.attributes = node.get_attributes()
+        present = self.operator.inputs
+        if node.get_input_size() < len(present):
+            present = tuple(i for i in present if i.role is not Role.STATE)
+        self.inputs = dict(zip((i.name for i in present), node.input_values(), strict=True))
+
+    def replace(self) -> None:
+        """Puts layers in the place of the node."""
+        rule = self._rule()
+        numbers = self._seeds() + list(rule.pair(self._parameters()))
+        states = self._states()
+        shape, known = self._shape()
+        if known is not None and math.prod(known) == 0:
+            drawn = _constant(np.empty(known), rule.layer.TYPE.to_dtype())
+            after = states
+        else:
+            like, elements = _constant([0], np.int32), None
+            if known is None:
+                like = self._like(shape)
+            else:
+                elements = math.prod(known)
+                self._check_size(elements)
+            layer = rule.layer([states, _constant(numbers, np.int32), like], elements)
+            layer.set_friendly_name(f"{self.node.get_friendly_name()}/draw")
+            drawn = _reshaped(layer.output(0), shape)
+            after = PhiloxNext([states, layer.output(0)], self._words()).output(0)
+        values, *masks = self._values(drawn)
+        for output, new in zip(
+            self.node.outputs(), [values, *masks, self._next(after)], strict=True
+        ):
+            if output.get_target_inputs():
+                new.get_node().set_friendly_name(f"{self.node.get_friendly_name()}/{output.index}")
+                output.replace(new)
+
+    def _rule(self) -> _Rule:
+        name = self.operator.name
+        deciding = self._type()
+        rule = _RULES.get((name, deciding))
+        if rule is None:
+            types = [type_ for other, type_ in _RULES if other == name]
+            allowed = f"{name} of {' or '.join(types)}" if types else "one that it draws exactly"
+            if not types:
+                others = sorted({other for other, _ in _RULES})
+                allowed = f"{', '.join(others[:-1])} or {others[-1]}"
+            self._refuse(f"{name} of {deciding}", allowed)
+        return rule
+
+    def _type(self) -> str:
+        """The type that decides how many words an element takes."""
+        name = self.operator.words.by
+        if name in self.inputs:
+            return arrays.name(self.inputs[name].get_element_type())
+        if self.operator.outputs[0].type is not None:
+            return self.operator.outputs[0].type.name
+        return str(self.attributes[name])
+
+    def _refuse(self, given: str, allowed: str) -> NoReturn:
+        refuse(NAME, _named(self.node), f"{given} on {self.device}", f"{allowed} there", _REMEDY)
+
+    def _parameters(self) -> Parameters:
+        found = {}
+        for declared in self.operator.inputs:
+            if not declared.role.is_parameter or declared.role is Role.DATA:
+                continue
+            value = self.upstream.value_of(self.inputs[declared.name].get_node())
+            name = f"{self.operator.name} with"
+            if value is None or value.size != 1:
+                given = "a computed" if value is None else f"{value.size} numbers as its"
+                allowed = f"{name} one constant {declared.name}"
+                self._refuse(f"{name} {given} {declared.name}", allowed)
+            found[declared.name] = value.reshape(-1)[0]
+        for name, number in self._sizes(found).items():
+            if 0 < abs(float(number)) < _SMALLEST:
+                given = f"{self.operator.name} with {name} {float(number):.3g}"
+                self._refuse(given, f"{self.operator.name} with 0 or at least 2^-60")
+        return found
+
+    def _sizes(self, found: Parameters) -> Parameters:
+        """The floats that the device computes with."""
+        if self._type() not in (F16.name, F32.name) or "p" in found or "ratio" in found:
+            return {}
+        if "minval" in found:
+            return {"minval": found["minval"], "a width of": found["maxval"] - found["minval"]}
+        return found
+
+    def _seeds(self) -> list[int]:
+        seeds = [int(self.attributes[name]) for name in ("global_seed", "op_seed")]
+        words: list[int] = np.array(seeds, np.uint64).view(np.int32).tolist()
+        return words
+
+    def _states(self) -> ov.Output:
+        """The states as int32 of the same bits: [6], or [B, 6]."""
+        source = self.inputs.get("state")
+        if source is None:
+            return _constant([0] * STATE_WORDS, np.int32)
+        value: NDArray[Any] | None = self.upstream.value_of(source.get_node())
+        if value is not None:
+            # A constant of uint32 would arrive clamped.
+            return _constant(value.astype(np.uint32).view(np.int32), np.int32)
+        words = ops.convert(source, "i32").output(0)
+        if self._are_rows():
+            return words
+        return _reshaped(words, _constant([STATE_WORDS], np.int64))
+
+    def _are_rows(self) -> bool:
+        shape = self.inputs["state"].get_partial_shape()
+        if shape.rank.is_dynamic:
+            allowed = f"{self.operator.name} with a state of a known rank"
+            self._refuse(f"{self.operator.name} with a state of any rank", allowed)
+        is_one = shape[0].is_static and shape[0].get_length() == 1
+        return len(shape) == 2 and not is_one
+
+    def _words(self) -> int | None:
+        """How many words the states have; None where only a run tells."""
+        source = self.inputs.get("state")
+        if source is None or not self._are_rows():
+            return STATE_WORDS
+        rows = source.get_partial_shape()[0]
+        return STATE_WORDS * rows.get_length() if rows.is_static else None
+
+    def _next(self, after: ov.Output) -> ov.Output:
+        """The next states, of the type and shape of the states."""
+        source = self.inputs.get("state")
+        if source is None:
+            return ops.convert(_reshaped(after, _constant([STATE_WORDS], np.int64)), "u32").output(
+                0
+            )
+        shape = source.get_partial_shape()
+        target = (
+            _constant(list(shape.to_shape()), np.int64)
+            if shape.is_static
+            else ops.shape_of(source).output(0)
+        )
+        return ops.convert(_reshaped(after, target), source.get_element_type()).output(0)
+
+    def _shape(self) -> tuple[ov.Output, tuple[int, ...] | None]:
+        """The values' shape as an input, and if it is known before."""
+        data = self.inputs.get("data")
+        known = arrays.known_dimensions(self.node.get_output_partial_shape(0))
+        if known is None:
+            allowed = f"{self.operator.name} of a known rank, at most {MAX_RANK},"
+            self._refuse(f"{self.operator.name} of any rank", allowed)
+        dimensions = tuple(d for d in known if d is not None)
+        if len(dimensions) == len(known):
+            return _constant(dimensions, np.int64), dimensions
+        source = self.inputs["shape"] if data is None else ops.shape_of(data).output(0)
+        return source, None
+
+    def _like(self, shape: ov.Output) -> ov.Output:
+        """A tensor of the values' shape, or of their first dimension and all others as one."""
+        rank = self.node.get_output_partial_shape(0).rank.get_length()
+        if rank > _BROADCAST_RANK:
+            axis = _constant(0, np.int64)
+            first = ops.gather(shape, _constant([0], np.int64), axis)
+            others = ops.gather(shape, _constant(range(1, rank), np.int64), axis)
+            shape = ops.concat([first, ops.reduce_prod(others, axis, keep_dims=True)], 0).output(0)
+        return ops.broadcast(_constant(0, np.int32), shape).output(0)
+
+    def _check_size(self, elements: int) -> None:
+        if elements >= 2**31:
+            given = f"{self.operator.name} of {elements} elements"
+            self._refuse(given, "fewer than 2^31 elements")
+
+    def _values(self, drawn: ov.Output) -> Iterator[ov.Output]:
+        """The outputs that are no state."""
+        if self.operator is RANDOM_DROPOUT:
+            data = self.inputs["data"]
+            yield self._kept(data, drawn)
+            yield ops.logical_not(drawn).output(0)
+        elif self.operator.outputs[0].type is U32:
+            yield ops.convert(drawn, "u32").output(0)
+        else:
+            yield drawn
+
+    def _kept(self, data: ov.Output, is_dropped: ov.Output) -> ov.Output:
+        ratio = np.float32(self._parameters()["ratio"])
+        type_ = arrays.element_type(data.get_element_type())
+        if not isinstance(type_, ElementType) or type_ not in (F16, F32):
+            given = f"{self.operator.name} with data of {arrays.name(data.get_element_type())}"
+            self._refuse(given, f"{self.operator.name} with data of f16 or f32")
+        dtype = type_.dtype
+        with np.errstate(all="ignore"):
+            scale = (np.float32(1) / (np.float32(1) - ratio)).astype(dtype)
+        zero = arrays.constant(np.zeros((), dtype)).output(0)
+        if not np.isfinite(scale):
+            # All is dropped; nothing may become infinite.
+            return ops.select(is_dropped, zero, data).output(0)
+        scaled = ops.multiply(data, arrays.constant(np.asarray(scale)).output(0))
+        return ops.select(is_dropped, zero, scaled).output(0)

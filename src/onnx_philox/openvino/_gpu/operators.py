@@ -1,0 +1,116 @@
+"""Operators of one output each, which the GPU plugin computes with the kernels of `kernels/`.
+
+The plugin takes no second output in a static model, and no value of an input into account where it
+asks for a shape: see `lowering`.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import openvino as ov
+
+from onnx_philox._contract.operators import STATE_WORDS
+from onnx_philox._contract.refusal import refuse
+
+KERNELS = str(Path(__file__).with_name("kernels") / "layers.xml")
+"""The file that the plugin's property CONFIG_FILE names."""
+
+
+class Layer(ov.Op):  # type: ignore[misc]
+    """What all have in common: inputs, and a flat output."""
+
+    TYPE: ov.Type
+
+    def __init__(self, inputs: list[ov.Output], elements: int | None = None) -> None:
+        super().__init__(self)
+        # Those of the output, where they are known before the model runs.
+        self._elements = elements
+        # OpenVINO would ask this class for the values of constants, and it has none.
+        self.get_rt_info()["DisableConstantFolding_0"] = ""
+        self.set_arguments(inputs)
+        self.constructor_validate_and_infer_types()
+
+    def clone_with_new_inputs(self, inputs: list[ov.Output]) -> Layer:
+        """Returns a copy."""
+        return type(self)(inputs, self._elements)
+
+    def validate_and_infer_types(self) -> None:
+        """Sets the output's type, and its shape: of rank 4 where it is known before."""
+        shape: list[int] = [-1]
+        if self._elements is not None:
+            # In a dynamic model the plugin adds dimensions to a static shape of a lower rank.
+            shape = [self._elements, 1, 1, 1]
+        elif self._like().is_static:
+            shape = [math.prod(self._like().to_shape())]
+        self.set_output_type(0, self.TYPE, ov.PartialShape(shape))
+
+    def _like(self) -> ov.PartialShape:
+        raise NotImplementedError
+
+
+class Draw(Layer):
+    """The values of a draw, by states int32, six numbers int32, and a tensor of their shape."""
+
+    def _like(self) -> ov.PartialShape:
+        like = self.get_input_partial_shape(2)
+        states = self.get_input_partial_shape(0)
+        # The plugin asks again for each new shape, so this refuses what a run is given.
+        if like.is_static and states.is_static and len(states) == 2:
+            rows = states[0].get_length()
+            shape = list(like.to_shape())
+            if rows != 1 and shape[:1] != [rows]:
+                refuse(
+                    type(self).__name__,
+                    "input 'state'",
+                    f"[{rows}, {STATE_WORDS}], for values of shape {shape}",
+                    f"of [B, {STATE_WORDS}] with the first dimension of the values for B",
+                    "Pass a state for each row, or one for all.",
+                )
+        return like
+
+
+class PhiloxBits(Draw):
+    """The words of RandomGenerator."""
+
+    TYPE = ov.Type.i32
+
+
+class PhiloxUniformI32(Draw):
+    """Parameters: the lower bound and the width."""
+
+    TYPE = ov.Type.i32
+
+
+class PhiloxUniformF32(Draw):
+    """Parameters: the bits of the lower bound and of the width."""
+
+    TYPE = ov.Type.f32
+
+
+class PhiloxUniformF16(Draw):
+    """Parameters: likewise, as float32."""
+
+    TYPE = ov.Type.f16
+
+
+class PhiloxNormalF32(Draw):
+    """Parameters: the bits of mean and scale."""
+
+    TYPE = ov.Type.f32
+
+
+class PhiloxBernoulli(Draw):
+    """Parameters: how many of the 2^23 uniforms are below p."""
+
+    TYPE = ov.Type.boolean
+
+
+class PhiloxNext(Layer):
+    """The states after a draw, by the states and the values that were drawn."""
+
+    TYPE = ov.Type.i32
+
+    def _like(self) -> ov.PartialShape:
+        return self.get_input_partial_shape(0)

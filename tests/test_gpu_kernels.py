@@ -1,0 +1,177 @@
+"""The kernels for OpenVINO's device GPU, without one: their numbers, and what is refused.
+
+`test_openvino_gpu.py` runs them, where `.ci/gpu` emulates a GPU.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import openvino as ov
+import pytest
+from openvino import opset16 as op
+
+import onnx_philox
+from onnx_philox._numbers import coefficients
+from onnx_philox.openvino import (
+    compile_model,
+    random_bernoulli,
+    random_categorical,
+    random_dropout,
+    random_generator,
+    random_normal,
+    random_uniform,
+)
+from onnx_philox.openvino._gpu import operators
+
+KERNELS = Path(operators.KERNELS).parent
+CORE = Path(__file__).parents[1] / "custom_ops/core/kernels"
+
+
+def numbers_in(file: str) -> dict[str, list[float]]:
+    """What a kernel's file defines, where these are numbers."""
+    found = {}
+    number = r"-?0x[0-9A-Fa-f.]+p[+-]\d+f|0x[0-9A-Fa-f]+u|\d+"
+    for name, text in re.findall(r"^#define (\w+) (.+)$", (KERNELS / file).read_text(), re.M):
+        parts = text.split(", ")
+        if all(re.fullmatch(number, part) for part in parts):
+            found[name] = [
+                float.fromhex(part.rstrip("f")) if "p" in part else int(part.rstrip("u"), 0)
+                for part in parts
+            ]
+    return found
+
+
+def test_the_kernels_have_the_generator_s_numbers() -> None:
+    header = (CORE / "philox.h").read_text()
+    core = dict(re.findall(r"constexpr .* k(\w+) = (\w+);", header))
+    names = {
+        "ROUNDS": "Rounds",
+        "WORDS_PER_BLOCK": "WordsPerBlock",
+        "STATE_WORDS": "StateWords",
+        "MULTIPLIER0": "Multiplier0",
+        "MULTIPLIER2": "Multiplier2",
+        "WEYL0": "Weyl0",
+        "WEYL1": "Weyl1",
+    }
+    expected = {name: [int(core[other].rstrip("u"), 0)] for name, other in names.items()}
+    assert numbers_in("philox.cl") == expected
+
+
+def test_the_kernels_have_the_core_s_coefficients() -> None:
+    found = numbers_in("values.cl")
+    compared = set()
+    for name, values in found.items():
+        if hasattr(coefficients, name):
+            assert values == np.ravel(getattr(coefficients, name)).tolist(), name
+            compared.add(name)
+    assert {"SINE_F32", "COSINE_F32", "LOGARITHM_F32", "MAGIC_F32"} < compared
+    others = {name: values for name, values in found.items() if name not in compared}
+    masks = {"FRACTION_F32": 2**23 - 1, "FRACTION_F16": 2**10 - 1}
+    ones = {"ONE_F32": np.float32(1).view(np.int32), "FOUR_F32": np.float32(4).view(np.int32)}
+    steps = {"NEAREST": 4, "ULPS_OFF": 0}
+    assert others == {name: [int(n)] for name, n in {**masks, **ones, **steps}.items()}
+
+
+def test_each_layer_has_its_kernel() -> None:
+    layers = (KERNELS / "layers.xml").read_text()
+    names = set(re.findall(r'CustomLayer name="(\w+)"', layers))
+    classes = {c.__name__ for c in (*operators.Draw.__subclasses__(), operators.PhiloxNext)}
+    assert names == classes
+    for file in set(re.findall(r'filename="([\w.]+)"', layers)):
+        assert (KERNELS / file).exists()
+    values = (KERNELS / "values.cl").read_text()
+    for value, out in re.findall(r"-DVALUE=(\w+) -DOUT=(\w+)", layers):
+        assert re.search(rf"^{out} {value}\(State state, uint i, int", values, re.M)
+
+
+def state() -> ov.Node:
+    return op.parameter([6], np.uint32, "state")
+
+
+def scalar() -> ov.Node:
+    return op.parameter([], np.float32, "scalar")
+
+
+REFUSED: dict[str, tuple[Callable[[], ov.Node], str]] = {
+    "f64": (
+        lambda: random_uniform([4], 0.0, 1.0, "f64", state=state()),
+        "got RandomUniform of f64 on GPU",
+    ),
+    "i64": (
+        lambda: random_uniform([4], 0, 9, "i64", state=state()),
+        "must be RandomUniform of i32 or f16 or f32 there",
+    ),
+    "bf16": (
+        lambda: random_normal([4], 0, 1, "bf16", state=state()),
+        "must be RandomNormal of f32 there: got RandomNormal of bf16 on GPU",
+    ),
+    "a p of f64": (
+        lambda: random_bernoulli([4], np.float64(0.5), state=state()),
+        "got RandomBernoulli of f64 on GPU",
+    ),
+    "classes": (
+        lambda: random_categorical(np.float32([[0, 1]]), 3, state=state()),
+        "must be RandomBernoulli, RandomDropout, RandomGenerator, RandomNormal or RandomUniform",
+    ),
+    "a computed bound": (
+        lambda: random_uniform([4], 0.0, scalar(), "f32", state=state()),
+        "got RandomUniform with a computed maxval on GPU",
+    ),
+    "a p for each element": (
+        lambda: random_bernoulli([2], np.float32([0.1, 0.2]), state=state()),
+        "got RandomBernoulli with 2 numbers as its p on GPU",
+    ),
+    "subnormal numbers": (
+        lambda: random_uniform([4], 0.0, 1e-40, "f32", state=state()),
+        "got RandomUniform with a width of 1e-40 on GPU",
+    ),
+    "data of f64": (
+        lambda: random_dropout(np.ones(4), np.float32(0.5), state=state()),
+        "got RandomDropout with data of f64 on GPU",
+    ),
+    "any rank": (
+        lambda: random_generator(state(), op.parameter([-1], np.int64, "shape")),
+        "got RandomGenerator of any rank on GPU",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_a_gpu_would_not_draw_exactly_is_refused(case: str) -> None:
+    make, said = REFUSED[case]
+    node = make()
+    node.set_friendly_name("noise")
+    found = [source.get_node() for source in node.input_values()]
+    parameters = [n for n in found if n.get_type_name() == "Parameter"]
+    model = ov.Model([node.output(0)], parameters)
+    core = onnx_philox.openvino.register(ov.Core())
+    with pytest.raises(ValueError, match=re.escape(said)) as refusal:
+        compile_model(core, model, "GPU")
+    text = str(refusal.value)
+    assert text.startswith("openvino.compile_model: the node 'noise' must be ")
+    assert text.endswith("Compile the model for HETERO:GPU,CPU, which draws on the CPU.")
+
+
+def test_a_random_node_in_a_body_is_refused_on_a_gpu() -> None:
+    n = op.parameter([6], np.int64, "n")
+    inside = op.parameter([6], np.int64)
+    bits = random_generator(op.convert(inside, "u32"), [2])
+    loop = op.tensor_iterator()
+    loop.set_function(ov.Model([op.convert(bits.output(0), "i64").output(0)], [inside]))
+    loop.set_invariant_input(inside, n.output(0))
+    loop.get_iter_value(loop.get_function().get_results()[0].output(0), -1)
+    core = onnx_philox.openvino.register(ov.Core())
+    with pytest.raises(ValueError, match="RandomGenerator in the body of a TensorIterator, on GPU"):
+        compile_model(core, ov.Model([loop.output(0)], [n]), "GPU")
+
+
+def test_arguments_of_compile_model_are_checked() -> None:
+    core = onnx_philox.openvino.register(ov.Core())
+    with pytest.raises(ValueError, match="the property CONFIG_FILE must be left out"):
+        compile_model(core, "model.xml", "GPU", {"CONFIG_FILE": "mine.xml"})
+    with pytest.raises(TypeError, match=r"core must be an openvino\.Core"):
+        compile_model(5, "model.xml")
