@@ -77,6 +77,7 @@ PUBLIC = {
     },
     "onnx_philox.onnxruntime": {"InferenceSession", "library_path", "register"},
     "onnx_philox.openvino": {
+        "compile_model",
         "genai_generator",
         "library_path",
         "make_stateful",
