@@ -109,3 +109,19 @@ def test_an_onnx_pipeline_of_diffusers_makes_each_image_as_if_alone() -> None:
         assert_same_bits(together[1:2], images(1, generator=diffusers.generator(42)))
         assert_same_bits(together, images(3, latents=diffusers.latents([7, 42, 99], (4, 8, 8))))
         assert not np.array_equal(together[0], together[1])
+
+
+def test_a_generator_given_to_torch_says_what_to_pass() -> None:
+    for like in ("philox", "torch"):
+        with pytest.raises(
+            AttributeError, match=r"Pass the noise itself: latents=torch\.from_numpy"
+        ):
+            diffusers.generator(1, like=like).device  # noqa: B018
+
+
+@pytest.mark.engines
+def test_diffusers_randn_tensor_says_it() -> None:
+    from diffusers.utils.torch_utils import randn_tensor
+
+    with pytest.raises(AttributeError, match="Pass the noise itself"):
+        randn_tensor((1, 4), generator=diffusers.generator(1))

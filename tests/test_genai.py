@@ -69,6 +69,8 @@ def test_a_generator_goes_on_and_begins_again_with_a_seed() -> None:
     assert_same_bits(np.array(generator.randn_tensor(ov.Shape([2, 3])).data), first)
     with pytest.raises(ValueError, match=r"seed must be an integer from 0 to 2\^64-1: got -1"):
         op.genai_generator(-1)
+    with pytest.raises(ValueError, match=r"Call randn_tensor, .*, or pass one seed"):
+        op.genai_generator([7, 42]).next()
 
 
 @pytest.mark.engines

@@ -29,6 +29,7 @@ from onnx import parser
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, graphs, make_reproducible, row_states
 from onnx_philox._contract import memory
+from onnx_philox._files import model_file
 from onnx_philox._runtimes import in_openvino
 from onnx_philox._runtimes.models import Settings
 
@@ -1109,6 +1110,18 @@ def soak(seconds: float, threads: int) -> None:
 @pytest.mark.parametrize("seconds", [1, pytest.param(6, marks=pytest.mark.exhaustive)])
 def test_a_short_soak_is_right_and_flat(seconds: float) -> None:
     soak(seconds, 8)
+
+
+def test_a_path_is_read_once(tmp_path, monkeypatch):
+    path = tmp_path / "model.onnx"
+    path.write_bytes((Path(__file__).with_name("models") / "mc_dropout.onnx").read_bytes())
+    opened_files = []
+    read = model_file.ModelFile._read
+    monkeypatch.setattr(
+        model_file.ModelFile, "_read", lambda file: opened_files.append(file) or read(file)
+    )
+    Pipeline(path)
+    assert len(opened_files) == 1
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,19 @@ class Noise(ABC):
     @abstractmethod
     def state(self) -> NDArray[np.uint32]:
         """Where the next tensor begins: uint32 of rank 1, or of rank 2 with a row for each seed."""
+
+    @property
+    def device(self) -> NoReturn:
+        """None: what draws for torch asks for it first, and is told what to pass.
+
+        Raises:
+            AttributeError: Always.
+        """
+        raise AttributeError(
+            "the generator must be one of torch's for a pipeline of torch: got one of onnx_philox, "
+            "which has no device. Pass the noise itself: "
+            "latents=torch.from_numpy(onnx_philox.diffusers.latents(seeds, shape))."
+        )
 
     def randn(self, *shape: int) -> NDArray[np.float32]:
         """Normals of mean 0 and scale 1, from the state on.

@@ -124,12 +124,22 @@ def rewritten(model: Any, per_row: Any) -> tuple[Any, _Model]:
         model = _parsed(model)
     import onnx_ir as ir
 
-    from onnx_philox._rewriting.api import find_random_nodes, make_reproducible
+    from onnx_philox._files.model_file import opened
+    from onnx_philox._models.untouched import Originals
+    from onnx_philox._rewriting.api import find_random_nodes, make_reproducible, rewrite_opened
 
-    with _graph_of(model) as (proto, graph):
+    if isinstance(model, onnx.ModelProto):
+        graph = Originals(model, owner=_NAME).model
         if not find_random_nodes(graph):
-            return model, _said_by(proto, graph)
-    rewritten = make_reproducible(model, per_row=per_row)
+            return model, _said_by(model, graph)
+        rewritten = make_reproducible(model, per_row=per_row)
+    else:
+        # Once, from one open file: another may take its place meanwhile.
+        with opened(model, _NAME) as file:
+            graph = Originals(file.proto, file.path.parent, owner=_NAME).model
+            if not find_random_nodes(graph):
+                return model, _said_by(file.proto, graph)
+            rewritten = rewrite_opened(file, per_row=per_row)
     return rewritten, _said_by(rewritten, ir.from_proto(rewritten))
 
 

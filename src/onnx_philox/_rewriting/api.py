@@ -11,7 +11,7 @@ import onnx
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
-from onnx_philox._files.model_file import opened
+from onnx_philox._files.model_file import ModelFile, opened
 from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._models.untouched import Originals
@@ -127,15 +127,20 @@ def make_reproducible(
         return api.rewrite(files.read(model, OWNER), **options)[0]
     if _is_path(model):
         with opened(model, OWNER) as file:
-            originals = Originals(file.proto, file.path.parent, owner=OWNER)
-            report = order.rewrite(originals.model, **options)
-            result = originals.to_proto() if report.is_changed else file.proto
-            file.load_weights(result)
-            return result
+            return rewrite_opened(file, **options)
     proto = _to_proto(model)
     originals = Originals(proto, owner=OWNER)
     report = order.rewrite(originals.model, **options)
     return originals.to_proto() if report.is_changed else proto
+
+
+def rewrite_opened(file: ModelFile, **options: Any) -> onnx.ModelProto:
+    """What `make_reproducible` makes of a file that is open, with its weights."""
+    originals = Originals(file.proto, file.path.parent, owner=OWNER)
+    report = order.rewrite(originals.model, **options)
+    result = originals.to_proto() if report.is_changed else file.proto
+    file.load_weights(result)
+    return result
 
 
 def find_random_nodes(model: Model | openvino.Model) -> list[RandomNode]:

@@ -9,6 +9,7 @@ from typing import Any
 import openvino as ov
 
 from onnx_philox import _backends
+from onnx_philox._contract.refusal import refuse
 from onnx_philox._numbers.torch_cuda import Gpu
 from onnx_philox._numbers.torch_noise import Like, Seeds, noise_of
 
@@ -66,7 +67,13 @@ def _generators() -> type:
             self._noise = noise_of("openvino.genai_generator", new_seed, self._like, self._gpu)
 
         def next(self) -> float:
-            """One normal, of float32."""
+            """One normal, of float32; of one seed, as it does not say of which image."""
+            if self._noise.state.ndim > 1:
+                given, allowed = "one with a seed for each image", "one with a single seed"
+                remedy = "Call randn_tensor, as GenAI's pipelines do, or pass one seed."
+                refuse(
+                    "openvino.genai_generator", "the generator of next()", given, allowed, remedy
+                )
             return float(self._noise.randn(1)[0])
 
         def randn_tensor(self, shape: Sequence[int]) -> ov.Tensor:
