@@ -81,6 +81,7 @@ PUBLIC = {
         "genai_generator",
         "library_path",
         "make_stateful",
+        "pytorch_extensions",
         "random_bernoulli",
         "random_categorical",
         "random_dropout",

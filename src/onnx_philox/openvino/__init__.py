@@ -32,9 +32,11 @@ from onnx_philox.openvino._factories import *  # noqa: F403
 from onnx_philox.openvino._genai import genai_generator
 from onnx_philox.openvino._gpu import compile_model
 from onnx_philox.openvino._native_backend import library_path
+from onnx_philox.openvino._pytorch import pytorch_extensions
 from onnx_philox.openvino._stateful import make_stateful
 
-__all__ = ["compile_model", "genai_generator", "library_path", "make_stateful", "register"]
+__all__ = ["compile_model", "genai_generator", "library_path", "make_stateful"]
+__all__ += ["pytorch_extensions", "register"]
 __all__ += _factories.__all__
 
 

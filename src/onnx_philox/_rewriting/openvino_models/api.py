@@ -103,8 +103,8 @@ def _replace(found: Found, stream: int, state: State, seed: int) -> None:
     bits = carrier.carry_in(state.words) if owners else state.bits
     made: list[ov.Node] = []
 
-    def emit(factory: Any, *arguments: Any) -> ov.Node:
-        node: ov.Node = factory(*arguments, global_seed=seed, op_seed=stream, state=bits)
+    def emit(factory: Any, *arguments: Any, **named: Any) -> ov.Node:
+        node: ov.Node = factory(*arguments, **named, global_seed=seed, op_seed=stream, state=bits)
         made.append(node)
         return node
 

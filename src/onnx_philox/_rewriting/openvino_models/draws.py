@@ -14,21 +14,25 @@ import openvino as ov
 from numpy.typing import NDArray
 from openvino import opset8
 
+from onnx_philox import _openvino_arrays as arrays
 from onnx_philox import openvino as factories
 from onnx_philox._contract import checks
 from onnx_philox._contract.declaration import listed
 from onnx_philox._contract.known import UNKNOWN, Known
 from onnx_philox._contract.operators import (
+    OPERATORS,
     OUTPUT_TYPE,
     RANDOM_CATEGORICAL,
     RANDOM_UNIFORM,
     Operator,
+    Role,
 )
 from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, I32, I64, ElementType
 from onnx_philox._rewriting.openvino_models.graphs import constant, dimensions
 from onnx_philox._rewriting.openvino_models.site import Site
 
 _UNIFORM_TYPES = (F16, BF16, F32, F64, I32, I64)
+_SEEDS = ("global_seed", "op_seed")
 _ONLY_CONSTANT = (F64, I64)
 """The plugin would change bounds of these types on their way to our node."""
 
@@ -157,3 +161,19 @@ def categorical(site: Site) -> Draw:
 
     covered = frozenset({node.get_name()})
     return Draw(RANDOM_CATEGORICAL, output_type, node.output(0), make, covered)
+
+
+def awaiting(site: Site) -> Draw:
+    """The same node of this package, with a state and a stream."""
+    node = site.node
+    operator, said = OPERATORS[node.get_type_name()], node.get_attributes()
+    names = [i.name for i in operator.inputs if i.role is not Role.STATE]
+    given = dict(zip(names, node.input_values(), strict=False))
+    given |= {a.name: said[a.name] for a in operator.attributes if a.name not in _SEEDS}
+    output = node.output(0)
+
+    def make(emit: EmitDraw) -> ov.Output:
+        return emit(getattr(factories, operator.function), **given).output(0)
+
+    output_type = arrays.name(output.get_element_type())
+    return Draw(operator, output_type, output, make, frozenset({node.get_name()}))

@@ -7,10 +7,16 @@ from dataclasses import dataclass
 
 import openvino as ov
 
-from onnx_philox._contract.operators import OPERATORS, OUTPUT_TYPE
+from onnx_philox._contract.operators import OUTPUT_TYPE
 from onnx_philox._contract.streams import STATE, next_name
 from onnx_philox._rewriting.earlier_rewrite import STREAMS
-from onnx_philox._rewriting.openvino_models.graphs import Owner, is_ours, walk
+from onnx_philox._rewriting.openvino_models.graphs import (
+    Owner,
+    awaits_state,
+    is_ours,
+    state_of,
+    walk,
+)
 
 # What stands between a state and the nodes that draw from it, beside the Add of the next run: where
 # each row has a state, what checks how many there are.
@@ -33,20 +39,13 @@ class Ours:
         """Its name."""
         return str(self.node.get_type_name())
 
-    @property
-    def state(self) -> ov.Output | None:
-        """What it reads as its state."""
-        declared = OPERATORS[self.node.get_type_name()].inputs
-        index = next(i for i, given in enumerate(declared) if given.name == "state")
-        return self.node.input_value(index) if index < self.node.get_input_size() else None
-
 
 @dataclass(frozen=True)
 class Recorded:
     """What an earlier rewrite left; all empty for a model that was never rewritten."""
 
     nodes: tuple[Ours, ...] = ()
-    """All nodes of this package."""
+    """All nodes of this package that wait for no state."""
     state: ov.Node | None = None
     """The parameter or the constant with the state."""
     next_state: str | None = None
@@ -87,7 +86,11 @@ class Recorded:
 
 def read(model: ov.Model) -> Recorded:
     """Reads what is recorded."""
-    nodes = tuple(_ours(node, owners) for node, owners in walk(model) if is_ours(node))
+    nodes = tuple(
+        _ours(node, owners)
+        for node, owners in walk(model)
+        if is_ours(node) and not awaits_state(node)
+    )
     outputs = [name for output in model.outputs for name in output.get_names()]
     found = {node.get_name(): node for ours in nodes for node in _sources(ours)}
     for node in found.values():
@@ -109,7 +112,7 @@ def _ours(node: ov.Node, owners: tuple[Owner, ...]) -> Ours:
 
 def _sources(ours: Ours) -> Iterator[ov.Node]:
     """The parameters and constants of the main graph that a node's state may come from."""
-    state = ours.state
+    state = state_of(ours.node)
     if state is None:
         return
     # Of a node in a body, what the bodies' owners read: the state is among it.

@@ -10,7 +10,12 @@ import openvino as ov
 from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
 from onnx_philox._rewriting.openvino_models import draws, patterns
 from onnx_philox._rewriting.openvino_models.draws import Draw, Uniform
-from onnx_philox._rewriting.openvino_models.graphs import is_ours, opset_of, walk
+from onnx_philox._rewriting.openvino_models.graphs import (
+    awaits_state,
+    is_ours,
+    opset_of,
+    walk,
+)
 from onnx_philox._rewriting.openvino_models.site import Site
 from onnx_philox._rewriting.random_nodes.foreign import randomness_of
 from onnx_philox._rewriting.random_nodes.may_stay import MayStayError
@@ -39,13 +44,16 @@ class Found:
 
 
 def find_nodes(model: ov.Model) -> list[Found]:
-    """What becomes of each random node of a model, in order, depth first; changes nothing.
+    """What becomes of each random node of a model, in the order of their streams; changes nothing.
 
-    Of a draw that is made of several nodes the first is listed.
+    First those that converters made, in the order of the program, then others, depth first. Of a
+    draw that is made of several nodes the first is listed.
     """
     sites = [Site(node, owners) for node, owners in walk(model) if _is_random(node)]
+    sites.sort(key=_order)
     read = [_read(site) for site in sites]
-    normals = patterns.normals(each for each in read if isinstance(each, Uniform))
+    others = (each for each in read if isinstance(each, Uniform))
+    normals = patterns.normals(u for u in others if not awaits_state(u.site.node))
     return list(_without_repeats(sites, read, normals))
 
 
@@ -73,14 +81,23 @@ def _is_random(node: ov.Node) -> bool:
     kind = node.get_type_name()
     if opset_of(node) is not None:
         return kind in RANDOM_OPERATORS
-    return not is_ours(node) and randomness_of(kind, is_of_torch=False) is not None
+    if is_ours(node):
+        return awaits_state(node)
+    return randomness_of(kind, is_of_torch=False) is not None
+
+
+def _order(site: Site) -> tuple[bool, int]:
+    """What sorts a random node: the number of its conversion, if it has one."""
+    if not awaits_state(site.node):
+        return True, 0
+    return False, int(site.node.get_attributes()["op_seed"])
 
 
 def _read(site: Site) -> Uniform | Draw | Exception:
     """What a node says; an error that says why it cannot be replaced."""
     node = site.node
     kind = node.get_type_name()
-    if opset_of(node) is None:
+    if not is_ours(node) and opset_of(node) is None:
         said = randomness_of(kind, is_of_torch=False)
         return MayStayError(
             site.title,
@@ -90,7 +107,9 @@ def _read(site: Site) -> Uniform | Draw | Exception:
             "Convert the model with one of these",
         )
     try:
-        return Uniform.read(site) if kind == _UNIFORM else draws.categorical(site)
+        if kind == _UNIFORM:
+            return Uniform.read(site)
+        return draws.awaiting(site) if is_ours(node) else draws.categorical(site)
     except (TypeRefusalError, ValueRefusalError) as error:
         # The declaration's own checks do not know the node's place.
         return error if error.operator == site.title else error.within(site.title)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract.operators import OPERATORS
+from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._contract.types import ElementType
 
 _EXTENSION = "extension"
@@ -86,6 +87,25 @@ def is_ours(node: ov.Node) -> bool:
     """Whether a node is one of this package."""
     is_extension = str(node.get_type_info().version_id) == _EXTENSION
     return is_extension and node.get_type_name() in OPERATORS
+
+
+def state_of(ours: ov.Node) -> ov.Output | None:
+    """What a node of this package reads as its state."""
+    declared = OPERATORS[ours.get_type_name()].inputs
+    index = next(i for i, given in enumerate(declared) if given.name == "state")
+    return ours.input_value(index) if index < ours.get_input_size() else None
+
+
+def awaits_state(node: ov.Node) -> bool:
+    """Whether a node is one of this package that `pytorch_extensions` made."""
+    state = state_of(node) if is_ours(node) else None
+    source = None if state is None else state.get_node()
+    return (
+        source is not None
+        and source.get_type_name() == "Constant"
+        # In an IR a number follows.
+        and str(source.get_friendly_name()).startswith(AWAITS_STATE)
+    )
 
 
 def only_reader(output: ov.Output) -> tuple[ov.Node, int] | None:

@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 import openvino as ov
 
 from onnx_philox._contract import checks
-from onnx_philox._rewriting.openvino_models.graphs import Owner, label, opset_of
+from onnx_philox._contract.operators import DOMAIN
+from onnx_philox._rewriting.openvino_models.graphs import Owner, is_ours, label, opset_of
 from onnx_philox._rewriting.report import RandomNode, title
 
 
@@ -28,6 +29,8 @@ class Site:
     @property
     def domain(self) -> str:
         """See `RandomNode`: for an operator of others, what OpenVINO calls its version."""
+        if is_ours(self.node):
+            return DOMAIN
         if opset_of(self.node) is not None:
             return ""
         return str(self.node.get_type_info().version_id)

@@ -1,0 +1,226 @@
+"""Modules by `openvino.convert_model` with our converters, beside their files of ONNX: `-m engines`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import openvino as ov
+import pytest
+
+import onnx_philox as op
+
+pytestmark = pytest.mark.engines
+
+X = np.linspace(0.05, 0.95, 12, dtype=np.float32).reshape(3, 4)
+STATE = op.PhiloxState.for_run(42).to_array()
+
+
+def draws() -> dict[str, Callable[[Any], Any]]:
+    """Draws of every kind, whose numbers are only drawn: they must be equal to the bit."""
+    import torch
+    from torch.nn import functional as F
+
+    return {
+        "rand": lambda x: torch.rand(x.shape[0], 4),
+        "rand of f64": lambda x: torch.rand(x.shape, dtype=torch.float64),
+        "rand_like": lambda x: torch.rand_like(x),
+        "rand_like again": lambda x: torch.rand_like(x),
+        "rand < p": lambda x: torch.rand_like(x) < 0.3,
+        "randn": lambda x: torch.randn(5),
+        "randn_like of f16": lambda x: torch.randn_like(x, dtype=torch.half),
+        "randint": lambda x: torch.randint(7, (x.shape[0], 2)),
+        "randint from 2": lambda x: torch.randint(2, 7, (3, 2), dtype=torch.int32),
+        "randint_like": lambda x: torch.randint_like(x, 9),
+        "randint_like from 2": lambda x: torch.randint_like(x, 2, 9, dtype=torch.int64),
+        "randperm": lambda x: torch.randperm(6),
+        "normal of a size": lambda x: torch.normal(1.0, 2.0, (x.shape[0], 2)),
+        "normal_": lambda x: torch.empty_like(x).normal_(0.1, 0.3),
+        "uniform_": lambda x: torch.zeros_like(x).uniform_(-0.7, 0.9),
+        "exponential_": lambda x: torch.empty_like(x).exponential_(1.7),
+        "poisson": lambda x: torch.poisson(x * 5),
+        "gamma": lambda x: torch._standard_gamma(x),
+        "bernoulli": lambda x: torch.bernoulli(x),
+        "bernoulli of p": lambda x: torch.bernoulli(x, 0.3),
+        "bernoulli_ of a tensor": lambda x: torch.zeros_like(x).bernoulli_(x),
+        "multinomial": lambda x: torch.multinomial(torch.ones_like(x), 5, True),
+        "multinomial without": lambda x: torch.multinomial(torch.ones_like(x), 3),
+        "multinomial of one row": lambda x: torch.multinomial(torch.ones_like(x)[0], 2),
+        "dropout": lambda x: F.dropout(x, 0.3, True),
+        "no dropout": lambda x: F.dropout(x, 0.3, False),
+    }
+
+
+def moved() -> dict[str, Callable[[Any], Any]]:
+    """Draws with arithmetic of the runtimes after them."""
+    import torch
+    from torch.nn import functional as F
+
+    return {
+        "normal of tensors": lambda x: torch.normal(x, x + 1),
+        "normal of a mean": lambda x: torch.normal(x, 2.0),
+        "normal of a deviation": lambda x: torch.normal(1.0, x),
+        "log_normal_": lambda x: torch.empty_like(x).log_normal_(),
+        "cauchy_": lambda x: torch.empty_like(x).cauchy_(1, 2),
+        "geometric_": lambda x: torch.empty_like(x).geometric_(0.3),
+        "dropout in place": lambda x: F.dropout(x + 1, 0.3, True, True),
+        "dropout1d": lambda x: F.dropout1d(x[:, :, None].expand(-1, -1, 2), 0.3, True),
+        "alpha_dropout": lambda x: F.alpha_dropout(x, 0.3, True),
+        "feature_alpha_dropout": lambda x: F.feature_alpha_dropout(x, 0.3, True),
+        "attention": lambda x: attention(x, dropout_p=0.3),
+        "causal attention": lambda x: attention(x, dropout_p=0.3, is_causal=True, scale=0.1),
+        "attention with a mask": lambda x: attention(x, dropout_p=0.3, attn_mask=mask()),
+        "attention without dropout": lambda x: attention(x, is_causal=True),
+        "gumbel_softmax": lambda x: F.gumbel_softmax(x),
+    }
+
+
+def attention(x: Any, **options: Any) -> Any:
+    from torch.nn import functional as F
+
+    heads = x[None, None]
+    return F.scaled_dot_product_attention(heads, heads, heads, **options)
+
+
+def mask() -> Any:
+    import torch
+
+    return torch.tensor([[True, False, True], [True, True, False], [True, True, True]])
+
+
+def module(functions: dict[str, Callable[[Any], Any]]) -> Any:
+    """A module that gives what each function gives, in order."""
+    import torch
+
+    class Module(torch.nn.Module):
+        def forward(self, x):
+            return tuple(function(x) for function in functions.values())
+
+    return Module()
+
+
+def program(given: Any) -> Any:
+    import torch
+
+    return torch.export.export(given, (torch.tensor(X),), strict=False)
+
+
+def converted(given: Any, way: str) -> ov.Model:
+    import torch
+
+    extensions = op.openvino.pytorch_extensions()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if way == "exported":
+            return ov.convert_model(program(given), extension=extensions)
+        if way == "scripted":
+            given = torch.jit.script(given)
+        example = torch.tensor(X)
+        return ov.convert_model(given, example_input=example, extension=extensions)
+
+
+def answers(model: ov.Model) -> list[np.ndarray]:
+    core = op.openvino.register(ov.Core())
+    compiled = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    results = compiled([X, STATE])
+    return [results[i].copy() for i in range(len(compiled.outputs) - 1)]
+
+
+def of_onnx(given: Any) -> list[np.ndarray]:
+    """What the file of ONNX draws."""
+    import torch
+
+    model = op.torch.export(given, (torch.tensor(X),), verbose=False).model_proto
+    session = op.onnxruntime.InferenceSession(model.SerializeToString())
+    feed = {value.name: X for value in session.get_inputs()} | {"random_state": STATE}
+    return session.run(None, feed)[:-1]
+
+
+@pytest.fixture(scope="module", params=["draws", "moved"])
+def both(request) -> tuple[dict[str, Any], list[np.ndarray], bool]:
+    functions = {"draws": draws, "moved": moved}[request.param]()
+    return functions, of_onnx(module(functions)), request.param == "draws"
+
+
+@pytest.mark.parametrize("way", ["traced", "exported"])
+def test_a_module_draws_what_its_file_of_onnx_draws(both, way, tmp_path) -> None:
+    functions, wanted, is_drawn = both
+    given = converted(module(functions), way)
+    nodes = op.rewriting.find_random_nodes(given)
+    assert [node.problem for node in nodes] == [None] * len(nodes)
+    ov.save_model(given, tmp_path / "m.xml")
+    new = op.make_reproducible(given)
+    again = op.make_reproducible(tmp_path / "m.xml")
+    wrong = {}
+    for model in (new, again):
+        for name, want, got in zip(functions, wanted, answers(model), strict=True):
+            is_exact = want.dtype == got.dtype and np.array_equal(got, want, equal_nan=True)
+            # Weights of the saved model are of f16.
+            near = 1e-5 if model is new else 1e-2
+            if not is_exact and (is_drawn or not np.allclose(got, want, near, near)):
+                wrong[name] = got, want
+    assert wrong == {}
+
+
+def test_a_checkpoint_of_the_file_resumes_in_the_model() -> None:
+    import torch
+
+    given = module({"drop": lambda x: torch.nn.functional.dropout(x, 0.5, True)})
+    file = op.torch.export(given, (torch.tensor(X),), verbose=False).model_proto
+    model = op.make_reproducible(converted(given, "exported"))
+    request = op.Pipeline(file).request(seed=7)
+    (first,) = request({"x": X}).values()
+    resumed = op.Pipeline(model, runtime="openvino").request(resume=request.checkpoint())
+    second, third = (next(iter(r({"x": X}).values())) for r in (request, resumed))
+    assert np.array_equal(second, third)
+    assert not np.array_equal(first, second)
+
+
+def test_extensions_serve_many_modules_and_draws_that_nothing_reads_take_no_stream() -> None:
+    import torch
+
+    def forward(x):
+        torch.rand_like(x)
+        return torch.randn_like(x)
+
+    extensions = op.openvino.pytorch_extensions()
+    for _ in range(2):
+        model = ov.convert_model(
+            module({"": forward}), example_input=torch.tensor(X), extension=extensions
+        )
+        wanted = op.reference.random_normal([3, 4], 0, 1, "f32", state=STATE)[0]
+        assert np.array_equal(answers(op.make_reproducible(model))[0], wanted)
+
+
+def test_a_scripted_loop_draws_on() -> None:
+    import torch
+
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        y = torch.zeros_like(x)
+        for _ in range(x.shape[0]):
+            y = y + torch.rand_like(x)
+        return y
+
+    total, state = np.zeros_like(X), STATE
+    for _ in range(3):
+        values, state = op.reference.random_uniform([3, 4], 0, 1, "f32", state=state)
+        total = total + values
+    (got,) = answers(op.make_reproducible(converted(forward, "scripted")))
+    assert np.array_equal(got, total)
+
+
+def test_what_no_converter_can_keep_is_refused_by_name() -> None:
+    import torch
+
+    generator = torch.Generator()
+    refused = {
+        "aten::normal_: .*a part of another tensor": lambda x: x.clone()[0].normal_(),
+        "aten::rand: generator": lambda x: torch.rand(x.shape, generator=generator),
+        "aten::random_: .*torch.randint": lambda x: torch.empty_like(x).random_(5),
+        "aten::_sample_dirichlet: .*_standard_gamma": lambda x: torch._sample_dirichlet(x),
+    }
+    for said, forward in refused.items():
+        with pytest.raises(ov.frontend.OpConversionFailure, match=said):
+            converted(module({"": forward}), "traced")
