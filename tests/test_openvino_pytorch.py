@@ -1,4 +1,4 @@
-"""Modules by `openvino.convert_model` with our converters, beside their files of ONNX: `-m engines`."""
+"""PyTorch modules by our converters of OpenVINO, beside their files of ONNX: `-m engines`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STATE = op.PhiloxState.for_run(42).to_array()
 def draws() -> dict[str, Callable[[Any], Any]]:
     """Draws of every kind, whose numbers are only drawn: they must be equal to the bit."""
     import torch
-    from torch.nn import functional as F
+    from torch.nn import functional
 
     return {
         "rand": lambda x: torch.rand(x.shape[0], 4),
@@ -29,13 +29,13 @@ def draws() -> dict[str, Callable[[Any], Any]]:
         "rand_like": lambda x: torch.rand_like(x),
         "rand_like again": lambda x: torch.rand_like(x),
         "rand < p": lambda x: torch.rand_like(x) < 0.3,
-        "randn": lambda x: torch.randn(5),
+        "randn": lambda _: torch.randn(5),
         "randn_like of f16": lambda x: torch.randn_like(x, dtype=torch.half),
         "randint": lambda x: torch.randint(7, (x.shape[0], 2)),
-        "randint from 2": lambda x: torch.randint(2, 7, (3, 2), dtype=torch.int32),
+        "randint from 2": lambda _: torch.randint(2, 7, (3, 2), dtype=torch.int32),
         "randint_like": lambda x: torch.randint_like(x, 9),
         "randint_like from 2": lambda x: torch.randint_like(x, 2, 9, dtype=torch.int64),
-        "randperm": lambda x: torch.randperm(6),
+        "randperm": lambda _: torch.randperm(6),
         "normal of a size": lambda x: torch.normal(1.0, 2.0, (x.shape[0], 2)),
         "normal_": lambda x: torch.empty_like(x).normal_(0.1, 0.3),
         "uniform_": lambda x: torch.zeros_like(x).uniform_(-0.7, 0.9),
@@ -48,15 +48,15 @@ def draws() -> dict[str, Callable[[Any], Any]]:
         "multinomial": lambda x: torch.multinomial(torch.ones_like(x), 5, True),
         "multinomial without": lambda x: torch.multinomial(torch.ones_like(x), 3),
         "multinomial of one row": lambda x: torch.multinomial(torch.ones_like(x)[0], 2),
-        "dropout": lambda x: F.dropout(x, 0.3, True),
-        "no dropout": lambda x: F.dropout(x, 0.3, False),
+        "dropout": lambda x: functional.dropout(x, 0.3, True),
+        "no dropout": lambda x: functional.dropout(x, 0.3, False),
     }
 
 
 def moved() -> dict[str, Callable[[Any], Any]]:
     """Draws with arithmetic of the runtimes after them."""
     import torch
-    from torch.nn import functional as F
+    from torch.nn import functional
 
     return {
         "normal of tensors": lambda x: torch.normal(x, x + 1),
@@ -64,24 +64,23 @@ def moved() -> dict[str, Callable[[Any], Any]]:
         "normal of a deviation": lambda x: torch.normal(1.0, x),
         "log_normal_": lambda x: torch.empty_like(x).log_normal_(),
         "cauchy_": lambda x: torch.empty_like(x).cauchy_(1, 2),
-        "geometric_": lambda x: torch.empty_like(x).geometric_(0.3),
-        "dropout in place": lambda x: F.dropout(x + 1, 0.3, True, True),
-        "dropout1d": lambda x: F.dropout1d(x[:, :, None].expand(-1, -1, 2), 0.3, True),
-        "alpha_dropout": lambda x: F.alpha_dropout(x, 0.3, True),
-        "feature_alpha_dropout": lambda x: F.feature_alpha_dropout(x, 0.3, True),
+        "dropout in place": lambda x: functional.dropout(x + 1, 0.3, True, True),
+        "dropout1d": lambda x: functional.dropout1d(x[:, :, None].expand(-1, -1, 2), 0.3, True),
+        "alpha_dropout": lambda x: functional.alpha_dropout(x, 0.3, True),
+        "feature_alpha_dropout": lambda x: functional.feature_alpha_dropout(x, 0.3, True),
         "attention": lambda x: attention(x, dropout_p=0.3),
         "causal attention": lambda x: attention(x, dropout_p=0.3, is_causal=True, scale=0.1),
         "attention with a mask": lambda x: attention(x, dropout_p=0.3, attn_mask=mask()),
         "attention without dropout": lambda x: attention(x, is_causal=True),
-        "gumbel_softmax": lambda x: F.gumbel_softmax(x),
+        "gumbel_softmax": lambda x: functional.gumbel_softmax(x),
     }
 
 
 def attention(x: Any, **options: Any) -> Any:
-    from torch.nn import functional as F
+    from torch.nn import functional
 
     heads = x[None, None]
-    return F.scaled_dot_product_attention(heads, heads, heads, **options)
+    return functional.scaled_dot_product_attention(heads, heads, heads, **options)
 
 
 def mask() -> Any:
@@ -219,6 +218,7 @@ def test_what_no_converter_can_keep_is_refused_by_name() -> None:
         "aten::normal_: .*a part of another tensor": lambda x: x.clone()[0].normal_(),
         "aten::rand: generator": lambda x: torch.rand(x.shape, generator=generator),
         "aten::random_: .*torch.randint": lambda x: torch.empty_like(x).random_(5),
+        "aten::geometric_: .*torch.poisson": lambda x: torch.empty_like(x).geometric_(0.3),
         "aten::_sample_dirichlet: .*_standard_gamma": lambda x: torch._sample_dirichlet(x),
     }
     for said, forward in refused.items():

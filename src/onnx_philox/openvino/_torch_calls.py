@@ -14,7 +14,6 @@ from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.types import BF16, F16, F32, F64, ElementType
 
-Output = ov.Output
 _FLOATS = (F16, BF16, F32, F64)
 
 # The numbers by which TorchScript knows the types.
@@ -69,8 +68,6 @@ SIGNATURES: dict[str, dict[str, tuple[str, ...]]] = {
         "log_normal_": _MOVED,
         "cauchy": {"default": "self median sigma generator"},
         "cauchy_": {"default": "self median sigma generator"},
-        "geometric": {"default": "self p generator"},
-        "geometric_": {"default": "self p generator"},
         "poisson": {"default": "self generator"},
         "_standard_gamma": {"default": "self generator"},
         "bernoulli": {
@@ -169,11 +166,11 @@ class Call:
         """Whether an argument is there, and is not None."""
         return self._read(name) is not None
 
-    def input(self, name: str) -> Output:
+    def input(self, name: str) -> ov.Output:
         """A tensor."""
         return self.context.get_input(self.names.index(name))
 
-    def tensor(self, name: str) -> Output | None:
+    def tensor(self, name: str) -> ov.Output | None:
         """A tensor, be it a constant; None for a number, or for nothing."""
         if not self.is_given(name):
             return None
@@ -196,7 +193,7 @@ class Call:
             self._refuse_computed(name, "a whole number")
         return known
 
-    def integer_or_tensor(self, name: str) -> int | Output:
+    def integer_or_tensor(self, name: str) -> int | ov.Output:
         """A whole number, or what computes it."""
         known = self._known(name)
         return int(known) if isinstance(known, (int, float)) else known
@@ -208,7 +205,7 @@ class Call:
             self._refuse_computed(name, "True or False")
         return bool(known)
 
-    def size(self, name: str) -> Output:
+    def size(self, name: str) -> ov.Output:
         """Dimensions, some of which the model computes."""
         given = self.input(name)
         node = given.get_node()
@@ -218,7 +215,7 @@ class Call:
         ready = [_as_row(part) for part in parts]
         return ready[0] if len(ready) == 1 else opset8.concat(ready, 0).output(0)
 
-    def shape(self) -> Output:
+    def shape(self) -> ov.Output:
         """The dimensions of the tensor that is drawn like."""
         return opset8.shape_of(self.input("self")).output(0)
 
@@ -238,18 +235,17 @@ class Call:
             return F32 if torch.get_default_dtype() == torch.float32 else F64
         return self._float(asked)
 
-    def float_type_of(self, like: Output) -> ElementType:
+    def float_type_of(self, like: ov.Output) -> ElementType:
         """The type of a tensor."""
         asked = like.get_element_type()
         return F32 if asked.is_dynamic() else self._float(asked)
 
     def _float(self, asked: ov.Type) -> ElementType:
         known = arrays.element_type(asked)
-        for dtype in _FLOATS:
-            if known is dtype:
-                return dtype
-        names = f"one of {', '.join(dtype.name for dtype in _FLOATS)}"
-        self.refuse("the type", arrays.name(asked), names, "Draw one of these.", TypeError)
+        if not isinstance(known, ElementType) or known not in _FLOATS:
+            names = f"one of {', '.join(dtype.name for dtype in _FLOATS)}"
+            self.refuse("the type", arrays.name(asked), names, "Draw one of these.", TypeError)
+        return known
 
     def _known(self, name: str) -> Any:
         """A Python number, what computes it, or the default."""
@@ -291,17 +287,17 @@ def exact(number: float) -> float:
     return float(str(rounded)) if rounded == number else number
 
 
-def _is_number(output: Output) -> bool:
+def _is_number(output: ov.Output) -> bool:
     node = output.get_node()
     is_constant: bool = node.get_type_name() == "Constant"
     return is_constant and arrays.memory(node).ndim == 0
 
 
-def _is_scalar(output: Output) -> bool:
-    return output.get_partial_shape().rank == ov.Dimension(0)
+def _is_scalar(output: ov.Output) -> bool:
+    return bool(output.get_partial_shape().rank == ov.Dimension(0))
 
 
-def _as_row(part: Output) -> Output:
+def _as_row(part: ov.Output) -> ov.Output:
     """A number as a row of one, of i64; a row as it is."""
     if part.get_element_type() != ov.Type.i64:
         part = opset8.convert(part, "i64").output(0)

@@ -169,7 +169,8 @@ def awaiting(site: Site) -> Draw:
     operator, said = OPERATORS[node.get_type_name()], node.get_attributes()
     names = [i.name for i in operator.inputs if i.role is not Role.STATE]
     given = dict(zip(names, node.input_values(), strict=False))
-    given |= {a.name: said[a.name] for a in operator.attributes if a.name not in _SEEDS}
+    names = [a.name for a in operator.attributes if a.name not in _SEEDS]
+    given |= {name: said[name] for name in names if name in said}
     output = node.output(0)
 
     def make(emit: EmitDraw) -> ov.Output:
