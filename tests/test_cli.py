@@ -82,7 +82,7 @@ def test_the_example_of_each_help_runs_as_it_is_printed(
             "rewrite m -o n --seed -1",
             "rewrite: --seed must be an integer from 0 to 2^63-1: got -1",
         ),
-        ("run nowhere.onnx", "onnx-philox run: the model must be a file: got nowhere.onnx, which "),
+        ("run nowhere.onnx", "onnx-philox run: no such file: nowhere.onnx. Check "),
         ("path x", "onnx-philox path: RUNTIME must be onnxruntime or openvino: got 'x'."),
         (
             "completion x",

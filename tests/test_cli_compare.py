@@ -299,7 +299,7 @@ def test_a_wrong_option_says_what_is_allowed(noisy, arguments, said):
 
 
 def test_an_ir_and_a_missing_file_are_refused():
-    assert "compare: the model must be a file: got nowhere.onnx, which" in refusal("nowhere.onnx")
+    assert "compare: no such file: nowhere.onnx. Check" in refusal("nowhere.onnx")
     Path("a.xml").write_text("")
     pair = ("--runtime", "onnxruntime", "--runtime", "openvino")
     assert "--runtime must be openvino for an OpenVINO IR, or left" in refusal("a.xml", *pair)

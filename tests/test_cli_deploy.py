@@ -274,7 +274,7 @@ def test_weights_beside_the_model_are_copied_too():
         (["kserve", "noisy.onnx"], "SERVER must be triton or ovms: got 'kserve'."),
         (
             ["triton", "nowhere.onnx"],
-            "deploy: the model must be a file: got nowhere.onnx, which does",
+            "deploy: no such file: nowhere.onnx. Check the path of the model.",
         ),
         (["triton", "model.xml"], "the model must be an ONNX file (.onnx): got model.xml"),
         (["triton", "raw.onnx"], "got one with 1 random node of its own"),

@@ -166,7 +166,7 @@ def test_the_input_is_never_overwritten(plain):
 @pytest.mark.parametrize(
     ("source", "target", "said"),
     [
-        ("nowhere.onnx", "out.onnx", "rewrite: the model must be a file: got nowhere.onnx, which"),
+        ("nowhere.onnx", "out.onnx", "rewrite: no such file: nowhere.onnx. Check the path"),
         (".", "out.onnx", "the model must be a file: got ., a folder. Name the model's file."),
         (
             "plain.onnx",

@@ -459,7 +459,7 @@ def test_missing_inputs_are_listed_with_types_and_shapes(noisy):
         ("x=wrong_shape.npy", "the input 'x' must be of shape [batch, 3]: got shape [2, 4]. "
                               "Pass an array of that shape."),
         ("x=wrong_rank.npy", "must be of shape [batch, 3]: got shape [3]"),
-        ("x=nowhere.npy", "run: an input must be a file: got nowhere.npy, which does not exist."),
+        ("x=nowhere.npy", "run: no such file: nowhere.npy. Check the path of the input."),
         ("x=text.npy", "text.npy cannot be read: "),
         ("x=objects.npy", "objects.npy cannot be read: "),
         ("x=one,two", "the input 'x' must be a file that ends in .npy, or numbers such as 0.5"),
@@ -538,8 +538,7 @@ def test_standard_nodes_for_openvino_run_at_the_precision_that_they_are_made_for
 
 def test_a_file_that_does_not_exist_is_an_error():
     assert refusal("nowhere.onnx") == (
-        "onnx-philox run: the model must be a file: got nowhere.onnx, which does not exist. Check "
-        "the path.\n"
+        "onnx-philox run: no such file: nowhere.onnx. Check the path of the model.\n"
     )
 
 

@@ -9,9 +9,7 @@ from onnx_philox._runtimes.port import ArgumentError
 
 def no_such_file(what: str, path: object) -> ArgumentError:
     """The error for a file that is not there."""
-    return ArgumentError(
-        f"{what} must be a file: got {path}, which does not exist. Check the path."
-    )
+    return ArgumentError(f"no such file: {path}. Check the path of {what}.")
 
 
 def check_model(path: Path) -> None:

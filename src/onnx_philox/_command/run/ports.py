@@ -113,7 +113,7 @@ def _read(path: str, load: Callable[[], Any]) -> Any:
     try:
         return load()
     except FileNotFoundError:
-        raise paths.no_such_file("an input", _shown_path(path)) from None
+        raise paths.no_such_file("the input", _shown_path(path)) from None
     except OSError as error:
         why = error.strerror or str(error)
         raise ArgumentError(
