@@ -479,6 +479,16 @@ def test_none_is_no_array(pipe: Pipeline, feed: Any, words: str) -> None:
     assert_same_answer(pipe(batch(2), seed=1), pipe(batch(2), seed=1))
 
 
+def test_rows_are_counted_in_arrays_by_name_alone() -> None:
+    pipe = Pipeline(STANDARD, per_row=True)
+    words = "^Pipeline: the feed must be a mapping of names to arrays: got list. Pass the inputs by"
+    for call in (lambda: pipe([1], seed=1), lambda: next(pipe.map([[1]], seed=1))):  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match=words):
+            call()
+    with pytest.raises(ValueError, match="'x' must be an array, or lists of equal lengths: got li"):
+        pipe({"x": [[1.0], [2.0, 3.0]]}, seed=1)
+
+
 def test_both_runtimes_name_the_outputs_as_the_model_does_and_take_its_inputs() -> None:
     model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
         g (float[n, 5] x, float[3] unread) => (float[n, 5] z, float[n, 5] y, float[n, 5] q) {

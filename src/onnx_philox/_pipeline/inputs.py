@@ -41,9 +41,7 @@ class Inputs:
             TypeError: The feed is no mapping, or an input is None or an array of another type.
             ValueError: An input is missing, unknown or masked in part.
         """
-        if type(feed) is not dict and not isinstance(feed, Mapping):
-            given, remedy = type(feed).__name__, "Pass the inputs by name."
-            refuse(_NAME, "the feed", given, "a mapping of names to arrays", remedy, TypeError)
+        _check_mapping(feed)
         types, array, taken = self._types, np.ndarray, dict(feed)
         for name, value in feed.items():
             # An array of the input's own type needs no check.
@@ -120,8 +118,23 @@ def _in_type(numbers: NDArray[Any], wanted: np.dtype[Any]) -> NDArray[Any]:
 
 
 def rows_of(feed: Feed, name: str) -> int | None:
-    """The first dimension of an input; None if the feed does not say it."""
-    if not isinstance(feed, Mapping) or name not in feed:
+    """The first dimension of an input; None if the feed does not say it.
+
+    Raises:
+        TypeError: The feed is no mapping.
+        ValueError: The input is lists that make no array.
+    """
+    _check_mapping(feed)
+    if name not in feed:
         return None
-    shape = np.shape(feed[name])
+    value = feed[name]
+    if isinstance(value, list | tuple):
+        value = arrays.array_of(_NAME, feeds.title(name), value)
+    shape = np.shape(value)
     return shape[0] if shape else None
+
+
+def _check_mapping(feed: Feed) -> None:
+    if type(feed) is not dict and not isinstance(feed, Mapping):
+        given, remedy = type(feed).__name__, "Pass the inputs by name."
+        refuse(_NAME, "the feed", given, "a mapping of names to arrays", remedy, TypeError)
