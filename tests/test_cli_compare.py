@@ -100,6 +100,15 @@ def test_runtimes_agree_over_several_runs(noisy, pair):
         assert all(o["unequal"] == 0 for o in run["outputs"] if o["kind"] != "computed")
 
 
+def test_openvino_runs_on_the_device_that_is_asked_for(noisy):
+    result = invoke("compare", noisy, *INPUT, "--seed", 42, "--device", "HETERO:CPU")
+    assert result.exit_code == 0, result.output
+    assert "backend native, HETERO:CPU" in result.stdout
+    pair = ("--runtime", "onnxruntime", "--runtime", "reference")
+    said = refusal(noisy, *INPUT, "--seed", 42, *pair, "--device", "CPU")
+    assert "--device must be given with --runtime openvino: got onnxruntime and reference" in said
+
+
 def test_names_that_openvino_changes_are_the_model_s():
     # It calls what goes through a Dropout by its last name.
     model = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>

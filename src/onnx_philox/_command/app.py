@@ -328,6 +328,11 @@ def run(
     help="OpenVINO's precision hint. [default: f32] For an IR, one of the two that are compared: "
     "give it twice. [default: f32 and bf16]",
 )
+@option(
+    "--device",
+    metavar="NAME",
+    help="OpenVINO's name of the device, such as GPU or HETERO:GPU,CPU. [default: CPU]",
+)
 @wanted_runs
 @option(
     "--rtol",
@@ -350,6 +355,7 @@ def compare(
     model: Path,
     runtime: tuple[str, ...],
     precision: tuple[str, ...],
+    device: str | None,
     *,
     wanted: Wanted,
     rtol: float,
@@ -374,6 +380,7 @@ def compare(
             wanted,
             runtimes=runtime,
             precisions=precision,
+            device=device,
             tolerances=rooms.compare.Tolerances(rtol, atol),
             progress=progress,
         )

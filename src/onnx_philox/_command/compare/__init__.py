@@ -36,14 +36,15 @@ def compare(
     *,
     runtimes: Sequence[str] = (),
     precisions: Sequence[str] = (),
+    device: str | None = None,
     tolerances: Tolerances | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Runs a model in two runtimes with the same states, each carrying its own.
 
     They are named as in `RUNTIMES`, or else the first two that are installed; an IR is run in
-    OpenVINO alone, at two precisions. Inputs that are made up are the same in both. What the model
-    draws must be equal; the tolerances are for the rest.
+    OpenVINO alone, at two precisions. `device` is OpenVINO's. Inputs that are made up are the same
+    in both. What the model draws must be equal; the tolerances are for the rest.
 
     Raises:
         ArgumentError: An argument is wrong, or does not suit the model.
@@ -56,9 +57,9 @@ def compare(
     if wanted.seed is not None and not inside.takes_seed:
         inside.refuse_seed(wanted.seed, model)
     if is_ir(model):
-        one, other = _load_ir(model, runtimes, precisions)
+        one, other = _load_ir(model, runtimes, precisions, device)
     else:
-        one, other = _load(model, runtimes, precisions)
+        one, other = _load(model, runtimes, precisions, device)
     # Once for both: OpenVINO forgets the names of dimensions.
     filled = beginning.fill(one, wanted, inside)
     feeds, state, used = beginning.begin(one, wanted, filled, inside)
@@ -75,8 +76,13 @@ def compare(
     return report
 
 
+def _settings(precision: str | None, device: str | None) -> Settings:
+    chosen = {} if device is None else {"device": device}
+    return Settings(precision=precision, shows_drawn=True, **chosen)
+
+
 def _load_ir(
-    model: Path, runtimes: Sequence[str], precisions: Sequence[str]
+    model: Path, runtimes: Sequence[str], precisions: Sequence[str], device: str | None
 ) -> tuple[LoadedModel, LoadedModel]:
     of_ir = [name for name, runtime in RUNTIMES.items() if runtime.takes_ir]
     if not set(runtimes) <= set(of_ir):
@@ -91,15 +97,12 @@ def _load_ir(
             f"--precision must be two different ones for an OpenVINO IR, or left out: got "
             f"{' and '.join(precisions)}. Give it twice, or leave it out."
         )
-    one, other = (
-        loading.load(model, of_ir[0], Settings(precision=hint, shows_drawn=True))
-        for hint in precisions
-    )
+    one, other = (loading.load(model, of_ir[0], _settings(hint, device)) for hint in precisions)
     return one, other
 
 
 def _load(
-    model: Path, runtimes: Sequence[str], precisions: Sequence[str]
+    model: Path, runtimes: Sequence[str], precisions: Sequence[str], device: str | None
 ) -> tuple[LoadedModel, LoadedModel]:
     if len(precisions) > 1:
         raise ArgumentError(
@@ -112,6 +115,12 @@ def _load(
             f"--runtime must be two different ones of {', '.join(RUNTIMES)}, or left out: got "
             f"{' and '.join(runtimes)}. Give it twice, or leave it out."
         )
+    with_devices = [name for name, runtime in RUNTIMES.items() if "device" in runtime.options]
+    if device is not None and runtimes and not set(runtimes) & set(with_devices):
+        raise ArgumentError(
+            f"--device must be given with --runtime {listed(with_devices)}: got "
+            f"{' and '.join(runtimes)}. Add that, or leave it out."
+        )
     loaded = []
     reasons = []
     for name in runtimes or RUNTIMES:
@@ -123,7 +132,7 @@ def _load(
         except ImportError as error:
             reasons.append(str(error))
             continue
-        loaded.append(loading.load(model, name, Settings(precision=hint, shows_drawn=True)))
+        loaded.append(loading.load(model, name, _settings(hint, device)))
         if len(loaded) == 2:
             return loaded[0], loaded[1]
     raise ArgumentError(
