@@ -92,6 +92,18 @@ def unary(classes: NDArray[np.int32]) -> NDArray[np.uint8]:
     return np.packbits(bits[: bits.size // 8 * 8])
 
 
+def orders(permutations: NDArray[np.int32]) -> NDArray[np.uint8]:
+    """Whether the first of each two neighbours is the lesser: independent fair bits."""
+    pairs = permutations.reshape(-1, 2)
+    bits = pairs[:, 0] < pairs[:, 1]
+    return np.packbits(bits[: bits.size // 8 * 8])
+
+
+def zeros(counts: NDArray[np.int32]) -> NDArray[np.uint8]:
+    """Whether each count is 0, which half of them are at a rate of ln 2."""
+    return np.packbits(counts.reshape(-1) == 0)
+
+
 SOURCES = {
     "words": Source("RandomGenerator <op_seed = {op_seed}> (state, shape)", "uint32", np.asarray),
     "uniforms": Source(
@@ -142,7 +154,19 @@ SOURCES = {
         "int32",
         unary,
     ),
+    "counts": Source(
+        'RandomPoisson <output_type = "i32", op_seed = {op_seed}> (shape, ln2, state)',
+        "int32",
+        zeros,
+    ),
+    "permutations": Source(
+        'RandomPermutation <output_type = "i32", op_seed = {op_seed}> (shape, state)',
+        "int32",
+        orders,
+    ),
 }
+"""RandomDropout's mask is RandomBernoulli's, and RandomToken chooses by the uniforms of
+RandomCategorical, one for each row: they would be judged twice."""
 
 
 @dataclass(frozen=True)
@@ -260,7 +284,8 @@ def model(source: Source, arrangement: Arrangement) -> onnx.ModelProto:
         g (uint32[{rows}, 6] state)
           => ({source.type}[{rows}, m] values, uint32[{rows}, 6] next_state)
         <int64[2] shape = {{{rows}, {values}}}, float zero = {{0}}, float one = {{1}},
-         double zero64 = {{0}}, double one64 = {{1}}, float half = {{0.5}}> {{
+         double zero64 = {{0}}, double one64 = {{1}}, float half = {{0.5}},
+         float ln2 = {{0.6931472}}> {{
           {chr(10).join(lines)}
           values = Concat <axis = 1> ({", ".join(f"v{i}" for i in range(nodes))})
         }}""")

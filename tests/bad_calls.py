@@ -434,7 +434,7 @@ BAD_CATEGORICAL: dict[str, tuple[dict[str, Any], list[str]]] = {
     "a replacement of 2": ({"replacement": 2}, ["'replacement' must be 0 or 1: got 2"]),
     "more samples than classes": (
         {"replacement": 0, "sample_size": 4},
-        ["'sample_size' must be at most ", "got 4 for 3 classes. Draw fewer samples"],
+        ["'sample_size' must be at most ", "got 4, more than the 3 given. Draw fewer samples"],
     ),
     "more samples than classes of a weight": (
         {
@@ -442,7 +442,7 @@ BAD_CATEGORICAL: dict[str, tuple[dict[str, Any], list[str]]] = {
             "sample_size": 2,
             "logits": np.array([[0, 1, 2], [0, -math.inf, -709]], F32),
         },
-        ["a weight above 0, with replacement 0: got 2 for 1 classes in row 1. Draw fewer samples"],
+        ["with replacement 0: got 2, more than the 1 in row 1. Draw fewer samples"],
     ),
 }
 RATIO_RULE = "input 'ratio' must be from 0 to 1: got "

@@ -127,6 +127,7 @@ MORE_BAD: dict[str, list[dict[str, Any]]] = {
     ],
     "RandomToken": [
         {"op_seed": -1},
+        {"output_type": "i8"},
         {"output_type": "f64"},
         {"top_k": np.int64([[1]])},
         {"top_p": F32([0.5, np.nan]), "min_p": F32([2, 3])},

@@ -399,7 +399,7 @@ BAD: dict[str, tuple[str, dict[str, Any], str]] = {
             "replacement": False,
         },
         "'sample_size' must be at most the number of classes of a weight above 0, with "
-        "replacement 0: got 3 for 2 classes in row 0.",
+        "replacement 0: got 3, more than the 2 in row 0.",
     ),
 }
 

@@ -35,11 +35,14 @@ GivenAttribute ReadAttribute(const OrtApi& api, const OrtShapeInferContext* cont
 }
 
 /// The type that a wrong output_type names, so that it agrees with what the model declares and the kernel comes to
-/// refuse it; the operator's first one where it names none.
+/// refuse it. Where it names none: the default, which most models declare, or the operator's first one.
 OutputType NamedType(const std::string& name, const AttributeDeclaration& declaration) {
   for (int i = 0; i < kOutputTypes; ++i) {
     const auto type = static_cast<OutputType>(i);
     if (name == ElementTypeName(ElementTypeOf(type))) return type;
+  }
+  for (int i = 0; declaration.text_default != nullptr && i < declaration.texts; ++i) {
+    if (std::string(declaration.text[i]) == declaration.text_default) return declaration.type[i];
   }
   return declaration.type[0];
 }

@@ -95,13 +95,22 @@ def numbers_array(op: Operator | str, declared: Input, given: Any) -> NDArray[An
     assert numbers is not None, "for its role"
     if isinstance(given, np.ndarray | np.generic):
         return plain_array(op, what, given)
+    number: Any
     try:
+        if isinstance(given, bool) and not type_.is_float:
+            raise TypeError
         number = float(given) if type_.is_float else given.__index__()
     except (TypeError, AttributeError, ValueError, OverflowError):
         a_number = "a number" if type_.is_float else "an integer"
         kinds = f"{a_number}, or an array of {type_names(declared.types)}"
-        checks.refuse(op, what, shown(given), kinds, "Pass one of these.", TypeError)
+        is_list = isinstance(given, list | tuple)
+        remedy = f"Pass np.array(..., np.{type_.dtype})." if is_list else "Pass one of these."
+        checks.refuse(op, what, shown(given), kinds, remedy, TypeError)
     low, high = numbers.limits(type_)
+    if high.item() < number < math.inf == numbers.high:
+        # Its rule names no limit.
+        allowed = f"a number within {type_.name}"
+        checks.refuse(op, what, number, allowed, numbers.remedy)
     if not max(numbers.low, low.item()) <= number <= high.item():
         # The type may round it to a valid number.
         checks.refuse(op, what, number, numbers.rule, numbers.remedy)
