@@ -27,7 +27,7 @@ from openvino_models import (
     uniform,
 )
 
-from onnx_philox import PhiloxState, Pipeline, reference, rewriting
+from onnx_philox import PhiloxState, Pipeline, make_reproducible, reference, rewriting
 from onnx_philox._command import app
 
 
@@ -120,6 +120,16 @@ def test_multinomials_are_draws_of_classes() -> None:
         ("i64", "RandomCategorical", "i64"),
         ("logs", "RandomCategorical", "i32"),
     ]
+
+
+def test_more_samples_than_classes_without_replacement_are_refused_by_name() -> None:
+    x = parameter("x", [2, 4])
+    given = model({"y": multinomial(x, 5, replaces=False)}, [x])
+    (node,) = rewriting.find_random_nodes(given)
+    assert node.problem is not None
+    assert node.name in node.problem
+    with pytest.raises(ValueError, match="at most 4, the number of classes"):
+        make_reproducible(given)
 
 
 def test_random_nodes_in_bodies_are_found_at_their_places() -> None:

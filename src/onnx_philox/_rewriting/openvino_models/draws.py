@@ -150,6 +150,11 @@ def categorical(site: Site) -> Draw:
     samples = int(count.item())
     is_log, replaces = bool(said["log_probs"]), bool(said["with_replacement"])
     output_type = str(said["convert_type"])
+    weighed = dimensions(node.input_value(0)) or (None,)
+    if not replaces and weighed[-1] is not None and samples > weighed[-1]:
+        allowed = f"at most {weighed[-1]}, the number of classes, where none is drawn twice"
+        remedy = "Convert the model with fewer samples, or with replacement."
+        site.refuse("input 'num_samples'", samples, allowed, remedy)
 
     def make(emit: EmitDraw) -> ov.Output:
         weights = node.input_value(0)
