@@ -22,6 +22,7 @@ from onnx_philox._contract.openvino_plugin import EXTENSION
 from onnx_philox._contract.operators import (
     MAX_RANK,
     OPERATORS,
+    OUTPUT_TYPE,
     RANDOM_DROPOUT,
     STATE_WORDS,
     Role,
@@ -48,6 +49,8 @@ Pair = tuple[int, int]
 
 _SMALLEST = 2.0**-60
 """Below it, what is computed with a float may be subnormal, which a GPU may take for 0."""
+_UNDERSTOOD = ("global_seed", "op_seed", OUTPUT_TYPE)
+"""Attributes that the layers take; the others must have their defaults."""
 _UNIFORMS_F32 = 2**23
 _BROADCAST_RANK = 6
 """The plugin's Broadcast has no tensors of more dimensions."""
@@ -201,12 +204,18 @@ class _Lowering:
         deciding = self._type()
         rule = _RULES.get((name, deciding))
         if rule is None:
-            types = [type_ for other, type_ in _RULES if other == name]
+            types = [type_ for operator, type_ in _RULES if operator == name]
             allowed = f"{name} of {' or '.join(types)}" if types else "one that it draws exactly"
             if not types:
-                others = sorted({other for other, _ in _RULES})
+                others = sorted({operator for operator, _ in _RULES})
                 allowed = f"{', '.join(others[:-1])} or {others[-1]}"
             self._refuse(f"{name} of {deciding}", allowed)
+        for other in self.operator.attributes:
+            given = self.attributes.get(other.name, other.default)
+            is_understood = other.name in _UNDERSTOOD or given in ("", other.default)
+            if not is_understood:
+                allowed = f"{name} with {other.name} {other.default!r}"
+                self._refuse(f"{name} with {other.name} {given!r}", allowed)
         return rule
 
     def _type(self) -> str:
