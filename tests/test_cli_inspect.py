@@ -822,7 +822,7 @@ def test_what_is_no_onnx_model_is_an_error(tmp_path):
         ("ir.xml", "a whole OpenVINO IR, of operators that are OpenVINO's or this package's"),
         (
             "nowhere.onnx",
-            f"inspect: the model must be a file: got {tmp_path / 'nowhere.onnx'}, which does",
+            f"inspect: no such file: {tmp_path / 'nowhere.onnx'}. Check the path of the model.",
         ),
         (".", f"must be a file: got {tmp_path}, a folder. Name the model's file."),
     ):
