@@ -169,6 +169,12 @@ def inspect(model: Path, *, shows_all: bool, html: Path | None, as_json: bool) -
     help="A random node that draws rows of the batch, although the shapes do not show it. Can be "
     f"given again; means {refusals.PER_ROW} too.",
 )
+@option(
+    "--alignment",
+    type=frame.Names("tensorflow", "pytorch"),
+    default="tensorflow",
+    help="Whose numbers: with pytorch those that torch draws on a CPU, in the order of the nodes.",
+)
 @flag(
     "--standard",
     help="Draw by nodes of ONNX's own domain, for a runtime that takes no plugin.",
@@ -190,6 +196,7 @@ def rewrite(
     keep_unknown: bool,
     per_row: bool,
     per_row_node: tuple[str, ...],
+    alignment: str,
     standard: bool,
     target: str | None,
     inexact: bool,
@@ -220,6 +227,7 @@ def rewrite(
             seed=seed,
             keep_unknown=keep_unknown,
             per_row=list(per_row_node) or per_row,
+            alignment=alignment,
             standard=(target or "onnxruntime") if standard else None,
             inexact="allow" if inexact else "refuse",
             progress=progress,

@@ -17,6 +17,7 @@ from rich.text import Text
 from onnx_philox import _runtime_errors, rewriting
 from onnx_philox._command import paths, rewritten, web
 from onnx_philox._contract import checks
+from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
 from onnx_philox._files.model_file import opened
 from onnx_philox._files.new_files import (
@@ -180,6 +181,7 @@ def rewrite(
     seed: int | None = None,
     keep_unknown: bool = False,
     per_row: PerRow = False,
+    alignment: str = TENSORFLOW,
     standard: str | None = None,
     inexact: str = "refuse",
     progress: Progress | None = None,
@@ -198,6 +200,10 @@ def rewrite(
         OSError: A file cannot be read or written.
     """
     _check_names(source, target)
+    if standard is not None and alignment == PYTORCH:
+        allowed = f"{TENSORFLOW!r} for standard nodes, which draw no numbers of torch's"
+        remedy = "Leave one of the two out."
+        checks.refuse(_OWNER, "--alignment", repr(alignment), allowed, remedy)
     if standard is not None and is_ir(source):
         remedy = "Leave out the target: OpenVINO draws with the plugin."
         checks.refuse(_OWNER, "the model", source, "an ONNX file for standard nodes", remedy)
@@ -211,6 +217,8 @@ def rewrite(
         checks.refuse(_OWNER, "--target", repr(standard), allowed, remedy)
     is_for_web, standard = standard == _WEB, "onnxruntime" if standard == _WEB else standard
     options: dict[str, Any] = {"seed": seed, "keep_unknown": keep_unknown, "per_row": per_row}
+    if alignment == PYTORCH:
+        options["alignment"] = alignment
     check_apart(_OWNER, _outputs(target), _reads(source))
     with tidied_up_on_signals(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

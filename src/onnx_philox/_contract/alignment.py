@@ -76,6 +76,12 @@ def check_state_type(op: Operator, what: str, known: Known, attributes: Mapping[
         refusal.refuse(op.name, what, given, U32.name, remedy, TypeError)
 
 
+def check_word(owner: str, given: str) -> None:
+    """Refuses what is no alignment."""
+    if given not in ALIGNMENT.allowed:
+        refusal.refuse(owner, "alignment", repr(given), ALIGNMENT.rule, say.SET_TO_ONE)
+
+
 def check(op: Operator, attributes: Mapping[str, Any], *, has_state: bool) -> None:
     """Refuses what torch's numbers cannot be drawn by."""
     if not is_pytorch(attributes):

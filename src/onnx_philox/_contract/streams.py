@@ -6,6 +6,9 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from typing import Any
+
+from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
 
 METADATA_KEY = "onnx_philox.streams"
 """The key of a model's metadata under which a rewrite writes them."""
@@ -67,25 +70,39 @@ class Streams:
         next_state: The name of the output with the next state.
         batch: The input whose first dimension is the number of rows, if each row has a state of its
             own; None if there is one state.
-        nodes: The random nodes, in the order of their streams.
+        nodes: The random nodes, in the order of their streams; with alignment pytorch in the order
+            in which the one generator goes through them.
+        alignment: Whose numbers they draw: "tensorflow" or "pytorch".
     """
 
     state: str
     next_state: str
     batch: str | None
     nodes: tuple[Stream, ...]
+    alignment: str = TENSORFLOW
+
+    @property
+    def is_pytorch(self) -> bool:
+        """Whether the nodes draw torch's numbers, so that the state is a `TorchState`."""
+        return self.alignment == PYTORCH
 
     @property
     def fingerprint(self) -> str:
         """What tells this model's draws from another's: 16 hexadecimal digits."""
         drawn = [list(asdict(node).values()) for node in self.nodes]
-        text = json.dumps([self.batch is not None, drawn], separators=(",", ":"))
+        content: list[Any] = [self.batch is not None, drawn]
+        if self.is_pytorch:
+            content.append(self.alignment)
+        text = json.dumps(content, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def to_json(self) -> str:
         """The text of the metadata."""
         nodes = [list(asdict(node).values()) for node in self.nodes]
         content = {"version": _VERSION, **asdict(self), "nodes": nodes}
+        if not self.is_pytorch:
+            # As earlier versions wrote it.
+            del content["alignment"]
         return json.dumps(content, separators=(",", ":"))
 
     @classmethod

@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.known import Known
-from onnx_philox._contract.operators import DOMAIN, MAX_RANK, OPERATORS, Operator
+from onnx_philox._contract.operators import (
+    ALIGNMENT,
+    DOMAIN,
+    MAX_RANK,
+    OPERATORS,
+    PYTORCH,
+    Operator,
+)
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._contract.types import BY_ONNX, ElementType
 from onnx_philox._models import graphs
@@ -151,6 +158,12 @@ def seed_of(node: ir.Node, name: str) -> int:
     if attribute is None or attribute.is_ref():
         return 0
     return checks.check_seed(OPERATORS.get(node.op_type, node.op_type), name, attribute.value)
+
+
+def draws_as_torch(node: ir.Node) -> bool:
+    """Whether a node of this package says that it draws torch's numbers."""
+    attribute = node.attributes.get(ALIGNMENT.name)
+    return attribute is not None and attribute.value == PYTORCH
 
 
 def awaits_state(node: ir.Node) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import onnx_ir as ir
 
+from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, OUTPUT_TYPE
 from onnx_philox._contract.streams import (
     METADATA_KEY,
@@ -17,7 +18,7 @@ from onnx_philox._contract.streams import (
     next_name,
 )
 from onnx_philox._models.graphs import subgraphs, walk
-from onnx_philox._models.ours import seed_of, state_of
+from onnx_philox._models.ours import draws_as_torch, seed_of, state_of
 
 
 def streams_of(model: ir.Model) -> Streams | None:
@@ -33,7 +34,8 @@ def streams_of(model: ir.Model) -> Streams | None:
     if not nodes:
         recorded = Streams.from_json(model.metadata_props.get(METADATA_KEY, ""))
         nodes = recorded.nodes if recorded else ()
-    return Streams(state.name or "", next_state, _batch_of(model, state), nodes)
+    alignment = PYTORCH if any(map(draws_as_torch, _ours(model))) else TENSORFLOW
+    return Streams(state.name or "", next_state, _batch_of(model, state), nodes, alignment)
 
 
 def record(model: ir.Model) -> None:
@@ -116,8 +118,17 @@ def sources_of(model: ir.Model, values: Iterable[ir.Value | None]) -> frozenset[
     return frozenset(found)
 
 
+def _ours(model: ir.Model) -> Iterator[ir.Node]:
+    """The nodes of this package in a model, in order, also those in functions."""
+    functions = (function.graph for function in model.functions.values())
+    for graph in (model.graph, *functions):
+        for node, _ in walk(graph):
+            if node.domain == DOMAIN and node.op_type in OPERATORS:
+                yield node
+
+
 def _nodes_of(model: ir.Model) -> tuple[Stream, ...]:
-    functions = [node for function in model.functions.values() for node in function.all_nodes()]
+    ours = list(_ours(model))
     nodes = [
         Stream(
             node.op_type,
@@ -125,7 +136,9 @@ def _nodes_of(model: ir.Model) -> tuple[Stream, ...]:
             seed_of(node, "global_seed"),
             seed_of(node, "op_seed"),
         )
-        for node in [*model.graph.all_nodes(), *functions]
-        if node.domain == DOMAIN and node.op_type in OPERATORS
+        for node in ours
     ]
+    if any(map(draws_as_torch, ours)):
+        # They have no numbers: the generator goes through them in order.
+        return tuple(nodes)
     return tuple(sorted(nodes, key=lambda s: (s.op_seed, s.global_seed, s.op_type, s.output_type)))

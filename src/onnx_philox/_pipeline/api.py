@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.refusal import refuse, refusing_as
-from onnx_philox._contract.state import PhiloxState, integer, run_words
+from onnx_philox._contract.state import PhiloxState, integer
 from onnx_philox._contract.streams import Streams
+from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._numbers.states import Integers, row_states
-from onnx_philox._pipeline import checkpoint, opening
+from onnx_philox._pipeline import begin, checkpoint, opening
+from onnx_philox._pipeline.begin import Start
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._pipeline.inputs import Feed, rows_of
 from onnx_philox._pipeline.recording import Origin
 from onnx_philox._pipeline.request import Request, check_rows
-from onnx_philox._pipeline.result import Result, Seed
+from onnx_philox._pipeline.result import Result
 from onnx_philox._runtimes.port import Port
 
 _NAME = "Pipeline"
 _MAP = f"{_NAME}.map"
 _REQUEST = f"{_NAME}.request"
-
-_Start = tuple[Seed, NDArray[np.uint32]]
 
 
 class Pipeline:
@@ -44,6 +44,8 @@ class Pipeline:
             which is run as it is, with its options, providers and device.
         runtime: "onnxruntime" or "openvino", for a model that is not in a runtime yet.
         per_row: As in `make_reproducible`, if the model is rewritten.
+        alignment: Likewise. With "pytorch", a seed is `torch.manual_seed(seed)`, and a request goes
+            on where torch would; a model with a state for each row takes `seeds`, but no `seed`.
         source: The model that a session or compiled model was made from, where it does not say
             itself which random nodes it has: a compiled model of OpenVINO never does.
         options: For the runtime: what `onnx_philox.onnxruntime.InferenceSession` takes
@@ -74,13 +76,15 @@ class Pipeline:
         *,
         runtime: str = "onnxruntime",
         per_row: Any = False,
+        alignment: str = TENSORFLOW,
         source: Any = None,
         **options: Any,
     ) -> None:
         self._given = model if isinstance(model, str | os.PathLike | bytes) else None
-        self._chosen = {"runtime": runtime, "per_row": per_row, **options}
+        how: dict[str, Any] = {"runtime": runtime, "per_row": per_row, "alignment": alignment}
+        self._chosen = {**how, **options}
         self._opened: Engine | None = opening.engine_of(
-            model, runtime=runtime, per_row=per_row, source=source, options=options
+            model, **how, source=source, options=options
         )
         if self._given is not None:
             self._opened.opened_from = self._given, self._chosen
@@ -272,6 +276,8 @@ class Pipeline:
         """
         if not self.is_per_row:
             self._refuse_rows(_MAP)
+        if self.streams.is_pytorch:
+            begin.refuse_one_seed(_MAP, seed)
         seed = integer(_MAP, "seed", seed, 2**64, "2^64-1")
         first_row = integer(_MAP, "first_row", first_row, 2**32, "2^32-1")
         run = integer(_MAP, "run", run, 2**32, "2^32-1")
@@ -293,7 +299,7 @@ class Pipeline:
             yield Result(outputs, seed, state, Origin.of(engine, feed))
             row += count
 
-    def _begin(self, feed: Feed, seed: int | None, seeds: Integers | None) -> _Start:
+    def _begin(self, feed: Feed, seed: int | None, seeds: Integers | None) -> Start:
         is_counted = self.is_per_row and seeds is None
         rows = self._rows(_NAME, feed) if is_counted else None
         return self._start(_NAME, seed, seeds, rows)
@@ -315,37 +321,30 @@ class Pipeline:
 
     def _start(
         self, owner: str, seed: int | None, seeds: Integers | None, rows: int | None
-    ) -> _Start:
+    ) -> Start:
         """The seed or seeds, and the state or states that they begin at."""
         if seeds is not None:
             if seed is not None:
                 refuse(owner, "seed", "both", "given without seeds", "Leave one out.")
             if not self.is_per_row:
                 self._refuse_rows(owner)
-            with refusing_as(owner):
-                states = row_states(seeds)
-            return _keys(states), states
-        if seed is None:
-            seed = secrets.randbits(64)
+            return begin.of_seeds(owner, self.streams, seeds)
         if not self.is_per_row:
-            words = run_words(owner, seed)
-            return int(seed), words
+            return begin.of_seed(owner, self.streams, seed)
         if rows is None:
             allowed = (
                 "given by seeds, or by rows beside the seed, for a model with a state for each row"
             )
             refuse(owner, "the number of rows", "neither", allowed, "Pass rows.")
-        with refusing_as(owner):
-            states = row_states(seed, range(rows))
-        return int(seed), states
+        return begin.of_rows(owner, self.streams, seed, rows)
 
     def _words(self, state: Any, *, is_alone: bool) -> NDArray[np.uint32]:
         """The words of a state that is given instead of seeds."""
         if not is_alone:
             refuse(_NAME, "state", "both", "given without a seed", "Leave one out.")
-        given = state.to_array() if isinstance(state, PhiloxState) else state
+        given = state.to_array() if isinstance(state, PhiloxState | TorchState) else state
         remedy = "Pass the state of a result."
-        return checkpoint.state_of(given, _NAME, "state", remedy, is_rows=self.is_per_row)
+        return checkpoint.state_of(given, _NAME, "state", remedy, self.streams)
 
     def _refuse_rows(self, owner: str) -> None:
         refuse(
@@ -360,8 +359,3 @@ class Pipeline:
 def _opened(given: Any, chosen: dict[str, Any]) -> Pipeline:
     """The pipeline that a pickle says."""
     return Pipeline(given, **chosen)
-
-
-def _keys(states: NDArray[np.uint32]) -> Seed:
-    """The seeds of states of rows, as Python's integers."""
-    return tuple(int(low) | int(high) << 32 for low, high in states[:, 4:])

@@ -12,6 +12,8 @@ from onnx_philox._contract import arrays
 from onnx_philox._contract.operators import STATE_WORDS
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.streams import Streams
+from onnx_philox._contract.torch_state import check_states
+from onnx_philox._pipeline.begin import words_of
 from onnx_philox._pipeline.result import Seed
 
 _VERSION = 1
@@ -58,7 +60,7 @@ def read(given: Any, streams: Streams) -> tuple[NDArray[np.uint32], Seed | None,
             f"a checkpoint of this model, {streams.fingerprint!r}",
             "Load the model that the checkpoint was made with: its random nodes are others.",
         )
-    state = _state(given.get("state"), is_rows=streams.batch is not None)
+    state = state_of(given.get("state"), _OWNER, "resume's state", _REMEDY, streams)
     runs = given.get("runs")
     if type(runs) is not int or runs < 0:
         refuse(_OWNER, "resume's runs", shown(runs), "an integer of 0 or more", _REMEDY)
@@ -77,24 +79,27 @@ def _seed(given: Any, state: NDArray[np.uint32]) -> Seed | None:
     return tuple(seeds) if given is seeds else given
 
 
-def _state(given: Any, *, is_rows: bool) -> NDArray[np.uint32]:
-    return state_of(given, _OWNER, "resume's state", _REMEDY, is_rows=is_rows)
-
-
 def state_of(
-    given: Any, owner: str, what: str, remedy: str, *, is_rows: bool
+    given: Any, owner: str, what: str, remedy: str, streams: Streams
 ) -> NDArray[np.uint32]:
     """The words of a state, or of one for each row.
 
     Raises:
         ValueError: They are anything else.
     """
-    words = arrays.array_of(owner, what, given)
-    is_right = words.ndim == 1 + is_rows and words.shape[-1] == STATE_WORDS
+    words, is_rows = arrays.array_of(owner, what, given), streams.batch is not None
+    count = words_of(streams)
+    is_right = words.ndim == 1 + is_rows and words.shape[-1] == count
     is_integer = words.dtype.kind in "iu" or words.size == 0
     if not (
         is_right and is_integer and (words.size == 0 or 0 <= words.min() <= words.max() < 2**32)
     ):
-        allowed = "words of 32 bits, six for each row" if is_rows else "six words of 32 bits"
+        many = "six" if count == STATE_WORDS else str(count)
+        allowed = f"{many} words of 32 bits"
+        if is_rows:
+            allowed = f"words of 32 bits, {many} for each row"
         refuse(owner, what, shown(given), allowed, remedy)
-    return words.astype(np.uint32)
+    state = words.astype(np.uint32)
+    if streams.is_pytorch:
+        check_states(owner, state)
+    return state

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
+from onnx_philox._contract.alignment import check_word
+from onnx_philox._contract.inputs import PYTORCH
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.streams import METADATA_KEY, STANDARD, STANDARD_STATE, STATE, Streams
 from onnx_philox._files.openvino_ir import is_ir
@@ -42,9 +44,40 @@ class _Model:
 
 
 def engine_of(
-    model: Any, *, runtime: str, per_row: Any, source: Any, options: dict[str, Any]
+    model: Any,
+    *,
+    runtime: str,
+    per_row: Any,
+    alignment: str,
+    source: Any,
+    options: dict[str, Any],
 ) -> Engine:
     """The engine for what a `Pipeline` is given; see there."""
+    check_word(_NAME, alignment)
+    engine = _engine_of(model, runtime, Wanted(per_row, alignment), source, options)
+    if alignment == PYTORCH and not engine.streams.is_pytorch:
+        given, allowed = "one that draws numbers of Philox", f"one of alignment {PYTORCH!r}"
+        remedy = f"Rewrite the original with make_reproducible(..., alignment={PYTORCH!r})."
+        refuse(_NAME, "the model", given, allowed, remedy)
+    return engine
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How a model is rewritten, if it is."""
+
+    per_row: Any
+    alignment: str
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What a rewrite is given."""
+        return {"per_row": self.per_row, "alignment": self.alignment}
+
+
+def _engine_of(
+    model: Any, runtime: str, wanted: Wanted, source: Any, options: dict[str, Any]
+) -> Engine:
     if runtime not in with_library():
         allowed = " or ".join(map(repr, with_library()))
         refuse(_NAME, "runtime", repr(runtime), allowed, "Pass one of these.")
@@ -53,19 +86,19 @@ def engine_of(
         if runtime == "openvino":
             _check_directory()
         if names_ir(model):
-            return _open_ir(str(model), runtime, per_row, options)
-        model, said = rewritten(model, per_row)
+            return _open_ir(str(model), runtime, wanted, options)
+        model, said = rewritten(model, wanted)
         if isinstance(model, str | os.PathLike):
             check_path(_NAME, model)
-        _check_rows(said.streams, per_row)
+        _check_rows(said.streams, wanted.per_row)
         if runtime == "openvino":
             return _compile(model, said, **options)
         return _load(model, said.streams, options)
     if _is_of(model, "openvino", "Model"):
         _check_options(options, RUNTIMES[runtime].options)
-        return _open_openvino_s(model, runtime, per_row, options)
-    if options or per_row:
-        given = ", ".join([*options, *(["per_row"] if per_row else [])])
+        return _open_openvino_s(model, runtime, wanted, options)
+    if options or wanted.per_row:
+        given = ", ".join([*options, *(["per_row"] if wanted.per_row else [])])
         what = f"{type(model).__name__} with the options {given}"
         remedy = "Leave them out: they were chosen when it was made."
         refuse(_NAME, "the model", what, "given without options", remedy, TypeError)
@@ -118,7 +151,7 @@ def _check_options(options: dict[str, Any], allowed: Collection[str]) -> None:
         )
 
 
-def rewritten(model: Any, per_row: Any) -> tuple[Any, _Model]:
+def rewritten(model: Any, wanted: Wanted) -> tuple[Any, _Model]:
     """The model itself, or what a rewrite makes of it; and what it says."""
     if isinstance(model, bytes):
         model = _parsed(model)
@@ -132,14 +165,14 @@ def rewritten(model: Any, per_row: Any) -> tuple[Any, _Model]:
         graph = Originals(model, owner=_NAME).model
         if not find_random_nodes(graph):
             return model, _said_by(model, graph)
-        rewritten = make_reproducible(model, per_row=per_row)
+        rewritten = make_reproducible(model, **wanted.options)
     else:
         # Once, from one open file: another may take its place meanwhile.
         with opened(model, _NAME) as file:
             graph = Originals(file.proto, file.path.parent, owner=_NAME).model
             if not find_random_nodes(graph):
                 return model, _said_by(file.proto, graph)
-            rewritten = rewrite_opened(file, per_row=per_row)
+            rewritten = rewrite_opened(file, **wanted.options)
     return rewritten, _said_by(rewritten, ir.from_proto(rewritten))
 
 
@@ -178,7 +211,7 @@ def _check_rows(streams: Streams, per_row: Any) -> None:
         refuse(_NAME, "the model", given, allowed, remedy)
 
 
-def _open_ir(path: str, runtime: str, per_row: Any, options: dict[str, Any]) -> Engine:
+def _open_ir(path: str, runtime: str, wanted: Wanted, options: dict[str, Any]) -> Engine:
     """A model in OpenVINO's own format."""
     _check_openvino(path, runtime)
     check_path(_NAME, path)
@@ -187,27 +220,27 @@ def _open_ir(path: str, runtime: str, per_row: Any, options: dict[str, Any]) -> 
         from onnx_philox._runtimes import in_openvino
 
         core = in_openvino.new_core(options.pop("backend", "auto"))
-    return _open_in(core, in_openvino.read(core, path), "file", per_row, **options)
+    return _open_in(core, in_openvino.read(core, path), "file", wanted, **options)
 
 
-def _open_openvino_s(model: Any, runtime: str, per_row: Any, options: dict[str, Any]) -> Engine:
+def _open_openvino_s(model: Any, runtime: str, wanted: Wanted, options: dict[str, Any]) -> Engine:
     """A model that OpenVINO has read or converted."""
     what = "openvino.Model"
     _check_openvino(f"an {what}", runtime)
     from onnx_philox._runtimes import in_openvino
 
     core = in_openvino.new_core(options.pop("backend", "auto"))
-    return _open_in(core, model, what, per_row, **options)
+    return _open_in(core, model, what, wanted, **options)
 
 
-def _open_in(core: Any, model: Any, what: str, per_row: Any, **options: Any) -> Engine:
+def _open_in(core: Any, model: Any, what: str, wanted: Wanted, **options: Any) -> Engine:
     """A model of OpenVINO's, which is rewritten if it has random nodes of OpenVINO's own."""
     from onnx_philox._rewriting.api import find_random_nodes, make_reproducible
 
     if find_random_nodes(model):
-        model = make_reproducible(model, per_row=per_row)
+        model = make_reproducible(model, **wanted.options)
     said = _said_by_openvino(model, what)
-    _check_rows(said.streams, per_row)
+    _check_rows(said.streams, wanted.per_row)
     _check_standard(said.standard, options.get("config") or {})
     return _compiled(core, model, said, **options)
 

@@ -55,6 +55,10 @@ def record(
     if engine.opened_from is None:
         given, allowed = "one of a model in memory", "one of a path or of bytes"
         refuse(_NAME, "the pipeline", given, allowed, "Save the model, and pass Pipeline its path.")
+    if engine.streams.is_pytorch:
+        given, allowed = "one that draws torch's numbers", "one that draws numbers of Philox"
+        remedy = "Keep the result's state: pipe(feed, state=...) gives it again."
+        refuse(_NAME, "the pipeline", given, allowed, remedy)
     return _record(engine, *engine.opened_from, origin.feed, outputs, seed, state)
 
 
@@ -113,7 +117,7 @@ def _record(
 def _model(given: Any, chosen: Mapping[str, Any]) -> Any:
     if opening.names_ir(given):
         return Path(given)
-    model, _ = opening.rewritten(given, chosen["per_row"])
+    model, _ = opening.rewritten(given, opening.Wanted(chosen["per_row"], chosen["alignment"]))
     return Path(model) if isinstance(model, str | os.PathLike) else model
 
 

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox._contract.inputs import TORCH_STATE_WORDS
 from onnx_philox._contract.state import PhiloxState
+from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._pipeline import recording
 from onnx_philox._pipeline.recording import Origin
 from onnx_philox._record.document import Record
@@ -68,6 +70,9 @@ class Result(dict[str, Any]):
         return Result({**self, **other}, self.seed, self.state)
 
     @property
-    def states(self) -> list[PhiloxState]:
-        """The same as states, one a row."""
-        return [PhiloxState.from_array(row) for row in np.atleast_2d(self.state)]
+    def states(self) -> list[PhiloxState] | list[TorchState]:
+        """The same as states, one a row: of torch's generator with alignment "pytorch"."""
+        rows = np.atleast_2d(self.state)
+        if rows.shape[1] == TORCH_STATE_WORDS:
+            return [TorchState.from_array(row) for row in rows]
+        return [PhiloxState.from_array(row) for row in rows]

@@ -11,6 +11,7 @@ import onnx
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
+from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._files.model_file import ModelFile, opened
 from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._files.tensors import misread_by_openvino
@@ -41,6 +42,7 @@ def make_reproducible(
     seed: int | None = ...,
     keep_unknown: bool = ...,
     per_row: PerRow = ...,
+    alignment: str = ...,
 ) -> onnx.ModelProto: ...
 
 
@@ -51,6 +53,7 @@ def make_reproducible(
     seed: int | None = ...,
     keep_unknown: bool = ...,
     per_row: PerRow = ...,
+    alignment: str = ...,
 ) -> Any: ...
 
 
@@ -61,6 +64,7 @@ def make_reproducible(
     seed: int | None = ...,
     keep_unknown: bool = ...,
     per_row: PerRow = ...,
+    alignment: str = ...,
 ) -> openvino.Model: ...
 
 
@@ -70,6 +74,7 @@ def make_reproducible(
     seed: int | None = None,
     keep_unknown: bool = False,
     per_row: PerRow = False,
+    alignment: str = TENSORFLOW,
 ) -> onnx.ModelProto | openvino.Model:
     """Replaces every random node of a model, so that it draws the same numbers in every runtime.
 
@@ -88,6 +93,10 @@ def make_reproducible(
             "next_random_state". Every random node must draw rows of the batch, which shows in the
             shapes of the model; the names of nodes (or of their outputs, where they have none) say
             that those do all the same.
+        alignment: "pytorch" draws what torch draws on a CPU: one generator goes through the nodes
+            in the order of the file. "random_state" is then uint32[632] (see `TorchState`), and
+            "next_random_state" the generator after the run. With a `seed`, it is
+            `torch.manual_seed(seed)`. Not for models of OpenVINO, and not with `per_row`.
 
     Returns:
         The new model: an `openvino.Model` for one of OpenVINO's or an IR, which shares the
@@ -116,7 +125,12 @@ def make_reproducible(
         [-0.3010158   0.5185915  -0.15693986]
         [ 0.4260085  1.0465169 -0.4888052]
     """
-    options: dict[str, Any] = {"seed": seed, "keep_unknown": keep_unknown, "per_row": per_row}
+    options: dict[str, Any] = {
+        "seed": seed,
+        "keep_unknown": keep_unknown,
+        "per_row": per_row,
+        "alignment": alignment,
+    }
     if _is_openvino_s(model):
         from onnx_philox._rewriting.openvino_models import api
 
@@ -181,6 +195,7 @@ def rewrite_file(
     seed: int | None = None,
     keep_unknown: bool = False,
     per_row: PerRow = False,
+    alignment: str = TENSORFLOW,
     progress: Progress | None = None,
 ) -> Report:
     """Rewrites a model file into another, without holding its weights in memory.
@@ -196,6 +211,7 @@ def rewrite_file(
         seed: As in `make_reproducible`.
         keep_unknown: As in `make_reproducible`.
         per_row: As in `make_reproducible`.
+        alignment: As in `make_reproducible`.
         progress: Called with the bytes written so far, the bytes in all, and the name of the
             file being written.
 
@@ -209,7 +225,12 @@ def rewrite_file(
             beside the target.
         OSError: A file cannot be read or written.
     """
-    options: dict[str, Any] = {"seed": seed, "keep_unknown": keep_unknown, "per_row": per_row}
+    options: dict[str, Any] = {
+        "seed": seed,
+        "keep_unknown": keep_unknown,
+        "per_row": per_row,
+        "alignment": alignment,
+    }
     if is_ir(source):
         return _rewrite_ir(Path(source), Path(target), options)
     with opened(source, _REWRITE_FILE) as file:

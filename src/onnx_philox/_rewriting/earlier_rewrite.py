@@ -8,11 +8,13 @@ from typing import NoReturn
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.operators import DOMAIN, STATE_WORDS
+from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
+from onnx_philox._contract.operators import DOMAIN, STATE_WORDS, TORCH_STATE_WORDS
 from onnx_philox._contract.streams import STATE
+from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant
-from onnx_philox._models.ours import awaits_state, seed_of, state_of
+from onnx_philox._models.ours import awaits_state, draws_as_torch, seed_of, state_of
 from onnx_philox._models.streams import read_states, sources_of
 
 OWNER = "onnx_philox.make_reproducible"
@@ -20,6 +22,8 @@ OWNER = "onnx_philox.make_reproducible"
 NEXT_STATE = "next_random_state"
 THIS_RUN = "this_run"
 """The name of the int64 copy of a state that is an input: all nodes read the copy."""
+
+_SHAPES = ((STATE_WORDS,), (TORCH_STATE_WORDS,))
 
 STREAMS = 2**32
 """How many streams there are: counter word 2 tells them apart."""
@@ -39,6 +43,8 @@ class Recorded:
     """The `op_seed` of every node of this package that waits for none, whoever put it there."""
     nodes: int = 0
     """How many nodes of this package take a state, in a model that was rewritten."""
+    alignment: str = TENSORFLOW
+    """Whose numbers these nodes draw."""
 
     @property
     def has_rows(self) -> bool:
@@ -72,9 +78,16 @@ def read(model: ir.Model, seed: int | None) -> Recorded:
     if state is None:
         return Recorded(streams=streams)
     stateful = [node for node in ours if state_of(node) is not None]
+    alignment = PYTORCH if any(map(draws_as_torch, stateful)) else TENSORFLOW
     if state.is_graph_input():
         check_seed_beside_input(seed)
-        return Recorded(state, _this_run(model), None, streams, len(stateful))
+        return Recorded(state, _this_run(model), None, streams, len(stateful), alignment)
+    if alignment == PYTORCH:
+        words = constant(state)
+        assert words is not None, "it is no input"
+        recorded = TorchState.from_array(words).seed
+        check_same_seed(seed, recorded)
+        return Recorded(state, None, recorded, streams, len(stateful), alignment)
     # All nodes of a rewrite have one seed. Nodes in the main graph read the state itself. A node in
     # a loop reads what the loop carries, but so may a node of the user's own with another state.
     direct = [node for node in stateful if state_of(node) is state]
@@ -155,12 +168,12 @@ def _is_state(value: ir.Value) -> bool:
         # Before opset 9 a Constant holds floats only.
         array = constant(node.inputs[0])
         is_cast = node.attributes.get_int("to", 0) == ir.DataType.UINT32.value
-        return is_cast and array is not None and array.shape == (STATE_WORDS,)
+        return is_cast and array is not None and array.shape in _SHAPES
     array = constant(value)
     if array is not None:
-        return array.dtype == "uint32" and array.shape == (STATE_WORDS,)
+        return array.dtype == "uint32" and array.shape in _SHAPES
     if not value.is_graph_input() or value.dtype is not ir.DataType.UINT32 or value.shape is None:
         return False
     *rows, words = value.shape if len(value.shape) else (0,)
     is_plain_or_rows = not rows or (len(rows) == 1 and not isinstance(rows[0], int))
-    return words == STATE_WORDS and is_plain_or_rows
+    return (words,) in _SHAPES and is_plain_or_rows

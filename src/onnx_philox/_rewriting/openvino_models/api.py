@@ -7,6 +7,8 @@ from typing import Any
 import openvino as ov
 
 from onnx_philox._contract import checks
+from onnx_philox._contract.alignment import check_word
+from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.streams import METADATA_KEY, STATE, Stream, Streams
 from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE, OWNER
@@ -27,7 +29,7 @@ def find_random_nodes(model: ov.Model) -> list[RandomNode]:
 
 
 def rewrite(
-    model: ov.Model, *, seed: int | None, keep_unknown: bool, per_row: Any
+    model: ov.Model, *, seed: int | None, keep_unknown: bool, per_row: Any, alignment: str
 ) -> tuple[ov.Model, Report]:
     """A model whose random nodes are replaced, and what was done.
 
@@ -40,6 +42,13 @@ def rewrite(
     """
     check_seed(seed)
     check_rows(per_row)
+    check_word(OWNER, alignment)
+    if alignment != TENSORFLOW:
+        allowed = (
+            f"{TENSORFLOW!r} for a model of OpenVINO, which has lost the order of torch's calls"
+        )
+        remedy = "Rewrite the ONNX file that it was converted from."
+        checks.refuse(OWNER, "alignment", repr(alignment), allowed, remedy)
     new = model.clone()
     recorded = earlier.read(new)
     if recorded.is_input:

@@ -61,7 +61,7 @@ def carry_states(
             emitter = _emitter(model, names, f"{stream}.")
             words = state.of_type(_INT64)
             assert words.shape is not None
-            ends = _Carrier(random, emitter, words.shape).carry(words)
+            ends = _Carrier(emitter, words.shape, random).carry(words)
         else:
             ends = state.of_type(_UINT32), None
         carried.append(Carried(random, stream, *ends))
@@ -106,7 +106,9 @@ def _state_of(
         return _State(model, names, recorded.state, _UINT32)
     if seed is None:
         return _State(model, names, _new_input(model, names, batch), _INT64)
-    return _State(model, names, _new_constant(model, names), _UINT32)
+    # Nodes add the seed to the key of zeros.
+    zeros = np.zeros(STATE_WORDS, np.uint32)
+    return _State(model, names, new_constant(model, names, zeros), _UINT32)
 
 
 def _emitter(model: ir.Model, names: Names, prefix: str = "") -> Emitter:
@@ -157,68 +159,30 @@ def _integers(model: ir.Model, emitter: Emitter, what: str, array: NDArray[np.in
     return value
 
 
-def _new_constant(model: ir.Model, names: Names) -> ir.Value:
-    """A constant of zeros, to whose key the nodes add the seed."""
+def new_constant(model: ir.Model, names: Names, words: NDArray[np.uint32]) -> ir.Value:
+    """A constant state."""
     graph = model.graph
-    zeros = np.zeros(STATE_WORDS, np.uint32)
     if model.ir_version >= _INITIALIZERS_ALONE:
-        state = ir.val(STATE, dtype=_UINT32, shape=_SHAPE)
-        state.const_value = ir.tensor(zeros, name=STATE)
+        state = ir.val(STATE, dtype=_UINT32, shape=words.shape)
+        state.const_value = ir.tensor(words, name=STATE)
         graph.register_initializer(state)
         return state
     emitter = _emitter(model, names)
-    constant = emitter.constant(STATE, zeros)
+    constant = emitter.constant(STATE, words)
     constant.name = STATE
     _prepend(graph, emitter)
     return constant
 
 
 @dataclass(frozen=True)
-class _Carrier:
-    """Carries one state from the main graph to its node and back."""
+class Border:
+    """Takes a state into a Loop or Scan and back, as int64."""
 
-    random: Replaceable
     emitter: Emitter
     shape: ir.Shape
     """Of the state."""
 
-    def carry(self, state: ir.Value) -> tuple[ir.Value, ir.Node | None]:
-        """The state beside the node, and the Cast that waits for the next one if it must return."""
-        # The states on the way in, one for each owner: that of the graph around it.
-        around: list[ir.Value] = []
-        way_back: list[Owner] = []
-        for owner in self.random.site.owners:
-            around.append(state)
-            if owner.node.op_type != "If":
-                state = self._carry_in(owner, state)
-            if way_back or owner.node.op_type != "If":
-                way_back.append(owner)
-        taken = self._beside("state", state, _UINT32, is_before=True)
-        if not way_back:
-            return taken, None
-        # Its input becomes the draw's next_state, which is not there yet.
-        next_state = self._beside("next_state", taken, _INT64, is_before=False)
-        cast = next_state.producer()
-        for owner in reversed(way_back):
-            outer = around.pop()
-            if owner.node.op_type == "If":
-                next_state = self._branch_out(owner, next_state, outer)
-            else:
-                next_state = self._carry_out(owner, next_state)
-        return taken, cast
-
-    def _beside(
-        self, what: str, value: ir.Value, dtype: ir.DataType, *, is_before: bool
-    ) -> ir.Value:
-        emitter = self.emitter.again()
-        cast = emitter.cast(what, value, dtype)
-        if is_before:
-            self.random.last.prepend(emitter.nodes)
-        else:
-            self.random.last.append(emitter.nodes)
-        return cast
-
-    def _carry_in(self, owner: Owner, state: ir.Value) -> ir.Value:
+    def carry_in(self, owner: Owner, state: ir.Value) -> ir.Value:
         """Adds a loop-carried value after the others; returns it as the body sees it."""
         node, body = owner.node, owner.graph
         inner = self.emitter.declare(ir.Value(), "carried", _INT64, self.shape)
@@ -237,7 +201,7 @@ class _Carrier:
         body.inputs.insert(index, inner)
         return inner
 
-    def _carry_out(self, owner: Owner, next_state: ir.Value) -> ir.Value:
+    def carry_out(self, owner: Owner, next_state: ir.Value) -> ir.Value:
         """Ends a loop-carried value: adds an output of the body, and returns the node's."""
         node, body = owner.node, owner.graph
         if node.op_type == "Loop":
@@ -247,7 +211,50 @@ class _Carrier:
         else:
             index = _scan_states(node) - 1
             body.outputs.insert(index, next_state)
-        return self.emitter.declare(_insert_output(node, index), "final", _INT64, self.shape)
+        return self.emitter.declare(insert_output(node, index), "final", _INT64, self.shape)
+
+
+@dataclass(frozen=True)
+class _Carrier(Border):
+    """Carries one state from the main graph to its node and back."""
+
+    random: Replaceable
+
+    def carry(self, state: ir.Value) -> tuple[ir.Value, ir.Node | None]:
+        """The state beside the node, and the Cast that waits for the next one if it must return."""
+        # The states on the way in, one for each owner: that of the graph around it.
+        around: list[ir.Value] = []
+        way_back: list[Owner] = []
+        for owner in self.random.site.owners:
+            around.append(state)
+            if owner.node.op_type != "If":
+                state = self.carry_in(owner, state)
+            if way_back or owner.node.op_type != "If":
+                way_back.append(owner)
+        taken = self._beside("state", state, _UINT32, is_before=True)
+        if not way_back:
+            return taken, None
+        # Its input becomes the draw's next_state, which is not there yet.
+        next_state = self._beside("next_state", taken, _INT64, is_before=False)
+        cast = next_state.producer()
+        for owner in reversed(way_back):
+            outer = around.pop()
+            if owner.node.op_type == "If":
+                next_state = self._branch_out(owner, next_state, outer)
+            else:
+                next_state = self.carry_out(owner, next_state)
+        return taken, cast
+
+    def _beside(
+        self, what: str, value: ir.Value, dtype: ir.DataType, *, is_before: bool
+    ) -> ir.Value:
+        emitter = self.emitter.again()
+        cast = emitter.cast(what, value, dtype)
+        if is_before:
+            self.random.last.prepend(emitter.nodes)
+        else:
+            self.random.last.append(emitter.nodes)
+        return cast
 
     def _branch_out(self, owner: Owner, next_state: ir.Value, state: ir.Value) -> ir.Value:
         """Adds an output of an If: the next state, or from the other branch the same state."""
@@ -259,7 +266,7 @@ class _Carrier:
             emitter = self.emitter.again()
             branch.outputs.append(emitter.emit("Identity", "unused", [state], _INT64, self.shape))
             branch.extend(emitter.nodes)
-        output = _insert_output(node, len(node.outputs))
+        output = insert_output(node, len(node.outputs))
         return self.emitter.declare(output, "branched", _INT64, self.shape)
 
 
@@ -268,7 +275,7 @@ def _scan_states(node: ir.Node) -> int:
     return len(node.inputs) - node.attributes.get_int("num_scan_inputs", 0)
 
 
-def _insert_output(node: ir.Node, index: int) -> ir.Value:
+def insert_output(node: ir.Node, index: int) -> ir.Value:
     """Inserts an output at an index; those behind it move on, with all that uses them."""
     node.resize_outputs(len(node.outputs) + 1)
     for i in range(len(node.outputs) - 1, index, -1):

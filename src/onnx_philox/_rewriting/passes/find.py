@@ -37,19 +37,23 @@ FUNCTION_OF_ORIGIN = "onnx_philox.function"
 _LOOPS_AND_BRANCHES = ("If", "Loop", "Scan")
 
 
-def find_nodes(model: ir.Model) -> list[Outcome]:
+def find_nodes(model: ir.Model, *, absorbs: bool = True) -> list[Outcome]:
     """What became of each random node of a model, in order, depth first; changes nothing.
 
-    The functions of the model that hold random nodes must have been inlined.
+    The functions of the model that hold random nodes must have been inlined. `absorbs` says whether
+    a replacement may stand for the nodes after it too.
     """
     types = Types(model)
-    found = []
+    found: list[Outcome] = []
     of_onnx = onnx_opset_of(model.opset_imports)
     for node, owners in walk(model.graph):
         opset = opset_of(model.opset_imports, node.domain)
         if is_random(node, opset, model):
             site = Site(node, opset, of_onnx, owners, node.meta.get(FUNCTION_OF_ORIGIN))
-            found.append(_read(site, types))
+            outcome = _read(site, types)
+            if absorbs and isinstance(outcome, Replaceable):
+                outcome = patterns.absorb(outcome, types)
+            found.append(outcome)
     return found
 
 
@@ -74,7 +78,7 @@ def _read(site: Site, types: Types) -> Outcome:
         return Irreplaceable(site, error if known else error.within(site.title))
     except (TypeError, ValueError) as error:
         return Irreplaceable(site, type(error)(f"{site.title}: {error}"))
-    return patterns.absorb(random, types)
+    return random
 
 
 def is_random(node: ir.Node, opset: int | None, model: ir.Model) -> bool:

@@ -10,12 +10,15 @@ from dataclasses import replace
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
+from onnx_philox._contract.alignment import check_word
+from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
 from onnx_philox._contract.operators import INT64_MAX
 from onnx_philox._contract.streams import STATE
 from onnx_philox._models import streams
 from onnx_philox._models.emitter import Names
 from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.earlier_rewrite import OWNER
+from onnx_philox._rewriting.passes.carry_generator import carry_generator, close
 from onnx_philox._rewriting.passes.carry_state import carry_states
 from onnx_philox._rewriting.passes.find import find_nodes
 from onnx_philox._rewriting.passes.inline import InlineRandomFunctions
@@ -25,6 +28,7 @@ from onnx_philox._rewriting.passes.replace import Replace
 from onnx_philox._rewriting.passes.settle import settle
 from onnx_philox._rewriting.passes.verify import Verify, shadowed_names
 from onnx_philox._rewriting.random_nodes.may_stay import leave
+from onnx_philox._rewriting.replacements.as_torch import check_is_torch_s
 from onnx_philox._rewriting.replacements.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.report import RandomNode, Report
 
@@ -41,6 +45,7 @@ def rewrite(
     seed: int | None = None,
     keep_unknown: bool = False,
     per_row: PerRow = False,
+    alignment: str = TENSORFLOW,
 ) -> Report:
     """Replaces the random nodes of a model, in place, as `onnx_philox.make_reproducible` does.
 
@@ -49,6 +54,7 @@ def rewrite(
         seed: 0 to 2^63-1 for a constant state; None for one that is an input.
         keep_unknown: Whether random nodes that have no replacement stay, with a warning.
         per_row: Whether each row of the batch gets a state of its own.
+        alignment: Whose numbers are drawn.
 
     Returns:
         What was done.
@@ -59,10 +65,18 @@ def rewrite(
             what the model has.
     """
     check_seed(seed)
+    check_word(OWNER, alignment)
+    is_pytorch = alignment == PYTORCH
+    if is_pytorch and per_row is not False:
+        allowed = f"False with alignment {PYTORCH!r}"
+        remedy = "Leave one of the two out: torch's generator goes through a whole batch."
+        checks.refuse(OWNER, "per_row", repr(per_row), allowed, remedy)
     named = _named(per_row, seed)
     InlineRandomFunctions()(model)
-    found = find_nodes(model)
+    # torch draws a float where it compares or rounds one, too.
+    found = find_nodes(model, absorbs=not is_pytorch)
     recorded = earlier_rewrite.read(model, seed)
+    _check_same_alignment(recorded, alignment, has_new=bool(found))
     if recorded.state is not None:
         named = _named_beside(recorded, named)
     nodes, kept = _sort_out(found, keep_unknown=keep_unknown)
@@ -77,6 +91,8 @@ def rewrite(
         return replace(report, settled=settle(model))
     if recorded.state is not None:
         seed = recorded.seed
+    for node in nodes if is_pytorch else ():
+        check_is_torch_s(node)
     batch = None if named is None else prove_rows(model, nodes, named, recorded)
     numbered = number_nodes(nodes, recorded)
     records = tuple(node.record() for node in numbered)
@@ -84,8 +100,13 @@ def rewrite(
     names = Names(model)
     shadowed = shadowed_names(model.graph)
     inputs = list(model.graph.inputs)
-    carried = carry_states(model, numbered, recorded, names, seed, batch)
-    Replace(carried, names, seed, batch)(model)
+    if is_pytorch:
+        carried = carry_generator(model, numbered, names, seed)
+        Replace(carried, names, seed, is_pytorch=True)(model)
+        close(carried)
+    else:
+        carried = carry_states(model, numbered, recorded, names, seed, batch)
+        Replace(carried, names, seed, batch)(model)
     Verify(shadowed)(model)
     streams.record(model)
     for value in inputs:
@@ -154,6 +175,22 @@ def check_rows_beside(recorded: earlier_rewrite.Recorded) -> None:
             "one without a state yet, for a state for each row",
             "Rewrite the model that this one was made from.",
         )
+
+
+def _check_same_alignment(
+    recorded: earlier_rewrite.Recorded, alignment: str, *, has_new: bool
+) -> None:
+    """Refuses another alignment than an earlier rewrite's, and draws beside its one generator."""
+    if recorded.state is None:
+        return
+    remedy = "Rewrite the model that this one was made from."
+    if recorded.alignment != alignment:
+        allowed = f"{recorded.alignment!r}, as the model was rewritten before"
+        checks.refuse(OWNER, "alignment", repr(alignment), allowed, remedy)
+    if alignment == PYTORCH and has_new:
+        given = "one with others beside those that an earlier rewrite replaced"
+        allowed = "one whose random nodes are replaced at once, since one generator goes through"
+        checks.refuse(OWNER, "the model", given, allowed, remedy)
 
 
 SEED_RULE = "an integer from 0 to 2^63-1"

@@ -13,6 +13,7 @@ from onnx_philox._models.emitter import Emitter, Names
 from onnx_philox._models.opsets import onnx_opset_of
 from onnx_philox._models.surgery import remove, take_over
 from onnx_philox._rewriting.random_nodes.foreign import STATELESS
+from onnx_philox._rewriting.replacements.as_torch import as_torch
 from onnx_philox._rewriting.replacements.outcome import Carried
 from onnx_philox._rewriting.rows.batch import Batch
 
@@ -21,9 +22,16 @@ class Replace(ir.passes.InPlacePass):
     """Replaces nodes; names, types and whoever reads the outputs stay as they are."""
 
     def __init__(
-        self, nodes: Sequence[Carried], names: Names, seed: int | None, batch: Batch | None = None
+        self,
+        nodes: Sequence[Carried],
+        names: Names,
+        seed: int | None,
+        batch: Batch | None = None,
+        *,
+        is_pytorch: bool = False,
     ) -> None:
         super().__init__()
+        self._is_pytorch = is_pytorch
         self._batch = batch
         self._nodes = nodes
         self._names = names
@@ -48,7 +56,12 @@ class Replace(ir.passes.InPlacePass):
             inputs: dict[str, ir.Value],
             attributes: dict[str, int | str],
         ) -> ir.Value:
-            seeds = {"global_seed": self._seed or 0, "op_seed": carried.stream}
+            seeds: dict[str, int | str] = {
+                "global_seed": self._seed or 0,
+                "op_seed": carried.stream,
+            }
+            if self._is_pytorch:
+                inputs, seeds = as_torch(random, emitter, op, inputs, attributes)
             state = self._checked(old, carried.state, emitter, op, inputs)
             ordered = [{**inputs, "state": state}[declared.name] for declared in op.inputs]
             values = emitter.emit(

@@ -1,0 +1,277 @@
+"""Whole models with `alignment="pytorch"`: one generator goes through their random nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import openvino as ov
+import pytest
+from cases import assert_same_bits
+from click.testing import CliRunner
+from onnx.parser import parse_model
+from onnx.reference import ReferenceEvaluator
+from runtimes import OpenVino
+
+import onnx_philox
+from onnx_philox import PhiloxState, TorchState, make_reproducible, onnx_reference
+from onnx_philox._command.app import app
+from onnx_philox._contract import types
+from onnx_philox._contract.streams import METADATA_KEY, Streams
+from onnx_philox._numbers import torch_cpu
+from onnx_philox.onnxruntime import InferenceSession
+
+HEAD = '<ir_version: 8, opset_import: ["": 17]>'
+# A normal, then a Dropout, a uniform compared with a number, booleans, and classes of two rows.
+STRAIGHT = (
+    HEAD
+    + """
+g (float[2, 10] x) => (float[3] n, float[2, 10] d, bool[4] c, float[2, 10] b, int32[2, 1] k) {
+    n = RandomNormal <shape = [3]> ()
+    ratio = Constant <value = float {0.3}> ()
+    yes = Constant <value = bool {1}> ()
+    d = Dropout (x, ratio, yes)
+    u = RandomUniform <shape = [4]> ()
+    half = Constant <value = float {0.5}> ()
+    c = Less (u, half)
+    b = Bernoulli (x)
+    k = Multinomial <sample_size = 1> (x)
+}"""
+)
+X = np.linspace(0, 1, 20, dtype=np.float32).reshape(2, 10)
+
+LOOP = (
+    HEAD
+    + """
+g (int64 times, bool which) => (float[2] first, float[2] sums, float[2] chosen, float[2] last) {
+    first = RandomNormal <shape = [2]> ()
+    yes = Constant <value = bool {1}> ()
+    zero = Constant <value_floats = [0.0, 0.0]> ()
+    sums = Loop (times, yes, zero) <body = steps (int64 i, bool going, float[2] before)
+        => (bool go_on, float[2] after) {
+        go_on = Identity (going)
+        u = RandomUniform <shape = [2]> ()
+        after = Add (before, u)
+    }>
+    chosen = If (which) <then_branch = yes_branch () => (float[2] a) {
+        a = RandomNormal <shape = [2]> ()
+    }, else_branch = no_branch () => (float[2] b) { b = Identity (zero) }>
+    last = RandomNormal <shape = [2]> ()
+}"""
+)
+SCAN = (
+    HEAD
+    + """
+g (float[3, 2] rows) => (float[2] total, float[3, 2] each, float[2] last) {
+    zero = Constant <value_floats = [0.0, 0.0]> ()
+    total, each = Scan <num_scan_inputs = 1, body = step (float[2] before, float[2] row)
+        => (float[2] after, float[2] out) {
+        u = RandomUniform <shape = [2]> ()
+        out = Add (row, u)
+        after = Add (before, u)
+    }> (zero, rows)
+    last = RandomNormal <shape = [2]> ()
+}"""
+)
+
+
+def rewritten(text: str, **options: Any) -> onnx.ModelProto:
+    return make_reproducible(parse_model(text), alignment="pytorch", **options)
+
+
+def in_reference(model: onnx.ModelProto, feeds: dict[str, Any]) -> dict[str, np.ndarray]:
+    session = ReferenceEvaluator(model, new_ops=onnx_reference.OPS)
+    return dict(zip((o.name for o in model.graph.output), session.run(None, feeds), strict=True))
+
+
+def in_onnxruntime(model: onnx.ModelProto, feeds: dict[str, Any]) -> dict[str, np.ndarray]:
+    session = InferenceSession(model, backend="python")
+    return dict(zip((o.name for o in model.graph.output), session.run(None, feeds), strict=True))
+
+
+def in_openvino(model: onnx.ModelProto, feeds: dict[str, Any]) -> dict[str, np.ndarray]:
+    values = OpenVino("python")(model, feeds, "f32")
+    return dict(zip((o.name for o in model.graph.output), values, strict=True))
+
+
+RUNTIMES = [in_reference, in_onnxruntime, in_openvino]
+
+
+def straight(stream: torch_cpu.WordStream) -> dict[str, np.ndarray]:
+    """The same draws as torch's calls, one after the other."""
+    drawn = {"n": torch_cpu.normal(stream, 3, types.F32)}
+    kept = torch_cpu.dropout_keeps(stream, 20, 0.3).reshape(2, 10)
+    drawn["d"] = np.where(kept, X * np.float32(1 / (1 - np.float32(0.3))), np.float32(0))
+    drawn["c"] = torch_cpu.uniform(stream, 4, types.F32) < np.float32(0.5)
+    drawn["b"] = torch_cpu.bernoulli(stream, 20, X.reshape(-1)).reshape(2, 10).astype(np.float32)
+    weights = np.exp(X.astype(np.float64) - X.max(1, keepdims=True)).astype(np.float32)
+    drawn["k"] = torch_cpu.race(stream, weights, 1).astype(np.int32)
+    drawn["next_random_state"] = stream.state().to_array()
+    return drawn
+
+
+@pytest.mark.parametrize("run", RUNTIMES)
+def test_one_generator_goes_through_the_nodes_in_order(run: Any) -> None:
+    model = rewritten(STRAIGHT)
+    state = TorchState.from_seed(42)
+    for _ in range(2):
+        expected = straight(torch_cpu.WordStream(state))
+        drawn = run(model, {"x": X, "random_state": state.to_array()})
+        assert drawn.keys() == expected.keys()
+        for name, values in expected.items():
+            assert_same_bits(drawn[name], values)
+        state = TorchState.from_array(drawn["next_random_state"])
+
+
+def test_a_seed_is_a_constant_state() -> None:
+    model = rewritten(STRAIGHT, seed=42)
+    assert [i.name for i in model.graph.input] == ["x"]
+    expected = straight(torch_cpu.WordStream(TorchState.from_seed(42)))
+    for _ in range(2):
+        drawn = in_reference(model, {"x": X})
+        for name, values in drawn.items():
+            assert_same_bits(values, expected[name])
+    assert make_reproducible(model, alignment="pytorch", seed=42) is model
+    with pytest.raises(ValueError, match="seed must be None or 42"):
+        make_reproducible(model, alignment="pytorch", seed=43)
+
+
+@pytest.mark.parametrize("which", [True, False])
+@pytest.mark.parametrize("run", RUNTIMES)
+def test_it_goes_through_loops_and_branches(run: Any, which: bool) -> None:
+    stream = torch_cpu.WordStream(TorchState.from_seed(7))
+    expected = {"first": torch_cpu.normal(stream, 2, types.F32)}
+    sums = np.zeros(2, np.float32)
+    for _ in range(3):
+        sums = sums + torch_cpu.uniform(stream, 2, types.F32)
+    expected["sums"] = sums
+    expected["chosen"] = np.zeros(2, np.float32)
+    if which:
+        expected["chosen"] = torch_cpu.normal(stream, 2, types.F32)
+    expected["last"] = torch_cpu.normal(stream, 2, types.F32)
+    expected["next_random_state"] = stream.state().to_array()
+    feeds = {
+        "times": np.array(3),
+        "which": np.array(which),
+        "random_state": TorchState.from_seed(7).to_array(),
+    }
+    drawn = run(rewritten(LOOP), feeds)
+    for name, values in expected.items():
+        assert_same_bits(drawn[name], values)
+
+
+@pytest.mark.parametrize("run", RUNTIMES)
+def test_it_goes_through_a_scan(run: Any) -> None:
+    stream = torch_cpu.WordStream(TorchState.from_seed(7))
+    rows = np.ones((3, 2), np.float32)
+    each = np.stack([torch_cpu.uniform(stream, 2, types.F32) for _ in range(3)])
+    last = torch_cpu.normal(stream, 2, types.F32)
+    feeds = {"rows": rows, "random_state": TorchState.from_seed(7).to_array()}
+    drawn = run(rewritten(SCAN), feeds)
+    assert_same_bits(drawn["each"], rows + each)
+    assert_same_bits(drawn["last"], last)
+    assert_same_bits(drawn["next_random_state"], stream.state().to_array())
+
+
+def test_the_record_says_alignment_and_order() -> None:
+    model = rewritten(STRAIGHT)
+    onnx.checker.check_model(model)
+    (said,) = (p.value for p in model.metadata_props if p.key == METADATA_KEY)
+    streams = Streams.from_json(said)
+    assert streams is not None
+    assert streams.alignment == "pytorch"
+    assert [node.op_type for node in streams.nodes] == [
+        *("RandomNormal", "RandomDropout", "RandomUniform", "RandomBernoulli"),
+        "RandomCategorical",
+    ]
+    assert {node.op_seed for node in streams.nodes} == {0}
+    other = make_reproducible(parse_model(STRAIGHT))
+    (plain,) = (p.value for p in other.metadata_props if p.key == METADATA_KEY)
+    assert "alignment" not in plain
+
+
+def test_what_cannot_be_rewritten_so_is_refused() -> None:
+    model = parse_model(STRAIGHT)
+    done, philox = rewritten(STRAIGHT), make_reproducible(model)
+    assert make_reproducible(done, alignment="pytorch") is done
+    with pytest.raises(ValueError, match="alignment must be 'tensorflow', as the model was"):
+        make_reproducible(philox, alignment="pytorch")
+    with pytest.raises(ValueError, match="alignment must be 'pytorch', as the model was"):
+        make_reproducible(done)
+    with pytest.raises(ValueError, match="alignment must be 'tensorflow' or 'pytorch': got 'tf'"):
+        make_reproducible(model, alignment="tf")
+    with pytest.raises(ValueError, match="per_row must be False with alignment 'pytorch'"):
+        make_reproducible(model, alignment="pytorch", per_row=True)
+    several = STRAIGHT.replace("sample_size = 1", "sample_size = 2").replace("[2, 1] k", "[2, 2] k")
+    with pytest.raises(ValueError, match="'sample_size' must be 1 where replacement is 1"):
+        rewritten(several)
+    added = onnx.ModelProto()
+    added.CopyFrom(done)
+    added.graph.node.append(onnx.helper.make_node("RandomNormal", [], ["new"], shape=[2]))
+    with pytest.raises(ValueError, match="random nodes are replaced at once"):
+        make_reproducible(added, alignment="pytorch")
+
+
+def test_a_model_of_openvino_is_refused() -> None:
+    shape = ov.opset13.constant(np.array([2]))
+    node = ov.opset13.random_uniform(shape, np.float32(0), np.float32(1), "f32")
+    model = ov.Model([node], [])
+    with pytest.raises(ValueError, match="alignment must be 'tensorflow' for a model of OpenVINO"):
+        make_reproducible(model, alignment="pytorch")
+
+
+def test_the_command_rewrites_so(tmp_path: Path) -> None:
+    onnx.save(parse_model(STRAIGHT), tmp_path / "model.onnx")
+    files = [str(tmp_path / "model.onnx"), str(tmp_path / "new.onnx")]
+    done = CliRunner().invoke(app, ["rewrite", *files, "--alignment", "pytorch"])
+    assert done.exit_code == 0, done.output
+    assert onnx.load(files[1]) == rewritten(STRAIGHT)
+    refused = CliRunner().invoke(app, ["rewrite", *files, "--alignment", "pytorch", "--standard"])
+    assert refused.exit_code != 0
+    assert "--alignment must be 'tensorflow' for standard nodes" in " ".join(refused.output.split())
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
+def test_a_pipeline_goes_on_where_torch_would(runtime: str) -> None:
+    pipe = onnx_philox.Pipeline(
+        parse_model(STRAIGHT), alignment="pytorch", runtime=runtime, backend="python"
+    )
+    stream = torch_cpu.WordStream(TorchState.from_seed(42))
+    first, second = straight(stream), straight(stream)
+    request = pipe.request(seed=42)
+    result = request({"x": X})
+    checkpoint = request.checkpoint()
+    for drawn, expected in (
+        (pipe({"x": X}, seed=42), first),
+        (result, first),
+        (request({"x": X}), second),
+        (pipe.request(resume=checkpoint)({"x": X}), second),
+        (pipe({"x": X}, state=TorchState.from_seed(42)), first),
+        (pipe({"x": X}, state=result.state), first),
+    ):
+        for name, values in drawn.items():
+            assert_same_bits(np.asarray(values), expected[name])
+    assert result.states == [TorchState.from_seed(42)]
+    assert pipe({"x": X}).seed is not None
+    with pytest.raises(ValueError, match="one of a model with the fingerprint"):
+        onnx_philox.Pipeline(parse_model(STRAIGHT)).request(resume=checkpoint)
+    with pytest.raises(ValueError, match="state must be 632 words of 32 bits"):
+        pipe({"x": X}, state=PhiloxState(1, 2))
+
+
+def test_rows_have_a_seed_each() -> None:
+    model = onnx_philox.graphs.random_normal([2, 3], 0, 1, "f32", alignment="pytorch", per_row=True)
+    pipe = onnx_philox.Pipeline(model, backend="python")
+    drawn = pipe({}, seeds=[3, 4])["values"]
+    for row, seed in zip(drawn, (3, 4), strict=True):
+        stream = torch_cpu.WordStream(TorchState.from_seed(seed))
+        assert_same_bits(row, torch_cpu.normal(stream, 3, types.F32))
+    said = "seed must be given for each row, since torch has no rule that numbers rows: got 5"
+    with pytest.raises(ValueError, match=said):
+        pipe.request(seed=5, rows=2)
+    with pytest.raises(ValueError, match=said):
+        pipe.map([{}], seed=5)
+    with pytest.raises(ValueError, match="the model must be one of alignment 'pytorch'"):
+        onnx_philox.Pipeline(make_reproducible(parse_model(STRAIGHT)), alignment="pytorch")
