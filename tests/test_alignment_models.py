@@ -224,10 +224,10 @@ def test_a_model_of_openvino_is_refused() -> None:
 
 def test_the_command_rewrites_so(tmp_path: Path) -> None:
     onnx.save(parse_model(STRAIGHT), tmp_path / "model.onnx")
-    files = [str(tmp_path / "model.onnx"), str(tmp_path / "new.onnx")]
+    files = [str(tmp_path / "model.onnx"), "-o", str(tmp_path / "new.onnx")]
     done = CliRunner().invoke(app, ["rewrite", *files, "--alignment", "pytorch"])
     assert done.exit_code == 0, done.output
-    assert onnx.load(files[1]) == rewritten(STRAIGHT)
+    assert onnx.load(files[2]) == rewritten(STRAIGHT)
     refused = CliRunner().invoke(app, ["rewrite", *files, "--alignment", "pytorch", "--standard"])
     assert refused.exit_code != 0
     assert "--alignment must be 'tensorflow' for standard nodes" in " ".join(refused.output.split())
