@@ -235,9 +235,7 @@ def test_the_command_rewrites_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
 def test_a_pipeline_goes_on_where_torch_would(runtime: str) -> None:
-    pipe = onnx_philox.Pipeline(
-        parse_model(STRAIGHT), alignment="pytorch", runtime=runtime, backend="python"
-    )
+    pipe = onnx_philox.Pipeline(parse_model(STRAIGHT), alignment="pytorch", runtime=runtime)
     stream = torch_cpu.WordStream(TorchState.from_seed(42))
     first, second = straight(stream), straight(stream)
     request = pipe.request(seed=42)
@@ -263,7 +261,7 @@ def test_a_pipeline_goes_on_where_torch_would(runtime: str) -> None:
 
 def test_rows_have_a_seed_each() -> None:
     model = onnx_philox.graphs.random_normal([2, 3], 0, 1, "f32", alignment="pytorch", per_row=True)
-    pipe = onnx_philox.Pipeline(model, backend="python")
+    pipe = onnx_philox.Pipeline(model)
     drawn = pipe({}, seeds=[3, 4])["values"]
     for row, seed in zip(drawn, (3, 4), strict=True):
         stream = torch_cpu.WordStream(TorchState.from_seed(seed))

@@ -294,3 +294,10 @@ def test_generated_files_are_what_their_script_makes(
     monkeypatch.syspath_prepend(str(path.parent))
     # It ends with what is wrong.
     runpy.run_path(str(path), run_name="__main__")
+
+
+def test_the_page_of_the_tests_names_every_file_of_them() -> None:
+    page = (ROOT / "tests" / "README.md").read_text()
+    names = [f.name for f in (ROOT / "tests").glob("test_*.py")]
+    assert len(names) > 80
+    assert [name for name in names if f"`{name}`" not in page] == []

@@ -91,6 +91,9 @@ def _engine_of(
         if isinstance(model, str | os.PathLike):
             check_path(_NAME, model)
         _check_rows(said.streams, wanted.per_row)
+        if said.streams.is_pytorch and options.get("backend", "auto") == "auto":
+            # The native ones do not draw torch's numbers.
+            options["backend"] = "python"
         if runtime == "openvino":
             return _compile(model, said, **options)
         return _load(model, said.streams, options)
