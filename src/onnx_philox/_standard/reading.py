@@ -51,7 +51,9 @@ def each_form(
         checks.refuse(
             owner,
             "the model",
-            f"{type(model).__module__.partition('.')[0]}.{type(model).__name__}",
+            f"{type(model).__module__.partition('.')[0]}.{type(model).__name__}".removeprefix(
+                "builtins."
+            ),
             "an onnx.ModelProto, an onnx_ir.Model, or a path",
             "Pass one of these: the ONNX model, where OpenVINO has read one.",
             TypeError,

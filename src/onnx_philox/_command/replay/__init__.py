@@ -97,8 +97,8 @@ def _path_of(written: document.Record, given: Path | None) -> Path:
         )
     if not Path(recorded).exists():
         raise ArgumentError(
-            f"the recorded model must be a file: got {recorded}, which does not exist. Pass where "
-            "it is: --model FILE"
+            f"no such file: {recorded}. The recorded model is not there: pass where it is, with "
+            "--model FILE."
         )
     return Path(recorded)
 
