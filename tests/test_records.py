@@ -143,7 +143,7 @@ def test_what_is_no_record_is_refused_in_a_sentence(tmp_path: Path, text: str, n
         (lambda r: r["inputs"][1].update(type="thing"), "inputs[1].type must be as"),
         (lambda r: r["inputs"][1].update(argument=None), "the record has its hash alone"),
         (lambda r: r.update(runtime="other"), "--runtime must be one of"),
-        (lambda r: r["model"].update(file="gone.onnx"), "Pass where it is: --model FILE"),
+        (lambda r: r["model"].update(file="gone.onnx"), "pass where it is, with --model FILE"),
         (lambda r: r["model"].update(file=None), "--model must be given"),
         (lambda r: r["inputs"].pop(0), "'log_variance'"),
     ],
