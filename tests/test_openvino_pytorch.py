@@ -12,7 +12,10 @@ import pytest
 
 import onnx_philox as op
 
-pytestmark = pytest.mark.engines
+pytestmark = [
+    pytest.mark.engines,
+    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning"),
+]
 
 X = np.linspace(0.05, 0.95, 12, dtype=np.float32).reshape(3, 4)
 STATE = op.PhiloxState.for_run(42).to_array()
