@@ -14,7 +14,8 @@ import onnx_philox as op
 
 pytestmark = [
     pytest.mark.engines,
-    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning"),
+    # torch's tracer and exporter warn: of draws, and of each other.
+    pytest.mark.filterwarnings("ignore"),
 ]
 
 X = np.linspace(0.05, 0.95, 12, dtype=np.float32).reshape(3, 4)
@@ -227,3 +228,18 @@ def test_what_no_converter_can_keep_is_refused_by_name() -> None:
     for said, forward in refused.items():
         with pytest.raises(ov.frontend.OpConversionFailure, match=said):
             converted(module({"": forward}), "traced")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_mask_that_openvino_would_make_zeros_of_is_refused(dtype: str) -> None:
+    import torch
+
+    def forward(x: Any) -> Any:
+        values, mask = torch.native_dropout(x.to(getattr(torch, dtype)), 0.3, True)
+        return values, mask.float()
+
+    model = converted(module({"": forward}), "exported")
+    with pytest.raises(ValueError, match=r"mask of torch\.native_dropout must be"):
+        op.make_reproducible(model)
+    (found,) = op.rewriting.find_random_nodes(model)
+    assert "torch.bernoulli" in str(found.problem)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
 from openvino import opset8
@@ -177,9 +178,35 @@ def awaiting(site: Site) -> Draw:
     names = [a.name for a in operator.attributes if a.name not in _SEEDS]
     given |= {name: said[name] for name in names if name in said}
     output = node.output(0)
+    _refuse_mask(site, [node, *_readers(node)])
 
     def make(emit: EmitDraw) -> ov.Output:
         return emit(getattr(factories, operator.function), **given).output(0)
 
     output_type = arrays.name(output.get_element_type())
     return Draw(operator, output_type, output, make, frozenset({node.get_name()}))
+
+
+def _refuse_mask(site: Site, dropped: list[ov.Node]) -> None:
+    """Refuses a `torch.native_dropout` whose mask is read.
+
+    Its converter has the values alone, as the only row of a list: front ends know no other, and
+    OpenVINO makes zeros of a row that is not there.
+    """
+    lists = [node for each in dropped for node in _readers(each) if _is_a(node, "Unsqueeze")]
+    rows = [node for each in lists for node in _readers(each) if _is_a(node, "Gather")]
+    if any(np.any(constant(row.input_value(1))) for row in rows):
+        site.refuse(
+            "the mask of torch.native_dropout",
+            "read",
+            "left alone",
+            "Draw a mask with torch.bernoulli, or export with onnx_philox.torch.export.",
+        )
+
+
+def _readers(node: ov.Node) -> list[ov.Node]:
+    return [reader.get_node() for reader in node.output(0).get_target_inputs()]
+
+
+def _is_a(node: ov.Node, kind: str) -> bool:
+    return bool(node.get_type_name() == kind)
