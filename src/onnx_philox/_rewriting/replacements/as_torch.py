@@ -13,16 +13,21 @@ from onnx_philox._contract.operators import (
     ALIGNMENT,
     OPERATORS,
     PYTORCH,
+    RANDOM_BERNOULLI,
     RANDOM_DROPOUT,
     Operator,
 )
 from onnx_philox._contract.refusal import RefusalError
+from onnx_philox._contract.types import F64
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
-from onnx_philox._rewriting.replacements.of_onnx import DropoutReplacement
+from onnx_philox._rewriting.replacements.awaiting import AwaitingReplacement
+from onnx_philox._rewriting.replacements.of_onnx import BernoulliReplacement, DropoutReplacement
 from onnx_philox._rewriting.replacements.outcome import Replaceable
 
 _AS_TORCH: dict[str, int | str] = {ALIGNMENT.name: PYTORCH}
+_NUMBERS = {RANDOM_DROPOUT: "ratio", RANDOM_BERNOULLI: "p"}
+"""What is a number of Python's in torch."""
 
 
 def check_is_torch_s(random: Replaceable) -> None:
@@ -41,6 +46,10 @@ def check_is_torch_s(random: Replaceable) -> None:
         allowed = "a constant, with alignment 'pytorch'"
         remedy = "Make training_mode a constant."
         checks.refuse(title, "training_mode", "one that the model computes", allowed, remedy)
+    bernoulli = random.replacement
+    if isinstance(bernoulli, BernoulliReplacement) and bernoulli.probabilities is F64:
+        allowed = "of f32, f16 or bf16, with alignment 'pytorch'"
+        checks.refuse(title, "the input", "of f64", allowed, "Put a Cast to f32 before it.")
 
 
 def as_torch(
@@ -52,7 +61,8 @@ def as_torch(
 ) -> tuple[dict[str, ir.Value], dict[str, int | str]]:
     """The inputs of torch's draw, and the attribute that says whose it is.
 
-    A ratio of Dropout is a double in torch: an f32 constant becomes that of its shortest decimal.
+    A Dropout's ratio, and the number p of `bernoulli_`, are doubles in torch: an f32 constant
+    becomes that of its shortest decimal.
 
     Raises:
         ValueError: torch's numbers cannot be drawn so.
@@ -63,8 +73,12 @@ def as_torch(
     except RefusalError as error:
         raise error.within(random.site.title) from error
     given = dict(inputs)
-    ratio = constant(given["ratio"]) if op is RANDOM_DROPOUT else None
-    if ratio is not None and ratio.dtype == np.float32:
-        wide = np.array(float(str(ratio.reshape(()))), np.float64)
-        given["ratio"] = emitter.constant("p_f64", wide)
+    name = _NUMBERS.get(op)
+    number = None if name is None else constant(given[name])
+    # In ONNX's Bernoulli, p is a tensor: `p.bernoulli()`, whatever its rank.
+    is_number = op is RANDOM_DROPOUT or isinstance(random.replacement, AwaitingReplacement)
+    if number is not None and is_number and number.dtype == np.float32 and number.size == 1:
+        wide = np.array(float(str(number.reshape(()))), np.float64)
+        if op is RANDOM_DROPOUT or number.ndim == 0:
+            given[name] = emitter.constant("p_f64", wide)
     return given, _AS_TORCH

@@ -177,6 +177,11 @@ class _Lowering:
         numbers = self._seeds() + list(rule.pair(self._parameters()))
         states = self._states()
         shape, known = self._shape()
+        if known is not None and self._words() is None:
+            # A kernel could not see that there are as many states as rows.
+            name = self.operator.name
+            given = f"{name} of {list(known)} with any number of states"
+            self._refuse(given, f"{name} with a state of a known shape")
         if known is not None and math.prod(known) == 0:
             drawn = _constant(np.empty(known), rule.layer.TYPE.to_dtype())
             after = states
