@@ -48,8 +48,9 @@ def check_is_torch_s(random: Replaceable) -> None:
         checks.refuse(title, "training_mode", "one that the model computes", allowed, remedy)
     bernoulli = random.replacement
     if isinstance(bernoulli, BernoulliReplacement) and bernoulli.probabilities is F64:
-        allowed = "of f32, f16 or bf16, with alignment 'pytorch'"
-        checks.refuse(title, "the input", "of f64", allowed, "Put a Cast to f32 before it.")
+        allowed = "a tensor of f32, f16 or bf16, with alignment 'pytorch'"
+        remedy = "Put a Cast to f32 before it."
+        checks.refuse(title, "the input", "a tensor of f64", allowed, remedy)
 
 
 def as_torch(
