@@ -1,4 +1,5 @@
-"""The npm package `examples/web/philox-state`: its vectors are Python's, and Node agrees."""
+"""The npm package `examples/web/philox-state`: its vectors are Python's, and Node agrees. And what
+the page for dropped models makes of a visitor's numbers, in Node too."""
 
 from __future__ import annotations
 
@@ -83,6 +84,17 @@ def test_node_makes_the_states_of_python(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "# pass 5" in done.stdout
+
+
+@pytest.mark.web
+def test_the_page_takes_the_numbers_that_a_type_holds(tmp_path: Path) -> None:
+    package = tmp_path / "node_modules" / "philox-state"
+    shutil.copytree(PACKAGE, package)
+    shutil.copy(PACKAGE.parent / "tensors.mjs", tmp_path)
+    shutil.copy(Path(__file__).parent / "web" / "tensors.test.mjs", tmp_path)
+    command = ["node", "--test", "tensors.test.mjs"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 if __name__ == "__main__":

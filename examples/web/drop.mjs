@@ -1,7 +1,7 @@
 // The page: a model in, its draws and outputs out, with the hashes that Python prints.
 import { forRun, MAX_SEED, rowStates } from 'philox-state';
 import { metadataOf } from './model-file.mjs';
-import { madeUp, parsed, pictureOf, sha256 } from './tensors.mjs';
+import { madeUp, parsed, pictureOf, sha256, valuesOf } from './tensors.mjs';
 
 const MOST_NUMBERS = 24;
 const MOST_PICTURES = 36;
@@ -178,7 +178,8 @@ async function card(name, tensor, operator) {
   return article;
 }
 
-function listed({ data, type }) {
+function listed(tensor) {
+  const [data, { type }] = [valuesOf(tensor), tensor];
   const shown = Array.from(data.slice(0, MOST_NUMBERS), (value) =>
     type.startsWith('float') ? Number(value).toPrecision(6) : String(value));
   const more = data.length - shown.length;
@@ -186,7 +187,8 @@ function listed({ data, type }) {
 }
 
 /** Images side by side, from the smallest value in black to the largest in white. */
-function show(canvas, { height, width, channels, isLast, many }, { data }) {
+function show(canvas, { height, width, channels, isLast, many }, tensor) {
+  const data = valuesOf(tensor);
   const shown = Math.min(many, MOST_PICTURES);
   const across = Math.ceil(Math.sqrt(shown * height / width));
   const gap = shown > 1 ? 1 : 0;

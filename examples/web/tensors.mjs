@@ -2,7 +2,7 @@
 import { bits } from 'philox-state';
 
 const ARRAYS = {
-  float32: Float32Array, float64: Float64Array,
+  float16: Uint16Array, float32: Float32Array, float64: Float64Array,
   int8: Int8Array, int16: Int16Array, int32: Int32Array, int64: BigInt64Array,
   uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array, uint64: BigUint64Array,
   bool: Uint8Array,
@@ -30,32 +30,99 @@ export function madeUp({ name, type }, number, dims) {
     const state = [0, 0, number, 0, 0, Number(MADE_UP >> 32n)];
     const words = bits(state, size);
     const floats = new Float32Array(words.map((word) => 0x3f800000 | (word & 0x7fffff)).buffer);
-    return array.map((_, i) => floats[i] - 1);
+    return array.map((_, i) => stored(floats[i] - 1, type));
   }
   return array.fill(type.includes('int64') ? 1n : 1);
 }
 
-/** The array and the dimensions of a text: numbers, or nested lists of them. */
+/**
+ * The array and the dimensions of a text: numbers, or nested lists of them.
+ *
+ * @throws Error if the lists have unequal lengths, or if the type cannot hold a number. Floats are
+ * rounded, as Python rounds them.
+ */
 export function parsed({ name, type }, text) {
-  const value = readJson(name, text);
+  const wanted = `${name} must be numbers such as 0.5, or lists of equal lengths such as [[1, 2]]`;
+  const value = readJson(type, text, wanted);
   const dims = [];
   for (let inner = value; Array.isArray(inner); [inner] = inner) dims.push(inner.length);
-  const flat = [value].flat(Infinity).map(Number);
-  if (flat.length !== count(dims) || flat.some(Number.isNaN)) {
-    throw new Error(`${name} must be numbers, or lists of equal lengths of them: got ${text}.`);
-  }
+  const flat = [];
+  if (!flatten(value, dims, flat)) throw new Error(`${wanted}: got ${text}.`);
   const array = arrayOf(name, type, flat.length);
-  flat.forEach((each, i) => { array[i] = type.includes('int64') ? BigInt(Math.trunc(each)) : each; });
+  flat.forEach((each, i) => {
+    const number = stored(each, type);
+    if (number !== null) array[i] = number;
+    if (number === null || !holds(array[i], each, type)) {
+      throw new Error(`${name} must be of the type ${type}: got ${each}.`);
+    }
+  });
   return { data: array, dims };
 }
 
-function readJson(name, text) {
+/** Puts the numbers of nested lists in a row; false if they do not have these dimensions. */
+function flatten(value, [size, ...inner], flat) {
+  if (size !== undefined) {
+    return Array.isArray(value) && value.length === size && value.every((each) => flatten(each, inner, flat));
+  }
+  if (!['number', 'bigint', 'boolean'].includes(typeof value)) return false;
+  flat.push(typeof value === 'boolean' ? Number(value) : value);
+  return true;
+}
+
+const WHOLE = /^-?\d+$/;
+
+/** JSON, whose whole numbers are exact for a type of 64 bits. */
+function readJson(type, text, wanted) {
   try {
-    return JSON.parse(text);
+    if (text.includes('"')) throw new Error('a text is no number');
+    if (!type.includes('int64')) return JSON.parse(text);
+    const quoted = text.replace(/-?\d[\d.eE+-]*/g, '"$&"');
+    return JSON.parse(quoted, (_, value) => {
+      if (typeof value !== 'string') return value;
+      const number = JSON.parse(value);
+      return WHOLE.test(value) ? BigInt(value) : number;
+    });
   } catch {
-    throw new Error(`${name} must be numbers such as 0.5 or [[1, 2]], or nothing: got ${text}.`);
+    throw new Error(`${wanted}, or nothing: got ${text}.`);
   }
 }
+
+/** A number as an array of the type takes it; null if it takes none such. */
+function stored(number, type) {
+  if (type === 'float16') return float16(number);
+  if (!type.includes('int64') || typeof number === 'bigint') return number;
+  return Number.isInteger(number) ? BigInt(number) : null;
+}
+
+/** Whether what an array holds is the number: for floats the nearest, which is finite if the number is. */
+function holds(held, number, type) {
+  if (type === 'bool') return number === 0 || number === 1;
+  if (!type.startsWith('float')) return held == number; // a BigInt equals a number of its value
+  return !Number.isFinite(number) || Number.isFinite(type === 'float16' ? fromFloat16(held) : held);
+}
+
+/** The bits of the float16 that is nearest to a number; of two, the even one. */
+function float16(number) {
+  const sign = number < 0 || Object.is(number, -0) ? 0x8000 : 0;
+  const size = Math.abs(number);
+  if (size === Infinity) return sign | 0x7c00;
+  const exponent = Math.max(Math.floor(Math.log2(size || 2 ** -14)), -14);
+  const steps = even(size * 2 ** (10 - exponent)); // 1024 to 2048, less for a subnormal number
+  return sign | Math.min(steps + (exponent + 14) * 1024, 0x7c00);
+}
+
+const even = (x) => (x % 1 === 0.5 ? 2 * Math.round(x / 2) : Math.round(x));
+
+function fromFloat16(bits) {
+  const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
+  const sign = bits & 0x8000 ? -1 : 1;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (exponent ? (1024 + fraction) * 2 ** (exponent - 25) : fraction * 2 ** -24);
+}
+
+/** The numbers of a tensor. Browsers without Float16Array have a float16 as its bits. */
+export const valuesOf = ({ data, type }) =>
+  type === 'float16' && data instanceof Uint16Array ? Float32Array.from(data, fromFloat16) : data;
 
 function arrayOf(name, type, size) {
   if (!ARRAYS[type]) throw new Error(`${name} has the type ${type}, which this page cannot make.`);
