@@ -64,8 +64,10 @@ class RowOfLogits {
         return ForEachSomeOf<OutputType::kBF16>(take);
       case OutputType::kF32:
         return ForEachSomeOf<OutputType::kF32>(take);
-      default:
+      case OutputType::kF64:
         return ForEachSomeOf<OutputType::kF64>(take);
+      default:
+        NoRule();
     }
   }
 
@@ -154,8 +156,10 @@ class RowOfLogits {
       }
       case OutputType::kF32:
         return Isa::LoadF32AsF64(from);
-      default:
+      case OutputType::kF64:
         return Isa::LoadF64(from);
+      default:
+        NoRule();
     }
   }
 

@@ -19,10 +19,6 @@
 
 namespace onnx_philox {
 
-/// Ends the process, where a kernel lacks what the declaration promises: memory that nobody wrote to must not pass for a
-/// draw.
-[[noreturn]] static inline void NoRule() { std::abort(); }
-
 /// Random bits, or numbers in a range, by the rule that the bounds allow.
 template <class Isa, class From>
 void FillUniform(const Piece& piece) {

@@ -115,10 +115,12 @@ void Keep(const Draw& draw, const unsigned char* dropped, const unsigned char* d
       return KeepFloats<Isa, double, std::uint64_t>(dropped, data, ScaleOf<double>(ratio), count, out);
     case OutputType::kF16:
       return KeepF16<Isa>(dropped, data, F32FromF16(F16FromF32(ScaleOf<float>(ratio))), count, out);
-    default: {  // bf16
+    case OutputType::kBF16: {
       const std::uint32_t scale = RoundToBF16(BitCast<std::uint32_t>(ScaleOf<float>(ratio)));
       return KeepBF16<Isa>(dropped, data, F32FromBF16(scale >> 16), count, out);
     }
+    default:
+      NoRule();
   }
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 
 #include "declared_names.h"
 
@@ -11,6 +12,10 @@ namespace onnx_philox {
 
 enum class OutputType { kBits, kF32, kF16, kBF16, kF64, kI32, kI64, kBool };
 constexpr int kOutputTypes = 8;
+
+/// Ends the process, where a kernel lacks what the declaration promises: memory that nobody wrote to must not pass for a
+/// draw.
+[[noreturn]] static inline void NoRule() { std::abort(); }
 
 /// The range [minval, maxval) as bit patterns of the output type, zero-extended: nothing is rounded on the way in, and
 /// float16 and bfloat16 need no C++ type. Ignored for kBits.

@@ -18,6 +18,7 @@ from onnx_philox._command.options import (
     PRECISIONS,
     at_least,
     flag,
+    runtime_option,
     seed_of,
     wanted_runs,
 )
@@ -242,11 +243,7 @@ def rewrite(
     exits="0, all ran; 1, the runtime refused or failed; 2, an argument is wrong.",
 )
 @click.argument("model", type=PATH)
-@option(
-    "--runtime",
-    type=frame.Names(by=lambda: runtimes.RUNTIMES),
-    help=f"Where to run it ({NOTES}). Without it, the first that is installed; openvino for an IR.",
-)
+@runtime_option("the first that is installed; openvino for an IR")
 @option(
     "--backend",
     type=frame.Names("auto", "native", "python"),

@@ -39,6 +39,15 @@ def flag(*names: str, help: str) -> Callable[[Any], Any]:
     return option(*names, is_flag=True, help=help)
 
 
+def runtime_option(without: str) -> Callable[[Any], Any]:
+    """The option `--runtime` of a command that runs a model, and what is taken without it."""
+    return option(
+        "--runtime",
+        type=frame.Names(by=lambda: runtimes.RUNTIMES),
+        help=f"Where to run it ({NOTES}). Without it, {without}.",
+    )
+
+
 def at_least(least: int) -> Callable[[click.Context, click.Parameter, Any], Any]:
     """A check of an option's number."""
 

@@ -8,9 +8,8 @@ import click
 from click import option
 
 from onnx_philox import _command as rooms
-from onnx_philox import _runtimes as runtimes
 from onnx_philox._command import frame
-from onnx_philox._command.options import JSON, NOTES, PATH
+from onnx_philox._command.options import JSON, PATH, runtime_option
 
 
 @click.command(
@@ -22,11 +21,7 @@ from onnx_philox._command.options import JSON, NOTES, PATH
     "wrong.",
 )
 @click.argument("record", type=PATH)
-@option(
-    "--runtime",
-    type=frame.Names(by=lambda: runtimes.RUNTIMES),
-    help=f"Where to run it ({NOTES}). Without it, the record's.",
-)
+@runtime_option("the record's")
 @option(
     "--model",
     type=PATH,

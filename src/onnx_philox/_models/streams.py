@@ -76,13 +76,7 @@ def next_of(model: ir.Model, state: ir.Value) -> str | None:
 
 def read_states(model: ir.Model) -> frozenset[ir.Value]:
     """The values that random nodes' states are computed from, and what standard draws read."""
-    functions = (function.graph for function in model.functions.values())
-    states = [
-        state_of(node)
-        for graph in (model.graph, *functions)
-        for node, _ in walk(graph)
-        if node.domain == DOMAIN
-    ]
+    states = [state_of(node) for node in _ours(model)]
     if STANDARD in model.metadata_props:
         # An earlier version did not name it.
         name = model.metadata_props.get(STANDARD_STATE, STATE)
