@@ -29,6 +29,15 @@ CONTENTS = {
     ("macosx", "py3", "none"): EVERYWHERE,
 }
 
+# Kernels for a GPU, pages and tables: a program finds each beside the module that reads it.
+SOURCE = Path(__file__).parents[1] / "src/onnx_philox"
+DATA = {
+    path.relative_to(SOURCE).as_posix()
+    for path in SOURCE.rglob("*")
+    if path.is_file() and path.suffix not in (".py", ".pyc", ".so")
+}
+assert "openvino/_gpu/kernels/layers.xml" in DATA
+
 
 def check(wheel: Path, glibc: str, macos: str) -> None:
     """Prints what a wheel holds.
@@ -49,6 +58,7 @@ def check(wheel: Path, glibc: str, macos: str) -> None:
         parts = CONTENTS[system, interpreter, abi]
         expected = {part.format(suffix=SUFFIXES[system], machine=machine) for part in parts}
         assert compiled == expected, f"{wheel.name}: {sorted(compiled)}, not {sorted(expected)}"
+        assert names >= DATA, f"{wheel.name} lacks {sorted(DATA - names)}"
         if system == "linux":
             # The tag says it several times, if that release has several names.
             tagged = re.findall(r"manylinux_(\d+)_(\d+)_", platforms)

@@ -25,7 +25,7 @@ from onnx_philox.openvino import (
     random_normal,
     random_uniform,
 )
-from onnx_philox.openvino._gpu import operators
+from onnx_philox.openvino._gpu import lowering, operators
 
 KERNELS = Path(operators.KERNELS).parent
 CORE = Path(__file__).parents[1] / "custom_ops/core/kernels"
@@ -133,6 +133,27 @@ REFUSED: dict[str, tuple[Callable[[], ov.Node], str]] = {
         lambda: random_dropout(np.ones(4), np.float32(0.5), state=state()),
         "got RandomDropout with data of f64 on GPU",
     ),
+    "torch's numbers": (
+        lambda: random_uniform(
+            [4], 0.0, 1.0, "f32", state=op.parameter([632], np.uint32), alignment="pytorch"
+        ),
+        "must be RandomUniform with alignment 'tensorflow' there: "
+        "got RandomUniform with alignment 'pytorch' on GPU",
+    ),
+    "open rows of a fixed shape": (
+        lambda: random_generator(op.parameter([-1, 6], np.uint32), [3, 4]),
+        "must be RandomGenerator with a state of a known shape there: "
+        "got RandomGenerator of [3, 4] with any number of states on GPU",
+    ),
+    "constants alone": (
+        lambda: random_generator(op.constant(np.zeros(6, np.uint32)), [3, 4]),
+        "must be RandomGenerator with a state or a shape that depends on an input there: "
+        "got RandomGenerator with a constant state and shape on GPU",
+    ),
+    "seeds alone": (
+        lambda: random_uniform([4], 0.0, 1.0, "f32", 1, 2),
+        "got RandomUniform with a constant state and shape on GPU",
+    ),
     "any rank": (
         lambda: random_generator(state(), op.parameter([-1], np.int64, "shape")),
         "got RandomGenerator of any rank on GPU",
@@ -154,6 +175,23 @@ def test_what_a_gpu_would_not_draw_exactly_is_refused(case: str) -> None:
     text = str(refusal.value)
     assert text.startswith("openvino.compile_model: the node 'noise' must be ")
     assert text.endswith("Compile the model for HETERO:GPU,CPU, which draws on the CPU.")
+
+
+@pytest.mark.parametrize("rank", [1, 2, 5, 8])
+def test_a_constant_state_of_any_rank_is_one_state_of_six_words(rank: int) -> None:
+    words = np.array([1, 2, 3, 4, 2**32 - 1, 6], np.uint32)
+    constant = op.constant(words.reshape([1] * (rank - 1) + [6]))
+    x = op.parameter([-1], np.float32)
+    node = random_generator(constant, op.shape_of(x))
+    (drawn,) = [
+        n
+        for n in lowering.lowered(ov.Model([node.output(0)], [x]), "GPU").get_ops()
+        if n.get_type_name() == "PhiloxBits"
+    ]
+    # A kernel counts the rows by this shape, of which the plugin knows four dimensions.
+    given = drawn.input_value(0).get_node()
+    assert given.data.shape == (6,)
+    assert (given.data.view(np.uint32) == words).all()
 
 
 def test_a_random_node_in_a_body_is_refused_on_a_gpu() -> None:

@@ -180,6 +180,35 @@ def test_next_states_chain_constants_draw_and_nothing_draws_nothing(core: ov.Cor
             assert_same_bits(drawn[i], wanted)
 
 
+def test_a_constant_state_of_five_dimensions_draws(core: ov.Core) -> None:
+    state, x = op.constant(CARRIES.reshape(1, 1, 1, 1, 6)), op.parameter([-1, 5], np.float32)
+    node = factory.random_generator(state, op.shape_of(x))
+    compiled = factory.compile_model(core, ov.Model(node.outputs(), [x]), "GPU")
+    drawn = compiled([np.zeros([3, 5], np.float32)])
+    bits, after = reference.random_generator(CARRIES, [3, 5])
+    assert_same_bits(drawn[0], bits)
+    assert_same_bits(drawn[1], after.reshape(1, 1, 1, 1, 6))
+
+
+@pytest.mark.parametrize("type_", ["f32", "f16"])
+@pytest.mark.parametrize("hint", ["f32", "f16"])
+def test_a_draw_meets_what_a_gpu_computes_at_any_precision(
+    core: ov.Core, type_: str, hint: str
+) -> None:
+    state, x = (
+        op.parameter([6], np.uint32),
+        op.parameter([3, 5], np.dtype(f"f{int(type_[1:]) // 8}")),
+    )
+    drawn = factory.random_uniform([3, 5], 0, 1, type_, state=state).output(0)
+    model = ov.Model([drawn, op.add(drawn, x).output(0)], [state, x])
+    compiled = factory.compile_model(core, model, "GPU", {"INFERENCE_PRECISION_HINT": hint})
+    wanted, _ = reference.random_uniform([3, 5], 0, 1, type_, state=CARRIES)
+    found = compiled([CARRIES, np.zeros_like(wanted)])
+    assert_same_bits(found[0], wanted)
+    rounded = wanted.astype(np.float16 if hint == "f16" else wanted.dtype)
+    np.testing.assert_allclose(found[1], rounded, rtol=0 if hint == type_ else 2**-10)
+
+
 @pytest.mark.parametrize("per_row", [False, True])
 def test_a_rewritten_model_runs_wholly_on_the_gpu(per_row: bool) -> None:
     model = elementwise(per_row)

@@ -30,16 +30,7 @@ from onnx_philox._contract.operators import (
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.types import F16, F32, I32, U32, ElementType
 from onnx_philox.openvino._constants import Upstream
-from onnx_philox.openvino._gpu.operators import (
-    Draw,
-    PhiloxBernoulli,
-    PhiloxBits,
-    PhiloxNext,
-    PhiloxNormalF32,
-    PhiloxUniformF16,
-    PhiloxUniformF32,
-    PhiloxUniformI32,
-)
+from onnx_philox.openvino._gpu.operators import Draw, PhiloxNext, draw
 
 NAME = "openvino.compile_model"
 
@@ -89,14 +80,16 @@ def _threshold(p: Number) -> Pair:
     return min(math.ceil(float(p) * _UNIFORMS_F32), _UNIFORMS_F32), 0
 
 
+_BERNOULLI = draw("PhiloxBernoulli", ov.Type.boolean)
+"""The first parameter is how many of the 2^23 uniforms are below p."""
 _RULES = {
-    ("RandomGenerator", U32.name): _Rule(PhiloxBits, lambda _: (0, 0)),
-    ("RandomUniform", I32.name): _Rule(PhiloxUniformI32, _integers),
-    ("RandomUniform", F16.name): _Rule(PhiloxUniformF16, _bounds),
-    ("RandomUniform", F32.name): _Rule(PhiloxUniformF32, _bounds),
-    ("RandomNormal", F32.name): _Rule(PhiloxNormalF32, _moments),
-    ("RandomBernoulli", F32.name): _Rule(PhiloxBernoulli, lambda given: _threshold(given["p"])),
-    ("RandomDropout", F32.name): _Rule(PhiloxBernoulli, lambda given: _threshold(given["ratio"])),
+    ("RandomGenerator", U32.name): _Rule(draw("PhiloxBits", ov.Type.i32), lambda _: (0, 0)),
+    ("RandomUniform", I32.name): _Rule(draw("PhiloxUniformI32", ov.Type.i32), _integers),
+    ("RandomUniform", F16.name): _Rule(draw("PhiloxUniformF16", ov.Type.f16), _bounds),
+    ("RandomUniform", F32.name): _Rule(draw("PhiloxUniformF32", ov.Type.f32), _bounds),
+    ("RandomNormal", F32.name): _Rule(draw("PhiloxNormalF32", ov.Type.f32), _moments),
+    ("RandomBernoulli", F32.name): _Rule(_BERNOULLI, lambda given: _threshold(given["p"])),
+    ("RandomDropout", F32.name): _Rule(_BERNOULLI, lambda given: _threshold(given["ratio"])),
 }
 """By the operator, and by the type that decides how many words an element takes."""
 
@@ -157,6 +150,20 @@ def _reshaped(source: ov.Output, shape: ov.Output) -> ov.Output:
     return ops.reshape(source, shape, special_zero=False).output(0)
 
 
+def _replace(output: ov.Output, new: ov.Output) -> None:
+    """Gives an output's readers another one; what computes with a float takes it by a Convert.
+
+    At the precision f16, which is a GPU's default, the plugin computes all in f16, and leaves a
+    layer's type as it is: two types would meet. It turns a Convert to f32 into one to f16.
+    """
+    computing = [i for i in output.get_target_inputs() if i.get_node().get_type_name() != "Result"]
+    if new.get_element_type().is_real() and computing:
+        converted = ops.convert(new, new.get_element_type()).output(0)
+        for reader in computing:
+            reader.replace_source_output(converted)
+    output.replace(new)
+
+
 class _Lowering:
     """One node on its way to layers."""
 
@@ -182,6 +189,11 @@ class _Lowering:
             name = self.operator.name
             given = f"{name} of {list(known)} with any number of states"
             self._refuse(given, f"{name} with a state of a known shape")
+        if known is not None and math.prod(known) > 0 and self._is_constant():
+            # The plugin would compute the layer when it compiles the model, and gives zeros.
+            name = self.operator.name
+            given = f"{name} with a constant state and shape"
+            self._refuse(given, f"{name} with a state or a shape that depends on an input")
         if known is not None and math.prod(known) == 0:
             drawn = _constant(np.empty(known), rule.layer.TYPE.to_dtype())
             after = states
@@ -202,7 +214,7 @@ class _Lowering:
         ):
             if output.get_target_inputs():
                 new.get_node().set_friendly_name(f"{self.node.get_friendly_name()}/{output.index}")
-                output.replace(new)
+                _replace(output, new)
 
     def _rule(self) -> _Rule:
         name = self.operator.name
@@ -274,11 +286,17 @@ class _Lowering:
         value: NDArray[Any] | None = self.upstream.value_of(source.get_node())
         if value is not None:
             # A constant of uint32 would arrive clamped.
-            return _constant(value.astype(np.uint32).view(np.int32), np.int32)
+            bits = value.astype(np.uint32).view(np.int32)
+            return _constant(bits if self._are_rows() else bits.reshape(-1), np.int32)
         words = ops.convert(source, "i32").output(0)
         if self._are_rows():
             return words
         return _reshaped(words, _constant([STATE_WORDS], np.int64))
+
+    def _is_constant(self) -> bool:
+        """Whether the state is the same in each run."""
+        source = self.inputs.get("state")
+        return source is None or self.upstream.is_constant(source.get_node())
 
     def _are_rows(self) -> bool:
         shape = self.inputs["state"].get_partial_shape()

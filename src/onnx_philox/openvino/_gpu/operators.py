@@ -22,6 +22,8 @@ class Layer(ov.Op):  # type: ignore[misc]
     """What all have in common: inputs, and a flat output."""
 
     TYPE: ov.Type
+    LIKE: int
+    """The input that has as many elements as the output."""
 
     def __init__(self, inputs: list[ov.Output], elements: int | None = None) -> None:
         super().__init__(self)
@@ -47,14 +49,17 @@ class Layer(ov.Op):  # type: ignore[misc]
         self.set_output_type(0, self.TYPE, ov.PartialShape(shape))
 
     def _like(self) -> ov.PartialShape:
-        raise NotImplementedError
+        """The shape whose elements the output has."""
+        return self.get_input_partial_shape(self.LIKE)
 
 
 class Draw(Layer):
     """The values of a draw, by states int32, six numbers int32, and a tensor of their shape."""
 
+    LIKE = 2
+
     def _like(self) -> ov.PartialShape:
-        like = self.get_input_partial_shape(2)
+        like = super()._like()
         states = self.get_input_partial_shape(0)
         # The plugin asks again for each new shape, so this refuses what a run is given.
         if like.is_static and states.is_static and len(states) == 2:
@@ -71,46 +76,13 @@ class Draw(Layer):
         return like
 
 
-class PhiloxBits(Draw):
-    """The words of RandomGenerator."""
-
-    TYPE = ov.Type.i32
-
-
-class PhiloxUniformI32(Draw):
-    """Parameters: the lower bound and the width."""
-
-    TYPE = ov.Type.i32
-
-
-class PhiloxUniformF32(Draw):
-    """Parameters: the bits of the lower bound and of the width."""
-
-    TYPE = ov.Type.f32
-
-
-class PhiloxUniformF16(Draw):
-    """Parameters: likewise, as float32."""
-
-    TYPE = ov.Type.f16
-
-
-class PhiloxNormalF32(Draw):
-    """Parameters: the bits of mean and scale."""
-
-    TYPE = ov.Type.f32
-
-
-class PhiloxBernoulli(Draw):
-    """Parameters: how many of the 2^23 uniforms are below p."""
-
-    TYPE = ov.Type.boolean
+def draw(name: str, type_: ov.Type) -> type[Draw]:
+    """The layer of this name in `layers.xml`, whose values are of this type."""
+    return type(name, (Draw,), {"TYPE": type_})
 
 
 class PhiloxNext(Layer):
     """The states after a draw, by the states and the values that were drawn."""
 
     TYPE = ov.Type.i32
-
-    def _like(self) -> ov.PartialShape:
-        return self.get_input_partial_shape(0)
+    LIKE = 0
