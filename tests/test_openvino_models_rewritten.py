@@ -27,6 +27,8 @@ from openvino_models import (
 import onnx_philox as op
 from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._command import app
+from onnx_philox._contract.types import BY_NAME, F64
+from onnx_philox._rewriting.replacements.comparisons import BITS
 
 STATE = op.PhiloxState.for_run(42).to_array()
 CORE = op.openvino.register(ov.Core())
@@ -119,6 +121,107 @@ def test_every_draw_is_the_reference_s(way, hint, tmp_path) -> None:
         assert np.array_equal(got[name], values), (name, got[name], values)
     state = op.PhiloxState.for_run(42, run=1).to_array()
     assert np.array_equal(got["next_random_state"].view(np.uint32), state)
+
+
+FORMS = {
+    "less": np.less,
+    "less_equal": np.less_equal,
+    "greater": np.greater,
+    "greater_equal": np.greater_equal,
+}
+ODD = [-0.5, 0.0, 1.0, 1.5, np.nan, np.inf, -np.inf, -1e-30]
+
+
+def compared(type_: str, given: dict[str, np.ndarray]) -> ov.Model:
+    """Uniforms compared in every form, from both sides, with these numbers or with 0.5."""
+    dtype = BY_NAME[type_].dtype
+    outputs = {}
+    for form in FORMS:
+        for side in (0, 1):
+            name = f"{form} {side}"
+            p = given.get(name, np.full([60], 0.5, dtype))
+            if type_ == "bf16":
+                p = ov.op.Constant(ov.Type.bf16, ov.Shape([60]), p.astype(np.float64).tolist())
+            pair = [uniform([60], type_=type_), p]
+            outputs[name] = getattr(opset8, form)(*(pair if side == 0 else pair[::-1]))
+    return model(outputs, [])
+
+
+@pytest.mark.parametrize("type_", ["f32", "f16", "bf16", "f64"])
+@pytest.mark.parametrize("are_odd", [False, True])
+def test_a_uniform_is_compared_exactly_in_every_form(type_, are_odd) -> None:
+    """With the numbers drawn, with their neighbours, and with what is no probability."""
+    dtype = BY_NAME[type_].dtype
+    numbers = streams(compared(type_, {}))
+    drawn_ = {
+        name: op.reference.random_uniform([60], 0, 1, type_, state=STATE, op_seed=number)[0]
+        for name, number in numbers.items()
+    }
+    given = {}
+    for name, u in drawn_.items():
+        p = u.copy()
+        step = 2.0 ** -(BITS | {F64: 52})[BY_NAME[type_]] / 2
+        p[1::3] = (u[1::3].astype(np.float64) + step).astype(dtype)
+        p[2::3] = np.maximum(u[2::3].astype(np.float64) - step, 0).astype(dtype)
+        if are_odd:
+            p[::4] = np.resize(np.array(ODD).astype(dtype), 15)
+        given[name] = p
+    raw = compared(type_, given)
+    is_left = type_ == "f64" and are_odd
+    found = op.rewriting.find_random_nodes(raw)
+    own = type_ in ("f32", "f64") and not are_odd
+    assert {(n.replacement, n.output_type) for n in found} == {
+        ("RandomUniform", "f64")
+        if is_left
+        else ("RandomBernoulli" if own else "RandomUniform", "bool")
+    }
+    if is_left:
+        return
+    new = op.make_reproducible(raw)
+    for hint in ("f32", "bf16", "f16"):
+        got = drawn(new, {}, hint)
+        for name, u in drawn_.items():
+            form, side = name.split()
+            pair = (u, given[name]) if side == "0" else (given[name], u)
+            assert np.array_equal(got[name], FORMS[form](*pair)), (name, hint)
+
+
+def test_a_uniform_that_is_scaled_and_rounded_down_is_an_integer(tmp_path) -> None:
+    u = uniform([50])
+    floor, to = opset8.floor, opset8.convert
+    outputs = {
+        "folded": to(floor(uniform([50], 0, 7)), "i64"),
+        "moved": to(floor(uniform([50], -3, 4)), "i32"),
+        "scaled": to(opset8.add(floor(opset8.multiply(np.float32(9), u)), np.float32(-5)), "i32"),
+        "cast": to(uniform([50], 0, 1000), "i32"),
+        "less": to(floor(opset8.subtract(uniform([50], 0, 7), np.float32(2))), "f32"),
+        "negative": to(uniform([50], -3, 4), "i32"),
+        "fraction": to(floor(uniform([50], 0, 2.5)), "i32"),
+        "turned": to(floor(opset8.subtract(np.float32(2), uniform([50], 0, 7))), "i32"),
+        "narrow": to(floor(uniform([50], 0, 300)), "u8"),
+    }
+    given = through_ir(model(outputs, []), tmp_path / "m.xml", compressed=True)
+    kinds = {n.outputs[0]: n.output_type for n in op.rewriting.find_random_nodes(given)}
+    numbers = streams(given)
+    wanted = {
+        "folded": (0, 7, "i64"),
+        "moved": (-3, 4, "i32"),
+        "scaled": (-5, 4, "i32"),
+        "cast": (0, 1000, "i32"),
+        "less": (-2, 5, "f32"),
+    }
+    new = op.make_reproducible(given)
+    for hint in ("f32", "bf16", "f16"):
+        got = drawn(new, {}, hint)
+        for name, (low, high, type_) in wanted.items():
+            assert kinds[name] == type_
+            i32 = op.reference.random_uniform(
+                [50], low, high, "i32", state=STATE, op_seed=numbers[name]
+            )[0]
+            assert np.array_equal(got[name], i32), (name, hint)
+    # What may draw other integers stays as it is, after its uniform.
+    assert {type_ for name, type_ in kinds.items() if name not in wanted} == {"f32"}
+    assert len(kinds) == len(outputs)
 
 
 def test_a_seed_inside_draws_what_the_state_of_run_0_draws() -> None:

@@ -69,7 +69,8 @@ def _without_repeats(
             yield Found(site, None, each)
             continue
         if isinstance(each, Uniform):
-            draw = normals.get(name) or patterns.comparison(each) or each.draw()
+            draw = normals.get(name) or patterns.comparison(each) or patterns.integers(each)
+            draw = draw or each.draw()
         else:
             assert isinstance(each, Draw)
             draw = each

@@ -1,14 +1,16 @@
 """What front ends write of several nodes, and this package draws by one.
 
-A normal number is `Sqrt(Log(u) * -2) * Cos(v * 2 pi)` of two uniforms, and a boolean a comparison
-of one with a probability. Nothing else may read what lies in between, and constants must be what
-front ends write. Anything else stays, and its uniforms are drawn as such.
+A normal number is `Sqrt(Log(u) * -2) * Cos(v * 2 pi)` of two uniforms, a boolean a comparison of
+one with a probability, and an integer one that is scaled, rounded down and converted. Nothing else
+may read what lies in between, and constants must be what front ends write. Anything else stays, and
+its uniforms are drawn as such.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,10 @@ import openvino as ov
 from numpy.typing import NDArray
 from openvino import opset8
 
+from onnx_philox import _openvino_arrays as arrays
 from onnx_philox import openvino as factories
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL, RANDOM_UNIFORM
-from onnx_philox._contract.types import F32, F64
+from onnx_philox._contract.types import F32, F64, I32, ElementType
 from onnx_philox._rewriting.openvino_models.draws import Draw, EmitDraw, Uniform
 from onnx_philox._rewriting.openvino_models.graphs import (
     constant,
@@ -28,18 +31,26 @@ from onnx_philox._rewriting.openvino_models.graphs import (
 )
 from onnx_philox._rewriting.replacements.comparisons import (
     BITS,
+    CLOSED_COMPARISONS,
     COMPARISONS,
     GIVES_PROBABILITIES,
     are_probabilities,
+    just_above,
     thresholds_of,
 )
+from onnx_philox._rewriting.replacements.integers import Scaled
 
 # How far the constants of f16 and bf16 are from what they mean.
 _NEAR = 1e-2
 # The lower bound of u keeps its logarithm finite. It is 0 in f16.
 _TINY = 1e-7
 # What OpenVINO calls the operators of ONNX.
-_ONNX_NAMES = {"GreaterEqual": "GreaterOrEqual", "LessEqual": "LessOrEqual"}
+_ONNX_NAMES = {
+    "GreaterEqual": "GreaterOrEqual",
+    "LessEqual": "LessOrEqual",
+    "Multiply": "Mul",
+    "Subtract": "Sub",
+}
 # The operators that keep the numbers of their first input from 0 to 1: they move them.
 _KEEPS_PROBABILITIES = {
     *("Broadcast", "Gather", "Reshape", "Slice", "Split", "Squeeze", "StridedSlice", "Tile"),
@@ -184,11 +195,14 @@ def comparison(uniform: Uniform) -> Draw | None:
         return None
     node, index = reader
     kind = node.get_type_name()
-    is_less = COMPARISONS.get((_ONNX_NAMES.get(kind, kind), index))
-    if is_less is None:
-        return None
+    form = _ONNX_NAMES.get(kind, kind), index
     p = node.input_value(1 - index)
     array = constant(p)
+    is_less = COMPARISONS.get(form)
+    if is_less is None and array is not None and form in CLOSED_COMPARISONS:
+        is_less, array = CLOSED_COMPARISONS[form], just_above(array, values)
+    if is_less is None:
+        return None
     thresholds, is_clamped = None, False
     if array is None:
         source = _source_of_probabilities(p, is_inner=bool(site.owners))
@@ -219,6 +233,48 @@ def comparison(uniform: Uniform) -> Draw | None:
 
     operator = RANDOM_BERNOULLI if thresholds is None else RANDOM_UNIFORM
     return Draw(operator, "bool", node.output(0), make, frozenset({site.node.get_name()}))
+
+
+def integers(uniform: Uniform) -> Draw | None:
+    """The integer that scaling, rounding down and a Convert make of a uniform number."""
+    low, high = uniform.bounds
+    if uniform.values not in (F32, F64) or low is None or high is None:
+        return None
+    lowest_float = Fraction(float(low))
+    scaled = Scaled(Fraction(float(high)) - lowest_float, lowest_float)
+    value = uniform.site.node.output(0)
+    while (reader := only_reader(value)) is not None:
+        node, index = reader
+        kind, value = node.get_type_name(), node.output(0)
+        if kind == "Convert":
+            break
+        known = None
+        if node.get_input_size() == 2:
+            other = node.input_value(1 - index)
+            known = number(other) if _fits(other, value) else None
+        step = None
+        if not (kind == "Subtract" and index == 1):
+            exact = None if known is None else Fraction(known)
+            step = scaled.then(_ONNX_NAMES.get(kind, kind), exact)
+        if step is None:
+            return None
+        scaled = step
+    else:
+        return None
+    type_ = arrays.element_type(value.get_element_type())
+    found = scaled.integers(type_.dtype) if isinstance(type_, ElementType) else None
+    if found is None:
+        return None
+    lowest, count = found
+
+    def make(emit: EmitDraw) -> ov.Output:
+        # Always i32, as of an ONNX file.
+        bounds = np.array(lowest, np.int32), np.array(lowest + count, np.int32)
+        drawn = emit(factories.random_uniform, uniform.shape, *bounds, "i32").output(0)
+        return drawn if type_ is I32 else opset8.convert(drawn, value.get_element_type()).output(0)
+
+    covered = frozenset({uniform.site.node.get_name()})
+    return Draw(RANDOM_UNIFORM, arrays.name(value.get_element_type()), value, make, covered)
 
 
 def _is_within(array: NDArray[Any], uniform: Uniform) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract.types import BF16, F16, F32, ElementType
+from onnx_philox._contract.types import BF16, F16, F32, F64, ElementType
 
 # A uniform number of such a type is an integer below 2^bits, divided by 2^bits. RandomUniform
 # draws that same integer as i32 below 2^bits. (An f64 has 52 bits: too many for an i32.)
@@ -22,6 +22,15 @@ COMPARISONS = {
     ("LessOrEqual", 1): False,
 }
 
+# Those that compare it with p itself included: whether the result is u <= p, or its negation. With
+# `just_above` p they are those of above.
+CLOSED_COMPARISONS = {
+    ("LessOrEqual", 0): True,
+    ("GreaterOrEqual", 1): True,
+    ("Greater", 0): False,
+    ("Less", 1): False,
+}
+
 # The operators whose outputs always lie from 0 to 1.
 GIVES_PROBABILITIES = {"Sigmoid", "Softmax", "HardSigmoid"}
 
@@ -29,6 +38,13 @@ GIVES_PROBABILITIES = {"Sigmoid", "Softmax", "HardSigmoid"}
 def are_probabilities(p: NDArray[Any]) -> bool:
     """Whether RandomBernoulli takes all of these numbers."""
     return bool(np.all((p >= 0) & (p <= 1)))
+
+
+def just_above(p: NDArray[Any], values: ElementType) -> NDArray[Any]:
+    """The numbers q from 0 to 1, of the type of the values, for which u < q is u <= p."""
+    whole = 2.0 ** (BITS | {F64: 52})[values]
+    steps = np.floor(np.clip(p.astype(np.float64), -1, 1) * whole) + 1
+    return np.clip(steps / whole, 0, 1).astype(values.dtype)
 
 
 def thresholds_of(p: NDArray[Any], values: ElementType, *, is_negated: bool) -> NDArray[np.int32]:

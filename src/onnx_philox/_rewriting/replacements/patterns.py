@@ -11,7 +11,7 @@ must be constants for which the result is known to be the same, or equally likel
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -33,6 +33,7 @@ from onnx_philox._rewriting.replacements.comparisons import (
     are_probabilities,
     thresholds_of,
 )
+from onnx_philox._rewriting.replacements.integers import Scaled
 from onnx_philox._rewriting.replacements.of_onnx import EmitDraw, FloatReplacement
 from onnx_philox._rewriting.replacements.outcome import Replaceable
 from onnx_philox._rewriting.types import Types
@@ -47,20 +48,6 @@ _KEEPS_PROBABILITIES = {
 
 # From this opset on Less takes integers.
 _COMPARES_INTEGERS = 9
-
-# f32 holds every integer up to here, and a uniform number times as much reaches every one below.
-_MOST = 2**23
-
-# Adding an offset rounds a float before Floor rounds it down: up to here by less than 1/256.
-_MOST_MOVED = 2**16
-
-# Each type holds every integer up to this one.
-_LARGEST_INTEGER = {
-    ir.DataType.FLOAT16: 2**11,
-    ir.DataType.BFLOAT16: 2**8,
-    ir.DataType.FLOAT: 2**24,
-    ir.DataType.DOUBLE: 2**53,
-}
 
 
 @dataclass(frozen=True)
@@ -158,36 +145,6 @@ class IntegerReplacement:
         return [drawn if self.dtype is _INT32 else emitter.cast("number", drawn, self.dtype)]
 
 
-@dataclass(frozen=True)
-class _Scaled:
-    """What a model makes of a uniform number u: floor(u * scale + offset) + after."""
-
-    scale: Fraction
-    offset: Fraction
-    after: Fraction = Fraction(0)
-    is_floored: bool = False
-
-    def then(self, op_type: str, number: Fraction | None) -> _Scaled | None:
-        """The formula after one more node; None where the node does not fit it.
-
-        Each kind of node may come once, in this order. In any other order the rounding of floats
-        decides the result, as where adding and subtracting a large number rounds to nearest.
-        """
-        if op_type == "Floor":
-            return None if self.is_floored else replace(self, is_floored=True)
-        if number is None:
-            return None
-        if op_type == "Mul":
-            is_fresh = self.scale == 1 and self.offset == 0 and not self.is_floored
-            return replace(self, scale=number) if is_fresh else None
-        if op_type not in ("Add", "Sub"):
-            return None
-        moved = number if op_type == "Add" else -number
-        if self.is_floored:
-            return replace(self, after=moved) if self.after == 0 else None
-        return replace(self, offset=moved) if self.offset == 0 else None
-
-
 def absorb(random: Replaceable, types: Types) -> Replaceable:
     """Lets uniform floats become what the model makes of them, where this can be drawn instead."""
     site, uniform = random.site, random.replacement
@@ -252,7 +209,7 @@ class _Chain:
         if self._uniform.values not in (F32, F64):
             return None
         low = Fraction(self._low)
-        scaled = _Scaled(Fraction(self._high) - low, low)
+        scaled = Scaled(Fraction(self._high) - low, low)
         nodes: list[ir.Node] = []
         value = self._start
         while (reader := _only_reader(value)) is not None:
@@ -260,8 +217,10 @@ class _Chain:
             nodes.append(node)
             if node.op_type == "Cast":
                 dtype = ir.DataType(node.attributes.get_int("to", 0))
-                integers = self._integers(scaled, dtype)
-                return None if integers is None else (integers, tuple(nodes))
+                integers = scaled.integers(dtype.numpy())
+                if integers is None:
+                    return None
+                return IntegerReplacement(self._uniform, *integers, dtype), tuple(nodes)
             number = self._number(node, 1 - index) if len(node.inputs) == 2 else None
             is_subtrahend = node.op_type == "Sub" and index == 1
             step = None if is_subtrahend else scaled.then(node.op_type, number)
@@ -270,27 +229,6 @@ class _Chain:
             scaled = step
             (value,) = node.outputs
         return None
-
-    def _integers(self, scaled: _Scaled, dtype: ir.DataType) -> IntegerReplacement | None:
-        numbers = (scaled.scale, scaled.offset, scaled.after)
-        if any(number.denominator != 1 for number in numbers):
-            return None
-        scale, offset, after = map(int, numbers)
-        lowest, count = offset + after, scale
-        if count < 1 or max(abs(lowest), abs(lowest + count)) > _MOST:
-            return None
-        if offset != 0 and max(abs(offset), abs(offset + count)) > _MOST_MOVED:
-            return None
-        # Cast rounds towards zero, which is down unless the number is negative.
-        if not scaled.is_floored and (dtype.is_floating_point() or lowest < 0):
-            return None
-        if np.dtype(dtype.numpy()).kind in "iu":
-            limits = np.iinfo(dtype.numpy())
-            holds = limits.min <= lowest and lowest + count - 1 <= limits.max
-        else:
-            most = _LARGEST_INTEGER.get(dtype, -1)
-            holds = max(abs(lowest), abs(lowest + count - 1)) <= most
-        return IntegerReplacement(self._uniform, lowest, count, dtype) if holds else None
 
     def _number(self, node: ir.Node, index: int) -> Fraction | None:
         """An input that is one finite constant, and adds no dimension; None for any other."""
