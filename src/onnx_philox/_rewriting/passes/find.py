@@ -25,10 +25,12 @@ from onnx_philox._rewriting.random_nodes.may_stay import MayStayError
 from onnx_philox._rewriting.random_nodes.needed import TypeOf
 from onnx_philox._rewriting.random_nodes.of_onnx import STANDARD_OPERATORS, RandomWhen, Version
 from onnx_philox._rewriting.random_nodes.site import Site
-from onnx_philox._rewriting.replacements import of_tensorflow, patterns
+from onnx_philox._rewriting.replacements import of_tensorflow
+from onnx_philox._rewriting.replacements.as_torch import drawn_as_torch
 from onnx_philox._rewriting.replacements.awaiting import AwaitingReplacement
 from onnx_philox._rewriting.replacements.of_onnx import REPLACEMENT_OF, Replacement
 from onnx_philox._rewriting.replacements.outcome import Irreplaceable, Outcome, Replaceable
+from onnx_philox._rewriting.replacements.patterns import absorb
 from onnx_philox._rewriting.types import Types
 
 FUNCTION_OF_ORIGIN = "onnx_philox.function"
@@ -37,11 +39,11 @@ FUNCTION_OF_ORIGIN = "onnx_philox.function"
 _LOOPS_AND_BRANCHES = ("If", "Loop", "Scan")
 
 
-def find_nodes(model: ir.Model, *, absorbs: bool = True) -> list[Outcome]:
+def find_nodes(model: ir.Model, *, is_pytorch: bool = False) -> list[Outcome]:
     """What became of each random node of a model, in order, depth first; changes nothing.
 
-    The functions of the model that hold random nodes must have been inlined. `absorbs` says whether
-    a replacement may stand for the nodes after it too.
+    The functions of the model that hold random nodes must have been inlined. With `is_pytorch`
+    torch's numbers are to be drawn.
     """
     types = Types(model)
     found: list[Outcome] = []
@@ -51,8 +53,8 @@ def find_nodes(model: ir.Model, *, absorbs: bool = True) -> list[Outcome]:
         if is_random(node, opset, model):
             site = Site(node, opset, of_onnx, owners, node.meta.get(FUNCTION_OF_ORIGIN))
             outcome = _read(site, types)
-            if absorbs and isinstance(outcome, Replaceable):
-                outcome = patterns.absorb(outcome, types)
+            if isinstance(outcome, Replaceable):
+                outcome = _as_torch(outcome, types) if is_pytorch else absorb(outcome, types)
             found.append(outcome)
     return found
 
@@ -79,6 +81,13 @@ def _read(site: Site, types: Types) -> Outcome:
     except (TypeError, ValueError) as error:
         return Irreplaceable(site, type(error)(f"{site.title}: {error}"))
     return random
+
+
+def _as_torch(random: Replaceable, types: Types) -> Outcome:
+    try:
+        return drawn_as_torch(random, types)
+    except (TypeRefusalError, ValueRefusalError) as error:
+        return Irreplaceable(random.site, error)
 
 
 def is_random(node: ir.Node, opset: int | None, model: ir.Model) -> bool:

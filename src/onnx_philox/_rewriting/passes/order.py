@@ -28,7 +28,6 @@ from onnx_philox._rewriting.passes.replace import Replace
 from onnx_philox._rewriting.passes.settle import settle
 from onnx_philox._rewriting.passes.verify import Verify, shadowed_names
 from onnx_philox._rewriting.random_nodes.may_stay import leave
-from onnx_philox._rewriting.replacements.as_torch import check_is_torch_s
 from onnx_philox._rewriting.replacements.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.report import RandomNode, Report
 
@@ -73,8 +72,7 @@ def rewrite(
         checks.refuse(OWNER, "per_row", repr(per_row), allowed, remedy)
     named = _named(per_row, seed)
     InlineRandomFunctions()(model)
-    # torch draws a float where it compares or rounds one, too.
-    found = find_nodes(model, absorbs=not is_pytorch)
+    found = find_nodes(model, is_pytorch=is_pytorch)
     recorded = earlier_rewrite.read(model, seed)
     _check_same_alignment(recorded, alignment, has_new=bool(found))
     if recorded.state is not None:
@@ -91,8 +89,6 @@ def rewrite(
         return replace(report, settled=settle(model))
     if recorded.state is not None:
         seed = recorded.seed
-    for node in nodes if is_pytorch else ():
-        check_is_torch_s(node)
     batch = None if named is None else prove_rows(model, nodes, named, recorded)
     numbered = number_nodes(nodes, recorded)
     records = tuple(node.record() for node in numbered)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from onnx_philox._contract.operators import (
     ALIGNMENT,
     OPERATORS,
     PYTORCH,
-    RANDOM_BERNOULLI,
     RANDOM_DROPOUT,
     Operator,
 )
@@ -21,36 +21,40 @@ from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._contract.types import F64
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
-from onnx_philox._rewriting.replacements.awaiting import AwaitingReplacement
+from onnx_philox._rewriting.replacements import torch_calls
 from onnx_philox._rewriting.replacements.of_onnx import BernoulliReplacement, DropoutReplacement
 from onnx_philox._rewriting.replacements.outcome import Replaceable
+from onnx_philox._rewriting.types import Types
 
 _AS_TORCH: dict[str, int | str] = {ALIGNMENT.name: PYTORCH}
-_NUMBERS = {RANDOM_DROPOUT: "ratio", RANDOM_BERNOULLI: "p"}
-"""What is a number of Python's in torch."""
 
 
-def check_is_torch_s(random: Replaceable) -> None:
-    """Refuses a draw that torch has no rule for.
+def drawn_as_torch(random: Replaceable, types: Types) -> Replaceable:
+    """A draw by torch's own rule: the same one, or that of the call which the model stands for.
 
     Raises:
-        ValueError: It is one.
+        ValueError: torch has no rule for it, or draws the call by another one than the model shows.
     """
-    title, operator = random.site.title, random.replacement.operator
+    random = torch_calls.read(random, types)
+    title, replacement = random.site.title, random.replacement
+    if isinstance(replacement, DropoutReplacement):
+        if not replacement.is_mode_known:
+            allowed = "a constant, with alignment 'pytorch'"
+            remedy = "Make training_mode a constant."
+            checks.refuse(title, "training_mode", "one that the model computes", allowed, remedy)
+        replacement = replace(replacement, keeps_double=True)
+        random = replace(random, replacement=replacement)
+    operator = replacement.operator
     if ALIGNMENT not in operator.attributes:
         names = [op.name for op in OPERATORS.values() if ALIGNMENT in op.attributes]
         allowed = f"one of {', '.join(names)}, with alignment 'pytorch'"
         remedy = "Rewrite the model without alignment: no other draws follow torch's rules."
         checks.refuse(title, "what draws in its place", operator.name, allowed, remedy)
-    if isinstance(random.replacement, DropoutReplacement) and operator is not RANDOM_DROPOUT:
-        allowed = "a constant, with alignment 'pytorch'"
-        remedy = "Make training_mode a constant."
-        checks.refuse(title, "training_mode", "one that the model computes", allowed, remedy)
-    bernoulli = random.replacement
-    if isinstance(bernoulli, BernoulliReplacement) and bernoulli.probabilities is F64:
+    if isinstance(replacement, BernoulliReplacement) and replacement.probabilities is F64:
         allowed = "a tensor of f32, f16 or bf16, with alignment 'pytorch'"
         remedy = "Put a Cast to f32 before it."
         checks.refuse(title, "the input", "a tensor of f64", allowed, remedy)
+    return random
 
 
 def as_torch(
@@ -63,7 +67,7 @@ def as_torch(
     """The inputs of torch's draw, and the attribute that says whose it is.
 
     A Dropout's ratio, and the number p of `bernoulli_`, are doubles in torch: an f32 constant
-    becomes that of its shortest decimal.
+    becomes the one that torch's exporter noted, else that of its shortest decimal.
 
     Raises:
         ValueError: torch's numbers cannot be drawn so.
@@ -74,12 +78,9 @@ def as_torch(
     except RefusalError as error:
         raise error.within(random.site.title) from error
     given = dict(inputs)
-    name = _NUMBERS.get(op)
+    name = "ratio" if op is RANDOM_DROPOUT else "p" if torch_calls.has_number(random) else None
     number = None if name is None else constant(given[name])
-    # In ONNX's Bernoulli, p is a tensor: `p.bernoulli()`, whatever its rank.
-    is_number = op is RANDOM_DROPOUT or isinstance(random.replacement, AwaitingReplacement)
-    if number is not None and is_number and number.dtype == np.float32 and number.size == 1:
-        wide = np.array(float(str(number.reshape(()))), np.float64)
-        if op is RANDOM_DROPOUT or number.ndim == 0:
-            given[name] = emitter.constant("p_f64", wide)
+    if name is not None and number is not None and number.dtype == np.float32 and number.size == 1:
+        wide = torch_calls.double_of(random.site.node, number)
+        given[name] = emitter.constant(f"{name}_f64", wide)
     return given, _AS_TORCH

@@ -241,11 +241,14 @@ class DropoutReplacement:
     """The array of a constant; else the type of the input that tells it in a run."""
     is_mode_known: bool
     """Whether it always drops; otherwise each run decides."""
+    keeps_double: bool = False
+    """Whether RandomDropout takes a ratio of f64 as it is, as torch's numbers need it."""
 
     @property
     def operator(self) -> Operator:
         """See `Replacement`."""
-        is_whole = self.is_mode_known and not (self.data is F64 and self._is_ratio_wide)
+        is_rounded = self.data is F64 and self._is_ratio_wide and not self.keeps_double
+        is_whole = self.is_mode_known and not is_rounded
         return RANDOM_DROPOUT if is_whole else RANDOM_BERNOULLI
 
     @property
@@ -310,9 +313,13 @@ class DropoutReplacement:
         return _FLOAT if self.data is BF16 else self.dtype
 
     def _p(self, node: ir.Node, emitter: Emitter) -> ir.Value:
-        """The probability of dropping, in f32."""
+        """The probability of dropping, in f32 but for a double that is kept."""
         if isinstance(self.ratio, np.ndarray):
-            return emitter.constant("p", self.ratio.reshape(()).astype(np.float32))
+            keeps = self.keeps_double and self.ratio.dtype == np.float64
+            dtype = np.float64 if keeps else np.float32
+            return emitter.constant("p", self.ratio.reshape(()).astype(dtype))
+        if self.keeps_double and self.ratio is F64:
+            return input_of(node, 1)
         return _as_f32(emitter, "p", input_of(node, 1), self.ratio)
 
     def _parameters(self, node: ir.Node, emitter: Emitter) -> tuple[ir.Value, ir.Value]:

@@ -1,0 +1,300 @@
+"""Draws that stand for a call of torch's: with torch's numbers they are the call's, or refused."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+import pytest
+from cases import assert_same_bits
+from onnx import helper, parser
+from onnx.reference import ReferenceEvaluator
+
+import onnx_philox
+from onnx_philox import TorchState, make_reproducible, onnx_reference
+from onnx_philox._contract import types
+from onnx_philox._contract.streams import AWAITS_STATE
+from onnx_philox._numbers import torch_cpu
+from onnx_philox._numbers.torch_cpu import WordStream
+from onnx_philox._rewriting.replacements import torch_calls
+
+SEED = 42
+X = np.linspace(0.1, 0.9, 6, dtype=np.float32)
+
+CONSTANTS = {
+    "half": 0.5,
+    "pi": 3.1415927,
+    "two": 2.0,
+    "three": 3.0,
+    "ten": 10.0,
+    "third": 1 / 3,
+    "one": 1.0,
+    "edge": 1 - 2**-24,
+}
+
+
+def model_of(text: str, output: str, call: str = "", arguments: str = "%x") -> onnx.ModelProto:
+    """Nodes after an input x of f32[6], which torch's exporter noted as made of a call."""
+    constants = "".join(
+        f"{name} = Constant <value = float {{{number!r}}}> ()\n"
+        for name, number in CONSTANTS.items()
+        if name in text
+    )
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>\n'
+        f"g (float[6] x) => ({output} y) {{ {constants} {text} }}"
+    )
+    target = f"[target=torch.ops.{call}](args = ({arguments}), kwargs = {{}})"
+    for node in model.graph.node if call else ():
+        node.metadata_props.add(
+            key=torch_calls.NOTE, value=f"%y : [num_users=1] = call_function{target}"
+        )
+    return model
+
+
+def drawn(model: onnx.ModelProto, **feeds: np.ndarray) -> np.ndarray:
+    done = make_reproducible(model, seed=SEED, alignment="pytorch")
+    session = ReferenceEvaluator(done, new_ops=onnx_reference.OPS)
+    return session.run(None, feeds or {"x": X})[0]
+
+
+def stream() -> WordStream:
+    return WordStream(TorchState.from_seed(SEED))
+
+
+ROUNDED = """
+    u = RandomUniformLike (x)
+    m = Mul (u, ten)
+    a = Add (m, three)
+    f = Floor (a)
+    y = Cast <to = 7> (f)
+"""
+COMPARED = "u = RandomUniformLike (x) l = Less (u, third) y = Cast <to = 1> (l)"
+
+
+def test_randint_of_torch_s_exporter_draws_torch_s_integers() -> None:
+    model = model_of(ROUNDED, "int64[6]", "aten.randint.low", "3, 13, [6]")
+    assert_same_bits(drawn(model), torch_cpu.integers(stream(), 6, types.I64, 3, 13))
+
+
+def test_bernoulli_of_torch_s_exporter_draws_by_the_very_double_of_the_module() -> None:
+    model = model_of(COMPARED, "float[6]", "aten.bernoulli.p", "%x, 0.3333333333333333")
+    done = make_reproducible(model, seed=SEED, alignment="pytorch")
+    assert doubles_in(done) == [1 / 3]
+    expected = torch_cpu.bernoulli(stream(), 6, np.array(1 / 3)).astype(np.float32)
+    assert_same_bits(drawn(model), expected)
+
+
+def doubles_in(model: onnx.ModelProto) -> list[float]:
+    """The constants of f64 in a model."""
+    read = ir.from_proto(model)
+    values = [
+        node.attributes["value"].as_tensor().numpy()
+        for node in read.graph
+        if node.op_type == "Constant" and "value" in node.attributes
+    ]
+    values += [each.const_value.numpy() for each in read.graph.initializers.values()]
+    return [float(value) for value in values if value.dtype == np.float64]
+
+
+@pytest.mark.parametrize(
+    ("text", "output", "call", "named"),
+    [
+        ("u = RandomUniformLike (x) m = Mul (u, ten) y = Floor (m)", "float[6]",
+         "aten.randint_like.default", "torch's randint_like, as a float"),
+        ("n = RandomNormalLike (x) y = Exp (n)", "float[6]",
+         "aten.log_normal.default", "torch's log_normal, as RandomNormal"),
+        ("u = RandomUniformLike (x) y = Neg (u)", "float[6]",
+         "aten.geometric.p", "torch's geometric, as RandomUniform"),
+        (ROUNDED, "int64[6]", "", "rounded to an integer, as in randint"),
+        (COMPARED, "float[6]", "", "compared with a number and cast, as in bernoulli_"),
+        *[
+            (text, "float[6]", call, named)
+            for call in ("", "aten.randn_like.default", "aten.rand_like.default")
+            for text, named in (
+                ("n = RandomNormalLike (x) m = Mul (n, two) a = Add (m, one) y = Exp (a)",
+                 "log_normal_"),
+                ("u = RandomUniformLike (x) s = Sub (u, half) m = Mul (s, pi) y = Tan (m)",
+                 "cauchy_"),
+                ("""u = RandomUniformLike (x) g = GreaterOrEqual (u, edge) l = Log (u)
+                 w = Where (g, half, l) y = Mul (w, two)""", "exponential_"),
+                ("""u = RandomUniformLike (x) n = Neg (u) a = Add (n, one) l = Log (a)
+                 d = Div (l, two) y = Floor (d)""", "geometric_"),
+            )
+            if not call or ("Normal" in text) is ("randn" in call)
+        ],
+    ],
+)  # fmt: skip
+def test_what_torch_draws_by_another_rule_is_refused_with_a_way_out(
+    text: str, output: str, call: str, named: str
+) -> None:
+    model = model_of(text, output, call)
+    with pytest.raises(ValueError, match=named) as refused:
+        make_reproducible(model, alignment="pytorch")
+    assert "what it stands for must be a call that torch draws by the same rule" in str(
+        refused.value
+    )
+    assert "onnx_philox.torch.export" in str(refused.value)
+    assert make_reproducible(model) is not model
+
+
+@pytest.mark.parametrize(
+    ("text", "output", "call"),
+    [
+        (ROUNDED, "int64[6]", "aten.rand_like.default"),
+        (COMPARED, "float[6]", "aten.rand_like.default"),
+        ("u = RandomUniformLike (x) y = Less (u, half)", "bool[6]", ""),
+        ("u = RandomUniformLike (x) m = Mul (u, two) y = Log (m)", "float[6]", ""),
+        ("n = RandomNormalLike (x) m = Mul (n, x) y = Exp (m)", "float[6]", ""),
+    ],
+)
+def test_what_a_module_itself_makes_of_floats_stays(text: str, output: str, call: str) -> None:
+    drawing = torch_cpu.normal if "Normal" in text else torch_cpu.uniform
+    floats = drawing(stream(), 6, types.F32)
+    values = helper.make_tensor_value_info("drawn", onnx.TensorProto.FLOAT, [6])
+    model = model_of(text, output, call)
+    model.graph.output.append(values)
+    read = next(node for node in model.graph.node if node.op_type.startswith("Random"))
+    for node in model.graph.node:
+        node.input[:] = ["drawn" if name == read.output[0] else name for name in node.input]
+    read.output[0] = "drawn"
+    done = make_reproducible(model, seed=SEED, alignment="pytorch")
+    session = ReferenceEvaluator(done, new_ops=onnx_reference.OPS)
+    assert_same_bits(session.run(["drawn"], {"x": X})[0], floats)
+
+
+def awaiting(call: str, arguments: str = "%x") -> onnx.ModelProto:
+    """A node that waits for a state, as `onnx_philox.torch.translations` makes it of a call."""
+    draws = {
+        "aten.log_normal": "onnx_philox.RandomNormal <output_type = \"f32\"> (s, two, half)",
+        "aten.bernoulli": "onnx_philox.RandomBernoulli (s, third)",
+        "aten.dropout": "onnx_philox.RandomDropout (x, third)",
+    }  # fmt: skip
+    of_call = next(text for name, text in draws.items() if call.startswith(name))
+    kind = "bool" if "Bernoulli" in of_call else "float"
+    model = model_of(f"s = Shape (x) y = {of_call}", f"{kind}[6]", call, arguments)
+    model.graph.node[-1].metadata_props.add(key=AWAITS_STATE, value="1")
+    return model
+
+
+def test_a_draw_that_waits_for_a_state_is_judged_by_its_call() -> None:
+    with pytest.raises(ValueError, match="got torch's log_normal, as RandomNormal") as refused:
+        make_reproducible(awaiting("aten.log_normal.default"), alignment="pytorch")
+    assert "Write it with torch.rand, torch.randn" in str(refused.value)
+    by_number = awaiting("aten.bernoulli.p", "%x, 0.3333333333333333")
+    expected = torch_cpu.bernoulli(stream(), 6, np.array(1 / 3))
+    assert_same_bits(drawn(by_number), expected)
+    # `x.bernoulli_(torch.tensor(1 / 3))` is drawn in f32.
+    by_tensor = awaiting("aten.bernoulli.Tensor", "%x, %p")
+    assert_same_bits(drawn(by_tensor), torch_cpu.bernoulli(stream(), 6, np.array(1 / 3, "f4")))
+    assert doubles_in(make_reproducible(by_number, alignment="pytorch")) == [1 / 3]
+    dropped = awaiting("aten.dropout.default", "%x, 0.3333333333333333, True")
+    assert doubles_in(make_reproducible(dropped, alignment="pytorch")) == [1 / 3]
+
+
+def dropout(ratio: str, data: str = "float", given: str = "") -> onnx.ModelProto:
+    return parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["": 17]>
+        g ({data}[6] x{given}) => ({data}[6] y) {{
+            {ratio}
+            yes = Constant <value = bool {{1}}> ()
+            y = Dropout (x, ratio, yes)
+        }}"""
+    )
+
+
+@pytest.mark.parametrize("data", ["float", "double"])
+@pytest.mark.parametrize("is_given", [True, False])
+def test_a_dropout_keeps_a_ratio_that_is_a_double(data: str, is_given: bool) -> None:
+    ratio = np.array(0.3 + 2**-40)
+    text = f"ratio = Constant <value = double {{{float(ratio)!r}}}> ()"
+    model = dropout("", data, ", double ratio") if is_given else dropout(text, data)
+    x = np.arange(1, 7).astype(np.float32 if data == "float" else np.float64)
+    feeds = {"x": x, "ratio": ratio} if is_given else {"x": x}
+    kept = torch_cpu.dropout_keeps(stream(), 6, float(ratio))
+    of_type = ratio.astype(x.dtype)
+    scale = x.dtype.type(1) / (x.dtype.type(1) - of_type)
+    assert_same_bits(drawn(model, **feeds), np.where(kept, x * scale, x.dtype.type(0)))
+    assert doubles_in(make_reproducible(model, alignment="pytorch")) == [float(ratio)][is_given:]
+
+
+def test_a_dropout_whose_mode_a_run_decides_is_refused_for_that() -> None:
+    model = dropout("ratio = Constant <value = float {0.5}> ()", given=", bool mode")
+    model.graph.node[-1].input[2] = "mode"
+    with pytest.raises(ValueError, match="training_mode must be a constant, with alignment"):
+        make_reproducible(model, alignment="pytorch")
+
+
+@pytest.mark.parametrize("data", ["float16", "bfloat16"])
+def test_a_multinomial_of_16_bits_is_refused(data: str) -> None:
+    model = parser.parse_model(
+        f"""<ir_version: 8, opset_import: ["": 22]>
+        g ({data}[2, 3] x) => (int32[2, 1] y) {{ y = Multinomial (x) }}"""
+    )
+    with pytest.raises(ValueError, match="weights of 16 bits, whose race torch runs in 16 bits"):
+        make_reproducible(model, alignment="pytorch")
+
+
+# The exporter's own, on any module.
+@pytest.mark.engines
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_a_file_of_torch_draws_torch_s_numbers_or_is_refused(is_ours: bool) -> None:
+    import torch
+
+    def exported(forward: Callable[..., Any]) -> onnx.ModelProto:
+        module = torch.nn.Module()
+        module.forward = forward  # type: ignore[method-assign]
+        table = onnx_philox.torch.translations() if is_ours else None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return torch.onnx.export(
+                module,
+                (torch.tensor(X),),
+                dynamo=True,
+                verbose=False,
+                custom_translation_table=table,
+            ).model_proto
+
+    def draws(x: torch.Tensor) -> list[torch.Tensor]:
+        return [
+            torch.rand_like(x),
+            torch.randint(3, 13, (40,)),
+            torch.randint(7, (40,), dtype=torch.int32),
+            x.clone().bernoulli_(1 / 3),
+            x.clone().normal_(1, 2),
+            torch.rand(40) < 0.5,
+            (torch.rand(40) * 10).floor().long(),
+            torch.nn.functional.dropout(x, 1 / 3, True),
+            torch.nn.functional.dropout2d(x[None, :, None, None], 0.7, True),
+            torch.nn.functional.alpha_dropout(x, 0.3, True),
+            torch.bernoulli(x),
+            torch.multinomial(x, 1),
+            torch.normal(x, x),
+            torch.randn(40),
+        ]
+
+    done = make_reproducible(exported(draws), alignment="pytorch", seed=SEED)
+    session = ReferenceEvaluator(done, new_ops=onnx_reference.OPS)
+    torch.manual_seed(SEED)
+    for ours, theirs in zip(session.run(None, {"x": X}), draws(torch.tensor(X)), strict=True):
+        np.testing.assert_allclose(ours, theirs.numpy(), rtol=1e-6)
+    refused = [
+        lambda x: x.clone().log_normal_(),
+        lambda x: x.clone().log_normal_(0.0, 1.0),
+        lambda x: x.clone().cauchy_(),
+    ]
+    if not is_ours:
+        refused += [
+            lambda x: x.clone().exponential_(2.0),
+            lambda x: x.clone().geometric_(0.3),
+            lambda x: torch.nn.functional.gumbel_softmax(x),
+            lambda x: torch.randint_like(x, 3, 9),
+        ]
+    for forward in refused:
+        with pytest.raises(ValueError, match="what it stands for must be a call that torch draws"):
+            make_reproducible(exported(forward), alignment="pytorch")
