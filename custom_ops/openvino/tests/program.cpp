@@ -175,6 +175,32 @@ Built Dropout(ov::element::Type type, const ov::Shape& shape, bool inputs) {
           shape};
 }
 
+/// As many rows as a shape has elements, up to 2,000: the tokens are [rows, 1]. All numbers are the same in f16.
+Built Token(const char* output_type, ov::element::Type logits_type, const ov::Shape& of_rows, bool inputs) {
+  const ov::Shape shape{std::min<std::size_t>(ov::shape_size(of_rows), 2000), 13};
+  std::vector<double> integers(ov::shape_size(shape));
+  for (std::size_t i = 0; i < integers.size(); ++i) integers[i] = static_cast<double>(i * 7 % 11) - 5;
+  const auto logits = std::make_shared<Constant>(logits_type, shape, integers);
+  const auto number = [](float of) { return std::make_shared<Constant>(ov::element::f32, ov::Shape{}, &of); };
+  std::vector<std::int64_t> counts(shape[0]);
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = static_cast<std::int64_t>(i % 15);
+  const auto top_k = std::make_shared<Constant>(ov::element::i64, ov::Shape{shape[0]}, counts);
+  const ov::OutputVector filters{number(0.5f), top_k, number(0.75f), number(0.0625f)};
+  const auto make = [&](const std::shared_ptr<ov::Node>& data, const std::shared_ptr<ov::Node>& state,
+                        const ov::ParameterVector& parameters) {
+    ov::OutputVector all{data};
+    all.insert(all.end(), filters.begin(), filters.end());
+    all.push_back(state);
+    return MakeModel<NodeOf<kRandomToken>>(Given(output_type), all, parameters);
+  };
+  if (!inputs) return {make(logits, StateConstant(), {}), {}, {shape[0], 1}};
+  const auto of_input = std::make_shared<Parameter>(logits_type, ov::PartialShape::dynamic(2));
+  const auto of_state = std::make_shared<Parameter>(ov::element::u32, ov::PartialShape{6});
+  ov::Tensor tensor(logits_type, shape);
+  if (tensor.get_size() > 0) logits->get_tensor_view().copy_to(tensor);
+  return {make(of_input, of_state, {of_input, of_state}), {tensor, StateTensor()}, {shape[0], 1}};
+}
+
 std::vector<Case> Cases() {
   std::vector<Case> cases;
   for (const TwoNumbers& n : kTwoNumbers) {
@@ -219,6 +245,24 @@ std::vector<Case> Cases() {
     const char* const output_type = type == ov::element::f16 ? "i64" : "i32";
     cases.push_back({"categorical " + type.to_string(), [type, output_type](const ov::Shape& shape, bool inputs) {
                        return Categorical(output_type, type, shape, inputs);
+                     }});
+  }
+  for (const ov::element::Type type : {ov::element::f32, ov::element::f16, ov::element::bf16}) {
+    const char* const output_type = type == ov::element::f16 ? "i32" : "i64";
+    cases.push_back({"token " + type.to_string(), [type, output_type](const ov::Shape& shape, bool inputs) {
+                       return Token(output_type, type, shape, inputs);
+                     }});
+  }
+  for (const char* const output_type : {"f32", "f64"}) {
+    cases.push_back({std::string("gamma ") + output_type, [output_type](const ov::Shape& shape, bool inputs) {
+                       return Build<NodeOf<kRandomGamma>>(Given(output_type), shape, {Number("f32", 0x40200000)}, inputs);
+                     }});
+  }
+  for (const char* const output_type : {"i32", "i64"}) {
+    cases.push_back({std::string("poisson ") + output_type, [output_type](const ov::Shape& shape, bool inputs) {
+                       const bool is_one = output_type[1] == '3';
+                       const auto rate = is_one ? Number("f32", 0x42C80000) : Numbers(ov::element::f32, shape, false);
+                       return Build<NodeOf<kRandomPoisson>>(Given(output_type), shape, {rate}, inputs);
                      }});
   }
   return cases;
