@@ -83,7 +83,7 @@ def test_the_example_of_each_help_runs_as_it_is_printed(
             "rewrite: --seed must be an integer from 0 to 2^63-1: got -1",
         ),
         ("run nowhere.onnx", "onnx-philox run: no such file: nowhere.onnx. Check "),
-        ("path x", "onnx-philox path: RUNTIME must be onnxruntime or openvino: got 'x'."),
+        ("path x", "onnx-philox path: RUNTIME must be onnxruntime, openvino or cmake: got 'x'."),
         (
             "completion x",
             "onnx-philox completion: SHELL must be one of bash, zsh, fish: got 'x'. Run",
@@ -168,7 +168,7 @@ def test_the_package_is_the_command_too() -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(
-        "onnx-philox path: RUNTIME must be onnxruntime or openvino: got 'x'"
+        "onnx-philox path: RUNTIME must be onnxruntime, openvino or cmake: got 'x'"
     )
 
 

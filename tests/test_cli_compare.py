@@ -363,6 +363,6 @@ def test_path_names_the_runtimes_that_have_one():
     result = invoke("path", "reference")
     assert result.exit_code == 2
     assert result.stderr == (
-        "onnx-philox path: RUNTIME must be onnxruntime or openvino: got 'reference'. Choose one of "
-        "these.\n"
+        "onnx-philox path: RUNTIME must be onnxruntime, openvino or cmake: got 'reference'. Choose "
+        "one of these.\n"
     )

@@ -38,13 +38,12 @@ def blocks_of(example: Path) -> tuple[str, str]:
 
 
 class Example:
-    """One of the examples, in a copy: building it writes nothing into the repository."""
+    """One of the examples, in a copy of its folder alone: it needs nothing else of the clone."""
 
     def __init__(self, name: str, where: Path) -> None:
-        # It includes a header of the library's source.
-        for part in (f"examples/{name}", "custom_ops/onnxruntime"):
-            shutil.copytree(ROOT / part, where / part, ignore=shutil.ignore_patterns("build*"))
-        folder = where / "examples" / name
+        folder = where / name
+        ignored = shutil.ignore_patterns("build*")
+        shutil.copytree(ROOT / "examples" / name, folder, ignore=ignored)
         commands, self.documented = blocks_of(folder)
         self.readme = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", commands],

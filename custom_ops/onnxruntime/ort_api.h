@@ -1,4 +1,4 @@
-/* The part of ONNX Runtime's C API that the library, its test program and the C example use; C and C++.
+/* The part of ONNX Runtime's C API that the library, its test program and the examples use; C and C++.
  *
  * ONNX Runtime's wheels carry no headers, and none are needed: the C API is one table of function pointers, which only
  * ever grows at its end (OrtApiBase::GetApi hands out the table for a version, and refuses a version that is newer than
@@ -39,6 +39,7 @@ typedef struct OrtSession OrtSession;
 typedef struct OrtSessionOptions OrtSessionOptions;
 typedef struct OrtRunOptions OrtRunOptions;
 typedef struct OrtValue OrtValue;
+typedef struct OrtAllocator OrtAllocator;
 typedef struct OrtTypeInfo OrtTypeInfo;
 typedef struct OrtTensorTypeAndShapeInfo OrtTensorTypeAndShapeInfo;
 typedef struct OrtCustomOpDomain OrtCustomOpDomain;
@@ -106,7 +107,10 @@ struct OrtApi {
   OrtStatus*(ORT_CALL *CreateCustomOpDomain)(const char* name, OrtCustomOpDomain** domain);
   OrtStatus*(ORT_CALL *CustomOpDomain_Add)(OrtCustomOpDomain* domain, const OrtCustomOp* op);
   OrtStatus*(ORT_CALL *AddCustomOpDomain)(OrtSessionOptions* options, OrtCustomOpDomain* domain);
-  void (*unused_29[22])(void);
+  void (*unused_29[19])(void);
+  OrtStatus*(ORT_CALL *CreateTensorAsOrtValue)(OrtAllocator* allocator, const int64_t* dimensions, size_t rank,
+                                               OrtElementType type, OrtValue** value);
+  void (*unused_49[2])(void);
   OrtStatus*(ORT_CALL *GetTensorMutableData)(OrtValue* value, void** data);
   void (*unused_52[3])(void);
   OrtStatus*(ORT_CALL *CastTypeInfoToTensorInfo)(const OrtTypeInfo* type, const OrtTensorTypeAndShapeInfo** tensor);
@@ -120,7 +124,9 @@ struct OrtApi {
   OrtStatus*(ORT_CALL *GetSymbolicDimensions)(const OrtTensorTypeAndShapeInfo* info, const char** names, size_t rank);
   OrtStatus*(ORT_CALL *GetTensorShapeElementCount)(const OrtTensorTypeAndShapeInfo* info, size_t* elements);
   OrtStatus*(ORT_CALL *GetTensorTypeAndShape)(const OrtValue* value, OrtTensorTypeAndShapeInfo** info);
-  void (*unused_66[19])(void);
+  void (*unused_66[12])(void);
+  OrtStatus*(ORT_CALL *GetAllocatorWithDefaultOptions)(OrtAllocator** allocator); /* ONNX Runtime's own */
+  void (*unused_79[6])(void);
   OrtStatus*(ORT_CALL *KernelInfoGetAttribute_float)(const OrtKernelInfo* info, const char* name, float* value);
   OrtStatus*(ORT_CALL *KernelInfoGetAttribute_int64)(const OrtKernelInfo* info, const char* name, int64_t* value);
   OrtStatus*(ORT_CALL *KernelInfoGetAttribute_string)(const OrtKernelInfo* info, const char* name, char* text,
@@ -183,6 +189,7 @@ ORT_POSITION(CreateSessionOptions, 10);
 ORT_POSITION(CreateCustomOpDomain, 26);
 ORT_POSITION(CustomOpDomain_Add, 27);
 ORT_POSITION(AddCustomOpDomain, 28);
+ORT_POSITION(CreateTensorAsOrtValue, 48);
 ORT_POSITION(GetTensorMutableData, 51);
 ORT_POSITION(CastTypeInfoToTensorInfo, 55);
 ORT_POSITION(CreateTensorTypeAndShapeInfo, 57);
@@ -194,6 +201,7 @@ ORT_POSITION(GetDimensions, 62);
 ORT_POSITION(GetSymbolicDimensions, 63);
 ORT_POSITION(GetTensorShapeElementCount, 64);
 ORT_POSITION(GetTensorTypeAndShape, 65);
+ORT_POSITION(GetAllocatorWithDefaultOptions, 78);
 ORT_POSITION(KernelInfoGetAttribute_float, 85);
 ORT_POSITION(KernelInfoGetAttribute_int64, 86);
 ORT_POSITION(KernelInfoGetAttribute_string, 87);

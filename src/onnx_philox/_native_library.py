@@ -19,6 +19,13 @@ def find(runtime: str) -> Path | None:
     return next((f for f in files if f.suffix in _SUFFIXES), None)
 
 
+def find_cmake() -> Path | None:
+    """The folder that CMake's `find_package` takes; None where nothing was compiled."""
+    libraries = (find(runtime) for runtime in ("onnxruntime", "openvino"))
+    folders = (file.parent / "cmake" / "onnx_philox" for file in libraries if file)
+    return next((folder for folder in folders if folder.is_dir()), None)
+
+
 def missing(runtime: str) -> ImportError:
     """The error for a missing library, which says what to do."""
     return ImportError(

@@ -27,6 +27,7 @@ from onnx_philox._command.wanted import Wanted
 from onnx_philox._contract.refusal import RefusalError
 
 # "\b" keeps the lines after it as they are.
+_CMAKE = "cmake"
 _HELP = """Random numbers as a node of the model, the same bits in every runtime.
 
 To make a model reproducible:
@@ -397,23 +398,34 @@ def compare(
 app.add_command(replay)
 
 
+def _with_path() -> list[str]:
+    return [*runtimes.with_library(), _CMAKE]
+
+
 @app.command(
     short_help="Print where a runtime's native library is.",
-    arguments={"RUNTIME": "onnxruntime or openvino. It need not be installed."},
+    arguments={
+        "RUNTIME": "onnxruntime or openvino, which need not be installed; or cmake, for the folder "
+        "that CMake takes: -Donnx_philox_DIR=FOLDER."
+    },
     example="onnx-philox path onnxruntime",
     exits="0, it is printed; 2, there is no such library.",
 )
-@click.argument("runtime", type=frame.Names(by=runtimes.with_library), metavar="RUNTIME")
+@click.argument("runtime", type=frame.Names(by=_with_path), metavar="RUNTIME")
 def path(runtime: str) -> None:
     """Print the path of a runtime's native library, for C, C++ and model servers."""
     from onnx_philox import _native_library
 
-    if runtime not in (allowed := runtimes.with_library()):
-        text = f"RUNTIME must be {' or '.join(allowed)}: got {runtime!r}. Choose one of these."
+    if runtime not in (allowed := _with_path()):
+        listed = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
+        text = f"RUNTIME must be {listed}: got {runtime!r}. Choose one of these."
         rooms.terminal.fail("path", ValueError(text), 2)
-    library = _native_library.find(runtime)
+    if runtime == _CMAKE:
+        library, needed = _native_library.find_cmake(), "onnxruntime"
+    else:
+        library, needed = _native_library.find(runtime), runtime
     if library is None:
-        rooms.terminal.fail("path", ImportError(_native_library.missing(runtime)), 2)
+        rooms.terminal.fail("path", ImportError(_native_library.missing(needed)), 2)
     click.echo(library)
 
 

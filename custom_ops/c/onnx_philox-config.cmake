@@ -1,0 +1,26 @@
+# find_package(onnx_philox): headers for C and C++, and where the libraries with the operators are.
+#
+#   onnx_philox::headers                  <onnx_philox/state.h>, <onnx_philox/ort_api.h>
+#   onnx_philox_ONNXRUNTIME_LIBRARY       the file that RegisterCustomOpsLibrary_V2 takes
+#   onnx_philox_OPENVINO_LIBRARY          the file that ov::Core::add_extension takes; empty where the wheel has none
+#
+# Nothing is linked: a runtime loads its library when the program runs.
+get_filename_component(_onnx_philox "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+if(NOT TARGET onnx_philox::headers)
+  add_library(onnx_philox::headers INTERFACE IMPORTED)
+  set_target_properties(onnx_philox::headers PROPERTIES
+    INTERFACE_INCLUDE_DIRECTORIES "${_onnx_philox}/include")
+endif()
+foreach(_runtime IN ITEMS onnxruntime openvino)
+  string(TOUPPER ${_runtime} _upper)
+  set(onnx_philox_${_upper}_LIBRARY "")
+  foreach(_suffix IN ITEMS so dylib dll)
+    if(EXISTS "${_onnx_philox}/lib/libonnx_philox_${_runtime}.${_suffix}")
+      set(onnx_philox_${_upper}_LIBRARY "${_onnx_philox}/lib/libonnx_philox_${_runtime}.${_suffix}")
+    endif()
+  endforeach()
+endforeach()
+unset(_onnx_philox)
+unset(_runtime)
+unset(_upper)
+unset(_suffix)
