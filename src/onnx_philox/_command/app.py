@@ -24,10 +24,10 @@ from onnx_philox._command.options import (
 )
 from onnx_philox._command.replaying import replay
 from onnx_philox._command.wanted import Wanted
+from onnx_philox._command.where import path
 from onnx_philox._contract.refusal import RefusalError
 
 # "\b" keeps the lines after it as they are.
-_CMAKE = "cmake"
 _HELP = """Random numbers as a node of the model, the same bits in every runtime.
 
 To make a model reproducible:
@@ -398,35 +398,7 @@ def compare(
 app.add_command(replay)
 
 
-def _with_path() -> list[str]:
-    return [*runtimes.with_library(), _CMAKE]
-
-
-@app.command(
-    short_help="Print where a runtime's native library is.",
-    arguments={
-        "RUNTIME": "onnxruntime or openvino, which need not be installed; or cmake, for the folder "
-        "that CMake takes: -Donnx_philox_DIR=FOLDER."
-    },
-    example="onnx-philox path onnxruntime",
-    exits="0, it is printed; 2, there is no such library.",
-)
-@click.argument("runtime", type=frame.Names(by=_with_path), metavar="RUNTIME")
-def path(runtime: str) -> None:
-    """Print the path of a runtime's native library, for C, C++ and model servers."""
-    from onnx_philox import _native_library
-
-    if runtime not in (allowed := _with_path()):
-        listed = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
-        text = f"RUNTIME must be {listed}: got {runtime!r}. Choose one of these."
-        rooms.terminal.fail("path", ValueError(text), 2)
-    if runtime == _CMAKE:
-        library, needed = _native_library.find_cmake(), "onnxruntime"
-    else:
-        library, needed = _native_library.find(runtime), runtime
-    if library is None:
-        rooms.terminal.fail("path", ImportError(_native_library.missing(needed)), 2)
-    click.echo(library)
+app.add_command(path)
 
 
 @app.command(
@@ -481,8 +453,8 @@ def deploy(
     with rooms.terminal.errors("deploy", OSError, TypeError, ValueError, ImportError):
         site = rooms.deploy.Site(name, library, folder, sequences, overwrite)
         written = rooms.deploy.deploy(server, model, output, site)
-    for path in written.files:
-        click.echo(f"Written: {path}")
+    for file in written.files:
+        click.echo(f"Written: {file}")
     click.echo(f"Start the server:\n  {written.start}")
 
 
