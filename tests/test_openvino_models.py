@@ -315,5 +315,8 @@ def test_inspect_shows_an_ir_as_it_shows_an_onnx_file(tmp_path) -> None:
     )
     streams = [node["stream"] for node in document["random_nodes"]]
     assert streams == list(range(4))
-    assert document["per_row"]["obstacle"].startswith("the model must be an ONNX file")
+    assert document["per_row"]["obstacle"].startswith(
+        "the model must be one with an input whose first dimension, the batch, is dynamic: got one "
+        "with the inputs x [2, 4]"
+    )
     assert "removes a dropout in training mode" in page.read_text()

@@ -415,7 +415,7 @@ def test_a_rewritten_model_keeps_its_streams_when_a_draw_is_added() -> None:
 
 def test_what_an_ir_cannot_have_is_refused_by_name() -> None:
     given, _, _ = by_hand()
-    with pytest.raises(ValueError, match=r"per_row must be False for.*torch\.export"):
+    with pytest.raises(ValueError, match=r"is dynamic: got one with the inputs x \[2, 4\]"):
         op.make_reproducible(given, per_row=True)
     high = parameter("high", [], ov.Type.i64)
     computed = model({"u": uniform([3], 0, high, "i64")}, [high])
@@ -445,6 +445,107 @@ def test_what_was_rewritten_as_onnx_is_known_as_an_ir(per_row, tmp_path) -> None
         read.add_results([opset8.result(noisy)])
         with pytest.raises(ValueError, match="one with a single state, or none yet"):
             op.make_reproducible(read)
+
+
+def rows_of_a_batch() -> ov.Model:
+    """Each kind of draw, whose shapes are computed from the input in several ways."""
+    x = parameter("x", [-1, 4])
+    of_x = opset8.shape_of(x)
+    rows = opset8.gather(of_x, np.array([0]), np.int64(0))
+    probabilities = opset8.softmax(opset8.relu(x), 1)
+    outputs = {
+        "like": uniform(of_x),
+        "after": opset8.add(x, normal(opset8.shape_of(opset8.relu(x)))),
+        "put_together": uniform(opset8.concat([rows, np.array([2, 3])], 0), -1, 3, "i32"),
+        "flag": opset8.less(uniform(of_x), probabilities),
+        "kept": opset8.greater(uniform(of_x), np.float32(0.25)),
+        "classes": multinomial(probabilities, 3),
+    }
+    return model(outputs, [x])
+
+
+@pytest.mark.parametrize("is_saved", [False, True])
+def test_a_row_draws_the_same_in_any_batch(is_saved, tmp_path) -> None:
+    given = rows_of_a_batch()
+    new = op.make_reproducible(given, per_row=True)
+    if is_saved:
+        new = through_ir(new, tmp_path / "m.xml", compressed=True)
+    assert new.input("random_state").get_partial_shape() == ov.PartialShape([-1, 6])
+    x = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
+    states = op.row_states([17, 4, 99], run=3)
+    all_rows = drawn(new, {"x": x}, state=states)
+    numbers = streams(given)
+    wanted, _ = op.reference.random_uniform(
+        [3, 4], 0, 1, "f32", state=states, op_seed=numbers["like"]
+    )
+    assert np.array_equal(all_rows["like"], wanted)
+    assert np.array_equal(all_rows["next_random_state"], op.row_states([17, 4, 99], run=4))
+    for row in range(3):
+        one = slice(row, row + 1)
+        alone = drawn(new, {"x": x[one]}, state=states[one])
+        for name, values in alone.items():
+            assert np.array_equal(values, all_rows[name][one]), name
+    assert drawn(new, {"x": x[:0]}, state=states[:0])["like"].shape == (0, 4)
+    for others in (states[:1], states[:2]):
+        with pytest.raises(RuntimeError, match="one_row_for_each_row_of_x"):
+            drawn(new, {"x": x}, state=others)
+    pipe = op.Pipeline(new, runtime="openvino", config={"INFERENCE_PRECISION_HINT": "f32"})
+    assert pipe.is_per_row
+    assert pipe.streams.batch == "x"
+    assert np.array_equal(pipe({"x": x}, seeds=[17, 4, 99])["like"].shape, (3, 4))
+    assert op.make_reproducible(new) is new
+
+
+def test_what_is_not_proved_to_be_rows_is_refused_by_name() -> None:
+    x, y = parameter("x", [-1, 4]), parameter("y", [-1, 4])
+
+    def named_(name, node):
+        node.set_friendly_name(name)
+        return node
+
+    both = named_("both", uniform(opset8.shape_of(opset8.add(x, y))))
+    given = model({"both": both, "own": uniform(opset8.shape_of(y))}, [x, y])
+    with pytest.raises(ValueError, match=r"\[\?, 4\].*say so with per_row=\['both'\]"):
+        op.make_reproducible(given, per_row=True)
+    new = op.make_reproducible(given, per_row=["both"])
+    feeds = {"x": np.zeros((2, 4), np.float32), "y": np.zeros((2, 4), np.float32)}
+    states = op.row_states([1, 2])
+    got, alone = drawn(new, feeds, state=states), []
+    for row in range(2):
+        one = {name: array[row : row + 1] for name, array in feeds.items()}
+        alone.append(drawn(new, one, state=states[row : row + 1])["both"])
+    assert np.array_equal(np.concatenate(alone), got["both"])
+    # The batch is the input of which some node draws rows.
+    with pytest.raises(RuntimeError, match="one_row_for_each_row_of_y"):
+        drawn(new, feeds, state=states[:1])
+    for node, says in (
+        (uniform([3, 4]), "the shape of what it draws must be one whose first dimension"),
+        (multinomial(opset8.reduce_sum(x, np.int64(0), True), 2), r"got \[1, 4\]"),
+        (loop(x, 2, uniform), "its place must be the main graph"),
+        (uniform(opset8.shape_of(opset8.transpose(x, np.array([1, 0])))), r"got \[4, \?\]"),
+        (uniform(opset8.shape_of(opset8.reshape(x, np.array([-1]), False))), "proved"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            op.make_reproducible(model({"z": node}, [x]), per_row=True)
+    with pytest.raises(ValueError, match="one of the random nodes to replace"):
+        op.make_reproducible(given, per_row=["none"])
+    with pytest.raises(ValueError, match="a constant would have the rows of one batch"):
+        op.make_reproducible(given, per_row=True, seed=3)
+    single = op.make_reproducible(given)
+    added = uniform(opset8.shape_of(single.input("x")))
+    single.add_results([opset8.result(added)])
+    with pytest.raises(ValueError, match="one without a state yet"):
+        op.make_reproducible(single, per_row=True)
+
+
+def test_inspect_says_which_draws_are_rows(tmp_path) -> None:
+    ov.save_model(rows_of_a_batch(), tmp_path / "m.xml")
+    shown = json.loads(command("inspect", str(tmp_path / "m.xml"), "--json"))
+    assert shown["per_row"] == {"batch": "x", "obstacle": None}
+    command("rewrite", "--per-row", str(tmp_path / "m.xml"), "-o", str(tmp_path / "new.xml"))
+    shown = json.loads(command("inspect", str(tmp_path / "new.xml"), "--json"))
+    assert shown["state"] == "the input random_state, for each row of the batch"
+    assert shown["per_row"]["obstacle"] is None
 
 
 def test_a_tensor_that_only_has_the_name_of_the_state_is_refused() -> None:
@@ -490,7 +591,7 @@ def test_the_commands_rewrite_and_run_an_ir(tmp_path, monkeypatch) -> None:
         (("rewrite", "m.xml", "-o", "new.onnx"), "a name that ends in .xml"),
         (("rewrite", "m.xml", "-o", "m.xml"), "a file of its own"),
         (("rewrite", "m.xml", "-o", "n.xml", "--standard"), "an ONNX file for standard nodes"),
-        (("rewrite", "m.xml", "-o", "n.xml", "--per-row"), "per_row must be False"),
+        (("rewrite", "m.xml", "-o", "n.xml", "--per-row"), "is dynamic: got one with"),
         (("run", "m.xml", "--seed", "1", "--fill"), "Rewrite it first: onnx-philox rewrite m.xml"),
     ):
         assert says in command(*arguments, code=2)
@@ -561,7 +662,7 @@ def test_a_pipeline_takes_a_model_of_openvino_s(tmp_path) -> None:
         op.Pipeline(given)
     with pytest.raises(TypeError, match="each option must be one of config"):
         op.Pipeline(given, runtime="openvino", providers=[])
-    with pytest.raises(ValueError, match="per_row must be False"):
+    with pytest.raises(ValueError, match=r"its place must be the main graph.*Loop"):
         op.Pipeline(given, runtime="openvino", per_row=True)
     x = parameter("x", [2])
     lost = model({"y": opset8.relu(x)}, [x])

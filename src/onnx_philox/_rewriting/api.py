@@ -107,7 +107,7 @@ def make_reproducible(
         TypeError: `model`, `seed` or a random node is of a wrong type.
         ValueError: A random node breaks its rules or cannot be replaced, or `seed` or `per_row`
             contradicts an earlier rewrite of the model; with `per_row`, a node is not proved to
-            draw rows of the batch, or there is a seed, or the model is OpenVINO's.
+            draw rows of the batch, or there is a seed.
         ImportError: The model is OpenVINO's, and this version of OpenVINO is not supported.
 
     Examples:

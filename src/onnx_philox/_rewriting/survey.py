@@ -96,7 +96,7 @@ def _per_row(
     model: ir.Model, nodes: Sequence[Replaceable], recorded: earlier_rewrite.Recorded
 ) -> ByRows:
     try:
-        check_rows_beside(recorded)
+        check_rows_beside(has_state=recorded.state is not None, has_rows=recorded.has_rows)
         rows = BatchRows(model, nodes, recorded)
     except ValueError as error:
         return ByRows(None, error, {})

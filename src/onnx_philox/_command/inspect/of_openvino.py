@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from onnx_philox._command import rewritten
+from onnx_philox._command import refusals, rewritten
 from onnx_philox._command.inspect import openvino_probes, trials
 from onnx_philox._command.inspect.printed import Found, Report
 from onnx_philox._command.inspect.search import Rewritten, state_in_words
 from onnx_philox._progress import Progress
+from onnx_philox._rewriting.api import OWNERS
 from onnx_philox._rewriting.openvino_models import earlier, files
 from onnx_philox._rewriting.openvino_models.survey import survey
 from onnx_philox._rewriting.random_nodes.may_stay import MayStayError
@@ -31,9 +32,11 @@ def inspect(path: Path, owner: str, *, shows_all: bool, tell: Progress) -> Repor
             probe.key,
             isinstance(each.error, MayStayError),
             record.problem,
-            record.problem,
+            _problem(apart),
         )
-        for (each, record), probe in zip(surveyed.nodes, tried, strict=True)
+        for (each, record), probe, apart in zip(
+            surveyed.nodes, tried, surveyed.row_problems, strict=True
+        )
     ]
     recorded = surveyed.recorded
     run = ""
@@ -49,17 +52,16 @@ def inspect(path: Path, owner: str, *, shows_all: bool, tell: Progress) -> Repor
         _state(recorded),
         None,
         runtimes,
-        row_obstacle=_NO_ROWS,
+        batch=surveyed.batch,
+        row_obstacle=_problem(surveyed.row_obstacle),
         run=run,
         next_state=recorded.next_state,
         shows_all=shows_all,
     )
 
 
-_NO_ROWS = (
-    "the model must be an ONNX file for that: got an OpenVINO model. onnx_philox.torch.export "
-    "makes one of a PyTorch module."
-)
+def _problem(error: Exception | None) -> str | None:
+    return None if error is None else refusals.text(error, *OWNERS)
 
 
 def _state(recorded: earlier.Recorded) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import openvino as ov
@@ -15,9 +16,10 @@ from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE, OWNER
 from onnx_philox._rewriting.openvino_models import earlier
 from onnx_philox._rewriting.openvino_models.find import Found, find_nodes
 from onnx_philox._rewriting.openvino_models.graphs import forget_order
+from onnx_philox._rewriting.openvino_models.rows import prove_rows
 from onnx_philox._rewriting.openvino_models.states import Carrier, State, state_of
 from onnx_philox._rewriting.passes.number import stream_numbers
-from onnx_philox._rewriting.passes.order import check_seed
+from onnx_philox._rewriting.passes.order import check_rows_beside, check_seed, named_nodes
 from onnx_philox._rewriting.random_nodes.may_stay import leave
 from onnx_philox._rewriting.report import RandomNode, Report
 
@@ -38,10 +40,10 @@ def rewrite(
     Raises:
         TypeError: A random node, or the seed, is of a type that is not allowed.
         ValueError: A random node breaks its rules or has no replacement; the seed contradicts what
-            the model has; or a state for each row is asked for.
+            the model has; or, with `per_row`, a draw is not proved to be rows of the batch.
     """
     check_seed(seed)
-    check_rows(per_row)
+    named = named_nodes(per_row, seed)
     check_word(OWNER, alignment)
     if alignment != TENSORFLOW:
         allowed = (
@@ -64,7 +66,11 @@ def rewrite(
         kept.append(found.record())
     if not replaceable:
         done = len(recorded.nodes) if recorded.state is not None else 0
-        return model, Report(kept=tuple(kept), recorded=done, seed=recorded.seed)
+        return model, Report(
+            kept=tuple(kept), recorded=done, seed=recorded.seed, is_per_row=recorded.has_rows
+        )
+    if named is not None:
+        check_rows_beside(has_state=recorded.state is not None, has_rows=recorded.has_rows)
     if recorded.state is None:
         _check_names(new)
     if recorded.has_rows:
@@ -75,26 +81,16 @@ def rewrite(
     streams = stream_numbers(recorded.streams, recorded.next_stream)
     numbered = [(found, next(streams)) for found in replaceable]
     records = tuple(found.record(stream) for found, stream in numbered)
-    state = state_of(new, recorded, seed)
+    batch = None if named is None else prove_rows(new, replaceable, named)
+    state = state_of(new, recorded, seed, batch)
     for found, stream in numbered:
         _replace(found, stream, state, seed or 0)
     forget_order(new)
     new.validate_nodes_and_infer_types()
-    _record(new)
-    return new, Report(records, tuple(kept), len(recorded.nodes), seed)
-
-
-def check_rows(per_row: Any) -> None:
-    """Refuses a state for each row, which nothing here can prove."""
-    if per_row is not False:
-        checks.refuse(
-            OWNER,
-            "per_row",
-            repr(per_row),
-            "False for a model of OpenVINO",
-            "Leave it out. An ONNX file can have a state for each row: onnx_philox.torch.export "
-            "makes one of a PyTorch module.",
-        )
+    _record(new, None if batch is None else batch.name)
+    return new, Report(
+        records, tuple(kept), len(recorded.nodes), seed, is_per_row=batch is not None
+    )
 
 
 def _check_names(model: ov.Model) -> None:
@@ -126,11 +122,11 @@ def _replace(found: Found, stream: int, state: State, seed: int) -> None:
         carrier.carry_out(node.output(node.get_output_size() - 1))
 
 
-def _record(model: ov.Model) -> None:
+def _record(model: ov.Model, batch: str | None) -> None:
     """Writes the streams into the model, and so into IR."""
     streams = streams_of(model)
     if streams is not None:
-        model.set_rt_info(streams.to_json(), [METADATA_KEY])
+        model.set_rt_info(replace(streams, batch=batch).to_json(), [METADATA_KEY])
 
 
 def streams_of(model: ov.Model) -> Streams | None:

@@ -18,6 +18,7 @@ from onnx_philox._contract.streams import STATE
 from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE, THIS_RUN
 from onnx_philox._rewriting.openvino_models.earlier import Recorded
 from onnx_philox._rewriting.openvino_models.graphs import Owner
+from onnx_philox._rewriting.openvino_models.rows import Batch
 from onnx_philox._rewriting.passes.carry_state import RUNS
 
 _THIS_RUN = f"{DOMAIN}.{THIS_RUN}"
@@ -43,8 +44,10 @@ class State:
         return self._bits
 
 
-def state_of(model: ov.Model, recorded: Recorded, seed: int | None) -> State:
-    """The state of an earlier rewrite, or a new one."""
+def state_of(
+    model: ov.Model, recorded: Recorded, seed: int | None, batch: Batch | None = None
+) -> State:
+    """The state of an earlier rewrite, or a new one; with a batch one for each of its rows."""
     if recorded.state is not None:
         for node in model.get_ordered_ops():
             if node.get_friendly_name() == _THIS_RUN:
@@ -52,17 +55,22 @@ def state_of(model: ov.Model, recorded: Recorded, seed: int | None) -> State:
         bits = recorded.state.output(0)
         return State(opset8.convert(bits, "i64").output(0), bits)
     if seed is None:
-        return State(_new_input(model))
+        return State(_new_input(model, batch))
     constant = opset8.constant(np.zeros(STATE_WORDS, np.uint32), name=STATE)
     return State(opset8.convert(constant, "i64").output(0), constant.output(0))
 
 
-def _new_input(model: ov.Model) -> ov.Output:
+def _new_input(model: ov.Model, batch: Batch | None) -> ov.Output:
     """Adds the state as an input and the next run's as an output; returns this run's, as i64."""
-    state = opset8.parameter([STATE_WORDS], ov.Type.u32, name=STATE)
+    shape = ov.PartialShape([STATE_WORDS])
+    if batch is not None:
+        shape = ov.PartialShape([batch.dimension, STATE_WORDS])
+    state = opset8.parameter(shape, ov.Type.u32, name=STATE)
     state.output(0).set_names({STATE})
-    words = opset8.convert(state, "i64")
-    runs = opset8.add(opset8.constant(RUNS), words)
+    words, steps = opset8.convert(state, "i64").output(0), RUNS
+    if batch is not None:
+        words, steps = _checked(words, batch), RUNS[:, np.newaxis]
+    runs = opset8.add(opset8.constant(steps), words)
     this_run, next_run = (opset8.gather(runs, np.int64(row), np.int64(0)) for row in (0, 1))
     this_run.set_friendly_name(_THIS_RUN)
     following = opset8.convert(next_run, "u32")
@@ -71,6 +79,19 @@ def _new_input(model: ov.Model) -> ov.Output:
     model.add_parameters([state])
     model.add_results([opset8.result(following)])
     return this_run.output(0)
+
+
+def _checked(words: ov.Output, batch: Batch) -> ov.Output:
+    """States, of which a run fails if they are not as many as the rows of the batch.
+
+    The operators take a single state for any shape, so they cannot refuse it.
+    """
+    zero = np.int64(0)
+    rows = opset8.gather(opset8.shape_of(batch.input), np.array([0], np.int64), zero)
+    split = opset8.variadic_split(words, zero, rows)
+    name = f"{STATE}_must_have_one_row_for_each_row_of_{batch.name}"
+    split.set_friendly_name(f"{DOMAIN}.{name}")
+    return split.output(0)
 
 
 class Carrier:

@@ -70,7 +70,7 @@ def rewrite(
         allowed = f"False with alignment {PYTORCH!r}"
         remedy = "Leave one of the two out: torch's generator goes through a whole batch."
         checks.refuse(OWNER, "per_row", repr(per_row), allowed, remedy)
-    named = _named(per_row, seed)
+    named = named_nodes(per_row, seed)
     InlineRandomFunctions()(model)
     found = find_nodes(model, is_pytorch=is_pytorch)
     recorded = earlier_rewrite.read(model, seed)
@@ -125,7 +125,7 @@ def find_random_nodes(model: ir.Model) -> list[RandomNode]:
     return [found.record() for found in find_nodes(model)]
 
 
-def _named(per_row: PerRow, seed: int | None) -> frozenset[str] | None:
+def named_nodes(per_row: PerRow, seed: int | None) -> frozenset[str] | None:
     """The nodes that draw rows without proof; None for a model with one state."""
     allowed = "True, False, or the names of random nodes that draw rows of the batch"
     if per_row is False:
@@ -157,13 +157,13 @@ def _named_beside(
     if recorded.has_rows:
         return named or frozenset()
     if named is not None:
-        check_rows_beside(recorded)
+        check_rows_beside(has_state=True, has_rows=False)
     return None
 
 
-def check_rows_beside(recorded: earlier_rewrite.Recorded) -> None:
+def check_rows_beside(*, has_state: bool, has_rows: bool) -> None:
     """Refuses rows for a model that an earlier rewrite gave one state for the whole batch."""
-    if recorded.state is not None and not recorded.has_rows:
+    if has_state and not has_rows:
         checks.refuse(
             OWNER,
             "the model",

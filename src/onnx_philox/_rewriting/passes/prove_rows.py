@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.operators import REJECTION_WORDS
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._contract.streams import STATE
 from onnx_philox._models.graphs import input_of
@@ -18,13 +16,16 @@ from onnx_philox._rewriting.replacements.of_onnx import MultinomialReplacement
 from onnx_philox._rewriting.replacements.outcome import Replaceable
 from onnx_philox._rewriting.rows.batch import OLDEST_OPSET, Batch
 from onnx_philox._rewriting.rows.depends import BatchDependence
-from onnx_philox._rewriting.rows.dimensions import Dimension, Dimensions
-from onnx_philox._rewriting.rows.not_rows import NotRowsError, of_all
+from onnx_philox._rewriting.rows.dimensions import Dimension
+from onnx_philox._rewriting.rows.not_rows import (
+    ONE_STATE,
+    NotRowsError,
+    check_names,
+    of_all,
+    of_operator,
+    written,
+)
 from onnx_philox._rewriting.rows.symbolic_shapes import SymbolicShapes
-
-# Of a row's 2^34 words in a node.
-_MOST_REJECTING = 2**34 // REJECTION_WORDS
-_ONE_STATE = "rewrite the model with one state for the whole batch"
 
 
 class BatchRows:
@@ -44,7 +45,7 @@ class BatchRows:
                 "the model's opset",
                 opset,
                 f"{OLDEST_OPSET} or newer for a state for each row",
-                f"Export the model again at a newer opset, or {_ONE_STATE}.",
+                f"Export the model again at a newer opset, or {ONE_STATE}.",
             )
         self._shapes = SymbolicShapes(model)
         self.batch = self._find_batch(model, nodes, recorded)
@@ -67,14 +68,14 @@ class BatchRows:
             if dimensions and isinstance(dimensions[0], str) and is_named_alike:
                 candidates.setdefault(dimensions[0], value)
         if not candidates:
-            given = [f"{value.name} {_shape(self._shapes.of(value))}" for value in inputs]
+            given = [f"{value.name} {written(self._shapes.of(value))}" for value in inputs]
             checks.refuse(
                 OWNER,
                 "the model",
                 f"one with the inputs {', '.join(given)}" if given else "one without inputs",
                 "one with an input whose first dimension, the batch, is dynamic",
                 "Export the model with a batch that is dynamic (dynamic_shapes of "
-                f"torch.onnx.export), or {_ONE_STATE}.",
+                f"torch.onnx.export), or {ONE_STATE}.",
             )
         shapes = [self._shapes.of(node.site.node.outputs[0]) for node in nodes]
         drawn = {shape[0] for shape in shapes if shape}
@@ -92,35 +93,18 @@ class BatchRows:
                 f"the shape of input {input_of(node, 0).name!r}",
                 "one dimension, whose draws are one row",
                 f"[rows, classes] with rows that are {batch}, for a state for each row",
-                f"Give it a row for each of the batch, or {_ONE_STATE}.",
+                f"Give it a row for each of the batch, or {ONE_STATE}.",
             )
         if shape == () or (shape and self._is_never_batch(shape[0])):
             return ValueRefusalError(
                 site.title,
                 "the shape of what it draws",
-                _shape(shape),
+                written(shape),
                 f"one whose first dimension is {batch}, for a state for each row",
-                f"Draw a row for each of the batch, or {_ONE_STATE}.",
+                f"Draw a row for each of the batch, or {ONE_STATE}.",
             )
-        if random.replacement.operator.draws_rows:
-            return ValueRefusalError(
-                site.title,
-                "what it draws",
-                "one order for all rows together",
-                "a row for each of the batch, for a state for each row",
-                f"Shuffle outside the model, or {_ONE_STATE}.",
-            )
-        words = random.replacement.operator.words
-        if shape and shape[1:] and words.each == REJECTION_WORDS:
-            elements = [d for d in shape[1:] if isinstance(d, int)]
-            if len(elements) == len(shape) - 1 and math.prod(elements) > _MOST_REJECTING:
-                return ValueRefusalError(
-                    site.title,
-                    "the shape of what it draws",
-                    _shape(shape),
-                    "at most 2^27 elements a row, of 32 blocks each, for a state for each row",
-                    f"Draw them in several nodes, or {_ONE_STATE}.",
-                )
+        if (error := of_operator(site.title, random.replacement.operator, shape)) is not None:
+            return error
         for index, owner in enumerate(site.owners):
             loop = next((o for o in site.owners[:index] if o.node.op_type != "If"), None)
             if loop is not None and self._dependence.of_how_often(owner):
@@ -130,13 +114,13 @@ class BatchRows:
                     f"what {owner.label} inside {loop.label} says, which may depend on the batch",
                     "the same for every batch, for a state for each row",
                     "Draw before it, or let it depend on the iteration and on inputs that have no "
-                    f"batch only; or {_ONE_STATE}.",
+                    f"batch only; or {ONE_STATE}.",
                 )
         if shape is None or shape[0] != self.batch.name:
             return NotRowsError(
                 site.title,
                 "the shape of what it draws",
-                _shape(shape),
+                written(shape),
                 f"one whose first dimension is proved to be {batch}, for a state for each row",
                 (_name(node),),
             )
@@ -164,15 +148,7 @@ def prove_rows(
     """
     names = {random.site.node: _names(random.site.node) for random in nodes}
     known: set[str] = set().union(*names.values())
-    for name in named:
-        if name not in known:
-            checks.refuse(
-                OWNER,
-                "a node that draws rows of the batch",
-                repr(name),
-                f"one of the random nodes to replace ({', '.join(sorted(known))})",
-                "Choose one of these.",
-            )
+    check_names(named, known)
     rows = BatchRows(model, nodes, recorded)
     unproved: dict[ir.Node, NotRowsError] = {}
     for random in nodes:
@@ -203,9 +179,3 @@ def _name(node: ir.Node) -> str:
 def _names(node: ir.Node) -> set[str]:
     """What a user may call a node: its name, or that of its first output."""
     return {name for name in (node.name, node.outputs[0].name) if name}
-
-
-def _shape(shape: Dimensions | None) -> str:
-    if shape is None:
-        return "not known"
-    return f"[{', '.join('?' if d is None else str(d) for d in shape)}]"

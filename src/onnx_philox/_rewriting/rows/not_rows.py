@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from onnx_philox._contract import checks
+from onnx_philox._contract.declaration import Operator
+from onnx_philox._contract.operators import REJECTION_WORDS
 from onnx_philox._contract.refusal import ValueRefusalError
+from onnx_philox._rewriting.earlier_rewrite import OWNER
 
+ONE_STATE = "rewrite the model with one state for the whole batch"
+
+# Of a row's 2^34 words in a node.
+_MOST_REJECTING = 2**34 // REJECTION_WORDS
 # How many nodes of one shape a message names.
 _FEW = 3
 
@@ -71,3 +80,48 @@ def _few(names: Sequence[str]) -> str:
     if len(names) <= _FEW:
         return ", ".join(names)
     return f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more"
+
+
+def of_operator(
+    title: str, operator: Operator, shape: Sequence[object] | None
+) -> ValueRefusalError | None:
+    """What in an operator stands in the way of rows, for values of this shape."""
+    if operator.draws_rows:
+        return ValueRefusalError(
+            title,
+            "what it draws",
+            "one order for all rows together",
+            "a row for each of the batch, for a state for each row",
+            f"Shuffle outside the model, or {ONE_STATE}.",
+        )
+    if shape and shape[1:] and operator.words.each == REJECTION_WORDS:
+        elements = [d for d in shape[1:] if isinstance(d, int)]
+        if len(elements) == len(shape) - 1 and math.prod(elements) > _MOST_REJECTING:
+            return ValueRefusalError(
+                title,
+                "the shape of what it draws",
+                written(shape),
+                "at most 2^27 elements a row, of 32 blocks each, for a state for each row",
+                f"Draw them in several nodes, or {ONE_STATE}.",
+            )
+    return None
+
+
+def check_names(named: Collection[str], known: Collection[str]) -> None:
+    """Refuses a name, given by the user, that no random node has."""
+    for name in named:
+        if name not in known:
+            checks.refuse(
+                OWNER,
+                "a node that draws rows of the batch",
+                repr(name),
+                f"one of the random nodes to replace ({', '.join(sorted(known))})",
+                "Choose one of these.",
+            )
+
+
+def written(shape: Sequence[object] | None) -> str:
+    """A shape as messages say it; None in it for what is not known."""
+    if shape is None:
+        return "not known"
+    return f"[{', '.join('?' if d is None else str(d) for d in shape)}]"
