@@ -345,8 +345,8 @@ def run(
     "--device",
     metavar="NAME",
     multiple=True,
-    help="OpenVINO's name of the device, such as GPU or HETERO:GPU,CPU. Give it twice for an IR, to "
-    "compare the two. [default: CPU]",
+    help="OpenVINO's name of the device, such as GPU or HETERO:GPU,CPU. Give it twice for an IR, "
+    "to compare the two. [default: CPU]",
 )
 @wanted_runs
 @option(

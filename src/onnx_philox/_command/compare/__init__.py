@@ -43,8 +43,8 @@ def compare(
     """Runs a model in two runtimes with the same states, each carrying its own.
 
     They are named as in `RUNTIMES`, or else the first two that are installed; an IR is run in
-    OpenVINO alone, at two precisions or on two of its devices. Inputs that are made up are the same in
-    both. What the model draws must be equal; the tolerances are for the rest.
+    OpenVINO alone, at two precisions or on two of its devices. Inputs that are made up are the same
+    in both. What the model draws must be equal; the tolerances are for the rest.
 
     Raises:
         ArgumentError: An argument is wrong, or does not suit the model.
@@ -90,6 +90,7 @@ def _load_ir(
             f"--runtime must be {listed(of_ir)} for an OpenVINO IR, or left out: got "
             f"{' and '.join(runtimes)}. Leave it out, or pass an ONNX file."
         )
+    pairs: list[tuple[str, str | None]]
     if len(devices) > 1:
         if len(devices) != 2 or devices[0] == devices[1] or len(precisions) > 1:
             raise ArgumentError(
