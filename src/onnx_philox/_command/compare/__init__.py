@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from onnx_philox import _backends
 from onnx_philox._command import rewritten
 from onnx_philox._command.compare.differences import Tolerances, of_run
 from onnx_philox._command.compare.printed import Report
@@ -56,10 +57,11 @@ def compare(
     inside = rewritten.inside(model)
     if wanted.seed is not None and not inside.takes_seed:
         inside.refuse_seed(wanted.seed, model)
+    backend = _backends.drawing(_backends.AUTO, is_pytorch=inside.is_pytorch)
     if is_ir(model):
-        one, other = _load_ir(model, runtimes, precisions, devices)
+        one, other = _load_ir(model, runtimes, precisions, devices, backend)
     else:
-        one, other = _load(model, runtimes, precisions, devices)
+        one, other = _load(model, runtimes, precisions, devices, backend)
     # Once for both: OpenVINO forgets the names of dimensions.
     filled = beginning.fill(one, wanted, inside)
     feeds, state, used = beginning.begin(one, wanted, filled, inside)
@@ -76,13 +78,17 @@ def compare(
     return report
 
 
-def _settings(precision: str | None, device: str | None) -> Settings:
+def _settings(precision: str | None, device: str | None, backend: str) -> Settings:
     chosen = {} if device is None else {"device": device}
-    return Settings(precision=precision, shows_drawn=True, **chosen)
+    return Settings(backend, precision, shows_drawn=True, **chosen)
 
 
 def _load_ir(
-    model: Path, runtimes: Sequence[str], precisions: Sequence[str], devices: Sequence[str]
+    model: Path,
+    runtimes: Sequence[str],
+    precisions: Sequence[str],
+    devices: Sequence[str],
+    backend: str,
 ) -> tuple[LoadedModel, LoadedModel]:
     of_ir = [name for name, runtime in RUNTIMES.items() if runtime.takes_ir]
     if not set(runtimes) <= set(of_ir):
@@ -107,12 +113,16 @@ def _load_ir(
                 f"{' and '.join(precisions)}. Give it twice, or leave it out."
             )
         pairs = [(hint, next(iter(devices), None)) for hint in precisions]
-    one, other = (loading.load(model, of_ir[0], _settings(*pair)) for pair in pairs)
+    one, other = (loading.load(model, of_ir[0], _settings(*pair, backend)) for pair in pairs)
     return one, other
 
 
 def _load(
-    model: Path, runtimes: Sequence[str], precisions: Sequence[str], devices: Sequence[str]
+    model: Path,
+    runtimes: Sequence[str],
+    precisions: Sequence[str],
+    devices: Sequence[str],
+    backend: str,
 ) -> tuple[LoadedModel, LoadedModel]:
     if len(precisions) > 1:
         raise ArgumentError(
@@ -149,7 +159,7 @@ def _load(
             reasons.append(str(error))
             continue
         own = device if name in with_devices else None
-        loaded.append(loading.load(model, name, _settings(hint, own)))
+        loaded.append(loading.load(model, name, _settings(hint, own, backend)))
         if len(loaded) == 2:
             return loaded[0], loaded[1]
     raise ArgumentError(
