@@ -38,6 +38,7 @@ ROOMS: dict[str, set[str]] = {
         "openvino",
     },
     "_pipeline": {
+        "_backends",
         "_contract",
         "_files",
         "_models",
