@@ -121,7 +121,7 @@ PATTERNS = {
         "p = Sigmoid (x) u = RandomUniformLike (p) y = Less (u, p)",
         "RandomBernoulli",
         uniform() < SIGMOID_OF_X,
-        gone=("Less",),
+        gone=(),
     ),
     "of an input": Pattern(
         f"{LIKE} y = Less (u, p)",

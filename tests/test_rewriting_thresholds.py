@@ -1,4 +1,4 @@
-"""Uniform floats compared with model inputs that may be any number: Metropolis ratios, logits, NaN.
+"""Uniform floats compared with what may be any number: Metropolis ratios, logits, NaN.
 
 The comparison becomes RandomBernoulli of the clamped threshold. The thresholds are the very numbers
 that are drawn and those right above them, so each draw changes where one is rounded. OpenVINO would
@@ -143,6 +143,77 @@ def test_rows_compare_with_any_number(form: str, ort_backend: str, openvino: Ope
     assert_same_bits(session.run(["z"], feeds)[0], wanted)
     for precision in differing(["f32", "bf16"]):
         assert_same_bits(openvino(model, feeds, precision)[0], wanted)
+
+
+COMPUTED = {
+    "Sigmoid": "p = Sigmoid (x)",
+    "HardSigmoid": "p = HardSigmoid (x)",
+    "Softmax": "p = Softmax (x)",
+    "Clip": "p = Clip (x, zero, one)",
+    "the like, moved": "q = Sigmoid (x) p = Identity (q)",
+    "any number": "p = Exp (x)",
+}
+
+
+def model_that_computes(name: str, form: str) -> onnx.ModelProto:
+    """A model that has its thresholds as an output."""
+    comparison = FORMS[form][0].replace("x", "p")
+    text = f"""<ir_version: 8, opset_import: ["": 18]>
+        g (float[n, {COLUMNS}] x) => (bool[n, {COLUMNS}] y, float[n, {COLUMNS}] p)
+        <float zero = {{0}}, float one = {{1}}> {{
+            {COMPUTED[name]}
+            u = RandomUniformLike (p)
+            y = {comparison}
+        }}"""
+    return make_reproducible(parser.parse_model(text))
+
+
+def check_computed(form: str, given: list[np.ndarray]) -> None:
+    y, p = given[:2]
+    assert_same_bits(y, FORMS[form][1](UNIFORMS, p))
+
+
+@pytest.mark.parametrize("form", ["u < x", "u >= x"])
+@pytest.mark.parametrize("name", COMPUTED)
+def test_a_threshold_that_is_computed_may_be_nan_in_onnx_runtime(name: str, form: str) -> None:
+    # Exp of these numbers is above 1 and infinite too, the sums of Softmax NaN.
+    outputs = InferenceSession(model_that_computes(name, form)).run(["y", "p"], FEEDS)
+    assert np.isnan(outputs[1]).any()
+    check_computed(form, outputs)
+
+
+@pytest.mark.parametrize("form", ["u < x", "u >= x"])
+@pytest.mark.parametrize("name", list(COMPUTED)[:-1])
+def test_a_threshold_that_is_computed_may_be_nan_in_openvino(
+    name: str, form: str, openvino: OpenVino
+) -> None:
+    for precision in differing(["f32", "bf16"]):
+        check_computed(form, openvino(model_that_computes(name, form), FEEDS, precision))
+    if name == "Sigmoid":
+        check_computed(form, evaluate(openvino.read(model_that_computes(name, form)), FEEDS))
+
+
+@pytest.mark.parametrize("form", ["u < x", "u >= x"])
+def test_a_threshold_that_a_body_computes_may_be_nan(form: str, openvino: OpenVino) -> None:
+    """The body's own input is no input of the model."""
+    comparison = FORMS[form][0].replace("x", "p")
+    text = f"""<ir_version: 8, opset_import: ["": 18]>
+        g (float[60, 16] x) => (bool[1, 60, 16] y, float[60, 16] p) <int64 one = {{1}}> {{
+            end, y = Loop (one, , x) <body = b (int64 i, bool c, float[60, 16] v)
+                => (bool co, float[60, 16] w, bool[60, 16] made) {{
+                q = Sigmoid (v)
+                u = RandomUniformLike (v)
+                made = {comparison.replace("p", "q")}
+                w = Identity (v)
+                co = Constant <value = bool {{1}}> ()
+            }}>
+            p = Sigmoid (x)
+        }}"""
+    model = make_reproducible(parser.parse_model(text))
+    y, p = InferenceSession(model).run(["y", "p"], FEEDS)
+    check_computed(form, [y[0], p])
+    given = openvino(model, FEEDS, "f32")
+    check_computed(form, [given[0][0], given[1]])
 
 
 @pytest.mark.usefixtures("factories")

@@ -257,12 +257,6 @@ def rewrite(
     help="OpenVINO's precision hint. Without it, the device's own, which is bf16 on some "
     "processors; the random numbers are the same in each.",
 )
-@option(
-    "--device",
-    metavar="NAME",
-    default="CPU",
-    help="OpenVINO's name of the device, such as GPU or HETERO:GPU,CPU. [default: CPU]",
-)
 @wanted_runs
 @option(
     "--output",
@@ -289,7 +283,6 @@ def run(
     runtime: str | None,
     backend: str,
     precision: str | None,
-    device: str,
     *,
     wanted: Wanted,
     output: str | None,
@@ -313,7 +306,7 @@ def run(
             model,
             wanted,
             runtime=runtime,
-            settings=rooms.run.Settings(backend, precision, drawn, device),
+            settings=rooms.run.Settings(backend, precision, drawn),
             output=output,
             record=record,
             progress=progress,
@@ -344,9 +337,7 @@ def run(
 @option(
     "--device",
     metavar="NAME",
-    multiple=True,
-    help="OpenVINO's name of the device, such as GPU or HETERO:GPU,CPU. Give it twice for an IR, "
-    "to compare the two. [default: CPU]",
+    help="OpenVINO's name of the device, such as GPU or HETERO:GPU,CPU. [default: CPU]",
 )
 @wanted_runs
 @option(
@@ -370,7 +361,7 @@ def compare(
     model: Path,
     runtime: tuple[str, ...],
     precision: tuple[str, ...],
-    device: tuple[str, ...],
+    device: str | None,
     *,
     wanted: Wanted,
     rtol: float,
@@ -379,7 +370,7 @@ def compare(
 ) -> None:
     """Run a rewritten model in two runtimes, and compare what they give.
 
-    An OpenVINO IR is run in OpenVINO alone, at two precisions or on two devices.
+    An OpenVINO IR is run in OpenVINO alone, at two precisions.
 
     What the random nodes of the main graph draw, and the next state, must be equal to the last bit.
     The outputs must agree within tolerances, since each runtime rounds in its own way.
@@ -395,7 +386,7 @@ def compare(
             wanted,
             runtimes=runtime,
             precisions=precision,
-            devices=device,
+            device=device,
             tolerances=rooms.compare.Tolerances(rtol, atol),
             progress=progress,
         )

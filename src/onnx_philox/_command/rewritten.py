@@ -11,7 +11,7 @@ from typing import NoReturn
 from onnx_philox._command import paths
 from onnx_philox._files.model_file import opened
 from onnx_philox._files.openvino_ir import is_ir
-from onnx_philox._models.streams import is_pytorch, next_of, read_input
+from onnx_philox._models.streams import next_of, read_input
 from onnx_philox._models.untouched import Originals
 from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.api import find_random_nodes
@@ -32,8 +32,6 @@ class Inside:
     """The input that its random nodes read as their state, if it takes one."""
     next_state: str | None = None
     """The output with the next state, if it has one."""
-    is_pytorch: bool = False
-    """Whether it draws torch's numbers."""
 
     @property
     def takes_seed(self) -> bool:
@@ -84,13 +82,12 @@ def inside(model: Path) -> Inside:
     try:
         with opened(model, "run") as file:
             read = Originals(file.proto, file.path.parent, owner=earlier_rewrite.OWNER).model
-            state, is_torch_s = read_input(read), is_pytorch(read)
+            state = read_input(read)
             if state is not None:
-                name, after = state.name or "", next_of(read, state)
-                return Inside(has_state=True, state=name, next_state=after, is_pytorch=is_torch_s)
+                name = state.name or ""
+                return Inside(has_state=True, state=name, next_state=next_of(read, state))
             seed = earlier_rewrite.read(read, None).seed
-            own = len(find_random_nodes(read))
-            return Inside(own, seed is not None, has_state=False, is_pytorch=is_torch_s)
+            return Inside(len(find_random_nodes(read)), seed is not None, has_state=False)
     except (OSError, TypeError, ValueError):
         return Inside()
 
@@ -104,15 +101,11 @@ def _inside_ir(path: Path) -> Inside:
         own = len(find_random_nodes(model))
     except (OSError, TypeError, ValueError, ImportError):
         return Inside()
-    is_torch_s = recorded.is_pytorch
     if recorded.is_input:
-        name, after = recorded.state_name, recorded.next_state
-        return Inside(has_state=True, state=name, next_state=after, is_pytorch=is_torch_s)
+        return Inside(has_state=True, state=recorded.state_name, next_state=recorded.next_state)
     has_seed = recorded.seed is not None
     # Standard nodes draw too, and nothing here knows them.
-    if not (own or has_seed):
-        return Inside(is_pytorch=is_torch_s)
-    return Inside(own, has_seed, has_state=False, is_pytorch=is_torch_s)
+    return Inside(own, has_seed, has_state=False) if own or has_seed else Inside()
 
 
 def inputs_of_ir(path: Path) -> list[str]:

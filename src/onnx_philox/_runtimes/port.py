@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract.inputs import TORCH_STATE_WORDS
 from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._contract.state import is_one_state
 
@@ -48,8 +47,7 @@ class Port:
     def is_state(self) -> bool:
         """Whether a state fits it."""
         known = tuple(d if isinstance(d, int) else None for d in self.shape or ())
-        is_one = is_one_state(known) or is_one_state(known, TORCH_STATE_WORDS)
-        return self.dtype == np.uint32 and is_one
+        return self.dtype == np.uint32 and is_one_state(known)
 
     @property
     def type_name(self) -> str:

@@ -128,7 +128,7 @@ def check_export(
             dynamic_shapes=dynamic_shapes,
             strict=False,
         )
-    found = compare(operations(functional(model)), read(f))
+    found = compare(operations(functional(model)), _read(f))
     problems = describe(found)
     if problems:
         refuse(
@@ -141,8 +141,7 @@ def check_export(
     return found
 
 
-def read(f: Any) -> ir.Model:
-    """A model of a file, or a copy of one in memory."""
+def _read(f: Any) -> ir.Model:
     if isinstance(f, (str, os.PathLike)):
         with opened(Path(f), OWNER) as file:
             return ir.from_proto(file.proto)
@@ -226,8 +225,8 @@ def _elements(node: ir.Node, types: Types, *, is_ours: bool) -> int | None:
 
 def _score(operation: Operation, drawing: _Drawing, traces: set[str]) -> int | None:
     """How well a node fits an operation; None if it does not."""
-    allowed = fitting(operation.kind)
-    if allowed is not None and drawing.op_type not in allowed:
+    fitting = _fitting(operation.kind)
+    if fitting is not None and drawing.op_type not in fitting:
         return None
     is_traced = drawing.trace in traces
     if is_traced and drawing.trace != operation.trace:
@@ -237,8 +236,7 @@ def _score(operation: Operation, drawing: _Drawing, traces: set[str]) -> int | N
     return 4 * is_traced + 2 * (_wrong_size(operation, drawing) is None) + is_scope
 
 
-def fitting(kind: str) -> tuple[str, ...] | None:
-    """The operators that an exporter may draw it with; None if any."""
+def _fitting(kind: str) -> tuple[str, ...] | None:
     if "dropout" in kind or kind in ("bernoulli", "scaled_dot_product_attention"):
         return _BOOLEANS
     if kind in ("lstm", "gru", "rnn_tanh", "rnn_relu"):

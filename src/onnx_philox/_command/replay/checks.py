@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from onnx_philox._contract.inputs import TORCH_STATE_WORDS
 from onnx_philox._record.document import COMPUTED, Record, kind_of
 from onnx_philox._record.hashes import Hash, sha256
 from onnx_philox._runtimes.port import Arrays
@@ -48,10 +47,7 @@ def of_model(
 
 
 def of_seed(written: Record) -> Iterator[Check]:
-    """Whether the states are of the seed that the record names: it is their key.
-
-    The states of torch's generator hold it in their first words.
-    """
+    """Whether the states are of the seed that the record names: it is their key."""
     seed = written["seed"]
     if seed is None:
         return
@@ -61,7 +57,7 @@ def of_seed(written: Record) -> Iterator[Check]:
         if state is None:
             continue
         rows = state if state and isinstance(state[0], list) else [state]
-        keys = [low | high << 32 for low, high in map(_words_of_seed, rows)]
+        keys = [row[4] | row[5] << 32 for row in rows]
         found = keys if isinstance(seed, list) else sorted(set(keys))
         seeds = seed if isinstance(seed, list) else [seed] * bool(keys)
         said, is_key = (", ".join(map(str, s)) for s in (seeds, found))
@@ -95,10 +91,6 @@ def of_run(
             None if output is None else output.sha256,
             counts=kind != COMPUTED or is_same_runtime,
         )
-
-
-def _words_of_seed(state: Sequence[int]) -> Sequence[int]:
-    return state[:2] if len(state) == TORCH_STATE_WORDS else state[4:]
 
 
 def _listed(streams: Mapping[str, Any] | None) -> str | None:

@@ -203,12 +203,11 @@ def comparison(uniform: Uniform) -> Draw | None:
         is_less, array = CLOSED_COMPARISONS[form], just_above(array, values)
     if is_less is None:
         return None
-    thresholds, is_clamped = None, False
+    thresholds = None
     if array is None:
-        source = _source_of_probabilities(p, is_inner=bool(site.owners))
-        if values is not F32 or source is None or not _is_own(uniform, p):
+        is_inner = bool(site.owners)
+        if values is not F32 or not _is_own(uniform, p) or not _gives_probabilities(p, is_inner):
             return None
-        is_clamped = source.get_node().get_type_name() == "Parameter"
     elif not _is_within(array, uniform):
         return None
     elif (one := _as_drawn(array, uniform)) is not None and are_probabilities(one):
@@ -225,9 +224,7 @@ def comparison(uniform: Uniform) -> Draw | None:
             drawn = emit(factories.random_uniform, uniform.shape, *bounds, "i32")
             values_ = opset8.less(drawn.output(0), opset8.constant(thresholds)).output(0)
         else:
-            given: Any = p if array is None else array
-            if is_clamped:
-                given = _clamped(p, is_negated=not is_less)
+            given: Any = _clamped(p, is_negated=not is_less) if array is None else array
             values_ = emit(factories.random_bernoulli, uniform.shape, given).output(0)
         return values_ if is_less else opset8.logical_not(values_).output(0)
 
@@ -309,20 +306,20 @@ def _is_own(uniform: Uniform, p: ov.Output) -> bool:
     return source is not None and bool(source == p)
 
 
-def _source_of_probabilities(value: ov.Output, *, is_inner: bool) -> ov.Output | None:
-    """Where the model shows that a computed value lies from 0 to 1; None where it does not.
+def _gives_probabilities(value: ov.Output, is_inner: bool) -> bool:
+    """Whether the model shows that a computed value lies from 0 to 1, unless it is NaN.
 
-    An input of the model counts too: it can be clamped exactly.
+    An input of the model counts too: any number can be clamped exactly.
     """
     while True:
         node = value.get_node()
         kind = node.get_type_name()
         if kind == "Parameter":
-            return None if is_inner else value
+            return not is_inner
         if kind in GIVES_PROBABILITIES or _clamps_to_probabilities(node):
-            return value
+            return True
         if kind not in _KEEPS_PROBABILITIES:
-            return None
+            return False
         value = node.input_value(0)
 
 

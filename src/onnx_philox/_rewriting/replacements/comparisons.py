@@ -31,7 +31,7 @@ CLOSED_COMPARISONS = {
     ("Less", 1): False,
 }
 
-# The operators whose outputs always lie from 0 to 1.
+# The operators whose outputs lie from 0 to 1, or are NaN where an input is.
 GIVES_PROBABILITIES = {"Sigmoid", "Softmax", "HardSigmoid"}
 
 

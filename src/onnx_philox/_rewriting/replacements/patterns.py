@@ -65,8 +65,10 @@ class ComparisonReplacement:
     thresholds: NDArray[np.int32] | None
     """An integer below its threshold means true; None where RandomBernoulli draws."""
     is_expanded: bool
-    is_clamped: bool
-    """Whether each run may give thresholds below 0 or above 1, or none at all (NaN)."""
+    is_computed: bool
+    """Whether each run gives the thresholds: they may be NaN, even those of a Sigmoid."""
+    is_any: bool
+    """Whether they may lie below 0 or above 1, too."""
     is_negated: bool
 
     @property
@@ -86,7 +88,7 @@ class ComparisonReplacement:
             p = input_of(self.comparison, self.index)
             if self.is_expanded:
                 p = emitter.emit("Expand", "p", [p, shape], _FLOAT)
-            if self.is_clamped:
+            if self.is_computed:
                 p = self._clamped(p, emitter)
             drawn = draw(RANDOM_BERNOULLI, _BOOL, {"shape": shape, "p": p}, {})
         else:
@@ -186,21 +188,28 @@ class _Chain:
         fit = self._fit(p)
         if fit is None:
             return None
-        given, thresholds, is_clamped = constant(p), None, False
+        given, thresholds, is_any = constant(p), None, False
         is_one_s_own = fit != "expanded" and self._uniform.values in (F32, F64)
         if given is None:
             # OpenVINO takes f64 parameters only as constants.
             source = self._source_of_probabilities(p)
             if self._uniform.values is not F32 or source is None:
                 return None
-            is_clamped = source.is_graph_input()
+            is_any = source.is_graph_input()
         elif not (is_one_s_own and are_probabilities(given)):
             if self._uniform.values not in BITS:
                 return None
             thresholds = thresholds_of(given, self._uniform.values, is_negated=not is_less)
         is_expanded = fit == "expanded" and thresholds is None
         replacement = ComparisonReplacement(
-            self._uniform, node, 1 - index, thresholds, is_expanded, is_clamped, not is_less
+            self._uniform,
+            node,
+            1 - index,
+            thresholds,
+            is_expanded=is_expanded,
+            is_computed=given is None,
+            is_any=is_any,
+            is_negated=not is_less,
         )
         return replacement, (node,)
 
@@ -273,7 +282,7 @@ class _Chain:
         return "expanded" if all(is_repeated) else None
 
     def _source_of_probabilities(self, value: ir.Value) -> ir.Value | None:
-        """Where the model shows that a computed value lies from 0 to 1; None where it does not.
+        """Where the model shows that a computed value lies from 0 to 1 or is NaN; None elsewhere.
 
         An input of the model counts too: it can be clamped exactly.
         """

@@ -129,7 +129,7 @@ def _is_whole(random: Replaceable, name: str) -> bool:
         isinstance(replacement, patterns.ComparisonReplacement)
         and replacement.operator is RANDOM_BERNOULLI
         and not replacement.is_negated
-        and not replacement.is_clamped
+        and not replacement.is_any
     )
 
 
