@@ -482,3 +482,14 @@ def test_standard_nodes_refuse_it_by_name() -> None:
 def test_16_bits_are_those_of_numpy() -> None:
     values, _ = reference.random_normal([4], 0, 1, "bf16", **PYTORCH, global_seed=42)
     assert values.dtype == ml_dtypes.bfloat16
+
+
+def test_more_integers_than_torch_shuffles_so_are_refused() -> None:
+    least = (2**32 - 1) // 20
+    said = f"input 'shape' must be fewer than {least} integers, with alignment 'pytorch'"
+    for shape in ([least], [2, least]):
+        with pytest.raises(ValueError, match=said):
+            graphs.random_permutation(shape, **PYTORCH, global_seed=1)
+        with pytest.raises(ValueError, match=said):
+            reference.random_permutation(shape, **PYTORCH, global_seed=1)
+    graphs.random_permutation([least - 1], **PYTORCH, global_seed=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,12 @@ from onnx.reference import ReferenceEvaluator
 from runtimes import OpenVino
 
 import onnx_philox
-from onnx_philox import PhiloxState, TorchState, make_reproducible, onnx_reference
+from onnx_philox import PhiloxState, TorchState, make_reproducible, onnx_reference, openvino
 from onnx_philox._command.app import app
 from onnx_philox._contract import types
 from onnx_philox._contract.streams import METADATA_KEY, Streams
 from onnx_philox._numbers import torch_cpu
+from onnx_philox._record.hashes import sha256
 from onnx_philox.onnxruntime import InferenceSession
 
 HEAD = '<ir_version: 8, opset_import: ["": 17]>'
@@ -231,6 +233,84 @@ def test_the_command_rewrites_so(tmp_path: Path) -> None:
     refused = CliRunner().invoke(app, ["rewrite", *files, "--alignment", "pytorch", "--standard"])
     assert refused.exit_code != 0
     assert "--alignment must be 'tensorflow' for standard nodes" in " ".join(refused.output.split())
+
+
+def said_by(*arguments: str) -> str:
+    """What a command prints, in one line."""
+    return " ".join(CliRunner().invoke(app, arguments).output.split())
+
+
+def test_the_commands_know_torch_s_state(tmp_path: Path) -> None:
+    source, target = str(tmp_path / "model.onnx"), str(tmp_path / "new.onnx")
+    onnx.save(parse_model(STRAIGHT), source)
+    said = said_by("rewrite", source, "-o", target, "--alignment", "pytorch")
+    assert "TorchState.from_seed(seed).to_array(), which is torch.manual_seed(seed)" in said
+    assert "stream" not in said
+    assert f"onnx-philox run {target} --seed 42 --runs 3 --fill" in said
+    assert "torch's generator (TorchState.from_seed(seed).to_array())" in said_by("inspect", target)
+    np.save(tmp_path / "x.npy", X)
+    given = (target, "--input", f"x={tmp_path / 'x.npy'}")
+    said = json.loads(said_by("run", *given, "--seed", "42", "--runs", "2", "--json"))
+    stream = torch_cpu.WordStream(TorchState.from_seed(42))
+    for run in said["runs"]:
+        assert run["state"] == stream.state().to_array().tolist()
+        found = {output["name"]: output["sha256"] for output in run["outputs"]}
+        assert found == {name: sha256(values) for name, values in straight(stream).items()}
+    np.save(tmp_path / "state.npy", np.array(said["runs"][1]["state"], np.uint32))
+    going_on = f"random_state={tmp_path / 'state.npy'}"
+    again = json.loads(said_by("run", *given, "--input", going_on, "--json"))
+    assert again["runs"][0]["outputs"] == said["runs"][1]["outputs"]
+    assert "Equal: draws and states equal" in said_by("compare", *given, "--seed", "42")
+    assert "--first-run must be 0 for a model that draws torch's numbers" in said_by(
+        "run", *given, "--first-run", "1"
+    )
+
+
+def test_a_state_of_rows_needs_one_for_each_row(tmp_path: Path) -> None:
+    model = onnx_philox.graphs.random_normal([2, 3], 0, 1, "f32", alignment="pytorch", per_row=True)
+    model.graph.node[0].input[-1] = model.graph.input[0].name = "random_state"
+    model.graph.node[0].output[-1] = model.graph.output[1].name = "next_random_state"
+    for value in (model.graph.input[0], *model.graph.output):
+        value.type.tensor_type.shape.dim[0].dim_param = "rows"
+    onnx.save(model, tmp_path / "rows.onnx")
+    said = said_by("run", str(tmp_path / "rows.onnx"), "--seed", "3")
+    assert "random_state must be given, since torch has no rule that numbers rows" in said
+
+
+@pytest.mark.parametrize("is_rewritten", [True, False])
+def test_a_record_is_replayed(tmp_path: Path, is_rewritten: bool) -> None:
+    path, record = tmp_path / "model.onnx", tmp_path / "record.json"
+    onnx.save(rewritten(STRAIGHT) if is_rewritten else parse_model(STRAIGHT), path)
+    pipe = onnx_philox.Pipeline(path, alignment="pytorch")
+    record.write_text(json.dumps(pipe({"x": X}, seed=42).record()))
+    for runtime in ("onnxruntime", "openvino"):
+        said = said_by("replay", str(record), "--runtime", runtime)
+        assert "Equal: model, random nodes, seed, inputs, draws" in said, said
+    told = json.loads(record.read_text())
+    record.write_text(json.dumps({**told, "seed": 43}))
+    assert "the seed is not the states' key" in said_by("replay", str(record))
+
+
+def test_a_variable_keeps_torch_s_generator() -> None:
+    core = openvino.register(ov.Core(), backend="python")
+
+    def read() -> ov.Model:
+        return core.read_model(rewritten(STRAIGHT).SerializeToString())
+
+    with pytest.raises(ValueError, match="initial must be a state of torch's generator") as refused:
+        openvino.make_stateful(read())
+    assert "Pass TorchState.from_seed(seed)" in str(refused.value)
+    with pytest.raises(ValueError, match=r"Pass TorchState\.from_seed\(seed\)"):
+        openvino.make_stateful(read(), PhiloxState.for_run(42))
+    model = openvino.make_stateful(read(), TorchState.from_seed(42))
+    config = {"INFERENCE_PRECISION_HINT": "f32"}
+    request = core.compile_model(model, "CPU", config).create_infer_request()
+    stream = torch_cpu.WordStream(TorchState.from_seed(42))
+    for _ in range(2):
+        expected = straight(stream)
+        results = request.infer({"x": X})
+        for name in "ndcbk":
+            assert_same_bits(results[name], expected[name])
 
 
 @pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])

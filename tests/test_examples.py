@@ -1,4 +1,4 @@
-"""The C and the C++ example: built and run by the commands of their READMEs."""
+"""The examples in C and C++: built and run by the commands of their READMEs."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import onnx_philox
 from onnx_philox import PhiloxState, graphs, reference
 
 ROOT = Path(__file__).resolve().parents[1]
+F32 = {"INFERENCE_PRECISION_HINT": "f32"}
 WARNINGS = "-Wall -Wextra -Wconversion -Werror"
 # Of OpenVINO's documentation.
 UNIFORM = [0.7011236, 0.30539632, 0.93931055, 0.9456035, 0.11694777]
@@ -34,15 +35,15 @@ def environment() -> dict[str, str]:
 def blocks_of(example: Path) -> tuple[str, str]:
     """What the README says to run, and what it says is printed."""
     commands, printed = (example / "README.md").read_text().split("```")[1:4:2]
-    return commands.removeprefix("sh\n"), printed.removeprefix("\n")
+    return commands.removeprefix("sh\n"), printed.removeprefix("text").removeprefix("\n")
 
 
 class Example:
     """One of the examples, in a copy of its folder alone: it needs nothing else of the clone."""
 
     def __init__(self, name: str, where: Path) -> None:
-        folder = where / name
-        ignored = shutil.ignore_patterns("build*")
+        folder = where / "examples" / name
+        ignored = shutil.ignore_patterns("build*", "node_modules")
         shutil.copytree(ROOT / "examples" / name, folder, ignore=ignored)
         commands, self.documented = blocks_of(folder)
         self.readme = subprocess.run(
@@ -166,6 +167,25 @@ def test_the_cpp_example_names_a_library_that_is_not_there(
     done = cpp_openvino(tmp_path / "none.so", model)
     assert done.returncode == 1
     assert "none.so" in done.stderr
+
+
+def test_a_voice_draws_the_same_noise_in_python_and_cpp(tmp_path: Path) -> None:
+    models = tmp_path / "tests" / "models"
+    models.mkdir(parents=True)
+    shutil.copy(ROOT / "tests" / "models" / "voice.onnx", models)
+    voice = Example("voice", tmp_path)
+    assert voice.readme.returncode == 0, voice.readme.stdout + voice.readme.stderr
+    assert voice.readme.stdout.endswith(2 * voice.documented)
+    one, other = (
+        np.fromfile(voice.program.parents[1] / f"{name}.raw", np.float32)
+        for name in ("python", "cpp")
+    )
+    np.testing.assert_array_equal(one, other)
+    # OpenVINO rounds in its own way after the same draws.
+    feed = {"text": np.array([[3, 1, 4, 1, 5, 9]]), "scales": np.float32([0.667, 1, 0.8])}
+    pipeline = onnx_philox.Pipeline(models / "voice.onnx", runtime="openvino", config=F32)
+    wav = pipeline(feed, seed=42)["wav"]
+    np.testing.assert_allclose(wav.ravel(), one, rtol=0, atol=1e-6)
 
 
 def line(name: str, array: np.ndarray) -> str:

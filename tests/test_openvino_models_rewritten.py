@@ -626,6 +626,32 @@ def test_an_ir_is_compared_at_two_precisions(tmp_path, monkeypatch) -> None:
     assert "Rewrite it first: onnx-philox rewrite raw.xml" in command("compare", "raw.xml", code=2)
 
 
+def test_an_ir_is_compared_and_run_on_devices(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ov.save_model(op.make_reproducible(two_draws()), "m.xml", compress_to_fp16=False)
+    devices = ["--device", "CPU", "--device", "HETERO:CPU"]
+    told = json.loads(command("compare", "m.xml", "--fill", *devices, "--json"))
+    hows = [loaded["how"] for loaded in told["runtimes"]]
+    assert hows[0] == "CPU, precision f32"
+    assert hows[1].startswith("HETERO:CPU")
+    assert told["is_ok"]
+    assert "says only that a run is repeated" not in command("compare", "m.xml", "--fill", *devices)
+    for arguments in (["--device", "CPU"] * 2, [*devices, *["--precision", "f32"] * 2]):
+        wrong = command("compare", "m.xml", "--fill", *arguments, code=2)
+        assert "--device must be two different ones at one --precision" in wrong
+    run = ("run", "m.xml", "--fill", "--seed", "42", "--precision", "f32", "--json")
+    one, other = (json.loads(command(*run, "--device", name)) for name in ("CPU", "HETERO:CPU"))
+    assert other["how"].startswith("HETERO:CPU")
+    assert one["runs"] == other["runs"]
+    graph = op.graphs.random_generator([4])
+    onnx.save(graph, "m.onnx")
+    for arguments, says in (
+        (("run", "m.onnx", "--device", "GPU"), "--device must be given with --runtime openvino"),
+        (("compare", "m.onnx", *devices), "--device must be given once for an ONNX file"),
+    ):
+        assert says in command(*arguments, "--seed", "1", code=2)
+
+
 def test_a_file_is_rewritten_into_a_file(tmp_path) -> None:
     ov.save_model(two_draws(), tmp_path / "m.xml")
     report = op.rewriting.rewrite_file(tmp_path / "m.xml", tmp_path / "new.xml")

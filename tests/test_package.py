@@ -48,7 +48,15 @@ PUBLIC = {
         "torch_noise",
     },
     "onnx_philox.diffusers": {"generator", "latents"},
-    "onnx_philox.torch": {"ProgramDraw", "check_export", "export", "translations"},
+    "onnx_philox.torch": {
+        "ProgramDraw",
+        "Ran",
+        "Verdict",
+        "check_export",
+        "export",
+        "translations",
+        "verify_export",
+    },
     "onnx_philox.reference": {
         "random_bernoulli",
         "random_categorical",

@@ -31,6 +31,7 @@ PAGES = (
     "a-new-seed-for-each-request",
     "the-same-numbers-in-any-batch",
     "seeds-in-token-sampling",
+    "a-seed-for-a-voice",
     "serve-it",
     "mc-dropout",
     "states",
@@ -47,6 +48,7 @@ PAGES = (
 )
 # A command of ours that no other command or expansion needs a shell for.
 OURS = re.compile(r"onnx-philox [^|&;$`]*")
+OTHERS = {"cpp", "js", "csharp"}  # languages that are read, not run
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -97,7 +99,7 @@ def blocks_of(name: str, run: set[str]) -> list[tuple[str, str]]:
     """A page's blocks of these languages, each with the block of `text` after it."""
     found, is_run = [], False
     for language, text in BLOCK.findall((ROOT / "docs" / f"{name}.md").read_text()):
-        assert language in {"python", "py", "sh", "bash", "text"}
+        assert language in {"python", "py", "sh", "bash", "text", *OTHERS}
         is_run = is_run if language == "text" else language in run
         if is_run:
             found.append((language, text))

@@ -54,6 +54,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ignored = shutil.ignore_patterns("node_modules", "models", "package-lock.json")
     for part in ("examples/web", "tests/web"):
         shutil.copytree(ROOT / part, folder / part, ignore=ignored)
+    shutil.copytree(ROOT / "examples" / "voice", folder / "examples" / "voice", ignore=ignored)
     (folder / "tests" / "models").symlink_to(ROOT / "tests" / "models")
     example = folder / "examples" / "web"
     commands, _, printed = (example / "README.md").read_text().split("```")[1:4]
@@ -106,6 +107,18 @@ def test_node_draws_what_python_draws(clone: Path) -> None:
         run("node", "in_node.mjs", example, *seeds, folder=clone / "tests" / "web")
     )
     assert printed == {str(seed): drawn(seed) for seed in SEEDS}
+
+
+def test_a_voice_draws_in_node_what_its_page_says(clone: Path) -> None:
+    example = clone / "examples" / "voice"
+    (example / "node_modules").symlink_to(clone / "examples" / "web" / "node_modules")
+    first, *_ = (example / "README.md").read_text().split("```")[1].splitlines()[1:]
+    run("bash", "-c", first, folder=example)
+    said = run("node", "speak.mjs", "voice-seed.onnx", "42", "node.raw", folder=example)
+    run("python", "speak.py", "voice-seed.onnx", "42", "python.raw", folder=example)
+    assert said == "draws: cfb02cf8a3a7ff65\nwav: 896 samples\n"
+    here, python = (np.fromfile(example / f"{n}.raw", np.float32) for n in ("node", "python"))
+    np.testing.assert_allclose(here, python, rtol=0, atol=1e-6)
 
 
 def test_webassembly_draws_every_normal_exactly(clone: Path) -> None:

@@ -257,6 +257,12 @@ def rewrite(
     help="OpenVINO's precision hint. Without it, the device's own, which is bf16 on some "
     "processors; the random numbers are the same in each.",
 )
+@option(
+    "--device",
+    metavar="NAME",
+    default="CPU",
+    help="OpenVINO's name of the device, such as GPU or HETERO:GPU,CPU. [default: CPU]",
+)
 @wanted_runs
 @option(
     "--output",
@@ -283,6 +289,7 @@ def run(
     runtime: str | None,
     backend: str,
     precision: str | None,
+    device: str,
     *,
     wanted: Wanted,
     output: str | None,
@@ -306,7 +313,7 @@ def run(
             model,
             wanted,
             runtime=runtime,
-            settings=rooms.run.Settings(backend, precision, drawn),
+            settings=rooms.run.Settings(backend, precision, drawn, device),
             output=output,
             record=record,
             progress=progress,
@@ -337,7 +344,9 @@ def run(
 @option(
     "--device",
     metavar="NAME",
-    help="OpenVINO's name of the device, such as GPU or HETERO:GPU,CPU. [default: CPU]",
+    multiple=True,
+    help="OpenVINO's name of the device, such as GPU or HETERO:GPU,CPU. Give it twice for an IR, "
+    "to compare the two. [default: CPU]",
 )
 @wanted_runs
 @option(
@@ -361,7 +370,7 @@ def compare(
     model: Path,
     runtime: tuple[str, ...],
     precision: tuple[str, ...],
-    device: str | None,
+    device: tuple[str, ...],
     *,
     wanted: Wanted,
     rtol: float,
@@ -370,7 +379,7 @@ def compare(
 ) -> None:
     """Run a rewritten model in two runtimes, and compare what they give.
 
-    An OpenVINO IR is run in OpenVINO alone, at two precisions.
+    An OpenVINO IR is run in OpenVINO alone, at two precisions or on two devices.
 
     What the random nodes of the main graph draw, and the next state, must be equal to the last bit.
     The outputs must agree within tolerances, since each runtime rounds in its own way.
@@ -386,7 +395,7 @@ def compare(
             wanted,
             runtimes=runtime,
             precisions=precision,
-            device=device,
+            devices=device,
             tolerances=rooms.compare.Tolerances(rtol, atol),
             progress=progress,
         )

@@ -17,7 +17,7 @@ from rich.text import Text
 from onnx_philox import _runtime_errors, rewriting
 from onnx_philox._command import paths, rewritten, web
 from onnx_philox._contract import checks
-from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
+from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW, TORCH_STATE_WORDS
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
 from onnx_philox._files.model_file import opened
 from onnx_philox._files.new_files import (
@@ -116,6 +116,8 @@ class Outcome:
         if replaced:
             first, last = (report.replaced[i].stream for i in (0, -1))
             streams = f"stream {first}" if first == last else f"streams {first} to {last}"
+            if self.inside.is_pytorch:
+                streams = "one generator of torch's in the order of the file"
             before = f" beside {recorded} that were" if recorded else ""
             return Text.assemble(name, f": {_nodes(replaced)} rewritten{before}, {streams}")
         unchanged = ": " if report.is_changed else ": unchanged, "
@@ -140,6 +142,12 @@ class Outcome:
             return (
                 f"The input {state} (uint32[batch, 6]: onnx_philox.row_states(seed, rows, run)) "
                 f"says what each row of the batch draws, whatever the others are; {then} next run."
+            )
+        if state and self.inside.is_pytorch:
+            return (
+                f"The input {state} (uint32[{TORCH_STATE_WORDS}]: "
+                "TorchState.from_seed(seed).to_array(), which is torch.manual_seed(seed)) is the "
+                f"generator at first; {then} next run."
             )
         if state:
             return (
@@ -352,8 +360,8 @@ def _to_ir(
 def _unconverted(error: Exception) -> ValueError:
     return ValueError(
         "OpenVINO does not convert the rewritten model: "
-        f"{_runtime_errors.sentence(str(error))}. An ONNX file (a name that ends in .onnx) can be "
-        "written all the same."
+        f"{_runtime_errors.sentence(str(error)).rstrip('.')}. An ONNX file (a name that ends in "
+        ".onnx) can be written all the same."
     )
 
 

@@ -11,7 +11,7 @@ from typing import NoReturn
 from onnx_philox._command import paths
 from onnx_philox._files.model_file import opened
 from onnx_philox._files.openvino_ir import is_ir
-from onnx_philox._models.streams import next_of, read_input
+from onnx_philox._models.streams import is_pytorch, next_of, read_input
 from onnx_philox._models.untouched import Originals
 from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.api import find_random_nodes
@@ -32,6 +32,8 @@ class Inside:
     """The input that its random nodes read as their state, if it takes one."""
     next_state: str | None = None
     """The output with the next state, if it has one."""
+    is_pytorch: bool = False
+    """Whether it draws torch's numbers."""
 
     @property
     def takes_seed(self) -> bool:
@@ -82,12 +84,13 @@ def inside(model: Path) -> Inside:
     try:
         with opened(model, "run") as file:
             read = Originals(file.proto, file.path.parent, owner=earlier_rewrite.OWNER).model
-            state = read_input(read)
+            state, is_torch_s = read_input(read), is_pytorch(read)
             if state is not None:
-                name = state.name or ""
-                return Inside(has_state=True, state=name, next_state=next_of(read, state))
+                name, after = state.name or "", next_of(read, state)
+                return Inside(has_state=True, state=name, next_state=after, is_pytorch=is_torch_s)
             seed = earlier_rewrite.read(read, None).seed
-            return Inside(len(find_random_nodes(read)), seed is not None, has_state=False)
+            own = len(find_random_nodes(read))
+            return Inside(own, seed is not None, has_state=False, is_pytorch=is_torch_s)
     except (OSError, TypeError, ValueError):
         return Inside()
 
@@ -101,11 +104,15 @@ def _inside_ir(path: Path) -> Inside:
         own = len(find_random_nodes(model))
     except (OSError, TypeError, ValueError, ImportError):
         return Inside()
+    is_torch_s = recorded.is_pytorch
     if recorded.is_input:
-        return Inside(has_state=True, state=recorded.state_name, next_state=recorded.next_state)
+        name, after = recorded.state_name, recorded.next_state
+        return Inside(has_state=True, state=name, next_state=after, is_pytorch=is_torch_s)
     has_seed = recorded.seed is not None
     # Standard nodes draw too, and nothing here knows them.
-    return Inside(own, has_seed, has_state=False) if own or has_seed else Inside()
+    if not (own or has_seed):
+        return Inside(is_pytorch=is_torch_s)
+    return Inside(own, has_seed, has_state=False, is_pytorch=is_torch_s)
 
 
 def inputs_of_ir(path: Path) -> list[str]:

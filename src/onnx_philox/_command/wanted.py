@@ -12,8 +12,9 @@ class Wanted:
 
     seed: int | None = None
     """The first state is `PhiloxState.for_run(seed, first_run)`, or for a model with a state for
-    each row `row_states(seed, range(rows), first_run)`; None for 0, for a model that takes no
-    state, and if `inputs` has it."""
+    each row `row_states(seed, range(rows), first_run)`, or for torch's numbers
+    `TorchState.from_seed(seed)`; None for 0, for a model that takes no state, and if `inputs` has
+    it."""
     first_run: int = 0
     """The number of the first run; 0 if the model's state counts no runs or is given."""
     runs: int = 1

@@ -26,6 +26,9 @@ from onnx_philox._contract.shown import shape_of
 from onnx_philox._contract.state import is_state_shape
 from onnx_philox._contract.types import U32
 
+LARGE_PERMUTATION = (2**32 - 1) // 20
+"""From so many integers on, `torch.randperm` has another rule."""
+
 
 def is_pytorch(attributes: Mapping[str, Any]) -> bool:
     """Whether a node of these complete attributes draws torch's numbers."""
@@ -98,6 +101,16 @@ def check(op: Operator, attributes: Mapping[str, Any], *, has_state: bool) -> No
     if not has_state and attributes["global_seed"] == 0:
         what, allowed = say.INPUT.format("state"), say.CONNECTED_WITHOUT_SEED
         refusal.refuse(op.name, what, say.NOTHING, allowed, say.NAME_A_SEED)
+
+
+def check_shape(op: Operator, what: str, known: Known, attributes: Mapping[str, Any]) -> None:
+    """Refuses permutations of so many integers that torch draws them by another rule."""
+    if not (op.distribution == "permutation" and is_pytorch(attributes)) or known.value is None:
+        return
+    count = int(known.value.reshape(-1)[-1]) if known.value.size else 0
+    if count >= LARGE_PERMUTATION:
+        allowed = f"fewer than {LARGE_PERMUTATION} integers, with alignment {PYTORCH!r}"
+        refusal.refuse(op.name, what, count, allowed, "Draw them with alignment 'tensorflow'.")
 
 
 def refuse_pytorch(op: Operator, attributes: Mapping[str, Any]) -> None:

@@ -223,6 +223,7 @@ def _check_input(
         case Role.SHAPE:
             _check_type(op, what, known, declared.types)
             _check_shape(op, what, known, values)
+            alignment.check_shape(op, what, known, attributes)
         case _:
             if declared.role is Role.ROW_NUMBERS:
                 output = output_dimensions(op, inputs, attributes)

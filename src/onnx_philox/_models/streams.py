@@ -34,7 +34,7 @@ def streams_of(model: ir.Model) -> Streams | None:
     if not nodes:
         recorded = Streams.from_json(model.metadata_props.get(METADATA_KEY, ""))
         nodes = recorded.nodes if recorded else ()
-    alignment = PYTORCH if any(map(draws_as_torch, _ours(model))) else TENSORFLOW
+    alignment = PYTORCH if is_pytorch(model) else TENSORFLOW
     return Streams(state.name or "", next_state, _batch_of(model, state), nodes, alignment)
 
 
@@ -67,6 +67,11 @@ def read_input(model: ir.Model) -> ir.Value | None:
         states = [value for value in states if value in read]
     # A rewritten model may also have a state of its user's own.
     return max(states, key=lambda v: (next_of(model, v) is not None, v.name == STATE), default=None)
+
+
+def is_pytorch(model: ir.Model) -> bool:
+    """Whether nodes of this package in a model draw torch's numbers."""
+    return any(map(draws_as_torch, _ours(model)))
 
 
 def next_of(model: ir.Model, state: ir.Value) -> str | None:

@@ -29,6 +29,21 @@ Fill = Callable[..., None]
 Result = tuple[NDArray[Any], ...]
 """The outputs, and the next state last."""
 
+Watcher = Callable[[Operator, NDArray[np.uint32], Result], None]
+"""Called with an operator, its state before, and its result."""
+
+_watchers: list[Watcher] = []
+
+
+@contextmanager
+def watched(watcher: Watcher) -> Iterator[None]:
+    """Shows a watcher each draw of torch's numbers meanwhile, those of other threads too."""
+    _watchers.append(watcher)
+    try:
+        yield
+    finally:
+        _watchers.remove(watcher)
+
 
 @contextmanager
 def _within_memory(op: Operator) -> Iterator[None]:
@@ -132,7 +147,10 @@ def _draw(
     flat = (output.reshape(-1) for output in outputs)
     if alignment.is_pytorch(attributes):
         torch_states = torch_draw.states_of(state, attributes["global_seed"])
-        return *outputs, torch_draw.fill_from(torch_states, values, distribution, *flat)
+        after = torch_draw.fill_from(torch_states, values, distribution, *flat)
+        for watcher in tuple(_watchers):
+            watcher(op, torch_states, (*outputs, after))
+        return *outputs, after
     before = np.zeros(STATE_WORDS, np.uint32) if state is None else state
     seeds = attributes["global_seed"], attributes["op_seed"]
     return *outputs, fill_from(before, seeds, values, distribution, fill, *flat)

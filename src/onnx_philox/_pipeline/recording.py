@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox import _backends
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._pipeline import opening
 from onnx_philox._pipeline.engine import Engine
@@ -55,10 +56,6 @@ def record(
     if engine.opened_from is None:
         given, allowed = "one of a model in memory", "one of a path or of bytes"
         refuse(_NAME, "the pipeline", given, allowed, "Save the model, and pass Pipeline its path.")
-    if engine.streams.is_pytorch:
-        given, allowed = "one that draws torch's numbers", "one that draws numbers of Philox"
-        remedy = "Keep the result's state: pipe(feed, state=...) gives it again."
-        refuse(_NAME, "the pipeline", given, allowed, remedy)
     return _record(engine, *engine.opened_from, origin.feed, outputs, seed, state)
 
 
@@ -85,7 +82,9 @@ def _record(
         .load(
             _model(given, chosen),
             Settings(
-                chosen.get("backend", "auto"),
+                _backends.drawing(
+                    chosen.get("backend", _backends.AUTO), is_pytorch=engine.streams.is_pytorch
+                ),
                 _precision(chosen),
                 shows_drawn=True,
                 device=chosen.get("device", "CPU"),

@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox._contract.inputs import STATE_WORDS, TORCH_STATE_WORDS
 from onnx_philox._contract.refusal import shown
 from onnx_philox._contract.streams import Streams
 from onnx_philox._record import hashes, models
@@ -146,7 +147,7 @@ def _is_state(given: Any) -> bool:
     rows = given if isinstance(given, list) and given and isinstance(given[0], list) else [given]
     return all(
         isinstance(row, list)
-        and len(row) == 6
+        and len(row) in (STATE_WORDS, TORCH_STATE_WORDS)
         and all(type(word) is int and 0 <= word < 2**32 for word in row)
         for row in rows
     )

@@ -84,7 +84,7 @@ class Model(LoadedModel):
         compiled = compile_model(core, opened_model, settings.device, config)
         loaded = cls(compiled, graph)
         loaded.backend, loaded.drawn = backend, drawn
-        loaded.precision = _precision(compiled)
+        loaded.precision, loaded.device = _precision(compiled), settings.device
         loaded.how = _how(loaded.precision, settings.device, precision)
         loaded._idle.append(compiled.create_infer_request())
         return loaded

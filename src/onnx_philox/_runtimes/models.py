@@ -74,6 +74,8 @@ class LoadedModel(ABC):
     """Those of the outputs that random nodes draw, and the operators; empty unless asked for."""
     precision: str | None = None
     """What it computes in, if the runtime says so."""
+    device: str = ""
+    """Where it computes, if the runtime has several."""
     how: str = ""
     """What else decides its numbers, in words."""
 

@@ -11,10 +11,11 @@ from openvino import opset6, opset8
 from openvino.op.util import Variable, VariableInfo
 
 from onnx_philox._contract.arrays import array_of
-from onnx_philox._contract.operators import STATE_WORDS
+from onnx_philox._contract.operators import STATE_WORDS, TORCH_STATE_WORDS
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.state import PhiloxState, is_state_shape
 from onnx_philox._contract.streams import NEXT_PREFIX, next_name
+from onnx_philox._contract.torch_state import TorchState
 
 __all__ = ["make_stateful"]
 
@@ -22,7 +23,9 @@ _NAME = "openvino.make_stateful"
 _TYPES = (ov.Type.u32, ov.Type.i32)
 
 
-def make_stateful(model: ov.Model, initial: PhiloxState | ArrayLike | None = None) -> ov.Model:
+def make_stateful(
+    model: ov.Model, initial: PhiloxState | TorchState | ArrayLike | None = None
+) -> ov.Model:
     """Turns the state's input and output into a variable, which an infer request keeps.
 
     The input is one of uint32 (or int32) that has an output of its name after ``next_``:
@@ -33,8 +36,9 @@ def make_stateful(model: ov.Model, initial: PhiloxState | ArrayLike | None = Non
 
     Args:
         model: The model, which is changed. Register the operators before you read it.
-        initial: The state at first, a `PhiloxState` or a uint32 array of the input's shape. None is
-            `PhiloxState()`, counter and key 0, and not allowed for a state for each row.
+        initial: The state at first, a `PhiloxState` or a uint32 array of the input's shape; for a
+            model of torch's numbers a `TorchState` or such an array. None is `PhiloxState()`,
+            counter and key 0, and not allowed for a state for each row or of torch's generator.
 
     Returns:
         The same model.
@@ -109,26 +113,37 @@ def _refuse_model(model: ov.Model, names: list[str]) -> NoReturn:
     )
 
 
-def _initial(given: PhiloxState | ArrayLike | None, shape: ov.PartialShape) -> NDArray[np.uint32]:
+def _initial(
+    given: PhiloxState | TorchState | ArrayLike | None, shape: ov.PartialShape
+) -> NDArray[np.uint32]:
     remedy = "Pass PhiloxState.for_run(seed), or row_states(...) where each row has a state."
+    last = shape[len(shape) - 1] if shape.rank.is_static and len(shape) else ov.Dimension()
+    count = last.get_length() if last.is_static else STATE_WORDS
+    is_torch_s = count == TORCH_STATE_WORDS
+    if is_torch_s:
+        remedy = "Pass TorchState.from_seed(seed), or an array with the words of one for each row."
     is_rows = (
         shape.rank.is_static
         and len(shape) == 2
         and not (shape[0].is_static and shape[0].get_length() == 1)
     )
-    if given is None and is_rows:
+    if given is None and (is_rows or is_torch_s):
         given_text = f"nothing, for states of shape {shape}"
-        refuse(_NAME, "initial", given_text, f"[B, {STATE_WORDS}], a state for each row", remedy)
+        allowed = (
+            f"[B, {count}], a state for each row" if is_rows else "a state of torch's generator"
+        )
+        refuse(_NAME, "initial", given_text, allowed, remedy)
     words = array_of(_NAME, "initial", PhiloxState() if given is None else given)
     if words.dtype != np.uint32:
         refuse(_NAME, "initial", words.dtype, "uint32", remedy, TypeError)
-    if shape.is_static and words.size == STATE_WORDS == int(np.prod(shape.to_shape())):
+    if shape.is_static and words.size == count == int(np.prod(shape.to_shape())):
         words = words.reshape(tuple(shape.to_shape()))
-    if not (is_state_shape(words.shape) and shape.compatible(ov.PartialShape(list(words.shape)))):
+    is_fitting = shape.compatible(ov.PartialShape(list(words.shape)))
+    if not (is_state_shape(words.shape, count) and is_fitting):
         allowed = f"of the shape of the model's state, {shape}"
         refuse(_NAME, "initial", f"shape {list(words.shape)}", allowed, remedy)
     if not words.size:
         # OpenVINO has no empty constants; a request's variable can be set to no rows.
-        allowed = f"[B, {STATE_WORDS}], at least one row"
+        allowed = f"[B, {count}], at least one row"
         refuse(_NAME, "initial", f"shape {list(words.shape)}", allowed, remedy)
     return np.ascontiguousarray(words)

@@ -5,5 +5,14 @@ Needs PyTorch and onnxscript (the extra ``torch``), which are loaded when a func
 
 from onnx_philox.torch._check import ProgramDraw, check_export
 from onnx_philox.torch._export import export, translations
+from onnx_philox.torch._verify import Ran, Verdict, verify_export
 
-__all__ = ["ProgramDraw", "check_export", "export", "translations"]
+__all__ = [
+    "ProgramDraw",
+    "Ran",
+    "Verdict",
+    "check_export",
+    "export",
+    "translations",
+    "verify_export",
+]

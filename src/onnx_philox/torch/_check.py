@@ -128,7 +128,7 @@ def check_export(
             dynamic_shapes=dynamic_shapes,
             strict=False,
         )
-    found = compare(operations(functional(model)), _read(f))
+    found = compare(operations(functional(model)), read(f))
     problems = describe(found)
     if problems:
         refuse(
@@ -141,7 +141,8 @@ def check_export(
     return found
 
 
-def _read(f: Any) -> ir.Model:
+def read(f: Any) -> ir.Model:
+    """A model of a file, or a copy of one in memory."""
     if isinstance(f, (str, os.PathLike)):
         with opened(Path(f), OWNER) as file:
             return ir.from_proto(file.proto)
@@ -225,8 +226,8 @@ def _elements(node: ir.Node, types: Types, *, is_ours: bool) -> int | None:
 
 def _score(operation: Operation, drawing: _Drawing, traces: set[str]) -> int | None:
     """How well a node fits an operation; None if it does not."""
-    fitting = _fitting(operation.kind)
-    if fitting is not None and drawing.op_type not in fitting:
+    allowed = fitting(operation.kind)
+    if allowed is not None and drawing.op_type not in allowed:
         return None
     is_traced = drawing.trace in traces
     if is_traced and drawing.trace != operation.trace:
@@ -236,7 +237,8 @@ def _score(operation: Operation, drawing: _Drawing, traces: set[str]) -> int | N
     return 4 * is_traced + 2 * (_wrong_size(operation, drawing) is None) + is_scope
 
 
-def _fitting(kind: str) -> tuple[str, ...] | None:
+def fitting(kind: str) -> tuple[str, ...] | None:
+    """The operators that an exporter may draw it with; None if any."""
     if "dropout" in kind or kind in ("bernoulli", "scaled_dot_product_attention"):
         return _BOOLEANS
     if kind in ("lstm", "gru", "rnn_tanh", "rnn_relu"):

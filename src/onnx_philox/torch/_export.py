@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
+from onnx_philox._contract.alignment import check_word
+from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
 from onnx_philox._contract.refusal import RefusalError, refuse
 from onnx_philox._contract.schemas import register_schemas
 from onnx_philox._rewriting.passes.order import PerRow, check_seed, rewrite
 from onnx_philox.torch._check import compare, describe
 from onnx_philox.torch._program import functional, operations, place_of, require_torch
+from onnx_philox.torch._verify import verify_export
 
 _EXPORT = "onnx_philox.torch.export"
 
@@ -50,6 +53,8 @@ def export(
     *,
     seed: int | None = None,
     per_row: PerRow = False,
+    alignment: str = TENSORFLOW,
+    verify: bool = False,
     external_data: bool = True,
     custom_translation_table: Mapping[Callable[..., Any], Any] | None = None,
     **options: Any,
@@ -69,9 +74,13 @@ def export(
         f: The file to write; None writes none.
         seed: As in `make_reproducible`.
         per_row: As in `make_reproducible`; it needs a batch that is dynamic (``dynamic_shapes``).
+        alignment: As in `make_reproducible`: with "pytorch" the model draws what the module draws
+            in torch after `torch.manual_seed(seed)`.
+        verify: Whether to run both and compare them, as `verify_export` does; with alignment
+            "pytorch" only. The verdict is the attribute ``verdict`` of what is returned.
         external_data: Whether `f` has its weights in a file beside it.
         custom_translation_table: Entries of your own, which come before ours.
-        options: What else `torch.onnx.export` takes, but for ``dynamo`` and ``verify``.
+        options: What else `torch.onnx.export` takes, but for ``dynamo``.
 
     Returns:
         The `torch.onnx.ONNXProgram`. Its ``model_proto`` is the model.
@@ -84,14 +93,16 @@ def export(
         torch.onnx.OnnxExporterError: torch cannot export the module for another reason.
 
     Warns:
-        UserWarning: The exported model draws nothing, or not all that the program draws.
+        UserWarning: The exported model draws nothing, or not all that the program draws; or the
+            verdict is that it draws otherwise than torch.
     """
-    for option in ("dynamo", "verify"):
-        if options.get(option) not in (None, option == "dynamo"):
-            allowed = f"{option == 'dynamo'}, or left out"
-            refuse(_EXPORT, option, options[option], allowed, "Leave it out.")
-    options.pop("dynamo", None)
+    if options.pop("dynamo", None) not in (None, True):
+        refuse(_EXPORT, "dynamo", False, "True, or left out", "Leave it out.")
     check_seed(seed, _EXPORT)
+    check_word(_EXPORT, alignment)
+    if verify and alignment != PYTORCH:
+        remedy = "Leave verify out, or export with alignment='pytorch'."
+        refuse(_EXPORT, "verify", True, f"False with alignment {alignment!r}", remedy)
     table = {**translations(), **(custom_translation_table or {})}
     import torch
 
@@ -112,11 +123,16 @@ def export(
         found = compare(operations(program.exported_program), program.model.clone())
         if problems := describe(found):
             warnings.warn(f"{_EXPORT}: the model draws otherwise: {problems}", stacklevel=2)
-    report = rewrite(program.model, seed=seed, per_row=per_row)
+    report = rewrite(program.model, seed=seed, per_row=per_row, alignment=alignment)
     if not report.replaced:
         warnings.warn(f"{_EXPORT}: {_silence(model)}", stacklevel=2)
     if f is not None:
         program.save(f, external_data=external_data)
+    if verify:
+        given = options.get("kwargs")
+        program.verdict = verify_export(model, args, program.model, kwargs=given)
+        if not program.verdict.is_ok:
+            warnings.warn(f"{_EXPORT}: {program.verdict}", stacklevel=2)
     return program
 
 

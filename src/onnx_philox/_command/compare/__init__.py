@@ -1,6 +1,6 @@
 """`onnx-philox compare`: runs a model in two runtimes, and gives one verdict.
 
-An OpenVINO IR is run in OpenVINO at two precisions.
+An OpenVINO IR is run in OpenVINO at two precisions, or on two devices.
 
 `differences` compares two arrays, and `printed` prints. The model is loaded and fed as in `run`.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from onnx_philox import _backends
 from onnx_philox._command import rewritten
 from onnx_philox._command.compare.differences import Tolerances, of_run
 from onnx_philox._command.compare.printed import Report
@@ -36,14 +37,14 @@ def compare(
     *,
     runtimes: Sequence[str] = (),
     precisions: Sequence[str] = (),
-    device: str | None = None,
+    devices: Sequence[str] = (),
     tolerances: Tolerances | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Runs a model in two runtimes with the same states, each carrying its own.
 
     They are named as in `RUNTIMES`, or else the first two that are installed; an IR is run in
-    OpenVINO alone, at two precisions. `device` is OpenVINO's. Inputs that are made up are the same
+    OpenVINO alone, at two precisions or on two of its devices. Inputs that are made up are the same
     in both. What the model draws must be equal; the tolerances are for the rest.
 
     Raises:
@@ -56,10 +57,11 @@ def compare(
     inside = rewritten.inside(model)
     if wanted.seed is not None and not inside.takes_seed:
         inside.refuse_seed(wanted.seed, model)
+    backend = _backends.drawing(_backends.AUTO, is_pytorch=inside.is_pytorch)
     if is_ir(model):
-        one, other = _load_ir(model, runtimes, precisions, device)
+        one, other = _load_ir(model, runtimes, precisions, devices, backend)
     else:
-        one, other = _load(model, runtimes, precisions, device)
+        one, other = _load(model, runtimes, precisions, devices, backend)
     # Once for both: OpenVINO forgets the names of dimensions.
     filled = beginning.fill(one, wanted, inside)
     feeds, state, used = beginning.begin(one, wanted, filled, inside)
@@ -76,13 +78,17 @@ def compare(
     return report
 
 
-def _settings(precision: str | None, device: str | None) -> Settings:
+def _settings(precision: str | None, device: str | None, backend: str) -> Settings:
     chosen = {} if device is None else {"device": device}
-    return Settings(precision=precision, shows_drawn=True, **chosen)
+    return Settings(backend, precision, shows_drawn=True, **chosen)
 
 
 def _load_ir(
-    model: Path, runtimes: Sequence[str], precisions: Sequence[str], device: str | None
+    model: Path,
+    runtimes: Sequence[str],
+    precisions: Sequence[str],
+    devices: Sequence[str],
+    backend: str,
 ) -> tuple[LoadedModel, LoadedModel]:
     of_ir = [name for name, runtime in RUNTIMES.items() if runtime.takes_ir]
     if not set(runtimes) <= set(of_ir):
@@ -90,26 +96,46 @@ def _load_ir(
             f"--runtime must be {listed(of_ir)} for an OpenVINO IR, or left out: got "
             f"{' and '.join(runtimes)}. Leave it out, or pass an ONNX file."
         )
-    if len(precisions) < 2:
-        precisions = [*dict.fromkeys((*precisions, *_PRECISIONS))][:2]
-    if len(set(precisions)) != 2 or len(precisions) != 2:
-        raise ArgumentError(
-            f"--precision must be two different ones for an OpenVINO IR, or left out: got "
-            f"{' and '.join(precisions)}. Give it twice, or leave it out."
-        )
-    one, other = (loading.load(model, of_ir[0], _settings(hint, device)) for hint in precisions)
+    pairs: list[tuple[str, str | None]]
+    if len(devices) > 1:
+        if len(devices) != 2 or devices[0] == devices[1] or len(precisions) > 1:
+            raise ArgumentError(
+                f"--device must be two different ones at one --precision, or one: got "
+                f"{' and '.join([*devices, *precisions])}. Leave out the others."
+            )
+        pairs = [((*precisions, _PRECISION)[0], device) for device in devices]
+    else:
+        if len(precisions) < 2:
+            precisions = [*dict.fromkeys((*precisions, *_PRECISIONS))][:2]
+        if len(set(precisions)) != 2 or len(precisions) != 2:
+            raise ArgumentError(
+                f"--precision must be two different ones for an OpenVINO IR, or left out: got "
+                f"{' and '.join(precisions)}. Give it twice, or leave it out."
+            )
+        pairs = [(hint, next(iter(devices), None)) for hint in precisions]
+    one, other = (loading.load(model, of_ir[0], _settings(*pair, backend)) for pair in pairs)
     return one, other
 
 
 def _load(
-    model: Path, runtimes: Sequence[str], precisions: Sequence[str], device: str | None
+    model: Path,
+    runtimes: Sequence[str],
+    precisions: Sequence[str],
+    devices: Sequence[str],
+    backend: str,
 ) -> tuple[LoadedModel, LoadedModel]:
     if len(precisions) > 1:
         raise ArgumentError(
             f"--precision must be given once for an ONNX file: got {' and '.join(precisions)}. "
             "Give one of them."
         )
+    if len(devices) > 1:
+        raise ArgumentError(
+            f"--device must be given once for an ONNX file: got {' and '.join(devices)}. Give one "
+            "of them, or save the model as an OpenVINO IR."
+        )
     (precision,) = precisions or (_PRECISION,)
+    (device,) = devices or (None,)
     if runtimes and (len(runtimes) != 2 or runtimes[0] == runtimes[1]):
         raise ArgumentError(
             f"--runtime must be two different ones of {', '.join(RUNTIMES)}, or left out: got "
@@ -132,7 +158,8 @@ def _load(
         except ImportError as error:
             reasons.append(str(error))
             continue
-        loaded.append(loading.load(model, name, _settings(hint, device)))
+        own = device if name in with_devices else None
+        loaded.append(loading.load(model, name, _settings(hint, own, backend)))
         if len(loaded) == 2:
             return loaded[0], loaded[1]
     raise ArgumentError(

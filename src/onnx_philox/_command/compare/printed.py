@@ -107,7 +107,8 @@ class Report:
     def _notes(self) -> list[str]:
         notes = [about_filled(self.filled)] if self.filled else []
         one, other = self.loaded
-        if one.runtime == other.runtime and one.precision == other.precision:
+        is_alike = one.runtime == other.runtime and one.device == other.device
+        if is_alike and one.precision == other.precision:
             notes.append(
                 f"Both computed in {one.precision}, all that this device has of the two: that they "
                 "are equal says only that a run is repeated."

@@ -68,7 +68,9 @@ def _state(recorded: earlier.Recorded) -> str:
     if recorded.state is None:
         return ""
     name = recorded.state_name if recorded.is_input else None
-    return state_in_words(name, recorded.seed, has_rows=recorded.has_rows)
+    return state_in_words(
+        name, recorded.seed, has_rows=recorded.has_rows, is_pytorch=recorded.is_pytorch
+    )
 
 
 def _rewritten(ours: earlier.Ours) -> Rewritten:

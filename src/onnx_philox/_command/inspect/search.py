@@ -14,7 +14,7 @@ from onnx_philox._files.model_file import opened
 from onnx_philox._models.graphs import Owner, walk
 from onnx_philox._models.opsets import STANDARD_DOMAINS
 from onnx_philox._models.ours import seed_of
-from onnx_philox._models.streams import read_input
+from onnx_philox._models.streams import is_pytorch, read_input
 from onnx_philox._models.untouched import Originals
 from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.survey import ByRows, Unrewritten, survey
@@ -99,14 +99,18 @@ def _state(model: ir.Model, recorded: earlier_rewrite.Recorded) -> str:
             return ""
     name = (state.name or "") if state.is_graph_input() else None
     has_rows = state.shape is not None and len(state.shape) > 1
-    return state_in_words(name, recorded.seed, has_rows=has_rows)
+    is_torch_s = is_pytorch(model)
+    return state_in_words(name, recorded.seed, has_rows=has_rows, is_pytorch=is_torch_s)
 
 
-def state_in_words(name: str | None, seed: int | None, *, has_rows: bool) -> str:
+def state_in_words(
+    name: str | None, seed: int | None, *, has_rows: bool, is_pytorch: bool = False
+) -> str:
     """Where nodes get their state: the input of this name, or a constant of this seed."""
     if name is None:
         return f"a constant inside, of seed {seed}: every run is the same"
-    return f"the input {name}{', for each row of the batch' if has_rows else ''}"
+    kind = ", torch's generator (TorchState.from_seed(seed).to_array())" if is_pytorch else ""
+    return f"the input {name}{kind}{', for each row of the batch' if has_rows else ''}"
 
 
 def _rewritten(node: ir.Node, owners: tuple[Owner, ...]) -> Rewritten:

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 import onnx
 
+from onnx_philox import _backends
 from onnx_philox._command import paths
 from onnx_philox._command.replay import checks
 from onnx_philox._command.replay.printed import Report
 from onnx_philox._command.run import filling, loading, ports
+from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
 from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._record import document, models
@@ -108,8 +110,15 @@ def _rewritten(path: Path, written: document.Record) -> Path | onnx.ModelProto:
     if is_ir(path) or not find_random_nodes(path):
         return path
     per_row = written["model"].get("per_row", False)
-    made: onnx.ModelProto = make_reproducible(path, per_row=per_row)
+    made: onnx.ModelProto = make_reproducible(
+        path, per_row=per_row, alignment=_alignment_of(written)
+    )
     return made
+
+
+def _alignment_of(written: document.Record) -> str:
+    """Whose numbers are drawn; records from before had one answer."""
+    return str((written["streams"] or {}).get("alignment", TENSORFLOW))
 
 
 def _load(model: Path | onnx.ModelProto, runtime: str, written: document.Record) -> LoadedModel:
@@ -118,7 +127,9 @@ def _load(model: Path | onnx.ModelProto, runtime: str, written: document.Record)
     precision = None
     if known is not None and known.precisions:
         precision = written["precision"] if is_same else _PRECISION
-    backend = written["backend"] if is_same else "auto"
+    is_pytorch = _alignment_of(written) == PYTORCH
+    chosen = written["backend"] if is_same else _backends.AUTO
+    backend = _backends.drawing(chosen, is_pytorch=is_pytorch)
     settings = Settings(backend, precision, shows_drawn=True)
     if isinstance(model, Path) or known is None:
         return loading.load(Path(str(model)), runtime, settings)

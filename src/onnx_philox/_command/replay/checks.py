@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from onnx_philox._contract.inputs import TORCH_STATE_WORDS
 from onnx_philox._record.document import COMPUTED, Record, kind_of
 from onnx_philox._record.hashes import Hash, sha256
 from onnx_philox._runtimes.port import Arrays
@@ -47,7 +48,10 @@ def of_model(
 
 
 def of_seed(written: Record) -> Iterator[Check]:
-    """Whether the states are of the seed that the record names: it is their key."""
+    """Whether the states are of the seed that the record names: it is their key.
+
+    The states of torch's generator hold it in their first words.
+    """
     seed = written["seed"]
     if seed is None:
         return
@@ -57,7 +61,7 @@ def of_seed(written: Record) -> Iterator[Check]:
         if state is None:
             continue
         rows = state if state and isinstance(state[0], list) else [state]
-        keys = [row[4] | row[5] << 32 for row in rows]
+        keys = [low | high << 32 for low, high in map(_words_of_seed, rows)]
         found = keys if isinstance(seed, list) else sorted(set(keys))
         seeds = seed if isinstance(seed, list) else [seed] * bool(keys)
         said, is_key = (", ".join(map(str, s)) for s in (seeds, found))
@@ -91,6 +95,10 @@ def of_run(
             None if output is None else output.sha256,
             counts=kind != COMPUTED or is_same_runtime,
         )
+
+
+def _words_of_seed(state: Sequence[int]) -> Sequence[int]:
+    return state[:2] if len(state) == TORCH_STATE_WORDS else state[4:]
 
 
 def _listed(streams: Mapping[str, Any] | None) -> str | None:

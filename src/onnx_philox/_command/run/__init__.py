@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from onnx_philox import _backends
 from onnx_philox._command import paths, rewritten
 from onnx_philox._command.run import beginning, files_read, loading, recording, results
 from onnx_philox._command.run.printed import Report, Run
@@ -64,6 +65,8 @@ def run(
     if wanted.seed is not None and not inside.takes_seed:
         # Now, not after a runtime's own words about random nodes that it does not have.
         inside.refuse_seed(wanted.seed, model)
+    backend = _backends.drawing(settings.backend, is_pytorch=inside.is_pytorch)
+    settings = replace(settings, backend=backend)
     loaded = loading.load(model, runtime, settings)
     filled = beginning.fill(loaded, wanted, inside)
     feeds, state, used = beginning.begin(loaded, wanted, filled, inside)

@@ -10,7 +10,7 @@ from onnx_philox._command.rewritten import Inside
 from onnx_philox._command.run import filling, ports
 from onnx_philox._command.run.states import State
 from onnx_philox._command.wanted import Wanted
-from onnx_philox._contract.state import RUNS, PhiloxState
+from onnx_philox._contract.state import RUNS
 from onnx_philox._contract.streams import STATE, next_name
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import ArgumentError, Arrays
@@ -82,21 +82,20 @@ def _state(loaded: LoadedModel, inside: Inside) -> State | None:
         if name in by_name and by_name[name].is_state:
             is_given = following in loaded.outputs
             # A tool may have put a prefix before the names of a rewritten model.
-            counts_runs = name.endswith(STATE)
-            return State(by_name[name], following if is_given else None, counts_runs)
+            is_rewritten = name.endswith(STATE)
+            return State(by_name[name], following if is_given else None, is_rewritten)
     return None
 
 
 def _refuse_first_run(first_run: int, state: State | None) -> None:
     if first_run == 0:
         return
-    remedy = "Leave it out."
+    remedy, which = "Leave it out.", "without the input random_state, which counts the runs"
+    if state is not None and state.is_pytorch:
+        which = "that draws torch's numbers, whose generator counts no runs"
     if state is not None:
         remedy = f"Save {state.next}, and pass it as --input {state.name}=FILE.npy."
-    raise ArgumentError(
-        "--first-run must be 0 for a model without the input random_state, which counts the runs: "
-        f"got {first_run}. {remedy}"
-    )
+    raise ArgumentError(f"--first-run must be 0 for a model {which}: got {first_run}. {remedy}")
 
 
 def _refuse_beside(state: State, wanted: Wanted) -> None:
@@ -115,6 +114,6 @@ def _first_state(
     try:
         if state.is_per_row:
             return state.of_rows(seed, run, loaded.inputs, feeds)
-        return state.shaped(PhiloxState.for_run(seed, run).to_array())
+        return state.of_seed(seed, run)
     except ValueError as error:
         raise ArgumentError(str(error)) from error

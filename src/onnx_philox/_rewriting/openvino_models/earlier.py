@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import openvino as ov
 
-from onnx_philox._contract.operators import OUTPUT_TYPE
+from onnx_philox._contract.operators import ALIGNMENT, OUTPUT_TYPE, PYTORCH
 from onnx_philox._contract.streams import STATE, next_name
 from onnx_philox._rewriting.earlier_rewrite import STREAMS
 from onnx_philox._rewriting.openvino_models.graphs import (
@@ -33,6 +33,8 @@ class Ours:
     op_seed: int
     output_type: str
     """Empty for an operator of one type."""
+    is_pytorch: bool = False
+    """Whether it draws torch's numbers."""
 
     @property
     def operator(self) -> str:
@@ -52,6 +54,11 @@ class Recorded:
     """The output with the next state."""
     seed: int | None = None
     """The seed inside the model; None where the state is an input."""
+
+    @property
+    def is_pytorch(self) -> bool:
+        """Whether nodes draw torch's numbers."""
+        return any(ours.is_pytorch for ours in self.nodes)
 
     @property
     def streams(self) -> frozenset[int]:
@@ -107,7 +114,8 @@ def read(model: ov.Model) -> Recorded:
 def _ours(node: ov.Node, owners: tuple[Owner, ...]) -> Ours:
     said = node.get_attributes()
     key, stream = (int(said.get(name, 0)) for name in ("global_seed", "op_seed"))
-    return Ours(node, owners, key, stream, str(said.get(OUTPUT_TYPE, "")))
+    is_pytorch = said.get(ALIGNMENT.name) == PYTORCH
+    return Ours(node, owners, key, stream, str(said.get(OUTPUT_TYPE, "")), is_pytorch)
 
 
 def _sources(ours: Ours) -> Iterator[ov.Node]:

@@ -82,5 +82,8 @@ def as_torch(
     number = None if name is None else constant(given[name])
     if name is not None and number is not None and number.dtype == np.float32 and number.size == 1:
         wide = torch_calls.double_of(random.site.node, number)
+        narrow = given[name].producer()
         given[name] = emitter.constant(f"{name}_f64", wide)
+        if narrow in emitter.nodes:
+            emitter.nodes.remove(narrow)
     return given, _AS_TORCH

@@ -1,0 +1,217 @@
+"""What torch itself draws in a module."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from onnx_philox._contract.torch_state import TorchState
+
+# Whose result is what they draw, by the beginnings of ATen's names.
+_PLAIN = ("rand", "uniform", "exponential", "bernoulli", "multinomial", "normal")
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call that drew from torch's generator."""
+
+    kind: str
+    """ATen's name, such as ``bernoulli``."""
+    where: str
+    """The line of the program; may be empty."""
+    shape: tuple[int, ...]
+    values: NDArray[Any] | None
+    """What it drew; None where its result does not show that."""
+    after: TorchState
+    """Where the next call draws."""
+
+    @property
+    def title(self) -> str:
+        """The call in words."""
+        place = f" ({self.where})" if self.where else ""
+        return f"{self.kind} of {list(self.shape)}{place}"
+
+
+@dataclass(frozen=True)
+class Eager:
+    """A run of a module in torch."""
+
+    inputs: list[Any]
+    """The arguments in the order of an exported file's inputs."""
+    outputs: list[NDArray[Any]]
+    calls: list[Call]
+    after: TorchState
+    devices: frozenset[str]
+    """Others than the CPU that it drew on."""
+
+
+def run(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any], seed: int) -> Eager:
+    """Runs a module after `torch.manual_seed(seed)`, and leaves it and torch's generator as before.
+
+    A module of a `torch.export.ExportedProgram` is the program itself.
+    """
+    import torch
+    from torch.utils import _pytree
+
+    def copy(tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.detach().clone()
+
+    module = model.module() if isinstance(model, torch.export.ExportedProgram) else model
+    args, kwargs = _pytree.tree_map_only(torch.Tensor, copy, (tuple(args), dict(kwargs)))
+    inputs = [leaf for leaf in _pytree.tree_leaves((args, kwargs)) if leaf is not None]
+    feeds = [array(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in inputs]
+    recorder = _recorder()
+    with _restored(module), torch.random.fork_rng(devices=[]), torch.no_grad():
+        torch.default_generator.manual_seed(seed)
+        with recorder, warnings.catch_warnings():
+            # torch's, of its own compiler.
+            warnings.simplefilter("ignore")
+            result = module(*args, **kwargs)
+        after = _state()
+    if recorder.has_compiled:
+        # What torch compiled here, under a mode, breaks later exports of the same branches.
+        torch._dynamo.reset()
+    leaves = [leaf for leaf in _pytree.tree_leaves(result) if leaf is not None]
+    outputs = [array(torch.as_tensor(leaf)) for leaf in leaves]
+    return Eager(feeds, outputs, recorder.calls, after, frozenset(recorder.devices))
+
+
+def array(tensor: Any) -> NDArray[Any]:
+    """A tensor as a new array; a complex one has a last dimension of 2, as in an exported file."""
+    import torch
+
+    tensor = tensor.detach().cpu().resolve_conj()
+    if tensor.is_complex():
+        tensor = torch.view_as_real(tensor)
+    if tensor.dtype is torch.bfloat16:
+        bits: NDArray[Any] = tensor.contiguous().view(torch.int16).numpy()
+        return bits.copy().view(ml_dtypes.bfloat16)
+    return np.array(tensor.numpy())
+
+
+def _recorder() -> Any:
+    """A dispatch mode that sees each operator torch calls, those inside of composite ones too.
+
+    It begins where torch's generator is.
+    """
+    import torch
+    from torch.utils import _pytree
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    higher = torch.ops.higher_order
+    inside = {higher.cond: _branch, higher.while_loop: _loop}
+
+    class Recorder(TorchDispatchMode):  # type: ignore[misc] # torch is Any here
+        supports_higher_order_operators = True
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.calls: list[Call] = []
+            self.devices: set[str] = set()
+            self.has_compiled = False
+            self.at: Any = None
+
+        def __enter__(self) -> Any:
+            if self.at is None:
+                self.at = torch.get_rng_state()
+            return super().__enter__()
+
+        def __torch_dispatch__(self, func: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
+            kwargs = kwargs or {}
+            if isinstance(func, torch._ops.HigherOrderOperator):
+                self.has_compiled = True
+                if func in inside:
+                    with self:
+                        return inside[func](*args, **kwargs)
+            result = func(*args, **kwargs)
+            at = torch.get_rng_state()
+            if not torch.equal(at, self.at):
+                self.calls.append(_call(func, result, self.at))
+            elif torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()):
+                tensors = [r for r in _pytree.tree_leaves(result) if isinstance(r, torch.Tensor)]
+                self.devices.update(t.device.type for t in tensors if t.device.type != "cpu")
+            self.at = at
+            return result
+
+    return Recorder()
+
+
+def _call(func: Any, result: Any, before: Any) -> Call:
+    """The record of an operator that has drawn."""
+    import torch
+
+    name = func._schema.name.rpartition("::")[2] if hasattr(func, "_schema") else func.__name__
+    kind = name.rstrip("_")
+    drawn = result[1] if kind == "native_dropout" else result
+    drawn = drawn if isinstance(drawn, torch.Tensor) else None
+    values = None
+    if kind == "normal" and "Tensor" in func._overloadname:
+        # Its result is moved and scaled.
+        values = array(_again(before, lambda: torch.empty_like(drawn).normal_()))
+    elif drawn is not None and (kind.startswith(_PLAIN) or kind == "native_dropout"):
+        values = array(drawn)
+    shape = () if drawn is None else tuple(drawn.shape)
+    return Call(kind, _where(), shape, values, _state())
+
+
+def _again(before: Any, draw: Callable[[], Any]) -> Any:
+    """What torch draws from an earlier state; its generator stays where it is."""
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        torch.set_rng_state(before)
+        return draw()
+
+
+def _branch(chosen: Any, one: Any, other: Any, operands: Any = ()) -> Any:
+    """`torch.cond`."""
+    return (one if chosen else other)(*operands)
+
+
+def _loop(condition: Any, body: Any, carried: Any, others: Any = ()) -> Any:
+    """`torch.while_loop`."""
+    while condition(*carried, *others):
+        carried = body(*carried, *others)
+    return carried
+
+
+def _state() -> TorchState:
+    import torch
+
+    return TorchState.from_torch(torch.get_rng_state())
+
+
+@contextlib.contextmanager
+def _restored(module: Any) -> Iterator[None]:
+    """Gives a module its buffers again, which a run in training mode may change."""
+    import torch
+
+    kept = [(buffer, buffer.detach().clone()) for buffer in module.buffers()]
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for buffer, before in kept:
+                buffer.copy_(before)
+
+
+def _where() -> str:
+    """The innermost line that is neither torch's nor ours."""
+    import torch
+
+    own = (os.path.dirname(torch.__file__), os.path.dirname(__file__), "<")
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(own):
+        frame = frame.f_back
+    if frame is None:
+        return ""
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"

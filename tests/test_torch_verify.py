@@ -1,0 +1,283 @@
+"""`onnx_philox.torch.verify_export`: twenty modules draw torch's numbers in both runtimes.
+
+torch itself is the oracle: `-m engines`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import onnx_philox
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnxscript")
+nn = torch.nn
+functional = nn.functional
+
+# The exporter's own, on any module.
+pytestmark = [
+    pytest.mark.engines,
+    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning"),
+]
+
+X = torch.linspace(-1, 1, 24).reshape(4, 6)
+
+
+class Vae(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.encode, self.decode = nn.Linear(6, 8), nn.Linear(4, 6)
+
+    def forward(self, x: Any) -> Any:
+        mean, log_variance = self.encode(x).chunk(2, -1)
+        std = torch.exp(0.5 * log_variance)
+        return self.decode(mean + torch.randn_like(std) * std)
+
+
+class McDropout(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        layers = [nn.Linear(6, 9), nn.ReLU(), nn.Dropout(0.1), nn.Linear(9, 3), nn.Dropout(0.5)]
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, x: Any) -> Any:
+        return torch.stack([self.layers(x) for _ in range(3)])
+
+
+class Attention(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(6, 2, dropout=0.3, batch_first=True)
+
+    def forward(self, x: Any) -> Any:
+        drawn, _ = self.attention(x[None], x[None], x[None], need_weights=False)
+        return drawn
+
+
+class Block(nn.Module):
+    """A block of a transformer, whose every part drops."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.TransformerEncoderLayer(6, 2, 12, dropout=0.2, batch_first=True)
+
+    def forward(self, x: Any) -> Any:
+        return self.layer(x[None])
+
+
+class Counting(nn.Module):
+    """With a buffer that a run changes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("runs", torch.zeros(1))
+
+    def forward(self, x: Any) -> Any:
+        self.runs.add_(1)
+        return functional.dropout(x * self.runs, 0.25) + torch.rand(6)
+
+
+class Diffusion(nn.Module):
+    """Twenty steps of an ancestral sampler."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.denoise = nn.Linear(6, 6)
+
+    def forward(self, x: Any) -> Any:
+        latents = torch.randn_like(x)
+        for step in range(20):
+            latents = latents - 0.1 * self.denoise(latents) + 0.01 * step * torch.randn_like(x)
+        return latents
+
+
+def tokens(x: Any) -> Any:
+    """Four tokens, one after the other."""
+    drawn = []
+    for step in range(4):
+        p = torch.softmax(x / (step + 1), -1)
+        drawn.append(torch.multinomial(p, 1))
+    return torch.cat(drawn, 1)
+
+
+def top_k_tokens(x: Any) -> Any:
+    values, places = torch.topk(x, 3)
+    return places.gather(1, torch.multinomial(torch.softmax(values, -1), 1))
+
+
+def without_replacement(x: Any) -> Any:
+    return torch.multinomial(torch.softmax(x, -1), 3, replacement=False)
+
+
+def in_a_loop(x: Any) -> Any:
+    def more(i: Any, _: Any) -> Any:
+        return i < 5
+
+    def step(i: Any, y: Any) -> Any:
+        return i + 1, y + 0.1 * torch.randn_like(y)
+
+    steps, y = torch.while_loop(more, step, (torch.tensor(0), x))
+    return y + torch.rand_like(y), steps
+
+
+def in_a_branch(x: Any) -> Any:
+    y = torch.cond(
+        x.sum() > 1, lambda y: y + torch.rand_like(y), lambda y: y * torch.randn_like(y), (x,)
+    )
+    return y + torch.randn(6)
+
+
+def one_branch_draws(x: Any) -> Any:
+    y = torch.cond(x.sum() > 1, lambda y: y + torch.rand_like(y), lambda y: y * 2, (x,))
+    return y, torch.randn(3)
+
+
+def shuffled(x: Any) -> Any:
+    return x[torch.randperm(4)], torch.randperm(7)
+
+
+def exponential(x: Any) -> Any:
+    return torch.empty_like(x).exponential_(2.0), torch.rand(2)
+
+
+def gumbel(x: Any) -> Any:
+    """The trick of exponentials, as samplers of tokens write it."""
+    return torch.argmax(torch.softmax(x, -1) / torch.empty_like(x).exponential_(1), -1)
+
+
+def integers(x: Any) -> Any:
+    wide = torch.randint(-5, 2**40, (6,))
+    return torch.randint(-3, 9, (3, 4)), torch.randint_like(x, 2, 5), wide
+
+
+def few_normals(x: Any) -> Any:
+    """Below sixteen, torch draws pairs, and keeps the second for the next call."""
+    some = torch.randn(3), torch.rand(2), torch.randn(4), torch.randn(17), torch.randn(1)
+    return x, *some
+
+
+def moved(x: Any) -> Any:
+    return torch.normal(x, x.abs() + 0.5), torch.normal(2.0, 0.5, (20,)), torch.rand(3)
+
+
+def bernoulli(x: Any) -> Any:
+    p = torch.sigmoid(x)
+    return torch.bernoulli(p), torch.empty_like(x).bernoulli_(0.3), torch.rand_like(p)
+
+
+def channels(x: Any) -> Any:
+    """Dropout of whole channels, and the one for SELU."""
+    image = x.reshape(1, 4, 6, 1)
+    return functional.dropout2d(image, 0.5), functional.alpha_dropout(x, 0.2), torch.rand(1)
+
+
+def augmented(x: Any) -> Any:
+    """A crop and a flip of an image, and noise."""
+    start = torch.randint(0, 3, (1,))
+    cropped = x.index_select(1, start + torch.arange(4))
+    flipped = torch.where(torch.rand(1) < 0.5, cropped.flip(1), cropped)
+    return flipped + torch.empty_like(cropped).uniform_(-0.25, 0.25)
+
+
+def of_a_function(forward: Callable[[Any], Any]) -> nn.Module:
+    module = nn.Module()
+    module.forward = forward
+    return module
+
+
+FUNCTIONS = [
+    *(tokens, top_k_tokens, without_replacement, in_a_loop, in_a_branch, one_branch_draws),
+    *(shuffled, exponential, gumbel, integers, few_normals, moved, bernoulli, channels, augmented),
+]
+MODULES = [Vae, McDropout, Attention, Block, Counting, Diffusion]
+
+
+def exported(module: Any, **options: Any) -> Any:
+    options = {"verify": True, **options}
+    return onnx_philox.torch.export(module, (X,), verbose=False, alignment="pytorch", **options)
+
+
+@pytest.mark.parametrize("make", [*MODULES, *FUNCTIONS], ids=lambda make: make.__name__)
+def test_all_draws_are_torch_s_in_both_runtimes(make: Any) -> None:
+    torch.manual_seed(1)
+    module = make() if make in MODULES else of_a_function(make)
+    before = torch.get_rng_state()
+    verdict = exported(module.train()).verdict
+    assert verdict.is_ok, verdict
+    assert [ran.runtime.split()[0] for ran in verdict.runtimes] == ["onnxruntime", "openvino"]
+    assert verdict.draws > 0
+    assert {ran.equal for ran in verdict.runtimes} == {verdict.draws}
+    assert torch.equal(torch.get_rng_state(), before)
+    assert all(not buffer.any() for buffer in module.buffers())
+
+
+def test_a_draw_that_another_exporter_folds_is_named_with_its_line() -> None:
+    weight = torch.ones(6, 3)
+
+    def forward(x: Any) -> Any:
+        return torch.rand_like(x), x @ functional.dropout(weight, 0.5, training=True)
+
+    module = of_a_function(forward)
+    file = torch.onnx.export(module.eval(), (X,), dynamo=True, verbose=False)
+    verdict = onnx_philox.torch.verify_export(module, (X,), file, seed=7)
+    assert not verdict.is_ok
+    assert (verdict.seed, verdict.draws, verdict.runtimes[0].equal) == (7, 2, 1)
+    words = "Draw 2 of torch's, bernoulli of [6, 3] (test_torch_verify.py:"
+    assert words in str(verdict)
+    assert "is not in the model: torch made 2 draws, and the model 1" in str(verdict)
+
+
+def test_the_first_draw_that_differs_is_named_with_how_far() -> None:
+    module = of_a_function(lambda x: (torch.rand(5), x + torch.normal(0.0, 2.0, (20,)).sum()))
+    other = of_a_function(lambda x: (torch.rand(5), x + torch.normal(0.0, 2.5, (20,)).sum()))
+    third = of_a_function(lambda x: (torch.rand(5), x + torch.rand(21).sum()))
+    file = exported(module, verify=False).model_proto
+    differs = onnx_philox.torch.verify_export(other, (X,), file).runtimes[0]
+    assert differs.equal == 1
+    assert "differs from RandomNormal of [20]: 20 of 20 values, by up to" in str(differs.problem)
+    is_another = onnx_philox.torch.verify_export(third, (X,), file).runtimes[0]
+    assert "is not what the model draws there, RandomNormal of [20]" in str(is_another.problem)
+
+
+def test_outputs_that_differ_are_named() -> None:
+    module = of_a_function(lambda x: x + torch.rand_like(x))
+    file = exported(module, verify=False, seed=3).model_proto
+    assert onnx_philox.torch.verify_export(module, (X,), file).is_ok
+    other = of_a_function(lambda x: 2 * x + torch.rand_like(x))
+    verdict = onnx_philox.torch.verify_export(other, (X,), file)
+    assert verdict.seed == 3, "the one inside"
+    assert verdict.runtimes[0].equal == verdict.draws == 1
+    assert "differs by up to 1, beyond rtol 0.001" in str(verdict)
+
+
+def test_normals_of_f64_may_differ_by_two_ulp_and_the_verdict_says_so() -> None:
+    def forward(x: Any) -> Any:
+        return torch.randn(3000, dtype=torch.float64).float(), torch.rand_like(x)
+
+    verdict = exported(of_a_function(forward)).verdict
+    assert verdict.is_ok
+    assert {ran.close for ran in verdict.runtimes} == {1}
+    assert "all of 2 draws equal torch's (1 in f64 within 2 ulp)" in str(verdict)
+
+
+def test_what_this_torch_draws_by_other_means_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = of_a_function(lambda x: torch.rand_like(x))
+    file = exported(module, verify=False).model_proto
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "DEFAULT")
+    monkeypatch.setattr(torch, "__version__", "2.9.1")
+    verdict = onnx_philox.torch.verify_export(module, (X,), file)
+    assert verdict.is_ok, "uniforms are the same"
+    assert "without AVX2" in verdict.notes[0]
+    assert "before 2.13" in verdict.notes[1]
+
+
+def test_only_torch_s_numbers_are_verified() -> None:
+    module = of_a_function(lambda x: torch.rand_like(x))
+    with pytest.raises(ValueError, match=r"verify must be False with alignment 'tensorflow'"):
+        onnx_philox.torch.export(module, (X,), verify=True)
+    philox = onnx_philox.torch.export(module, (X,), verbose=False).model_proto
+    with pytest.raises(ValueError, match=r"alignment must be 'tensorflow', as the model was"):
+        onnx_philox.torch.verify_export(module, (X,), philox)
