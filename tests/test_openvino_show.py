@@ -1,0 +1,165 @@
+"""Models of OpenVINO by hand, of each operator set from 8 to 15: the reference's bits, every way.
+
+Each model is rewritten in memory and from IR, plain and by rows, and runs at each precision, with
+the state carried on and kept in a variable. A test takes one of these ways for each model; the
+others are `-m exhaustive`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import openvino as ov
+import pytest
+from cases import assert_same_bits
+from openvino import opset8, opset9, opset10, opset11, opset12, opset13, opset14, opset15
+from openvino_models import model, multinomial, normal, parameter, uniform
+
+import onnx_philox as op
+from onnx_philox import _openvino_arrays as arrays
+
+OPSETS = (opset8, opset9, opset10, opset11, opset12, opset13, opset14, opset15)
+CORE = op.openvino.register(ov.Core())
+# Of few bits, so that no precision rounds them.
+X = np.float32([[0, 0.5, 1, 0.25], [1, -1, 0.75, 0], [0.5, 2, 0.125, -0.5]])
+SHAPE = [3, 4]
+
+Make = Callable[[Any, Any, Any], Any]
+Wants = Callable[..., np.ndarray]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A draw: how a model writes it, by its operator set, x and x's shape; and its reference."""
+
+    make: Make
+    wants: Wants
+
+
+def drawn_by(operator: str, *arguments: Any, **named: Any) -> Wants:
+    function = getattr(op.reference, f"random_{operator}")
+    return lambda **state: function(SHAPE, *arguments, **named, **state)[0]
+
+
+def uniforms(type_: str, low: float, high: float) -> Kind:
+    return Kind(
+        lambda ops, _, of_x: uniform(of_x, low, high, type_, (3, 4), ops=ops),
+        drawn_by("uniform", low, high, type_),
+    )
+
+
+def classes(replaces: bool) -> Kind:
+    return Kind(
+        lambda _, x, __: multinomial(x, 2, replaces=replaces, is_log=True),
+        lambda **state: op.reference.random_categorical(X, 2, replacement=replaces, **state)[0],
+    )
+
+
+P = np.float32(0.25)
+below = drawn_by("bernoulli", P)
+
+KINDS = {
+    "f32": uniforms("f32", -0.25, 3),
+    "f64": uniforms("f64", -0.25, 3),
+    "f16": uniforms("f16", -0.25, 3),
+    "bf16": uniforms("bf16", -0.25, 3),
+    "i32": uniforms("i32", -3, 300),
+    "i64": uniforms("i64", -3, 300),
+    "torch's uniform": Kind(
+        lambda ops, _, of_x: uniform(of_x, alignment="pytorch", ops=ops),
+        drawn_by("uniform", 0, 1, "f32"),
+    ),
+    "normal": Kind(lambda _, __, of_x: normal(of_x), drawn_by("normal", 0, 1, "f32")),
+    "normal of sines": Kind(
+        lambda ops, _, of_x: normal(of_x, wave=ops.sin, is_folded=False),
+        drawn_by("normal", 0, 1, "f32"),
+    ),
+    "normal f16": Kind(lambda _, __, of_x: normal(of_x, "f16"), drawn_by("normal", 0, 1, "f16")),
+    "moved normal": Kind(
+        lambda ops, _, of_x: ops.add(ops.multiply(np.float32(2), normal(of_x)), np.float32(1.5)),
+        drawn_by("normal", 1.5, 2, "f32"),
+    ),
+    "u < p": Kind(lambda ops, _, of_x: ops.less(uniform(of_x, ops=ops), P), below),
+    "p <= u": Kind(
+        lambda ops, _, of_x: ops.less_equal(P, uniform(of_x, ops=ops)), lambda **s: ~below(**s)
+    ),
+    "u > p": Kind(
+        lambda ops, _, of_x: ops.greater(uniform(of_x, ops=ops), P),
+        lambda **s: drawn_by("uniform", 0, 1, "f32")(**s) > P,
+    ),
+    "x > u": Kind(
+        lambda ops, x, of_x: ops.greater(x, uniform(of_x, ops=ops)),
+        lambda **s: drawn_by("uniform", 0, 1, "f32")(**s) < X,
+    ),
+    "floor": Kind(
+        lambda ops, _, of_x: ops.convert(ops.floor(uniform(of_x, 0, 7, ops=ops)), "i64"),
+        lambda **s: drawn_by("uniform", 0, 7, "i32")(**s).astype(np.int64),
+    ),
+    "classes": classes(replaces=True),
+    "classes, none twice": classes(replaces=False),
+}
+# Each kind in every second operator set, and 72 models in all.
+MODELS = [(kind, n) for i, kind in enumerate(KINDS) for n in range(i % 2, len(OPSETS), 2)]
+WAYS = list(itertools.product(["f32", "bf16", "f16"], [False, True], [None, False, True]))
+
+
+def by_hand(kind: str, number: int) -> ov.Model:
+    """A model that draws twice, so that its draws have the streams 0 and 1."""
+    x = parameter("x", [-1, 4])
+    ops = OPSETS[number]
+    first, second = (KINDS[kind].make(ops, x, ops.shape_of(x)) for _ in range(2))
+    return model({"a": first, "b": second}, [x])
+
+
+def check(kind: str, number: int, way: tuple[str, bool, bool | None], tmp_path: Any) -> None:
+    hint, is_saved, per_row = way
+    given = by_hand(kind, number)
+    if is_saved:
+        ov.save_model(given, tmp_path / "given.xml", compress_to_fp16=True)
+        given = tmp_path / "given.xml"
+    found = op.rewriting.find_random_nodes(given)
+    streams = {node.outputs[0]: stream for stream, node in enumerate(found)}
+    assert sorted(streams) == ["a", "b"]
+    start = op.PhiloxState.for_run(42)
+    if per_row is None:
+        # The state is in a variable.
+        new = op.openvino.make_stateful(op.make_reproducible(given), start)
+    else:
+        new = op.make_reproducible(given, per_row=per_row)
+    if is_saved:
+        ov.save_model(new, tmp_path / "new.xml", compress_to_fp16=True)
+        new = CORE.read_model(tmp_path / "new.xml")
+    compiled = CORE.compile_model(new, "CPU", {"INFERENCE_PRECISION_HINT": hint})
+    request = compiled.create_infer_request()
+    words = op.row_states([17, 4, 99]) if per_row else start.to_array()
+    for run in range(2):
+        request.infer({"x": X, **({} if per_row is None else {"random_state": words})})
+        got = {
+            name: arrays.memory(request.get_tensor(port)).copy()
+            for port in compiled.outputs
+            for name in port.get_names()
+        }
+        for name, stream in streams.items():
+            assert_same_bits(got[name], KINDS[kind].wants(state=words, op_seed=stream))
+        following = op.PhiloxState.for_run(42, run=run + 1).to_array()
+        words = op.row_states([17, 4, 99], run=run + 1) if per_row else following
+        if per_row is not None:
+            assert_same_bits(got["next_random_state"], words)
+
+
+@pytest.mark.parametrize(("kind", "number"), MODELS)
+def test_a_model_of_each_operator_set_draws_the_reference_s_bits(kind, number, tmp_path) -> None:
+    index = MODELS.index((kind, number))
+    # 5 and the number of ways have no common divisor.
+    check(kind, number, WAYS[5 * index % len(WAYS)], tmp_path)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("kind", "number"), MODELS[::4])
+def test_each_kind_draws_them_in_every_way(kind, number, tmp_path) -> None:
+    for way in WAYS:
+        check(kind, number, way, tmp_path)
