@@ -22,6 +22,7 @@ import onnx_philox
 from onnx_philox import PhiloxState, TorchState, graphs, onnx_reference, reference
 from onnx_philox._contract.operators import ALIGNMENT, OPERATORS
 from onnx_philox._contract.types import BY_NAME, ElementType
+from onnx_philox._numbers import torch_draw
 from onnx_philox.onnxruntime import InferenceSession
 
 SEED_42 = TorchState.from_seed(42).to_array()
@@ -482,6 +483,12 @@ def test_standard_nodes_refuse_it_by_name() -> None:
 def test_16_bits_are_those_of_numpy() -> None:
     values, _ = reference.random_normal([4], 0, 1, "bf16", **PYTORCH, global_seed=42)
     assert values.dtype == ml_dtypes.bfloat16
+
+
+def test_each_operator_of_this_alignment_has_a_call_of_torch_s() -> None:
+    aligned = {op.distribution for op in OPERATORS.values() if ALIGNMENT in op.attributes}
+    known = {kind.__module__.rpartition(".")[2] for kind in torch_draw._CALLS}
+    assert known == aligned
 
 
 def test_more_integers_than_torch_shuffles_so_are_refused() -> None:

@@ -196,6 +196,34 @@ def test_a_draw_that_waits_for_a_state_is_judged_by_its_call() -> None:
     assert doubles_in(make_reproducible(dropped, alignment="pytorch")) == [1 / 3]
 
 
+def test_without_a_note_a_number_is_the_double_of_its_shortest_decimal() -> None:
+    model = awaiting("aten.bernoulli.p")
+    del model.graph.node[-1].metadata_props[0]
+    assert [prop.key for prop in model.graph.node[-1].metadata_props] == [AWAITS_STATE]
+    assert doubles_in(make_reproducible(model, alignment="pytorch")) == [0.33333334]
+    # Philox draws by f32, and another file with the same numbers must not change.
+    assert doubles_in(make_reproducible(model)) == []
+
+
+def test_the_input_of_onnx_s_bernoulli_is_a_tensor_of_f32_whatever_its_rank() -> None:
+    text = "z = Mul (third, one) y = Bernoulli (third)"
+    model = model_of(text, "float")
+    assert doubles_in(make_reproducible(model, alignment="pytorch")) == []
+    expected = torch_cpu.bernoulli(stream(), 1, np.array(1 / 3, np.float32))
+    assert_same_bits(drawn(model), expected.astype(np.float32).reshape(()))
+
+
+def test_onnx_s_bernoulli_of_f64_is_refused_with_a_way_out() -> None:
+    model = parser.parse_model(
+        """<ir_version: 8, opset_import: ["": 17]>
+        g (double[4] x) => (double[4] y) { y = Bernoulli (x) }"""
+    )
+    with pytest.raises(ValueError, match="the input must be a tensor of f32, f16 or bf16") as no:
+        make_reproducible(model, alignment="pytorch")
+    assert "got a tensor of f64. Put a Cast to f32 before it." in str(no.value)
+    assert make_reproducible(model) is not model
+
+
 def dropout(ratio: str, data: str = "float", given: str = "") -> onnx.ModelProto:
     return parser.parse_model(
         f"""<ir_version: 8, opset_import: ["": 17]>
