@@ -78,6 +78,28 @@ g (float[3, 2] rows) => (float[2] total, float[3, 2] each, float[2] last) {
 }"""
 )
 
+OF_ROWS = (
+    HEAD
+    + """
+g (float[rows, 20] x, bool which)
+    => (float[rows, 20] n, float[rows, 20] d, float[rows, 20] last) {
+    n = RandomNormalLike (x)
+    ratio = Constant <value = float {0.3}> ()
+    yes = Constant <value = bool {1}> ()
+    begin = If (which) <then_branch = yes_branch () => (float[rows, 20] a) {
+        a = Dropout (x, ratio, yes)
+    }, else_branch = no_branch () => (float[rows, 20] b) { b = Identity (x) }>
+    three = Constant <value = int64 {3}> ()
+    d = Loop (three, yes, begin) <body = steps (int64 i, bool going, float[rows, 20] before)
+        => (bool go_on, float[rows, 20] after) {
+        go_on = Identity (going)
+        u = RandomUniformLike (before)
+        after = Add (before, u)
+    }>
+    last = RandomNormalLike (x)
+}"""
+)
+
 
 def rewritten(text: str, **options: Any) -> onnx.ModelProto:
     return make_reproducible(parse_model(text), alignment="pytorch", **options)
@@ -204,8 +226,6 @@ def test_what_cannot_be_rewritten_so_is_refused() -> None:
         make_reproducible(done)
     with pytest.raises(ValueError, match="alignment must be 'tensorflow' or 'pytorch': got 'tf'"):
         make_reproducible(model, alignment="tf")
-    with pytest.raises(ValueError, match="per_row must be False with alignment 'pytorch'"):
-        make_reproducible(model, alignment="pytorch", per_row=True)
     several = STRAIGHT.replace("sample_size = 1", "sample_size = 2").replace("[2, 1] k", "[2, 2] k")
     with pytest.raises(ValueError, match="'sample_size' must be 1 where replacement is 1"):
         rewritten(several)
@@ -337,6 +357,51 @@ def test_a_pipeline_goes_on_where_torch_would(runtime: str) -> None:
         onnx_philox.Pipeline(parse_model(STRAIGHT)).request(resume=checkpoint)
     with pytest.raises(ValueError, match="state must be 632 words of 32 bits"):
         pipe({"x": X}, state=PhiloxState(1, 2))
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
+def test_a_whole_model_has_a_generator_for_each_row(runtime: str) -> None:
+    config = {"config": {"INFERENCE_PRECISION_HINT": "f32"}} if runtime == "openvino" else {}
+    pipe = onnx_philox.Pipeline(
+        parse_model(OF_ROWS), alignment="pytorch", per_row=True, runtime=runtime, **config
+    )
+    seeds = (3, 4, 5)
+    for which in (True, False):
+        feed = {"x": np.ones((3, 20), np.float32), "which": np.array(which)}
+        request = pipe.request(seeds=seeds)
+        streams = [torch_cpu.WordStream(TorchState.from_seed(seed)) for seed in seeds]
+        for _ in range(2):
+            result = request(feed)
+            for row, stream in enumerate(streams):
+                for name, values in of_row(stream, drops=which).items():
+                    assert_same_bits(np.asarray(result[name])[row], values)
+    with pytest.raises(ValueError, match="the number of rows of 'x' must be 2"):
+        pipe(feed, seeds=[3, 4])
+
+
+def of_row(stream: torch_cpu.WordStream, *, drops: bool) -> dict[str, np.ndarray]:
+    """What a row of OF_ROWS draws."""
+    drawn = {"n": torch_cpu.normal(stream, 20, types.F32)}
+    sums = np.ones(20, np.float32)
+    if drops:
+        kept = torch_cpu.dropout_keeps(stream, 20, 0.3)
+        sums = np.where(kept, sums * np.float32(1 / (1 - np.float32(0.3))), np.float32(0))
+    for _ in range(3):
+        sums = sums + torch_cpu.uniform(stream, 20, types.F32)
+    return {**drawn, "d": sums, "last": torch_cpu.normal(stream, 20, types.F32)}
+
+
+def test_states_of_another_number_of_rows_than_the_batch_fail() -> None:
+    model = rewritten(OF_ROWS, per_row=True)
+    assert [
+        d.dim_param or d.dim_value for d in model.graph.input[-1].type.tensor_type.shape.dim
+    ] == [*("rows", 632)]
+    states = np.stack([TorchState.from_seed(seed).to_array() for seed in (3, 4)])
+    feeds = {"x": np.ones((3, 20), np.float32), "which": np.array(True), "random_state": states}
+    with pytest.raises(Exception, match="one_row_for_each_row_of_x"):
+        in_onnxruntime(model, feeds)
+    with pytest.raises(ValueError, match=r"alignment 'pytorch' TorchState\.from_seed\(seed\) for"):
+        rewritten(OF_ROWS, per_row=True, seed=3)
 
 
 def test_rows_have_a_seed_each() -> None:

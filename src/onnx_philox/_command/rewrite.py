@@ -138,6 +138,12 @@ class Outcome:
         if not self.report.replaced and not self.report.recorded:
             return ""
         state, then = self.inside.state, f"the output {self.inside.next_state} is the input of the"
+        if self.report.is_per_row and self.inside.is_pytorch:
+            return (
+                f"The input {state} (uint32[batch, {TORCH_STATE_WORDS}]: "
+                "TorchState.from_seed(seed).to_array() for each row) is a generator of torch's for "
+                f"each row of the batch; {then} next run."
+            )
         if self.report.is_per_row:
             return (
                 f"The input {state} (uint32[batch, 6]: onnx_philox.row_states(seed, rows, run)) "

@@ -96,7 +96,8 @@ def make_reproducible(
         alignment: "pytorch" draws what torch draws on a CPU: one generator goes through the nodes
             in the order of the file. "random_state" is then uint32[632] (see `TorchState`), and
             "next_random_state" the generator after the run. With a `seed`, it is
-            `torch.manual_seed(seed)`. Not for models of OpenVINO, and not with `per_row`.
+            `torch.manual_seed(seed)`. With `per_row` each row has a generator of its own. Not for
+            models of OpenVINO.
 
     Returns:
         The new model: an `openvino.Model` for one of OpenVINO's or an IR, which shares the

@@ -20,29 +20,35 @@ from onnx_philox._models.opsets import onnx_opset_of
 from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE
 from onnx_philox._rewriting.passes.carry_state import Border, insert_output, new_constant
 from onnx_philox._rewriting.replacements.outcome import Carried, Numbered
+from onnx_philox._rewriting.rows.batch import Batch
 
 _INT64, _UINT32 = ir.DataType.INT64, ir.DataType.UINT32
-_SHAPE = ir.Shape([TORCH_STATE_WORDS])
 
 
 def carry_generator(
-    model: ir.Model, nodes: Sequence[Numbered], names: Names, seed: int | None
+    model: ir.Model,
+    nodes: Sequence[Numbered],
+    names: Names,
+    seed: int | None,
+    batch: Batch | None = None,
 ) -> list[Carried]:
     """Makes the state of the model, and takes it through the nodes; returns them with theirs.
 
-    Without a seed the state is an input, and the last node's next state is an output. Each node
-    leaves an Identity, which stands for its next state until the node is replaced: see `close`.
+    Without a seed the state is an input, and the last node's next state is an output. With a batch
+    it is a generator for each row. Each node leaves an Identity, which stands for its next state
+    until the node is replaced: see `close`.
     """
+    shape = ir.Shape([TORCH_STATE_WORDS]) if batch is None else batch.state_shape
+    way = _Way(model, nodes, names, shape)
     if seed is not None:
         state = new_constant(model, names, TorchState.from_seed(seed).to_array())
     else:
-        state = ir.val(STATE, dtype=_UINT32, shape=_SHAPE)
+        state = ir.val(STATE, dtype=_UINT32, shape=shape)
         model.graph.inputs.append(state)
-    way = _Way(model, nodes, names)
-    last = way.through(model.graph, state)
+    last = way.through(model.graph, state if batch is None else way.checked(state, batch))
     if seed is None:
         emitter = way.emitter()
-        after = emitter.emit("Identity", "next", [last], _UINT32, _SHAPE)
+        after = emitter.emit("Identity", "next", [last], _UINT32, shape)
         after.name = NEXT_STATE
         model.graph.extend(emitter.nodes)
         model.graph.outputs.append(after)
@@ -63,7 +69,10 @@ def close(carried: Sequence[Carried]) -> None:
 class _Way:
     """The way of the generator through a model."""
 
-    def __init__(self, model: ir.Model, nodes: Sequence[Numbered], names: Names) -> None:
+    def __init__(
+        self, model: ir.Model, nodes: Sequence[Numbered], names: Names, shape: ir.Shape
+    ) -> None:
+        self._shape = shape
         self._model = model
         self._names = names
         self._nodes = {numbered.random.site.node: numbered for numbered in nodes}
@@ -73,6 +82,16 @@ class _Way:
     def emitter(self, prefix: str = "") -> Emitter:
         """What makes nodes here."""
         return Emitter(self._names, onnx_opset_of(self._model.opset_imports), prefix)
+
+    def checked(self, state: ir.Value, batch: Batch) -> ir.Value:
+        """The state, once it has as many rows as the batch."""
+        emitter = self.emitter()
+        words = emitter.cast("words", state, _INT64)
+        what = f"{STATE}_must_have_one_row_for_each_row_of_{batch.input.name}"
+        words = batch.check(emitter, what, words, emitter.shape(batch.input))
+        begin = emitter.cast("begin", words, _UINT32)
+        self._model.graph[0].prepend(emitter.nodes)
+        return begin
 
     def through(self, graph: ir.Graph, state: ir.Value) -> ir.Value:
         """The state after all nodes of a graph, and of the graphs in them, have drawn."""
@@ -85,7 +104,7 @@ class _Way:
 
     def _draw(self, numbered: Numbered, state: ir.Value) -> ir.Value:
         emitter = self.emitter(f"{numbered.stream}.")
-        after = emitter.emit("Identity", "after", [state], _UINT32, _SHAPE)
+        after = emitter.emit("Identity", "after", [state], _UINT32, self._shape)
         (link,) = emitter.nodes
         numbered.random.last.append(link)
         self.carried.append(Carried(numbered.random, numbered.stream, state, link))
@@ -96,12 +115,12 @@ class _Way:
         emitter = self.emitter("generator.")
         outer = emitter.cast("in", state, _INT64)
         node.prepend(emitter.nodes)
-        border = Border(self.emitter("generator."), _SHAPE)
+        border = Border(self.emitter("generator."), self._shape)
         if node.op_type == "If":
             for _, branch in subgraphs(node):
                 branch.outputs.append(self._inside(branch, outer))
             given = insert_output(node, len(node.outputs))
-            after = border.emitter.declare(given, "branched", _INT64, _SHAPE)
+            after = border.emitter.declare(given, "branched", _INT64, self._shape)
         else:
             ((name, body),) = subgraphs(node)
             owner = Owner(node, name, body)
@@ -116,7 +135,7 @@ class _Way:
         emitter = self.emitter("generator.")
         draws = any(node in self._nodes or node in self._owners for node in graph)
         if not draws:
-            after = emitter.emit("Identity", "unused", [state], _INT64, _SHAPE)
+            after = emitter.emit("Identity", "unused", [state], _INT64, self._shape)
             graph.extend(emitter.nodes)
             return after
         taken = emitter.cast("inside", state, _UINT32)

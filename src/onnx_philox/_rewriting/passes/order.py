@@ -11,7 +11,7 @@ import onnx_ir as ir
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.alignment import check_word
-from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
+from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW, TORCH_STATE_WORDS
 from onnx_philox._contract.operators import INT64_MAX
 from onnx_philox._contract.streams import STATE
 from onnx_philox._models import streams
@@ -66,10 +66,6 @@ def rewrite(
     check_seed(seed)
     check_word(OWNER, alignment)
     is_pytorch = alignment == PYTORCH
-    if is_pytorch and per_row is not False:
-        allowed = f"False with alignment {PYTORCH!r}"
-        remedy = "Leave one of the two out: torch's generator goes through a whole batch."
-        checks.refuse(OWNER, "per_row", repr(per_row), allowed, remedy)
     named = named_nodes(per_row, seed)
     InlineRandomFunctions()(model)
     found = find_nodes(model, is_pytorch=is_pytorch)
@@ -97,8 +93,9 @@ def rewrite(
     shadowed = shadowed_names(model.graph)
     inputs = list(model.graph.inputs)
     if is_pytorch:
-        carried = carry_generator(model, numbered, names, seed)
-        Replace(carried, names, seed, is_pytorch=True)(model)
+        batch = None if batch is None else replace(batch, words=TORCH_STATE_WORDS)
+        carried = carry_generator(model, numbered, names, seed, batch)
+        Replace(carried, names, seed, batch, is_pytorch=True)(model)
         close(carried)
     else:
         carried = carry_states(model, numbered, recorded, names, seed, batch)
@@ -145,7 +142,7 @@ def named_nodes(per_row: PerRow, seed: int | None) -> frozenset[str] | None:
             "None for a model with a state for each row, since a constant would have the rows of "
             "one batch",
             "Leave the seed out, and pass onnx_philox.row_states(seed, rows) as the input "
-            f"{STATE!r}.",
+            f"{STATE!r}, or with alignment {PYTORCH!r} TorchState.from_seed(seed) for each row.",
         )
     return named
 

@@ -26,12 +26,14 @@ class Batch:
     """What symbolic shapes call it."""
     unproved: frozenset[ir.Node] = frozenset()
     """The random nodes that are only said to draw its rows."""
+    words: int = STATE_WORDS
+    """How many words a state has."""
 
     @property
     def state_shape(self) -> ir.Shape:
         """The shape of a state for each row; its first dimension is named like the input's."""
         assert self.input.shape is not None
-        return ir.Shape([self.input.shape[0], STATE_WORDS])
+        return ir.Shape([self.input.shape[0], self.words])
 
     def check(self, emitter: Emitter, what: str, words: ir.Value, dimensions: ir.Value) -> ir.Value:
         """Emits a check that a state has as many rows as a tensor; a run fails where it does not.
@@ -48,7 +50,7 @@ class Batch:
         int64 = ir.DataType.INT64
         first = emitter.constant(f"first_of_{what}", np.array([0]))
         rows = emitter.emit("Gather", f"rows_of_{what}", [dimensions, first], int64, [1])
-        last = emitter.constant(f"words_of_{what}", np.array([STATE_WORDS]))
+        last = emitter.constant(f"words_of_{what}", np.array([self.words]))
         shape = emitter.emit("Concat", f"shape_of_{what}", [rows, last], int64, [2], {"axis": 0})
         # A size of 0 would mean the size that there is.
         as_said = {"allowzero": 1} if emitter.opset >= _ALLOWS_ZERO else {}
