@@ -27,7 +27,7 @@ def begin_sequences(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, Streams]:
 
     Raises:
         ArgumentError: The model has no state of one dimension, or one for each row; or its opset is
-            too old.
+            too old; or it draws torch's numbers.
     """
     model = ir.from_proto(proto)
     streams, opset = streams_of(model), onnx_opset_of(model.opset_imports)
@@ -36,6 +36,12 @@ def begin_sequences(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, Streams]:
             "with --sequences, the model must be one with random nodes, rewritten without a seed, "
             f"of opset {_OLDEST_OPSET} or newer: got one without a state as an input, or of an "
             "older opset. Rewrite it with onnx-philox rewrite."
+        )
+    if streams.is_pytorch:
+        raise ArgumentError(
+            "with --sequences, the model must be one that draws numbers of Philox: got one that "
+            "draws torch's, whose generator a model cannot seed. Rewrite the original without "
+            "--alignment, or leave out --sequences and send the state with each request."
         )
     names = Names(model)
     for name in (START, ID):
