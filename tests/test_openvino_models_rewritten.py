@@ -142,9 +142,8 @@ def compared(type_: str, given: dict[str, np.ndarray]) -> ov.Model:
         for side in (0, 1):
             name = f"{form} {side}"
             p = given.get(name, np.full([60], 0.5, dtype))
-            if type_ == "bf16":
-                p = ov.op.Constant(ov.Type.bf16, ov.Shape([60]), p.astype(np.float64).tolist())
-            pair = [uniform([60], type_=type_), p]
+            # `opset8` would make constants of f64 by way of f32.
+            pair = [uniform([60], type_=type_), arrays.constant(p)]
             outputs[name] = getattr(opset8, form)(*(pair if side == 0 else pair[::-1]))
     return model(outputs, [])
 
@@ -185,7 +184,9 @@ def test_a_uniform_is_compared_exactly_in_every_form(type_, are_odd) -> None:
         for name, u in drawn_.items():
             form, side = name.split()
             pair = (u, given[name]) if side == "0" else (given[name], u)
-            assert np.array_equal(got[name], FORMS[form](*pair)), (name, hint)
+            with np.errstate(invalid="ignore"):  # Some processors flag a comparison with NaN.
+                wanted = FORMS[form](*pair)
+            assert np.array_equal(got[name], wanted), (name, hint)
 
 
 def test_a_uniform_that_is_scaled_and_rounded_down_is_an_integer(tmp_path) -> None:
