@@ -9,7 +9,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import onnx
-import onnxruntime
 import openvino as ov
 import pytest
 from cases import assert_same_bits
@@ -170,31 +169,39 @@ def in_onnx_reference(model: onnx.ModelProto) -> Callable[..., list[np.ndarray]]
     return lambda feeds: evaluator.run(None, feeds)
 
 
-def in_onnxruntime(model: onnx.ModelProto) -> Callable[..., list[np.ndarray]]:
-    session = InferenceSession(model, backend="python")
-    return lambda feeds: session.run(None, feeds)
+def in_onnxruntime(backend: str) -> Callable[[onnx.ModelProto], Callable[..., list[np.ndarray]]]:
+    def load(model: onnx.ModelProto) -> Callable[..., list[np.ndarray]]:
+        session = InferenceSession(model, backend=backend)
+        return lambda feeds: session.run(None, feeds)
+
+    return load
 
 
-def in_openvino(model: onnx.ModelProto) -> Callable[..., list[np.ndarray]]:
-    return OpenVino("python").loaded(model, "f32")
+def in_openvino(backend: str) -> Callable[[onnx.ModelProto], Callable[..., list[np.ndarray]]]:
+    return lambda model: OpenVino(backend).loaded(model, "f32")
 
 
 RUNTIMES = {
     "onnx.reference": in_onnx_reference,
-    "onnxruntime": in_onnxruntime,
-    "openvino": in_openvino,
+    "onnxruntime": in_onnxruntime("native"),
+    "onnxruntime, python": in_onnxruntime("python"),
+    "openvino": in_openvino("native"),
+    "openvino, python": in_openvino("python"),
 }
 
 
 def runs_in(runtime: str, name: str) -> bool:
-    """Whether a runtime's Python backend carries the type."""
-    return runtime != "onnxruntime" or type_of(name).name not in ("f16", "bf16")
+    """Whether a backend carries the type, and Python what it draws."""
+    kind = type_of(name).name
+    if runtime == "onnxruntime":
+        return kind != "bf16"
+    return runtime != "onnxruntime, python" or kind not in ("f16", "bf16")
 
 
 @pytest.mark.parametrize(
     ("runtime", "name"), [(r, n) for r in RUNTIMES for n in DRAWS if runs_in(r, n)]
 )
-def test_python_backends_draw_the_reference(runtime: str, name: str) -> None:
+def test_backends_draw_the_reference(runtime: str, name: str) -> None:
     load = RUNTIMES[runtime]
     run = load(model_of(name, stateful=True))
     states = np.stack([TorchState.from_seed(seed).to_array() for seed in (3, 4)])
@@ -227,8 +234,9 @@ def test_shapes_are_inferred() -> None:
         assert [d.dim_value for d in dims] == expected
 
 
+@pytest.mark.parametrize("backend", ["native", "python"])
 @pytest.mark.parametrize("name", ["uniform f32", "normal f32", "dropout"])
-def test_factories_make_nodes_that_stay_in_ir(name: str, tmp_path: Path) -> None:
+def test_factories_make_nodes_that_stay_in_ir(name: str, backend: str, tmp_path: Path) -> None:
     kind, given = DRAWS[name]
     shape = {} if kind == "dropout" else {"shape": [2, 20]}
     state = ov.opset13.parameter([632], ov.Type.u32, name="state")
@@ -239,7 +247,7 @@ def test_factories_make_nodes_that_stay_in_ir(name: str, tmp_path: Path) -> None
     text = (tmp_path / "model.xml").read_text()
     assert 'alignment="pytorch"' in text
     expected = drawn(name, state=SEED_42)
-    openvino = OpenVino("python")
+    openvino = OpenVino(backend)
     for given_model in (model, tmp_path / "model.xml"):
         for ours, theirs in zip(
             openvino(given_model, {"state": SEED_42}, "f32"), expected, strict=True
@@ -252,32 +260,6 @@ def test_ir_does_not_say_the_default(backend: str, tmp_path: Path) -> None:
     model = OpenVino(backend).read(graphs.random_uniform([3], 0, 1, "f32", global_seed=3))
     ov.serialize(model, tmp_path / "model.xml")
     assert "alignment" not in (tmp_path / "model.xml").read_text()
-
-
-NATIVE = (
-    "must be 'tensorflow' in the native backends: got 'pytorch'. Use backend='python': torch's "
-    "numbers are drawn there."
-)
-
-
-@pytest.mark.parametrize("op", [op for op in OPERATORS.values() if ALIGNMENT in op.attributes])
-def test_native_plugins_refuse_what_they_do_not_draw(op: Any, tmp_path: Path) -> None:
-    name = next(n for n in DRAWS if op.function == f"random_{DRAWS[n][0]}")
-    model = model_of(name, stateful=True)
-    said = f"{op.name}: attribute 'alignment' {NATIVE}"
-    options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
-    for load in (
-        lambda: onnxruntime.InferenceSession(model.SerializeToString(), options),
-        lambda: InferenceSession(model, backend="native"),
-        lambda: OpenVino("native").read(model),
-    ):
-        with pytest.raises(Exception, match="alignment") as raised:
-            load()
-        assert said in str(raised.value)
-    ov.serialize(OpenVino("python").read(model), tmp_path / "model.xml")
-    with pytest.raises(Exception, match="alignment") as raised:
-        OpenVino("native")(tmp_path / "model.xml", {"state": SEED_42})
-    assert said in str(raised.value)
 
 
 @pytest.mark.parametrize("runtime", ["onnxruntime", "native", "python"])
@@ -454,6 +436,7 @@ def test_bad_nodes_are_refused_in_the_same_words(what: str) -> None:
         lambda: InferenceSession(model, backend="python"),
         lambda: InferenceSession(model),
         lambda: OpenVino("python")(model),
+        lambda: OpenVino("native")(model),
         lambda: ReferenceEvaluator(model, new_ops=onnx_reference.OPS).run(None, {}),
     ):
         with pytest.raises(Exception) as raised:  # noqa: PT011
@@ -461,12 +444,12 @@ def test_bad_nodes_are_refused_in_the_same_words(what: str) -> None:
         assert said in str(raised.value).replace("\n", " ")
 
 
-def test_a_bad_state_that_only_a_run_shows() -> None:
-    session = InferenceSession(
-        graphs.random_normal([2, 3], 0, 1, "f32", **PYTORCH, stateful=True), backend="python"
-    )
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_a_bad_state_that_only_a_run_shows(runtime: str) -> None:
+    model = graphs.random_normal([2, 3], 0, 1, "f32", **PYTORCH, stateful=True)
+    run = RUNTIMES[runtime](model)
     with pytest.raises(Exception, match="the state's next must be from 0 to 624: got 700"):
-        session.run(None, {"state": bad_state(4, 700)})
+        run({"state": bad_state(4, 700)})
 
 
 def test_standard_nodes_refuse_it_by_name() -> None:

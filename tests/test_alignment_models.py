@@ -110,17 +110,28 @@ def in_reference(model: onnx.ModelProto, feeds: dict[str, Any]) -> dict[str, np.
     return dict(zip((o.name for o in model.graph.output), session.run(None, feeds), strict=True))
 
 
-def in_onnxruntime(model: onnx.ModelProto, feeds: dict[str, Any]) -> dict[str, np.ndarray]:
-    session = InferenceSession(model, backend="python")
+def in_onnxruntime(
+    model: onnx.ModelProto, feeds: dict[str, Any], backend: str = "native"
+) -> dict[str, np.ndarray]:
+    session = InferenceSession(model, backend=backend)
     return dict(zip((o.name for o in model.graph.output), session.run(None, feeds), strict=True))
 
 
-def in_openvino(model: onnx.ModelProto, feeds: dict[str, Any]) -> dict[str, np.ndarray]:
-    values = OpenVino("python")(model, feeds, "f32")
+def in_openvino(
+    model: onnx.ModelProto, feeds: dict[str, Any], backend: str = "native"
+) -> dict[str, np.ndarray]:
+    values = OpenVino(backend)(model, feeds, "f32")
     return dict(zip((o.name for o in model.graph.output), values, strict=True))
 
 
-RUNTIMES = [in_reference, in_onnxruntime, in_openvino]
+def in_python(model: onnx.ModelProto, feeds: dict[str, Any]) -> dict[str, np.ndarray]:
+    """ONNX Runtime's Python backend, whose values OpenVINO's draws again."""
+    one, other = (run(model, feeds, "python") for run in (in_onnxruntime, in_openvino))
+    assert all(one[name].tobytes() == other[name].tobytes() for name in one)
+    return one
+
+
+RUNTIMES = [in_reference, in_onnxruntime, in_openvino, in_python]
 
 
 def straight(stream: torch_cpu.WordStream) -> dict[str, np.ndarray]:

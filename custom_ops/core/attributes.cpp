@@ -120,10 +120,7 @@ std::string CheckAttributes(const Operator& op, const GivenAttributes& given, At
         break;
       case AttributeRole::kAlignment:
         error = CheckText(op, declared, value, &chosen);
-        if (error.empty() && std::strcmp(declared.text[chosen], declared.text_default) != 0) {
-          error = Refusal(op.name, AttributeText(declared.name), ShowText(declared.text[chosen]), say::kAlignmentHere,
-                          say::kDrawInPython);
-        }
+        attributes->is_pytorch = error.empty() && std::strcmp(declared.text[chosen], declared.text_default) != 0;
         break;
       case AttributeRole::kGlobalSeed:
         error = CheckInteger(op, declared, value, &attributes->global_seed);

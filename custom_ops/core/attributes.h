@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "operators.h"
+#include "philox.h"
 
 namespace onnx_philox {
 
@@ -40,6 +41,10 @@ struct Attributes {
   std::int64_t replacement = 1;  ///< 0 or 1
   std::int64_t global_seed = 0;
   std::int64_t op_seed = 0;
+  bool is_pytorch = false;  ///< alignment "pytorch": the numbers are torch's, and so is the state
+
+  /// How many words a state has.
+  int state_words() const { return is_pytorch ? kTorchStateWords : kStateWords; }
 };
 
 std::string CheckAttributes(const Operator& op, const GivenAttributes& given, Attributes* attributes);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "first_wrong.h"
+#include "state_checks.h"
 #include "text.h"
 #include "values.h"
 
@@ -15,10 +16,6 @@ namespace onnx_philox {
 namespace {
 
 constexpr std::int64_t kMaxInt64 = std::numeric_limits<std::int64_t>::max();
-
-std::string ShapeOf(const Known& known) {
-  return Worded(say::kShape, {ShowDimensions(known.dimensions, known.rank, true)});
-}
 
 /// More dimensions than an output may have.
 std::string CheckRank(const Operator& op, const char* name, std::int64_t rank) {
@@ -42,16 +39,6 @@ OutputType NumberType(ElementType type) {
     if (ElementTypeOf(static_cast<OutputType>(i)) == type) return static_cast<OutputType>(i);
   }
   return OutputType::kBits;  // of no input that holds numbers
-}
-
-/// Whether a shape is, or may be, that of one state, or of one for each row.
-bool IsStateShape(const Known& known) {
-  if (known.rank < 1 || known.rank > kMaxRank) return false;
-  for (int i = known.rank == 2 ? 1 : 0; i < known.rank; ++i) {
-    const std::int64_t wanted = i == known.rank - 1 ? kStateWords : 1;
-    if (known.dimensions[i] != wanted && known.dimensions[i] != Known::kUnknownDimension) return false;
-  }
-  return true;
 }
 
 /// Whether a shape is, or may be, that of a scalar or of one element in 1-D.
@@ -88,16 +75,19 @@ std::string CheckRows(const Operator& op, const char* name, const Numbers& logit
 
 /// Refuses more samples without replacement than a row has classes that can be drawn.
 std::string CheckSamples(const Operator& op, const Numbers& logits, std::uint64_t rows, std::uint64_t classes,
-                         std::int64_t samples, const ForEach& for_each) {
+                         const Attributes& attributes, const ForEach& for_each) {
+  const std::int64_t samples = attributes.sample_size;
+  const double least = attributes.is_pytorch ? kLeastTorchExponent : kLeastExponent;
   const std::uint64_t wanted = static_cast<std::uint64_t>(samples);
   const std::uint64_t row = FirstWrong(rows, classes, for_each, [&](std::uint64_t begin, std::uint64_t end) {
-    while (begin < end && ClassesOfWeight(logits, begin * classes, classes, wanted) == wanted) ++begin;
+    while (begin < end && ClassesOfWeight(logits, begin * classes, classes, wanted, least) == wanted) ++begin;
     return begin;
   });
   if (row == rows) return std::string();
   const std::string given =
-      Worded(say::kSamplesInRow, {std::to_string(samples),
-                                  std::to_string(ClassesOfWeight(logits, row * classes, classes, wanted)), std::to_string(row)});
+      Worded(say::kSamplesInRow,
+             {std::to_string(samples), std::to_string(ClassesOfWeight(logits, row * classes, classes, wanted, least)),
+              std::to_string(row)});
   return Refusal(op.name, AttributeText("sample_size"), given, say::kNotMoreThanClasses, say::kDrawFewer);
 }
 
@@ -113,30 +103,12 @@ std::string Complete(const Operator& op, const Attributes& attributes, Arguments
   return error;
 }
 
-bool HasAlignment(const Operator& op) {
-  for (int i = 0; i < op.attributes; ++i) {
-    if (op.attribute[i].role == AttributeRole::kAlignment) return true;
-  }
-  return false;
-}
-
-/// Writes the state, or where those of the rows are, if the value is known and right.
-std::string CheckState(const Operator& op, const InputDeclaration& input, const Known& known, Arguments* arguments) {
-  if (known.rank != Known::kUnknownRank && !IsStateShape(known)) {
-    const bool is_torch_s = known.rank > 0 && known.dimensions[known.rank - 1] == kTorchStateWords && HasAlignment(op);
-    return Refusal(op.name, InputText(input.name), ShapeOf(known), kStateShapeRule,
-                   is_torch_s ? say::kNotATorchState : say::kPassAState);
-  }
-  arguments->states = known.rank == 2 ? known.dimensions[0] : known.rank == Known::kUnknownRank ? Known::kUnknownDimension : 1;
-  if (known.data == nullptr) return std::string();
-  if (arguments->states != 1) {
-    arguments->state_words = static_cast<const std::uint32_t*>(known.data);
-    return std::string();
-  }
-  std::uint32_t words[kStateWords];
-  std::memcpy(words, known.data, sizeof(words));
-  arguments->state = StateFromWords(words);
-  return std::string();
+/// Refuses permutations of so many integers that torch draws them by another rule.
+std::string CheckPermuted(const Operator& op, const InputDeclaration& input, const Dimensions& dimensions) {
+  const std::int64_t count = dimensions.rank > 0 ? dimensions.dimension[dimensions.rank - 1] : 0;
+  if (op.distribution != Distribution::kPermutation || count < kLargeTorchPermutation) return std::string();
+  return Refusal(op.name, InputText(input.name), std::to_string(count),
+                 Worded(say::kFewerIntegers, {std::to_string(kLargeTorchPermutation)}), say::kDrawAsTensorflow);
 }
 
 /// Writes `dimensions` and sets `*complete` if the value is known and right; a known length of 0 needs no data.
@@ -280,7 +252,7 @@ std::string CheckLogits(const Operator& op, const InputDeclaration& input, const
   const std::uint64_t rows = static_cast<std::uint64_t>(batch), of_each = arguments->classes;
   const std::string error = CheckRows(op, name, numbers, rows, of_each, for_each);
   if (!error.empty() || !is_once) return error;
-  return CheckSamples(op, numbers, rows, of_each, attributes.sample_size, for_each);
+  return CheckSamples(op, numbers, rows, of_each, attributes, for_each);
 }
 
 /// Writes the shape of the output, and where the data are if they are known. They may be any numbers.
@@ -292,21 +264,6 @@ std::string CheckData(const Operator& op, const InputDeclaration& input, const K
   std::copy(known.dimensions, known.dimensions + known.rank, arguments->output.dimension);
   arguments->given[static_cast<int>(input.parameter)] = Argument{NumberType(known.type), 0, known.data};
   return std::string();
-}
-
-/// Refuses another number of states than the output has rows.
-std::string CheckRowsOfStates(const Operator& op, const InputDeclaration& input, std::int64_t states,
-                              const ShapeSoFar& output) {
-  if (states == 1 || states == Known::kUnknownDimension || output.rank == Known::kUnknownRank) return std::string();
-  const bool is_one_row = op.draws_rows && output.rank == 1;
-  const std::int64_t rows = output.rank == 0 || is_one_row ? 1 : output.dimension[0];
-  if (output.rank > 0 && !is_one_row && (rows == states || rows == Known::kUnknownDimension)) return std::string();
-  const std::int64_t shape[] = {states, kStateWords};
-  const std::string what = output.rank == 0 ? "a scalar" : std::to_string(rows) + (rows == 1 ? " row" : " rows");
-  return Refusal(op.name, InputText(input.name),
-                 Worded(say::kStatesForRows, {std::to_string(states), ShowDimensions(shape, 2, true), what,
-                                              ShowDimensions(output.dimension, output.rank, true)}),
-                 kStateRowsRule, say::kPassRowStates);
 }
 
 /// Both bounds, after each has passed CheckNumbers.
@@ -341,7 +298,8 @@ std::string CheckLeftOut(const Operator& op, int index, const Attributes& attrib
   if (!input.optional) {
     return Refusal(op.name, InputText(input.name), say::kNothing, say::kConnected, Worded(say::kConnect, {op.input_names}));
   }
-  if (input.role != Role::kState || attributes.global_seed != 0 || attributes.op_seed != 0) return std::string();
+  if (input.role != Role::kState || attributes.is_pytorch) return std::string();
+  if (attributes.global_seed != 0 || attributes.op_seed != 0) return std::string();
   return Refusal(op.name, InputText(input.name), say::kNothing, say::kConnectedWithoutSeeds, say::kNameAStream);
 }
 
@@ -350,14 +308,20 @@ std::string CheckInput(const Operator& op, int index, const Known& known, const 
   const InputDeclaration& input = op.input[index];
   Argument* const given = &arguments->given[static_cast<int>(input.parameter)];
   const OutputType type = input.has_output_type() ? attributes.output : NumberType(known.type);
+  if (input.role == Role::kState && attributes.is_pytorch && known.type == ElementType::kU8) {
+    return Refusal(op.name, InputText(input.name), ElementTypeName(known.type), input.type_names, say::kTakeTorchBytes);
+  }
   std::string error = CheckType(op, input, known.type, attributes.output);
   if (!error.empty()) return error;
   switch (input.role) {
     case Role::kState:
-      error = CheckState(op, input, known, arguments);
+      error = CheckState(op, input, known, attributes, arguments);
       break;
     case Role::kShape: {
       error = CheckShape(op, input, known, attributes.output, &arguments->dimensions, &arguments->has_dimensions);
+      if (error.empty() && attributes.is_pytorch && arguments->has_dimensions) {
+        error = CheckPermuted(op, input, arguments->dimensions);
+      }
       if (!error.empty() || known.rank != 1 || known.dimensions[0] == Known::kUnknownDimension) break;
       arguments->output.rank = static_cast<int>(known.dimensions[0]);
       for (int i = 0; i < arguments->output.rank; ++i) {
@@ -401,19 +365,21 @@ std::string CheckTogether(const Operator& op, const Attributes& attributes, cons
     const std::string error = check(op, input, numbers, arguments.output, &same);
     if (!error.empty()) return error;
   }
+  const std::string wrong = CheckAlignment(op, attributes, arguments.has_state);
+  if (!wrong.empty()) return wrong;
   const int minval = IndexOf(op, Parameter::kMinval), maxval = IndexOf(op, Parameter::kMaxval);
   if (minval >= 0 && maxval >= 0 && arguments.has_value[minval] && arguments.has_value[maxval]) {
     const std::string error = CheckRange(op, attributes.output, BoundsOf(arguments.given));
     if (!error.empty()) return error;
   }
   const int state = IndexOf(op, Role::kState);
-  return CheckRowsOfStates(op, op.input[state], arguments.states, arguments.output);
+  return CheckRowsOfStates(op, op.input[state], arguments);
 }
 
 Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& arguments, void* out, void* mask) {
   Draw draw{};
   draw.state = Derive(arguments.state, attributes.global_seed, attributes.op_seed);
-  if (arguments.states > 1) {
+  if (arguments.states > 1 && !attributes.is_pytorch) {
     const std::uint64_t elements = static_cast<std::uint64_t>(arguments.dimensions.elements);
     draw.rows = Rows{arguments.state_words, elements / static_cast<std::uint64_t>(arguments.states)};
   }
@@ -436,12 +402,12 @@ Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& a
 }
 
 std::uint64_t StateBytes(const Arguments& arguments) {
-  return static_cast<std::uint64_t>(arguments.states) * kStateWords * sizeof(std::uint32_t);
+  return static_cast<std::uint64_t>(arguments.states * arguments.words_of_state) * sizeof(std::uint32_t);
 }
 
 void KeepStates(const Written& values, const Written& next_states, Arguments* arguments,
                 std::vector<std::uint32_t>* copy) {
-  if (arguments->states <= 1) return;
+  if (arguments->state_words == nullptr || arguments->states == 0) return;
   const std::uint32_t* const words = arguments->state_words;
   const Written states{words, StateBytes(*arguments)};
   const bool is_in_place = next_states.data == words;

@@ -12,7 +12,7 @@
 //   error = CheckTogether(op, attributes, arguments);                                             // likewise
 //   error = CheckMemory(op, arguments.dimensions, attributes.output, MemoryFor(bytes));           // at run
 //   Draw draw = DrawOf(op, attributes, arguments, values);
-//   SplitDraw, Fill, WriteNextState: see kernels.h
+//   SplitDraw, Fill, WriteNextState: see kernels.h. Of torch's numbers (attributes.is_pytorch): DrawTorch, see torch_draw.h
 //
 // The Python package checks the inputs in the operator's order, then the range, then the memory.
 #pragma once
@@ -33,9 +33,11 @@ namespace onnx_philox {
 /// What the inputs of a node say, as far as known. Rows of states, and parameters of more than one number, point into the
 /// node's inputs.
 struct Arguments {
-  State state{};  ///< zeros where there is none, or one for each row
+  bool has_state = false;  ///< whether an input is connected that has states
+  State state{};  ///< zeros where there is none, or one for each row; not of torch's numbers
   std::int64_t states = 1;  ///< how many: any other number than 1 is one for each row; kUnknownDimension
-  const std::uint32_t* state_words = nullptr;  ///< of the states, if they are known and not one
+  int words_of_state = kStateWords;  ///< how many words each has
+  const std::uint32_t* state_words = nullptr;  ///< of the states, if they are known, and not one or of torch's numbers
   Argument given[kParameters] = {};    ///< by Parameter
   ShapeSoFar numbers[kParameters];  ///< the shapes of those that may have one number for each element, or for each row
   std::uint64_t classes = 0;        ///< of each row of logits
@@ -46,7 +48,7 @@ struct Arguments {
 };
 
 /// The error about an input that is not optional and not connected, or about a missing state with both seeds 0; empty
-/// if input `index` may be left out.
+/// if input `index` may be left out. (CheckTogether refuses a missing state where torch's numbers are drawn.)
 std::string CheckLeftOut(const Operator& op, int index, const Attributes& attributes);
 
 /// Calls task(0) to task(count - 1) and waits for them, on several threads if it can.
@@ -62,7 +64,7 @@ std::string CheckInput(const Operator& op, int index, const Known& known, const 
                        ManyNumbers many = ManyNumbers::kCheck);
 
 /// Checks what relates inputs to each other, as far as known: minval to maxval, a number for each element to `shape`, rows
-/// of states to those of the output. Call it after CheckInput has passed each of them.
+/// of states to those of the output, and where torch's numbers are drawn the attributes to a state. Call it after CheckInput has passed each of them.
 std::string CheckTogether(const Operator& op, const Attributes& attributes, const Arguments& arguments);
 
 /// The draw of a node, after everything is known; its first element goes to `out`.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "operators.h"
 #include "text.h"
@@ -18,6 +19,11 @@ struct Known {
   const std::int64_t* dimensions = nullptr;  ///< `rank` of them; kUnknownDimension where one is not known
   const void* data = nullptr;                ///< null: the value is not known (or there are no elements)
 };
+
+/// Its shape, as errors show it.
+inline std::string ShapeOf(const Known& known) {
+  return Worded(say::kShape, {ShowDimensions(known.dimensions, known.rank, true)});
+}
 
 /// A shape as far as it is known, of at most kMaxRank dimensions.
 struct ShapeSoFar {

@@ -21,7 +21,15 @@ from typing import Any
 
 import numpy as np
 
-from onnx_philox._contract import attribute_names, memory, openvino_plugin, operators, sentences
+from onnx_philox._contract import (
+    alignment,
+    attribute_names,
+    inputs,
+    memory,
+    openvino_plugin,
+    operators,
+    sentences,
+)
 from onnx_philox._contract.operators import Attribute, Input, Operator, Output
 from onnx_philox._contract.types import BF16, F16, F32, F64, I32, I64, U32, ElementType
 
@@ -207,10 +215,13 @@ def table() -> str:
         f"inline constexpr std::uint64_t kAlwaysThere = {memory.ALWAYS_THERE};",
         f"inline constexpr int kMaxInputs = {max(len(op.inputs) for op in declared)};",
         f"inline constexpr int kTorchStateWords = {operators.TORCH_STATE_WORDS};",
+        f"inline constexpr double kLeastTorchExponent = {inputs.LEAST_TORCH_EXPONENT};",
+        f"inline constexpr std::int64_t kLargeTorchPermutation = {alignment.LARGE_PERMUTATION};",
         f'static_assert(kStateWords == {operators.STATE_WORDS}, "as the declaration says");',
         "",
         "// What refusals say is allowed.",
         *_text("kStateShapeRule", operators.STATE_SHAPE_RULE),
+        *_text("kTorchStateShapeRule", operators.TORCH_STATE_SHAPE_RULE),
         f'inline constexpr char kStateRowsRule[] = "{operators.STATE_ROWS_RULE}";',
         f'inline constexpr char kRankRule[] = "{operators.RANK_RULE.format(operators.MAX_RANK)}";',
         "",

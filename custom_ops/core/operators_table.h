@@ -14,11 +14,15 @@ inline constexpr int kMaxRank = 8;
 inline constexpr std::uint64_t kAlwaysThere = 67108864;
 inline constexpr int kMaxInputs = 6;
 inline constexpr int kTorchStateWords = 632;
+inline constexpr double kLeastTorchExponent = -103.9;
+inline constexpr std::int64_t kLargeTorchPermutation = 214748364;
 static_assert(kStateWords == 6, "as the declaration says");
 
 // What refusals say is allowed.
 inline constexpr char kStateShapeRule[] =
     "[6], or [1, ..., 1, 6] up to rank 8, or [B, 6], a state for each row of the output";
+inline constexpr char kTorchStateShapeRule[] =
+    "[632], or [1, ..., 1, 632] up to rank 8, or [B, 632], a state for each row of the output";
 inline constexpr char kStateRowsRule[] = "one state for all of the output, or one for each of its rows";
 inline constexpr char kRankRule[] = "of 0 to 8 dimensions";
 

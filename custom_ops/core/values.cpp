@@ -88,12 +88,15 @@ RangeProblem FloatRangeProblem(OutputType type, const Bounds& bounds) {
   return width - width == 0.0 ? RangeProblem::kNone : RangeProblem::kTooWide;
 }
 
-std::uint64_t CountOfWeight(const Numbers& logits, std::uint64_t begin, std::uint64_t classes, std::uint64_t most) {
+static_assert(kLeastExponent == kSmallestExponent, "as in the kernels");
+
+std::uint64_t CountOfWeight(const Numbers& logits, std::uint64_t begin, std::uint64_t classes, std::uint64_t most,
+                            double least) {
   const auto logit = [&](std::uint64_t i) { return FloatValue(logits.type, BitsAt(logits, begin + i)); };
   double maximum = logit(0);
   for (std::uint64_t i = 1; i < classes; ++i) maximum = logit(i) > maximum ? logit(i) : maximum;
   std::uint64_t count = 0;
-  for (std::uint64_t i = 0; i < classes && count < most; ++i) count += logit(i) - maximum >= kSmallestExponent ? 1 : 0;
+  for (std::uint64_t i = 0; i < classes && count < most; ++i) count += logit(i) - maximum >= least ? 1 : 0;
   return count;
 }
 
@@ -154,11 +157,13 @@ std::int64_t WrongInRow(const Numbers& logits, std::uint64_t begin, std::uint64_
   }
 }
 
-std::uint64_t ClassesOfWeight(const Numbers& logits, std::uint64_t begin, std::uint64_t classes, std::uint64_t most) {
+std::uint64_t ClassesOfWeight(const Numbers& logits, std::uint64_t begin, std::uint64_t classes, std::uint64_t most,
+                              double least) {
   const FloatEnvironment environment;
   // Volatile: as below.
-  std::uint64_t (*volatile const count)(const Numbers&, std::uint64_t, std::uint64_t, std::uint64_t) = CountOfWeight;
-  return count(logits, begin, classes, most);
+  std::uint64_t (*volatile const count)(const Numbers&, std::uint64_t, std::uint64_t, std::uint64_t, double) =
+      CountOfWeight;
+  return count(logits, begin, classes, most, least);
 }
 
 RangeProblem RangeProblemOf(OutputType type, const Bounds& bounds) {

@@ -8,6 +8,9 @@
 
 namespace onnx_philox {
 
+/// From here on, exp counts as above 0.
+constexpr double kLeastExponent = -708;
+
 bool IsFloat(OutputType type);
 
 /// The value of a float type's bits. In the environment of float_environment.h.
@@ -28,8 +31,10 @@ constexpr std::int64_t kNothing = -1, kOnlyNegativeInfinity = -2;
 /// The row of `classes` numbers from number `begin` on.
 std::int64_t WrongInRow(const Numbers& logits, std::uint64_t begin, std::uint64_t classes);
 
-/// How many classes of that row, which has nothing wrong, have a weight above 0; `most` if there are more.
-std::uint64_t ClassesOfWeight(const Numbers& logits, std::uint64_t begin, std::uint64_t classes, std::uint64_t most);
+/// How many classes of that row, which has nothing wrong, have a weight above 0; `most` if there are more. The weight is
+/// exp(x), which counts as above 0 from the x `least` on.
+std::uint64_t ClassesOfWeight(const Numbers& logits, std::uint64_t begin, std::uint64_t classes, std::uint64_t most,
+                              double least = kLeastExponent);
 
 /// Why a pair of bounds is not a range.
 enum class RangeProblem {

@@ -9,6 +9,7 @@
 
 #include "ort_types.h"
 #include "text.h"
+#include "torch_draw.h"
 #include "widened_f16.h"
 
 namespace onnx_philox {
@@ -166,6 +167,7 @@ OrtStatus* Kernel::Load(const OrtKernelInfo* info) {
   }
   given.unknown = FindOther(op_, [&](const char* name) { return HasAttribute(api_, info, name); });
   std::string error = CheckAttributes(op_, given, &attributes_);
+  loaded_.state_dimension[0] = attributes_.state_words();
 
   has_values_ = !OutputName(api_, info, 0).empty();
   has_mask_ = op_.has_mask() && !OutputName(api_, info, 1).empty();
@@ -396,6 +398,11 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
   KeepStates({values_data, static_cast<std::uint64_t>(written.bytes)},
              {next_state_data, StateBytes(call.arguments)}, &call.arguments, &states);
   const Draw draw = DrawOf(op_, attributes_, call.arguments, values_data, mask_data);
+  if (attributes_.is_pytorch) {
+    const auto draw_torch = is_widened_ && values_data != nullptr ? DrawTorchWidened : DrawTorch;
+    draw_torch(kernels_, attributes_, call.arguments, draw, static_cast<std::uint32_t*>(next_state_data));
+    return nullptr;
+  }
   const FillDraw fill = is_widened_ && values_data != nullptr ? FillWidened : Fill;
   if (values_data != nullptr || mask_data != nullptr) {
     const Split split = SplitDraw(draw, elements, MaxPieces());

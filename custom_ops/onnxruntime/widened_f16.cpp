@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "float_environment.h"
 #include "floats.h"
+#include "torch_draw.h"
 
 namespace onnx_philox {
 
@@ -40,6 +42,16 @@ void FillWidened(const Kernels& kernels, const Draw& draw, std::uint64_t begin, 
     FillTo(kernels, draw, first, first + count, halves);
     for (std::uint64_t i = 0; i < count; ++i) out[first + i] = F32FromF16(halves[i]);  // exact in any environment
   }
+}
+
+void DrawTorchWidened(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments,
+                      const Draw& draw, std::uint32_t* next_states) {
+  std::vector<std::uint16_t> halves(static_cast<std::size_t>(arguments.dimensions.elements));
+  Draw narrow = draw;
+  narrow.out = halves.data();
+  DrawTorch(kernels, attributes, arguments, narrow, next_states);
+  float* const out = static_cast<float*>(draw.out);
+  for (std::size_t i = 0; i < halves.size(); ++i) out[i] = F32FromF16(halves[i]);
 }
 
 }  // namespace onnx_philox

@@ -189,19 +189,28 @@ bool RandomOp::Run(ov::TensorVector& outputs, const Tensors& inputs, bool is_fol
   const std::size_t state_output = static_cast<std::size_t>(op_.state_output());
   ov::Tensor* const next = outputs.size() <= state_output ? nullptr : &outputs[state_output];
   if (next != nullptr) {
-    static const ov::Shape kSixWords{kStateWords};
-    const ov::Shape& shape = state != nullptr ? state->get_shape() : kSixWords;
+    static const ov::Shape kOneState{kStateWords}, kOneTorchState{kTorchStateWords};
+    const ov::Shape& shape = state != nullptr         ? state->get_shape()
+                             : attributes_.is_pytorch ? kOneTorchState
+                                                      : kOneState;
     if (next->get_shape() != shape) next->set_shape(shape);
   }
   std::vector<std::uint32_t> states;
-  if (arguments.states > 1) KeepStates(MemoryOf(&outputs[0]), MemoryOf(next), &arguments, &states);
+  KeepStates(MemoryOf(&outputs[0]), MemoryOf(next), &arguments, &states);
   // A mask whose rows do not lie next to each other is drawn elsewhere first.
   ov::Tensor whole_mask;
   if (mask != nullptr && elements > 0) {
     whole_mask = IsContiguous(*mask) ? *mask : ov::Tensor(mask->get_element_type(), mask->get_shape());
   }
   const Draw draw = DrawOf(op_, attributes_, arguments, nullptr, whole_mask ? whole_mask.data() : nullptr);
-  if (!FillTensor(*ActiveKernels().kernels, draw, elements, outputs[0])) {
+  // States whose words do not lie next to each other are written elsewhere first.
+  ov::Tensor whole_next;
+  if (next != nullptr) whole_next = IsContiguous(*next) ? *next : ov::Tensor(next->get_element_type(), next->get_shape());
+  std::uint32_t* const words = next == nullptr || next->get_size() == 0 ? nullptr : static_cast<std::uint32_t*>(whole_next.data());
+  const bool is_drawn = attributes_.is_pytorch
+                            ? FillTorchTensor(*ActiveKernels().kernels, attributes_, arguments, draw, words, outputs[0])
+                            : FillTensor(*ActiveKernels().kernels, draw, elements, outputs[0]);
+  if (!is_drawn) {
     Refuse(op_, OutputText(op_.output[0].name),
            Worded(say::kAskedFor, {ElementTypeName(ElementTypeOf(outputs[0].get_element_type()))}),
            Worded(say::kUnchanged, {ElementTypeName(ElementTypeOf(type))}), say::kDrawInF32);
@@ -210,13 +219,8 @@ bool RandomOp::Run(ov::TensorVector& outputs, const Tensors& inputs, bool is_fol
   if (is_folded) RefuseAlteredResult(0, outputs[0]);
   if (next == nullptr) return true;
 
-  if (IsContiguous(*next)) {
-    WriteNextState(draw, arguments, static_cast<std::uint32_t*>(next->data()));
-  } else {
-    ov::Tensor whole(next->get_element_type(), next->get_shape());
-    WriteNextState(draw, arguments, static_cast<std::uint32_t*>(whole.data()));
-    whole.copy_to(*next);
-  }
+  if (!attributes_.is_pytorch && words != nullptr) WriteNextState(draw, arguments, words);
+  if (!IsContiguous(*next)) whole_next.copy_to(*next);
   if (is_folded) RefuseAlteredResult(op_.state_output(), *next);
   return true;
 } catch (const std::bad_alloc&) {

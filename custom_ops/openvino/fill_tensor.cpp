@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "number_formats.h"
 #include "openvino/core/parallel.hpp"
 #include "openvino_types.h"
+#include "torch_draw.h"
 
 namespace onnx_philox {
 
@@ -104,10 +106,19 @@ void ConvertFloats(const void* from, ElementType from_type, void* to, ElementTyp
 
 bool IsContiguous(const ov::Tensor& tensor) { return tensor.get_shape().size() < 2 || tensor.is_continuous(); }
 
+namespace {
+
+/// Whether the bits of a type are those of a tensor's.
+bool IsSame(ElementType wanted, ElementType given) {
+  return given == wanted || (wanted == ElementType::kU32 && given == ElementType::kI32) ||
+         (wanted == ElementType::kBool && given == ElementType::kU8);
+}
+
+}  // namespace
+
 bool FillTensor(const Kernels& kernels, Draw draw, std::uint64_t elements, ov::Tensor& tensor) {
   const ElementType wanted = ElementTypeOf(draw.type), given = ElementTypeOf(tensor.get_element_type());
-  const bool same = given == wanted || (wanted == ElementType::kU32 && given == ElementType::kI32) ||
-                    (wanted == ElementType::kBool && given == ElementType::kU8);
+  const bool same = IsSame(wanted, given);
   if (!same && (FormatOf(wanted) == nullptr || FormatOf(given) == nullptr)) return false;
   if (elements == 0) return true;
   if (!IsContiguous(tensor)) {
@@ -120,6 +131,22 @@ bool FillTensor(const Kernels& kernels, Draw draw, std::uint64_t elements, ov::T
   } else {
     FillConverted(kernels, draw, elements, tensor);
   }
+  return true;
+}
+
+bool FillTorchTensor(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments, Draw draw,
+                     std::uint32_t* next_states, ov::Tensor& tensor) {
+  const ElementType wanted = ElementTypeOf(draw.type), given = ElementTypeOf(tensor.get_element_type());
+  const bool same = IsSame(wanted, given);
+  if (!same && (FormatOf(wanted) == nullptr || FormatOf(given) == nullptr)) return false;
+  const std::uint64_t elements = static_cast<std::uint64_t>(arguments.dimensions.elements);
+  ov::Tensor whole = IsContiguous(tensor) ? tensor : ov::Tensor(tensor.get_element_type(), tensor.get_shape());
+  std::vector<unsigned char> drawn;
+  if (!same) drawn.resize(static_cast<std::size_t>(elements * ElementSize(draw.type)));
+  if (elements > 0) draw.out = same ? whole.data() : drawn.data();
+  DrawTorch(kernels, attributes, arguments, draw, next_states);
+  if (!same && elements > 0) ConvertFloats(drawn.data(), wanted, whole.data(), given, elements);
+  if (!IsContiguous(tensor)) whole.copy_to(tensor);
   return true;
 }
 

@@ -1,6 +1,7 @@
 // Writes a draw into a tensor: over OpenVINO's threads, in the tensor's own element type.
 #pragma once
 
+#include "checks.h"
 #include "element_types.h"
 #include "kernels.h"
 #include "openvino/runtime/tensor.hpp"
@@ -21,5 +22,9 @@ bool IsContiguous(const ov::Tensor& tensor);
 /// type cannot take them: a device may choose another float type than the operator declares, int32 for uint32, and
 /// uint8 for bool.
 bool FillTensor(const Kernels& kernels, Draw draw, std::uint64_t elements, ov::Tensor& tensor);
+
+/// The same of torch's numbers, with the next states: see DrawTorch.
+bool FillTorchTensor(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments, Draw draw,
+                     std::uint32_t* next_states, ov::Tensor& tensor);
 
 }  // namespace onnx_philox

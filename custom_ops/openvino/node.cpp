@@ -17,6 +17,7 @@
 #include "plugin_names.h"
 #include "refuse.h"
 #include "settled.h"
+#include "torch_stream.h"
 
 namespace onnx_philox {
 
@@ -204,13 +205,19 @@ void RandomOp::validate_and_infer_types() {
   if (MaySettle()) Settle(*this);
 }
 
-/// A node without a state gets zeros, which say the same, if it has a mask: by the state's type it will know when the
+/// A node without a state gets one that says the same, if it has a mask: by the state's type it will know when the
 /// plugin turns booleans into u8 (see HasNarrowedIntegers).
 void RandomOp::AddState() {
   const int state = IndexOf(op_, Role::kState);
   if (Has(Past::kCloned) || !op_.has_mask() || HasInput(state)) return;
-  const std::uint32_t zeros[kStateWords] = {};
-  const auto constant = ov::op::v0::Constant::create(ov::element::u32, ov::Shape{kStateWords}, zeros);
+  std::uint32_t words[std::max(kStateWords, kTorchStateWords)] = {};
+  if (attributes_.is_pytorch) {
+    SeedTorchState(static_cast<std::uint64_t>(attributes_.global_seed), words);
+    attributes_.global_seed = 0;
+    given_[AttributeRole::kGlobalSeed] = GivenAttribute::Integer(0);
+  }
+  const ov::Shape shape{static_cast<std::size_t>(attributes_.state_words())};
+  const auto constant = ov::op::v0::Constant::create(ov::element::u32, shape, words);
   set_argument(static_cast<std::size_t>(state), constant);
   ValidateCaptured(state);
 }
@@ -248,7 +255,7 @@ void RandomOp::SetOutputs() {
   const bool is_wider = computed == ov::element::f32 && (type == ov::element::f16 || type == ov::element::bf16);
   // The plugin restores the type of a result of the model.
   if (is_wider) type = computed;
-  ov::PartialShape state{kStateWords};
+  ov::PartialShape state{attributes_.state_words()};
   for (int i = 0; i < op_.inputs && HasInput(i); ++i) {
     if (RoleOf(i) == Role::kState) state = get_input_partial_shape(static_cast<std::size_t>(i));
   }

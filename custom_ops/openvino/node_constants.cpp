@@ -18,16 +18,19 @@ void RandomOp::ReadTexts() {
     const ElementTypes types = TypesAt(i);
     const bool is_state = RoleOf(i) == Role::kState;
     const bool is_array = op_.input[i].is_array();
+    const std::size_t words = static_cast<std::size_t>(attributes_.state_words());
     Captured read;
     const bool is_right = FromText(captured.text, types, &read) &&
-                          (is_array || (is_state ? read.elements() % kStateWords == 0 : read.elements() == 1));
+                          (is_array || (is_state ? read.elements() % words == 0 : read.elements() == 1));
     if (!is_right) {
-      const char* const wanted = is_state ? say::kSixWords : is_array ? say::kNumbersOf : say::kOneNumberOf;
+      const std::string names = TypeNames(op_.input[i], attributes_.output);
+      const std::string wanted = is_state ? Worded(say::kWordsOfStates, {std::to_string(words), names})
+                                          : Worded(is_array ? say::kNumbersOf : say::kOneNumberOf, {names});
       constexpr std::size_t kShown = 200;  // of thousands of numbers
       const std::string more = captured.text.size() > kShown ? "..." : "";
       Refuse(op_, AttributeText(std::string(kCaptured) + op_.input[i].name),
              ShowText(captured.text.substr(0, kShown) + more),
-             Worded(wanted, {TypeNames(op_.input[i], attributes_.output)}), say::kSaveAgain);
+             wanted, say::kSaveAgain);
     }
     captured = read;
   }

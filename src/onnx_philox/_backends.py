@@ -46,11 +46,6 @@ class Backend(Protocol):
         """Why this backend cannot be used here, and what to do; None if it can."""
 
 
-def drawing(requested: str, *, is_pytorch: bool) -> str:
-    """The backend to ask for: the native ones do not draw torch's numbers."""
-    return "python" if is_pytorch and requested == AUTO else requested
-
-
 B = TypeVar("B", bound=Backend)
 
 

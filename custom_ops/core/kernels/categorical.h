@@ -196,6 +196,18 @@ class Weights {
   typename Isa::Words maximum_;
 };
 
+/// The weights of row `row`, rounded to f32.
+template <class Isa>
+void WriteWeights(const Draw& draw, std::uint64_t row, float* weights) {
+  constexpr unsigned kAtOnce = Weights<Isa>::kAtOnce;
+  const Weights<Isa> wide(draw, row);
+  double some[kAtOnce];
+  for (std::uint64_t begin = 0; begin < draw.classes; begin += kAtOnce) {
+    wide.Get(begin, some);
+    for (std::uint64_t i = 0; i < kAtOnce && begin + i < draw.classes; ++i) weights[begin + i] = static_cast<float>(some[i]);
+  }
+}
+
 /// The running sums of the weights of a row, some of which are there at once: see Weights.
 template <class SomeWeights>
 class RunningSums {

@@ -10,6 +10,7 @@
 // output (but for permutations: 8 MiB at most, if there are as many), keeps state between calls, or is affected by the caller's floating-point settings.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -69,6 +70,12 @@ struct Kernels {
   bool (*available)();      ///< whether this processor and operating system have them
   void (*fill)(const Piece& piece);
   void (*fill_torch)(TorchStream* stream, const TorchFill& fill);  ///< what torch draws: see torch_stream.h
+  // What both alignments need. In the environment of float_environment.h.
+  /// Of a dropout: scales those data whose byte is 0, and writes 0 for the others.
+  void (*keep)(const Draw& draw, const unsigned char* dropped, const unsigned char* data, std::size_t count,
+               unsigned char* out);
+  /// The weights exp(logit - greatest) of a row of logits, rounded to f32.
+  void (*weights)(const Draw& draw, std::uint64_t row, float* weights);
 };
 
 /// Kernels, or the reason that there are none.

@@ -226,7 +226,8 @@ void FillTorchAvx2IfFma(TorchStream* stream, const TorchFill& fill) {
 
 }  // namespace
 
-const Kernels kAvx2Kernels = {"avx2", "AVX2 and F16C", HasAvx2, FillAny<Avx2>, FillTorchAvx2IfFma};
+const Kernels kAvx2Kernels = {"avx2", "AVX2 and F16C", HasAvx2, FillAny<Avx2>, FillTorchAvx2IfFma,
+                              Keep<Avx2>, WriteWeights<Avx2>};
 
 }  // namespace onnx_philox
 #endif

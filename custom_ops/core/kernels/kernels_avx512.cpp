@@ -214,7 +214,8 @@ struct Avx512 {
 
 }  // namespace
 
-const Kernels kAvx512Kernels = {"avx512", "AVX-512 F, BW, DQ and VL", HasAvx512, FillAny<Avx512>, FillTorchAvx512};
+const Kernels kAvx512Kernels = {"avx512", "AVX-512 F, BW, DQ and VL", HasAvx512, FillAny<Avx512>, FillTorchAvx512,
+                                Keep<Avx512>, WriteWeights<Avx512>};
 
 }  // namespace onnx_philox
 #endif

@@ -211,7 +211,7 @@ bool Always() { return true; }
 }  // namespace
 
 const Kernels kNeonKernels = {"neon", "NEON, any 64-bit ARM processor", Always, FillAny<Neon>,
-                              FillTorchPlain};
+                              FillTorchPlain, Keep<Neon>, WriteWeights<Neon>};
 
 }  // namespace onnx_philox
 #endif

@@ -10,6 +10,7 @@ bool Always() { return true; }
 
 }  // namespace
 
-const Kernels kScalarKernels = {"scalar", "plain C++, any processor", Always, FillAny<Scalar>, FillTorchPlain};
+const Kernels kScalarKernels = {"scalar", "plain C++, any processor", Always, FillAny<Scalar>, FillTorchPlain,
+                                Keep<Scalar>, WriteWeights<Scalar>};
 
 }  // namespace onnx_philox

@@ -11,9 +11,21 @@ namespace onnx_philox {
 namespace {
 
 /// Where a state has what.
-constexpr int kLeft = 2, kNext = 4, kFirstWord = 5, kNormal = 629, kIsCached = 631;
+constexpr int kLeft = 2, kSeeded = 3, kNext = 4, kFirstWord = 5, kNormal = 629, kIsCached = 631;
 
 }  // namespace
+
+void SeedTorchState(std::uint64_t seed, std::uint32_t* words) {
+  std::memset(words, 0, kTorchGeneratorWords * sizeof(*words));
+  words[0] = Low32(seed);
+  words[1] = High32(seed);
+  words[kLeft] = words[kSeeded] = 1;
+  std::uint32_t* const state = words + kFirstWord;
+  state[0] = Low32(seed);
+  for (std::uint32_t i = 1; i < kMtWords; ++i) {
+    state[i] = 1812433253u * (state[i - 1] ^ state[i - 1] >> 30) + i;
+  }
+}
 
 void ReadTorchState(const std::uint32_t* words, TorchStream* stream) {
   // With one word left, the block is spent: the next draw renews it.

@@ -43,6 +43,9 @@ struct TorchFill {
   void* out;                  ///< at any alignment
 };
 
+/// Writes the state of `torch.manual_seed(seed)`.
+void SeedTorchState(std::uint64_t seed, std::uint32_t* words);
+
 /// Reads a state, which has been checked.
 void ReadTorchState(const std::uint32_t* words, TorchStream* stream);
 

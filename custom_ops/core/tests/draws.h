@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstring>
+#include <vector>
 
 #include "kernels.h"
+#include "torch_stream.h"
 
 namespace onnx_philox {
 
@@ -146,6 +148,26 @@ inline Probabilities ProbabilitiesOf(const Draw& draw) {
 
 inline Logits LogitsOf(const Draw& draw) {
   return Logits{draw[Parameter::kLogits].numbers(), draw.classes, draw.samples, draw.is_once};
+}
+
+/// So many states of torch's generator; some have drawn.
+template <class Random>
+std::vector<std::uint32_t> TorchStates(std::size_t states, Random& random) {
+  std::vector<std::uint32_t> words(states * kTorchGeneratorWords);
+  for (std::size_t i = 0; i < states; ++i) {
+    std::uint32_t* const state = &words[i * kTorchGeneratorWords];
+    SeedTorchState(random(), state);
+    if (random() % 2 == 0) {
+      state[4] = static_cast<std::uint32_t>(1 + random() % 624);
+      state[2] = 625 - state[4];
+    }
+    if (random() % 4 == 0) {
+      state[629] = static_cast<std::uint32_t>(random());
+      state[630] = 0x3FF00000u;
+      state[631] = 1;
+    }
+  }
+  return words;
 }
 
 }  // namespace onnx_philox

@@ -68,9 +68,9 @@ void TestAttributes() {
   given[AttributeRole::kAlignment] = GivenAttribute::Text("tensorflow");
   Is(CheckAttributes(kRandomUniform, given, &attributes), "");
   given[AttributeRole::kAlignment] = GivenAttribute::Text("pytorch");
-  Is(CheckAttributes(kRandomUniform, given, &attributes),
-     "RandomUniform: attribute 'alignment' must be 'tensorflow' in the native backends: got 'pytorch'. "
-     "Use backend='python': torch's numbers are drawn there.");
+  Is(CheckAttributes(kRandomUniform, given, &attributes), "");
+  check::That(attributes.is_pytorch && attributes.state_words() == 632, "the alignment is not read");
+  Says(CheckTogether(kRandomUniform, attributes, Arguments()), "'op_seed' must be 0 with alignment 'pytorch': got 9223372036854775807.");
   given[AttributeRole::kAlignment] = GivenAttribute::Text("torch");
   Is(CheckAttributes(kRandomUniform, given, &attributes),
      "RandomUniform: attribute 'alignment' must be 'tensorflow' or 'pytorch': got 'torch'. Set it to one of these.");

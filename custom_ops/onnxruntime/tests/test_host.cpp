@@ -17,6 +17,7 @@
 #include "floats.h"
 #include "host.h"
 #include "kernels.h"
+#include "torch_draw.h"
 #include "values.h"
 
 namespace {
@@ -457,6 +458,7 @@ class Fuzzer {
     const std::size_t type = Chance(30) ? 6 + Below(3) : first + Below(count);
     const OrtElementType usual = is_token || op.draws_rows ? ORT_TYPE_INT64 : is_classes ? ORT_TYPE_INT32 : ORT_TYPE_FLOAT;
     node->output_type = type < 6 ? types[type] : usual;
+    is_torch_s_ = false;
     for (int i = 0; i < op.attributes; ++i) {
       const char* const name = op.attribute[i].name;
       switch (op.attribute[i].role) {
@@ -479,13 +481,19 @@ class Fuzzer {
           if (Chance(40)) node->attributes[name] = RandomSeed();
           break;
         case AttributeRole::kAlignment:
-          if (Chance(8)) node->attributes[name] = Text(Chance(8) ? "pytorch" : "tensorflow");
+          is_torch_s_ = Chance(4);
+          if (is_torch_s_ || Chance(8)) node->attributes[name] = Text(is_torch_s_ ? "pytorch" : "tensorflow");
           break;
         case AttributeRole::kGlobalSeed:
         case AttributeRole::kOpSeed:
           if (Chance(2)) node->attributes[name] = RandomSeed();
           break;
       }
+    }
+    if (is_torch_s_ && !Chance(8)) {
+      node->attributes.erase("op_seed");
+      if (Chance(2)) node->attributes.erase("global_seed");
+      if (Chance(2)) node->attributes.erase("sample_size");
     }
     const OrtElementType declared = ops_[0]->GetOutputType(node->op, 0);
     if (declared != ORT_TYPE_UNDEFINED) node->output_type = declared;
@@ -554,13 +562,26 @@ class Fuzzer {
     if (Chance(4)) {
       const bool is_right = !output.empty() && output[0] >= 0 && output[0] <= 2000 && !Chance(8);
       const std::int64_t rows = is_right ? output[0] : static_cast<std::int64_t>(Below(9));
-      return Filled(RandomType(ORT_TYPE_UINT32), {rows, kStateWords});
+      return States(RandomType(ORT_TYPE_UINT32), {rows, WordsOfState()});
     }
     std::vector<std::int64_t> dimensions(1 + Below(Chance(10) ? kMostDimensions : 4), 1);
-    dimensions.back() = 6;
+    dimensions.back() = WordsOfState();
     if (Chance(15)) dimensions[Below(dimensions.size())] = static_cast<std::int64_t>(Below(9));
     if (Chance(25)) dimensions.clear();
-    return Filled(RandomType(ORT_TYPE_UINT32), std::move(dimensions));
+    return States(RandomType(ORT_TYPE_UINT32), std::move(dimensions));
+  }
+
+  std::int64_t WordsOfState() { return is_torch_s_ != Chance(30) ? kTorchStateWords : kStateWords; }
+
+  /// Any words; of torch's generator mostly right ones.
+  OrtValue States(OrtElementType type, std::vector<std::int64_t> dimensions) {
+    OrtValue states = Filled(type, std::move(dimensions));
+    const std::size_t bytes = states.memory.size() - 2 * OrtValue::kGuard;
+    constexpr std::size_t kBytes = kTorchStateWords * sizeof(std::uint32_t);
+    if (!is_torch_s_ || type != ORT_TYPE_UINT32 || bytes % kBytes != 0 || Chance(15)) return states;
+    const std::vector<std::uint32_t> words = TorchStates(bytes / kBytes, random_);
+    if (bytes > 0) std::memcpy(states.data(), words.data(), bytes);
+    return states;
   }
 
   std::vector<std::int64_t> RandomEntries() {
@@ -707,7 +728,7 @@ class Fuzzer {
     std::string error = CheckAttributes(op, given, &attributes);
     if (op.type_input() >= 0) TakeOutputType(op, TypeOf(node.values[0].info.type), &attributes);
     Arguments arguments;
-    std::vector<std::int64_t> state_dimensions = {kStateWords};
+    std::vector<std::int64_t> state_dimensions = {attributes.state_words()};
     for (std::size_t i = 0; i < node.values.size() && error.empty(); ++i) {
       if (node.left_out[i]) continue;
       OrtValue& value = node.values[i];
@@ -723,7 +744,14 @@ class Fuzzer {
     std::vector<unsigned char> expected(elements * ElementSize(attributes.output));
     std::vector<unsigned char> mask(elements);
     const Draw draw = DrawOf(op, attributes, arguments, expected.data(), op.has_mask() ? mask.data() : nullptr);
-    if (elements > 0) Fill(*SelectKernels("scalar").kernels, draw, 0, elements);
+    const Kernels& scalar = *SelectKernels("scalar").kernels;
+    std::vector<std::uint32_t> next(static_cast<std::size_t>(arguments.states * attributes.state_words()) + 1);
+    if (attributes.is_pytorch) {
+      DrawTorch(scalar, attributes, arguments, draw, next.data());
+    } else {
+      if (elements > 0) Fill(scalar, draw, 0, elements);
+      WriteNextState(draw, arguments, next.data());
+    }
     if (!node.outputs[0].empty() && elements > 0) {
       check::That(context->outputs[0].memory.size() == expected.size() + 2 * OrtValue::kGuard &&
                       IsSame(attributes.output, context->outputs[0].data(), expected.data(), elements),
@@ -736,8 +764,6 @@ class Fuzzer {
     if (node.outputs.size() > last) {
       const OrtValue& state = context->outputs[last];
       if (!check::That(state.info.dimensions == state_dimensions, "a next state of another shape")) return;
-      std::vector<std::uint32_t> next(static_cast<std::size_t>(arguments.states * kStateWords) + 1);
-      WriteNextState(draw, arguments, next.data());
       check::That(std::memcmp(context->outputs[last].data(), next.data(), (next.size() - 1) * 4) == 0,
                   "a wrong next state of %s", op.name);
     }
@@ -783,6 +809,7 @@ class Fuzzer {
     }
   }
 
+  bool is_torch_s_ = false;  // the numbers that the node draws
   const Ops& ops_;
   std::mt19937_64 random_;
 };

@@ -32,6 +32,8 @@
 #include "openvino/op/convert.hpp"
 #include "openvino/op/parameter.hpp"
 #include "openvino_types.h"
+#include "torch_draw.h"
+#include "torch_stream.h"
 #include "values.h"
 
 namespace {
@@ -144,6 +146,12 @@ class Fuzzer {
     }
 
     inputs_.clear();
+    is_torch_s_ = given[AttributeRole::kAlignment].text == "pytorch";
+    if (is_torch_s_ && !Wrong(8)) {
+      given[AttributeRole::kOpSeed] = GivenAttribute::Integer(0);
+      if (Coin()) given[AttributeRole::kGlobalSeed] = GivenAttribute::Integer(0);
+      if (!IsOnce(given)) given[AttributeRole::kSampleSize] = GivenAttribute();
+    }
     const bool seeded = given[AttributeRole::kGlobalSeed].integer != 0 || given[AttributeRole::kOpSeed].integer != 0;
     const auto [first, second] = RandomBounds();
     for (int i = 0; i < op_->inputs; ++i) {
@@ -173,7 +181,9 @@ class Fuzzer {
           inputs_.push_back(RandomLogits(given[AttributeRole::kSampleSize].integer, IsOnce(given)));
           break;
         case Role::kState:
-          if (!op_->input[i].optional || !seeded || Coin()) inputs_.push_back(RandomState());
+          if (is_torch_s_ ? !seeded || Wrong(8) : !op_->input[i].optional || !seeded || Coin()) {
+            inputs_.push_back(RandomState());
+          }
           break;
       }
     }
@@ -221,9 +231,8 @@ class Fuzzer {
     return GivenAttribute::Text(declared.text[Below(static_cast<std::uint64_t>(declared.texts))]);
   }
 
-  /// torch's numbers are refused, so most nodes ask for others.
   GivenAttribute RandomAlignment() {
-    if (Wrong(10)) return GivenAttribute::Text("pytorch");
+    if (Chance(4)) return GivenAttribute::Text("pytorch");
     return Coin() ? GivenAttribute() : GivenAttribute::Text("tensorflow");
   }
 
@@ -256,8 +265,13 @@ class Fuzzer {
     return sources;
   }
 
+  /// The same, with the state that a node of torch's numbers made of its seed.
+  ov::OutputVector SourcesOf(const ov::Node& node) const {
+    return is_torch_s_ && node.get_input_size() > inputs_.size() ? node.input_values() : Sources();
+  }
+
   std::shared_ptr<RandomOp> Cloned(const ov::Node& node) {
-    return std::dynamic_pointer_cast<RandomOp>(node.clone_with_new_inputs(Sources()));
+    return std::dynamic_pointer_cast<RandomOp>(node.clone_with_new_inputs(SourcesOf(node)));
   }
 
   /// As IR is saved and loaded; now and then with another text in it.
@@ -277,7 +291,7 @@ class Fuzzer {
       }
     }
     const std::shared_ptr<RandomOp> loaded = MakeNode();
-    loaded->set_arguments(Sources());
+    loaded->set_arguments(SourcesOf(node));
     loaded->visit_attributes(written);
     loaded->constructor_validate_and_infer_types();
     return loaded;
@@ -416,20 +430,32 @@ class Fuzzer {
     if (logits != nullptr) shape = logits->get_shape();
     if (const ov::Tensor* const data = TensorOf(Role::kData)) shape = data->get_shape();
     if (of_shape != nullptr && IsShape(*of_shape)) shape = ShapeIn(*of_shape);
-    if (state == kNone || shape.empty() || shape[0] > 600) return;  // longer constants are not captured
+    if (state == kNone || shape.empty() || shape[0] > (is_torch_s_ ? 6 : 600)) return;  // longer constants are not captured
     if (op_->draws_rows && shape.size() == 1 && shape[0] != 1 && !Wrong(8)) return;
     const std::size_t rows = Wrong(8) ? Below(9) : shape[0];
-    inputs_[static_cast<std::size_t>(state)] = SignedAtTimes(MakeInput(ov::element::u32, {rows, 6}, nullptr, false));
+    inputs_[static_cast<std::size_t>(state)] = States(ov::element::u32, {rows, WordsOfState()});
   }
 
   Given RandomState() {
     ov::Shape shape(1 + Below(Chance(8) ? 8 : 2), 1);
-    shape.back() = 6;
+    shape.back() = WordsOfState();
     if (Wrong(15)) shape[IndexIn(shape)] = Below(9);
     if (Wrong(30)) shape.clear();
     if (Wrong(30)) shape.assign(9 + Below(kMostDimensions - 8), 1);
     const ov::element::Type type = RandomType(ov::element::u32);
-    return SignedAtTimes(MakeInput(type, shape, nullptr, false));
+    return States(type, shape);
+  }
+
+  std::size_t WordsOfState() { return (is_torch_s_ && !Wrong(15)) || Wrong(30) ? kTorchStateWords : kStateWords; }
+
+  /// Any words; of torch's generator mostly right ones.
+  Given States(ov::element::Type type, const ov::Shape& shape) {
+    const std::size_t words = ov::shape_size(shape);
+    if (!is_torch_s_ || type != ov::element::u32 || words % kTorchStateWords != 0 || Wrong(15)) {
+      return SignedAtTimes(MakeInput(type, shape, nullptr, false));
+    }
+    const std::vector<std::uint32_t> states = TorchStates(words / kTorchStateWords, random_);
+    return SignedAtTimes(MakeInput(type, shape, states.data(), false));
   }
 
   /// The plugin hands over uint32 as int32.
@@ -775,20 +801,20 @@ class Fuzzer {
     Expect(shape.size() <= 8, "too many dimensions");
     Expect(outputs[0].get_shape() == shape, "an output of another shape");
 
-    std::vector<std::uint32_t> words(kStateWords);
+    const std::size_t words_of_state = is_torch_s_ ? kTorchStateWords : kStateWords;
+    std::vector<std::uint32_t> words(words_of_state);
     std::size_t rows = 1;
-    ov::Shape state_shape{6};
+    ov::Shape state_shape{words_of_state};
     if (const ov::Tensor* const tensor = TensorOf(Role::kState)) {
       state_shape = tensor->get_shape();
       rows = state_shape.size() == 2 ? state_shape[0] : 1;
-      words.resize(rows * kStateWords);
+      words.resize(rows * words_of_state);
       Expect(rows == 1 || (!shape.empty() && shape[0] == rows), "states for other rows");
       Expect(rows == 1 || shape.size() == 2 || !op_->draws_rows, "states for one row");
-      Expect(tensor->get_byte_size() == words.size() * sizeof words[0], "a state that is not six words");
+      Expect(tensor->get_byte_size() == words.size() * sizeof words[0], "a state of other words");
       if (rows > 0) std::memcpy(words.data(), tensor->data(), tensor->get_byte_size());
-      Expect(!state_shape.empty() && state_shape.back() == 6 && state_shape.size() <= 8, "a state of another shape");
+      Expect(!state_shape.empty() && state_shape.back() == words_of_state && state_shape.size() <= 8, "a state of another shape");
     }
-    Expect(given[AttributeRole::kAlignment].text != "pytorch", "torch's numbers");
     Expect(given[AttributeRole::kGlobalSeed].integer >= 0 && given[AttributeRole::kOpSeed].integer >= 0, "a negative seed");
     const std::size_t elements = ov::shape_size(shape);
     std::vector<std::uint64_t> expected((elements * ElementSize(type_) + 7) / 8 + 1);
@@ -799,7 +825,11 @@ class Fuzzer {
     draw.out = expected.data();
     std::vector<unsigned char> mask(elements);
     if (op_->has_mask()) draw.mask = mask.data();
-    if (elements > 0) Fill(*SelectKernels("scalar").kernels, draw, 0, elements);
+    if (is_torch_s_) {
+      DrawRightTorch(given, draw, rows, elements, &words);
+    } else if (elements > 0) {
+      Fill(*SelectKernels("scalar").kernels, draw, 0, elements);
+    }
     if (!IsSame(expected.data(), outputs[0], elements)) Fail(std::string("wrong values of ") + op_->name, outputs[0].get_element_type().to_string());
     if (op_->has_mask() && outputs.size() > 1) {
       const bool is_right = outputs[1].get_shape() == shape &&
@@ -808,7 +838,7 @@ class Fuzzer {
     }
     const std::size_t last = static_cast<std::size_t>(op_->state_output());
     if (outputs.size() <= last) return;
-    for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t row = 0; row < rows && !is_torch_s_; ++row) {
       const State next = NextState(draw, StateFromWords(&words[row * kStateWords]), elements / rows);
       StateToWords(next, &words[row * kStateWords]);
     }
@@ -816,6 +846,28 @@ class Fuzzer {
     const bool same = outputs[last].get_shape() == state_shape &&
                       (rows == 0 || std::memcmp(outputs[last].data(), words.data(), bytes) == 0);
     if (!same) Fail("a wrong next state", "");
+  }
+
+  /// What torch draws; the states become the next ones.
+  void DrawRightTorch(const GivenAttributes& given, const Draw& draw, std::size_t rows, std::size_t elements,
+                      std::vector<std::uint32_t>* states) {
+    const bool has_state = TensorOf(Role::kState) != nullptr;
+    onnx_philox::Attributes attributes;
+    attributes.is_pytorch = true;
+    attributes.global_seed = given[AttributeRole::kGlobalSeed].integer;
+    Expect(given[AttributeRole::kOpSeed].integer == 0, "an op_seed");
+    Expect((attributes.global_seed != 0) != has_state, "a state beside a seed, or neither");
+    Expect(draw.distribution != Distribution::kCategorical || draw.is_once || draw.samples == 1, "samples with replacement");
+    for (std::size_t row = 0; row < rows && has_state; ++row) {
+      const std::uint32_t* const state = &(*states)[row * kTorchStateWords];
+      Expect(state[4] <= 624 && (state[2] == 1 || std::uint64_t{state[2]} + state[4] == 625), "a place that is none");
+      Expect(state[3] == 1 && state[631] < 2, "a generator without a seed");
+    }
+    Arguments arguments;
+    arguments.states = static_cast<std::int64_t>(rows);
+    if (has_state) arguments.state_words = states->data();
+    arguments.dimensions.elements = static_cast<std::int64_t>(elements);
+    DrawTorch(*SelectKernels("scalar").kernels, attributes, arguments, draw, states->data());
   }
 
   /// The draw that the inputs mean, without state and memory.
@@ -996,6 +1048,7 @@ class Fuzzer {
     return true;
   }
 
+  bool is_torch_s_ = false;  // the numbers that the node draws
   std::mt19937_64 random_;
   static constexpr int kNone = -1;
   const Operator* op_ = nullptr;

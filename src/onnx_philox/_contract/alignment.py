@@ -109,8 +109,8 @@ def check_shape(op: Operator, what: str, known: Known, attributes: Mapping[str, 
         return
     count = int(known.value.reshape(-1)[-1]) if known.value.size else 0
     if count >= LARGE_PERMUTATION:
-        allowed = f"fewer than {LARGE_PERMUTATION} integers, with alignment {PYTORCH!r}"
-        refusal.refuse(op.name, what, count, allowed, "Draw them with alignment 'tensorflow'.")
+        allowed = say.FEWER_INTEGERS.format(LARGE_PERMUTATION)
+        refusal.refuse(op.name, what, count, allowed, say.DRAW_AS_TENSORFLOW)
 
 
 def refuse_pytorch(op: Operator, attributes: Mapping[str, Any]) -> None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from onnx_philox import _backends
 from onnx_philox._contract.alignment import check_word
 from onnx_philox._contract.inputs import PYTORCH
 from onnx_philox._contract.refusal import refuse, shown
@@ -92,9 +91,6 @@ def _engine_of(
         if isinstance(model, str | os.PathLike):
             check_path(_NAME, model)
         _check_rows(said.streams, wanted.per_row)
-        if said.streams.is_pytorch:
-            requested = options.get("backend", _backends.AUTO)
-            options["backend"] = _backends.drawing(requested, is_pytorch=True)
         if runtime == "openvino":
             return _compile(model, said, **options)
         return _load(model, said.streams, options)

@@ -82,9 +82,7 @@ def _record(
         .load(
             _model(given, chosen),
             Settings(
-                _backends.drawing(
-                    chosen.get("backend", _backends.AUTO), is_pytorch=engine.streams.is_pytorch
-                ),
+                chosen.get("backend", _backends.AUTO),
                 _precision(chosen),
                 shows_drawn=True,
                 device=chosen.get("device", "CPU"),

@@ -12,7 +12,7 @@ from openvino.utils.node_factory import NodeFactory
 
 from onnx_philox import _openvino_arrays as arrays
 from onnx_philox import _runtime_errors
-from onnx_philox._contract import alignment, checks
+from onnx_philox._contract import checks
 from onnx_philox._contract.arguments import parameter_array, plain_array, shape_array
 from onnx_philox._contract.operators import Input, Operator, Role
 from onnx_philox._contract.types import ElementType
@@ -26,8 +26,6 @@ def make(
 ) -> ov.Node:
     """A node of the native extension if it can be used, otherwise of the Python one.
 
-    Torch's numbers are drawn in Python alone.
-
     Inputs are nodes, outputs, arrays or numbers; None for one left out.
 
     Raises:
@@ -40,7 +38,7 @@ def make(
     present = [i for i in op.inputs if i.role is not Role.STATE or given[i.name] is not None]
     inputs = [_input(op, declared, given[declared.name], values) for declared in present]
     inputs = with_wide_shape(op, inputs)
-    if _native_backend.unavailable() is None and not alignment.is_pytorch(complete):
+    if _native_backend.unavailable() is None:
         try:
             node = _native_factory().create(op.name, inputs, complete)
         except RuntimeError as error:

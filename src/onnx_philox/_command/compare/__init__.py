@@ -57,7 +57,7 @@ def compare(
     inside = rewritten.inside(model)
     if wanted.seed is not None and not inside.takes_seed:
         inside.refuse_seed(wanted.seed, model)
-    backend = _backends.drawing(_backends.AUTO, is_pytorch=inside.is_pytorch)
+    backend = _backends.AUTO
     if is_ir(model):
         one, other = _load_ir(model, runtimes, precisions, devices, backend)
     else:

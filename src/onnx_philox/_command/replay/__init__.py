@@ -127,9 +127,7 @@ def _load(model: Path | onnx.ModelProto, runtime: str, written: document.Record)
     precision = None
     if known is not None and known.precisions:
         precision = written["precision"] if is_same else _PRECISION
-    is_pytorch = _alignment_of(written) == PYTORCH
-    chosen = written["backend"] if is_same else _backends.AUTO
-    backend = _backends.drawing(chosen, is_pytorch=is_pytorch)
+    backend = written["backend"] if is_same else _backends.AUTO
     settings = Settings(backend, precision, shows_drawn=True)
     if isinstance(model, Path) or known is None:
         return loading.load(Path(str(model)), runtime, settings)

@@ -65,8 +65,6 @@ def run(
     if wanted.seed is not None and not inside.takes_seed:
         # Now, not after a runtime's own words about random nodes that it does not have.
         inside.refuse_seed(wanted.seed, model)
-    backend = _backends.drawing(settings.backend, is_pytorch=inside.is_pytorch)
-    settings = replace(settings, backend=backend)
     loaded = loading.load(model, runtime, settings)
     filled = beginning.fill(loaded, wanted, inside)
     feeds, state, used = beginning.begin(loaded, wanted, filled, inside)

@@ -1,0 +1,20 @@
+// A node's draw of torch's numbers: alignment "pytorch" (contract, section 14).
+//
+// torch's generator gives a value its words where the value before it stopped, so a draw from one state is one thread's.
+#pragma once
+
+#include <cstdint>
+
+#include "checks.h"
+
+namespace onnx_philox {
+
+/// Draws all that a node of this alignment draws, and writes the next state, or that of each row, to `next_states` if
+/// that is not null. `draw` is what DrawOf returns; where its `out` is null, nobody wants the values.
+///
+/// The next states may lie exactly in place of the states, and overlap them in no other way (see KeepStates). Throws
+/// std::bad_alloc.
+void DrawTorch(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments, const Draw& draw,
+               std::uint32_t* next_states);
+
+}  // namespace onnx_philox
