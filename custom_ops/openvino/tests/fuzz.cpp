@@ -315,8 +315,8 @@ class Fuzzer {
 
   /// The constants are replaced by what the CPU plugin makes of them; the values that were there first count.
   std::shared_ptr<RandomOp> Narrowed(RandomOp& node) {
-    ov::OutputVector sources = Sources();
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    ov::OutputVector sources = SourcesOf(node);
+    for (std::size_t i = 0; i < sources.size(); ++i) {
       const auto* const constant = ov::as_type<Constant>(sources[i].get_node());
       if (constant == nullptr || static_cast<int>(i) == Find(Role::kShape)) continue;
       const ov::element::Type type = constant->get_element_type();

@@ -17,7 +17,7 @@ from onnx_philox._command import paths
 from onnx_philox._command.replay import checks
 from onnx_philox._command.replay.printed import Report
 from onnx_philox._command.run import filling, loading, ports
-from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
+from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._record import document, models

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from onnx_philox import _backends
 from onnx_philox._command import paths, rewritten
 from onnx_philox._command.run import beginning, files_read, loading, recording, results
 from onnx_philox._command.run.printed import Report, Run
