@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import onnx
@@ -62,6 +62,8 @@ class LoadedModel(ABC):
     """The types that a backend may refuse; to refuse any other is an error."""
     not_carried_error: type[Exception] = NotImplementedError
     """How it refuses them."""
+    draws_torch_s: ClassVar[bool] = True
+    """Whether it draws nodes of alignment pytorch."""
 
     backend: str
     inputs: list[Port]

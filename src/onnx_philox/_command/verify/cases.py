@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._command.verify.examples import Example
+from onnx_philox._contract.inputs import PYTORCH
 from onnx_philox._contract.operators import (
     OPERATORS,
     RANDOM_BERNOULLI,
@@ -35,6 +36,7 @@ from onnx_philox._contract.operators import (
     Operator,
 )
 from onnx_philox._contract.state import PhiloxState
+from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._contract.types import (
     BF16,
     BOOL,
@@ -66,6 +68,7 @@ PROMISED = (
 ROWS = "Rows of"
 SEEDED_DRAWS = "Seeded draws"
 TENSORFLOW_NORMAL = "TensorFlow normal"
+TORCH_SEEDS = "torch seeds"
 
 NORMAL_TOLERANCES = {F32: 4e-6, F64: 1e-12}
 """How far our normals may be from TensorFlow's, which has another ln, sin and cos."""
@@ -73,6 +76,12 @@ NORMAL_TOLERANCES = {F32: 4e-6, F64: 1e-12}
 ERRATUM = (
     "DirectML: the page's example prints the counter before minus 324,855, though its text says "
     "that the counter is incremented. The rule is followed here, from both ends of the example."
+)
+
+PYTORCH_ERRATUM = (
+    "OpenVINO: its page's three examples of alignment PYTORCH ([0.6789123, ...], [8.34928537, ...] "
+    "and [89, 73, 68, ...]) are neither torch's numbers nor those that OpenVINO draws. torch is "
+    "followed here; OpenVINO's own node does so but for f64 on CPU."
 )
 
 
@@ -112,6 +121,11 @@ class Case:
         return " ".join(part for part in (self.family, self.type.name, self.part) if part)
 
     @property
+    def is_torch_s(self) -> bool:
+        """Whether these are draws of torch's CPU generator."""
+        return self.vectors[0].example.alignment == PYTORCH
+
+    @property
     def has_seeds_alone(self) -> bool:
         """Whether OpenVINO's own RandomUniform, which has no state, can draw all this."""
         return all(
@@ -127,6 +141,7 @@ def load(vectors: Traversable | None = None) -> list[Case]:
     known = json.loads((folder / "known.json").read_text("utf-8"), parse_float=Decimal)
     tensorflow = json.loads((folder / "tensorflow.json").read_text("utf-8"))
     torch = json.loads((folder / "torch_stateless.json").read_text("utf-8"))
+    torch_draws = json.loads((folder / "torch.json").read_text("utf-8"))
     promised = [json.loads((folder / name).read_text("utf-8")) for name in PROMISED]
     return [
         *_by_type("OpenVINO documentation", map(_documented, known["openvino_documented"]["rows"])),
@@ -145,6 +160,8 @@ def load(vectors: Traversable | None = None) -> list[Case]:
         ),
         *_by_type(TENSORFLOW_NORMAL, map(_normal, tensorflow["normal"])),
         *_distributions(row for file in promised for row in file["rows"]),
+        *_torch_draws(torch_draws["draws"]),
+        *_by_type(TORCH_SEEDS, map(_torch_seed, torch_draws["openvino_documented"])),
         *_rows(),
         *_seeded_draws(),
     ]
@@ -210,7 +227,8 @@ def _uniform(row: Mapping[str, Any]) -> Vector:
 
 def _uniform_example(row: Mapping[str, Any], shape: Sequence[int], **where: Any) -> Example:
     bounds = {name: row[name] for name in ("minval", "maxval")}
-    return Example(tuple(shape), BY_NAME[row["output_type"]], RANDOM_UNIFORM, bounds, **where)
+    type_ = BY_NAME[row.get("output_type") or row["type"]]
+    return Example(tuple(shape), type_, RANDOM_UNIFORM, bounds, **where)
 
 
 def _runs(row: Mapping[str, Any]) -> list[Vector]:
@@ -234,11 +252,14 @@ def _runs(row: Mapping[str, Any]) -> list[Vector]:
 
 def _values_vector(example: Example, *all_hex: str) -> Vector:
     """A draw, and each of its outputs but the next state."""
-    expected = {
+    return Vector(example, {**_drawn(example, *all_hex), "next_state": example.next_state()})
+
+
+def _drawn(example: Example, *all_hex: str) -> Arrays:
+    return {
         output.name: _from_hex(given, output.type or example.type).reshape(example.shape)
         for output, given in zip(example.operator.values_outputs, all_hex, strict=True)
     }
-    return Vector(example, {**expected, "next_state": example.next_state()})
 
 
 def _from_hex(text: str, type_: ElementType) -> NDArray[Any]:
@@ -277,6 +298,42 @@ def _distributions(rows: Iterable[Mapping[str, Any]]) -> list[Case]:
         Case(family, tuple(vectors), BY_NAME[type_name], part)
         for (family, type_name, part), vectors in found.items()
     ]
+
+
+def _torch_draws(rows: Iterable[Mapping[str, Any]]) -> list[Case]:
+    """Calls of torch's, each after `torch.manual_seed`."""
+    found: dict[tuple[str, str], list[Vector]] = {}
+    for row in rows:
+        operator, seed = OPERATORS[row["operator"]], row["seed"]
+        example = Example(
+            tuple(row["shape"]),
+            BY_NAME[row["type"]],
+            operator,
+            {name: _argument(value) for name, value in row["arguments"].items()},
+            state=TorchState.from_seed(seed),
+            alignment=PYTORCH,
+        )
+        expected = _drawn(example, row["values_hex"], *filter(None, [row.get("mask_hex")]))
+        vector = Vector(example, {**expected, "next_state": after_words(seed, row["words"])})
+        found.setdefault((f"torch {operator.name}", row["type"]), []).append(vector)
+    return [Case(family, tuple(v), BY_NAME[type_name]) for (family, type_name), v in found.items()]
+
+
+def after_words(seed: int, words: int) -> NDArray[np.uint32]:
+    """The state of torch's generator when it has given so many words, by NumPy's own MT19937."""
+    numpy_s = np.random.RandomState(seed & 0xFFFFFFFF)
+    numpy_s.randint(0, 2**32, words, np.uint32)
+    _, block, place, *_ = numpy_s.get_state()
+    # One that has given no word has none left to give, and counts from 0.
+    left, after = (625 - int(place), int(place)) if words else (1, 0)
+    start = [seed & 0xFFFFFFFF, seed >> 32, left, 1, after]
+    return np.array([*start, *np.asarray(block).tolist(), 0, 0, 0], np.uint32)
+
+
+def _torch_seed(row: Mapping[str, Any]) -> Vector:
+    """Numbers of torch's from a seed alone, which OpenVINO's own operator can draw too."""
+    example = _uniform_example(row, row["shape"], global_seed=row["seed"], alignment=PYTORCH)
+    return Vector(example, _drawn(example, row["values_hex"]))
 
 
 def _argument(given: Any) -> Any:

@@ -12,8 +12,10 @@ import onnx
 from numpy.typing import NDArray
 
 from onnx_philox import graphs, reference
+from onnx_philox._contract.inputs import ALIGNMENT, TENSORFLOW
 from onnx_philox._contract.operators import OUTPUT_TYPE, RANDOM_GENERATOR, Operator
 from onnx_philox._contract.state import PhiloxState
+from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._contract.types import BY_DTYPE, F64, ElementType
 from onnx_philox._runtimes.port import Arrays
 
@@ -42,6 +44,7 @@ class Example:
         state: Where to draw; None for a node with seeds alone.
         is_shape_fed: Whether the shape is an input of the model rather than a constant.
         rows: A state for each row, in place of `state`.
+        alignment: Whose numbers; the state is of the same.
     """
 
     shape: tuple[int, ...]
@@ -51,12 +54,13 @@ class Example:
     global_seed: int = 0
     op_seed: int = 0
     run: int | None = None
-    state: PhiloxState | None = None
+    state: PhiloxState | TorchState | None = None
     is_shape_fed: bool = False
     rows: tuple[PhiloxState, ...] = ()
+    alignment: str = TENSORFLOW
 
     @property
-    def node_state(self) -> PhiloxState | None:
+    def node_state(self) -> PhiloxState | TorchState | None:
         """The state that the node is given."""
         if self.run is None:
             return self.state
@@ -108,7 +112,7 @@ class Example:
 
     def next_state(self) -> NDArray[np.uint32]:
         """The state after this draw."""
-        assert self.node_state is not None, "a draw of seeds alone has no next state"
+        assert isinstance(self.node_state, PhiloxState), "neither seeds alone, nor torch's numbers"
         # Not by `advance` and the rules of the distributions, since those are what we verify.
         counter = (self.node_state.counter + -(-self._words() // 4)) % 2**128
         return PhiloxState(counter, self.node_state.key).to_array()
@@ -140,6 +144,8 @@ class Example:
             arguments["shape"] = self.shape
         if any(a.name == OUTPUT_TYPE for a in self.operator.attributes):
             arguments[OUTPUT_TYPE] = self.type.name
+        if self.alignment != TENSORFLOW:
+            arguments[ALIGNMENT.name] = self.alignment
         return arguments
 
     def __str__(self) -> str:
@@ -150,7 +156,9 @@ class Example:
             parts.append(f"global_seed {self.global_seed}, op_seed {self.op_seed}")
         if self.run is not None:
             parts.append(f"run {self.run}")
-        if self.state is not None:
+        if isinstance(self.state, TorchState):
+            parts.append(f"after torch.manual_seed({self.state.seed})")
+        elif self.state is not None:
             parts.append(f"counter {self.state.counter:#x}, key {self.state.key:#x}")
         if self.rows:
             parts.append(f"a state for each of {len(self.rows)} rows")

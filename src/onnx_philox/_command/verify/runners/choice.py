@@ -60,6 +60,10 @@ class ModelRunner(Runner):
         self.runtime = models.runtime
         self._models = models
 
+    def takes(self, case: Case) -> bool:
+        """All cases but torch's numbers where standard nodes draw."""
+        return self._models.draws_torch_s or not case.is_torch_s
+
     def prepare(self, example: Example) -> Loaded:
         """Loads the model; calling the result runs it once more."""
         try:

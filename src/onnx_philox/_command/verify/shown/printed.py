@@ -20,8 +20,10 @@ from onnx_philox._command.verify.cases import (
     COUNTER_EXAMPLE,
     ERRATUM,
     NORMAL_TOLERANCES,
+    PYTORCH_ERRATUM,
     SEEDED_DRAWS,
     TENSORFLOW_NORMAL,
+    TORCH_SEEDS,
 )
 from onnx_philox._command.verify.result import Result, Verdict, groups, joined
 from onnx_philox._command.verify.shown import table
@@ -209,6 +211,8 @@ def _explanation(result: Result) -> RenderableType:
 def _notes(results: list[Result]) -> list[str]:
     families = {r.case.family for r in results if r.case}
     notes = [ERRATUM] if COUNTER_EXAMPLE in families else []
+    if TORCH_SEEDS in families:
+        notes.append(PYTORCH_ERRATUM)
     if TENSORFLOW_NORMAL in families:
         distances = joined(f"{limit:g} ({t.name})" for t, limit in NORMAL_TOLERANCES.items())
         notes.append(

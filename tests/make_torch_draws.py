@@ -1,0 +1,192 @@
+"""Writes what torch draws with its CPU generator, for `onnx-philox verify`, where torch is absent.
+
+    python tests/make_torch_draws.py
+
+It needs torch 2.13 or newer on an x86-64 processor with AVX2. Each row is a call after
+`torch.manual_seed(seed)`; `words` is how many of its generator's words the call took.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import torch
+from torch import Tensor
+
+from onnx_philox import TorchState
+from onnx_philox._command.verify.cases import after_words
+from onnx_philox._contract.types import BY_DTYPE, BY_NAME
+
+FILE = Path(__file__).parents[1] / "src/onnx_philox/_command/verify/vectors/torch.json"
+TYPES = {
+    "f32": torch.float32,
+    "f64": torch.float64,
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+    "i32": torch.int32,
+    "i64": torch.int64,
+}
+SEEDS = (42, 2**40 + 7)
+MOST_WORDS = 2000
+
+
+def main() -> None:
+    """Writes the file."""
+    rows = [json.dumps(row) for row in rows_of_calls()]
+    page = [json.dumps(row) for row in rows_of_page()]
+    about = f"torch {torch.__version__}, {torch.backends.cpu.get_cpu_capability()}"
+    FILE.write_text(
+        f'{{"source": {json.dumps(about + "; little-endian bytes in hex")}, "draws": [\n'
+        + ",\n".join(rows)
+        + '\n], "openvino_documented": [\n'
+        + ",\n".join(page)
+        + "\n]}\n"
+    )
+
+
+def rows_of_calls() -> list[dict[str, Any]]:
+    """The calls of each operator and type."""
+    rows: list[dict[str, Any]] = []
+
+    def add(operator: str, type_: str, call: Callable[[], Tensor], **arguments: Any) -> None:
+        rows.extend(drawn(operator, type_, call, seed, arguments) for seed in SEEDS)
+
+    for name in ("f32", "f64", "f16", "bf16"):
+        for low, high in ((0, 1), (-3, 7.5)):
+            add(
+                "RandomUniform",
+                name,
+                lambda t=TYPES[name], a=low, b=high: torch.empty(67, dtype=t).uniform_(a, b),
+                minval=number(name, low),
+                maxval=number(name, high),
+            )
+    for name, low, high in (("i32", -5, 1000), ("i64", -5, 1000), ("i64", -(2**40), 2**40)):
+        add(
+            "RandomUniform",
+            name,
+            lambda t=TYPES[name], a=low, b=high: torch.randint(a, b, (67,), dtype=t),
+            minval=low,
+            maxval=high,
+        )
+    for name in ("f32", "f16", "bf16"):
+        # One by one, by sixteens, and by sixteens with some left over.
+        for count, mean, scale in ((6, 0, 1), (64, 0, 1), (67, 2, 0.5)):
+            add(
+                "RandomNormal",
+                name,
+                lambda n=count, t=TYPES[name], m=mean, s=scale: torch.empty(n, dtype=t).normal_(
+                    m, s
+                ),
+                mean=number(name, mean),
+                scale=number(name, scale),
+            )
+        add(
+            "RandomExponential",
+            name,
+            lambda t=TYPES[name]: torch.empty(67, dtype=t).exponential_(1.0),
+            scale=number(name, 1),
+        )
+        # torch's zeros have the sign of the data that they replace; ours are +0.
+        data = torch.arange(67).to(TYPES[name]) / 8
+        add(
+            "RandomDropout",
+            name,
+            lambda d=data: torch.nn.functional.dropout(d, 0.5),
+            data=tensor(data),
+            ratio=number("f64", 0.5),
+        )
+    p = torch.arange(67, dtype=torch.float32) / 67
+    add("RandomBernoulli", "bool", lambda: p.bernoulli().bool(), p=tensor(p))
+    add(
+        "RandomBernoulli",
+        "bool",
+        lambda: torch.empty(67).bernoulli_(0.3).bool(),
+        p=number("f64", 0.3),
+    )
+    logits = torch.sin(torch.arange(52, dtype=torch.float32) * 2).reshape(4, 13) * 3
+    weights = torch.exp(logits - logits.max(1, keepdim=True).values)
+    add("RandomCategorical", "i64", lambda: torch.multinomial(weights, 1), logits=tensor(logits))
+    add(
+        "RandomCategorical",
+        "i64",
+        lambda: torch.multinomial(weights, 3),
+        logits=tensor(logits),
+        sample_size=3,
+        replacement=0,
+    )
+    add("RandomPermutation", "i64", lambda: torch.randperm(67))
+    return rows
+
+
+def rows_of_page() -> list[dict[str, Any]]:
+    """The calls that OpenVINO's page of RandomUniform-8 shows for alignment PYTORCH."""
+    calls: tuple[tuple[str, list[int], float, float, int], ...] = (
+        ("f32", [3, 3], 0, 1, 150),
+        ("f64", [2, 2], 2, 10, 80),
+        ("i32", [2, 3], 50, 100, 80),
+    )
+    rows = []
+    for name, shape, low, high, seed in calls:
+        torch.manual_seed(seed)
+        empty = torch.empty(shape, dtype=TYPES[name])
+        values = empty.random_(int(low), int(high)) if name == "i32" else empty.uniform_(low, high)
+        rows.append(
+            {"type": name, "shape": shape, "minval": low, "maxval": high, "seed": seed}
+            | {"values_hex": hex_of(values)}
+        )
+    return rows
+
+
+def drawn(
+    operator: str, type_: str, call: Callable[[], Tensor], seed: int, arguments: dict[str, Any]
+) -> dict[str, Any]:
+    """A row: what a call draws after `torch.manual_seed(seed)`."""
+    torch.manual_seed(seed)
+    values = call()
+    row = {"operator": operator, "type": type_, "shape": list(values.shape), "seed": seed}
+    row |= {"arguments": arguments, "words": words_since(seed), "values_hex": hex_of(values)}
+    if operator == "RandomDropout":
+        # One of the data is 0.
+        torch.manual_seed(seed)
+        ones = torch.nn.functional.dropout(torch.ones_like(values), 0.5)
+        row["mask_hex"] = hex_of(ones != 0)
+    return row
+
+
+def words_since(seed: int) -> int:
+    """How many words torch's generator has given since it was seeded."""
+    state = TorchState.from_torch(torch.get_rng_state()).to_array()
+    return next(n for n in range(MOST_WORDS) if np.array_equal(after_words(seed, n), state))
+
+
+def array_of(given: Tensor) -> np.ndarray:
+    """The tensor in NumPy."""
+    if given.dtype == torch.bfloat16:
+        return given.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+    return given.numpy()
+
+
+def hex_of(given: Tensor | np.ndarray) -> str:
+    """Little-endian bytes in hex."""
+    array = array_of(given) if isinstance(given, Tensor) else given
+    return array.astype(array.dtype.newbyteorder("<")).tobytes().hex()
+
+
+def number(name: str, given: float) -> dict[str, Any]:
+    """A number of a type, as the file has it."""
+    return {"type": name, "shape": [], "hex": hex_of(np.array(given, BY_NAME[name].dtype))}
+
+
+def tensor(given: Tensor) -> dict[str, Any]:
+    """A tensor, as the file has it."""
+    array = array_of(given)
+    return {"type": BY_DTYPE[array.dtype].name, "shape": list(array.shape), "hex": hex_of(array)}
+
+
+if __name__ == "__main__":
+    main()
