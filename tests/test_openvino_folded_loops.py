@@ -10,6 +10,7 @@ import onnx
 import openvino as ov
 import pytest
 from cases import assert_same_bits
+from half_precision import precision_of
 from onnx import parser
 from openvino import opset8
 from runtimes import OpenVino
@@ -286,7 +287,11 @@ def test_draws_of_f64_that_stay_in_a_loop_of_constants_are_exact(
     inner = draw.replace("v, s", "u, s") + "\n v = Cast <to = 1> (u)"
     expected, _ = reference.random_uniform([4], 0.1, 1.7, "f64", **SEED)
     outputs = openvino(loop("float[4]", inner, initializers), {}, precision)
-    assert_same_bits(outputs[0], np.stack([expected.astype(np.float32)] * 2))
+    cast = expected.astype(np.float32)
+    if precision_of(precision) == "f16":
+        # What the model itself makes of a draw is the plugin's, which keeps such constants in f16.
+        cast = cast.astype(np.float16).astype(np.float32)
+    assert_same_bits(outputs[0], np.stack([cast] * 2))
 
 
 def test_openvino_s_own_evaluation_of_a_model_draws_all_bits(openvino: OpenVino) -> None:
