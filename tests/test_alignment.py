@@ -483,3 +483,44 @@ def test_more_integers_than_torch_shuffles_so_are_refused() -> None:
         with pytest.raises(ValueError, match=said):
             reference.random_permutation(shape, **PYTORCH, global_seed=1)
     graphs.random_permutation([least - 1], **PYTORCH, global_seed=1)
+
+
+@pytest.mark.parametrize("name", [n for n in DRAWS if n.split()[0] in ("uniform", "normal")])
+def test_generate_draws_what_a_node_draws(name: str) -> None:
+    _, given = DRAWS[name]
+    arguments = {k: v for k, v in given.items() if k != "output_type"}
+    expected, after = drawn(name, state=SEED_42)
+    out = np.empty((2, 20), type_of(name).dtype)
+    state = onnx_philox.generate(TorchState.from_seed(42), out=out, **arguments)
+    assert_same_bits(out, expected)
+    assert isinstance(state, TorchState)
+    assert_same_bits(state.to_array(), after)
+    states = np.stack([TorchState.from_seed(seed).to_array() for seed in (3, 4)])
+    rows = onnx_philox.generate(states, out=out, **arguments, **PYTORCH)
+    for ours, theirs in zip((out, rows), drawn(name, state=states), strict=True):
+        assert_same_bits(ours, theirs)
+
+
+def test_generate_draws_torch_s_booleans_by_each_probability() -> None:
+    out = np.empty((2, 20), bool)
+    onnx_philox.generate(SEED_42, out=out, p=P_OF_EACH, **PYTORCH)
+    assert_same_bits(out, drawn("bernoulli of each", state=SEED_42)[0])
+
+
+@pytest.mark.parametrize(
+    ("state", "dtype", "said"),
+    [
+        (PhiloxState.from_seed(1), np.float32, "6 words are a PhiloxState, of alignment 'tens"),
+        (np.zeros((2, 6), np.uint32), np.float32, "6 words are a PhiloxState, of alignment"),
+        (np.zeros(7, np.uint32), np.float32, r"Pass TorchState.from_seed\(seed\).to_array\(\)"),
+        (bad_state(4, 625), np.float32, "the state's next must be from 0 to 624: got 625"),
+        (SEED_42, np.uint32, "out must be of floats, int32, int64 or bool: got uint32"),
+    ],
+)
+def test_generate_refuses_what_torch_s_generator_is_not(state: Any, dtype: Any, said: str) -> None:
+    out = np.zeros(4, dtype)
+    with pytest.raises((ValueError, TypeError), match=said):
+        onnx_philox.generate(state, out=out, **PYTORCH)
+    assert not out.any()
+    with pytest.raises(ValueError, match="alignment must be 'tensorflow' or 'pytorch': got 'jax'"):
+        onnx_philox.generate(state, out=out, alignment="jax")

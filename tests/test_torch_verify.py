@@ -242,6 +242,20 @@ def test_the_first_draw_that_differs_is_named_with_how_far() -> None:
     assert "is not what the model draws there, RandomNormal of [20]" in str(is_another.problem)
 
 
+def test_calls_that_say_that_they_have_no_generator_are_drawn() -> None:
+    def forward(x: Any) -> Any:
+        drawn = torch.rand(4, 6, generator=None) + torch.randn(4, 6, generator=None)
+        whole = torch.randint(9, (4, 6), generator=None) + torch.randint(
+            -3, 5, (6,), generator=None
+        )
+        like = torch.rand_like(x) + torch.randint_like(x, 2, 7)
+        return drawn + whole + like, torch.randperm(7, generator=None)
+
+    verdict = exported(of_a_function(forward)).verdict
+    assert verdict.is_ok
+    assert verdict.draws == 7
+
+
 def test_outputs_that_differ_are_named() -> None:
     module = of_a_function(lambda x: x + torch.rand_like(x))
     file = exported(module, verify=False, seed=3).model_proto

@@ -274,11 +274,15 @@ PhiloxState.__module__ = "onnx_philox"
 
 
 def states_array(
-    owner: str, what: str, given: Any, is_allowed: Callable[[tuple[int, ...]], bool], allowed: str
+    owner: str,
+    what: str,
+    given: Any,
+    is_allowed: Callable[[tuple[int, ...]], bool],
+    allowed: str,
+    remedy: str = "Pass PhiloxState(...).to_array().",
 ) -> NDArray[np.uint32]:
     """Returns a state or states as an array, or raises an error that says what is wrong."""
     array = arrays.array_of(owner, what, given)
-    remedy = "Pass PhiloxState(...).to_array()."
     if array.dtype != np.uint32:
         refuse(owner, what, array.dtype, "uint32", remedy, TypeError)
     if not is_allowed(array.shape):

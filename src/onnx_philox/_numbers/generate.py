@@ -9,8 +9,16 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from onnx_philox._contract import alignment as alignments
 from onnx_philox._contract import arrays, checks, float_environment
+from onnx_philox._contract import sentences as say
 from onnx_philox._contract.arguments import parameter_array
+from onnx_philox._contract.inputs import (
+    PYTORCH,
+    TENSORFLOW,
+    TORCH_STATE_SHAPE_RULE,
+    TORCH_STATE_WORDS,
+)
 from onnx_philox._contract.operators import (
     RANDOM_BERNOULLI,
     RANDOM_NORMAL,
@@ -20,8 +28,9 @@ from onnx_philox._contract.operators import (
     Operator,
 )
 from onnx_philox._contract.state import PhiloxState, is_state_shape, states_array
+from onnx_philox._contract.torch_state import TorchState, check_states
 from onnx_philox._contract.types import BOOL, BY_DTYPE, U32, ElementType
-from onnx_philox._numbers import fill_native
+from onnx_philox._numbers import fill_native, torch_draw
 from onnx_philox._numbers.call import fill_from
 from onnx_philox._numbers.draw import Distribution, distribution_of
 from onnx_philox._numbers.uniform import Bits, Uniform
@@ -41,7 +50,22 @@ def generate(
     mean: ArrayLike | None = ...,
     scale: ArrayLike | None = ...,
     p: ArrayLike | None = ...,
+    alignment: str = ...,
 ) -> PhiloxState: ...
+
+
+@overload
+def generate(
+    state: TorchState,
+    *,
+    out: NDArray[Any],
+    minval: ArrayLike | None = ...,
+    maxval: ArrayLike | None = ...,
+    mean: ArrayLike | None = ...,
+    scale: ArrayLike | None = ...,
+    p: ArrayLike | None = ...,
+    alignment: str = ...,
+) -> TorchState: ...
 
 
 @overload
@@ -54,11 +78,12 @@ def generate(
     mean: ArrayLike | None = ...,
     scale: ArrayLike | None = ...,
     p: ArrayLike | None = ...,
-) -> PhiloxState | NDArray[np.uint32]: ...
+    alignment: str = ...,
+) -> PhiloxState | TorchState | NDArray[np.uint32]: ...
 
 
 def generate(
-    state: PhiloxState | NDArray[np.uint32],
+    state: PhiloxState | TorchState | NDArray[np.uint32],
     *,
     out: NDArray[Any],
     minval: ArrayLike | None = None,
@@ -66,7 +91,8 @@ def generate(
     mean: ArrayLike | None = None,
     scale: ArrayLike | None = None,
     p: ArrayLike | None = None,
-) -> PhiloxState | NDArray[np.uint32]:
+    alignment: str = TENSORFLOW,
+) -> PhiloxState | TorchState | NDArray[np.uint32]:
     """Fills an array with what the operators would draw from a state; returns the next state.
 
     It uses one thread, and the native core if the package has it. Other threads can run meanwhile:
@@ -86,6 +112,9 @@ def generate(
         mean: The mean of normals; 0 if only `scale` is given.
         scale: Their standard deviation; 1 if only `mean` is given.
         p: The probability of true, for bool: a number, or an array as RandomBernoulli takes it.
+        alignment: Whose numbers. With "pytorch", and with a TorchState, those that torch draws with
+            its CPU generator; the state is then that generator, a TorchState, its 632 words, or
+            [B, 632], and uint32 is refused. See `TorchState`.
 
     Returns:
         The next state; for an array of rank 2, the next states in an array of its shape.
@@ -109,7 +138,7 @@ def generate(
     one = state
     if type(state) is np.ndarray and state.dtype == _WORD and state.shape == _STATE:
         one = PhiloxState.of_words(state)
-    if isinstance(one, PhiloxState):
+    if isinstance(one, PhiloxState) and alignment == TENSORFLOW:
         numbers: tuple[Any, ...] = (minval, maxval, mean, scale, p)
         ready = _prepared(getattr(out, "dtype", None), *numbers) if _are_plain(numbers) else None
         if ready is not None:
@@ -118,8 +147,12 @@ def generate(
             except (BufferError, ValueError):
                 pass  # what is wrong with the memory is said below
     given = {"minval": minval, "maxval": maxval, "mean": mean, "scale": scale, "p": p}
+    arguments = {name: n for name, n in given.items() if n is not None}
+    alignments.check_word(_NAME, alignment)
     with float_environment.kept():
-        return _generate(state, out, {name: n for name, n in given.items() if n is not None})
+        if alignment == PYTORCH or isinstance(state, TorchState):
+            return _generate_torch(state, out, arguments)
+        return _generate(state, out, arguments)
 
 
 def _are_plain(numbers: tuple[Any, ...]) -> bool:
@@ -154,6 +187,40 @@ def _generate(
     state: PhiloxState | NDArray[np.uint32], out: NDArray[Any], arguments: dict[str, Any]
 ) -> PhiloxState | NDArray[np.uint32]:
     before = states_array(_NAME, "state", state, is_state_shape, STATE_SHAPE_RULE)
+    before, values, flat = _memory(before, out)
+    distribution = _distribution(values, out.shape, arguments)
+    after = fill_from(before, (0, 0), values, distribution, fill_native.fastest_fill, flat)
+    return after if before.ndim == 2 else PhiloxState.from_array(after)
+
+
+def _generate_torch(
+    state: PhiloxState | TorchState | NDArray[np.uint32],
+    out: NDArray[Any],
+    arguments: dict[str, Any],
+) -> TorchState | NDArray[np.uint32]:
+    is_philox_s = isinstance(state, PhiloxState) or np.shape(state)[-1:] == _STATE
+    before = states_array(
+        _NAME,
+        "state",
+        state,
+        lambda shape: is_state_shape(shape, TORCH_STATE_WORDS),
+        TORCH_STATE_SHAPE_RULE,
+        say.NOT_A_PHILOX_STATE if is_philox_s else say.PASS_A_TORCH_STATE,
+    )
+    check_states(_NAME, before)
+    before, values, flat = _memory(before, out)
+    if values is U32:
+        remedy = "RandomGenerator's bits are Philox's: leave alignment out, and pass a PhiloxState."
+        checks.refuse(_NAME, "out", "uint32", "of floats, int32, int64 or bool", remedy, TypeError)
+    distribution = _distribution(values, out.shape, arguments)
+    after = torch_draw.fill_from(before, values, distribution, flat)
+    return after if before.ndim == 2 else TorchState.from_array(after)
+
+
+def _memory(
+    before: NDArray[np.uint32], out: NDArray[Any]
+) -> tuple[NDArray[np.uint32], ElementType, NDArray[Any]]:
+    """The states where no draw writes, the type of `out`, and `out` in one dimension."""
     if isinstance(out, np.ndarray):
         arrays.check_shared(_NAME, "out", out)
     values = BY_DTYPE.get(getattr(out, "dtype", None))  # type: ignore[arg-type]
@@ -168,11 +235,8 @@ def _generate(
     if np.may_share_memory(before, out):
         # The next state is made of it once `out` has been filled.
         before = before.copy()
-    flat = np.asarray(out).reshape(-1)
     checks.check_rows_of_states(_NAME, "state", before.shape, out.shape)
-    distribution = _distribution(values, out.shape, arguments)
-    after = fill_from(before, (0, 0), values, distribution, fill_native.fastest_fill, flat)
-    return after if before.ndim == 2 else PhiloxState.from_array(after)
+    return before, values, np.asarray(out).reshape(-1)
 
 
 def _distribution(

@@ -37,6 +37,12 @@ _BOOL, _FLOAT, _DOUBLE = ir.DataType.BOOL, ir.DataType.FLOAT, ir.DataType.DOUBLE
 _INT32, _INT64 = ir.DataType.INT32, ir.DataType.INT64
 _FLOATS = (ir.DataType.FLOAT16, ir.DataType.BFLOAT16, _FLOAT, _DOUBLE)
 _MASKED = -math.inf
+_OVERLOADS = {
+    "default": "generator",
+    "low": "low_generator",
+    "low_dtype": "low_generator_dtype",
+}
+"""The overloads that take a generator, by those that do not."""
 
 Size = Sequence[int | ir.Value]
 Number = float | ir.Value
@@ -91,6 +97,11 @@ class Translations:
             aten.native_dropout.default: self.native_dropout,
             aten.scaled_dot_product_attention.default: self.attention,
         }
+        # Torch records these where a call says generator=None; it refuses any other generator.
+        for operator, method in tuple(methods.items()):
+            packet, overload = operator.overloadpacket, _OVERLOADS.get(operator._overloadname, "")
+            if overload in packet.overloads():
+                methods[getattr(packet, overload)] = method
         return {operator: _function(method) for operator, method in methods.items()}
 
     def rand(self, size: Size, dtype: int | None = None, **_: Any) -> Any:
