@@ -3,6 +3,8 @@
 python docs/make_pictures.py            draw all; names draw only those
 python docs/make_pictures.py --check    exit 1 if a picture is missing, too large or out of date
 
+`torch` needs torch and diffusers, which no other picture does.
+
 Nothing is made up: each picture shows what the runtimes draw here, or numbers of
 benchmarks/README.md. Drawing needs the extra `docs`, checking only Python.
 """
@@ -44,6 +46,7 @@ ALL = {
     "inspect": Picture(terminal.draw_report, terminal.report_of_the_sampler, terminal.MODEL.encode),
     "before": Picture(models.draw_images, models.images_before, models.VAE.read_bytes),
     "after": Picture(models.draw_images, models.images_after, models.VAE.read_bytes),
+    "torch": Picture(models.draw_images, models.images_of_torch, models.VAE.read_bytes),
     "mc-dropout": Picture(models.draw_dropout, models.draws_of_dropout, models.DROPOUT.read_bytes),
     "rewrite": Picture(models.draw_rewrite, models.graphs_of_the_vae, models.VAE.read_bytes),
     "state": Picture(models.draw_state),

@@ -19,7 +19,12 @@ DROPOUT = ROOT / "tests" / "models" / "mc_dropout.onnx"
 F32 = {"INFERENCE_PRECISION_HINT": "f32"}
 
 
-def images_before() -> dict[str, np.ndarray]:
+def _of_runtimes(here: Any, there: Any) -> list[tuple[str, str, Any]]:
+    """Two rows of images: their titles, colours and pixels."""
+    return [("ONNX Runtime", "onnxruntime", here), ("OpenVINO", "openvino", there)]
+
+
+def images_before() -> dict[str, Any]:
     """Eight images that each runtime samples, as exported, but for a seed: it does not help."""
     import numpy as np
     import onnx
@@ -34,12 +39,14 @@ def images_before() -> dict[str, np.ndarray]:
     core = openvino.Core()
     return {
         "title": "Before: a VAE whose noise has the seed 42",
-        "onnxruntime": onnxruntime.InferenceSession(file).run(["images"], feed)[0],
-        "openvino": core.compile_model(core.read_model(file), "CPU", F32)(feed)["images"],
+        "rows": _of_runtimes(
+            onnxruntime.InferenceSession(file).run(["images"], feed)[0],
+            core.compile_model(core.read_model(file), "CPU", F32)(feed)["images"],
+        ),
     }
 
 
-def images_after() -> dict[str, np.ndarray]:
+def images_after() -> dict[str, Any]:
     """The same, rewritten."""
     import numpy as np
     import openvino
@@ -54,8 +61,44 @@ def images_after() -> dict[str, np.ndarray]:
     read = core.read_model(model.SerializeToString())
     return {
         "title": "After: the same VAE, rewritten, with the seed 42",
-        "onnxruntime": session.run(["images"], feed)[0],
-        "openvino": core.compile_model(read, "CPU", F32)(feed)["images"],
+        "rows": _of_runtimes(
+            session.run(["images"], feed)[0],
+            core.compile_model(read, "CPU", F32)(feed)["images"],
+        ),
+    }
+
+
+def images_of_torch() -> dict[str, Any]:
+    """Eight images of the noise that diffusers draws in torch, and of the same seed here.
+
+    It needs torch and diffusers, as the other pictures do not.
+    """
+    import numpy as np
+    import onnx
+    import torch
+    from diffusers.utils.torch_utils import randn_tensor
+    from onnx import numpy_helper
+    from torch.nn import functional
+
+    import onnx_philox
+
+    weights = {
+        tensor.name: torch.from_numpy(numpy_helper.to_array(tensor).copy())
+        for tensor in onnx.load(VAE).graph.initializer
+    }
+    of_layer = [(weights[f"layers.{i}.weight"], weights[f"layers.{i}.bias"]) for i in (0, 3, 5)]
+    noise = randn_tensor((8, 4), generator=torch.Generator().manual_seed(42))
+    x = functional.linear(noise, *of_layer[0]).relu().reshape(8, 16, 4, 4)
+    x = functional.conv_transpose2d(x, *of_layer[1], stride=2, padding=1).relu()
+    x = functional.conv_transpose2d(x, *of_layer[2], stride=2, padding=1).sigmoid()
+    pipe = onnx_philox.Pipeline(VAE, alignment="pytorch")
+    feed = {name: np.zeros((8, 4), np.float32) for name in ("mean", "log_variance")}
+    return {
+        "title": "The same VAE and seed 42, with the noise of torch.manual_seed",
+        "rows": [
+            ("diffusers", "ink", x.numpy()),
+            ("ONNX Runtime", "onnxruntime", pipe(feed, seed=42)["images"]),
+        ],
     }
 
 
@@ -66,20 +109,18 @@ def draw_images(drawn: dict[str, Any], palette: SimpleNamespace) -> Figure:
 
     figure, page = canvas(236, palette)
     colours = LinearSegmentedColormap.from_list("", palette.image)
-    for top, runtime, label in (
-        (42, "onnxruntime", "ONNX Runtime"),
-        (146, "openvino", "OpenVINO"),
-    ):
-        colour = getattr(palette, runtime)
+    for top, (label, name, images) in zip((42, 146), drawn["rows"], strict=True):
+        colour = getattr(palette, name)
         page.text(20, top + 41, label, color=colour, fontsize=14, fontweight="bold")
-        for i, image in enumerate(drawn[runtime]):
+        for i, image in enumerate(images):
             left = 148 + 81 * i
             place = (left, left + 72, top + 72, top)
             limits = {"vmin": 0, "vmax": 1, "aspect": "auto", "interpolation": "nearest"}
             page.imshow(image[0], colours, extent=place, **limits)
     page.set(xlim=(0, WIDTH), ylim=(236, 0))
     # Each runtime rounds what it computes from the noise.
-    same = np.isclose(drawn["onnxruntime"], drawn["openvino"], rtol=0, atol=1e-6)
+    above, below = (images for *_, images in drawn["rows"])
+    same = np.isclose(above, below, rtol=0, atol=1e-6)
     signs = [bool(image.all()) for image in same]
     assert all(signs) or not any(signs), "some images are equal, others are not"
     colour = palette.good if all(signs) else palette.bad
