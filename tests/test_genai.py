@@ -16,6 +16,7 @@ from openvino import opset13
 
 from onnx_philox import PhiloxState, reference, torch_noise
 from onnx_philox import openvino as op
+from onnx_philox.diffusers import Like
 
 CONFIG = {
     "in_channels": 3,
@@ -69,8 +70,23 @@ def test_a_generator_goes_on_and_begins_again_with_a_seed() -> None:
     assert_same_bits(np.array(generator.randn_tensor(ov.Shape([2, 3])).data), first)
     with pytest.raises(ValueError, match=r"seed must be an integer from 0 to 2\^64-1: got -1"):
         op.genai_generator(-1)
-    with pytest.raises(ValueError, match=r"Call randn_tensor, .*, or pass one seed"):
-        op.genai_generator([7, 42]).next()
+    with pytest.raises(ValueError, match=r"seed must be one seed or more: got an empty sequence"):
+        op.genai_generator([])
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("like", ["philox", "torch"])
+def test_next_draws_for_each_image_in_turn_what_its_seed_draws_alone(like: Like) -> None:
+    together, *alone = (op.genai_generator(seed, like=like) for seed in ([7, 42], 7, 42))
+    expected = [image.next() for _ in range(2) for image in alone]
+    assert [together.next() for _ in range(4)] == expected
+    together.next()
+    # A tensor begins a new turn, so what it draws does not end up in another image.
+    tensor = np.array(together.randn_tensor(ov.Shape([2, 3])).data)
+    for row, image in zip(tensor, alone, strict=True):
+        image.next()
+        assert_same_bits(row, np.array(image.randn_tensor(ov.Shape([3])).data))
+    assert [together.next() for _ in range(2)] == [image.next() for image in alone]
 
 
 @pytest.mark.engines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -15,7 +16,7 @@ from onnx_philox._numbers.torch_noise import Like, Seeds, noise_of
 
 __all__ = ["genai_generator"]
 
-_NAME = "onnx_philox.openvino.genai_generator"
+_OWNER = "openvino.genai_generator"
 
 
 def genai_generator(seed: Seeds = 0, *, like: Like = "philox", gpu: Gpu | None = None) -> Any:
@@ -28,8 +29,8 @@ def genai_generator(seed: Seeds = 0, *, like: Like = "philox", gpu: Gpu | None =
 
     Args:
         seed: 0 to 2^64-1, for all images of a request. Or a seed for each image: row b of a tensor
-            is then what ``seed[b]`` draws for an image alone. With ``like="torch"`` also a
-            `TorchState`, or one for each image.
+            is then what ``seed[b]`` draws for an image alone, and ``next()`` draws one number for
+            each image in turn. With ``like="torch"`` also a `TorchState`, or one for each image.
         like: Whose numbers: "philox" are those of RandomNormal. "torch" are those of
             `openvino_genai.TorchGenerator`, without torch; "torch_cuda" those of torch on an NVIDIA
             card, to about 3e-6. Then `seed` begins torch's generator, and no run of ours.
@@ -41,7 +42,7 @@ def genai_generator(seed: Seeds = 0, *, like: Like = "philox", gpu: Gpu | None =
 
     Raises:
         TypeError: `seed` is no integer.
-        ValueError: `seed` is out of its range, or `like` or `gpu` is wrong.
+        ValueError: `seed` is out of its range or empty, or `like` or `gpu` is wrong.
         ImportError: OpenVINO GenAI is not installed.
     """
     return _generators()(seed, like, gpu)
@@ -52,7 +53,8 @@ def _generators() -> type:
     try:
         import openvino_genai
     except ImportError as error:
-        raise _backends.NotInstalledError(_NAME, "OpenVINO GenAI", "genai") from error
+        name = f"onnx_philox.{_OWNER}"
+        raise _backends.NotInstalledError(name, "OpenVINO GenAI", "genai") from error
 
     class Generator(openvino_genai.Generator):  # type: ignore[misc]
         """Normals of `RandomNormal`, or of torch's."""
@@ -64,20 +66,23 @@ def _generators() -> type:
 
         def seed(self, new_seed: Seeds) -> None:
             """Begins again with a seed, 0 to 2^64-1, or with a seed for each row."""
-            self._noise = noise_of("openvino.genai_generator", new_seed, self._like, self._gpu)
+            noise = noise_of(_OWNER, new_seed, self._like, self._gpu)
+            if 0 in noise.state.shape:
+                remedy = "Pass a seed for each image."
+                refuse(_OWNER, "seed", "an empty sequence", "one seed or more", remedy)
+            self._noise, self._round = noise, deque[float]()
 
         def next(self) -> float:
-            """One normal, of float32; of one seed, as it does not say of which image."""
-            if self._noise.state.ndim > 1:
-                given, allowed = "one with a seed for each image", "one with a single seed"
-                remedy = "Call randn_tensor, as GenAI's pipelines do, or pass one seed."
-                refuse(
-                    "openvino.genai_generator", "the generator of next()", given, allowed, remedy
-                )
-            return float(self._noise.randn(1)[0])
+            """The next normal, of float32; of several images, one of each in turn."""
+            # GenAI fills a tensor with these, element by element, where a generator makes none.
+            if not self._round:
+                images = self._noise.state.shape[:-1]
+                self._round.extend(self._noise.randn(*images, 1).ravel().tolist())
+            return self._round.popleft()
 
         def randn_tensor(self, shape: Sequence[int]) -> ov.Tensor:
             """Normals of a shape, as float32."""
+            self._round.clear()
             return ov.Tensor(self._noise.randn(*shape))
 
     return Generator
