@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -566,6 +567,42 @@ def two_draws() -> ov.Model:
 
 def loop_of_two(x):
     return loop(x, 2, uniform)
+
+
+@pytest.mark.parametrize("case", ["missing", "a link outside", "a cache of links", "no IR"])
+def test_an_ir_needs_its_weights_beside_it(case: str, tmp_path, monkeypatch) -> None:
+    x = parameter("x", [2, 4])
+    weights = constant(np.arange(8, dtype=np.float32).reshape(2, 4))
+    drawn_ = opset8.add(opset8.add(x, weights), uniform([2, 4]))
+    (folder := tmp_path / "snapshot").mkdir()
+    monkeypatch.chdir(folder)
+    ov.save_model(model({"y": drawn_}, [x]), "first.xml", compress_to_fp16=False)
+    command("rewrite", "first.xml", "-o", "m.xml")
+    said = {
+        "missing": "the external data 'm.bin' must be a file in the folder of 'm.xml': got no file",
+        "a link outside": "the external data 'm.bin' must be a file in the model's folder",
+        "no IR": "m.xml must be a whole OpenVINO IR",
+    }.get(case)
+    if case == "missing":
+        Path("m.bin").unlink()
+    elif case == "no IR":
+        Path("m.xml").write_text("<other/>")
+    else:
+        # As a cache of downloads has them: both files are links to a folder of their own.
+        (blobs := tmp_path / "blobs").mkdir()
+        for name in ("m.bin", "m.xml")[: 2 if said is None else 1]:
+            Path(name).rename(blobs / name.replace(".", ""))
+            Path(name).symlink_to(Path("..", "blobs", name.replace(".", "")))
+    for arguments in (("run", "m.xml", "--fill", "--seed", "3"), ("inspect", "m.xml")):
+        printed = command(*arguments, code=0 if said is None else 2)
+        assert said is None or (said in printed and "run: run:" not in printed)
+    loose = ("--rtol", "1", "--atol", "1")
+    command("compare", "m.xml", "--fill", "--seed", "3", *loose, code=0 if said is None else 2)
+    if said is None:
+        op.Pipeline("m.xml", runtime="openvino")
+        return
+    with pytest.raises(ValueError, match=re.escape(said)):
+        op.Pipeline("m.xml", runtime="openvino")
 
 
 def test_the_commands_rewrite_and_run_an_ir(tmp_path, monkeypatch) -> None:

@@ -17,6 +17,7 @@ from onnx_philox._contract.alignment import check_word
 from onnx_philox._contract.inputs import PYTORCH
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.streams import METADATA_KEY, STANDARD, STANDARD_STATE, STATE, Streams
+from onnx_philox._files import openvino_ir
 from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._files.text import check_path
 from onnx_philox._pipeline.engine import Engine
@@ -216,10 +217,10 @@ def _open_ir(path: str, runtime: str, wanted: Wanted, options: dict[str, Any]) -
     _check_openvino(path, runtime)
     check_path(_NAME, path)
     # A missing IR raises the same error as a missing ONNX file.
-    with open(path, "rb"):
-        from onnx_philox._runtimes import in_openvino
+    openvino_ir.check(_NAME, path)
+    from onnx_philox._runtimes import in_openvino
 
-        core = in_openvino.new_core(options.pop("backend", "auto"))
+    core = in_openvino.new_core(options.pop("backend", "auto"))
     return _open_in(core, in_openvino.read(core, path), "file", wanted, **options)
 
 

@@ -226,6 +226,10 @@ def rewrite_file(
             beside the target.
         OSError: A file cannot be read or written.
     """
+    if is_ir(target) and not is_ir(source):
+        allowed = "a name that does not end in .xml, since the model is written as ONNX"
+        remedy = "Choose such a name; 'onnx-philox rewrite MODEL -o FILE.xml' converts it, too."
+        checks.refuse(_REWRITE_FILE, "the target", repr(str(target)), allowed, remedy)
     options: dict[str, Any] = {
         "seed": seed,
         "keep_unknown": keep_unknown,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from onnx_philox._contract.declaration import listed
+from onnx_philox._files import openvino_ir
 from onnx_philox._files.model_file import opened
 from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._runtimes import RUNTIMES, Runtime
@@ -69,7 +70,11 @@ def _load(path: Path, runtime: Runtime, settings: Settings) -> LoadedModel:
 
 def _check_readable(path: Path) -> None:
     """Refuses what is no model: each runtime has words of its own for it."""
-    if is_ir(path) or path.suffix == _ORT:
+    if path.suffix == _ORT:
         return
-    with refusing_as_argument(), opened(path, "run"):
-        pass
+    with refusing_as_argument():
+        if is_ir(path):
+            openvino_ir.check("run", path)
+            return
+        with opened(path, "run"):
+            pass

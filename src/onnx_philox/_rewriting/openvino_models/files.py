@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
 from functools import cache
 from pathlib import Path
-from typing import NoReturn
 
 import openvino as ov
 
 from onnx_philox import _runtime_errors
 from onnx_philox import openvino as plugin
 from onnx_philox._contract import checks
-from onnx_philox._files import external_data
+from onnx_philox._files import openvino_ir
 from onnx_philox._files.new_files import NewFiles, check_apart, check_room
 from onnx_philox._files.openvino_ir import is_ir, weights_of
 from onnx_philox._files.text import check_path
-
-_CONSTANT = b'type="Const"'
-_BEGINNING = re.compile(rb"<net\b[^>]*\bversion=")
-_HEAD = 2**16
 
 
 def read(path: str | os.PathLike[str], owner: str) -> ov.Model:
@@ -33,17 +27,12 @@ def read(path: str | os.PathLike[str], owner: str) -> ov.Model:
     """
     check_path(owner, path)
     path = Path(path)
-    text = path.read_bytes()
-    if not _BEGINNING.search(text[:_HEAD]):
-        # OpenVINO would try each of its front ends, which print.
-        _refuse(owner, path, "other bytes")
-    weights = weights_of(path)
-    external_data.check(owner, path, weights.name, is_needed=_CONSTANT in text)
+    openvino_ir.check(owner, path)
     try:
         return _core().read_model(path)
     except RuntimeError as error:
         said = _runtime_errors.sentence(str(error))
-        _refuse(owner, path, f"what OpenVINO does not read ({said.rstrip('.')})")
+        openvino_ir.refuse(owner, path, f"what OpenVINO does not read ({said.rstrip('.')})")
 
 
 def save(model: ov.Model, target: Path) -> None:
@@ -70,17 +59,6 @@ def save(model: ov.Model, target: Path) -> None:
 
 def _is_constant(node: ov.Node) -> bool:
     return str(node.get_type_name()) == "Constant"
-
-
-def _refuse(owner: str, path: Path, given: str) -> NoReturn:
-    checks.refuse(
-        owner,
-        str(path),
-        given,
-        "a whole OpenVINO IR, of operators that are OpenVINO's or this package's",
-        "Save it again with openvino.save_model; for operators of another extension, read it "
-        "with that extension and pass the openvino.Model in Python.",
-    )
 
 
 def check_target(owner: str, source: Path, target: Path) -> None:
