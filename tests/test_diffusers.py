@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 import onnxruntime
@@ -125,3 +126,29 @@ def test_diffusers_randn_tensor_says_it() -> None:
 
     with pytest.raises(AttributeError, match="Pass the noise itself"):
         randn_tensor((1, 4), generator=diffusers.generator(1))
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("like", ["philox", "torch", "torch_cuda"])
+def test_torch_says_what_to_take_instead(like: diffusers.Like) -> None:
+    import torch
+
+    given = diffusers.generator(1, like=like)
+    # Typed as torch's, whose checker refuses it as torch does.
+    generator: torch.Generator = cast("Any", given)
+    calls: list[Callable[[], torch.Tensor]] = [
+        lambda: torch.randn(3, generator=generator),
+        lambda: torch.empty(3).normal_(generator=generator),
+        lambda: torch.multinomial(torch.ones(3), 1, generator=generator),
+    ]
+    sentence = (
+        r"torch's \w+: the generator must be one of torch's: got one of onnx_philox\. "
+        r"Pass nothing, and take normals from it: torch\.from_numpy\(generator\.randn"
+    )
+    for call in calls:
+        with pytest.raises(TypeError, match=sentence):
+            call()
+    # The remedy works, and no call above has drawn.
+    assert_same_bits(
+        torch.from_numpy(given.randn(2, 3)).numpy(), diffusers.latents(1, (2, 3), like=like)[0]
+    )

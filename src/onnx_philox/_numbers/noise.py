@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,20 @@ class Noise(ABC):
             "which has no device. Pass the noise itself: "
             "latents=torch.from_numpy(onnx_philox.diffusers.latents(seeds, shape))."
         )
+
+    @classmethod
+    def __torch_function__(cls, func: Any, *_: Any) -> NoReturn:
+        """What torch calls for its function that was given this generator.
+
+        Raises:
+            TypeError: Always. torch's own lists its signatures, and not what to pass.
+        """
+        given, allowed = "one of onnx_philox", "one of torch's"
+        remedy = (
+            "Pass nothing, and take normals from it: torch.from_numpy(generator.randn(*shape))."
+        )
+        name = f"torch's {getattr(func, '__name__', func)}"
+        refuse(name, "the generator", given, allowed, remedy, TypeError)
 
     def randn(self, *shape: int) -> NDArray[np.float32]:
         """Normals of mean 0 and scale 1, from the state on.
