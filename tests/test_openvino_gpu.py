@@ -19,6 +19,8 @@ from openvino import opset16 as op
 import onnx_philox
 from onnx_philox import Pipeline, reference
 from onnx_philox import openvino as factory
+from onnx_philox._command import verify
+from onnx_philox._command.verify import cases
 from onnx_philox._runtimes.in_openvino import Model
 from onnx_philox._runtimes.models import Settings
 
@@ -231,3 +233,25 @@ def test_a_state_for_each_row_must_fit_the_values_on_a_gpu(core: ov.Core) -> Non
     compiled = factory.compile_model(core, ov.Model(node.outputs(), [state, x]), "GPU")
     with pytest.raises(RuntimeError, match="first dimension of the values"):
         compiled([np.zeros((3, 6), np.uint32), np.zeros((4, 2), np.float32)])
+
+
+def test_verify_draws_the_published_numbers_there() -> None:
+    families = (
+        "Random123 known answers",
+        "TensorFlow uniform",
+        "TensorFlow normal",
+        "Rows of Random",
+    )
+    some = [case for case in cases.load() if case.family.startswith(families)]
+    report = verify.run(device="GPU", backends=["native"], expected=some)
+    assert report.is_ok, report.to_json()
+    same = {r.case.name for r in report.results if r.case and r.verdict is verify.Verdict.SAME}
+    assert {
+        "Random123 known answers u32",
+        "TensorFlow uniform f32",
+        "TensorFlow normal f32",
+        "Rows of RandomGenerator u32",
+    } <= same
+    assert {r.verdict for r in report.results} == {verify.Verdict.SAME, verify.Verdict.NOT_CARRIED}
+    (note,) = report._short_notes()
+    assert note.startswith("n/a: not carried.")

@@ -395,6 +395,30 @@ def test_backend_auto_is_one_backend_of_each_runtime():
 
 
 @pytest.mark.usefixtures("takes_few")
+def test_a_device_is_openvino_s_alone():
+    result = invoke("--json", "--device", "HETERO:CPU")
+    assert result.exit_code == 0
+    found = {(c["runtime"], c["backend"]) for c in json.loads(result.stdout)["cases"]}
+    assert found == {("openvino", "native"), ("openvino", "python")}
+    told = invoke("--verbose", "--device", "CPU", "--backend", "native").output
+    assert "All is well" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--device", "NOPE"], "--device must be one of "),
+        (["--device", "HETERO:NOPE,CPU"], "got 'HETERO:NOPE,CPU'. Choose one of these"),
+        (["--device", "CPU", "--runtime", "onnxruntime"], "must be given with --runtime openvino"),
+    ],
+)
+def test_a_device_that_is_not_there_is_refused_by_name(arguments, said):
+    result = invoke(*arguments)
+    assert result.exit_code == 2
+    assert said in " ".join(result.output.split())
+
+
+@pytest.mark.usefixtures("takes_few")
 def test_standard_nodes_are_verified_where_they_are_asked_for():
     result = invoke("--json", "--runtime", "standard")
     assert result.exit_code == 0

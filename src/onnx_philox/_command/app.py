@@ -38,8 +38,10 @@ To make a model reproducible:
   onnx-philox run new.onnx --seed 42 --fill    runs it, and prints hashes
   onnx-philox compare new.onnx --fill          compares two runtimes
 
+Each takes an OpenVINO IR (model.xml), too.
+
 `onnx-philox verify` shows what is installed here, and that it draws the numbers that OpenVINO,
-TensorFlow, DirectML and Random123 document.
+TensorFlow, torch, DirectML and Random123 document.
 """
 
 
@@ -69,6 +71,11 @@ def app() -> None:
     help="Only this backend; auto is the best that a runtime has. Can be given again. Without it, "
     "all, and OpenVINO's own RandomUniform beside them.",
 )
+@option(
+    "--device",
+    metavar="NAME",
+    help="OpenVINO alone, on its device of that name: GPU or HETERO:GPU,CPU for instance.",
+)
 @flag("--verbose", "-v", help="List every kind of vector, and what is compared.")
 @HTML
 @JSON
@@ -76,6 +83,7 @@ def verify(
     runtime: tuple[str, ...],
     backend: tuple[str, ...],
     *,
+    device: str | None,
     verbose: bool,
     html: Path | None,
     as_json: bool,
@@ -84,12 +92,14 @@ def verify(
 
     Builds small models, runs them in every runtime and backend, and compares with OpenVINO's
     documentation, Random123's known answers, DirectML's counter example, TensorFlow's and torch's
-    Philox.
+    Philox, and torch's own numbers.
     """
     with rooms.terminal.errors("verify", rooms.verify.SelectionError, RefusalError, OSError):
         _check_page("verify", html, {})
         with rooms.terminal.progress("loading the runtimes") as progress:
-            report = rooms.verify.run(runtime, backend, is_verbose=verbose, progress=progress)
+            report = rooms.verify.run(
+                runtime, backend, device=device, is_verbose=verbose, progress=progress
+            )
     rooms.terminal.show(report, as_json=as_json)
     if html is not None:
         with rooms.terminal.errors("verify", OSError):

@@ -61,6 +61,11 @@ class Model(LoadedModel):
 
         return BACKENDS
 
+    @staticmethod
+    def devices() -> list[str]:
+        """The devices that OpenVINO finds."""
+        return list(ov.Core().available_devices)
+
     @classmethod
     def load(cls, model: Path | onnx.ModelProto, settings: Settings) -> Self:
         precision = settings.precision

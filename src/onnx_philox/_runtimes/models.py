@@ -86,6 +86,11 @@ class LoadedModel(ABC):
         """Whether a backend may refuse what an operator draws of a type."""
         return type in cls.not_carried.get(backend, ())
 
+    @staticmethod
+    def devices() -> list[str]:
+        """The devices that are here, of a runtime that has several."""
+        return []
+
     @property
     def title(self) -> str:
         """The runtime in words."""

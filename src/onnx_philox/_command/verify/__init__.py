@@ -25,6 +25,7 @@ def run(
     runtimes: Sequence[str] = (),
     backends: Sequence[str] = (),
     *,
+    device: str | None = None,
     expected: Sequence[Case] | None = None,
     is_verbose: bool = False,
     progress: Progress | None = None,
@@ -32,12 +33,12 @@ def run(
     """Draws every case in every chosen backend and compares.
 
     Without names it takes all runtimes that are installed, and all backends with OpenVINO's own
-    operator beside them.
+    operator beside them. With a device it takes OpenVINO alone, on that device.
 
     Raises:
         SelectionError: A runtime or backend is unknown, or was requested and is not available.
     """
-    found = choice.select(runtimes, backends)
+    found = choice.select(runtimes, backends, device)
     all_cases = cases.load() if expected is None else expected
     jobs = [
         (runner, case)

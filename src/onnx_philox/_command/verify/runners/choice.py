@@ -15,6 +15,8 @@ from onnx_philox._command.verify.cases import Case
 from onnx_philox._command.verify.examples import Example
 from onnx_philox._command.verify.runners import openvino_own
 from onnx_philox._command.verify.runners.interface import Loaded, NotCarriedError, Runner
+from onnx_philox._contract.declaration import listed
+from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._runtimes import RUNTIMES, Runtime, standard_first
 from onnx_philox._runtimes.models import LoadedModel, Settings
 
@@ -55,10 +57,20 @@ class NumpyRunner(Runner):
 class ModelRunner(Runner):
     """A backend of a runtime; it loads models as `onnx-philox run` does."""
 
-    def __init__(self, models: type[LoadedModel], backend: str) -> None:
+    def __init__(self, models: type[LoadedModel], backend: str, device: str | None = None) -> None:
         super().__init__(models.version, backend)
         self.runtime = models.runtime
         self._models = models
+        self._device = device
+        self._settings = Settings(backend)
+        if device is not None:
+            # A GPU's own precision is f16, in which it would scale what a dropout keeps.
+            self._settings = Settings(backend, precision="f32", device=device)
+
+    @property
+    def title(self) -> str:
+        """The runner in words."""
+        return super().title + (f", device {self._device}" if self._device else "")
 
     def takes(self, case: Case) -> bool:
         """All cases but torch's numbers where standard nodes draw."""
@@ -67,11 +79,16 @@ class ModelRunner(Runner):
     def prepare(self, example: Example) -> Loaded:
         """Loads the model; calling the result runs it once more."""
         try:
-            loaded = self._models.load(example.model(), Settings(self.backend))
+            loaded = self._models.load(example.model(), self._settings)
         except self._models.not_carried_error as error:
             if self._models.may_refuse(self.backend, example.operator.name, example.type):
                 raise NotCarriedError(str(error)) from error
             raise
+        except ValueRefusalError as error:
+            if self._device is None:
+                raise
+            # Not each device draws all that the CPU draws, and what it does not draw is refused.
+            raise NotCarriedError(str(error)) from error
         feeds = example.feeds()
         return lambda: loaded.outputs_of(feeds)
 
@@ -83,11 +100,14 @@ _OTHERS: dict[str, Callable[[], list[Runner]]] = {
 """What draws beside the backends: NumPy, and the peers."""
 
 
-def select(runtimes: Sequence[str] = (), backends: Sequence[str] = ()) -> list[Runner | Absent]:
+def select(
+    runtimes: Sequence[str] = (), backends: Sequence[str] = (), device: str | None = None
+) -> list[Runner | Absent]:
     """The runners of the chosen runtimes and backends, and why others are not there.
 
     No runtime means all that are installed, but those that are only asked for; no backend means
-    all, and OpenVINO's own operator as well; "auto" is the best that a runtime has.
+    all, and OpenVINO's own operator as well; "auto" is the best that a runtime has. A device is
+    one of a runtime that has several, and then that runtime is the only one.
 
     Raises:
         SelectionError: A name is unknown, or something requested is not available here.
@@ -98,8 +118,10 @@ def select(runtimes: Sequence[str] = (), backends: Sequence[str] = ()) -> list[R
                 f"--runtime must be one of {', '.join(standard_first())}: got {name!r}. Choose "
                 "one of these."
             )
+    if device is not None:
+        runtimes = _check_device(device, runtimes)
     names = runtimes or [n for n, known in RUNTIMES.items() if not known.is_only_asked_for]
-    found = {n: _find(RUNTIMES[n]) for n in standard_first() if n in names}
+    found = {n: _find(RUNTIMES[n], device) for n in standard_first() if n in names}
     _check_backends(backends, found.values())
     chosen = {name: _narrow(members, backends) for name, members in found.items()}
     required = [chosen[name] for name in runtimes]
@@ -117,7 +139,30 @@ def select(runtimes: Sequence[str] = (), backends: Sequence[str] = ()) -> list[R
     return [member for members in chosen.values() for member in members]
 
 
-def _find(runtime: Runtime) -> list[Runner | Absent]:
+def _check_device(device: str, runtimes: Sequence[str]) -> list[str]:
+    """The runtime that has the device, which must be there."""
+    having = [name for name, runtime in RUNTIMES.items() if "device" in runtime.options]
+    if not set(runtimes) <= set(having):
+        raise SelectionError(
+            f"--device must be given with --runtime {listed(having)}: got "
+            f"{' and '.join(map(repr, runtimes))}. Leave the other runtimes out."
+        )
+    try:
+        present = RUNTIMES[having[0]].models().devices()
+    except ImportError as error:
+        raise SelectionError(str(error)) from error
+    # "HETERO:GPU.0,CPU" names two.
+    of_it = [name.partition(".")[0] for name in device.rpartition(":")[2].split(",")]
+    missing = [name for name in of_it if name not in {d.partition(".")[0] for d in present}]
+    if missing:
+        raise SelectionError(
+            f"--device must be one of {', '.join(present)}, or made of them (what OpenVINO finds "
+            f"here): got {device!r}. Choose one of these, or leave --device out."
+        )
+    return having
+
+
+def _find(runtime: Runtime, device: str | None = None) -> list[Runner | Absent]:
     try:
         models = runtime.models()
     except ImportError as error:
@@ -130,10 +175,10 @@ def _find(runtime: Runtime) -> list[Runner | Absent]:
     for name, backend in models.backends().items():
         why_not = backend.unavailable()
         if why_not is None:
-            found.append(ModelRunner(models, name))
+            found.append(ModelRunner(models, name, device))
         else:
             found.append(Absent(runtime.name, name, str(why_not), _how_to_install(why_not)))
-    others = _OTHERS[runtime.name]() if runtime.name in _OTHERS else []
+    others = _OTHERS[runtime.name]() if runtime.name in _OTHERS and device is None else []
     return [*(o for o in others if not o.is_peer), *found, *(o for o in others if o.is_peer)]
 
 

@@ -17,6 +17,7 @@ class Standing(Enum):
     SAME = "same"
     SOME = "some"
     OTHER = "other"
+    PART = "part"
     NOT_CARRIED = "n/a"
     WRONG = "WRONG"
     ERROR = "ERROR"
@@ -31,6 +32,7 @@ _MEANINGS = {
     Standing.SAME: "every bit is the published one",
     Standing.SOME: "some draws have different bits from those documented",
     Standing.OTHER: "different bits from those documented",
+    Standing.PART: "every bit is the published one, of what the backend carries",
     Standing.NOT_CARRIED: "the backend does not carry this type, and says so",
     Standing.WRONG: "different bits from those published: do not rely on it",
     Standing.ERROR: "the runtime failed",
@@ -80,6 +82,8 @@ class Cell:
         verdicts = {result.verdict for result in self.results}
         if not verdicts:
             return None
+        if verdicts == {Verdict.SAME, Verdict.NOT_CARRIED}:
+            return Standing.PART
         for verdict, standing in _WORST:
             if verdict in verdicts:
                 return standing

@@ -21,6 +21,7 @@ _LOOKS = {
     Standing.SAME: pages.GOOD,
     Standing.SOME: pages.SOME,
     Standing.OTHER: pages.BAD,
+    Standing.PART: pages.SOME,
     Standing.NOT_CARRIED: pages.NONE,
     Standing.WRONG: pages.BAD,
     Standing.ERROR: pages.FAILED,

@@ -235,9 +235,14 @@ def _notes_on_others(results: list[Result]) -> list[str]:
         are_alike = len({tuple(types) for types in by_operator.values()}) == 1
         if len(by_operator) == 1 or (len(by_operator) <= _FEW_OPERATORS and not are_alike):
             all_types = "; ".join(f"{op} {joined(types)}" for op, types in by_operator.items())
+        (title,) = {r.title for r in group}
+        # Of a type it may carry some draws and refuse others.
+        carried = {_draws_of(r) for r in results if r.title == title and r.verdict is Verdict.SAME}
+        is_part = any(_draws_of(r) in carried for r in group)
+        words = (Standing.PART, Standing.NOT_CARRIED) if is_part else (Standing.NOT_CARRIED,)
         notes.append(
-            f"{Standing.NOT_CARRIED.value}: not carried. {group[0].runtime}'s backend "
-            f"{group[0].backend} refuses {all_types} when it loads a model."
+            f"{', '.join(word.value for word in words)}: not carried. {group[0].runtime}'s backend "
+            f"{group[0].backend} refuses {'draws of ' * is_part}{all_types} when it loads a model."
         )
     peers = [group for group in groups(results) if group[0].is_peer]
     if peers:
@@ -247,6 +252,12 @@ def _notes_on_others(results: list[Result]) -> list[str]:
             f"from those that it documents. These seeded draws are as documented: {right}."
         )
     return notes
+
+
+def _draws_of(result: Result) -> tuple[str, str]:
+    """The operator and the type of a case."""
+    assert result.case is not None, "what is not installed is not compared"
+    return result.case.vectors[0].example.operator.name, result.case.type.name
 
 
 _PEERS = {"built-in": "on CPU", "evaluate": "in Model.evaluate"}
