@@ -12,6 +12,7 @@ import onnx
 import onnx_ir as ir
 from numpy.typing import NDArray
 
+from onnx_philox._backends import AUTO
 from onnx_philox._contract.inputs import PYTORCH
 from onnx_philox._contract.operators import RANDOM_EXPONENTIAL, RANDOM_NORMAL, Operator
 from onnx_philox._contract.refusal import refuse
@@ -191,12 +192,15 @@ def _feeds(proto: onnx.ModelProto, eager: Eager) -> dict[str, NDArray[Any]]:
 def _run(
     runtime: type[LoadedModel],
     proto: onnx.ModelProto,
-    feeds: Mapping[str, NDArray[Any]],
+    feeds: dict[str, NDArray[Any]],
     seed: int,
     eager: Eager,
     by: Tolerances,
 ) -> Ran:
-    """Runs the model by the Python backend, whose draws can be seen, in one runtime."""
+    """Runs the model in one runtime, by the Python backend, whose draws can be seen.
+
+    Then by the best backend, which must end in the same state, and within the same tolerances.
+    """
     title = f"{runtime.runtime} {runtime.version}"
     drawn: list[_Drawn] = []
 
@@ -207,17 +211,41 @@ def _run(
 
     precision = "f32" if RUNTIMES[runtime.runtime].precisions else None
     state = {STATE: TorchState.from_seed(seed).to_array()}
-    with calls_of_nodes.watched(see):
-        try:
-            loaded = runtime.load(proto, Settings(backend="python", precision=precision))
-            names = {port.name for port in loaded.inputs}
-            given = {k: v for k, v in {**feeds, **state}.items() if k in names}
-            outputs = loaded.run(given)
-        except (ArgumentError, RunError) as error:
-            return Ran(title, 0, 0, f"It was not run: {error}")
+    try:
+        with calls_of_nodes.watched(see):
+            seen = _outcome(runtime, proto, feeds | state, "python", precision)
+        best = _outcome(runtime, proto, feeds | state, AUTO, precision)
+    except (ArgumentError, RunError) as error:
+        return Ran(title, 0, 0, f"It was not run: {error}")
     equal, close, problem = _compare(eager.calls, drawn)
-    outputs.pop(NEXT_STATE, None)
-    return Ran(title, equal, close, problem or _outputs(outputs, eager.outputs, by))
+    problem = problem or _outputs(seen.outputs, eager.outputs, by)
+    if problem is None and seen.after != best.after:
+        problem = f"The backend {best.backend} ends in another state than the backend python."
+    return Ran(title, equal, close, problem or _outputs(best.outputs, eager.outputs, by))
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What came of a run."""
+
+    backend: str
+    after: TorchState | None
+    outputs: dict[str, NDArray[Any]]
+
+
+def _outcome(
+    runtime: type[LoadedModel],
+    proto: onnx.ModelProto,
+    feeds: Mapping[str, NDArray[Any]],
+    backend: str,
+    precision: str | None,
+) -> _Outcome:
+    loaded = runtime.load(proto, Settings(backend=backend, precision=precision))
+    names = {port.name for port in loaded.inputs}
+    outputs = dict(loaded.run({k: v for k, v in feeds.items() if k in names}))
+    after = outputs.pop(NEXT_STATE, None)
+    state = None if after is None else TorchState.from_array(after)
+    return _Outcome(loaded.backend, state, outputs)
 
 
 def _compare(calls: Sequence[Call], drawn: Sequence[_Drawn]) -> tuple[int, int, str | None]:
