@@ -108,6 +108,12 @@ def test_comparisons_with_a_uniform_are_booleans() -> None:
     assert len(kinds) == 4
 
 
+@pytest.mark.parametrize("read", [opset8.log, lambda u: opset8.convert(u, "f16"), opset8.sqrt])
+def test_a_uniform_that_one_node_of_one_input_reads_is_a_uniform(read) -> None:
+    (found,) = rewriting.find_random_nodes(model({"y": read(uniform([3]))}, []))
+    assert found.replacement == "RandomUniform"
+
+
 def test_multinomials_are_draws_of_classes() -> None:
     x, w = parameter("x", [2, 4]), parameter("w", [-1, -1], ov.Type.f64)
     outputs = {

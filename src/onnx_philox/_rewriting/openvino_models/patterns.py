@@ -196,6 +196,8 @@ def comparison(uniform: Uniform) -> Draw | None:
     node, index = reader
     kind = node.get_type_name()
     form = _ONNX_NAMES.get(kind, kind), index
+    if form not in COMPARISONS and form not in CLOSED_COMPARISONS:
+        return None
     p = node.input_value(1 - index)
     array = constant(p)
     is_less = COMPARISONS.get(form)
