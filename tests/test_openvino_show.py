@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -163,3 +164,45 @@ def test_a_model_of_each_operator_set_draws_the_reference_s_bits(kind, number, t
 def test_each_kind_draws_them_in_every_way(kind, number, tmp_path) -> None:
     for way in WAYS:
         check(kind, number, way, tmp_path)
+
+
+SAVED_MODEL = Path(__file__).parent / "models" / "saved_model"
+
+
+def of_tensorflow(x: np.ndarray, state: np.ndarray) -> dict[str, np.ndarray]:
+    """What the saved model's draws are, in the order of OpenVINO's conversion."""
+
+    def uniform_of(stream: int, type_: str, low: float = 0, high: float = 1) -> np.ndarray:
+        given = {"op_seed": stream, "state": state}
+        return op.reference.random_uniform(x.shape, low, high, type_, **given)[0]
+
+    def booleans(stream: int, p: float) -> np.ndarray:
+        return op.reference.random_bernoulli(x.shape, p, op_seed=stream, state=state)[0]
+
+    return {
+        "uniform_f64": uniform_of(0, "f64"),
+        "uniform_f16": uniform_of(1, "f16"),
+        "uniform": uniform_of(2, "f32", -1, 3),
+        "integers_64": uniform_of(3, "i64", -3, 7),
+        "integers": uniform_of(4, "i32", -3, 7),
+        "dropout": np.where(booleans(5, 0.5), 0, 2 * x),
+        "branch": uniform_of(6, "f32"),
+        "below": booleans(7, 0.3),
+    }
+
+
+@pytest.mark.parametrize("is_saved", [False, True])
+def test_a_saved_model_of_tensorflow_draws_the_reference_s_bits(
+    is_saved: bool, tmp_path: Path
+) -> None:
+    given = ov.convert_model(SAVED_MODEL)
+    if is_saved:
+        ov.save_model(given, tmp_path / "m.xml")
+    made = op.make_reproducible(tmp_path / "m.xml" if is_saved else given)
+    state = op.PhiloxState.from_seed(3).to_array()
+    compiled = CORE.compile_model(made, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    outputs = compiled({"x": X, "random_state": state})
+    expected = of_tensorflow(X, state)
+    assert len(expected) == len(compiled.outputs) - 1
+    for name, values in expected.items():
+        assert_same_bits(outputs[name], values.astype(np.float32))

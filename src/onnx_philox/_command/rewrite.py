@@ -169,8 +169,8 @@ class Outcome:
         if not is_ir(self.source):
             return ""
         return (
-            "If it was converted from PyTorch, draws may have been lost before: onnx-philox "
-            f"inspect {self.source} says how."
+            "If it was converted from PyTorch or TensorFlow, draws may have been lost before: "
+            f"onnx-philox inspect {self.source} says how."
         )
 
     def _about_web(self) -> str:

@@ -40,7 +40,8 @@ _WHAT_TO_DO = (
 _LOST_IN_CONVERSION = (
     "openvino.convert_model removes a dropout in training mode from a traced PyTorch module, and "
     "gives an exported one a wrong shape.",
-    "Equal draws of one shape, such as several rand_like, become one.",
+    "Equal draws of one shape become one: several rand_like of PyTorch, and draws of TensorFlow "
+    "without a seed of their own.",
     "Noise that depends on no input may be computed during the conversion.",
 )
 _EXPORT = "onnx_philox.torch.export keeps every draw of a PyTorch module, in an ONNX file."
