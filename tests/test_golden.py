@@ -18,6 +18,7 @@ import pytest
 from onnx.reference import ReferenceEvaluator
 
 import onnx_philox
+from onnx_philox._contract.inputs import ALIGNMENT
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, OPSET_VERSION
 from onnx_philox.onnxruntime import BACKENDS as ONNX_RUNTIME_BACKENDS
 from onnx_philox.onnxruntime import InferenceSession
@@ -182,6 +183,12 @@ def test_golden_files_cover_draws_that_reject() -> None:
     }
 
 
+def test_golden_files_cover_torch_s_numbers() -> None:
+    operators, types, *_ = coverage("v1_torch")
+    assert operators == {op.name for op in OPERATORS.values() if ALIGNMENT in op.attributes}
+    assert types == {"f32", "f64", "f16", "bf16", "i32", "i64", "bool"}
+
+
 def test_golden_files_cover_dropout() -> None:
     operators, types, ranks, inputs, elements = coverage("v1_dropout")
     assert operators - {"Not", "And"} == {"RandomDropout"}
@@ -259,7 +266,7 @@ def test_onnx_runtime_gives_the_golden_bits_or_refuses_a_type_it_cannot_carry(
     stem: Path, backend: str
 ) -> None:
     path, type_ = stem.with_suffix(".onnx"), values_type(stem)
-    if type_ in NOT_CARRIED.get(backend, ()) and stem.parent.name != "v1_dropout":
+    if type_ in NOT_CARRIED.get(backend, ()) and not stem.name.startswith("dropout"):
         with pytest.raises(
             ort.capi.onnxruntime_pybind11_state.NotImplemented,
             match=rf"Random\w+: attribute 'output_type' must be .*: got '{type_}'. Use backend",
@@ -320,6 +327,6 @@ def test_golden_files_are_never_made_again() -> None:
     assert process.returncode == 1
     assert process.stderr.endswith(
         "v1, v1_distributions, v1_rows, v1_exponential, v1_without_replacement, v1_rejecting, "
-        "v1_dropout, v1_permutation and v1_token exist, and golden files are never made again: "
+        "v1_dropout, v1_permutation, v1_token and v1_torch exist, and golden files are never made again: "
         "add a folder to FOLDERS.\n"
     )

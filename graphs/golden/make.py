@@ -29,6 +29,7 @@ import version_1_permutation
 import version_1_rejecting
 import version_1_rows
 import version_1_token
+import version_1_torch
 import version_1_without_replacement
 from case import DTYPES, Arrays, Case
 from numpy.typing import NDArray
@@ -46,6 +47,7 @@ FOLDERS: dict[str, Callable[[], Iterable[tuple[str, Case]]]] = {
     "v1_dropout": version_1_dropout.cases,
     "v1_permutation": version_1_permutation.cases,
     "v1_token": version_1_token.cases,
+    "v1_torch": version_1_torch.cases,
 }
 
 
