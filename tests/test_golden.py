@@ -327,6 +327,6 @@ def test_golden_files_are_never_made_again() -> None:
     assert process.returncode == 1
     assert process.stderr.endswith(
         "v1, v1_distributions, v1_rows, v1_exponential, v1_without_replacement, v1_rejecting, "
-        "v1_dropout, v1_permutation, v1_token and v1_torch exist, and golden files are never made again: "
-        "add a folder to FOLDERS.\n"
+        "v1_dropout, v1_permutation, v1_token and v1_torch exist, and golden files are never made "
+        "again: add a folder to FOLDERS.\n"
     )
