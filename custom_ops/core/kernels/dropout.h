@@ -97,7 +97,7 @@ ONNX_PHILOX_NOINLINE void KeepF16(const unsigned char* dropped, const unsigned c
 }
 
 /// 1 / (1 - ratio), computed in f32, or in f64 for data of f64.
-template <class Float>
+template <class Isa, class Float>
 Float ScaleOf(const Argument& ratio) {
   const Float value = ratio.type == OutputType::kF32 ? static_cast<Float>(F32FromBits(ratio.bits))
                                                      : static_cast<Float>(F64FromBits(ratio.bits));
@@ -110,13 +110,13 @@ void Keep(const Draw& draw, const unsigned char* dropped, const unsigned char* d
   const Argument& ratio = draw[Parameter::kRatio];
   switch (draw.type) {
     case OutputType::kF32:
-      return KeepFloats<Isa, float, std::uint32_t>(dropped, data, ScaleOf<float>(ratio), count, out);
+      return KeepFloats<Isa, float, std::uint32_t>(dropped, data, ScaleOf<Isa, float>(ratio), count, out);
     case OutputType::kF64:
-      return KeepFloats<Isa, double, std::uint64_t>(dropped, data, ScaleOf<double>(ratio), count, out);
+      return KeepFloats<Isa, double, std::uint64_t>(dropped, data, ScaleOf<Isa, double>(ratio), count, out);
     case OutputType::kF16:
-      return KeepF16<Isa>(dropped, data, F32FromF16(F16FromF32(ScaleOf<float>(ratio))), count, out);
+      return KeepF16<Isa>(dropped, data, F32FromF16(F16FromF32(ScaleOf<Isa, float>(ratio))), count, out);
     case OutputType::kBF16: {
-      const std::uint32_t scale = RoundToBF16(BitCast<std::uint32_t>(ScaleOf<float>(ratio)));
+      const std::uint32_t scale = RoundToBF16(BitCast<std::uint32_t>(ScaleOf<Isa, float>(ratio)));
       return KeepBF16<Isa>(dropped, data, F32FromBF16(scale >> 16), count, out);
     }
     default:

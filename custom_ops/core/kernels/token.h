@@ -48,15 +48,19 @@ static inline TokenFilters FiltersOf(const Draw& draw, std::uint64_t row) {
                       FloatOfRow(draw[Parameter::kMinP], row, 0), most};
 }
 
-/// The last class that is kept, in the order of the weights. No class has a weight below 0: at first, all are kept.
+/// The last class that is kept, in the order of the weights.
 struct Bound {
-  double weight = -1;
-  std::uint64_t index = 0;
-
-  bool Keeps(double of_class, std::uint64_t class_index) const {
-    return of_class > weight || (of_class == weight && class_index <= index);
-  }
+  double weight;
+  std::uint64_t index;
 };
+
+/// No class has a weight below 0: at first, all are kept.
+constexpr Bound kAllKept{-1, 0};
+
+template <class Isa>
+ONNX_PHILOX_INLINE bool Keeps(const Bound& bound, double weight, std::uint64_t index) {
+  return weight > bound.weight || (weight == bound.weight && index <= bound.index);
+}
 
 /// The weights exp((logit - maximum) / temperature) of a row, as Weights has them; 0 of what a bound or min_p leaves out.
 template <class Isa>
@@ -96,7 +100,7 @@ class TokenWeights {
     }
     if (!is_filtered_) return;
     for (unsigned i = 0; i < kAtOnce; ++i) {
-      const bool is_kept = bound_.Keeps(weights[i], begin + i) && weights[i] >= min_p_;
+      const bool is_kept = Keeps<Isa>(bound_, weights[i], begin + i) && weights[i] >= min_p_;
       weights[i] = is_kept ? weights[i] : 0;
     }
   }
@@ -117,7 +121,7 @@ class TokenWeights {
   RowOfLogits<Isa> logits_;
   typename Isa::Words maximum_, temperature_;
   bool is_divided_, is_filtered_ = false;
-  Bound bound_;
+  Bound bound_ = kAllKept;
   double min_p_ = 0;
 };
 
@@ -363,7 +367,7 @@ bool WeighGreatest(OutputType type, double temperature, FirstClasses<Isa>* great
 template <class Isa, int kBits>
 ONNX_PHILOX_NOINLINE std::uint64_t TokenOfMany(const RowOfLogits<Isa>& logits, const TokenFilters& filters, double u) {
   TokenWeights<Isa> weights(logits, logits.Maximum(), filters.temperature);
-  Bound bound;
+  Bound bound = kAllKept;
   if (filters.top_k < logits.classes()) {
     FindBound<Isa, kBits>(weights, TokenTarget{filters.top_k, 0}, &bound);
     weights.Keep(bound, 0);

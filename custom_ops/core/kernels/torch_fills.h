@@ -6,6 +6,8 @@
 // Internal: included only by the kernels_torch*.cpp files.
 #pragma once
 
+#include <math.h>  // sqrtf: std::sqrt of a float is a function that all instruction sets would share
+
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -254,7 +256,7 @@ ONNX_PHILOX_NOINLINE void SixteenF32(TorchStream* stream, const TorchFill& fill,
     std::memcpy(second_words + i * kHalf, words + i * kSixteen + kHalf, kHalf * sizeof(*words));
   }
   for (unsigned i = 0; i < count / 2; ++i) {
-    const float radius = std::sqrt(LnF32(1.0f - UniformOf(first_words[i])) * -2.0f);
+    const float radius = sqrtf(LnF32(1.0f - UniformOf(first_words[i])) * -2.0f);
     const SinCosF32 angle = SinCos(UniformOf(second_words[i]) * static_cast<float>(kTwoPi));
     first[i] = MultiplyAdd(radius * angle.cosine, scale, mean);
     second[i] = MultiplyAdd(radius * angle.sine, scale, mean);
