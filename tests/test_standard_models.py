@@ -34,13 +34,15 @@ target = pytest.mark.parametrize("target", RUN)
 
 # The golden models whose operators have no standard nodes.
 WITHOUT_NODES = ("v1_rejecting", "v1_without_replacement", "v1_permutation", "v1_token")
+# Nor do standard nodes draw torch's numbers.
+PHILOX = [stem for stem in STEMS if stem.parent.name != "v1_torch"]
 
 
 @pytest.mark.parametrize(
     ("stem", "target"),
     [
         pytest.param(stem, target, marks=marks, id=f"{stem.parent.name}-{name}-{target}")
-        for stem, (name, marks) in zip(STEMS, marked([stem.name for stem in STEMS]), strict=True)
+        for stem, (name, marks) in zip(PHILOX, marked([stem.name for stem in PHILOX]), strict=True)
         for target in RUN
     ],
 )
