@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 ROOT = Path(__file__).parents[1]
@@ -67,7 +68,9 @@ def main() -> None:
             took = time.perf_counter() - start
             total += took
             shown = command.replace(f"{folder}{os.sep}", "").replace(ROOT.as_uri(), "...")
-            table.add_row(shown.replace(sys.executable, "python"), f"{took:.1f}", f"{total:.1f}")
+            table.add_row(
+                escape(shown.replace(sys.executable, "python")), f"{took:.1f}", f"{total:.1f}"
+            )
             if done.returncode:
                 Console().print(table)
                 sys.exit(f"{command} failed:\n{done.stdout}{done.stderr}")
