@@ -41,8 +41,8 @@ struct Draw {
   void* out;                 ///< null of a draw with a mask: nobody wants more than that
   unsigned char* mask;       ///< of a draw of two outputs: element i of the second, a byte, goes to `mask` + i; or null
 
-  const Argument& operator[](Parameter parameter) const { return given[static_cast<int>(parameter)]; }
-  Argument& operator[](Parameter parameter) { return given[static_cast<int>(parameter)]; }
+  ONNX_PHILOX_INLINE const Argument& operator[](Parameter parameter) const { return given[static_cast<int>(parameter)]; }
+  ONNX_PHILOX_INLINE Argument& operator[](Parameter parameter) { return given[static_cast<int>(parameter)]; }
 };
 
 /// The state after a draw of `elements` elements from `state`, which does not contain the seeds.

@@ -1,12 +1,14 @@
 // What can be drawn: the distributions, the output types and their sizes, and the parameters of a draw.
 //
-// Included by the per-instruction-set files: see philox.h for why everything here is `static inline` or an aggregate.
+// Included by the per-instruction-set files: see philox.h for why everything here is `static inline`, always inlined, or
+// an aggregate.
 #pragma once
 
 #include <cstdint>
 #include <cstdlib>
 
 #include "declared_names.h"
+#include "inlining.h"
 
 namespace onnx_philox {
 
@@ -37,9 +39,9 @@ struct Argument {
   std::uint64_t bits;  ///< of one number: its bit pattern, zero-extended
   const void* data;    ///< of many, at any alignment; null: there is one, or an optional input is left out
 
-  bool each() const { return data != nullptr; }
-  bool is_left_out() const { return type == OutputType::kBits; }
-  Numbers numbers() const { return Numbers{type, data}; }
+  ONNX_PHILOX_INLINE bool each() const { return data != nullptr; }
+  ONNX_PHILOX_INLINE bool is_left_out() const { return type == OutputType::kBits; }
+  ONNX_PHILOX_INLINE Numbers numbers() const { return Numbers{type, data}; }
 };
 
 /// The bounds among the parameters of a draw.

@@ -5,7 +5,8 @@
 //
 // It is included by files that are compiled for different instruction sets. Every function here is therefore `static
 // inline` and every type a plain aggregate: an external inline function would be merged across those files by the
-// linker, which could pick the copy compiled for AVX-512 and run it on a processor without.
+// linker, which could pick the copy compiled for AVX-512 and run it on a processor without. (A member function that such
+// a file calls is ONNX_PHILOX_INLINE, so that an unoptimised build has no copy of it either.)
 #pragma once
 
 #include <cstdint>

@@ -7,8 +7,9 @@
 
 #include "distributions.h"
 
+#include <math.h>  // sqrtf: see torch_fills.h
+
 #include <cfloat>
-#include <cmath>
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
 #endif
@@ -91,8 +92,8 @@ struct Scalar {
     return Words{Bits(F32(a.first) / F32(b.first)), Bits(F32(a.second) / F32(b.second))};
   }
   static Words DivideF64(Words a, Words b) { return Splat64(BitCast<std::uint64_t>(F64(a) / F64(b))); }
-  static Words SqrtF32(Words x) { return Words{Bits(std::sqrt(F32(x.first))), Bits(std::sqrt(F32(x.second)))}; }
-  static Words SqrtF64(Words x) { return Splat64(BitCast<std::uint64_t>(std::sqrt(F64(x)))); }
+  static Words SqrtF32(Words x) { return Words{Bits(sqrtf(F32(x.first))), Bits(sqrtf(F32(x.second)))}; }
+  static Words SqrtF64(Words x) { return Splat64(BitCast<std::uint64_t>(sqrt(F64(x)))); }
   static Words MaxF32(Words a, Words b) {
     return Words{F32(a.first) > F32(b.first) ? a.first : b.first, F32(a.second) > F32(b.second) ? a.second : b.second};
   }
