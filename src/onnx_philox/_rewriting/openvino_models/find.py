@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import openvino as ov
 
 from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
-from onnx_philox._rewriting.openvino_models import draws, patterns
-from onnx_philox._rewriting.openvino_models.draws import Draw, Uniform
+from onnx_philox._rewriting.openvino_models import patterns, replacements
 from onnx_philox._rewriting.openvino_models.graphs import (
     awaits_state,
     is_ours,
     opset_of,
     walk,
 )
+from onnx_philox._rewriting.openvino_models.replacements import Draw, Uniform
 from onnx_philox._rewriting.openvino_models.site import Site
 from onnx_philox._rewriting.random_nodes.foreign import randomness_of
 from onnx_philox._rewriting.random_nodes.may_stay import MayStayError
@@ -110,7 +110,7 @@ def _read(site: Site) -> Uniform | Draw | Exception:
     try:
         if kind == _UNIFORM:
             return Uniform.read(site)
-        return draws.awaiting(site) if is_ours(node) else draws.categorical(site)
+        return replacements.awaiting(site) if is_ours(node) else replacements.categorical(site)
     except (TypeRefusalError, ValueRefusalError) as error:
         # The declaration's own checks do not know the node's place.
         return error if error.operator == site.title else error.within(site.title)

@@ -22,13 +22,13 @@ from onnx_philox import _openvino_arrays as arrays
 from onnx_philox import openvino as factories
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL, RANDOM_UNIFORM
 from onnx_philox._contract.types import F32, F64, I32, ElementType
-from onnx_philox._rewriting.openvino_models.draws import Draw, EmitDraw, Uniform
 from onnx_philox._rewriting.openvino_models.graphs import (
     constant,
     dimensions,
     number,
     only_reader,
 )
+from onnx_philox._rewriting.openvino_models.replacements import Draw, EmitDraw, Uniform
 from onnx_philox._rewriting.replacements.comparisons import (
     BITS,
     CLOSED_COMPARISONS,
