@@ -364,6 +364,37 @@ def test_noise_is_what_torch_draws_first() -> None:
     assert_same_bits(half, torch_noise(7, [32], device="cuda").astype(np.float16))
 
 
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [
+        ("f16", ["float16", "torch.float16", np.float16, np.dtype("float16")]),
+        ("bf16", ["bfloat16", ml_dtypes.bfloat16, np.dtype(ml_dtypes.bfloat16)]),
+        ("f32", ["float32", np.float32]),
+        ("f64", ["float64", np.float64, float]),
+    ],
+)
+def test_a_type_of_noise_has_the_names_of_numpy_and_torch(name: str, others: list[Any]) -> None:
+    for other in others:
+        assert_same_bits(torch_noise(7, [5], dtype=other), torch_noise(7, [5], dtype=name))
+
+
+def test_a_device_of_noise_may_have_a_number() -> None:
+    for device in ("cpu:0", "cuda:0", "cuda:13"):
+        expected = torch_noise(7, [5], device=device.partition(":")[0])
+        assert_same_bits(torch_noise(7, [5], device=device), expected)
+
+
+@pytest.mark.engines
+def test_noise_takes_types_and_devices_of_torch() -> None:
+    import torch
+
+    for dtype, name in ((torch.float16, "f16"), (torch.bfloat16, "bf16"), (torch.double, "f64")):
+        assert_same_bits(torch_noise(7, [5], dtype=dtype), torch_noise(7, [5], dtype=name))
+    for device in ("cpu", "cuda", "cuda:1"):
+        given = torch_noise(7, [5], device=torch.device(device))
+        assert_same_bits(given, torch_noise(7, [5], device=device.partition(":")[0]))
+
+
 def test_a_generator_like_torch_goes_on_and_takes_and_gives_its_state() -> None:
     generator = diffusers.generator(42, like="torch")
     stream = torch_cpu.WordStream(TorchState.from_seed(42))
@@ -436,6 +467,22 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
         lambda: torch_noise(1, [3], device="cuda", dtype="f64"),
         ValueError,
         "dtype must be one of 'f32', 'f16', 'bf16' with device='cuda': got 'f64'",
+    ),
+    *(
+        (
+            lambda dtype=dtype: torch_noise(1, [3], dtype=dtype),
+            ValueError,
+            f"'f64' with device='cpu': got {dtype!r}. Pass one of them, or that type of NumPy's",
+        )
+        for dtype in (None, "float", "", [], np.int32, str, object, np.dtype(">f4"))
+    ),
+    *(
+        (
+            lambda device=device: torch_noise(1, [3], device=device),
+            ValueError,
+            f"device must be 'cpu' or 'cuda': got {device!r}",
+        )
+        for device in (None, 0, [], "cuda:", "cuda:x", "cpux", "cuda:-1")
     ),
     (lambda: torch_noise(1, [3], gpu=(1, 256)), ValueError, "must be None with device='cpu'"),
     (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from onnx_philox._contract import arguments, checks, float_environment
 from onnx_philox._contract.refusal import RefusalError, refuse
 from onnx_philox._contract.torch_state import TorchState, torch_seed
-from onnx_philox._contract.types import BF16, F16, F32, F64, ElementType
+from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, ElementType
 from onnx_philox._numbers import torch_cpu, torch_cuda
 from onnx_philox._numbers.noise import Noise, PhiloxNoise
 from onnx_philox._numbers.states import Integers
@@ -25,6 +26,7 @@ Seeds = Integers | TorchState | Sequence[TorchState]
 
 _TORCH_NOISE = "torch_noise"
 _TYPES = {"cpu": (F32, F16, BF16, F64), "cuda": (F32, F16, BF16)}
+_DEVICE = re.compile(r"(cpu|cuda)(:[0-9]+)?")
 
 
 class _Generator(Protocol):
@@ -132,8 +134,8 @@ def torch_noise(
     seed: int,
     shape: Sequence[int],
     *,
-    device: str = "cpu",
-    dtype: str = "f32",
+    device: Any = "cpu",
+    dtype: Any = "f32",
     gpu: Gpu | None = None,
 ) -> NDArray[Any]:
     """What torch draws first: `torch.manual_seed(seed); torch.randn(shape, device=device)`.
@@ -146,8 +148,10 @@ def torch_noise(
     Args:
         seed: 0 to 2^64-1. torch takes a negative seed for `seed + 2**64`: pass that.
         shape: The dimensions.
-        device: "cpu", or "cuda" for an NVIDIA card.
-        dtype: The type of the values: "f32", "f16", "bf16" or, on the CPU, "f64".
+        device: "cpu", or "cuda" for an NVIDIA card; also "cuda:0", or a `torch.device`. All cards
+            of a kind draw the same.
+        dtype: The type of the values: "f32", "f16", "bf16" or, on the CPU, "f64"; also "float16",
+            `np.float16`, `torch.float16` and so on.
         gpu: For "cuda", how many multiprocessors the card has, and how many threads each of them
             holds: (128, 1536) for an RTX 4090. It matters only if the tensor has more elements than
             their product; without it, the card is taken to be large enough.
@@ -166,20 +170,36 @@ def torch_noise(
         >>> op.torch_noise(42, [4], device="cuda").round(4)
         array([ 0.194 ,  2.1614, -0.1721,  0.8491], dtype=float32)
     """
-    if device not in _TYPES:
+    found = _DEVICE.fullmatch(str(device))
+    if found is None:
         remedy = "Pass the device that torch drew on."
         refuse(_TORCH_NOISE, "device", repr(device), "'cpu' or 'cuda'", remedy)
-    values = next((t for t in _TYPES[device] if t.name == dtype), None)
-    if values is None:
-        allowed = f"one of {', '.join(repr(t.name) for t in _TYPES[device])} with device={device!r}"
-        refuse(_TORCH_NOISE, "dtype", repr(dtype), allowed, "Pass one of them.")
-    card = _card(_TORCH_NOISE, gpu, f"device={device!r}", is_card=device == "cuda")
+    kind = found[1]
+    values = _type_of(dtype)
+    if values is None or values not in _TYPES[kind]:
+        allowed = f"one of {', '.join(repr(t.name) for t in _TYPES[kind])} with device={kind!r}"
+        remedy = "Pass one of them, or that type of NumPy's or torch's."
+        refuse(_TORCH_NOISE, "dtype", repr(dtype), allowed, remedy)
+    card = _card(_TORCH_NOISE, gpu, f"device={kind!r}", is_card=kind == "cuda")
     dimensions = arguments.shape_array(_TORCH_NOISE, shape).tolist()
     _check_size(_TORCH_NOISE, dimensions, values)
-    like = "torch" if device == "cpu" else "torch_cuda"
+    like = "torch" if kind == "cpu" else "torch_cuda"
     generator = _generator(_TORCH_NOISE, "seed", seed, like, card)
     drawn = _drawn(_TORCH_NOISE, generator, math.prod(dimensions), values)
     return drawn.reshape(dimensions)
+
+
+def _type_of(dtype: Any) -> ElementType | None:
+    """A type by our name, or by NumPy's or torch's; None if it is none of them."""
+    if isinstance(dtype, np.dtype | type):
+        try:
+            dtype = np.dtype(dtype)
+        except TypeError:
+            return None
+        return next((t for t in BY_NAME.values() if t.dtype == dtype), None)
+    # A `torch.dtype` is known by its text: torch need not be installed.
+    name = str(dtype).removeprefix("torch.")
+    return next((t for t in BY_NAME.values() if name in (t.name, t.dtype.name)), None)
 
 
 @float_environment.kept()
