@@ -666,6 +666,21 @@ def test_the_text_says_what_the_numbers_mean(noisy):
     assert "Go on with --first-run 2; repeat any run with --first-run N." in said
 
 
+COIN = """<ir_version: 9, opset_import: ["": 17]>
+coin (float[1] p) => (bool[1] y) { y = Bernoulli<dtype = 9>(p) }"""
+
+
+def test_outputs_that_are_alike_by_chance_are_not_called_the_same_numbers():
+    save(parser.parse_model(COIN), "own.onnx")
+    rewriting.rewrite_file("own.onnx", "coin.onnx")
+    # The probability is 1, so both runs draw true, from different states.
+    said = text("coin.onnx", "--input", "p=[1]", "--runs", 2, "--seed", 1)
+    assert "same numbers" not in said
+    assert "The outputs of all runs are equal, though each run drew from the state that" in said
+    said = text("own.onnx", "--input", "p=[1]", "--runs", 2)
+    assert "The outputs of all runs are equal. This model has 1 random node of its own" in said
+
+
 def without(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The command in a process that cannot import a module."""
     app = "from onnx_philox._command.app import app; app()"

@@ -99,6 +99,38 @@ def test_an_altered_model_is_named(folder: Path) -> None:
             lambda r: r["runs"][0]["outputs"][-1].update(sha256=HASH, kind="computed"),
             "the drawn randn_like of run 0 has another hash",
         ),
+        (
+            lambda r: r["runs"][0]["outputs"][0].update(kind="drawn"),
+            "the output images of run 0 is drawn in the record, and computed now",
+        ),
+        (
+            lambda r: r["runs"][1]["outputs"][-1].update(shape=[7, 7], type="int8"),
+            "of run 1 is int8 [7, 7] in the record, and float32 [2000, 4] now",
+        ),
+        (
+            lambda r: r["inputs"][1].update(shape=[4, 2000]),
+            "the input mean is float32 [4, 2000] in the record, and float32 [2000, 4] now",
+        ),
+        (
+            lambda r: r["inputs"][1].update(type="float64"),
+            "the input mean is float64 [2000, 4] in the record",
+        ),
+        (lambda r: r["inputs"][0].update(argument="other=y.npy"), "log_variance did not come from"),
+        (lambda r: r["inputs"][0].update(filled=3), "the input log_variance did not come from 3"),
+        (
+            lambda r: r["streams"].update(alignment="pytorch"),
+            'not those in the record: alignment was "pytorch", and is "tensorflow"',
+        ),
+        (lambda r: r["streams"].update(fingerprint="0" * 16), "fingerprint was"),
+        (lambda r: r["streams"].update(nodes=[]), "the list of nodes is another"),
+        (lambda r: r["streams"]["nodes"][0].update(op_seed=5), "the list of nodes is another"),
+        (lambda r: r["streams"].update(batch="mean"), 'batch was "mean", and is null'),
+        (lambda r: r.update(streams=None), "the model's random nodes are not those"),
+        (lambda r: r["runs"][0].update(run=7), "the run number 7 is 0 by the states"),
+        (lambda r: r["runs"][1].update(run=0), "the run number 0 is 1 by the states"),
+        (lambda r: r["runs"][1]["state"].__setitem__(3, 0), "the drawn randn_like of run 1"),
+        (lambda r: r.update(how="CPU"), "how is CPU in the record, which this runtime never has"),
+        (lambda r: r.update(precision="f16"), "the precision is f16 in the record"),
     ],
 )
 def test_what_is_altered_is_named(
@@ -106,6 +138,59 @@ def test_what_is_altered_is_named(
 ) -> None:
     path = altered(folder, change)
     assert named in said("replay", path, code=1).partition("Different: ")[2]
+
+
+@pytest.mark.parametrize("key", ["python", "version"])
+def test_another_version_in_the_record_is_said_and_is_no_difference(folder: Path, key: str) -> None:
+    def change(record: Any) -> None:
+        (record if key == "version" else record["versions"])[key] = "0.0.1"
+
+    found = said("replay", altered(folder, change))
+    assert f"runtime {key} 0.0.1" in found
+    assert "Equal: " in found
+
+
+def test_a_number_of_a_given_state_or_of_a_model_without_one_counts_from_0(tmp_path: Path) -> None:
+    onnx.save(
+        onnx_philox.make_reproducible(MODELS / "mc_dropout.onnx", seed=3), tmp_path / "s.onnx"
+    )
+    onnx.save(onnx_philox.make_reproducible(MODELS / "mc_dropout.onnx"), tmp_path / "m.onnx")
+    np.save(tmp_path / "at.npy", onnx_philox.PhiloxState.for_run(5, 9).to_array())
+    for name, given in (("s", ()), ("m", ("--input", f"random_state={tmp_path / 'at.npy'}"))):
+        record = ("--record", tmp_path / "record.json", "--runs", 2)
+        said("run", tmp_path / f"{name}.onnx", "--fill", *given, *record)
+        assert "Equal: " in said("replay", tmp_path / "record.json")
+        edited = altered(tmp_path, lambda r: r["runs"][1].update(run=10))
+        assert "the run number 10 is 1" in said("replay", edited, code=1)
+
+
+def test_a_seed_or_a_state_of_a_model_without_one_is_named(tmp_path: Path) -> None:
+    onnx.save(
+        onnx_philox.make_reproducible(MODELS / "mc_dropout.onnx", seed=3), tmp_path / "s.onnx"
+    )
+    said("run", tmp_path / "s.onnx", "--fill", "--record", tmp_path / "record.json")
+    edited = altered(tmp_path, lambda r: r.update(seed=3))
+    assert "the seed is in the record alone" in said("replay", edited, code=1)
+    edited = altered(tmp_path, lambda r: r["runs"][0].update(state=[0, 0, 0, 0, 3, 0]))
+    assert "the state of run 0 is in the record alone" in said("replay", edited, code=1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda r: r["model"].update(per_row=False),
+        lambda r: r["streams"].update(alignment="pytorch"),
+    ],
+)
+def test_how_a_pipeline_was_opened_is_named_where_the_runtime_refuses_what_follows(
+    tmp_path: Path, change: Callable[[Any], object]
+) -> None:
+    pipe = Pipeline(MODELS / "mc_dropout.onnx", per_row=True)
+    result = pipe({"x": np.ones((3, 1), np.float32)}, seeds=[5, 6, 7])
+    (tmp_path / "record.json").write_text(json.dumps(result.record()))
+    found = said("replay", altered(tmp_path, change), code=1)
+    assert "The runtime refused what differs, so no more was compared." in found
+    assert "the model's random nodes are not those in the record" in found
 
 
 def test_an_altered_input_is_named(folder: Path) -> None:
@@ -146,6 +231,23 @@ def test_what_is_no_record_is_refused_in_a_sentence(tmp_path: Path, text: str, n
         (lambda r: r["model"].update(file="gone.onnx"), "pass where it is, with --model FILE"),
         (lambda r: r["model"].update(file=None), "--model must be given"),
         (lambda r: r["inputs"].pop(0), "'log_variance'"),
+        (lambda r: r["inputs"][1].update(argument="x=y.npy"), "'x'"),
+        (lambda r: r.update(runs=[]), "runs must be as onnx-philox run --record"),
+        (lambda r: r["runs"][0].update(run=None), "runs[0].run must be as"),
+        (lambda r: r["model"].update(per_row=False), "runs[0].run must be as"),
+        (lambda r: r["model"].update(per_row="mean"), "model.per_row must be as"),
+        (lambda r: r["model"]["beside"].update({"\ud800": HASH}), "model.beside must be as"),
+        (lambda r: r["streams"].update(nodes=1), "streams.nodes must be as"),
+        (lambda r: r["streams"]["nodes"][0].pop("op_seed"), "streams.nodes[0].op_seed must be as"),
+        (lambda r: r["streams"].update(alignment="torch"), "streams.alignment must be as"),
+        (lambda r: r["streams"].pop("batch"), "streams.batch must be as"),
+        (lambda r: r["versions"].update(python=3), "versions.python must be as"),
+        (lambda r: r.update(how="\ud800"), "how must be as"),
+        (lambda r: r["inputs"].append(r["inputs"][0]), "inputs must be as"),
+        (
+            lambda r: r["runs"][1]["outputs"].append(r["runs"][1]["outputs"][0]),
+            "runs[1].outputs must be as",
+        ),
     ],
 )
 def test_a_damaged_record_is_refused_in_a_sentence(

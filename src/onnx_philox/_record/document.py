@@ -6,6 +6,7 @@ import base64
 import json
 import platform
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib import metadata
 from typing import Any, NoReturn
 
@@ -13,7 +14,12 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract.inputs import STATE_WORDS, TORCH_STATE_WORDS
+from onnx_philox._contract.inputs import (
+    PYTORCH,
+    STATE_WORDS,
+    TENSORFLOW,
+    TORCH_STATE_WORDS,
+)
 from onnx_philox._contract.refusal import shown
 from onnx_philox._contract.streams import Streams
 from onnx_philox._record import hashes, models
@@ -43,11 +49,7 @@ def record(
     """The whole document."""
     return {
         KEY: SCHEMA,
-        "versions": {
-            "onnx_philox": metadata.version("onnx-philox"),
-            "python": platform.python_version(),
-            "platform": f"{platform.system()} {platform.machine()}",
-        },
+        "versions": versions(),
         "model": dict(model),
         "streams": models.listed(streams),
         "runtime": loaded.runtime,
@@ -58,6 +60,15 @@ def record(
         "seed": list(seed) if isinstance(seed, tuple) else seed,
         "inputs": inputs,
         "runs": runs,
+    }
+
+
+def versions() -> dict[str, str]:
+    """What runs here."""
+    return {
+        "onnx_philox": metadata.version("onnx-philox"),
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
     }
 
 
@@ -140,7 +151,26 @@ def read(text: str | bytes) -> Record:
     if type(version) is not int or version != SCHEMA:
         _refuse(KEY, f"{shown(version)}, and this version reads {SCHEMA}")
     _check(document, "", _DOCUMENT)
+    _check_places(document)
     return document
+
+
+def _check_places(document: Record) -> None:
+    """What no key says alone: there are runs, and no name stands twice in a list."""
+    if not document["runs"]:
+        _refuse("runs", "none")
+    lists = {"inputs": document["inputs"]}
+    lists |= {f"runs[{i}].outputs": run["outputs"] for i, run in enumerate(document["runs"])}
+    for place, entries in lists.items():
+        names = [entry["name"] for entry in entries]
+        twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+        if twice is not None:
+            _refuse(place, f"{shown(twice)} twice")
+    # The record of a result says how `Pipeline` was opened, and its one run has no number.
+    is_of_result = "per_row" in document["model"]
+    for i, run in enumerate(document["runs"]):
+        if is_of_result != (run["run"] is None) or (is_of_result and i):
+            _refuse(f"runs[{i}].run", shown(run["run"]))
 
 
 def _is_state(given: Any) -> bool:
@@ -167,7 +197,8 @@ def _is_hash(given: Any) -> bool:
 
 
 def _is_text(given: Any) -> bool:
-    return isinstance(given, str)
+    # JSON can write half of a pair of UTF-16, which is no text.
+    return isinstance(given, str) and not any("\ud800" <= letter <= "\udfff" for letter in given)
 
 
 def _is_count(given: Any) -> bool:
@@ -181,8 +212,32 @@ def _is_type(given: Any) -> bool:
         return False
 
 
+def _is_per_row(given: Any) -> bool:
+    return type(given) is bool or (isinstance(given, list) and all(map(_is_text, given)))
+
+
+def _is_beside(given: Any) -> bool:
+    return (
+        isinstance(given, dict) and all(map(_is_text, given)) and all(map(_is_hash, given.values()))
+    )
+
+
 def _or_null(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda given: given is None or check(given)
+
+
+@dataclass(frozen=True)
+class _Optional:
+    """What may be null."""
+
+    wanted: Any
+
+
+@dataclass(frozen=True)
+class _Later:
+    """What records have that a later version wrote, or only those of results."""
+
+    wanted: Any
 
 
 # A mapping is checked key by key, and a list of one mapping entry by entry.
@@ -193,13 +248,30 @@ _TENSOR: dict[str, Any] = {
     "sha256": _is_hash,
 }
 _DOCUMENT: dict[str, Any] = {
-    "versions": {"onnx_philox": _is_text},
+    "versions": {"onnx_philox": _is_text, "python": _is_text, "platform": _is_text},
     "model": {
         "file": _or_null(_is_text),
         "sha256": _is_hash,
-        "beside": lambda given: isinstance(given, dict) and all(map(_is_hash, given.values())),
+        "beside": _is_beside,
+        "per_row": _Later(_is_per_row),
     },
-    "streams": lambda given: given is None or isinstance(given, dict),
+    "streams": _Optional(
+        {
+            "fingerprint": _is_text,
+            "state": _is_text,
+            "next_state": _is_text,
+            "batch": _or_null(_is_text),
+            "nodes": [
+                {
+                    "op_type": _is_text,
+                    "output_type": _is_text,
+                    "global_seed": _is_count,
+                    "op_seed": _is_count,
+                }
+            ],
+            "alignment": _Later(lambda given: given in (TENSORFLOW, PYTORCH)),
+        }
+    ),
     "runtime": _is_text,
     "version": _is_text,
     "backend": _is_text,
@@ -226,14 +298,19 @@ _DOCUMENT: dict[str, Any] = {
 
 
 def _check(given: Any, where: str, wanted: Any) -> None:
-    if isinstance(wanted, dict):
+    if isinstance(wanted, _Optional):
+        if given is not None:
+            _check(given, where, wanted.wanted)
+    elif isinstance(wanted, dict):
         if not isinstance(given, dict):
             _refuse(where, shown(given))
         for key, inner in wanted.items():
             place = f"{where}.{key}" if where else key
-            if key not in given:
+            is_later = isinstance(inner, _Later)
+            if key in given:
+                _check(given[key], place, inner.wanted if is_later else inner)
+            elif not is_later:
                 _refuse(place, "nothing")
-            _check(given[key], place, inner)
     elif isinstance(wanted, list):
         if not isinstance(given, list):
             _refuse(where, shown(given))

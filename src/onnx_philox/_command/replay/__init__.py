@@ -17,7 +17,9 @@ from onnx_philox._command import paths
 from onnx_philox._command.replay import checks
 from onnx_philox._command.replay.printed import Report
 from onnx_philox._command.run import filling, loading, ports
+from onnx_philox._command.run.states import State
 from onnx_philox._contract.inputs import TENSORFLOW
+from onnx_philox._contract.streams import STATE, Streams
 from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._record import document, models
@@ -66,26 +68,44 @@ def replay(
     loaded = _load(given, name, written)
     report = Report(record, path, written, loaded)
     report.checks += checks.of_model(written, found, models.listed(streams))
+    report.checks += checks.of_runtime(written, loaded, document.versions())
     report.checks += checks.of_seed(written)
     state = None if streams is None else streams.state
+    report.checks += checks.of_numbers(written, counts_runs=_counts_runs(loaded.inputs, streams))
     feeds = _inputs(written, inputs, loaded.inputs, state)
     # Before they are fed: the runtime would say less well what has another type or shape.
     report.checks += checks.of_inputs(written, feeds)
     for done, run in enumerate(written["runs"]):
         tell(done, len(written["runs"]), f"run {run['run']}")
-        fed = feeds | _state(loaded.inputs, state, run["state"])
+        begun = _state(loaded.inputs, state, run["state"])
+        report.checks += checks.of_state(run, takes_state=bool(begun))
+        fed = feeds | begun
         missing = [p.name for p in loaded.inputs if p.is_required and p.name not in fed]
         if missing:
             raise ArgumentError(
                 f"the record must hold every input of the model: got none named {missing[0]!r}. "
                 "Pass --model with the model that was recorded."
             )
-        outputs = loaded.run({p.name: fed[p.name] for p in loaded.inputs if p.name in fed})
+        try:
+            outputs = loaded.run({p.name: fed[p.name] for p in loaded.inputs if p.name in fed})
+        except RunError:
+            if report.is_ok:
+                raise
+            # What differs says more than the runtime's words about what follows from it.
+            report.is_whole = False
+            break
         hashed = hashes(outputs, loaded.drawn)
         following = None if streams is None else streams.next_state
         same = report.is_same_runtime
         report.checks += checks.of_run(run, hashed, following, is_same_runtime=same)
     return report
+
+
+def _counts_runs(known: Sequence[Port], streams: Streams | None) -> bool:
+    port = next((p for p in known if streams is not None and p.name == streams.state), None)
+    if port is None:
+        return False
+    return State(port, None, is_rewritten=port.name.endswith(STATE)).counts_runs
 
 
 def _path_of(written: document.Record, given: Path | None) -> Path:

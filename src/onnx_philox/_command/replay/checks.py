@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from onnx_philox._contract.inputs import TORCH_STATE_WORDS
+import numpy as np
+
+from onnx_philox._command.run import filling
+from onnx_philox._contract.inputs import TENSORFLOW, TORCH_STATE_WORDS
 from onnx_philox._record.document import COMPUTED, Record, kind_of
 from onnx_philox._record.hashes import Hash, sha256
-from onnx_philox._runtimes.port import Arrays
+from onnx_philox._runtimes.models import LoadedModel
+from onnx_philox._runtimes.port import Arrays, Port, shape_name
+
+# The word of a state that counts runs: the last of its counter.
+RUN_WORD = 3
+
+HASH, TEXT, TYPE, KIND, SOURCE = "hash", "text", "type and shape", "kind", "source"
 
 
 @dataclass(frozen=True)
@@ -19,7 +29,7 @@ class Check:
     run: int | None
     """The place of the run in the record; None of what is the same in all."""
     kind: str
-    """"model", "streams", "seed", "input", or the kind of an output."""
+    """"model", "streams", "number", "seed", "input", "runtime", or the kind of an output."""
     name: str
     recorded: str | None
     """None for what the record does not have."""
@@ -27,6 +37,8 @@ class Check:
     """None for what is no longer there."""
     counts: bool = True
     """Whether it must be equal; what a runtime computes must be so in the same runtime alone."""
+    what: str = HASH
+    """What of it is compared."""
 
     @property
     def is_equal(self) -> bool:
@@ -43,8 +55,38 @@ def of_model(
     beside, now = recorded["beside"], found["beside"]
     for name in dict.fromkeys([*beside, *now]):
         yield Check(None, "model", name, beside.get(name), now.get(name))
-    then = _listed(written["streams"])
-    yield Check(None, "streams", "random nodes", then, _listed(streams))
+    yield from _of_streams(written["streams"], streams)
+
+
+def of_runtime(
+    written: Record, loaded: LoadedModel, versions: Mapping[str, str]
+) -> Iterator[Check]:
+    """What ran it, where that differs: of other versions, outputs may be rounded in another way.
+
+    It counts where no run can have what the record says.
+    """
+    if loaded.runtime == written["runtime"]:
+        for key in ("version", "backend", "precision", "how"):
+            now = getattr(loaded, key) or None
+            counts = now is None
+            yield from _differing("runtime", key, written[key], now, counts=counts)
+    for key, version in versions.items():
+        yield from _differing("runtime", key, written["versions"][key], version, counts=False)
+
+
+def of_numbers(written: Record, *, counts_runs: bool) -> Iterator[Check]:
+    """The numbers of runs: they follow each other from that of the first state, or from 0.
+
+    A state counts runs in the last word of its counter, and a result of a `Pipeline` has no number.
+    """
+    runs = written["runs"]
+    if runs[0]["run"] is None:
+        return
+    first = 0
+    if counts_runs and written["seed"] is not None and runs[0]["state"]:
+        first = _rows_of(runs[0]["state"])[0][RUN_WORD]
+    for number, run in enumerate(runs, first):
+        yield from _differing("number", "number", run["run"], number, run=run["run"])
 
 
 def of_seed(written: Record) -> Iterator[Check]:
@@ -56,16 +98,19 @@ def of_seed(written: Record) -> Iterator[Check]:
     if seed is None:
         return
     checks = set()
+    if all(run["state"] is None for run in written["runs"]):
+        yield Check(None, "seed", "seed", str(seed), None, what=TEXT)
     for run in written["runs"]:
-        state = run["state"]
-        if state is None:
+        if run["state"] is None:
             continue
-        rows = state if state and isinstance(state[0], list) else [state]
+        rows = _rows_of(run["state"])
         keys = [low | high << 32 for low, high in map(_words_of_seed, rows)]
         found = keys if isinstance(seed, list) else sorted(set(keys))
         seeds = seed if isinstance(seed, list) else [seed] * bool(keys)
         said, is_key = (", ".join(map(str, s)) for s in (seeds, found))
-        checks.add(Check(None if said == is_key else run["run"], "seed", "seed", said, is_key))
+        checks.add(
+            Check(None if said == is_key else run["run"], "seed", "seed", said, is_key, what=TEXT)
+        )
     yield from sorted(checks, key=lambda check: (check.run or 0, str(check.found)))
 
 
@@ -75,6 +120,26 @@ def of_inputs(written: Record, feeds: Arrays) -> Iterator[Check]:
     for name in dict.fromkeys([*recorded, *feeds]):
         found = sha256(feeds[name]) if name in feeds else None
         yield Check(None, "input", name, recorded.get(name), found)
+    for entry in written["inputs"]:
+        name = entry["name"]
+        if name in feeds:
+            yield from _of_type(None, "input", entry, feeds[name].dtype.name, feeds[name].shape)
+        yield from _of_source(entry)
+
+
+def _of_source(entry: Record) -> Iterator[Check]:
+    """Where an input came from, which is not asked where its bytes stand in the record."""
+    name, argument, filled = entry["name"], entry["argument"], entry["filled"]
+    sources = [s for s in (argument, filled) if s is not None]
+    is_possible = len(sources) <= 1
+    if argument is not None:
+        is_possible &= argument.startswith(f"{name}=") or argument.endswith(".npz")
+    if is_possible and filled is not None:
+        port = Port(name, np.dtype(entry["type"]), tuple(entry["shape"]))
+        is_possible = sha256(filling.made(port, filled)) == entry["sha256"]
+    if not is_possible:
+        said = " and ".join(map(str, sources))
+        yield Check(None, "input", name, said, None, what=SOURCE)
 
 
 def of_run(
@@ -95,15 +160,72 @@ def of_run(
             None if output is None else output.sha256,
             counts=kind != COMPUTED or is_same_runtime,
         )
+        if entry is not None and output is not None:
+            yield from _of_type(run["run"], kind, entry, output.type, output.shape)
+            said = entry["kind"]
+            yield from _differing(kind, name, said, kind, run=run["run"], what=KIND)
+
+
+def of_state(run: Record, *, takes_state: bool) -> Iterator[Check]:
+    """A state, where the model takes none."""
+    if run["state"] is not None and not takes_state:
+        yield Check(run["run"], "start", "state", str(run["state"]), None, what=TEXT)
+
+
+def _of_streams(
+    recorded: Mapping[str, Any] | None, found: Mapping[str, Any] | None
+) -> Iterator[Check]:
+    """The random nodes: one check if they are equal, else one for each key that is not."""
+    if recorded is not None and found is not None:
+        # Records from before had one answer.
+        then, now = ({"alignment": TENSORFLOW, **_plain(each)} for each in (recorded, found))
+        unequal = [key for key in now if then.get(key) != now[key]]
+        for key in unequal:
+            yield Check(
+                None, "streams", key, json.dumps(then.get(key)), json.dumps(now[key]), what=TEXT
+            )
+        if unequal:
+            return
+    said, is_now = (
+        None if each is None else str(each["fingerprint"]) for each in (recorded, found)
+    )
+    yield Check(None, "streams", "random nodes", said, is_now)
+
+
+def _of_type(
+    run: int | None, kind: str, entry: Record, type: str, shape: Sequence[int]
+) -> Iterator[Check]:
+    said, is_now = (
+        f"{t} {shape_name(s)}" for t, s in ((entry["type"], entry["shape"]), (type, shape))
+    )
+    yield from _differing(kind, entry["name"], said, is_now, run=run, what=TYPE)
+
+
+def _differing(
+    kind: str,
+    name: str,
+    recorded: Any,
+    found: Any,
+    *,
+    run: int | None = None,
+    counts: bool = True,
+    what: str = TEXT,
+) -> Iterator[Check]:
+    """A check of what is worth a line only where it differs."""
+    if recorded != found:
+        said, is_now = (None if each is None else str(each) for each in (recorded, found))
+        yield Check(run, kind, name, said, is_now, counts, what)
+
+
+def _rows_of(state: Any) -> list[list[int]]:
+    return state if isinstance(state[0], list) else [state]
 
 
 def _words_of_seed(state: Sequence[int]) -> Sequence[int]:
     return state[:2] if len(state) == TORCH_STATE_WORDS else state[4:]
 
 
-def _listed(streams: Mapping[str, Any] | None) -> str | None:
-    """The random nodes in a form that JSON does not change."""
-    if streams is None:
-        return None
-    nodes = [list(n.values()) if isinstance(n, dict) else n for n in streams.get("nodes") or ()]
-    return str([streams.get(k) for k in ("fingerprint", "state", "next_state", "batch")] + nodes)
+def _plain(streams: Mapping[str, Any]) -> dict[str, Any]:
+    """The random nodes as JSON gives them back."""
+    plain: dict[str, Any] = json.loads(json.dumps(streams))
+    return plain

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
-from onnx_philox._command.replay.checks import Check
+from onnx_philox._command.replay.checks import HASH, KIND, SOURCE, TEXT, TYPE, Check
 from onnx_philox._record.document import COMPUTED, DRAWN, Record
 from onnx_philox._runtimes.models import LoadedModel
 
@@ -30,6 +30,8 @@ class Report:
     written: Record
     loaded: LoadedModel
     checks: list[Check] = field(default_factory=list)
+    is_whole: bool = True
+    """Whether the runtime ran all runs."""
 
     @property
     def is_same_runtime(self) -> bool:
@@ -87,12 +89,14 @@ class Report:
         for check in self.checks:
             verdict = Text("equal", "green")
             if not check.is_equal:
-                verdict = Text("different", "bold red") if check.counts else Text("other rounding")
+                verdict = Text("different", "bold red")
+                if not check.counts:
+                    verdict = Text("other" if check.kind == "runtime" else "other rounding")
             table.add_row(
                 "" if check.run is None else str(check.run),
                 Text(_KINDS.get(check.kind, check.kind), "green" if check.kind == DRAWN else ""),
                 Text(check.name),
-                *(_short(check.kind, text) for text in (check.recorded, check.found)),
+                *(_short(check, text) for text in (check.recorded, check.found)),
                 verdict,
             )
         return table
@@ -110,7 +114,9 @@ class Report:
                 "The draws are equal, so the outputs differ by arithmetic: another processor or "
                 "number of threads may round in another way."
             )
-        if not any(check.kind == DRAWN for check in self.checks):
+        if not self.is_whole:
+            lines.append("The runtime refused what differs, so no more was compared.")
+        elif not any(check.kind == DRAWN for check in self.checks):
             lines.append("No draw of the main graph is an output, so none was compared.")
         return lines
 
@@ -123,10 +129,12 @@ class Report:
         return Text.assemble(("Different", "bold red"), f": {'; '.join(named)}.")
 
 
-def _short(kind: str, text: str | None) -> str:
+def _short(check: Check, text: str | None) -> str:
     if text is None:
         return "-"
-    return "" if kind == "streams" else text[:_SHOWN]
+    if check.kind == "streams":
+        return ""
+    return text if check.what != HASH else text[:_SHOWN]
 
 
 def _plural(kind: str) -> str:
@@ -136,15 +144,29 @@ def _plural(kind: str) -> str:
 
 def _sentence(check: Check) -> str:
     """What is no longer equal."""
+    recorded, found = check.recorded, check.found
     if check.kind == "streams":
-        return "the model's random nodes are not those in the record"
+        # The list of nodes would be long.
+        is_short = check.what == TEXT and check.name != "nodes"
+        which = f": {check.name} was {recorded}, and is {found}" if is_short else ""
+        if check.name == "nodes":
+            which = ": the list of nodes is another"
+        return f"the model's random nodes are not those in the record{which}"
+    if check.kind == "number":
+        return f"the run number {recorded} is {found} by the states"
+    if check.kind == "runtime":
+        return f"the {check.name} is {recorded} in the record, which this runtime never has"
     what = f"the {_KINDS.get(check.kind, check.kind)} {check.name}"
-    if check.kind == "seed":
-        what = "the seed"
+    if check.kind in ("seed", "start"):
+        what = f"the {check.name}"
     if check.run is not None:
         what += f" of run {check.run}"
-    if check.recorded is None:
+    if check.what == SOURCE:
+        return f"{what} did not come from {recorded}"
+    if check.what in (TYPE, KIND):
+        return f"{what} is {recorded} in the record, and {found} now"
+    if recorded is None:
         return f"{what} is not in the record"
-    if check.found is None:
+    if found is None:
         return f"{what} is in the record alone"
     return f"{what} has another hash" if check.kind != "seed" else f"{what} is not the states' key"

@@ -210,7 +210,17 @@ class Report:
         different = len(set(of_runs))
         if len(of_runs) == 1:
             return "" if self.state is not None else self._about_no_state("")
-        if different == 1:
+        began = [None if run.state is None else run.state.tobytes() for run in self.runs]
+        if different == 1 and len(set(began)) == len(began):
+            # Drawn each, and alike: by chance, or since nothing that was drawn is seen in them.
+            return (
+                "The outputs of all runs are equal, though each run drew from the state that the "
+                "run before it left: a few draws may be alike by chance, and outputs need not "
+                "show what was drawn."
+            )
+        if different == 1 and self.inside.own_nodes:
+            found = "the outputs of all runs are equal"
+        elif different == 1:
             found = "each run gave the same numbers"
         elif different == len(of_runs):
             found = "each run gave different numbers"
