@@ -782,7 +782,7 @@ def test_a_pipeline_says_what_it_is_until_it_is_closed(tmp_path: Path) -> None:
             "one state>"
         )
         assert {name: str(port) for name, port in pipe.inputs.items()} == {
-            "x": "float32 of shape [?, 5]"
+            "x": "float32 of shape [n, 5]"
         }
         assert pipe.outputs == list(pipe(batch(2), seed=4))
         request = pipe.request(seed=4)
@@ -978,7 +978,7 @@ def test_a_model_whose_state_is_read_by_nothing_random_is_refused() -> None:
         (
             lambda: Pipeline(STANDARD).request(resume={}, seed=1),
             ValueError,
-            "resume must be given alone: got a seed or rows beside it",
+            "resume must be given alone: got seed beside it",
         ),
         (
             lambda: Pipeline(STANDARD, per_row=True)(batch(2), seed=1, seeds=[1, 2]),

@@ -107,15 +107,30 @@ def test_row_0_is_the_run_s_state_and_no_rows_are_no_states() -> None:
             ValueError,
             "seeds[1] must be an integer from 0 to 2^64-1: got 18446744073709551616",
         ),
-        ({"seeds": 1.0}, TypeError, "seeds must be an integer from 0 to 2^64-1: got 1.0"),
+        (
+            {"seeds": 1.0},
+            TypeError,
+            "seeds must be an integer from 0 to 2^64-1, or a list of such integers: got 1.0",
+        ),
         ({"seeds": [1, 2.0]}, TypeError, "seeds[1] must be an integer from 0 to 2^64-1: got 2.0"),
         (
             {"seeds": np.ones(2)},
             TypeError,
             "seeds[0] must be an integer from 0 to 2^64-1: got np.float64(1.0)",
         ),
-        ({"seeds": None}, TypeError, "seeds must be an integer from 0 to 2^64-1: got None"),
-        ({"seeds": "17"}, TypeError, "seeds must be an integer from 0 to 2^64-1: got '17'"),
+        (
+            {"seeds": None},
+            TypeError,
+            "seeds must be an integer from 0 to 2^64-1, or a list of such integers: got None",
+        ),
+        (
+            {"seeds": "17"},
+            TypeError,
+            "seeds must be an integer from 0 to 2^64-1, or a list of such integers: got '17'",
+        ),
+        ({"seeds": [1, True]}, TypeError, "seeds[1] must be an integer from 0 to 2^64-1: got True"),
+        ({"seeds": False}, TypeError, "got False"),
+        ({"seeds": 1, "rows": np.array([True])}, TypeError, "rows[0] must be an integer"),
         (
             {"seeds": [[1], [2, 3]]},
             TypeError,
@@ -124,7 +139,7 @@ def test_row_0_is_the_run_s_state_and_no_rows_are_no_states() -> None:
         (
             {"seeds": PhiloxState(0, 1)},
             TypeError,
-            "seeds must be an integer from 0 to 2^64-1: got PhiloxState(counter=0, key=1)",
+            "or a list of such integers: got PhiloxState(counter=0, key=1)",
         ),
         (
             {"seeds": np.ones((2, 6), int)},

@@ -99,13 +99,18 @@ def check_bound(owner: str, binding: Any) -> None:
     Raises:
         ValueError: It is bound.
     """
+    for name, value in shown_inputs(binding).items():
+        check_input(owner, feeds.title(name), value)
+    for name, value in getattr(binding, "_bound_outputs", {}).items():
+        check_output(owner, f"the output {name!r}", value)
+
+
+def shown_inputs(binding: Any) -> dict[str, Any]:
+    """The inputs of an `onnxruntime.IOBinding`, as far as that shows them; else None by name."""
     shown = binding._numpy_obj_references
     # Older releases, without this attribute, show arrays only.
     inputs = getattr(binding, "_bound_inputs", shown)
-    for name, value in inputs.items():
-        check_input(owner, feeds.title(name), shown.get(name) if value is None else value)
-    for name, value in getattr(binding, "_bound_outputs", {}).items():
-        check_output(owner, f"the output {name!r}", value)
+    return {name: shown.get(name) if value is None else value for name, value in inputs.items()}
 
 
 def _array_under(value: Any) -> NDArray[Any] | None:

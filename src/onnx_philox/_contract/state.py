@@ -31,7 +31,8 @@ def integer(owner: str, name: str, given: Any, limit: int, limit_name: str) -> i
     """Returns `given` as an int in [0, limit), or raises an error that names the wrong number."""
     allowed, remedy = f"an integer from 0 to {limit_name}", "Pass an int in that range."
     try:
-        value = operator.index(given)
+        # Python counts with True as with 1; whoever passes it means something else.
+        value = None if isinstance(given, bool) else operator.index(given)
     except TypeError:
         value = None
     if value is None:

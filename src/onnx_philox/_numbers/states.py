@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract import arrays, checks
 from onnx_philox._contract.operators import ONE_STATE_RULE, STATE_WORDS
-from onnx_philox._contract.refusal import RefusalError, refuse
+from onnx_philox._contract.refusal import RefusalError, refuse, shown
 from onnx_philox._contract.state import PhiloxState, integer, is_one_state, states_array
 from onnx_philox._contract.types import U32
 from onnx_philox._numbers.draw import Draw
@@ -60,9 +60,9 @@ def row_states(seeds: Integers, rows: Integers = 0, run: Integers = 0) -> NDArra
                [   0, 1002,    0,    0,   42,    0]], dtype=uint32)
     """
     numbers = [
-        _numbers("seeds", seeds, 64),
-        _numbers("rows", rows, 32),
-        _numbers("run", run, 32),
+        integers_of("seeds", seeds, 64),
+        integers_of("rows", rows, 32),
+        integers_of("run", run, 32),
     ]
     lengths = [array.size for array in numbers]
     try:
@@ -75,7 +75,7 @@ def row_states(seeds: Integers, rows: Integers = 0, run: Integers = 0) -> NDArra
             "equal, or 1",
             "Pass one number for all rows, or one for each.",
         )
-    _check_count(*shape)
+    check_count(*shape)
     states = np.zeros((*shape, STATE_WORDS), np.uint32)
     keys, row_numbers, runs = numbers
     # Words that stay 0 cost nothing; astype keeps the low 32 bits.
@@ -85,7 +85,7 @@ def row_states(seeds: Integers, rows: Integers = 0, run: Integers = 0) -> NDArra
     return states
 
 
-def _check_count(rows: int) -> None:
+def check_count(rows: int) -> None:
     """Refuses more rows than memory can hold."""
     try:
         # Memory must hold the states, and the numbers that they are made of.
@@ -147,7 +147,7 @@ def split_states(state: PhiloxState | NDArray[np.uint32], n: int) -> NDArray[np.
     return children
 
 
-def _numbers(name: str, given: Any, bits: int) -> NDArray[Any]:
+def integers_of(name: str, given: Any, bits: int) -> NDArray[Any]:
     """Integers of so many bits, of rank 0 or 1, or an error that names the wrong one."""
     owner, limit, limit_name = _ROW_STATES, 2**bits, f"2^{bits}-1"
     array = _integer_array(name, given)
@@ -155,6 +155,10 @@ def _numbers(name: str, given: Any, bits: int) -> NDArray[Any]:
         # NumPy would make floats of some of Python's integers.
         is_list = isinstance(given, Sequence) and not isinstance(given, str | bytes)
         if not is_list and not (isinstance(given, np.ndarray) and given.ndim == 1):
+            if not isinstance(given, SupportsIndex) or isinstance(given, bool | np.ndarray):
+                allowed = f"an integer from 0 to {limit_name}, or a list of such integers"
+                remedy = "Pass ints in that range."
+                refuse(owner, name, shown(given), allowed, remedy, TypeError)
             return np.array(integer(owner, name, given, limit, limit_name), np.uint64)
         numbers = [
             integer(owner, f"{name}[{i}]", x, limit, limit_name) for i, x in enumerate(given)
@@ -174,8 +178,10 @@ def _integer_array(name: str, given: Any) -> NDArray[Any] | None:
     """Integers as an array of them; None for what NumPy does not take for integers."""
     if isinstance(given, PhiloxState | str | bytes):
         return None
+    if isinstance(given, list | tuple) and any(isinstance(x, bool | np.bool_) for x in given):
+        return None  # NumPy would count with them
     if isinstance(given, range) and given:
-        _check_count((given[-1] - given[0]) // given.step + 1)
+        check_count((given[-1] - given[0]) // given.step + 1)
         if -(2**62) < given[0] < 2**62 > given[-1] > -(2**62):
             return np.arange(given.start, given.stop, given.step)  # at once, not one by one
     if not isinstance(given, np.ndarray):

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.refusal import refuse, refusing_as
-from onnx_philox._contract.state import PhiloxState, integer
+from onnx_philox._contract.state import integer
 from onnx_philox._contract.streams import Streams
-from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._numbers.states import Integers, row_states
 from onnx_philox._pipeline import begin, checkpoint, opening
 from onnx_philox._pipeline.begin import Start
 from onnx_philox._pipeline.engine import Engine
-from onnx_philox._pipeline.inputs import Feed, rows_of
+from onnx_philox._pipeline.inputs import Feed
 from onnx_philox._pipeline.recording import Origin
 from onnx_philox._pipeline.request import Request, check_rows
 from onnx_philox._pipeline.result import Result
@@ -178,7 +177,8 @@ class Pipeline:
             feed: The inputs by name, without the state; or, in ONNX Runtime, an
                 `onnxruntime.IOBinding` of all other inputs and outputs.
             seed: 0 to 2^64-1. For a model with a state for each row, rows 0, 1, 2 ... of this seed.
-                None is one from the operating system; the result says which.
+                None is one from the operating system, below 2^63, or one for each row; the result
+                says which.
             seeds: For such a model, a seed for each row: row i is as if served alone with
                 `seeds[i]`.
             state: Instead of seeds: the `state` of an earlier result, or its list of words, which
@@ -195,11 +195,13 @@ class Pipeline:
         if state is None:
             begun, words = self._begin(feed, seed, seeds)
         else:
-            begun, words = None, self._words(state, is_alone=seed is None and seeds is None)
+            if not (seed is None and seeds is None):
+                refuse(_NAME, "state", "both", "given without a seed", "Leave one out.")
+            begun, words = None, self._words(_NAME, state)
         engine = self._engine
-        check_rows(_NAME, engine.streams, feed, words)
-        outputs, _ = engine.run(feed, words)
-        return Result(outputs, begun, words, Origin.of(engine, feed))
+        check_rows(_NAME, engine, feed, words)
+        outputs, after = engine.run(feed, words)
+        return Result(outputs, begun, words, Origin.of(engine, feed), after)
 
     async def acall(
         self,
@@ -218,6 +220,7 @@ class Pipeline:
         seed: int | None = None,
         seeds: Integers | None = None,
         rows: int | None = None,
+        state: Any = None,
         resume: Any = None,
     ) -> Request:
         """Begins a request of several runs.
@@ -225,7 +228,11 @@ class Pipeline:
         Args:
             seed: As in a call. For a model with a state for each row, it needs `rows`.
             seeds: As in a call: one for each row, which fixes the number of rows.
-            rows: The number of rows, for `seed`.
+            rows: For such a model, the number of rows of `seed`, or of seeds from the operating
+                system.
+            state: Instead of seeds: where the first run draws. A `PhiloxState` or `TorchState`, its
+                array, or [B, 6] or [B, 632] for such a model; for example the `next_state` of a
+                result, or the state of a `diffusers.generator`.
             resume: A checkpoint to go on from, or its JSON; nothing else is given then.
 
         Returns:
@@ -233,18 +240,30 @@ class Pipeline:
 
         Raises:
             TypeError: A seed or `rows` is no integer.
-            ValueError: A seed or `rows` is out of its range, the checkpoint is another model's, or
-                there are more rows than memory holds states for.
+            ValueError: A seed or `rows` is out of its range or does nothing, `state` is no state,
+                the checkpoint is another model's, or there are more rows than memory holds states
+                for.
         """
+        begins = {"seed": seed, "seeds": seeds, "rows": rows, "state": state, "resume": resume}
+        given = [name for name, value in begins.items() if value is not None]
+        for alone in ("resume", "state"):
+            if alone in given and len(given) > 1:
+                others = ", ".join(name for name in given if name != alone)
+                remedy = "Leave the others out."
+                refuse(_REQUEST, alone, f"{others} beside it", "given alone", remedy)
+        if resume is not None:
+            return Request(self._engine, *checkpoint.read(resume, self.streams))
+        if state is not None:
+            return Request(self._engine, self._words(_REQUEST, state), None)
         if rows is not None:
             rows = integer(_REQUEST, "rows", rows, 2**32 + 1, "2^32")
-        if resume is None:
-            start, state = self._start(_REQUEST, seed, seeds, rows)
-            return Request(self._engine, state, start)
-        if not (seed is None and seeds is None and rows is None):
-            given, allowed = "a seed or rows beside it", "given alone"
-            refuse(_REQUEST, "resume", given, allowed, "Leave the others out.")
-        return Request(self._engine, *checkpoint.read(resume, self.streams))
+            if not self.is_per_row:
+                self._refuse_rows(_REQUEST, "rows")
+            if seeds is not None:
+                allowed = "given without seeds, which are one for each row"
+                refuse(_REQUEST, "rows", "both", allowed, "Leave it out.")
+        begun, words = self._start(_REQUEST, seed, seeds, rows)
+        return Request(self._engine, words, begun)
 
     def map(
         self,
@@ -295,8 +314,8 @@ class Pipeline:
             with refusing_as(_MAP):
                 state = row_states(seed, range(row, row + count), run)
             engine = self._engine
-            outputs, _ = engine.run(feed, state)
-            yield Result(outputs, seed, state, Origin.of(engine, feed))
+            outputs, after = engine.run(feed, state)
+            yield Result(outputs, seed, state, Origin.of(engine, feed), after)
             row += count
 
     def _begin(self, feed: Feed, seed: int | None, seeds: Integers | None) -> Start:
@@ -308,7 +327,7 @@ class Pipeline:
         """How many rows a feed has."""
         batch = self.streams.batch
         assert batch is not None
-        rows = rows_of(feed, batch)
+        rows = self._engine.rows_of(feed)
         if rows is None:
             allowed = f"given by the first dimension of the input {batch!r}"
             remedy = "Feed it." if owner == _MAP else "Feed it, or pass seeds."
@@ -338,20 +357,18 @@ class Pipeline:
             refuse(owner, "the number of rows", "neither", allowed, "Pass rows.")
         return begin.of_rows(owner, self.streams, seed, rows)
 
-    def _words(self, state: Any, *, is_alone: bool) -> NDArray[np.uint32]:
+    def _words(self, owner: str, state: Any) -> NDArray[np.uint32]:
         """The words of a state that is given instead of seeds."""
-        if not is_alone:
-            refuse(_NAME, "state", "both", "given without a seed", "Leave one out.")
-        given = state.to_array() if isinstance(state, PhiloxState | TorchState) else state
-        remedy = "Pass the state of a result."
-        return checkpoint.state_of(given, _NAME, "state", remedy, self.streams)
+        return checkpoint.state_of(
+            state, owner, "state", "Pass the state of a result.", self.streams
+        )
 
-    def _refuse_rows(self, owner: str) -> None:
+    def _refuse_rows(self, owner: str, given: str = "seeds") -> None:
         refuse(
             owner,
             "the model",
             "one with a single state for the whole batch",
-            f"one with a state for each row{', to be run with seeds' * (owner != _MAP)}",
+            f"one with a state for each row{f', to be run with {given}' * (owner != _MAP)}",
             "Rewrite the model with make_reproducible(..., per_row=True).",
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -9,9 +10,10 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from onnx_philox._contract import arrays
+from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import Streams
 from onnx_philox._pipeline.engine import Engine, Ran
-from onnx_philox._pipeline.inputs import Feed
+from onnx_philox._pipeline.inputs import Feed, refuse_state
 from onnx_philox._runtimes.in_onnxruntime import Model
 
 _NAME = "Pipeline"
@@ -29,11 +31,19 @@ class _Bound:
 class BindingEngine(Engine):
     """A session, which also runs an `onnxruntime.IOBinding` of all other inputs and outputs."""
 
+    # The key is the user's binding, which no two threads may use at once. Pipelines of one session
+    # share it, so that each knows the memory that another has bound.
+    _bound: ClassVar[WeakKeyDictionary[onnxruntime.IOBinding, _Bound]] = WeakKeyDictionary()
+
     def __init__(self, session: onnxruntime.InferenceSession, streams: Streams) -> None:
         super().__init__(Model(session), streams)
         self._session = session
-        # The key is the user's binding, which no two threads may use at once.
-        self._bound: WeakKeyDictionary[onnxruntime.IOBinding, _Bound] = WeakKeyDictionary()
+
+    def rows_of(self, feed: Feed) -> int | None:
+        """How many rows a feed has, or a binding, as far as that shows its inputs."""
+        if isinstance(feed, onnxruntime.IOBinding):
+            return None if self._rows is None else self._rows.of(arrays.shown_inputs(feed))
+        return super().rows_of(feed)
 
     def run(self, feed: Feed, state: NDArray[np.uint32]) -> Ran:
         """Runs the session with a feed or a binding."""
@@ -46,6 +56,7 @@ class BindingEngine(Engine):
         # Each time, since the user may have bound other memory.
         arrays.check_bound(_NAME, binding)
         bound = self._bound.get(binding)
+        self._check_states(binding, bound)
         if bound is None or bound.before.size != state.size:
             bound = self._bound[binding] = _Bound(self._shaped(state))
         bound.before.reshape(-1)[:] = state.reshape(-1)
@@ -54,3 +65,16 @@ class BindingEngine(Engine):
         binding.bind_ortvalue_output(self.streams.next_state, bound.taken)
         self._session.run_with_iobinding(binding)
         return {}, bound.after.reshape(state.shape).copy()
+
+    def _check_states(self, binding: onnxruntime.IOBinding, bound: _Bound | None) -> None:
+        """Refuses memory of the user's for a state, which the pipeline would not use."""
+        # Releases without these attributes do not say what is bound.
+        name, inputs = self.streams.state, getattr(binding, "_bound_inputs", {})
+        if name in inputs and (bound is None or inputs[name] is not bound.given):
+            refuse_state(name)
+        name = self.streams.next_state
+        value = getattr(binding, "_bound_outputs", {}).get(name)
+        if value is not None and (bound is None or value is not bound.taken):
+            allowed = "bound by the pipeline alone"
+            remedy = "Leave it out: the result's next_state holds it."
+            refuse(_NAME, f"the output {name!r}", "other memory", allowed, remedy)

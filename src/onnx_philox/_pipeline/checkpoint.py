@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from onnx_philox._contract import arrays
 from onnx_philox._contract.operators import STATE_WORDS
 from onnx_philox._contract.refusal import refuse, shown
+from onnx_philox._contract.state import is_one_state
 from onnx_philox._contract.streams import Streams
 from onnx_philox._contract.torch_state import check_states
 from onnx_philox._pipeline.begin import words_of
@@ -89,8 +90,10 @@ def state_of(
     """
     words, is_rows = arrays.array_of(owner, what, given), streams.batch is not None
     count = words_of(streams)
+    if not is_rows and is_one_state(words.shape, count):
+        words = words.reshape(-1)
     is_right = words.ndim == 1 + is_rows and words.shape[-1] == count
-    is_integer = words.dtype.kind in "iu" or words.size == 0
+    is_integer = (words.dtype.kind in "iu" and not _holds_bool(given)) or words.size == 0
     if not (
         is_right and is_integer and (words.size == 0 or 0 <= words.min() <= words.max() < 2**32)
     ):
@@ -99,7 +102,15 @@ def state_of(
         if is_rows:
             allowed = f"words of 32 bits, {many} for each row"
         refuse(owner, what, shown(given), allowed, remedy)
-    state = words.astype(np.uint32)
+    # Its own: the caller may write into an array of theirs.
+    state = np.array(words, np.uint32)
     if streams.is_pytorch:
         check_states(owner, state)
     return state
+
+
+def _holds_bool(given: Any) -> bool:
+    """Whether lists hold True or False, which NumPy counts with."""
+    if isinstance(given, list | tuple):
+        return any(map(_holds_bool, given))
+    return isinstance(given, bool)

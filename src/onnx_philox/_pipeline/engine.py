@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract.streams import Streams
 from onnx_philox._contract.types import BF16
-from onnx_philox._pipeline.inputs import Feed, Inputs
+from onnx_philox._pipeline.inputs import Feed, Inputs, check_mapping
+from onnx_philox._pipeline.rows import Rows
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Port
 
@@ -36,6 +37,7 @@ class Engine:
         self.ports = ports
         """The inputs that a feed holds."""
         self._inputs = Inputs(streams.state, ports, model)
+        self._rows = None if streams.batch is None else Rows(streams.batch, ports, model.aliases)
         # A state of rank 4, for instance, as DirectML has it.
         dimensions = (
             [d if isinstance(d, int) else 1 for d in state.shape or ()]
@@ -51,6 +53,16 @@ class Engine:
     def outputs(self) -> Iterable[str]:
         """The outputs without the next state."""
         return self._outputs.values()
+
+    def rows_of(self, feed: Feed) -> int | None:
+        """How many rows a feed has; None if it does not show it, or the model has one state.
+
+        Raises:
+            TypeError: The feed is no mapping.
+            ValueError: Inputs that carry the batch differ in their rows, or one is of another rank.
+        """
+        check_mapping(feed)
+        return None if self._rows is None else self._rows.of(feed)
 
     def run(self, feed: Feed, state: NDArray[np.uint32]) -> Ran:
         """Runs the model.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class Inputs:
             TypeError: The feed is no mapping, or an input is None or an array of another type.
             ValueError: An input is missing, unknown or masked in part.
         """
-        _check_mapping(feed)
+        check_mapping(feed)
         types, array, taken = self._types, np.ndarray, dict(feed)
         for name, value in feed.items():
             # An array of the input's own type needs no check.
@@ -63,8 +63,7 @@ class Inputs:
 
     def _checked(self, name: str, value: Any) -> Any:
         if name == self._state:
-            # A feed made for the bare runtime has a state; the pipeline replaces it.
-            return value
+            refuse_state(name)
         port, what = self._ports.get(self._aliases.get(name, name)), feeds.title(name)
         if port is None:
             feeds.refuse_unknown(_NAME, repr(name), self._listed(self._ports) or [self._state])
@@ -117,24 +116,18 @@ def _in_type(numbers: NDArray[Any], wanted: np.dtype[Any]) -> NDArray[Any]:
     return cast if is_exact else numbers
 
 
-def rows_of(feed: Feed, name: str) -> int | None:
-    """The first dimension of an input; None if the feed does not say it.
+def refuse_state(name: str) -> NoReturn:
+    """Refuses a state in a feed, or in a binding."""
+    allowed = "left out of the feed, since the pipeline feeds the state of its seed"
+    refuse(_NAME, feeds.title(name), "a value", allowed, "Pass it as state=... instead.")
+
+
+def check_mapping(feed: Feed) -> None:
+    """Refuses what is no feed.
 
     Raises:
-        TypeError: The feed is no mapping.
-        ValueError: The input is lists that make no array.
+        TypeError: It is no mapping.
     """
-    _check_mapping(feed)
-    if name not in feed:
-        return None
-    value = feed[name]
-    if isinstance(value, list | tuple):
-        value = arrays.array_of(_NAME, feeds.title(name), value)
-    shape = np.shape(value)
-    return shape[0] if shape else None
-
-
-def _check_mapping(feed: Feed) -> None:
     if type(feed) is not dict and not isinstance(feed, Mapping):
         given, remedy = type(feed).__name__, "Pass the inputs by name."
         refuse(_NAME, "the feed", given, "a mapping of names to arrays", remedy, TypeError)

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract.refusal import refuse
-from onnx_philox._contract.streams import Streams
 from onnx_philox._pipeline import checkpoint
 from onnx_philox._pipeline.engine import Engine, Ran
-from onnx_philox._pipeline.inputs import Feed, rows_of
+from onnx_philox._pipeline.inputs import Feed
 from onnx_philox._pipeline.recording import Origin
 from onnx_philox._pipeline.result import Result, Seed
 
@@ -129,14 +128,15 @@ class Request:
                 _NAME, "the request", "one in the middle of a run", "free for another run", remedy
             )
         try:
-            check_rows(_NAME, self._engine.streams, feed, self._state)
+            check_rows(_NAME, self._engine, feed, self._state)
         except BaseException:
             self._running.release()
             raise
 
     def _advance(self, ran: Ran, feed: Feed) -> Result:
         outputs, after = ran
-        result = Result(outputs, self._seed, self._state, Origin.of(self._engine, feed))
+        origin = Origin.of(self._engine, feed)
+        result = Result(outputs, self._seed, self._state, origin, after.copy())
         self._state = after
         self._runs += 1
         return result
@@ -157,12 +157,10 @@ class _HeldByTwo:
                 self._lock.release()
 
 
-def check_rows(owner: str, streams: Streams, feed: Feed, state: NDArray[np.uint32]) -> None:
+def check_rows(owner: str, engine: Engine, feed: Feed, state: NDArray[np.uint32]) -> None:
     """Refuses a batch of another number of rows than there are states."""
-    rows = None if streams.batch is None else rows_of(feed, streams.batch)
+    rows = engine.rows_of(feed)
     if rows is not None and rows != len(state):
-        what, allowed = (
-            f"the number of rows of {streams.batch!r}",
-            f"{len(state)}, one for each seed or state",
-        )
+        what = f"the number of rows of {engine.streams.batch!r}"
+        allowed = f"{len(state)}, one for each seed or state"
         refuse(owner, what, rows, allowed, "Feed a row for each seed or state.")

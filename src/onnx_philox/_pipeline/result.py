@@ -23,10 +23,12 @@ class Result(dict[str, Any]):
     """The outputs by name, without the next state.
 
     Attributes:
-        seed: The seed of the call or request, or one for each row; None where it is not known. It
-            gives the answer of a call again, and the first of a request or of `map`.
+        seed: The seed of the call or request; None where it is not known. `seed=` takes it, or
+            `seeds=` if it is a tuple with one for each row: that gives the answer of a call again,
+            and the first of a request or of `map`.
         state: Where the numbers began, uint32 [6], or [B, 6] if each row has a state of its own.
             Write it into the log: `pipe(feed, state=...)` gives any answer again.
+        next_state: Where they ended, in the same form: `pipe.request(state=...)` goes on from it.
     """
 
     def __init__(
@@ -35,18 +37,20 @@ class Result(dict[str, Any]):
         seed: Seed | None,
         state: NDArray[np.uint32],
         origin: Origin | None = None,
+        next_state: NDArray[np.uint32] | None = None,
     ) -> None:
         super().__init__(outputs)
         self.seed = seed
         self.state = state
+        self.next_state = next_state
         self._origin = origin
 
     def __copy__(self) -> Result:
         return self.copy()
 
     def __reduce__(self) -> Any:
-        """The outputs, the seed and the state: another process has no pipeline of theirs."""
-        return Result, (dict(self), self.seed, self.state)
+        """The outputs, the seed and the states: another process has no pipeline of theirs."""
+        return Result, (dict(self), self.seed, self.state, None, self.next_state)
 
     def record(self) -> Record:
         """A record of this result for `json.dump`, which `onnx-philox replay` runs again.
@@ -62,12 +66,12 @@ class Result(dict[str, Any]):
         return recording.record(self._origin, self, self.seed, self.state)
 
     def copy(self) -> Result:
-        """A result of the same outputs, seed and state."""
-        return Result(self, self.seed, self.state, self._origin)
+        """A result of the same outputs, seed and states."""
+        return Result(self, self.seed, self.state, self._origin, self.next_state)
 
     def __or__(self, other: Mapping[str, Any]) -> Result:  # type: ignore[override]
         """The same with other outputs beside them."""
-        return Result({**self, **other}, self.seed, self.state)
+        return Result({**self, **other}, self.seed, self.state, None, self.next_state)
 
     @property
     def states(self) -> list[PhiloxState] | list[TorchState]:

@@ -42,10 +42,11 @@ class Model(LoadedModel):
     def __init__(self, compiled: ov.CompiledModel, graph: onnx.GraphProto | None = None) -> None:
         self.compiled = compiled
         names = input_names(compiled.inputs, graph)
-        self.inputs = [_port(*named) for named in zip(names, compiled.inputs, strict=True)]
-        self.outputs = output_names(compiled.outputs, graph)
         # OpenVINO drops inputs that nothing reads, and those with a value in the model.
         known = {value.name: value for value in graph.input} if graph else {}
+        ports = zip(names, compiled.inputs, strict=True)
+        self.inputs = [_port(name, given, known.get(name)) for name, given in ports]
+        self.outputs = output_names(compiled.outputs, graph)
         self.dropped = [_dropped(known[name]) for name in sorted(known.keys() - set(names))]
         self.aliases = {
             other: name
@@ -232,8 +233,12 @@ def _show_drawn(model: ov.Model) -> dict[str, str]:
     return {name: output.get_node().get_type_name() for name, output in drawn.items()}
 
 
-def _port(name: str, given: Any) -> Port:
-    shape = ov_arrays.known_dimensions(given.partial_shape)
+def _port(name: str, given: Any, value: onnx.ValueInfoProto | None) -> Port:
+    """An input; the names of its dimensions are those of the ONNX model's."""
+    shape: Any = ov_arrays.known_dimensions(given.partial_shape)
+    names = [d.dim_param or None for d in value.type.tensor_type.shape.dim] if value else []
+    if shape is not None and len(shape) == len(names):
+        shape = tuple(n if d is None else d for d, n in zip(shape, names, strict=True))
     known = ov_arrays.element_type(given.element_type)
     dtype = known if known is None or isinstance(known, np.dtype) else known.dtype
     return Port(name, dtype, shape)

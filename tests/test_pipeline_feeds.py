@@ -1,0 +1,192 @@
+"""What a pipeline is fed is used or refused: states, batches that disagree, bound memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import openvino as ov
+import pytest
+from cases import assert_same_bits
+from onnx import parser
+
+import onnx_philox
+from onnx_philox import PhiloxState, Pipeline, make_reproducible, row_states
+
+RUNTIMES = ("onnxruntime", "openvino")
+NOISE = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+    g (float[n, 5] x) => (float[n, 5] y) { a = RandomNormalLike (x)  y = Add (x, a) }""")
+
+# z is [3, n], so that its batch is its last dimension; w belongs to no batch.
+THREE = parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+    g (float[n, 5] x, float[n, 5] y, float[3, n] z, float[m] w)
+    => (float[n, 5] out, float[3, n] more, float[m] rest) {
+        a = RandomNormalLike (x)
+        b = Add (x, a)
+        out = Add (b, y)
+        more = Neg (z)
+        rest = Neg (w)
+    }""")
+
+
+def batch(rows: int) -> dict[str, np.ndarray]:
+    return {"x": np.arange(rows * 5, dtype=np.float32).reshape(rows, 5)}
+
+
+def three(x: int, y: int, z: int, w: int = 4) -> dict[str, np.ndarray]:
+    shapes = {"x": (x, 5), "y": (y, 5), "z": (3, z), "w": (w,)}
+    return {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
+
+
+def session_of(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
+    options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
+    return onnxruntime.InferenceSession(model.SerializeToString(), options)
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("per_row", [False, True])
+def test_a_state_in_a_feed_is_refused_not_dropped(runtime: str, per_row: bool) -> None:
+    pipe = Pipeline(NOISE, runtime=runtime, per_row=per_row)
+    feed = {**batch(1), "random_state": PhiloxState.for_run(99).to_array()}
+    request = pipe.request(seeds=[1]) if per_row else pipe.request(seed=1)
+    words = "the input 'random_state' must be left out of the feed.*Pass it as state="
+    for call in (lambda: pipe(feed), lambda: pipe(feed, **{"seeds": [1]} if per_row else {})):
+        with pytest.raises(ValueError, match=words):
+            call()
+    with pytest.raises(ValueError, match=words):
+        request(feed)
+    assert request.runs == 0
+    if per_row:
+        with pytest.raises(ValueError, match=words):
+            list(pipe.map([feed], seed=1))
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize(
+    ("feed", "words"),
+    [
+        (three(1, 2, 1), r"number of rows of 'y' must be 1, as that of 'x' is: got 2\. Feed all"),
+        (three(2, 1, 2), "number of rows of 'y' must be 2, as that of 'x' is: got 1"),
+        (three(2, 2, 1), "rows of dimension 1 of 'z' must be 2, as that of 'x' is: got 1"),
+        (three(1, 1, 0), "rows of dimension 1 of 'z' must be 1, as that of 'x' is: got 0"),
+    ],
+)
+def test_inputs_of_one_batch_that_disagree_are_refused(
+    runtime: str, feed: dict[str, np.ndarray], words: str
+) -> None:
+    pipe = Pipeline(THREE, runtime=runtime, per_row=True)
+    rows = len(feed["x"])
+    request = pipe.request(seeds=range(rows))
+    for call in (
+        lambda: pipe(feed),
+        lambda: pipe(feed, seed=1),
+        lambda: pipe(feed, seeds=range(rows)),
+        lambda: pipe(feed, state=row_states(range(rows))),
+        lambda: request(feed),
+        lambda: list(pipe.map([feed], seed=1)),
+        lambda: pipe({name: array.tolist() for name, array in feed.items()}, seed=1),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
+    for size in (1, 4):
+        # Another dimension may have any size.
+        assert pipe(three(2, 2, 2, size), seeds=[1, 2])["rest"].shape == (size,)
+
+
+@pytest.mark.parametrize("kind", ["compiled", "source"])
+def test_a_compiled_model_has_the_batch_of_its_source(kind: str) -> None:
+    model = make_reproducible(THREE, per_row=True)
+    core = onnx_philox.openvino.register(ov.Core())
+    given: Any = session_of(model)
+    if kind == "compiled":
+        given = core.compile_model(core.read_model(model.SerializeToString()), "CPU")
+    pipe = Pipeline(given, source=model)
+    with pytest.raises(ValueError, match="number of rows of 'y' must be 1, as that of 'x' is"):
+        pipe(three(1, 2, 1), seeds=[1])
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_an_input_of_another_rank_is_no_number_of_rows(runtime: str) -> None:
+    pipe = Pipeline(NOISE, runtime=runtime, per_row=True)
+    for how in ({"seeds": [1]}, {"seed": 1}, {}):
+        words = r"^Pipeline: the input 'x' must be of shape \[n, 5\]: got shape \[4\]\."
+        with pytest.raises(ValueError, match=words):
+            pipe({"x": np.zeros(4, np.float32)}, **how)
+
+
+def test_the_rows_of_a_runtime_s_own_values_are_counted() -> None:
+    x = batch(3)["x"]
+    expected = Pipeline(NOISE, per_row=True)({"x": x}, seed=5)["y"]
+    for runtime, value in (
+        ("onnxruntime", onnxruntime.OrtValue.ortvalue_from_numpy(x)),
+        ("openvino", ov.Tensor(x)),
+    ):
+        pipe = Pipeline(NOISE, runtime=runtime, per_row=True)
+        assert_same_bits(pipe({"x": value}, seed=5)["y"], expected)
+        with pytest.raises(ValueError, match=r"number of rows of 'x' must be 2, .*: got 3"):
+            pipe({"x": value}, seeds=[1, 2])
+
+
+def test_bound_memory_of_rows_is_run_and_counted() -> None:
+    model = make_reproducible(THREE, per_row=True)
+    session = session_of(model)
+    pipe = Pipeline(session)
+    binding = session.io_binding()
+    feed = three(2, 2, 2)
+    for name, array in feed.items():
+        binding.bind_cpu_input(name, array)
+    out = np.zeros((2, 5), np.float32)
+    binding.bind_ortvalue_output("out", onnxruntime.OrtValue.ortvalue_from_numpy(out))
+    for name in ("more", "rest"):
+        binding.bind_output(name)
+    for _ in range(2):
+        result = pipe(binding, seeds=[7, 8])
+        assert_same_bits(out, Pipeline(model)(feed, seeds=[7, 8])["out"])
+    assert_same_bits(result.next_state, row_states([7, 8], 0, 1))
+    with pytest.raises(ValueError, match=r"number of rows of 'x' must be 1, .*: got 2"):
+        pipe(binding, seeds=[7])
+    binding.bind_cpu_input("y", three(1, 1, 1)["y"])
+    with pytest.raises(ValueError, match="number of rows of 'y' must be 2, as that of 'x'"):
+        pipe(binding, seeds=[7, 8])
+
+
+def test_memory_of_the_user_s_for_a_state_is_refused_not_dropped() -> None:
+    session = session_of(make_reproducible(NOISE))
+    state = PhiloxState.for_run(99).to_array()
+    value = onnxruntime.OrtValue.ortvalue_from_numpy(state)
+
+    def bound() -> onnxruntime.IOBinding:
+        binding = session.io_binding()
+        binding.bind_cpu_input("x", batch(2)["x"])
+        binding.bind_output("y")
+        return binding
+
+    binding = bound()
+    for pipe in (Pipeline(session), Pipeline(session)):
+        pipe(binding, seed=1)
+    words = "the input 'random_state' must be left out of the feed.*Pass it as state="
+    binding.bind_cpu_input("random_state", state)
+    with pytest.raises(ValueError, match=words):
+        Pipeline(session)(binding, seed=1)
+    binding = bound()
+    binding.bind_ortvalue_input("random_state", value)
+    with pytest.raises(ValueError, match=words):
+        Pipeline(session)(binding, seed=1)
+    binding = bound()
+    binding.bind_ortvalue_output("next_random_state", value)
+    with pytest.raises(ValueError, match="'next_random_state' must be bound by the pipeline alone"):
+        Pipeline(session)(binding, seed=1)
+
+
+def test_the_example_of_the_docs_answers_no_two_rows_from_one_seed() -> None:
+    model = Path(__file__).with_name("models") / "vae_decoder.onnx"
+    feed = {"mean": np.zeros((1, 4), np.float32), "log_variance": np.zeros((2, 4), np.float32)}
+    for runtime in RUNTIMES:
+        pipe = Pipeline(model, per_row=True, runtime=runtime)
+        with pytest.raises(ValueError, match="rows of 'log_variance' must be 1, as that of 'mean'"):
+            pipe(feed, seeds=[1])
+        with pytest.raises(ValueError, match=r"'mean' must be of shape \[.*, 4\]: got shape \[4\]"):
+            pipe({**feed, "mean": np.zeros(4, np.float32)}, seeds=[1])
