@@ -57,6 +57,33 @@ def draws() -> dict[str, Callable[[Any], Any]]:
     }
 
 
+def read_by_others() -> dict[str, Callable[[Any], Any]]:
+    """Draws that other draws read, or that are indices, conditions or what is rounded."""
+    import torch
+    from torch.nn import functional
+
+    def drop(x: Any, p: float) -> Any:
+        return functional.dropout(x, p, True)
+
+    return {
+        "dropout of dropout": lambda x: drop(drop(drop(x, 0.5), 0.25), 0.1),
+        "dropout of randn": lambda x: drop(torch.randn_like(x), 0.25),
+        "bernoulli of rand": lambda _: torch.bernoulli(torch.rand(3, 4)),
+        "bernoulli of dropout": lambda x: torch.bernoulli(drop(x * 0.5, 0.5)),
+        "poisson of exponential_": lambda x: torch.poisson(torch.empty_like(x).exponential_()),
+        "x[randperm]": lambda x: x[torch.randperm(3)],
+        "x[randint, randint]": lambda x: x[torch.randint(3, (5,)), torch.randint(4, (5,))],
+        "x[multinomial]": lambda x: x[torch.multinomial(torch.ones(3), 2)],
+        "index_select": lambda x: x.index_select(1, torch.randperm(4)),
+        "embedding": lambda x: functional.embedding(torch.randint(3, (5,)), x),
+        "one_hot": lambda _: functional.one_hot(torch.randint(4, (8,)), 4),
+        "x[rand > 0.5]": lambda x: x[torch.rand(3) > 0.5],
+        "x[topk of rand]": lambda x: x[torch.rand(3).topk(2)[1]],
+        "abs of a row": lambda _: torch.randn(8).abs().sqrt().isnan(),
+        "integers of floats": lambda _: (torch.rand(64) * 10).floor().long(),
+    }
+
+
 def moved() -> dict[str, Callable[[Any], Any]]:
     """Draws with arithmetic of the runtimes after them."""
     import torch
@@ -141,10 +168,10 @@ def of_onnx(given: Any) -> list[np.ndarray]:
     return session.run(None, feed)[:-1]
 
 
-@pytest.fixture(scope="module", params=["draws", "moved"])
+@pytest.fixture(scope="module", params=["draws", "read_by_others", "moved"])
 def both(request) -> tuple[dict[str, Any], list[np.ndarray], bool]:
-    functions = {"draws": draws, "moved": moved}[request.param]()
-    return functions, of_onnx(module(functions)), request.param == "draws"
+    functions = {"draws": draws, "read_by_others": read_by_others, "moved": moved}[request.param]()
+    return functions, of_onnx(module(functions)), request.param != "moved"
 
 
 @pytest.mark.parametrize("way", ["traced", "exported"])

@@ -341,7 +341,9 @@ class Converters:
     def _draw(self, call: Call, factory: Callable[..., ov.Node], *arguments: Any) -> ov.Output:
         """A node of this package, whose state is still to come."""
         stream = next(self._streams)
-        state = opset8.constant(np.zeros(STATE_WORDS, np.uint32), name=AWAITS_STATE)
+        zeros, nowhere = np.zeros(STATE_WORDS, np.uint32), np.zeros(1, np.int64)
+        # OpenVINO computes what constants bound, but no Roll: a draw of constants would become one.
+        state = opset8.roll(zeros, nowhere, nowhere, name=AWAITS_STATE)
         name = f"aten::{call.name} {stream}"
         return factory(*arguments, op_seed=stream, state=state, name=name).output(0)
 

@@ -69,7 +69,10 @@ def _without_repeats(
             yield Found(site, None, each)
             continue
         if isinstance(each, Uniform):
-            draw = normals.get(name) or patterns.comparison(each) or patterns.integers(each)
+            draw = normals.get(name) or patterns.comparison(each)
+            if draw is None and not awaits_state(site.node):
+                # A module's own integers are rounded floats, as in its file of ONNX.
+                draw = patterns.integers(each)
             draw = draw or each.draw()
         else:
             assert isinstance(each, Draw)

@@ -102,7 +102,8 @@ def awaits_state(node: ov.Node) -> bool:
     source = None if state is None else state.get_node()
     return (
         source is not None
-        and source.get_type_name() == "Constant"
+        # Earlier versions wrote a Constant.
+        and source.get_type_name() in ("Roll", "Constant")
         # In an IR a number follows.
         and str(source.get_friendly_name()).startswith(AWAITS_STATE)
     )

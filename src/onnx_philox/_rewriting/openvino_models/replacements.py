@@ -174,14 +174,15 @@ def awaiting(site: Site) -> Draw:
     node = site.node
     operator, said = OPERATORS[node.get_type_name()], node.get_attributes()
     names = [i.name for i in operator.inputs if i.role is not Role.STATE]
-    given = dict(zip(names, node.input_values(), strict=False))
-    names = [a.name for a in operator.attributes if a.name not in _SEEDS]
-    given |= {name: said[name] for name in names if name in said}
+    own = [a.name for a in operator.attributes if a.name not in _SEEDS]
+    attributes = {name: said[name] for name in own if name in said}
     output = node.output(0)
     _refuse_mask(site, [node, *_readers(node)])
 
     def make(emit: EmitDraw) -> ov.Output:
-        return emit(getattr(factories, operator.function), **given).output(0)
+        # Not before: an input may be a draw that has been replaced by now.
+        given = dict(zip(names, node.input_values(), strict=False))
+        return emit(getattr(factories, operator.function), **given, **attributes).output(0)
 
     output_type = arrays.name(output.get_element_type())
     return Draw(operator, output_type, output, make, frozenset({node.get_name()}))
