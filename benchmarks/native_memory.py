@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from paired import Row
 
-from onnx_philox import PhiloxState, generate, graphs
+from onnx_philox import PhiloxState, _openvino_requests, generate, graphs
 
 LOG2S = (22, 26)
 WARM = 1 << 10
@@ -106,7 +106,7 @@ def preset(compiled: object) -> Draw:
         for name in names & inputs.keys():
             request.set_tensor(name, ov.Tensor(inputs[name]))
         request.set_tensor("values", ov.Tensor(out, shared_memory=True))
-        request.infer(share_outputs=True)
+        _openvino_requests.run(request)
 
     return draw
 

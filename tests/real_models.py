@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
-from runtimes import OpenVino
+from runtimes import OpenVino, infer
 
 import onnx_philox
 from onnx_philox import reference
@@ -184,7 +184,7 @@ def load_in_openvino(openvino: OpenVino, model: Any, precision: str | None) -> R
     config = {} if precision is None else {"INFERENCE_PRECISION_HINT": precision}
     compiled = openvino.core.compile_model(openvino.read(model), "CPU", config)
     return lambda feed: {
-        name: value.copy() for o, value in compiled(feed).items() for name in o.get_names()
+        name: value.copy() for o, value in infer(compiled, feed).items() for name in o.get_names()
     }
 
 

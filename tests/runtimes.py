@@ -11,7 +11,13 @@ import onnx.compose
 import openvino as ov
 
 import onnx_philox
+from onnx_philox import _openvino_requests
 from onnx_philox._contract.types import BF16
+
+Config = dict[str, Any]
+DEFAULT: Config = {}
+ONE_THREAD: Config = {"INFERENCE_NUM_THREADS": 1}
+"""On it OpenVINO's own `infer()` loses what a node throws."""
 
 
 class OpenVino:
@@ -42,7 +48,7 @@ class OpenVino:
         request = compiled.create_infer_request()
 
         def run(feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
-            request.infer({name: tensor_of(value) for name, value in feeds.items()})
+            infer(request, {name: tensor_of(value) for name, value in feeds.items()})
             return [array_of(request.get_output_tensor(i)) for i in range(len(compiled.outputs))]
 
         return run
@@ -64,6 +70,16 @@ class OpenVino:
         }
         outputs = iter(self(whole, feeds, precision))
         return [[next(outputs) for _ in model.graph.output] for model, _ in draws]
+
+
+def infer(model: ov.CompiledModel | ov.InferRequest, inputs: Any = None) -> Any:
+    """Runs a request, or a new one of a model: copies of its outputs, by index or name.
+
+    It raises wherever a node throws; `request.infer(inputs)` and `model(inputs)` do not.
+    """
+    request = model.create_infer_request() if isinstance(model, ov.CompiledModel) else model
+    _openvino_requests.run(request, inputs)
+    return request.results
 
 
 def tensor_of(array: np.ndarray) -> ov.Tensor:

@@ -11,6 +11,7 @@ import onnx
 import onnxruntime as ort
 import openvino as ov
 from onnx import TensorProto, helper
+from runtimes import infer
 
 from onnx_philox import to_standard_nodes
 
@@ -93,7 +94,7 @@ def loaded_in_openvino(model: onnx.ModelProto, *, optimised: bool) -> Loaded:
             # It drops an input that nothing reads.
             array = feeds[given.get_node().get_friendly_name()]
             request.set_input_tensor(i, ov.Tensor(np.ascontiguousarray(array).reshape(array.shape)))
-        request.infer()
+        infer(request)
         return [request.get_output_tensor(i).data.copy() for i in range(len(compiled.outputs))]
 
     return run

@@ -14,7 +14,7 @@ from cases import assert_same_bits
 from click.testing import CliRunner
 from onnx.parser import parse_model
 from onnx.reference import ReferenceEvaluator
-from runtimes import OpenVino
+from runtimes import OpenVino, infer
 
 import onnx_philox
 from onnx_philox import PhiloxState, TorchState, make_reproducible, onnx_reference, openvino
@@ -346,7 +346,7 @@ def test_a_variable_keeps_torch_s_generator() -> None:
     stream = torch_cpu.WordStream(TorchState.from_seed(42))
     for _ in range(2):
         expected = straight(stream)
-        results = request.infer({"x": X})
+        results = infer(request, {"x": X})
         for name in "ndcbk":
             assert_same_bits(results[name], expected[name])
 

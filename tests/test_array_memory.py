@@ -16,6 +16,7 @@ from cases import assert_same_bits
 from click.testing import CliRunner
 from onnx import parser
 from onnx.reference import ReferenceEvaluator
+from runtimes import infer
 
 import onnx_philox
 from onnx_philox import (
@@ -68,14 +69,14 @@ def generated(state: Any, minval: Any) -> list[np.ndarray]:
 
 def compiled(node: ov.Node) -> list[np.ndarray]:
     core = onnx_philox.openvino.register(ov.Core())
-    return [core.compile_model(ov.Model([node.output(0)], []), "CPU")()[0]]
+    return [infer(core.compile_model(ov.Model([node.output(0)], []), "CPU"))[0]]
 
 
 def stateful(initial: Any) -> list[np.ndarray]:
     core = onnx_philox.openvino.register(ov.Core())
     model = core.read_model(graphs.random_generator([5]).SerializeToString())
     made = onnx_philox.openvino.make_stateful(model, initial=initial)
-    return [core.compile_model(made, "CPU")()[0]]
+    return [infer(core.compile_model(made, "CPU"))[0]]
 
 
 F32, LOGITS = np.array(2, np.float32), np.log(np.array([[1, 2, 5]], np.float32))

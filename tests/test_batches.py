@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import parser
 from onnx.reference import ReferenceEvaluator
-from runtimes import OpenVino
+from runtimes import OpenVino, infer
 
 import onnx_philox
 from onnx_philox import reference, row_states, split_states
@@ -134,7 +134,7 @@ def test_openvino_serves_a_request_the_same_in_every_batch(openvino: OpenVino) -
     compiled = openvino.core.compile_model(openvino.read(MODEL), "CPU")
 
     def run(feeds: Arrays) -> list[np.ndarray]:
-        results = compiled(feeds)
+        results = infer(compiled, feeds)
         return [results[i].copy() for i in range(len(compiled.outputs))]
 
     if openvino.backend == "native":

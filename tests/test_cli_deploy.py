@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from google.protobuf import text_format
 from google.protobuf.struct_pb2 import Value
 from onnx import parser
+from runtimes import infer
 
 import onnx_philox
 from onnx_philox import reference
@@ -89,7 +90,7 @@ def test_the_library_and_model_of_ovms_draw_the_numbers():
     core = ov.Core()
     core.add_extension(library)
     model = core.read_model(Path(config["config"]["base_path"], "1", "model.onnx"))
-    assert_same_bits(core.compile_model(model, "CPU")(FEED)["y"], drawn())
+    assert_same_bits(infer(core.compile_model(model, "CPU"), FEED)["y"], drawn())
 
 
 def test_triton_merges_requests_where_each_row_has_a_state():

@@ -25,6 +25,7 @@ import openvino as ov
 import pytest
 from exhaustive import marked
 from onnx import ModelProto, numpy_helper
+from runtimes import infer
 
 import onnx_philox
 from onnx_philox import graphs, reference
@@ -405,7 +406,7 @@ def run_once(
 ) -> dict[str, Any]:
     for name, array in feed.items():
         request.set_tensor(name, as_tensor(array))
-    request.infer()
+    infer(request)
     return {o.get_any_name(): packed_tensor(request.get_tensor(o)) for o in compiled.outputs}
 
 
@@ -514,7 +515,7 @@ def test_ir_of_a_constant_state_does_not_keep_it_for_a_state_that_became_an_inpu
     node.input(0).replace_source_output(source.output(0))
     model.add_parameters([source])
     model.validate_nodes_and_infer_types()
-    bits = core.compile_model(model, "CPU")({"state": STATE})["bits"]
+    bits = infer(core.compile_model(model, "CPU"), {"state": STATE})["bits"]
     np.testing.assert_array_equal(bits, reference.random_generator(STATE, [4, 5])[0])
 
 

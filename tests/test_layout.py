@@ -56,6 +56,7 @@ ROOMS: dict[str, set[str]] = {
         "_files",
         "_openvino_arrays",
         "_openvino_ports",
+        "_openvino_requests",
         "_runtime_errors",
         "_standard",
         "onnx_reference",
@@ -77,6 +78,7 @@ ROOMS: dict[str, set[str]] = {
     "_versions": {"_contract"},
     "_openvino_arrays": {"_contract"},
     "_openvino_ports": set(),
+    "_openvino_requests": set(),
     "diffusers": {"_numbers"},
     "torch": {
         "_backends",
@@ -122,6 +124,7 @@ ROOMS: dict[str, set[str]] = {
         "_native_library",
         "_openvino_arrays",
         "_openvino_ports",
+        "_openvino_requests",
         "_progress",
         "_record",
         "_rewriting",

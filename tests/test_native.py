@@ -14,6 +14,7 @@ import onnxruntime as ort
 import openvino as ov
 import pytest
 from cases import EDGE_COUNTERS, TYPE_BOUNDS, assert_same_bits
+from runtimes import infer
 
 import onnx_philox
 from onnx_philox import PhiloxState, _core, generate, graphs, reference
@@ -28,7 +29,7 @@ def test_the_libraries_are_where_other_languages_find_them() -> None:
     core = ov.Core()
     core.add_extension(onnx_philox.openvino.library_path())
     model = graphs.random_generator([3]).SerializeToString()
-    bits = core.compile_model(core.read_model(model), "CPU")({"state": STATE.to_array()})[0]
+    bits = infer(core.compile_model(core.read_model(model), "CPU"), {"state": STATE.to_array()})[0]
     assert_same_bits(bits, reference.random_generator(STATE.to_array(), [3])[0])
 
 

@@ -15,7 +15,7 @@ from cases import EDGE_COUNTERS, SEED, assert_same_bits
 from half_precision import differing
 from onnx import ModelProto, parser
 from openvino import opset8
-from runtimes import OpenVino, array_of, tensor_of
+from runtimes import DEFAULT, ONE_THREAD, Config, OpenVino, array_of, infer, tensor_of
 
 import onnx_philox
 from onnx_philox import PhiloxState, graphs, reference
@@ -436,7 +436,7 @@ def test_a_compiled_model_is_cached_and_exported(
             openvino.read(model), "CPU", {"CACHE_DIR": str(tmp_path)}
         )
         assert compiled.get_property("LOADED_FROM_CACHE") is is_cached
-        check(list(compiled(feeds).values()), expected)
+        check(list(infer(compiled, feeds).values()), expected)
     compiled = openvino.core.compile_model(openvino.read(model), "CPU")
     exported = openvino.core.import_model(compiled.export_model(), "CPU")
     check(list(exported(feeds).values()), expected)
@@ -530,7 +530,9 @@ def test_constants_of_a_model_saved_in_f16_are_exact(
         reader = OpenVino(backend)
         for precision in differing([None, "f16", "bf16"]):
             check(reader(path, {"state": STATE}, precision), expected)
-        check(list(reader.core.compile_model(path, "CPU")({"state": STATE}).values()), expected)
+        check(
+            list(infer(reader.core.compile_model(path, "CPU"), {"state": STATE}).values()), expected
+        )
         again = tmp_path / "again.xml"
         ov.save_model(reader.read(path), again)
         check(openvino(again, {"state": STATE}), expected)
@@ -866,16 +868,19 @@ def bad_at_run() -> dict[str, tuple[ModelProto, dict[str, np.ndarray], list[str]
 BAD_AT_RUN = bad_at_run()
 
 
+@pytest.mark.parametrize("config", [DEFAULT, ONE_THREAD], ids=["default", "one thread"])
 @pytest.mark.parametrize("what", BAD_AT_RUN)
-def test_a_run_is_refused_and_the_next_one_is_right(openvino: OpenVino, what: str) -> None:
+def test_a_run_is_refused_and_the_next_one_is_right(
+    openvino: OpenVino, what: str, config: Config
+) -> None:
     model, feeds, texts = BAD_AT_RUN[what]
-    compiled = openvino.core.compile_model(openvino.read(model), "CPU")
+    compiled = openvino.core.compile_model(openvino.read(model), "CPU", config)
     request = compiled.create_infer_request()
     with pytest.raises(RuntimeError) as raised:
-        request.infer({name: tensor_of(value) for name, value in feeds.items()})
+        infer(request, {name: tensor_of(value) for name, value in feeds.items()})
     assert not [t for t in texts if t not in str(raised.value)], raised.value
     if "logits" in feeds:
         logits = np.zeros((2, 3), F32)
-        request.infer({"logits": logits})
+        infer(request, {"logits": logits})
         expected = reference.random_categorical(logits, **SEED)
         assert_same_bits(array_of(request.get_output_tensor(0)), expected[0])

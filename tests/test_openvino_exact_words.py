@@ -18,6 +18,7 @@ import pytest
 from cases import assert_same_bits
 from half_precision import differing
 from openvino import opset16 as op
+from runtimes import infer
 
 import onnx_philox
 from onnx_philox import reference, row_states
@@ -334,7 +335,7 @@ def test_states_from_accepted_nodes_are_exact(core: ov.Core, row: str) -> None:
     expected = np.asarray(truth(*feeds.values()), np.uint32)
     for hint in differing([None, "f32", "bf16"]):
         config = {} if hint is None else {"INFERENCE_PRECISION_HINT": hint}
-        assert_same_bits(core.compile_model(model, "CPU", config)(feeds)[0], expected)
+        assert_same_bits(infer(core.compile_model(model, "CPU", config), feeds)[0], expected)
 
 
 def test_every_kind_of_node_that_is_taken_has_a_row() -> None:
@@ -353,7 +354,7 @@ def test_constant_rows_are_exact_or_refused(monkeypatch: pytest.MonkeyPatch, bac
     drawn = random_generator(ov.op.Constant(state[:most]), [most, 4])
     expected = reference.random_generator(state[:most], [most, 4])[0]
     compiled = ov.Core().compile_model(ov.Model([drawn.output(0)], []), "CPU")
-    assert_same_bits(compiled({})[0], expected)
+    assert_same_bits(infer(compiled)[0], expected)
     said = (
         "input 'state' must be of at most 4096 elements, or all within int32, since OpenVINO's "
         "CPU plugin clamps others: got 4098 constants of u32, one of them 2147483648. Make "
@@ -432,4 +433,4 @@ def test_a_constant_behind_many_nodes_is_read_exactly(core: ov.Core) -> None:
     node = random_uniform([4], 0.0, behind(100), "f64", op_seed=3)
     expected, _ = onnx_philox.reference.random_uniform([4], 0.0, 0.3, "f64", op_seed=3)
     model = ov.Model([node.output(0)], [], "m")
-    assert_same_bits(core.compile_model(model, "CPU")()[0], expected)
+    assert_same_bits(infer(core.compile_model(model, "CPU"))[0], expected)

@@ -13,7 +13,7 @@ from cases import assert_same_bits
 from half_precision import precision_of
 from onnx import parser
 from openvino import opset8
-from runtimes import OpenVino
+from runtimes import OpenVino, infer
 
 from onnx_philox import reference
 from onnx_philox.openvino import random_bernoulli, random_uniform
@@ -208,7 +208,7 @@ def test_a_cached_loop_that_runs_hands_on_all_words(openvino: OpenVino, tmp_path
         config = {"CACHE_DIR": str(tmp_path)}
         compiled = openvino.core.compile_model(openvino.read(model), "CPU", config)
         assert compiled.get_property("LOADED_FROM_CACHE") is is_cached
-        drawn = compiled({"trips": np.array(2)})[0]
+        drawn = infer(compiled, {"trips": np.array(2)})[0]
         assert_same_bits(drawn.astype(np.uint32), np.stack([expected] * 2))
 
 

@@ -15,6 +15,7 @@ import openvino as ov
 import pytest
 from cases import assert_same_bits
 from openvino import opset16 as op
+from runtimes import infer
 
 import onnx_philox
 from onnx_philox import Pipeline, reference
@@ -95,7 +96,7 @@ def test_under_hetero_another_device_may_compute_the_words_of_a_state(core: ov.C
     assert set(compiled.get_property("EXECUTION_DEVICES")) == {"GPU.0", "CPU"}
     shift_words = np.array([3, 2**31, 2**32 - 1, 5, 2**31 + 7, 1], np.uint32)
     for state_words in states(4):
-        result = compiled([state_words, shift_words])
+        result = infer(compiled, [state_words, shift_words])
         given = (state_words + shift_words) ^ shift_words
         for found, expected in zip(
             (result[i] for i in range(3)),
@@ -160,7 +161,7 @@ def test_the_gpu_draws_the_reference_s_bits_and_next_states(
     for words in states(3):
         given = np.stack([words] * first) + np.arange(first, dtype=np.uint32)[:, None]
         given = given if are_rows else words
-        drawn = compiled([given, np.zeros(shape, np.float32)])
+        drawn = infer(compiled, [given, np.zeros(shape, np.float32)])
         for i, wanted in enumerate(expected(list(shape), given)):
             assert_same_bits(drawn[i], wanted)
 
@@ -177,7 +178,7 @@ def test_next_states_chain_constants_draw_and_nothing_draws_nothing(core: ov.Cor
         values, state = reference.random_uniform([n], 0, 1, "f32", **seeds)
         normals, after = reference.random_normal([3, 3], 0, 1, "f32", state=state, **seeds)
         nothing = np.empty([0, 4], np.uint32)
-        drawn = compiled([np.zeros(n, np.float32)])
+        drawn = infer(compiled, [np.zeros(n, np.float32)])
         for i, wanted in enumerate((values, normals, nothing, after)):
             assert_same_bits(drawn[i], wanted)
 
@@ -186,7 +187,7 @@ def test_a_constant_state_of_five_dimensions_draws(core: ov.Core) -> None:
     state, x = op.constant(CARRIES.reshape(1, 1, 1, 1, 6)), op.parameter([-1, 5], np.float32)
     node = factory.random_generator(state, op.shape_of(x))
     compiled = factory.compile_model(core, ov.Model(node.outputs(), [x]), "GPU")
-    drawn = compiled([np.zeros([3, 5], np.float32)])
+    drawn = infer(compiled, [np.zeros([3, 5], np.float32)])
     bits, after = reference.random_generator(CARRIES, [3, 5])
     assert_same_bits(drawn[0], bits)
     assert_same_bits(drawn[1], after.reshape(1, 1, 1, 1, 6))
@@ -205,7 +206,7 @@ def test_a_draw_meets_what_a_gpu_computes_at_any_precision(
     model = ov.Model([drawn, op.add(drawn, x).output(0)], [state, x])
     compiled = factory.compile_model(core, model, "GPU", {"INFERENCE_PRECISION_HINT": hint})
     wanted, _ = reference.random_uniform([3, 5], 0, 1, type_, state=CARRIES)
-    found = compiled([CARRIES, np.zeros_like(wanted)])
+    found = infer(compiled, [CARRIES, np.zeros_like(wanted)])
     assert_same_bits(found[0], wanted)
     rounded = wanted.astype(np.float16 if hint == "f16" else wanted.dtype)
     np.testing.assert_allclose(found[1], rounded, rtol=0 if hint == type_ else 2**-10)
@@ -232,7 +233,7 @@ def test_a_state_for_each_row_must_fit_the_values_on_a_gpu(core: ov.Core) -> Non
     node = factory.random_generator(state, op.shape_of(x))
     compiled = factory.compile_model(core, ov.Model(node.outputs(), [state, x]), "GPU")
     with pytest.raises(RuntimeError, match="first dimension of the values"):
-        compiled([np.zeros((3, 6), np.uint32), np.zeros((4, 2), np.float32)])
+        infer(compiled, [np.zeros((3, 6), np.uint32), np.zeros((4, 2), np.float32)])
 
 
 def test_verify_draws_the_published_numbers_there() -> None:

@@ -15,7 +15,7 @@ from cases import assert_same_bits
 from half_precision import differing
 from onnx import ModelProto, TensorProto, helper, numpy_helper, parser
 from openvino import opset8
-from runtimes import OpenVino, array_of, tensor_of
+from runtimes import OpenVino, array_of, infer, tensor_of
 
 from onnx_philox import PhiloxState, graphs, make_reproducible, reference
 from onnx_philox._contract.types import BY_NAME
@@ -104,7 +104,7 @@ def compile_(openvino: OpenVino, model: ov.Model, precision: str | None) -> ov.C
 def run(compiled: ov.CompiledModel, feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
     request = compiled.create_infer_request()
     names = {name for port in compiled.inputs for name in port.get_names()}
-    request.infer({name: tensor_of(feeds[name]) for name in names & feeds.keys()})
+    infer(request, {name: tensor_of(feeds[name]) for name in names & feeds.keys()})
     return [array_of(request.get_output_tensor(i)) for i in range(len(compiled.outputs))]
 
 

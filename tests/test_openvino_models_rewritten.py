@@ -24,6 +24,7 @@ from openvino_models import (
     parameter,
     uniform,
 )
+from runtimes import DEFAULT, ONE_THREAD, Config, infer
 
 import onnx_philox as op
 from onnx_philox import _openvino_arrays as arrays
@@ -35,11 +36,13 @@ STATE = op.PhiloxState.for_run(42).to_array()
 CORE = op.openvino.register(ov.Core())
 
 
-def drawn(given: ov.Model, feeds: dict, hint: str = "f32", state=STATE) -> dict[str, np.ndarray]:
+def drawn(
+    given: ov.Model, feeds: dict, hint: str = "f32", state=STATE, config: Config = DEFAULT
+) -> dict[str, np.ndarray]:
     """What a rewritten model gives, by name."""
-    compiled = CORE.compile_model(given, "CPU", {"INFERENCE_PRECISION_HINT": hint})
+    compiled = CORE.compile_model(given, "CPU", {"INFERENCE_PRECISION_HINT": hint, **config})
     request = compiled.create_infer_request()
-    request.infer({**feeds, **({} if state is None else {"random_state": state})})
+    infer(request, {**feeds, **({} if state is None else {"random_state": state})})
     return {
         name: arrays.memory(request.get_tensor(port)).copy()
         for port in compiled.outputs
@@ -520,8 +523,9 @@ def test_what_is_not_proved_to_be_rows_is_refused_by_name() -> None:
         alone.append(drawn(new, one, state=states[row : row + 1])["both"])
     assert np.array_equal(np.concatenate(alone), got["both"])
     # The batch is the input of which some node draws rows.
-    with pytest.raises(RuntimeError, match="one_row_for_each_row_of_y"):
-        drawn(new, feeds, state=states[:1])
+    for config in (DEFAULT, ONE_THREAD):
+        with pytest.raises(RuntimeError, match="one_row_for_each_row_of_y"):
+            drawn(new, feeds, state=states[:1], config=config)
     for node, says in (
         (uniform([3, 4]), "the shape of what it draws must be one whose first dimension"),
         (multinomial(opset8.reduce_sum(x, np.int64(0), True), 2), r"got \[1, 4\]"),

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import openvino as ov
 import pytest
+from runtimes import infer
 
 import onnx_philox as op
 
@@ -35,7 +36,7 @@ def converted(forward: Callable[..., Any], *, is_scripted: bool = False) -> ov.M
 def answer(model: ov.Model, hint: str = "f32") -> np.ndarray:
     core = op.openvino.register(ov.Core())
     compiled = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": hint})
-    return compiled([X, STATE])[0].copy()
+    return infer(compiled, [X, STATE])[0].copy()
 
 
 def reference(operator: str, *arguments: Any, stream: int = 0, **keywords: Any) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import openvino as ov
 import pytest
+from runtimes import infer
 
 import onnx_philox as op
 
@@ -154,7 +155,7 @@ def converted(given: Any, way: str) -> ov.Model:
 def answers(model: ov.Model) -> list[np.ndarray]:
     core = op.openvino.register(ov.Core())
     compiled = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-    results = compiled([X, STATE])
+    results = infer(compiled, [X, STATE])
     return [results[i].copy() for i in range(len(compiled.outputs) - 1)]
 
 

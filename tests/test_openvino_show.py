@@ -19,6 +19,7 @@ import pytest
 from cases import assert_same_bits
 from openvino import opset8, opset9, opset10, opset11, opset12, opset13, opset14, opset15
 from openvino_models import model, multinomial, normal, parameter, uniform
+from runtimes import infer
 
 import onnx_philox as op
 from onnx_philox import _openvino_arrays as arrays
@@ -138,7 +139,7 @@ def check(kind: str, number: int, way: tuple[str, bool, bool | None], tmp_path: 
     request = compiled.create_infer_request()
     words = op.row_states([17, 4, 99]) if per_row else start.to_array()
     for run in range(2):
-        request.infer({"x": X, **({} if per_row is None else {"random_state": words})})
+        infer(request, {"x": X, **({} if per_row is None else {"random_state": words})})
         got = {
             name: arrays.memory(request.get_tensor(port)).copy()
             for port in compiled.outputs
@@ -201,7 +202,7 @@ def test_a_saved_model_of_tensorflow_draws_the_reference_s_bits(
     made = op.make_reproducible(tmp_path / "m.xml" if is_saved else given)
     state = op.PhiloxState.from_seed(3).to_array()
     compiled = CORE.compile_model(made, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
-    outputs = compiled({"x": X, "random_state": state})
+    outputs = infer(compiled, {"x": X, "random_state": state})
     expected = of_tensorflow(X, state)
     assert len(expected) == len(compiled.outputs) - 1
     for name, values in expected.items():

@@ -10,6 +10,7 @@ import onnxruntime
 import openvino as ov
 import pytest
 from onnx.helper import make_node, make_tensor_value_info, np_dtype_to_tensor_dtype
+from runtimes import infer
 
 import onnx_philox
 from onnx_philox import PhiloxState, onnx_reference, reference
@@ -204,4 +205,4 @@ def test_eight_dimensions_are_drawn(ort_backend: str, openvino_backend: str):
     np.testing.assert_array_equal(session.run(None, feeds)[0], expected)
     core = onnx_philox.openvino.register(ov.Core(), backend=openvino_backend)
     compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")
-    np.testing.assert_array_equal(compiled(feeds)[0], expected)
+    np.testing.assert_array_equal(infer(compiled, feeds)[0], expected)

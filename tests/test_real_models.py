@@ -32,7 +32,7 @@ from real_models import (
     same,
     with_draws_as_outputs,
 )
-from runtimes import OpenVino
+from runtimes import OpenVino, infer
 
 import onnx_philox
 from onnx_philox import PhiloxState, reference
@@ -268,7 +268,7 @@ def runs_today(runtime: str, name: str, feed: Arrays) -> list[np.ndarray]:
         session = ort.InferenceSession(path)
         return [session.run(None, feed)[0] for _ in range(2)]
     compiled = ov.Core().compile_model(path, "CPU")
-    return [compiled(feed)[0].copy() for _ in range(2)]
+    return [infer(compiled, feed)[0].copy() for _ in range(2)]
 
 
 @seen_with_this_onnxruntime

@@ -15,6 +15,7 @@ import numpy as np
 import onnx
 import openvino as ov
 import pytest
+from runtimes import infer
 
 import onnx_philox
 from onnx_philox import PhiloxState, reference
@@ -69,7 +70,7 @@ class Gallery:
         core = onnx_philox.openvino.register(ov.Core())
         config = {} if hint is None else {"INFERENCE_PRECISION_HINT": hint}
         model = core.compile_model(core.read_model(self.path(name)), "CPU", config)
-        results = model(feed)
+        results = infer(model, feed)
         return {o.get_any_name(): results[o] for o in model.outputs}
 
 

@@ -7,6 +7,7 @@ import onnx
 import openvino as ov
 import pytest
 from onnx import parser
+from runtimes import DEFAULT, ONE_THREAD, infer
 
 import onnx_philox
 from onnx_philox import graphs
@@ -45,13 +46,14 @@ def test_an_operator_of_ours_speaks_for_itself_when_it_is_loaded(backend):
     assert said.endswith("Make minval a constant, or scale in the graph.")
 
 
+@pytest.mark.parametrize("config", [DEFAULT, ONE_THREAD])
 @pytest.mark.parametrize("backend", ["native", "python"])
-def test_an_operator_of_ours_speaks_for_itself_when_it_is_run(backend):
+def test_an_operator_of_ours_speaks_for_itself_when_it_is_run(backend, config):
     core = onnx_philox.openvino.register(ov.Core(), backend=backend)
     model = graphs.random_uniform(None, 0, 1, "f32", stateful=True, rank=1)
-    compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")
+    compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU", config)
     with pytest.raises(RuntimeError) as raised:
-        compiled({"shape": np.array([-3]), "state": np.zeros(6, np.uint32)})
+        infer(compiled, {"shape": np.array([-3]), "state": np.zeros(6, np.uint32)})
     assert sentence(str(raised.value)) == (
         "RandomUniform: input 'shape' must be dimensions of 0 or more: got [-3]. Give the size "
         "itself."

@@ -14,6 +14,7 @@ from cases import assert_same_bits
 from onnx import inliner, parser
 from onnx.reference import ReferenceEvaluator
 from row_cases import RowCase
+from runtimes import infer
 from standard_targets import in_onnxruntime
 
 import onnx_philox
@@ -98,7 +99,7 @@ def test_a_runtime_with_our_kernels_uses_them(tmp_path: Any) -> None:
     core = onnx_philox.openvino.register(ov.Core())
     read = core.read_model(model.SerializeToString())
     assert [op.get_type_name() for op in read.get_ops()].count("RandomUniform") == 4
-    found = core.compile_model(read, "CPU")({"state": STATE})
+    found = infer(core.compile_model(read, "CPU"), {"state": STATE})
     assert_all_same([found[i] for i in range(4)], expected())
     evaluator = ReferenceEvaluator(model, new_ops=onnx_reference.OPS)
     assert_all_same(evaluator.run(None, {"state": STATE}), expected())

@@ -22,8 +22,8 @@ import openvino as ov
 from openvino import opset13 as op
 
 import onnx_philox
+from onnx_philox import _openvino_requests, reference
 from onnx_philox import openvino as factory
-from onnx_philox import reference
 from onnx_philox._numbers.fill_native import fastest_fill
 from onnx_philox.openvino._gpu import operators
 from onnx_philox.openvino._gpu.lowering import lowered
@@ -54,10 +54,11 @@ def different(name: str, layers: str) -> int:
     node = DRAWS[name](factory, [ELEMENTS], state)
     model = lowered(ov.Model([node.output(0), node.output(1)], [state]), "GPU")
     core.set_property("GPU", {"CONFIG_FILE": layers})
-    compiled = core.compile_model(model, "GPU")
+    request = core.compile_model(model, "GPU").create_infer_request()
     wrong = 0
     for words in STATES:
-        drawn = compiled([words])
+        _openvino_requests.run(request, [words])
+        drawn = request.results
         for i, wanted in enumerate(DRAWS[name](reference, [ELEMENTS], words)):
             unsigned = f"u{wanted.dtype.itemsize}"
             wrong += int((drawn[i].view(unsigned) != wanted.view(unsigned)).sum())

@@ -103,7 +103,9 @@ ov::AnyMap Config(const std::string& hint) {
 ov::TensorVector Run(ov::CompiledModel compiled, const ov::TensorVector& inputs) {
   ov::InferRequest request = compiled.create_infer_request();
   for (std::size_t i = 0; i < inputs.size(); ++i) request.set_input_tensor(i, inputs[i]);
-  request.infer();
+  // infer() may lose what a node throws, on one thread.
+  request.start_async();
+  request.wait();
   ov::TensorVector results;
   for (std::size_t i = 0; i < compiled.outputs().size(); ++i) {
     const ov::Tensor result = request.get_output_tensor(i);

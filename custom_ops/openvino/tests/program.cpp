@@ -289,7 +289,9 @@ std::vector<std::string> Evaluate(const Built& built) {
 std::vector<std::string> Run(ov::CompiledModel& compiled, const ov::TensorVector& inputs) {
   ov::InferRequest request = compiled.create_infer_request();
   for (std::size_t i = 0; i < inputs.size(); ++i) request.set_input_tensor(i, inputs[i]);
-  request.infer();
+  // infer() may lose what a node throws, on one thread.
+  request.start_async();
+  request.wait();
   std::vector<std::string> all;
   for (std::size_t i = 0; i < compiled.outputs().size(); ++i) all.push_back(Bytes(request.get_output_tensor(i)));
   return all;

@@ -48,6 +48,8 @@ class _Session:
             memory = tensor.data.reshape(-1).view(np.uint8)
             memory[...] = np.frombuffer(base64.b64decode(feed["bytes"]), np.uint8)
             request.set_input_tensor(i, tensor)
-        request.infer()
+        # As `_openvino_requests`, which cannot be imported here: infer() may lose errors of nodes.
+        request.start_async()
+        request.wait()
         outputs = range(len(self._compiled.outputs))
         return b"".join(request.get_output_tensor(i).data.tobytes() for i in outputs)

@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 import openvino as ov
 
-from onnx_philox import _backends
+from onnx_philox import _backends, _openvino_requests
 from onnx_philox import _openvino_arrays as ov_arrays
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.streams import STANDARD
@@ -104,13 +104,13 @@ class Model(LoadedModel):
             request = self._idle.pop()
         except IndexError:
             request = self.compiled.create_infer_request()
-        try:
-            request.infer(given)
-            tensors = map(request.get_output_tensor, range(len(self.outputs)))
-            # Copies: the next run writes into the same memory.
-            return [ov_arrays.memory(tensor).copy() for tensor in tensors]
-        finally:
-            self._idle.append(request)
+        _openvino_requests.run(request, given)
+        tensors = map(request.get_output_tensor, range(len(self.outputs)))
+        # Copies: the next run writes into the same memory.
+        values = [ov_arrays.memory(tensor).copy() for tensor in tensors]
+        # A request whose run failed is not used again: it may hold another run's outputs.
+        self._idle.append(request)
+        return values
 
     def taken(self, value: Any) -> Any:
         """The memory of a tensor, whose type is checked: OpenVINO would cast it in silence."""

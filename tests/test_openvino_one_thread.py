@@ -1,0 +1,150 @@
+"""Refusals in OpenVINO where it has one thread, on which its own `infer()` loses them."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import parser
+from runtimes import ONE_THREAD
+
+import onnx_philox
+from onnx_philox import Pipeline
+
+ROOT = Path(__file__).parents[1]
+# What a request adds is that of another one, if its own run is not whole.
+SECRET = parser.parse_model("""<ir_version: 9, opset_import: ["": 17]>
+    g (float[N, 3] p, float[N, 3] secret) => (float[N, 3] y) {
+        b = Bernoulli (p)
+        y = Add (secret, b)
+    }""")
+# Where a node stands, with a body of its own in OpenVINO: the refusal crosses it.
+PLACES = {
+    "main": "y = Bernoulli (p)",
+    "If": "t = CastLike (one, one) c = Cast <to = 9> (t) y = If (c) <"
+    "then_branch = t () => (float[N, 3] a) { a = Bernoulli (p) },"
+    "else_branch = e () => (float[N, 3] d) { d = Identity (p) }>",
+    "Loop": "y = Loop (trips, , p) <body = b (int64 i, bool goes_on, float[N, 3] x) => "
+    "(bool still, float[N, 3] z) { still = Identity (goes_on) z = Bernoulli (x) }>",
+}
+
+
+def feed(p: float, secret: float = 0, rows: int = 2) -> dict[str, np.ndarray]:
+    each = {"p": p, "secret": secret}
+    return {name: np.full((rows, 3), value, np.float32) for name, value in each.items()}
+
+
+@pytest.mark.parametrize("backend", list(onnx_philox.openvino.BACKENDS))
+def test_a_refused_request_is_not_answered_with_the_one_before_it(backend: str) -> None:
+    pipe = Pipeline(SECRET, runtime="openvino", backend=backend, config=ONE_THREAD)
+    request = pipe.request(seed=1)
+    request(feed(0.5, secret=777))
+    before = request.checkpoint()
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="RandomBernoulli: input 'p' must be from 0 to 1"):
+            request(feed(2))
+    assert request.checkpoint() == before
+    after = request(feed(0.5))
+    expected = Pipeline(SECRET, runtime="onnxruntime").request(resume=before)(feed(0.5))
+    np.testing.assert_array_equal(after["y"], expected["y"])
+
+
+@pytest.mark.parametrize("backend", list(onnx_philox.openvino.BACKENDS))
+@pytest.mark.parametrize("place", PLACES)
+def test_a_refusal_leaves_every_place_of_a_model(place: str, backend: str) -> None:
+    model = parser.parse_model(
+        '<ir_version: 9, opset_import: ["": 17]> g (float[N, 3] p, int64 trips, float one) => '
+        f"(float[N, 3] y) {{ {PLACES[place]} }}"
+    )
+    pipe = Pipeline(model, runtime="openvino", backend=backend, config=ONE_THREAD)
+    others = {"trips": np.array(2), "one": np.array(1, np.float32)}
+    good, bad = ({**others, "p": feed(p)["p"]} for p in (0.5, 2))
+    pipe(good, seed=1)
+    with pytest.raises(RuntimeError, match="input 'p' must be from 0 to 1"):
+        pipe(bad, seed=1)
+
+
+PROGRAM = """
+import os
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+import sys
+import numpy as np
+import onnx_philox
+from onnx_philox._runtimes.models import Settings
+from onnx_philox._runtimes.in_openvino import Model
+from test_openvino_one_thread import SECRET, feed
+
+path, backend = sys.argv[1:]
+pipe = onnx_philox.Pipeline(SECRET, runtime="openvino", backend=backend)
+loaded = Model.load(onnx_philox.make_reproducible(SECRET), Settings(backend))
+state = {"random_state": onnx_philox.PhiloxState.for_run(1).to_array()}
+for run in (
+    lambda given: pipe(given, seed=1),
+    # What the commands run.
+    lambda given: loaded.outputs_of({**given, **state}),
+):
+    assert run(feed(0.5, 777))["y"].min() >= 777
+    try:
+        print("answered:", run(feed(2)))
+    except Exception as error:
+        assert "RandomBernoulli: input 'p' must be from 0 to 1" in str(error), error
+    else:
+        sys.exit(1)
+    assert run(feed(0.5))["y"].max() <= 1
+"""
+
+
+@pytest.mark.parametrize("backend", list(onnx_philox.openvino.BACKENDS))
+def test_a_process_of_one_processor_refuses_as_others_do(backend: str) -> None:
+    command = [sys.executable, "-c", PROGRAM, "", backend]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT / "tests", check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _calls(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Calls of `infer`, and of what a `compile_model` made."""
+    compiled = {
+        target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and _is_compiling(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in ("infer", "infer_new_request"):
+            yield node.lineno, node.attr
+        elif isinstance(node, ast.Call):
+            called = node.func
+            is_model = isinstance(called, ast.Name) and called.id in compiled
+            if is_model or _is_compiling(called):
+                yield node.lineno, "a compiled model"
+
+
+def _is_compiling(node: ast.expr) -> bool:
+    called = node.func if isinstance(node, ast.Call) else None
+    return "compile_model" in (getattr(called, "attr", ""), getattr(called, "id", ""))
+
+
+# They try what users call, with input that is right.
+ALLOWED = {
+    "benchmarks/pipeline.py": "measures what it costs",
+    "tests/test_openvino.py": "takes a PhiloxState; computes in the calling thread",
+    "tests/test_row_states.py": "takes a PhiloxState",
+}
+
+
+def test_everything_runs_a_request_by_the_one_function_that_loses_nothing() -> None:
+    found = {}
+    for folder in ("src", "tests", "examples", "benchmarks"):
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            calls = list(_calls(ast.parse(file.read_text())))
+            if calls:
+                found[file.relative_to(ROOT).as_posix()] = calls
+    for name in ALLOWED:
+        found.pop(name, None)
+    assert not found, "start the request and wait for it: onnx_philox._openvino_requests.run"
