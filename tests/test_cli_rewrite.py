@@ -61,6 +61,12 @@ def plain() -> str:
     return "plain.onnx"
 
 
+def test_torch_s_generator_is_said_to_go_through_the_nodes():
+    said = rewrite(MODEL, "-o", "out.onnx", "--alignment", "pytorch")
+    nodes = "1 random node rewritten; one generator of torch's goes through them in the order"
+    assert nodes in said
+
+
 @pytest.mark.parametrize("target", ["out.onnx", "out.xml", "a folder/out.onnx"])
 def test_the_line_that_is_printed_runs_the_model(target):
     Path(target).parent.mkdir(exist_ok=True)
@@ -245,7 +251,10 @@ def test_a_model_of_a_builder_is_no_rewritten_one():
 @pytest.mark.parametrize("target", ["out.onnx", "out.xml"])
 def test_each_row_gets_a_state_of_its_own(target):
     said, command = rewrite(MODEL, "-o", target, "--per-row").splitlines()
-    assert "The input random_state (uint32[batch, 6]: onnx_philox.row_states(seed, rows, " in said
+    assert (
+        "The input random_state (uint32[batch, 6]: onnx_philox.row_states(seed, range(batch), run))"
+        in said
+    )
     if target == "out.onnx":
         assert onnx.load(target) == onnx_philox.make_reproducible(MODEL, per_row=True)
     _, *arguments = shlex.split(command)

@@ -666,6 +666,15 @@ def test_the_text_says_what_the_numbers_mean(noisy):
     assert "Go on with --first-run 2; repeat any run with --first-run N." in said
 
 
+def test_an_ir_has_no_second_runtime_to_compare_with(noisy):
+    both = "Compare runtimes with onnx-philox compare"
+    assert both in text(noisy, "--input", INPUT)
+    core = ov.Core()
+    onnx_philox.openvino.register(core)
+    ov.save_model(core.read_model(noisy), "noisy.xml", compress_to_fp16=False)
+    assert both not in text("noisy.xml", "--input", INPUT)
+
+
 COIN = """<ir_version: 9, opset_import: ["": 17]>
 coin (float[1] p) => (bool[1] y) { y = Bernoulli<dtype = 9>(p) }"""
 
@@ -816,6 +825,7 @@ def test_where_names_of_dimensions_are_forgotten_the_batch_must_be_told(rows_of)
         "the inputs must have one number of rows, since random_state has a state for each row: "
         "got 2 or 4." in refused
     )
+    assert "what onnx_philox.row_states(seed, range(batch), run) gives." in refused
     np.save("states.npy", onnx_philox.row_states(0, range(4)))
     given = [*inputs, "--input", "random_state=states.npy"]
     one, other = (

@@ -190,6 +190,18 @@ def test_threads_share_rows_and_change_nothing() -> None:
     assert all((tokens == expected).all() for tokens in got)
 
 
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [("logits", "Remove it: it is always a graph input."), ("heat", "Remove it.")],
+)
+def test_a_name_that_is_no_input_to_leave_out_is_refused(name: str, remedy: str) -> None:
+    with pytest.raises(
+        ValueError, match="inputs must be names of inputs that may be left out, "
+    ) as e:
+        onnx_philox.graphs.random_token(inputs=[name])
+    assert str(e.value).endswith(f"got {name!r}. {remedy}")
+
+
 @pytest.mark.parametrize("backend", ["native", "python"])
 @pytest.mark.parametrize("type_", ["f16", "bf16", "f32"])
 @pytest.mark.parametrize("given", [(), ("top_k",), ("temperature", "top_k", "top_p", "min_p")])

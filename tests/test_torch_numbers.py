@@ -456,7 +456,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: torch_noise(1, ["a"]), TypeError, "a sequence of integers"),  # type: ignore[list-item]
     (lambda: torch_noise(1, [1] * 9), ValueError, "of 0 to 8 dimensions: got 9 dimensions"),
     (lambda: torch_noise(1, [2**61]), ValueError, "must be at most 2^63-1 bytes of f"),
-    (lambda: torch_noise(1, [2**50]), ValueError, "(2 times). Draw a smaller tensor."),
+    (lambda: torch_noise(1, [2**50]), ValueError, ", held 2 times. Draw a smaller tensor."),
     (lambda: torch_noise(1, [3], device="mps"), ValueError, "must be 'cpu' or 'cuda': got 'mps'"),
     (
         lambda: torch_noise(1, [3], dtype="i32"),

@@ -277,6 +277,24 @@ def test_normals_of_f64_may_differ_by_two_ulp_and_the_verdict_says_so() -> None:
     assert "all of 2 draws equal torch's (1 in f64 within 2 ulp)" in str(verdict)
 
 
+@pytest.mark.parametrize(
+    ("equal", "draws", "text"),
+    [
+        (0, 1, "its draw does not equal torch's."),
+        (1, 1, "its draw equals torch's, outputs too"),
+        (0, 5, "none of 5 draws equals torch's."),
+        (1, 5, "only the first of 5 draws equals torch's."),
+        (3, 5, "only the first 3 of 5 draws equal torch's."),
+        (5, 5, "all of 5 draws equal torch's, outputs too"),
+    ],
+)
+def test_a_verdict_counts_draws_as_people_do(equal: int, draws: int, text: str) -> None:
+    problem = None if equal == draws else "Something differs."
+    ran = onnx_philox.torch.Ran("onnxruntime", equal, 0, problem)
+    verdict = onnx_philox.torch.Verdict(seed=1, draws=draws, runtimes=(ran,), notes=())
+    assert f"onnxruntime: {text}" in str(verdict)
+
+
 def test_what_this_torch_draws_by_other_means_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     module = of_a_function(lambda x: torch.rand_like(x))
     file = exported(module, verify=False).model_proto

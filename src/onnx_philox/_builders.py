@@ -152,8 +152,10 @@ def _check_inputs(op: Operator, given: Mapping[str, Any], inputs: Sequence[str])
     optional = [i.name for i in op.parameters if i.optional]
     for name in inputs:
         if name not in optional:
-            allowed = f"names of {', '.join(optional)}"
-            checks.refuse(op, "inputs", repr(name), allowed, "Remove the others.")
+            allowed = f"names of inputs that may be left out, {', '.join(optional)}"
+            is_there = name in [i.name for i in op.parameters]
+            remedy = "Remove it: it is always a graph input." if is_there else "Remove it."
+            checks.refuse(op, "inputs", repr(name), allowed, remedy)
         if given.get(name) is not None:
             allowed = "left out, if it is a graph input"
             checks.refuse(op, f"input {name!r}", "a value", allowed, "Pass one of the two.")

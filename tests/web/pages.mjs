@@ -28,6 +28,11 @@ const look = (page) =>
       signs: Object.fromEntries([...document.querySelectorAll('.key b')].map(
         (key) => [key.className, key.textContent])),
       pictures,
+      headers: [...document.querySelectorAll('.nodes thead th')].map((th) => {
+        const column = th.cellIndex;
+        const cell = th.closest('table').tBodies[0].rows[0].cells[column];
+        return [th, cell].map((each) => getComputedStyle(each).textAlign);
+      }),
       title: document.title,
       verdict: document.querySelector('h1').textContent,
     };

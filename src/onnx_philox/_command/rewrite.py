@@ -115,11 +115,11 @@ class Outcome:
         replaced, recorded = len(report.replaced), report.recorded
         if replaced:
             first, last = (report.replaced[i].stream for i in (0, -1))
-            streams = f"stream {first}" if first == last else f"streams {first} to {last}"
+            streams = f", stream {first}" if first == last else f", streams {first} to {last}"
             if self.inside.is_pytorch:
-                streams = "one generator of torch's in the order of the file"
+                streams = "; one generator of torch's goes through them in the order of the file"
             before = f" beside {recorded} that were" if recorded else ""
-            return Text.assemble(name, f": {_nodes(replaced)} rewritten{before}, {streams}")
+            return Text.assemble(name, f": {_nodes(replaced)} rewritten{before}{streams}")
         unchanged = ": " if report.is_changed else ": unchanged, "
         if recorded:
             return Text.assemble(name, f"{unchanged}{_nodes(recorded)} rewritten already")
@@ -146,8 +146,9 @@ class Outcome:
             )
         if self.report.is_per_row:
             return (
-                f"The input {state} (uint32[batch, 6]: onnx_philox.row_states(seed, rows, run)) "
-                f"says what each row of the batch draws, whatever the others are; {then} next run."
+                f"The input {state} (uint32[batch, 6]: "
+                "onnx_philox.row_states(seed, range(batch), run)) says what each row of the batch "
+                f"draws, whatever the others are; {then} next run."
             )
         if state and self.inside.is_pytorch:
             return (

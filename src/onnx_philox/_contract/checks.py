@@ -339,7 +339,7 @@ def check_memory(
         return
     reach = memory.reach()
     if size * copies > reach:
-        given = _output(dimensions, values) + f" ({copies} times)" * (copies > 1)
+        given = _output(dimensions, values) + f", held {copies} times" * (copies > 1)
         allowed = say.FREE_MEMORY.format(f"{reach:,}")
         refuse(op, output_size(op), given, allowed, say.DRAW_FROM_STATE_TO_STATE)
 

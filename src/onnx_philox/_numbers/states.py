@@ -35,7 +35,8 @@ def row_states(seeds: Integers, rows: Integers = 0, run: Integers = 0) -> NDArra
 
     Args:
         seeds: 0 to 2^64-1, an integer or a sequence or array of them, one for each row.
-        rows: 0 to 2^32-1, likewise.
+        rows: The rows' numbers, not how many there are: 0 to 2^32-1, likewise. An integer is one
+            row; `range(batch)` are the rows of a batch.
         run: 0 to 2^32-1, likewise.
 
     Returns:

@@ -102,11 +102,9 @@ def refuse_name(name: str) -> NoReturn:
     checks.refuse(
         OWNER,
         f"the tensor {name!r}",
-        "another tensor of that name",
-        f"that of an earlier rewrite: {STATE!r}, an input or a constant of "
-        f"uint32[{STATE_WORDS}] or an input of uint32[batch, {STATE_WORDS}], which random "
-        "nodes read",
-        "Rename that tensor.",
+        "another tensor",
+        "one that an earlier rewrite made, since a rewrite gives this name to a state",
+        "Rename it.",
     )
 
 

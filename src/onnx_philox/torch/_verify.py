@@ -81,14 +81,26 @@ class Verdict:
         """The verdict in words."""
         lines = []
         for ran in self.runtimes:
-            said = "all" if ran.equal == self.draws else f"the first {ran.equal}"
             close = f" ({ran.close} in f64 within {_ULPS} ulp)" if ran.close else ""
-            what = f"{ran.runtime}: {said} of {self.draws} draws equal torch's{close}"
+            what = f"{ran.runtime}: {_equal(ran.equal, self.draws)} torch's{close}"
             lines.append(
                 f"{what}, outputs too" if ran.problem is None else f"{what}. {ran.problem}"
             )
         word = "Equal" if self.is_ok else "Different"
         return "\n".join((f"{word}, seed {self.seed}.", *lines, *self.notes))
+
+
+def _equal(equal: int, draws: int) -> str:
+    """How many draws of a model are equal, up to "torch's"."""
+    if draws == 1:
+        return "its draw equals" if equal else "its draw does not equal"
+    if equal == draws:
+        return f"all of {draws} draws equal"
+    if equal == 0:
+        return f"none of {draws} draws equals"
+    if equal == 1:
+        return f"only the first of {draws} draws equals"
+    return f"only the first {equal} of {draws} draws equal"
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from onnx_philox._command.run.states import State
 from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.state import RUNS
+from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._record.hashes import Hash, of_all
 from onnx_philox._runtimes.models import LoadedModel, Settings
 from onnx_philox._runtimes.port import Arrays
@@ -175,7 +176,8 @@ class Report:
 
     def _about_drawn(self) -> str:
         if not self.settings.shows_drawn:
-            if self.state is None:
+            # An IR has one runtime to run in.
+            if self.state is None or is_ir(self.model):
                 return ""
             return (
                 "Compare runtimes with onnx-philox compare: the draws are equal; the outputs "

@@ -77,7 +77,7 @@ class State:
                 f"the inputs must have one number of rows, since {self.name} has a state for each "
                 f"row: got {' or '.join(map(str, sorted(rows))) or 'an unknown number'}. Pass "
                 f"the states, too: --input {self.name}=FILE.npy with what "
-                "onnx_philox.row_states(seed, rows, run) gives."
+                "onnx_philox.row_states(seed, range(batch), run) gives."
             )
         return row_states(seed, range(rows.pop()), run)
 
