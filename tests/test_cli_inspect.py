@@ -486,6 +486,7 @@ def test_the_json_document_keeps_its_keys(inspected):
     assert set(inspected["random_nodes"][0]) == {
         *("name", "op_type", "domain", "version", "path", "function", "outputs", "output_type"),
         *("replacement", "stream", "problem", "where", "today", "per_row_problem"),
+        *("seeds", "keeps_seeds", "of_its_seeds"),
     }
 
 

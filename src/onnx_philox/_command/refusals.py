@@ -5,6 +5,7 @@ from __future__ import annotations
 from onnx_philox._contract.refusal import RefusalError
 
 KEEP_UNKNOWN = "--keep-unknown"
+KEEP_SEEDS = "--keep-seeds"
 PER_ROW = "--per-row"
 PER_ROW_NODE = "--per-row-node"
 

@@ -95,6 +95,7 @@ class Outcome:
             console.print(Text.assemble(("Warning: ", "bold yellow"), text))
         for line in (
             self._about_settled(),
+            self._about_seeds(),
             self._about_state(),
             self._about_nodes(),
             self._about_conversion(),
@@ -114,18 +115,36 @@ class Outcome:
         report = self.report
         replaced, recorded = len(report.replaced), report.recorded
         if replaced:
-            first, last = (report.replaced[i].stream for i in (0, -1))
-            streams = f", stream {first}" if first == last else f", streams {first} to {last}"
-            if self.inside.is_pytorch:
-                streams = "; one generator of torch's goes through them in the order of the file"
             before = f" beside {recorded} that were" if recorded else ""
-            return Text.assemble(name, f": {_nodes(replaced)} rewritten{before}{streams}")
+            return Text.assemble(name, f": {_nodes(replaced)} rewritten{before}{self._streams}")
         unchanged = ": " if report.is_changed else ": unchanged, "
         if recorded:
             return Text.assemble(name, f"{unchanged}{_nodes(recorded)} rewritten already")
         if report.kept:
             return Text.assemble(name, f"{unchanged}none of its random nodes can be rewritten")
         return Text.assemble(name, f"{unchanged}it has no random nodes")
+
+    @property
+    def _streams(self) -> str:
+        """The streams of the new nodes, after a comma; empty where none takes one."""
+        if self.inside.is_pytorch:
+            return "; one generator of torch's goes through them in the order of the file"
+        streams = [node.stream for node in self.report.replaced if node.stream is not None]
+        if len(streams) < 2:
+            return "".join(f", stream {stream}" for stream in streams)
+        return f", streams {streams[0]} to {streams[-1]}"
+
+    def _about_seeds(self) -> str:
+        count = len([node for node in self.report.replaced if node.keeps_seeds])
+        if not count:
+            return ""
+        they, keep, take = (
+            ("It", "keeps its", "takes") if count == 1 else ("They", "keep their", "take")
+        )
+        return (
+            f"{count} node{'s'[: count > 1]} {keep} seeds, and {take} no stream. {they} "
+            f"draw{'s'[: count == 1]} what these seeds document from PhiloxState.for_run(0)."
+        )
 
     def _about_settled(self) -> str:
         count = self.report.settled

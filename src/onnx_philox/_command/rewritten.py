@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from onnx_philox._command import paths
 from onnx_philox._files.model_file import opened
@@ -89,10 +89,15 @@ def inside(model: Path) -> Inside:
                 name, after = state.name or "", next_of(read, state)
                 return Inside(has_state=True, state=name, next_state=after, is_pytorch=is_torch_s)
             seed = earlier_rewrite.read(read, None).seed
-            own = len(find_random_nodes(read))
+            own = _count_own(read)
             return Inside(own, seed is not None, has_state=False, is_pytorch=is_torch_s)
     except (OSError, TypeError, ValueError):
         return Inside()
+
+
+def _count_own(model: Any) -> int:
+    """How many random nodes each runtime draws in its own way."""
+    return len([node for node in find_random_nodes(model) if not node.is_reproducible])
 
 
 def _inside_ir(path: Path) -> Inside:
@@ -101,7 +106,7 @@ def _inside_ir(path: Path) -> Inside:
 
         model = files.read(path, "run")
         recorded = earlier.read(model)
-        own = len(find_random_nodes(model))
+        own = _count_own(model)
     except (OSError, TypeError, ValueError, ImportError):
         return Inside()
     is_torch_s = recorded.is_pytorch
@@ -153,6 +158,7 @@ def check(model: Path) -> None:
     except (OSError, TypeError, ValueError, ImportError):
         # The runtimes report what is wrong with it.
         return
+    nodes = [node for node in nodes if not node.is_reproducible]
     if nodes:
         raise ArgumentError(
             f"the model must be a rewritten one: got one with {len(nodes)} random "

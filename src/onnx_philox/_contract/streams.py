@@ -53,12 +53,31 @@ class Stream:
         output_type: The element type of its values; empty for an operator of one type.
         global_seed: Its attribute.
         op_seed: Its attribute: in a rewritten model, the number of its stream.
+        kept: Whose numbers a node draws that kept its own seeds, as `Streams.alignment` says it;
+            empty for a node with a stream.
     """
 
     op_type: str
     output_type: str
     global_seed: int
     op_seed: int
+    kept: str = ""
+
+    @property
+    def order(self) -> tuple[int, int, str, str]:
+        """What sorts the nodes of a model."""
+        return self.op_seed, self.global_seed, self.op_type, self.output_type
+
+    @property
+    def drawn(self) -> list[Any]:
+        """What decides the numbers beside the state."""
+        said = [self.op_type, self.output_type, self.global_seed, self.op_seed]
+        return [*said, self.kept] if self.kept == PYTORCH else said
+
+    def to_list(self) -> list[Any]:
+        """The form in JSON: of a node with a stream as earlier versions wrote it."""
+        said = list(asdict(self).values())
+        return said if self.kept else said[:-1]
 
 
 @dataclass(frozen=True)
@@ -67,7 +86,7 @@ class Streams:
 
     Attributes:
         state: The name of the input with the state.
-        next_state: The name of the output with the next state.
+        next_state: The name of the output with the next state; empty where the state is a constant.
         batch: The input whose first dimension is the number of rows, if each row has a state of its
             own; None if there is one state.
         nodes: The random nodes, in the order of their streams; with alignment pytorch in the order
@@ -89,8 +108,7 @@ class Streams:
     @property
     def fingerprint(self) -> str:
         """What tells this model's draws from another's: 16 hexadecimal digits."""
-        drawn = [list(asdict(node).values()) for node in self.nodes]
-        content: list[Any] = [self.batch is not None, drawn]
+        content: list[Any] = [self.batch is not None, [node.drawn for node in self.nodes]]
         if self.is_pytorch:
             content.append(self.alignment)
         text = json.dumps(content, separators=(",", ":"))
@@ -98,7 +116,7 @@ class Streams:
 
     def to_json(self) -> str:
         """The text of the metadata."""
-        nodes = [list(asdict(node).values()) for node in self.nodes]
+        nodes = [node.to_list() for node in self.nodes]
         content = {"version": _VERSION, **asdict(self), "nodes": nodes}
         if not self.is_pytorch:
             # As earlier versions wrote it.
@@ -107,7 +125,16 @@ class Streams:
 
     @classmethod
     def from_json(cls, text: str) -> Streams | None:
-        """Reads the metadata; None if it is anything that this version did not write."""
+        """Reads the metadata; None if it is anything that this version did not write.
+
+        None also for a model whose state is a constant: its record says which nodes kept their
+        seeds, for `kept_in`.
+        """
+        streams = cls._read(text)
+        return streams if streams is not None and streams.next_state else None
+
+    @classmethod
+    def _read(cls, text: str) -> Streams | None:
         try:
             content = json.loads(text)
             version = content.pop("version")
@@ -117,3 +144,9 @@ class Streams:
             return cls(**content, nodes=nodes)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
+
+
+def kept_in(text: str) -> frozenset[Stream]:
+    """The nodes that kept their own seeds, by the text of the metadata."""
+    streams = Streams._read(text)
+    return frozenset(node for node in streams.nodes if node.kept) if streams else frozenset()

@@ -58,7 +58,7 @@ class Maker:
     def node(
         self,
         op_type: str,
-        inputs: Sequence[ir.Value],
+        inputs: Sequence[ir.Value | None],
         attributes: Mapping[str, Any],
         *,
         outputs: int = 1,
@@ -116,7 +116,7 @@ class Emitter(Maker):
         self,
         op_type: str,
         what: str,
-        inputs: Sequence[ir.Value],
+        inputs: Sequence[ir.Value | None],
         dtype: ir.DataType,
         shape: ir.Shape | Sequence[int] | None = None,
         attributes: Mapping[str, Any] | None = None,
@@ -133,6 +133,14 @@ class Emitter(Maker):
         assert node is not None
         node.resize_outputs(max(2, len(node.outputs)))
         return self.declare(node.outputs[1], "mask", ir.DataType.BOOL, shape)
+
+    def next_state_of(self, drawn: ir.Value, index: int) -> ir.Value:
+        """The output of this index of the node that draws `drawn`: the state after it."""
+        node = drawn.producer()
+        assert node is not None
+        node.resize_outputs(index + 1)
+        state = node.outputs[index]
+        return state if state.name else self.declare(state, "drawn_state", ir.DataType.UINT32)
 
     def declare(
         self,

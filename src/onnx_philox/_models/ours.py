@@ -171,6 +171,23 @@ def awaits_state(node: ir.Node) -> bool:
     return node.domain == DOMAIN and AWAITS_STATE in node.metadata_props
 
 
+def lacks_state(node: ir.Node) -> bool:
+    """Whether a node of this package has no state, and a rewrite gives it that of the model.
+
+    A node that draws torch's numbers by a seed is complete.
+    """
+    is_known = node.domain == DOMAIN and node.op_type in OPERATORS
+    return is_known and state_of(node) is None and not draws_as_torch(node)
+
+
+def own_seeds(node: ir.Node) -> tuple[int, int] | None:
+    """The seeds that a node without a state keeps in a rewrite; None where it has none to keep."""
+    if awaits_state(node) or not lacks_state(node):
+        return None
+    global_seed, op_seed = (seed_of(node, name) for name in ("global_seed", "op_seed"))
+    return (global_seed, op_seed) if global_seed or op_seed else None
+
+
 def state_of(node: ir.Node) -> ir.Value | None:
     """The state that a node reads; None for one without."""
     return inputs_of(node).get("state")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import onnx_ir as ir
 
@@ -15,6 +16,7 @@ from onnx_philox._contract.streams import (
     STATE,
     Stream,
     Streams,
+    kept_in,
     next_name,
 )
 from onnx_philox._models.graphs import subgraphs, walk
@@ -38,11 +40,33 @@ def streams_of(model: ir.Model) -> Streams | None:
     return Streams(state.name or "", next_state, _batch_of(model, state), nodes, alignment)
 
 
-def record(model: ir.Model) -> None:
-    """Writes the streams into the model's metadata."""
+def record(model: ir.Model, kept: Iterable[Stream] = ()) -> None:
+    """Writes the streams into the model's metadata, given the nodes that newly kept their seeds."""
+    kept = {*_kept(model), *kept}
     streams = streams_of(model)
+    if streams is None and kept:
+        streams = Streams(STATE, "", None, _nodes_of(model))
     if streams is not None:
-        model.metadata_props[METADATA_KEY] = streams.to_json()
+        by_order = {each.order: each for each in kept}
+        nodes = tuple(by_order.get(node.order, node) for node in streams.nodes)
+        model.metadata_props[METADATA_KEY] = replace(streams, nodes=nodes).to_json()
+
+
+def stream_of(node: ir.Node, kept: str = "") -> Stream:
+    """What a node of this package draws."""
+    said = node.attributes.get_string(OUTPUT_TYPE, "") or ""
+    global_seed, op_seed = (seed_of(node, name) for name in ("global_seed", "op_seed"))
+    return Stream(node.op_type, said, global_seed, op_seed, kept)
+
+
+def kept_among(model: ir.Model, nodes: Iterable[ir.Node]) -> list[ir.Node]:
+    """Of some nodes of this package those that kept their own seeds."""
+    kept = {each.order for each in _kept(model)}
+    return [node for node in nodes if stream_of(node).order in kept]
+
+
+def _kept(model: ir.Model) -> frozenset[Stream]:
+    return kept_in(model.metadata_props.get(METADATA_KEY, ""))
 
 
 def _batch_of(model: ir.Model, state: ir.Value) -> str | None:
@@ -70,8 +94,8 @@ def read_input(model: ir.Model) -> ir.Value | None:
 
 
 def is_pytorch(model: ir.Model) -> bool:
-    """Whether nodes of this package in a model draw torch's numbers."""
-    return any(map(draws_as_torch, _ours(model)))
+    """Whether nodes of this package in a model draw torch's numbers from a state."""
+    return any(draws_as_torch(node) and state_of(node) is not None for node in _ours(model))
 
 
 def next_of(model: ir.Model, state: ir.Value) -> str | None:
@@ -127,17 +151,10 @@ def _ours(model: ir.Model) -> Iterator[ir.Node]:
 
 
 def _nodes_of(model: ir.Model) -> tuple[Stream, ...]:
-    ours = list(_ours(model))
-    nodes = [
-        Stream(
-            node.op_type,
-            node.attributes.get_string(OUTPUT_TYPE, "") or "",
-            seed_of(node, "global_seed"),
-            seed_of(node, "op_seed"),
-        )
-        for node in ours
-    ]
-    if any(map(draws_as_torch, ours)):
+    kept = {each.order: each for each in _kept(model)}
+    streams = map(stream_of, _ours(model))
+    nodes = [kept.get(stream.order, stream) for stream in streams]
+    if is_pytorch(model):
         # They have no numbers: the generator goes through them in order.
         return tuple(nodes)
-    return tuple(sorted(nodes, key=lambda s: (s.op_seed, s.global_seed, s.op_type, s.output_type)))
+    return tuple(sorted(nodes, key=lambda stream: stream.order))

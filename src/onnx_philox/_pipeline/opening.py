@@ -20,7 +20,6 @@ from onnx_philox._contract.streams import METADATA_KEY, STANDARD, STANDARD_STATE
 from onnx_philox._files import openvino_ir
 from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._files.text import check_path
-from onnx_philox._pipeline import variables
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._runtimes import RUNTIMES, with_library
 
@@ -43,8 +42,6 @@ class _Model:
     """Of a model of ONNX; large weights may be missing."""
     standard: str | None = None
     """For which runtime its standard nodes are made; see `onnx_philox._standard.made`."""
-    model: Any = None
-    """Itself, if it is OpenVINO's."""
 
 
 def engine_of(
@@ -163,21 +160,29 @@ def rewritten(model: Any, wanted: Wanted) -> tuple[Any, _Model]:
 
     from onnx_philox._files.model_file import opened
     from onnx_philox._models.untouched import Originals
-    from onnx_philox._rewriting.api import find_random_nodes, make_reproducible, rewrite_opened
+    from onnx_philox._rewriting.api import make_reproducible, rewrite_opened
 
     if isinstance(model, onnx.ModelProto):
         graph = Originals(model, owner=_NAME).model
-        if not find_random_nodes(graph):
+        if not _wants_rewrite(graph):
             return model, _said_by(model, graph)
         rewritten = make_reproducible(model, **wanted.options)
     else:
         # Once, from one open file: another may take its place meanwhile.
         with opened(model, _NAME) as file:
             graph = Originals(file.proto, file.path.parent, owner=_NAME).model
-            if not find_random_nodes(graph):
+            if not _wants_rewrite(graph):
                 return model, _said_by(file.proto, graph)
             rewritten = rewrite_opened(file, **wanted.options)
     return rewritten, _said_by(rewritten, ir.from_proto(rewritten))
+
+
+def _wants_rewrite(graph: ir.Model) -> bool:
+    from onnx_philox._models.streams import streams_of
+    from onnx_philox._rewriting.api import find_random_nodes
+    from onnx_philox._rewriting.report import wants_rewrite
+
+    return wants_rewrite(find_random_nodes(graph), streams_of(graph))
 
 
 def _parsed(given: bytes) -> onnx.ModelProto:
@@ -240,8 +245,10 @@ def _open_openvino_s(model: Any, runtime: str, wanted: Wanted, options: dict[str
 def _open_in(core: Any, model: Any, what: str, wanted: Wanted, **options: Any) -> Engine:
     """A model of OpenVINO's, which is rewritten if it has random nodes of OpenVINO's own."""
     from onnx_philox._rewriting.api import find_random_nodes, make_reproducible
+    from onnx_philox._rewriting.openvino_models.api import streams_of
+    from onnx_philox._rewriting.report import wants_rewrite
 
-    if find_random_nodes(model):
+    if wants_rewrite(find_random_nodes(model), streams_of(model)):
         model = make_reproducible(model, **wanted.options)
     said = _said_by_openvino(model, what)
     _check_rows(said.streams, wanted.per_row)
@@ -275,15 +282,13 @@ def _compiled(
     core: Any, read: Any, said: _Model, device: str = "CPU", config: dict[str, Any] | None = None
 ) -> Engine:
     from onnx_philox._runtimes import in_openvino
-    from onnx_philox._runtimes.openvino_variables import Initial
 
     try:
         compiled = in_openvino.compile_model(core, read, device, config or {})
     except Exception:
         _check_device(device, core.available_devices)
         raise
-    initial = Initial(core, read) if read.get_variables() else None
-    return Engine(in_openvino.Model(compiled, said.graph, initial), said.streams)
+    return Engine(in_openvino.Model(compiled, said.graph), said.streams)
 
 
 def _check_device(device: Any, available: Sequence[str]) -> None:
@@ -330,18 +335,12 @@ def _take_session(session: Any, source: Any) -> Engine:
 
 def _take_compiled(compiled: Any, source: Any) -> Engine:
     from onnx_philox._runtimes import in_openvino
-    from onnx_philox._runtimes.openvino_variables import Initial
 
     said = _refuse_unsaid("compiled model") if source is None else _said_by_source(source)
     names = {name for port in compiled.inputs for name in port.get_names()}
     if said.streams.state not in names:
         _refuse_source("compiled model")
-    initial, held = None, compiled.create_infer_request().query_state()
-    if held:
-        if said.model is None:
-            variables.refuse_unknown([state.name for state in held])
-        initial = Initial(in_openvino.new_core("auto"), said.model)
-    return Engine(in_openvino.Model(compiled, said.graph, initial), said.streams)
+    return Engine(in_openvino.Model(compiled, said.graph), said.streams)
 
 
 def _is_right(streams: Streams, standard_state: str | None) -> bool:
@@ -387,11 +386,10 @@ def _said_by_openvino(model: Any, what: str) -> _Model:
     from onnx_philox._runtimes.in_openvino import metadata
 
     streams = _recorded(metadata(model, METADATA_KEY)) or read_streams(model)
-    variables.check_state(model, what, streams)
     if streams is None:
         _refuse_stateless(f"the {what}")
     _check_record(streams, metadata(model, STANDARD_STATE))
-    return _Model(streams, standard=metadata(model, STANDARD), model=model)
+    return _Model(streams, standard=metadata(model, STANDARD))
 
 
 def _recorded(text: str | None) -> Streams | None:

@@ -17,7 +17,6 @@ from onnx_philox._pipeline.engine import Engine, Ran
 from onnx_philox._pipeline.inputs import Feed
 from onnx_philox._pipeline.recording import Origin
 from onnx_philox._pipeline.result import Result, Seed
-from onnx_philox._pipeline.variables import Variables
 
 if TYPE_CHECKING:
     from onnx_philox._pipeline.checkpoint import Checkpoint
@@ -30,24 +29,15 @@ class Request:
 
     `Pipeline.request` makes it. A run that fails or is cancelled advances nothing: the next one
     draws what it would have drawn. One run at a time; a second one is refused meanwhile.
-
-    Variables of the model's own (OpenVINO's ReadValue and Assign) are part of the request: in its
-    first run they are as in a new infer request, and no other call or request sees them.
     """
 
     def __init__(
-        self,
-        engine: Engine,
-        state: NDArray[np.uint32],
-        seed: Seed | None,
-        runs: int = 0,
-        variables: Variables = None,
+        self, engine: Engine, state: NDArray[np.uint32], seed: Seed | None, runs: int = 0
     ) -> None:
         self._engine = engine
         self._state = state
         self._seed = seed
         self._runs = runs
-        self._variables = variables
         self._running = threading.Lock()
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
@@ -88,7 +78,7 @@ class Request:
         """
         self._begin(feed)
         try:
-            return self._advance(self._engine.run(feed, self._state, self._variables), feed)
+            return self._advance(self._engine.run(feed, self._state), feed)
         finally:
             self._running.release()
 
@@ -106,7 +96,7 @@ class Request:
 
         def run() -> Ran:
             try:
-                return self._engine.run(feed, self._state, self._variables)
+                return self._engine.run(feed, self._state)
             finally:
                 held.leave()
 
@@ -125,10 +115,10 @@ class Request:
         """What `Pipeline.request` resumes from, on any machine and in any runtime.
 
         Returns:
-            A dict for `json.dumps`: the state, the seed, the number of runs, a fingerprint of the
-            model's random nodes, and what the model's own variables hold, if it has any.
+            A dict for `json.dumps`: the state, the seed, the number of runs, and a fingerprint of
+            the model's random nodes.
         """
-        return checkpoint.write(self._engine, self._state, self._seed, self._runs, self._variables)
+        return checkpoint.write(self._engine.streams, self._state, self._seed, self._runs)
 
     def _begin(self, feed: Feed) -> None:
         """Takes the lock; refuses where a run holds it, and feeds of another number of rows."""
@@ -144,9 +134,10 @@ class Request:
             raise
 
     def _advance(self, ran: Ran, feed: Feed) -> Result:
-        origin = Origin.of(self._engine, feed, self._variables)
-        result = Result(ran.outputs, self._seed, self._state, origin, ran.after.copy())
-        self._state, self._variables = ran.after, ran.variables
+        outputs, after = ran
+        origin = Origin.of(self._engine, feed)
+        result = Result(outputs, self._seed, self._state, origin, after.copy())
+        self._state = after
         self._runs += 1
         return result
 

@@ -46,4 +46,8 @@ def streams(model: Path | onnx.ModelProto) -> Streams | None:
 
 def listed(streams: Streams | None) -> dict[str, Any] | None:
     """The same in a record."""
-    return None if streams is None else {"fingerprint": streams.fingerprint, **asdict(streams)}
+    if streams is None:
+        return None
+    # Earlier versions knew of no nodes that keep their seeds.
+    nodes = [{k: v for k, v in asdict(n).items() if k != "kept" or v} for n in streams.nodes]
+    return {"fingerprint": streams.fingerprint, **asdict(streams), "nodes": nodes}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 import onnx_ir as ir
@@ -10,12 +11,14 @@ import onnx_ir as ir
 from onnx_philox._contract import checks
 from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
 from onnx_philox._contract.operators import DOMAIN, STATE_WORDS, TORCH_STATE_WORDS
+from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.streams import STATE
 from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant
 from onnx_philox._models.ours import awaits_state, draws_as_torch, seed_of, state_of
-from onnx_philox._models.streams import read_states, sources_of
+from onnx_philox._models.streams import kept_among, read_states, sources_of
+from onnx_philox._rewriting.kept_seeds import STREAMS, KeptSeeds
 
 OWNER = "onnx_philox.make_reproducible"
 
@@ -24,9 +27,6 @@ THIS_RUN = "this_run"
 """The name of the int64 copy of a state that is an input: all nodes read the copy."""
 
 _SHAPES = ((STATE_WORDS,), (TORCH_STATE_WORDS,))
-
-STREAMS = 2**32
-"""How many streams there are: counter word 2 tells them apart."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,13 @@ class Recorded:
     """Its int64 copy; None in a model that has none."""
     seed: int | None = None
     """The seed inside the model; None where the state is an input."""
-    streams: frozenset[int] = frozenset()
-    """The `op_seed` of every node of this package that waits for none, whoever put it there."""
+    streams: Mapping[int, str] = field(default_factory=dict)
+    """The `op_seed` of every node of this package with a state, whoever put it there, and what
+    messages call the node. Those of nodes that kept their own seeds are not among them."""
+    kept: tuple[KeptSeeds, ...] = ()
+    """The nodes that kept their own seeds."""
+    has_key: bool = False
+    """Whether the seed stands in the constant state, and not in the nodes."""
     nodes: int = 0
     """How many nodes of this package take a state, in a model that was rewritten."""
     alignment: str = TENSORFLOW
@@ -68,33 +73,42 @@ def read(model: ir.Model, seed: int | None) -> Recorded:
     """
     for imports in (model.opset_imports, *(f.opset_imports for f in model.functions.values())):
         checks.check_opset(imports.get(DOMAIN, 1), OWNER)
-    ours = [
-        node for node in model.graph.all_nodes() if node.domain == DOMAIN and not awaits_state(node)
-    ]
-    streams = frozenset(seed_of(node, "op_seed") for node in ours)
+    ours = [node for node in model.graph.all_nodes() if node.domain == DOMAIN]
+    stateful = [node for node in ours if not awaits_state(node) and state_of(node) is not None]
     for node in ours:
-        seed_of(node, "global_seed")
+        for name in ("global_seed", "op_seed"):
+            seed_of(node, name)
+    kept_nodes = kept_among(model, stateful)
+    kept = tuple(
+        KeptSeeds(graphs.label(node), seed_of(node, "global_seed"), seed_of(node, "op_seed"))
+        for node in kept_nodes
+    )
+    numbered = [node for node in stateful if node not in kept_nodes]
+    streams = {seed_of(node, "op_seed"): graphs.label(node) for node in numbered}
     state = _state(model)
     if state is None:
         return Recorded(streams=streams)
-    stateful = [node for node in ours if state_of(node) is not None]
     alignment = PYTORCH if any(map(draws_as_torch, stateful)) else TENSORFLOW
     if state.is_graph_input():
         check_seed_beside_input(seed)
-        return Recorded(state, _this_run(model), None, streams, len(stateful), alignment)
+        this_run = _this_run(model)
+        return Recorded(state, this_run, None, streams, kept, False, len(stateful), alignment)
+    words = constant(state)
+    assert words is not None, "it is no input"
     if alignment == PYTORCH:
-        words = constant(state)
-        assert words is not None, "it is no input"
         recorded = TorchState.from_array(words).seed
         check_same_seed(seed, recorded)
-        return Recorded(state, None, recorded, streams, len(stateful), alignment)
+        return Recorded(state, None, recorded, streams, (), True, len(stateful), alignment)
+    if key := PhiloxState.from_array(words).key:
+        check_same_seed(seed, key)
+        return Recorded(state, None, key, streams, kept, True, len(stateful))
     # All nodes of a rewrite have one seed. Nodes in the main graph read the state itself. A node in
     # a loop reads what the loop carries, but so may a node of the user's own with another state.
-    direct = [node for node in stateful if state_of(node) is state]
-    seeds = [seed_of(node, "global_seed") for node in (*direct, *stateful)]
+    direct = [node for node in numbered if state_of(node) is state]
+    seeds = [seed_of(node, "global_seed") for node in (*direct, *numbered)]
     recorded = seeds[0] if seeds else 0
     check_same_seed(seed, recorded)
-    return Recorded(state, None, recorded, streams, len(stateful))
+    return Recorded(state, None, recorded, streams, kept, False, len(stateful))
 
 
 def refuse_name(name: str) -> NoReturn:

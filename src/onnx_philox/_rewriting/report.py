@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from onnx_philox._contract.operators import DOMAIN
+from onnx_philox._contract.streams import Streams
+
 MAIN_GRAPH = "main graph"
 
 
@@ -37,8 +40,11 @@ class RandomNode:
             ONNX does (uint8); None where it is not known.
         replacement: The operator of this package that draws in its place; None where there is
             none.
-        stream: Its stream number, kept as `op_seed`; None before a rewrite.
+        stream: Its stream number, kept as `op_seed`; None before a rewrite, and where the node
+            keeps its own seeds.
         problem: Why it cannot be replaced; None where it can.
+        seeds: Its `global_seed` and `op_seed`; None where it has none, or both are 0.
+        keeps_seeds: Whether it draws by its own seeds after a rewrite too.
     """
 
     name: str
@@ -52,11 +58,29 @@ class RandomNode:
     replacement: str | None
     stream: int | None
     problem: str | None
+    seeds: tuple[int, int] | None = None
+    keeps_seeds: bool = False
+
+    @property
+    def is_reproducible(self) -> bool:
+        """Whether it is one of this package's, whose own seeds already say what it draws."""
+        return self.domain == DOMAIN and self.seeds is not None
 
     @property
     def where(self) -> str:
         """The path in words, ``main graph > Loop 'steps' body``."""
         return " > ".join((MAIN_GRAPH, *self.path))
+
+
+def wants_rewrite(nodes: Sequence[RandomNode], streams: Streams | None) -> bool:
+    """Whether a model must be rewritten to be served, given its random nodes and its streams.
+
+    Beside a state, nodes of this package that have none draw the same numbers in every run, as
+    their user wrote them.
+    """
+    if streams is None:
+        return bool(nodes)
+    return not all(node.is_reproducible for node in nodes)
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ def _per_row(
     return ByRows(rows.batch.name, None, found)
 
 
-def _unrewritten(found: Outcome, streams: Mapping[ir.Node, int]) -> Unrewritten:
+def _unrewritten(found: Outcome, streams: Mapping[ir.Node, int | None]) -> Unrewritten:
     if isinstance(found, Irreplaceable):
         return Unrewritten(found, found.record())
     return Unrewritten(found, found.record(streams.get(found.site.node)))

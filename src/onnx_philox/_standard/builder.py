@@ -65,7 +65,7 @@ class Builder(Maker):
     def node(
         self,
         op_type: str,
-        inputs: Sequence[ir.Value],
+        inputs: Sequence[ir.Value | None],
         attributes: Mapping[str, Any],
         *,
         outputs: int = 1,

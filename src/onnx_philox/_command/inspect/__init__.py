@@ -17,6 +17,8 @@ from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._models.streams import streams_of
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.api import OWNERS
+from onnx_philox._rewriting.kept_seeds import seeds_in_words
+from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._runtimes import RUNTIMES
 
 __all__ = ["Report", "inspect", "write_page"]
@@ -53,6 +55,7 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
             node.may_stay,
             _problem(node.error),
             _problem(node.error or nodes.per_row.problems.get(node.node)),
+            _seeds(node.record),
         )
         for node, probe in zip(nodes.unrewritten, tried, strict=True)
     ]
@@ -89,6 +92,13 @@ def write_page(report: Report, path: Path) -> None:
     from onnx_philox._command.inspect import page
 
     page.write(report, path)
+
+
+def _seeds(node: RandomNode) -> str | None:
+    """What becomes of the seeds of a node, which is one of this package."""
+    if node.seeds is None:
+        return None
+    return f"keeps {seeds_in_words(*node.seeds)}, gains the state, and takes no stream."
 
 
 def _problem(error: Exception | None) -> str | None:

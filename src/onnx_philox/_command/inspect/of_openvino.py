@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from onnx_philox._command import refusals, rewritten
 from onnx_philox._command.inspect import openvino_probes, trials
 from onnx_philox._command.inspect.printed import Found, Report
 from onnx_philox._command.inspect.search import Rewritten, state_in_words
+from onnx_philox._command.refusals import KEEP_SEEDS
+from onnx_philox._contract.inputs import PYTORCH
+from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL
 from onnx_philox._progress import Progress
 from onnx_philox._rewriting.api import OWNERS
+from onnx_philox._rewriting.kept_seeds import seeds_in_words
 from onnx_philox._rewriting.openvino_models import earlier, files
+from onnx_philox._rewriting.openvino_models.find import Found as InModel
 from onnx_philox._rewriting.openvino_models.survey import survey
 from onnx_philox._rewriting.random_nodes.may_stay import MayStayError
+from onnx_philox._rewriting.report import RandomNode
 
 
 def inspect(path: Path, owner: str, *, shows_all: bool, tell: Progress) -> Report:
@@ -24,6 +31,7 @@ def inspect(path: Path, owner: str, *, shows_all: bool, tell: Progress) -> Repor
     """
     model = files.read(path, owner)
     surveyed = survey(model)
+    kept = {each.site.node.get_name(): each for each in surveyed.kept}
     tried = [openvino_probes.build(found) for found, _ in surveyed.nodes]
     runtimes = trials.run(tried, tell, of_ir=True) if tried else []
     found = [
@@ -33,6 +41,7 @@ def inspect(path: Path, owner: str, *, shows_all: bool, tell: Progress) -> Repor
             isinstance(each.error, MayStayError),
             record.problem,
             _problem(apart),
+            _of_seeds(each, record, kept),
         )
         for (each, record), probe, apart in zip(
             surveyed.nodes, tried, surveyed.row_problems, strict=True
@@ -40,7 +49,7 @@ def inspect(path: Path, owner: str, *, shows_all: bool, tell: Progress) -> Repor
     ]
     recorded = surveyed.recorded
     run = ""
-    if recorded.nodes:
+    if recorded.rewritten:
         names = {name for given in model.inputs for name in given.get_names()}
         has_inputs = bool(names - {recorded.state_name})
         run = rewritten.command_to_run(path, has_state=recorded.is_input, has_inputs=has_inputs)
@@ -48,9 +57,9 @@ def inspect(path: Path, owner: str, *, shows_all: bool, tell: Progress) -> Repor
         path,
         None,
         found,
-        [_rewritten(ours) for ours in recorded.nodes],
+        [_rewritten(ours) for ours in recorded.rewritten],
         _state(recorded),
-        None,
+        _problem(surveyed.obstacle),
         runtimes,
         batch=surveyed.batch,
         row_obstacle=_problem(surveyed.row_obstacle),
@@ -58,6 +67,32 @@ def inspect(path: Path, owner: str, *, shows_all: bool, tell: Progress) -> Repor
         next_state=recorded.next_state,
         shows_all=shows_all,
     )
+
+
+def _of_seeds(found: InModel, record: RandomNode, kept: Mapping[str, InModel]) -> str | None:
+    """What each way to rewrite a node makes of its seeds; None where it has none."""
+    if record.seeds is None or found.draw is None:
+        return None
+    seeds = seeds_in_words(*record.seeds)
+    if record.keeps_seeds:
+        return f"keeps {seeds}, gains the state, and takes no stream."
+    stream = "" if record.stream is None else f" {record.stream}"
+    now = f"{seeds}: a rewrite draws from stream{stream} instead"
+    return f"{now}; {KEEP_SEEDS} {_kept(found, kept[found.site.node.get_name()])}."
+
+
+def _kept(found: InModel, kept: InModel) -> str:
+    if kept.error is not None:
+        return f"is refused: {refusals.text(kept.error, *OWNERS).rstrip('.')}"
+    if kept.kept is None:
+        return f"does too, since no numbers of {found.site.node.get_type_name()} are documented"
+    if kept.kept.alignment == PYTORCH:
+        return "draws torch's numbers of this global_seed, the same in every run"
+    if found.draw is not None and found.draw.operator is RANDOM_NORMAL:
+        return "keeps both uniforms of the normal, whose seeds may be the converter's own"
+    if kept.draw is not None and kept.draw.operator is RANDOM_BERNOULLI:
+        return "draws the booleans of these seeds"
+    return "draws the numbers that these seeds document, where the state is zeros"
 
 
 def _problem(error: Exception | None) -> str | None:

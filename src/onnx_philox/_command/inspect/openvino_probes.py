@@ -18,16 +18,25 @@ from numpy.typing import NDArray
 from openvino import opset8, opset13
 
 from onnx_philox import _openvino_arrays as arrays
+from onnx_philox import openvino as factories
 from onnx_philox._command.inspect.probes import COUNT, Probe, feed_of
+from onnx_philox._contract.operators import OPERATORS, Role
 from onnx_philox._rewriting.openvino_models.find import Found
-from onnx_philox._rewriting.openvino_models.graphs import constant, dimensions
+from onnx_philox._rewriting.openvino_models.graphs import (
+    constant,
+    dimensions,
+    is_ours,
+    seeds_of,
+)
 
 _CLASSES = 8
 
 
 def build(found: Found) -> Probe:
-    """The probe of a node of OpenVINO's own."""
+    """The probe of a node."""
     node = found.site.node
+    if is_ours(node):
+        return _of_ours(node)
     make = _multinomial if node.get_type_name() == "Multinomial" else _uniform
     said = node.get_attributes()
     seeds = int(said["global_seed"]), int(said["op_seed"])
@@ -46,6 +55,28 @@ def build(found: Found) -> Probe:
         twins=(json.dumps(twins),),
         kind=str([node.get_type_name(), sorted(told.items())]),
     )
+
+
+def _of_ours(node: ov.Node) -> Probe:
+    """The probe of a node of this package, which OpenVINO alone does not load."""
+    operator, said = OPERATORS[node.get_type_name()], node.get_attributes()
+    given: dict[str, Any] = {}
+    parameters: list[ov.Node] = []
+    for declared, value in zip(operator.inputs, node.input_values(), strict=False):
+        if declared.role is Role.STATE:
+            continue
+        known = constant(value)
+        if known is None:
+            known = opset8.parameter(value.get_partial_shape(), value.get_element_type())
+            parameters.append(known)
+        given[declared.name] = known
+    attributes = {a.name: said[a.name] for a in operator.attributes if a.name in said}
+    if not any(seeds_of(node)):
+        attributes["op_seed"] = 1
+    made = getattr(factories, operator.function)(**given, **attributes)
+    document = {"feeds": [], "count": 0, "requests": True}
+    text = _text(ov.Model([made.output(0)], parameters))
+    return Probe(json.dumps({**document, "models": [text]}), has_seed=False)
 
 
 _Made = tuple[ov.Model, list[NDArray[Any]]]

@@ -77,6 +77,7 @@ def write(report: Report, path: Path) -> None:
         rewritten=report.rewritten,
         state=report.about_state if report.state else "",
         per_row=[_rows(answer), *(f"{name}: {why}" for name, why in apart)] if report.found else [],
+        seeds=[f"{name}: {what}" for name, what in report.seeds()],
         versions={"python": platform.python_version()}
         | {runtime.name: runtime.version for runtime in report.runtimes},
     )

@@ -62,6 +62,8 @@ class Found:
     """Why it cannot be rewritten, as the command says it; None where it can."""
     row_problem: str | None = None
     """Why it cannot draw each row of the batch from a state of its own; None where it can."""
+    seeds: str | None = None
+    """What becomes of its own seeds; None where it has none."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,9 @@ class Report:
             console.print(Group(*self._blocks()))
         console.print()
         console.print(self._per_row())
+        if seeds := self.seeds():
+            console.print()
+            console.print(self._named("Seeds of their own:", seeds))
         if self._groups(self.found):
             console.print()
             console.print(groups.GROUPED)
@@ -305,13 +310,21 @@ class Report:
         head = f"A state for each row of the batch ({PER_ROW}): {answer}"
         if not apart:
             return Text(head)
+        return self._named(head, apart)
+
+    def _named(self, head: str, rows: list[tuple[str, str]]) -> RenderableType:
+        """A heading, and below it something of each node, or of the first few of many."""
         lines = terminal.grid()
-        shown = groups.FEW if len(apart) > groups.FEW and self._groups(self.found) else len(apart)
-        for name, problem in apart[:shown]:
-            lines.add_row(f"  {name}", problem)
-        if more := len(apart) - shown:
+        shown = groups.FEW if len(rows) > groups.FEW and self._groups(self.found) else len(rows)
+        for name, text in rows[:shown]:
+            lines.add_row(f"  {name}", text)
+        if more := len(rows) - shown:
             lines.add_row("  ...", f"and {_count(more, 'node')} more")
         return Group(Text(head), lines)
+
+    def seeds(self) -> list[tuple[str, str]]:
+        """What becomes of the seeds of each node that has some."""
+        return [(name_of(f.node), f.seeds) for f in self.found if f.seeds is not None]
 
     def per_row(self) -> tuple[str, list[tuple[str, str]]]:
         """Which nodes could draw each row of the batch from a state of its own.
@@ -354,7 +367,7 @@ class Report:
             trial = self.trial(runtime, found)
             today[runtime.name] = {"does": trial.behaviour.value, "reason": trial.reason}
         where = {"where": found.node.where, "per_row_problem": found.row_problem}
-        return {**node, **where, "today": today}
+        return {**node, **where, "of_its_seeds": found.seeds, "today": today}
 
 
 def _list(lines: list[str]) -> RenderableType:

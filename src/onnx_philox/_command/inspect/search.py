@@ -66,8 +66,11 @@ def load(path: Path) -> ir.Model:
 def search(model: ir.Model) -> Nodes:
     """Searches a model, after inlining functions that hold random nodes, as a rewrite does."""
     found = survey(model)
+    waiting = {each.node for each in found.nodes}
     rewritten = [
-        _rewritten(node, owners) for node, owners in walk(model.graph) if node.domain == DOMAIN
+        _rewritten(node, owners)
+        for node, owners in walk(model.graph)
+        if node.domain == DOMAIN and node not in waiting
     ]
     dropouts = len([node for node in _all_nodes(model) if _is_dropout(node)])
     return Nodes(

@@ -25,6 +25,7 @@ from onnx_philox._progress import Progress, ignore
 from onnx_philox._record import document, models
 from onnx_philox._record.hashes import hashes
 from onnx_philox._rewriting.api import find_random_nodes, make_reproducible
+from onnx_philox._rewriting.report import wants_rewrite
 from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
@@ -127,7 +128,7 @@ def _path_of(written: document.Record, given: Path | None) -> Path:
 
 def _rewritten(path: Path, written: document.Record) -> Path | onnx.ModelProto:
     """The file itself, or what `Pipeline` makes of one that is not rewritten."""
-    if is_ir(path) or not find_random_nodes(path):
+    if is_ir(path) or not wants_rewrite(find_random_nodes(path), models.streams(path)):
         return path
     per_row = written["model"].get("per_row", False)
     made: onnx.ModelProto = make_reproducible(

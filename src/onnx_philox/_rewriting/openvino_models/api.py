@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
 import openvino as ov
+from openvino import opset8
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.alignment import check_word
-from onnx_philox._contract.inputs import TENSORFLOW
+from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
 from onnx_philox._contract.streams import METADATA_KEY, STATE, Stream, Streams
+from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE, OWNER
+from onnx_philox._rewriting.kept_seeds import warn_of_repeats
 from onnx_philox._rewriting.openvino_models import earlier
 from onnx_philox._rewriting.openvino_models.find import Found, find_nodes
 from onnx_philox._rewriting.openvino_models.graphs import forget_order
+from onnx_philox._rewriting.openvino_models.number import number_nodes
 from onnx_philox._rewriting.openvino_models.rows import prove_rows
-from onnx_philox._rewriting.openvino_models.states import Carrier, State, state_of
-from onnx_philox._rewriting.passes.number import stream_numbers
+from onnx_philox._rewriting.openvino_models.states import Carrier, State, state_of, state_of_kept
 from onnx_philox._rewriting.passes.order import check_rows_beside, check_seed, named_nodes
 from onnx_philox._rewriting.random_nodes.may_stay import leave
 from onnx_philox._rewriting.report import RandomNode, Report
@@ -31,7 +35,13 @@ def find_random_nodes(model: ov.Model) -> list[RandomNode]:
 
 
 def rewrite(
-    model: ov.Model, *, seed: int | None, keep_unknown: bool, per_row: Any, alignment: str
+    model: ov.Model,
+    *,
+    seed: int | None,
+    keep_unknown: bool,
+    per_row: Any,
+    alignment: str,
+    keep_seeds: bool = False,
 ) -> tuple[ov.Model, Report]:
     """A model whose random nodes are replaced, and what was done.
 
@@ -58,14 +68,14 @@ def rewrite(
     elif recorded.seed is not None:
         earlier_rewrite.check_same_seed(seed, recorded.seed)
     replaceable, kept = [], []
-    for found in find_nodes(new):
+    for found in find_nodes(new, keep_seeds=keep_seeds):
         if found.error is None:
             replaceable.append(found)
             continue
         leave(found.error, keep_unknown=keep_unknown, stacklevel=3)
         kept.append(found.record())
     if not replaceable:
-        done = len(recorded.nodes) if recorded.state is not None else 0
+        done = len(recorded.rewritten) if recorded.state is not None else 0
         return model, Report(
             kept=tuple(kept), recorded=done, seed=recorded.seed, is_per_row=recorded.has_rows
         )
@@ -78,19 +88,25 @@ def rewrite(
         remedy = "Add the draws before the first rewrite, in the model that it was made from."
         checks.refuse(OWNER, "the model", "one with a state for each row", allowed, remedy)
     seed = recorded.seed if recorded.state is not None else seed
-    streams = stream_numbers(recorded.streams, recorded.next_stream)
-    numbered = [(found, next(streams)) for found in replaceable]
+    numbered = number_nodes(replaceable, recorded)
+    new_kept = [found.kept for found in replaceable if found.kept is not None]
+    warn_of_repeats(new_kept, recorded.kept, stacklevel=3)
     records = tuple(found.record(stream) for found, stream in numbered)
     batch = None if named is None else prove_rows(new, replaceable, named)
-    state = state_of(new, recorded, seed, batch)
-    for found, stream in numbered:
-        _replace(found, stream, state, seed or 0)
+    done = len(recorded.rewritten)
+    has_key = recorded.has_key or (recorded.state is None and bool(new_kept))
+    state = state_of(new, recorded, seed, batch, has_key=has_key)
+    is_key_apart = recorded.seed and not has_key and new_kept
+    of_kept = state_of_kept(recorded) if is_key_apart else state
+    made = {
+        drawn.get_name()
+        for found, stream in numbered
+        for drawn in _replace(found, stream, state, of_kept, 0 if has_key else seed or 0)
+    }
     forget_order(new)
     new.validate_nodes_and_infer_types()
-    _record(new, None if batch is None else batch.name)
-    return new, Report(
-        records, tuple(kept), len(recorded.nodes), seed, is_per_row=batch is not None
-    )
+    _record(new, None if batch is None else batch.name, made)
+    return new, Report(records, tuple(kept), done, seed, is_per_row=batch is not None)
 
 
 def _check_names(model: ov.Model) -> None:
@@ -101,42 +117,73 @@ def _check_names(model: ov.Model) -> None:
             earlier_rewrite.refuse_name(name)
 
 
-def _replace(found: Found, stream: int, state: State, seed: int) -> None:
+def _replace(
+    found: Found, stream: int | None, state: State, of_kept: State, global_seed: int
+) -> list[ov.Node]:
+    """Puts a draw in its place; returns its node if it keeps its own seeds."""
     draw, owners = found.draw, found.site.owners
     assert draw is not None
     carrier = Carrier(owners)
-    bits = carrier.carry_in(state.words) if owners else state.bits
+    if draw.alignment == PYTORCH:
+        given = _as_torch(draw.seeds)
+    else:
+        state = state if draw.seeds is None else of_kept
+        bits = carrier.carry_in(state.words) if owners else state.bits
+        seeds = draw.seeds or (global_seed, stream)
+        given = {"global_seed": seeds[0], "op_seed": seeds[1], "state": bits}
     made: list[ov.Node] = []
 
     def emit(factory: Any, *arguments: Any, **named: Any) -> ov.Node:
-        node: ov.Node = factory(*arguments, **named, global_seed=seed, op_seed=stream, state=bits)
+        node: ov.Node = factory(*arguments, **named, **given)
         made.append(node)
         return node
 
     new = draw.make(emit)
     old = draw.output
-    new.get_node().set_friendly_name(old.get_node().get_friendly_name())
-    old.replace(new)
+    if new.get_node().get_name() != old.get_node().get_name():
+        new.get_node().set_friendly_name(old.get_node().get_friendly_name())
+        old.replace(new)
+    (node,) = made
     if carrier.returns:
-        (node,) = made
         carrier.carry_out(node.output(node.get_output_size() - 1))
+    return [] if draw.seeds is None else [node]
 
 
-def _record(model: ov.Model, batch: str | None) -> None:
-    """Writes the streams into the model, and so into IR."""
-    streams = streams_of(model)
+def _as_torch(seeds: tuple[int, int] | None) -> dict[str, Any]:
+    """What a node has that draws torch's numbers for a seed, in every run."""
+    seed = 0 if seeds is None else seeds[0]
+    if seed:
+        return {"alignment": PYTORCH, "global_seed": seed}
+    # Both seeds 0 would say that there is none.
+    state = opset8.constant(TorchState.from_seed(0).to_array())
+    return {"alignment": PYTORCH, "state": state}
+
+
+def _record(model: ov.Model, batch: str | None, kept: Collection[str]) -> None:
+    """Writes the streams into the model, and so into IR; `kept` are nodes by `get_name`."""
+    recorded = earlier.read(model)
+    nodes = [
+        replace(ours, is_kept=True) if ours.node.get_name() in kept else ours
+        for ours in recorded.nodes
+    ]
+    recorded = replace(recorded, nodes=tuple(nodes))
+    streams = _streams(recorded)
+    if streams is None and recorded.kept:
+        streams = Streams(STATE, "", None, _sorted(recorded))
     if streams is not None:
         model.set_rt_info(replace(streams, batch=batch).to_json(), [METADATA_KEY])
 
 
 def streams_of(model: ov.Model) -> Streams | None:
     """The streams of a model; None if it has no state as an input and the next as an output."""
-    recorded = earlier.read(model)
+    return _streams(earlier.read(model))
+
+
+def _streams(recorded: earlier.Recorded) -> Streams | None:
     if not recorded.is_input or recorded.next_state is None:
         return None
-    nodes = [
-        Stream(ours.operator, ours.output_type, ours.global_seed, ours.op_seed)
-        for ours in recorded.nodes
-    ]
-    nodes.sort(key=lambda s: (s.op_seed, s.global_seed, s.op_type, s.output_type))
-    return Streams(recorded.state_name, recorded.next_state, None, tuple(nodes))
+    return Streams(recorded.state_name, recorded.next_state, None, _sorted(recorded))
+
+
+def _sorted(recorded: earlier.Recorded) -> tuple[Stream, ...]:
+    return tuple(sorted((o.stream for o in recorded.nodes), key=lambda stream: stream.order))

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import openvino as ov
 
-from onnx_philox._contract.operators import ALIGNMENT, OUTPUT_TYPE, PYTORCH
-from onnx_philox._contract.streams import STATE, next_name
-from onnx_philox._rewriting.earlier_rewrite import STREAMS
+from onnx_philox import _openvino_arrays as arrays
+from onnx_philox._contract.inputs import TENSORFLOW
+from onnx_philox._contract.operators import OUTPUT_TYPE, PYTORCH, TORCH_STATE_WORDS
+from onnx_philox._contract.state import PhiloxState
+from onnx_philox._contract.streams import STATE, Stream, kept_in, next_name
+from onnx_philox._rewriting.kept_seeds import STREAMS, KeptSeeds
 from onnx_philox._rewriting.openvino_models.graphs import (
     Owner,
     awaits_state,
     is_ours,
+    is_pytorch,
+    label,
+    lacks_state,
+    recorded_streams,
+    seeds_of,
     state_of,
     walk,
 )
@@ -35,11 +43,19 @@ class Ours:
     """Empty for an operator of one type."""
     is_pytorch: bool = False
     """Whether it draws torch's numbers."""
+    is_kept: bool = False
+    """Whether it kept its own seeds, and has no stream."""
 
     @property
     def operator(self) -> str:
         """Its name."""
         return str(self.node.get_type_name())
+
+    @property
+    def stream(self) -> Stream:
+        """What it draws."""
+        kept = (PYTORCH if self.is_pytorch else TENSORFLOW) if self.is_kept else ""
+        return Stream(self.operator, self.output_type, self.global_seed, self.op_seed, kept)
 
 
 @dataclass(frozen=True)
@@ -47,23 +63,43 @@ class Recorded:
     """What an earlier rewrite left; all empty for a model that was never rewritten."""
 
     nodes: tuple[Ours, ...] = ()
-    """All nodes of this package that wait for no state."""
+    """All nodes of this package that wait for no state, also those that have none."""
     state: ov.Node | None = None
     """The parameter or the constant with the state."""
     next_state: str | None = None
     """The output with the next state."""
     seed: int | None = None
     """The seed inside the model; None where the state is an input."""
+    has_key: bool = False
+    """Whether the seed stands in the constant state, and not in the nodes."""
 
     @property
     def is_pytorch(self) -> bool:
-        """Whether nodes draw torch's numbers."""
+        """Whether nodes draw torch's numbers from the state of the model."""
+        words = arrays.known_dimensions(_shape(self.state)) if self.state is not None else None
+        if words and words[-1] is not None:
+            return words[-1] == TORCH_STATE_WORDS
         return any(ours.is_pytorch for ours in self.nodes)
 
     @property
-    def streams(self) -> frozenset[int]:
-        """The numbers that are taken."""
-        return frozenset(ours.op_seed for ours in self.nodes)
+    def rewritten(self) -> tuple[Ours, ...]:
+        """The nodes that need no rewrite."""
+        return tuple(ours for ours in self.nodes if not lacks_state(ours.node))
+
+    @property
+    def streams(self) -> Mapping[int, str]:
+        """The numbers that are taken, and what messages call the node of each."""
+        numbered = (ours for ours in self.rewritten if not ours.is_kept)
+        return {ours.op_seed: label(ours.node) for ours in numbered}
+
+    @property
+    def kept(self) -> tuple[KeptSeeds, ...]:
+        """The nodes that kept their own seeds."""
+        return tuple(
+            KeptSeeds(label(o.node), o.global_seed, o.op_seed, o.stream.kept)
+            for o in self.rewritten
+            if o.is_kept
+        )
 
     @property
     def next_stream(self) -> int:
@@ -77,7 +113,7 @@ class Recorded:
         """Whether the state is one for each row of the batch."""
         if self.state is None:
             return False
-        shape = self.state.output(0).get_partial_shape()
+        shape = _shape(self.state)
         return shape.rank.is_static and len(shape) == 2 and shape[0] != 1
 
     @property
@@ -93,8 +129,9 @@ class Recorded:
 
 def read(model: ov.Model) -> Recorded:
     """Reads what is recorded."""
+    kept = frozenset(each.order for each in kept_in(recorded_streams(model)))
     nodes = tuple(
-        _ours(node, owners)
+        _ours(node, owners, kept)
         for node, owners in walk(model)
         if is_ours(node) and not awaits_state(node)
     )
@@ -106,16 +143,35 @@ def read(model: ov.Model) -> Recorded:
             return Recorded(nodes, node, after)
     for node in found.values():
         if node.get_type_name() == "Constant" and node.get_friendly_name() == STATE:
-            # All nodes of a rewrite have one seed.
-            return Recorded(nodes, node, None, nodes[0].global_seed)
+            key = PhiloxState.from_array(arrays.memory(node)).key
+            # All other nodes of a rewrite have one seed.
+            seeds = (o.global_seed for o in nodes if not (o.is_kept or lacks_state(o.node)))
+            return Recorded(nodes, node, None, key or next(seeds, 0), has_key=key != 0)
+    return _unread(model, nodes)
+
+
+def _unread(model: ov.Model, nodes: tuple[Ours, ...]) -> Recorded:
+    """What is recorded where no node reads the state: each draws torch's numbers of its seed."""
+    if not any(ours.is_pytorch for ours in nodes):
+        return Recorded(nodes)
+    for node in model.get_parameters():
+        after = next_name(_name(node), [n for output in model.outputs for n in output.get_names()])
+        if after is not None and _name(node) == STATE:
+            return Recorded(nodes, node, after)
     return Recorded(nodes)
 
 
-def _ours(node: ov.Node, owners: tuple[Owner, ...]) -> Ours:
-    said = node.get_attributes()
-    key, stream = (int(said.get(name, 0)) for name in ("global_seed", "op_seed"))
-    is_pytorch = said.get(ALIGNMENT.name) == PYTORCH
-    return Ours(node, owners, key, stream, str(said.get(OUTPUT_TYPE, "")), is_pytorch)
+def _ours(
+    node: ov.Node, owners: tuple[Owner, ...], kept: frozenset[tuple[int, int, str, str]]
+) -> Ours:
+    key, stream = seeds_of(node)
+    output_type = str(node.get_attributes().get(OUTPUT_TYPE, ""))
+    ours = Ours(node, owners, key, stream, output_type, is_pytorch(node))
+    return replace(ours, is_kept=ours.stream.order in kept)
+
+
+def _shape(node: ov.Node) -> ov.PartialShape:
+    return node.output(0).get_partial_shape()
 
 
 def _sources(ours: Ours) -> Iterator[ov.Node]:

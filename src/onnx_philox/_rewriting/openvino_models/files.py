@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from pathlib import Path
 
@@ -11,10 +12,16 @@ import openvino as ov
 from onnx_philox import _runtime_errors
 from onnx_philox import openvino as plugin
 from onnx_philox._contract import checks
+from onnx_philox._contract.operators import INT64_MAX
 from onnx_philox._files import openvino_ir
 from onnx_philox._files.new_files import NewFiles, check_apart, check_room
 from onnx_philox._files.openvino_ir import is_ir, weights_of
 from onnx_philox._files.text import check_path
+
+
+# The attributes of a layer, and of its data.
+_LAYERS = re.compile(r"<layer\s([^>]*)>\s*<data\s([^>]*)>")
+_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 
 
 def read(path: str | os.PathLike[str], owner: str) -> ov.Model:
@@ -31,8 +38,21 @@ def read(path: str | os.PathLike[str], owner: str) -> ov.Model:
     try:
         return _core().read_model(path)
     except RuntimeError as error:
+        _check_seeds(path)
         said = _runtime_errors.sentence(str(error))
         openvino_ir.refuse(owner, path, f"what OpenVINO does not read ({said.rstrip('.')})")
+
+
+def _check_seeds(path: Path) -> None:
+    """Refuses seeds that OpenVINO's own reader takes for no number."""
+    for layer, data in _LAYERS.findall(path.read_text("utf-8", "replace")):
+        said = dict(_ATTRIBUTE.findall(f"{layer} {data}"))
+        for name in ("global_seed", "op_seed"):
+            seed = said.get(name, "")
+            if said.get("type") == "RandomUniform" and seed.isdecimal() and int(seed) > INT64_MAX:
+                node = f"RandomUniform {said.get('name', '')!r}"
+                allowed = "an integer from 0 to 2^63-1"
+                checks.refuse(node, name, seed, allowed, "Convert the model with such a seed.")
 
 
 def save(model: ov.Model, target: Path) -> None:

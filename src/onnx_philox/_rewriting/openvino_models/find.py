@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import openvino as ov
 
+from onnx_philox._contract.operators import PYTORCH
 from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
+from onnx_philox._rewriting.kept_seeds import KeptSeeds
 from onnx_philox._rewriting.openvino_models import patterns, replacements
 from onnx_philox._rewriting.openvino_models.graphs import (
     awaits_state,
     is_ours,
+    lacks_state,
     opset_of,
     walk,
 )
@@ -40,19 +43,29 @@ class Found:
             output = self.site.node.output(0)
             return self.site.record(output, None, None, None, self.error)
         operator, type_ = self.draw.operator.name, self.draw.output_type
-        return self.site.record(self.draw.output, type_, operator, stream, None)
+        record = self.site.record(self.draw.output, type_, operator, stream, None)
+        return replace(record, keeps_seeds=self.kept is not None)
+
+    @property
+    def kept(self) -> KeptSeeds | None:
+        """The seeds that it keeps, with what messages call it; None for a node with a stream."""
+        if self.draw is None or self.draw.seeds is None:
+            return None
+        return KeptSeeds(self.site.title, *self.draw.seeds, self.draw.alignment)
 
 
-def find_nodes(model: ov.Model) -> list[Found]:
+def find_nodes(model: ov.Model, *, keep_seeds: bool = False) -> list[Found]:
     """What becomes of each random node of a model, in the order of their streams; changes nothing.
 
     First those that converters made, in the order of the program, then others, depth first. Of a
-    draw that is made of several nodes the first is listed.
+    draw that is made of several nodes the first is listed. With `keep_seeds` uniform numbers keep
+    their own seeds.
     """
     sites = [Site(node, owners) for node, owners in walk(model) if _is_random(node)]
     sites.sort(key=_order)
-    read = [_read(site) for site in sites]
-    others = (each for each in read if isinstance(each, Uniform))
+    read = [_read(site, keep_seeds=keep_seeds) for site in sites]
+    # A pair that keeps its seeds stays two uniforms: their numbers are documented, a normal's not.
+    others = (each for each in read if isinstance(each, Uniform) and each.seeds is None)
     normals = patterns.normals(u for u in others if not awaits_state(u.site.node))
     return list(_without_repeats(sites, read, normals))
 
@@ -69,11 +82,7 @@ def _without_repeats(
             yield Found(site, None, each)
             continue
         if isinstance(each, Uniform):
-            draw = normals.get(name) or patterns.comparison(each)
-            if draw is None and not awaits_state(site.node):
-                # A module's own integers are rounded floats, as in its file of ONNX.
-                draw = patterns.integers(each)
-            draw = draw or each.draw()
+            draw = normals.get(name) or _of_one(each)
         else:
             assert isinstance(each, Draw)
             draw = each
@@ -81,12 +90,27 @@ def _without_repeats(
         yield Found(site, draw)
 
 
+def _of_one(uniform: Uniform) -> Draw:
+    """What a uniform number becomes that is no part of a normal one."""
+    if uniform.alignment == PYTORCH:
+        # torch draws booleans by another rule.
+        return uniform.draw()
+    draw = patterns.comparison(uniform)
+    if uniform.seeds is not None:
+        # The same words, and so the same booleans; integers would be others.
+        return uniform.draw() if draw is None else replace(draw, seeds=uniform.seeds)
+    if draw is None and not awaits_state(uniform.site.node):
+        # A module's own integers are rounded floats, as in its file of ONNX.
+        draw = patterns.integers(uniform)
+    return draw or uniform.draw()
+
+
 def _is_random(node: ov.Node) -> bool:
     kind = node.get_type_name()
     if opset_of(node) is not None:
         return kind in RANDOM_OPERATORS
     if is_ours(node):
-        return awaits_state(node)
+        return awaits_state(node) or lacks_state(node)
     return randomness_of(kind, is_of_torch=False) is not None
 
 
@@ -97,7 +121,7 @@ def _order(site: Site) -> tuple[bool, int]:
     return False, int(site.node.get_attributes()["op_seed"])
 
 
-def _read(site: Site) -> Uniform | Draw | Exception:
+def _read(site: Site, *, keep_seeds: bool) -> Uniform | Draw | Exception:
     """What a node says; an error that says why it cannot be replaced."""
     node = site.node
     kind = node.get_type_name()
@@ -111,8 +135,10 @@ def _read(site: Site) -> Uniform | Draw | Exception:
             "Convert the model with one of these",
         )
     try:
+        if lacks_state(node):
+            return replacements.without_state(site)
         if kind == _UNIFORM:
-            return Uniform.read(site)
+            return Uniform.read(site, keep_seeds=keep_seeds)
         return replacements.awaiting(site) if is_ours(node) else replacements.categorical(site)
     except (TypeRefusalError, ValueRefusalError) as error:
         # The declaration's own checks do not know the node's place.

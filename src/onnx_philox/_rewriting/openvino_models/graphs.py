@@ -14,11 +14,13 @@ import openvino as ov
 from numpy.typing import NDArray
 
 from onnx_philox import _openvino_arrays as arrays
-from onnx_philox._contract.operators import OPERATORS
-from onnx_philox._contract.streams import AWAITS_STATE
+from onnx_philox._contract.operators import ALIGNMENT, OPERATORS, PYTORCH
+from onnx_philox._contract.streams import AWAITS_STATE, METADATA_KEY, STATE
 from onnx_philox._contract.types import ElementType
 
 _EXTENSION = "extension"
+# Where OpenVINO keeps the metadata of a file of ONNX.
+_OF_ONNX = "framework"
 _LOOPS = ("Loop", "TensorIterator")
 _BRANCHES = ("then_branch", "else_branch")
 
@@ -107,6 +109,54 @@ def awaits_state(node: ov.Node) -> bool:
         # In an IR a number follows.
         and str(source.get_friendly_name()).startswith(AWAITS_STATE)
     )
+
+
+def lacks_state(node: ov.Node) -> bool:
+    """Whether a node of this package has no state, and a rewrite gives it that of the model.
+
+    A node that draws torch's numbers by a seed is complete.
+    """
+    if not is_ours(node) or is_pytorch(node):
+        return False
+    state = state_of(node)
+    return state is None or _is_filled_in(node, state)
+
+
+def _is_filled_in(node: ov.Node, state: ov.Output) -> bool:
+    """Whether a state is what a node with a mask gives itself where it has none: zeros."""
+    source = state.get_node()
+    return bool(
+        OPERATORS[node.get_type_name()].drawn_output
+        and any(seeds_of(node))
+        and source.get_type_name() == "Constant"
+        and not str(source.get_friendly_name()).startswith((STATE, AWAITS_STATE))
+        and len(state.get_target_inputs()) == 1
+        and not arrays.memory(source).any()
+    )
+
+
+def is_pytorch(node: ov.Node) -> bool:
+    """Whether a node, of this package or OpenVINO's own, says that it draws torch's numbers."""
+    return bool(node.get_attributes().get(ALIGNMENT.name) == PYTORCH)
+
+
+def seeds_of(node: ov.Node) -> tuple[int, int]:
+    """The seeds of a node, the global one first; 0 for one that it does not have."""
+    said = node.get_attributes()
+    return int(said.get("global_seed", 0)), int(said.get("op_seed", 0))
+
+
+def own_seeds(node: ov.Node) -> tuple[int, int] | None:
+    """The seeds that a random node has from its user; None where there are none."""
+    return None if awaits_state(node) or not any(seeds_of(node)) else seeds_of(node)
+
+
+def recorded_streams(model: ov.Model) -> str:
+    """What an earlier rewrite recorded, of this model or its file of ONNX; empty for nothing."""
+    for path in ([METADATA_KEY], [_OF_ONNX, METADATA_KEY]):
+        if model.has_rt_info(path):
+            return str(model.get_rt_info(path).value)
+    return ""
 
 
 def only_reader(output: ov.Output) -> tuple[ov.Node, int] | None:

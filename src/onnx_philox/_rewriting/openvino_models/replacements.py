@@ -19,17 +19,25 @@ from onnx_philox import _openvino_arrays as arrays
 from onnx_philox import openvino as factories
 from onnx_philox._contract import checks
 from onnx_philox._contract.declaration import listed
+from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.known import UNKNOWN, Known
 from onnx_philox._contract.operators import (
+    INT64_MAX,
     OPERATORS,
     OUTPUT_TYPE,
+    PYTORCH,
     RANDOM_CATEGORICAL,
     RANDOM_UNIFORM,
     Operator,
     Role,
 )
 from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, I32, I64, ElementType
-from onnx_philox._rewriting.openvino_models.graphs import constant, dimensions
+from onnx_philox._rewriting.openvino_models.graphs import (
+    constant,
+    dimensions,
+    is_pytorch,
+    own_seeds,
+)
 from onnx_philox._rewriting.openvino_models.site import Site
 
 _UNIFORM_TYPES = (F16, BF16, F32, F64, I32, I64)
@@ -53,6 +61,10 @@ class Draw:
     """Makes the nodes; returns what replaces the output."""
     covered: frozenset[str]
     """The random nodes that it stands for, by `get_name`."""
+    seeds: tuple[int, int] | None = None
+    """Those that it keeps, the global one first; None for a draw that takes a stream."""
+    alignment: str = TENSORFLOW
+    """Whose numbers it draws."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +75,10 @@ class Uniform:
     values: ElementType
     bounds: tuple[NDArray[Any] | None, NDArray[Any] | None]
     """None for one that the model computes."""
+    seeds: tuple[int, int] | None = None
+    """Those that it keeps; None where a rewrite gives it a stream."""
+    alignment: str = TENSORFLOW
+    """Whose numbers it draws after a rewrite."""
 
     @property
     def shape(self) -> ov.Output:
@@ -81,12 +97,12 @@ class Uniform:
         return low is not None and high is not None and (low.item(), high.item()) == (0, 1)
 
     @classmethod
-    def read(cls, site: Site) -> Uniform:
+    def read(cls, site: Site, *, keep_seeds: bool) -> Uniform:
         """Reads a node.
 
         Raises:
             TypeError: Its values are of a type that is not allowed.
-            ValueError: Its bounds are.
+            ValueError: Its bounds are, or seeds that it is to keep cannot be kept.
         """
         name = str(site.node.get_attributes()["output_type"])
         values = BY_NAME.get(name)
@@ -101,7 +117,14 @@ class Uniform:
         }
         given = {**known, "shape": UNKNOWN, "state": UNKNOWN}
         checks.check_node(RANDOM_UNIFORM, given, {OUTPUT_TYPE: values.name})
-        return cls(site, values, (low, high))
+        seeds = own_seeds(site.node) if keep_seeds else None
+        if seeds is None:
+            return cls(site, values, (low, high))
+        _check_seeds(site, seeds)
+        if not is_pytorch(site.node):
+            return cls(site, values, (low, high), seeds)
+        _check_runs_once(site)
+        return cls(site, values, (low, high), (seeds[0], 0), PYTORCH)
 
     def draw(self) -> Draw:
         """The same numbers' draw by RandomUniform."""
@@ -117,7 +140,26 @@ class Uniform:
 
         output = node.output(0)
         covered = frozenset({node.get_name()})
-        return Draw(RANDOM_UNIFORM, self.values.name, output, make, covered)
+        operator, name = RANDOM_UNIFORM, self.values.name
+        return Draw(operator, name, output, make, covered, self.seeds, self.alignment)
+
+
+def _check_seeds(site: Site, seeds: tuple[int, int]) -> None:
+    for name, seed in zip(_SEEDS, seeds, strict=True):
+        if not 0 <= seed <= INT64_MAX:
+            allowed = "an integer from 0 to 2^63-1, to be kept"
+            site.refuse(name, seed, allowed, "Rewrite the model without keep_seeds.")
+
+
+def _check_runs_once(site: Site) -> None:
+    """Refuses torch's numbers of one seed where a node runs several times."""
+    loop = next((o for o in site.owners if o.node.get_type_name() != "If"), None)
+    if loop is not None:
+        allowed = (
+            "outside of loops, where alignment 'pytorch' keeps a seed, since each iteration would "
+            "draw the same numbers"
+        )
+        site.refuse("its place", loop.label, allowed, "Rewrite the model without keep_seeds.")
 
 
 def _bound(site: Site, index: int, what: str, values: ElementType) -> NDArray[Any] | None:
@@ -167,6 +209,26 @@ def categorical(site: Site) -> Draw:
 
     covered = frozenset({node.get_name()})
     return Draw(RANDOM_CATEGORICAL, output_type, node.output(0), make, covered)
+
+
+def without_state(site: Site) -> Draw:
+    """The very node of this package, once it reads the state; it keeps its seeds."""
+    node = site.node
+    output, operator = node.output(0), OPERATORS[node.get_type_name()]
+
+    def gain(state: ov.Output, **_: int) -> ov.Node:
+        before = [i for i in operator.inputs if i.role is not Role.STATE]
+        given = node.input_values()[: len(before)]
+        # Empty constants are inputs left out.
+        left_out = [arrays.constant(np.empty(0, i.types[0].dtype)) for i in before[len(given) :]]
+        node.set_arguments([*given, *(each.output(0) for each in left_out), state])
+        return node
+
+    def make(emit: EmitDraw) -> ov.Output:
+        return emit(gain).output(0)
+
+    output_type, covered = arrays.name(output.get_element_type()), frozenset({node.get_name()})
+    return Draw(operator, output_type, output, make, covered, own_seeds(node))
 
 
 def awaiting(site: Site) -> Draw:

@@ -16,7 +16,8 @@ from openvino import opset8
 
 from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract import checks
-from onnx_philox._contract.operators import OPERATORS, RANDOM_DROPOUT
+from onnx_philox._contract.inputs import TENSORFLOW
+from onnx_philox._contract.operators import OPERATORS, PYTORCH, RANDOM_DROPOUT
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._rewriting.earlier_rewrite import OWNER
 from onnx_philox._rewriting.openvino_models.find import Found
@@ -74,6 +75,14 @@ class Rows:
         site, draw = found.site, found.draw
         assert draw is not None
         batch = f"the batch, the first of the input {self.batch.name!r}"
+        if draw.alignment == PYTORCH:
+            return ValueRefusalError(
+                site.title,
+                "the alignment",
+                repr(PYTORCH),
+                f"{TENSORFLOW!r} where seeds are kept, for a state for each row",
+                f"Rewrite the model without keep_seeds, or {ONE_STATE}.",
+            )
         if site.owners:
             return ValueRefusalError(
                 site.title,

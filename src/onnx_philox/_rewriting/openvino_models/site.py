@@ -9,7 +9,13 @@ import openvino as ov
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.operators import DOMAIN
-from onnx_philox._rewriting.openvino_models.graphs import Owner, is_ours, label, opset_of
+from onnx_philox._rewriting.openvino_models.graphs import (
+    Owner,
+    is_ours,
+    label,
+    opset_of,
+    own_seeds,
+)
 from onnx_philox._rewriting.report import RandomNode, title
 
 
@@ -72,4 +78,5 @@ class Site:
             replacement=replacement,
             stream=stream,
             problem=None if error is None else str(error),
+            seeds=own_seeds(self.node),
         )

@@ -13,9 +13,11 @@ import numpy as np
 import openvino as ov
 from openvino import opset8
 
+from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract.operators import DOMAIN, STATE_WORDS
+from onnx_philox._contract.state import run_words
 from onnx_philox._contract.streams import STATE
-from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE, THIS_RUN
+from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE, OWNER, THIS_RUN
 from onnx_philox._rewriting.openvino_models.earlier import Recorded
 from onnx_philox._rewriting.openvino_models.graphs import Owner
 from onnx_philox._rewriting.openvino_models.rows import Batch
@@ -45,19 +47,44 @@ class State:
 
 
 def state_of(
-    model: ov.Model, recorded: Recorded, seed: int | None, batch: Batch | None = None
+    model: ov.Model,
+    recorded: Recorded,
+    seed: int | None,
+    batch: Batch | None = None,
+    *,
+    has_key: bool = False,
 ) -> State:
-    """The state of an earlier rewrite, or a new one; with a batch one for each of its rows."""
+    """The state of an earlier rewrite, or a new one; with a batch one for each of its rows.
+
+    With `has_key` a new constant has the seed as its key.
+    """
     if recorded.state is not None:
         for node in model.get_ordered_ops():
             if node.get_friendly_name() == _THIS_RUN:
                 return State(node.output(0))
+        if not recorded.is_input:
+            return _constant_state(recorded.state)
         bits = recorded.state.output(0)
         return State(opset8.convert(bits, "i64").output(0), bits)
     if seed is None:
         return State(_new_input(model, batch))
-    constant = opset8.constant(np.zeros(STATE_WORDS, np.uint32), name=STATE)
-    return State(opset8.convert(constant, "i64").output(0), constant.output(0))
+    words = run_words(OWNER, seed) if has_key else np.zeros(STATE_WORDS, np.uint32)
+    return _constant_state(opset8.constant(words, name=STATE))
+
+
+def state_of_kept(recorded: Recorded) -> State:
+    """A state beside that of an earlier version, whose nodes have the key."""
+    assert recorded.seed is not None, "the state is an input"
+    name = f"{DOMAIN}.state_of_seed_{recorded.seed}"
+    return _constant_state(opset8.constant(run_words(OWNER, recorded.seed), name=name))
+
+
+def _constant_state(node: ov.Node) -> State:
+    bits = signed = node.output(0)
+    if arrays.memory(node).any():
+        # The plugin clamps an i64 constant over 2^31-1 where a Loop takes it.
+        signed = opset8.convert(bits, "i32").output(0)
+    return State(opset8.convert(signed, "i64").output(0), bits)
 
 
 def _new_input(model: ov.Model, batch: Batch | None) -> ov.Output:

@@ -9,8 +9,8 @@ import openvino as ov
 
 from onnx_philox._rewriting.openvino_models import earlier
 from onnx_philox._rewriting.openvino_models.find import Found, find_nodes
+from onnx_philox._rewriting.openvino_models.number import number_nodes
 from onnx_philox._rewriting.openvino_models.rows import Rows
-from onnx_philox._rewriting.passes.number import stream_numbers
 from onnx_philox._rewriting.passes.order import check_rows_beside
 from onnx_philox._rewriting.report import RandomNode
 
@@ -21,8 +21,12 @@ class Survey:
 
     nodes: list[tuple[Found, RandomNode]]
     """Each with the record that a rewrite would make of it."""
+    kept: Sequence[Found]
+    """What a rewrite that keeps seeds would find."""
     recorded: earlier.Recorded
     """What an earlier rewrite left."""
+    obstacle: Exception | None
+    """Why the model, whatever its nodes, cannot be rewritten; None where it can."""
     batch: str | None
     """The input whose rows could each have a state."""
     row_obstacle: Exception | None
@@ -34,16 +38,20 @@ class Survey:
 def survey(model: ov.Model) -> Survey:
     """Surveys a model, and gives its inputs symbols."""
     recorded = earlier.read(model)
-    streams = stream_numbers(recorded.streams, recorded.next_stream)
-    nodes = [
-        (found, found.record(None if found.draw is None else next(streams)))
-        for found in find_nodes(model)
-    ]
-    replaceable = [found for found, _ in nodes if found.draw is not None]
+    all_ = find_nodes(model)
+    replaceable = [found for found in all_ if found.draw is not None]
+    try:
+        numbered, obstacle = number_nodes(replaceable, recorded), None
+    except ValueError as error:
+        numbered, obstacle = [], error
+    streams = {found.site.node.get_name(): stream for found, stream in numbered}
+    nodes = [(found, found.record(streams.get(found.site.node.get_name()))) for found in all_]
+    kept = find_nodes(model, keep_seeds=True)
     try:
         check_rows_beside(has_state=recorded.state is not None, has_rows=recorded.has_rows)
         rows = Rows(model, replaceable)
     except ValueError as error:
-        return Survey(nodes, recorded, None, error, [found.error for found, _ in nodes])
-    problems = [found.error or rows.obstacle(found) for found, _ in nodes]
-    return Survey(nodes, recorded, rows.batch.name, None, problems)
+        problems: list[Exception | None] = [found.error for found in all_]
+        return Survey(nodes, kept, recorded, obstacle, None, error, problems)
+    problems = [found.error or rows.obstacle(found) for found in all_]
+    return Survey(nodes, kept, recorded, obstacle, rows.batch.name, None, problems)

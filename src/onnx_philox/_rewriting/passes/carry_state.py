@@ -12,19 +12,20 @@ the node convert it both ways.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
-from onnx_philox._contract.operators import STATE_WORDS
+from onnx_philox._contract.operators import DOMAIN, STATE_WORDS
+from onnx_philox._contract.state import run_words
 from onnx_philox._contract.streams import STATE
 from onnx_philox._models.emitter import CONSTANTS_OF_ANY_TYPE, Emitter, Names
 from onnx_philox._models.graphs import Owner, subgraphs
 from onnx_philox._models.opsets import onnx_opset_of
-from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE, THIS_RUN, Recorded
+from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE, OWNER, THIS_RUN, Recorded
 from onnx_philox._rewriting.replacements.outcome import Carried, Numbered, Replaceable
 from onnx_philox._rewriting.rows.batch import Batch
 
@@ -42,7 +43,7 @@ _INITIALIZERS_ALONE = 4
 
 def carry_states(
     model: ir.Model,
-    nodes: Iterable[Numbered],
+    nodes: Sequence[Numbered],
     recorded: Recorded,
     names: Names,
     seed: int | None,
@@ -53,12 +54,20 @@ def carry_states(
     The last step, to the node itself, is left to its replacement. Without a seed the state is an
     input. With a batch it is one for each row.
     """
-    state = _state_of(model, recorded, names, seed, batch)
+    is_kept = any(node.stream is None for node in nodes)
+    # An earlier version's nodes have the key, which nodes with other seeds need in the state.
+    shared = _state_of(model, recorded, names, seed, batch, has_key=is_kept)
+    of_kept = None
+    if is_kept and recorded.seed and not recorded.has_key:
+        name = names.unique(f"{DOMAIN}.state_of_seed_{recorded.seed}")
+        constant = new_constant(model, names, run_words(OWNER, recorded.seed), name)
+        of_kept = _State(model, names, constant, _UINT32, is_key_constant=True)
     carried = []
     for node in nodes:
         random, stream = node.random, node.stream
+        state = shared if stream is not None or of_kept is None else of_kept
         if random.site.owners:
-            emitter = _emitter(model, names, f"{stream}.")
+            emitter = _emitter(model, names, node.prefix)
             words = state.of_type(_INT64)
             assert words.shape is not None
             ends = _Carrier(emitter, words.shape, random).carry(words)
@@ -75,7 +84,16 @@ _NAMES = {_INT64: STATE, _UINT32: "state"}
 class _State:
     """The state of the main graph, as uint32 and as int64; makes the other one on demand."""
 
-    def __init__(self, model: ir.Model, names: Names, value: ir.Value, type: ir.DataType) -> None:
+    def __init__(
+        self,
+        model: ir.Model,
+        names: Names,
+        value: ir.Value,
+        type: ir.DataType,
+        *,
+        is_key_constant: bool = False,
+    ) -> None:
+        self._is_key_constant = is_key_constant
         self._model = model
         self._names = names
         self._value = value
@@ -85,7 +103,11 @@ class _State:
         """The state as uint32, which nodes take, or as int64, which subgraphs may take."""
         if type not in self._by_type:
             emitter = _emitter(self._model, self._names)
-            self._by_type[type] = emitter.cast(_NAMES[type], self._value, type)
+            value = self._value
+            if self._is_key_constant:
+                # OpenVINO clamps an int64 constant over 2^31-1 where a Loop takes it.
+                value = emitter.cast("signed", value, ir.DataType.INT32)
+            self._by_type[type] = emitter.cast(_NAMES[type], value, type)
             producer = self._value.producer()
             if producer is None:
                 _prepend(self._model.graph, emitter)
@@ -95,20 +117,28 @@ class _State:
 
 
 def _state_of(
-    model: ir.Model, recorded: Recorded, names: Names, seed: int | None, batch: Batch | None
+    model: ir.Model,
+    recorded: Recorded,
+    names: Names,
+    seed: int | None,
+    batch: Batch | None,
+    *,
+    has_key: bool,
 ) -> _State:
-    """The state of an earlier rewrite, or a new one."""
+    """The state of an earlier rewrite, or a new one; a constant that has the seed as its key."""
     if recorded.this_run is not None:
         # A node that was added since may come before it.
         _move_to_front(model.graph, recorded.this_run)
         return _State(model, names, recorded.this_run, _INT64)
     if recorded.state is not None:
-        return _State(model, names, recorded.state, _UINT32)
+        has_key = recorded.has_key
+        return _State(model, names, recorded.state, _UINT32, is_key_constant=has_key)
     if seed is None:
         return _State(model, names, _new_input(model, names, batch), _INT64)
-    # Nodes add the seed to the key of zeros.
-    zeros = np.zeros(STATE_WORDS, np.uint32)
-    return _State(model, names, new_constant(model, names, zeros), _UINT32)
+    # Else nodes add the seed to the key of zeros.
+    words = run_words(OWNER, seed) if has_key else np.zeros(STATE_WORDS, np.uint32)
+    constant = new_constant(model, names, words)
+    return _State(model, names, constant, _UINT32, is_key_constant=has_key)
 
 
 def _emitter(model: ir.Model, names: Names, prefix: str = "") -> Emitter:
@@ -159,17 +189,19 @@ def _integers(model: ir.Model, emitter: Emitter, what: str, array: NDArray[np.in
     return value
 
 
-def new_constant(model: ir.Model, names: Names, words: NDArray[np.uint32]) -> ir.Value:
+def new_constant(
+    model: ir.Model, names: Names, words: NDArray[np.uint32], name: str = STATE
+) -> ir.Value:
     """A constant state."""
     graph = model.graph
     if model.ir_version >= _INITIALIZERS_ALONE:
-        state = ir.val(STATE, dtype=_UINT32, shape=words.shape)
-        state.const_value = ir.tensor(words, name=STATE)
+        state = ir.val(name, dtype=_UINT32, shape=words.shape)
+        state.const_value = ir.tensor(words, name=name)
         graph.register_initializer(state)
         return state
     emitter = _emitter(model, names)
     constant = emitter.constant(STATE, words)
-    constant.name = STATE
+    constant.name = name
     _prepend(graph, emitter)
     return constant
 

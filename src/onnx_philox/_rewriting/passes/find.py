@@ -14,7 +14,7 @@ from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import OLDEST_OPSET
 from onnx_philox._models.graphs import label, walk
 from onnx_philox._models.opsets import STANDARD_DOMAINS, onnx_opset_of, opset_of
-from onnx_philox._models.ours import awaits_state
+from onnx_philox._models.ours import awaits_state, lacks_state, own_seeds
 from onnx_philox._rewriting.random_nodes.attributes import check_types
 from onnx_philox._rewriting.random_nodes.foreign import (
     TENSORFLOW_DOMAINS,
@@ -73,7 +73,7 @@ def _read(site: Site, types: Types) -> Outcome:
     try:
         if version is not None:
             check_types(site, version)
-        random = Replaceable(site, read(site, types))
+        random = Replaceable(site, read(site, types), seeds=own_seeds(site.node))
     except (TypeRefusalError, ValueRefusalError) as error:
         # The replacement may have refused, and it does not know the node's place.
         known = error.operator == site.title
@@ -96,7 +96,9 @@ def is_random(node: ir.Node, opset: int | None, model: ir.Model) -> bool:
     if version is not None:
         return _is_random(node, version)
     if node.domain == DOMAIN:
-        return awaits_state(node)
+        # Whose function stands in the model is drawn by that function, as it is.
+        is_given = node.op_identifier() in model.functions
+        return awaits_state(node) or (lacks_state(node) and not is_given)
     if node.op_identifier() in model.functions:
         return False
     return randomness(node, opset) is not None
@@ -118,7 +120,7 @@ def _reader(
     if version is not None:
         read = REPLACEMENT_OF[node.op_type]
         return version, lambda site, type_of: read(site, version, type_of)
-    if awaits_state(node):
+    if awaits_state(node) or lacks_state(node):
         return None, AwaitingReplacement.read
     if node.domain in TENSORFLOW_DOMAINS:
         return None, of_tensorflow.REPLACEMENT_OF.get(node.op_type)

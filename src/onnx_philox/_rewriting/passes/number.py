@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator
 
 from onnx_philox._contract import checks
-from onnx_philox._rewriting.earlier_rewrite import OWNER, STREAMS, Recorded
+from onnx_philox._rewriting.earlier_rewrite import OWNER, Recorded
+from onnx_philox._rewriting.kept_seeds import STREAMS, check_streams, streams_of
 from onnx_philox._rewriting.replacements.outcome import Numbered, Replaceable
 
 
@@ -14,10 +15,14 @@ def number_nodes(nodes: Iterable[Replaceable], recorded: Recorded) -> list[Numbe
     """Numbers nodes in order, as `stream_numbers` says; the model does not change yet.
 
     Raises:
-        ValueError: There is no number left.
+        ValueError: There is no number left, or a node's own seeds are those of a number that stays.
     """
-    streams = stream_numbers(recorded.streams, recorded.next_stream)
-    return [Numbered(node, next(streams)) for node in nodes]
+    nodes = list(nodes)
+    new = [node.kept for node in nodes if node.kept is not None]
+    check_streams(new, recorded.streams if recorded.state is not None else {})
+    taken = {*recorded.streams, *streams_of([*recorded.kept, *new])}
+    streams = stream_numbers(taken, recorded.next_stream)
+    return [Numbered(node, None if node.seeds else next(streams)) for node in nodes]
 
 
 def stream_numbers(taken: Collection[int], first: int) -> Iterator[int]:

@@ -14,10 +14,11 @@ from onnx_philox._contract.alignment import check_word
 from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW, TORCH_STATE_WORDS
 from onnx_philox._contract.operators import INT64_MAX
 from onnx_philox._contract.streams import STATE
-from onnx_philox._models import streams
 from onnx_philox._models.emitter import Names
+from onnx_philox._models.streams import record, stream_of
 from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.earlier_rewrite import OWNER
+from onnx_philox._rewriting.kept_seeds import warn_of_repeats
 from onnx_philox._rewriting.passes.carry_generator import carry_generator, close
 from onnx_philox._rewriting.passes.carry_state import carry_states
 from onnx_philox._rewriting.passes.find import find_nodes
@@ -87,6 +88,9 @@ def rewrite(
         seed = recorded.seed
     batch = None if named is None else prove_rows(model, nodes, named, recorded)
     numbered = number_nodes(nodes, recorded)
+    kept_seeds = [node.kept for node in nodes if node.kept is not None]
+    warn_of_repeats(kept_seeds, recorded.kept, stacklevel=2)
+    kept_streams = [stream_of(n.site.node, TENSORFLOW) for n in nodes if n.seeds is not None]
     records = tuple(node.record() for node in numbered)
     settled = settle(model)
     names = Names(model)
@@ -95,13 +99,14 @@ def rewrite(
     if is_pytorch:
         batch = None if batch is None else replace(batch, words=TORCH_STATE_WORDS)
         carried = carry_generator(model, numbered, names, seed, batch)
-        Replace(carried, names, seed, batch, is_pytorch=True)(model)
+        Replace(carried, names, 0, batch, is_pytorch=True)(model)
         close(carried)
     else:
         carried = carry_states(model, numbered, recorded, names, seed, batch)
-        Replace(carried, names, seed, batch)(model)
+        has_key = recorded.has_key or (recorded.state is None and bool(kept_streams))
+        Replace(carried, names, 0 if has_key else seed or 0, batch)(model)
     Verify(shadowed)(model)
-    streams.record(model)
+    record(model, kept_streams)
     for value in inputs:
         if value not in model.graph.inputs:
             reason = "it was a seed, and the model's state now says what is drawn"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import onnx_ir as ir
 
@@ -25,7 +26,7 @@ class Replace(ir.passes.InPlacePass):
         self,
         nodes: Sequence[Carried],
         names: Names,
-        seed: int | None,
+        global_seed: int,
         batch: Batch | None = None,
         *,
         is_pytorch: bool = False,
@@ -35,13 +36,13 @@ class Replace(ir.passes.InPlacePass):
         self._batch = batch
         self._nodes = nodes
         self._names = names
-        self._seed = seed
+        self._global_seed = global_seed
         self._constants: dict[tuple[Hashable, ...], ir.Value] = {}
 
     def call(self, model: ir.Model) -> ir.passes.PassResult:
         """Replaces."""
         for carried in self._nodes:
-            emitter = Emitter(self._names, onnx_opset_of(model.opset_imports), f"{carried.stream}.")
+            emitter = Emitter(self._names, onnx_opset_of(model.opset_imports), carried.prefix)
             self._replace(model, carried, emitter)
         model.opset_imports[DOMAIN] = OPSET_VERSION
         return ir.passes.PassResult(model, modified=bool(self._nodes))
@@ -56,14 +57,12 @@ class Replace(ir.passes.InPlacePass):
             inputs: dict[str, ir.Value],
             attributes: dict[str, int | str],
         ) -> ir.Value:
-            seeds: dict[str, int | str] = {
-                "global_seed": self._seed or 0,
-                "op_seed": carried.stream,
-            }
+            own = random.seeds or (self._global_seed, carried.stream)
+            seeds: Mapping[str, Any] = dict(zip(("global_seed", "op_seed"), own, strict=True))
             if self._is_pytorch:
                 inputs, seeds = as_torch(random, emitter, op, inputs, attributes)
             state = self._checked(old, carried.state, emitter, op, inputs)
-            ordered = [{**inputs, "state": state}[declared.name] for declared in op.inputs]
+            ordered = [{**inputs, "state": state}.get(declared.name) for declared in op.inputs]
             values = emitter.emit(
                 op.name, "values", ordered, dtype, None, {**attributes, **seeds}, DOMAIN
             )

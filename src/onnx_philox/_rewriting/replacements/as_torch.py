@@ -35,6 +35,10 @@ def drawn_as_torch(random: Replaceable, types: Types) -> Replaceable:
     Raises:
         ValueError: torch has no rule for it, or draws the call by another one than the model shows.
     """
+    if random.kept is not None:
+        allowed = "left out with alignment 'pytorch', since they say numbers of Philox"
+        remedy = "Remove them, or rewrite the model without alignment."
+        checks.refuse(random.site.title, "the seeds", str(random.kept), allowed, remedy)
     random = torch_calls.read(random, types)
     title, replacement = random.site.title, random.replacement
     if isinstance(replacement, DropoutReplacement):

@@ -1,4 +1,4 @@
-"""Nodes of this package that wait for a state, such as an export by `onnx_philox.torch` makes."""
+"""Nodes of this package without a state: an export by `onnx_philox.torch` makes them, or a user."""
 
 from __future__ import annotations
 
@@ -48,7 +48,13 @@ class AwaitingReplacement:
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
         drawn = draw(self.operator, self.dtype, ours.inputs_of(node), self.attributes)
-        mask = self.operator.drawn_output
-        if mask and len(node.outputs) > mask and is_wanted(node.outputs[mask]):
-            return [drawn, emitter.mask_of(drawn, node.outputs[1].shape)]
-        return [drawn]
+        outputs, mask, last = [drawn], self.operator.drawn_output, len(self.operator.outputs) - 1
+        is_state_wanted = len(node.outputs) > last and is_wanted(node.outputs[last])
+        is_mask_wanted = len(node.outputs) > mask and is_wanted(node.outputs[mask])
+        if mask and (is_mask_wanted or is_state_wanted):
+            outputs.append(emitter.mask_of(drawn, node.outputs[1].shape))
+        if is_state_wanted:
+            # It has as many rows as the state that the node gains.
+            node.outputs[last].shape = None
+            outputs.append(emitter.next_state_of(drawn, last))
+        return outputs

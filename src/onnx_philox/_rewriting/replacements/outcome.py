@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import onnx_ir as ir
 
 from onnx_philox._contract.types import BY_ONNX
+from onnx_philox._rewriting.kept_seeds import KeptSeeds
 from onnx_philox._rewriting.random_nodes.site import Site
 from onnx_philox._rewriting.replacements.of_onnx import Replacement
 from onnx_philox._rewriting.report import RandomNode
@@ -20,6 +21,8 @@ class Replaceable:
     replacement: Replacement
     absorbed: tuple[ir.Node, ...] = ()
     """The nodes after it that the replacement stands for too, each reading the one before it."""
+    seeds: tuple[int, int] | None = None
+    """Those that it keeps, the global one first; None for a node that takes a stream."""
 
     @property
     def last(self) -> ir.Node:
@@ -28,7 +31,14 @@ class Replaceable:
 
     def record(self, stream: int | None = None) -> RandomNode:
         """The line of a report."""
-        return _record(self.site, self.replacement, stream, None)
+        seeds = self.seeds
+        record = _record(self.site, self.replacement, stream, None)
+        return replace(record, seeds=seeds, keeps_seeds=seeds is not None)
+
+    @property
+    def kept(self) -> KeptSeeds | None:
+        """The seeds that it keeps, with what messages call it."""
+        return None if self.seeds is None else KeptSeeds(self.site.title, *self.seeds)
 
 
 @dataclass(frozen=True)
@@ -51,7 +61,13 @@ class Numbered:
     """A random node with its replacement and its stream."""
 
     random: Replaceable
-    stream: int
+    stream: int | None
+    """None for a node that keeps its own seeds."""
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its tensors begin with."""
+        return "seeded." if self.stream is None else f"{self.stream}."
 
     def record(self) -> RandomNode:
         """The line of a report."""
@@ -59,11 +75,9 @@ class Numbered:
 
 
 @dataclass(frozen=True)
-class Carried:
+class Carried(Numbered):
     """A random node with its replacement, its stream and the state that it draws from."""
 
-    random: Replaceable
-    stream: int
     state: ir.Value
     """Of uint32."""
     next_state_cast: ir.Node | None

@@ -1,0 +1,100 @@
+"""Nodes that keep their own seeds: which streams they leave to no other, and what they repeat."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from onnx_philox._contract import checks
+from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
+
+STREAMS = 2**32
+"""How many streams there are: counter word 2 tells them apart."""
+
+
+@dataclass(frozen=True)
+class KeptSeeds:
+    """The seeds of a node that takes no stream."""
+
+    title: str
+    """What messages call the node."""
+    global_seed: int
+    op_seed: int
+    alignment: str = TENSORFLOW
+    """Whose numbers it draws."""
+
+    @property
+    def stream(self) -> int | None:
+        """The stream that it draws, in this run or another one; None where it has its own key."""
+        if self.global_seed or self.alignment == PYTORCH:
+            return None
+        return self.op_seed % STREAMS
+
+    def __str__(self) -> str:
+        return seeds_in_words(self.global_seed, self.op_seed)
+
+
+def seeds_in_words(global_seed: int, op_seed: int) -> str:
+    """Two seeds, in words."""
+    return f"global_seed {global_seed} and op_seed {op_seed}"
+
+
+def streams_of(kept: Collection[KeptSeeds]) -> frozenset[int]:
+    """The streams that no other node may have."""
+    return frozenset(each.stream for each in kept if each.stream is not None)
+
+
+def check_streams(kept: Collection[KeptSeeds], numbered: Mapping[int, str]) -> None:
+    """Refuses seeds that draw what a node with a number that stays draws.
+
+    Args:
+        kept: The nodes that keep their seeds.
+        numbered: The numbers that an earlier rewrite or a conversion gave, each with its node.
+
+    Raises:
+        ValueError: There are such seeds.
+    """
+    for each in kept:
+        if each.stream is not None and each.stream in numbered:
+            checks.refuse(
+                each.title,
+                "the op_seed, beside a global_seed of 0,",
+                each.op_seed,
+                f"none that is {each.stream} mod 2^32, the stream of {numbered[each.stream]}",
+                "Give one of the two nodes another op_seed, or this one a global_seed.",
+            )
+
+
+def warn_of_repeats(
+    new: Collection[KeptSeeds], before: Collection[KeptSeeds], *, stacklevel: int
+) -> None:
+    """Warns of nodes that draw each other's numbers, in the same run or in others.
+
+    The level is that of a warning in the caller.
+    """
+    known = list(before)
+    for each in new:
+        other = next((o for o in known if _are_equal(o, each)), None)
+        if other is not None:
+            what = "draw equal numbers, since their seeds are equal"
+        else:
+            other = next((o for o in known if _are_alike(o, each)), None)
+            what = "repeat each other's numbers in other runs, since their op_seeds agree mod 2^32"
+        if other is not None:
+            pair = f"{other.title}, of {other}, and {each.title}, of {each},"
+            warnings.warn(f"{pair} {what}", stacklevel=stacklevel + 1)
+        known.append(each)
+
+
+def _are_equal(one: KeptSeeds, other: KeptSeeds) -> bool:
+    # torch's numbers have one seed.
+    if one.alignment != other.alignment or one.global_seed != other.global_seed:
+        return False
+    return one.alignment == PYTORCH or one.op_seed == other.op_seed
+
+
+def _are_alike(one: KeptSeeds, other: KeptSeeds) -> bool:
+    if PYTORCH in (one.alignment, other.alignment):
+        return False
+    return one.global_seed == other.global_seed and (one.op_seed - other.op_seed) % STREAMS == 0
