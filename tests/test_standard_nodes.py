@@ -267,6 +267,27 @@ def test_draws_that_reject_are_refused_by_name(target: str) -> None:
         assert "Load the plugin there" in str(error.value)
 
 
+@pytest.mark.parametrize("inexact", ["refuse", "allow"])
+def test_an_operator_that_openvino_has_no_nodes_for_is_refused_as_one_and_not_by_its_type(
+    inexact: str,
+) -> None:
+    for model in (
+        graphs.random_exponential([4], 1, "f32", stateful=True),
+        graphs.random_exponential([4], 1, "f64", stateful=True),
+        graphs.random_categorical(np.zeros((2, 3), np.float32), sample_size=4, stateful=True),
+        graphs.random_gamma([4], 1, "f32", stateful=True),
+        graphs.random_token(top_p=0.9, stateful=True),
+    ):
+        with pytest.raises(
+            InexactError, match="the operator must be one of RandomGenerator, "
+        ) as e:
+            to_standard_nodes(model, target="openvino", inexact=inexact)
+        (name,) = {node.op_type for node in model.graph.node if node.domain}
+        found = f"got {name}, which has no standard nodes that OpenVINO computes exactly. Load the"
+        assert found in str(e.value)
+        assert "inexact" not in str(e.value)
+
+
 @pytest.mark.parametrize("type_", ["f16", "bf16"])
 def test_exponentials_of_half_precision_are_refused(type_: str) -> None:
     model = graphs.random_exponential([4], 1, type_, stateful=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -168,14 +168,8 @@ class OnnxRuntime(Target):
 
     def check(self, draw: DrawnNode, *, is_inexact_allowed: bool) -> None:  # noqa: ARG002
         """Its kernels draw all that the operators do for which there are nodes."""
-        if has_no_nodes(draw.operator.name):
-            raise InexactError(
-                draw.operator.name,
-                "the operator",
-                f"{draw.operator.name}, which has no standard nodes",
-                f"one of {', '.join(_OF_ONNX_RUNTIME)}",
-                "Load the plugin there (onnx_philox.onnxruntime), or draw it outside the model.",
-            )
+        plugin = "onnx_philox.onnxruntime"
+        _check_operator(draw.operator, _OF_ONNX_RUNTIME, "standard nodes", plugin)
         if is_rounded_twice(draw.operator.name, draw.type):
             raise InexactError(
                 draw.operator.name,
@@ -243,6 +237,18 @@ def _classes(b: Builder, draw: DrawnNode, words: ir.Value, _: Out) -> ir.Value:
     return indices if draw.type is I32 else b.cast(indices, ir.DataType.INT64)
 
 
+def _check_operator(op: Operator, known: Collection[str], nodes: str, plugin: str) -> None:
+    """Refuses an operator that has no nodes in a target, whatever its types and parameters."""
+    if op.name not in known:
+        raise InexactError(
+            op.name,
+            "the operator",
+            f"{op.name}, which has no {nodes}",
+            f"one of {', '.join(known)}",
+            f"Load the plugin there ({plugin}), or draw it outside the model.",
+        )
+
+
 def has_no_nodes(operator: str) -> bool:
     """Whether an operator is refused by its name for every target."""
     return operator not in _OF_ONNX_RUNTIME
@@ -259,6 +265,14 @@ _OF_ONNX_RUNTIME: dict[str, Callable[[Builder, DrawnNode, ir.Value, Out], ir.Val
 }
 """The values that words make there, by operator."""
 
+
+_OF_OPENVINO = (
+    RANDOM_GENERATOR.name,
+    RANDOM_UNIFORM.name,
+    RANDOM_NORMAL.name,
+    RANDOM_BERNOULLI.name,
+    RANDOM_DROPOUT.name,
+)
 
 # The least width that times 2^-23 is a normal number, so that only one product rounds.
 _SMALLEST_WIDTH = 2.0**-100
@@ -277,6 +291,8 @@ class OpenVino(Target):
 
     def check(self, draw: DrawnNode, *, is_inexact_allowed: bool) -> None:
         op = draw.operator
+        nodes = "standard nodes that OpenVINO computes exactly"
+        _check_operator(op, _OF_OPENVINO, nodes, "onnx_philox.openvino.register")
         state = draw.known.get("state")
         is_sized = "shape" not in draw.known or draw.constant("shape") is not None
         if not is_sized and state and state.value is None and state.shape and state.shape[0] == 0:
