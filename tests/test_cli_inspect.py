@@ -503,6 +503,23 @@ def test_it_says_which_nodes_draw_rows_of_the_batch_and_why_the_others_do_not(in
     assert "(--per-row): possible, all nodes draw rows of 's6'." in said
 
 
+def test_what_no_runtime_loads_for_its_declared_type_is_said_so(tmp_path):
+    model = parser.parse_model("""<ir_version: 9, opset_import: ["": 17]>
+        g (float16[3] x) => (float16[3] y) <float16[3] r> {
+            r = RandomNormalLike <dtype = 1> (x)
+            other = RandomNormalLike <dtype = 1> (x)
+            half = Cast <to = 10> (other)
+            sum = Add (half, r)
+            y = Add (x, sum) }""")
+    onnx.save(model, tmp_path / "half.onnx")
+    first, second = document(tmp_path / "half.onnx")["random_nodes"]
+    for runtime in ("onnxruntime", "openvino"):
+        assert first["today"][runtime]["does"] == "does not load"
+        assert "declared as another type" in first["today"][runtime]["reason"]
+        assert second["today"][runtime]["does"] != "does not load"
+    assert "the type of output 'r' must be FLOAT" in first["problem"]
+
+
 @pytest.mark.usefixtures("untried")
 def test_a_model_that_can_have_no_rows_says_why(tmp_path):
     path = tmp_path / "model.onnx"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
+import onnxruntime as ort
+import openvino as ov
 import pytest
 from cases import assert_same_bits
 from make_onnxruntime_types import DOMAINS, rules
@@ -143,5 +145,48 @@ def test_a_shape_of_nine_dimensions_is_refused_by_name(op_type: str) -> None:
     model.graph.node[0].name = "culprit"
     with pytest.raises(
         ValueError, match=r"'culprit' \(opset .*must be of 0 to 8 dimensions: got 9 dimensions"
+    ):
+        make_reproducible(model)
+
+
+# ------------------------------------------------------------------ declared types
+
+OTHERWISE = {
+    "RandomNormalLike <dtype = 1> (x)": "Set dtype to 10 (FLOAT16), or put 'RandomNormalLike' into",
+    "RandomUniformLike <dtype = 1> (x)": "Set dtype to 10 (FLOAT16)",
+    "RandomNormal <dtype = 1, shape = [4]> ()": "Set dtype to 10 (FLOAT16)",
+    "RandomUniform <dtype = 1, shape = [4]> ()": "Set dtype to 10 (FLOAT16)",
+    "Bernoulli <dtype = 1> (x)": "Set dtype to 10 (FLOAT16)",
+}
+
+
+@pytest.mark.parametrize("node", OTHERWISE)
+def test_a_draw_whose_output_is_declared_otherwise_is_refused_and_no_runtime_loads_it(
+    node: str,
+) -> None:
+    model = parse(
+        f"g (float16[4] x) => (float16[4] y) <float16[4] r> {{ r = {node} y = Add (x, r) }}"
+    )
+    with pytest.raises(
+        TypeError, match="the type of output 'r' must be FLOAT, which the node "
+    ) as e:
+        make_reproducible(model)
+    assert "draws: got one that is declared FLOAT16. " + OTHERWISE[node] in str(e.value)
+    assert find_random_nodes(model)[0].problem == str(e.value)
+    with pytest.raises(Exception, match=r"does not match expected type|declare"):
+        ort.InferenceSession(model.SerializeToString())
+    with pytest.raises(RuntimeError):
+        ov.Core().compile_model(ov.Core().read_model(model.SerializeToString()), "CPU")
+
+
+def test_a_dropout_whose_output_is_declared_otherwise_is_refused() -> None:
+    model = parse(
+        """g (float[4] x) => (float16[4] y) <float r = {0.5}, bool on = {1}, float16[4] d> {
+            d = Dropout (x, r, on)
+            y = Identity (d)
+        }"""
+    )
+    with pytest.raises(
+        TypeError, match=r"must be FLOAT, which the node draws: got .* Declare it FLOAT"
     ):
         make_reproducible(model)

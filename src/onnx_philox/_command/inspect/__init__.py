@@ -18,7 +18,9 @@ from onnx_philox._models.streams import streams_of
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.api import OWNERS
 from onnx_philox._rewriting.kept_seeds import seeds_in_words
+from onnx_philox._rewriting.random_nodes.declared import DeclaredTypeError
 from onnx_philox._rewriting.report import RandomNode
+from onnx_philox._rewriting.survey import Unrewritten
 from onnx_philox._runtimes import RUNTIMES
 
 __all__ = ["Report", "inspect", "write_page"]
@@ -48,16 +50,19 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
     nodes = search.search(model)
     tried = [probes.build(node.node, model, nodes.type_of) for node in nodes.unrewritten]
     runtimes = trials.run(tried, tell) if tried else []
+    keys = [
+        _key(node, probe, runtimes) for node, probe in zip(nodes.unrewritten, tried, strict=True)
+    ]
     found = [
         Found(
             node.record,
-            probe.key,
+            key,
             node.may_stay,
             _problem(node.error),
             _problem(node.error or nodes.per_row.problems.get(node.node)),
             _seeds(node.record),
         )
-        for node, probe in zip(nodes.unrewritten, tried, strict=True)
+        for node, key in zip(nodes.unrewritten, keys, strict=True)
     ]
     opset = model.opset_imports.get("")
     streams = streams_of(model)
@@ -99,6 +104,23 @@ def _seeds(node: RandomNode) -> str | None:
     if node.seeds is None:
         return None
     return f"keeps {seeds_in_words(*node.seeds)}, gains the state, and takes no stream."
+
+
+def _key(node: Unrewritten, probe: probes.Probe, runtimes: list[trials.Trials]) -> str:
+    """The key of what the runtimes do with a node: of its probe, unless they load no such model.
+
+    A probe has the node alone, without what the model declares of its output.
+    """
+    if not isinstance(node.error, DeclaredTypeError):
+        return probe.key
+    key = f"{probe.key} declared"
+    for runtime in runtimes:
+        trial = runtime.trials[probe.key]
+        if trial.behaviour is not trials.Behaviour.NOT_INSTALLED:
+            reason = "the output is declared as another type than the node draws"
+            trial = trials.Trial(trials.Behaviour.NOT_LOADED, reason)
+        runtime.trials[key] = trial
+    return key
 
 
 def _problem(error: Exception | None) -> str | None:

@@ -18,7 +18,6 @@ from onnx_philox._files.new_files import NewFiles, check_apart, check_room
 from onnx_philox._files.openvino_ir import is_ir, weights_of
 from onnx_philox._files.text import check_path
 
-
 # The attributes of a layer, and of its data.
 _LAYERS = re.compile(r"<layer\s([^>]*)>\s*<data\s([^>]*)>")
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')

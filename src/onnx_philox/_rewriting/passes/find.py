@@ -16,6 +16,7 @@ from onnx_philox._models.graphs import label, walk
 from onnx_philox._models.opsets import STANDARD_DOMAINS, onnx_opset_of, opset_of
 from onnx_philox._models.ours import awaits_state, lacks_state, own_seeds
 from onnx_philox._rewriting.random_nodes.attributes import check_types
+from onnx_philox._rewriting.random_nodes.declared import DeclaredTypeError, check_declared
 from onnx_philox._rewriting.random_nodes.foreign import (
     TENSORFLOW_DOMAINS,
     has_inputs_of_tensorflow,
@@ -74,6 +75,10 @@ def _read(site: Site, types: Types) -> Outcome:
         if version is not None:
             check_types(site, version)
         random = Replaceable(site, read(site, types), seeds=own_seeds(site.node))
+        if version is not None:
+            check_declared(site, random.replacement.dtype)
+    except DeclaredTypeError as error:
+        return Irreplaceable(site, error)
     except (TypeRefusalError, ValueRefusalError) as error:
         # The replacement may have refused, and it does not know the node's place.
         known = error.operator == site.title
