@@ -200,8 +200,8 @@ class Pipeline:
             begun, words = None, self._words(_NAME, state)
         engine = self._engine
         check_rows(_NAME, engine, feed, words)
-        outputs, after = engine.run(feed, words)
-        return Result(outputs, begun, words, Origin.of(engine, feed), after)
+        ran = engine.run(feed, words)
+        return Result(ran.outputs, begun, words, Origin.of(engine, feed), ran.after)
 
     async def acall(
         self,
@@ -252,7 +252,7 @@ class Pipeline:
                 remedy = "Leave the others out."
                 refuse(_REQUEST, alone, f"{others} beside it", "given alone", remedy)
         if resume is not None:
-            return Request(self._engine, *checkpoint.read(resume, self.streams))
+            return Request(self._engine, *checkpoint.read(resume, self._engine))
         if state is not None:
             return Request(self._engine, self._words(_REQUEST, state), None)
         if rows is not None:
@@ -314,8 +314,8 @@ class Pipeline:
             with refusing_as(_MAP):
                 state = row_states(seed, range(row, row + count), run)
             engine = self._engine
-            outputs, after = engine.run(feed, state)
-            yield Result(outputs, seed, state, Origin.of(engine, feed), after)
+            ran = engine.run(feed, state)
+            yield Result(ran.outputs, seed, state, Origin.of(engine, feed), ran.after)
             row += count
 
     def _begin(self, feed: Feed, seed: int | None, seeds: Integers | None) -> Start:

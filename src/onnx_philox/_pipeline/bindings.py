@@ -14,6 +14,7 @@ from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import Streams
 from onnx_philox._pipeline.engine import Engine, Ran
 from onnx_philox._pipeline.inputs import Feed, refuse_state
+from onnx_philox._pipeline.variables import Variables
 from onnx_philox._runtimes.in_onnxruntime import Model
 
 _NAME = "Pipeline"
@@ -45,11 +46,11 @@ class BindingEngine(Engine):
             return None if self._rows is None else self._rows.of(arrays.shown_inputs(feed))
         return super().rows_of(feed)
 
-    def run(self, feed: Feed, state: NDArray[np.uint32]) -> Ran:
+    def run(self, feed: Feed, state: NDArray[np.uint32], variables: Variables = None) -> Ran:
         """Runs the session with a feed or a binding."""
         if isinstance(feed, onnxruntime.IOBinding):
             return self._run_bound(feed, state)
-        return super().run(feed, state)
+        return super().run(feed, state, variables)
 
     def _run_bound(self, binding: onnxruntime.IOBinding, state: NDArray[np.uint32]) -> Ran:
         """Binds the state and the next state, and runs; the outputs stay where they are bound."""
@@ -64,7 +65,7 @@ class BindingEngine(Engine):
         binding.bind_ortvalue_input(self.streams.state, bound.given)
         binding.bind_ortvalue_output(self.streams.next_state, bound.taken)
         self._session.run_with_iobinding(binding)
-        return {}, bound.after.reshape(state.shape).copy()
+        return Ran({}, bound.after.reshape(state.shape).copy(), None)
 
     def _check_states(self, binding: onnxruntime.IOBinding, bound: _Bound | None) -> None:
         """Refuses memory of the user's for a state, which the pipeline would not use."""

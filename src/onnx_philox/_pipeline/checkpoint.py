@@ -14,33 +14,44 @@ from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.state import is_one_state
 from onnx_philox._contract.streams import Streams
 from onnx_philox._contract.torch_state import check_states
+from onnx_philox._pipeline import variables
 from onnx_philox._pipeline.begin import words_of
+from onnx_philox._pipeline.engine import Engine
 from onnx_philox._pipeline.result import Seed
+from onnx_philox._pipeline.variables import Variables
 
 _VERSION = 1
+_WITH_VARIABLES = 2
+"""Of a model with variables, which earlier releases would leave out without a word."""
 _OWNER = "Pipeline.request"
 _REMEDY = "Pass what request.checkpoint() gave, or its JSON."
 
 Checkpoint = dict[str, Any]
 
 
-def write(streams: Streams, state: NDArray[np.uint32], seed: Seed | None, runs: int) -> Checkpoint:
+def write(
+    engine: Engine, state: NDArray[np.uint32], seed: Seed | None, runs: int, held: Variables
+) -> Checkpoint:
     """The checkpoint of a request: numbers, lists and texts only."""
-    return {
+    written = {
         "onnx_philox": _VERSION,
-        "model": streams.fingerprint,
+        "model": engine.streams.fingerprint,
         "state": state.tolist(),
         "seed": list(seed) if isinstance(seed, tuple) else seed,
         "runs": runs,
     }
+    if engine.model.variables:
+        written |= {"onnx_philox": _WITH_VARIABLES, "variables": variables.written(held)}
+    return written
 
 
-def read(given: Any, streams: Streams) -> tuple[NDArray[np.uint32], Seed | None, int]:
-    """The state, the seed and the number of runs of a checkpoint.
+def read(given: Any, engine: Engine) -> tuple[NDArray[np.uint32], Seed | None, int, Variables]:
+    """The state, the seed, the number of runs and the variables of a checkpoint.
 
     Raises:
-        ValueError: It is no checkpoint, or one of a model with other random nodes.
+        ValueError: It is no checkpoint, or one of a model with other random nodes or variables.
     """
+    streams = engine.streams
     if isinstance(given, str | bytes):
         try:
             given = json.loads(given)
@@ -50,9 +61,10 @@ def read(given: Any, streams: Streams) -> tuple[NDArray[np.uint32], Seed | None,
             refuse(_OWNER, "resume", "JSON that is nested too deep", "a checkpoint", _REMEDY)
     version = given.get("onnx_philox") if isinstance(given, dict) else None
     # In Python, True and 1.0 equal 1.
-    if type(version) is not int or version != _VERSION:
+    if type(version) is not int or version not in (_VERSION, _WITH_VARIABLES):
         what = f"version {shown(version)}" if isinstance(given, dict) else shown(given)
-        refuse(_OWNER, "resume", what, f"a checkpoint of version {_VERSION}", _REMEDY)
+        allowed = f"a checkpoint of version {_VERSION} or {_WITH_VARIABLES}"
+        refuse(_OWNER, "resume", what, allowed, _REMEDY)
     if given.get("model") != streams.fingerprint:
         refuse(
             _OWNER,
@@ -61,11 +73,21 @@ def read(given: Any, streams: Streams) -> tuple[NDArray[np.uint32], Seed | None,
             f"a checkpoint of this model, {streams.fingerprint!r}",
             "Load the model that the checkpoint was made with: its random nodes are others.",
         )
+    types = engine.model.variables
+    if bool(types) != (version == _WITH_VARIABLES):
+        allowed = f"a checkpoint of version {_VERSION}, since this model has no variables"
+        if types:
+            allowed = f"a checkpoint of version {_WITH_VARIABLES}, with {', '.join(types)}"
+        remedy = "Load the model that the checkpoint was made with, in the same runtime."
+        refuse(_OWNER, "resume", f"version {version}", allowed, remedy)
     state = state_of(given.get("state"), _OWNER, "resume's state", _REMEDY, streams)
     runs = given.get("runs")
     if type(runs) is not int or runs < 0:
         refuse(_OWNER, "resume's runs", shown(runs), "an integer of 0 or more", _REMEDY)
-    return state, _seed(given.get("seed"), state), runs
+    what, held = "resume's variables", None
+    if types:
+        held = variables.read(given.get("variables"), types, _OWNER, what, _REMEDY)
+    return state, _seed(given.get("seed"), state), runs, held
 
 
 def _seed(given: Any, state: NDArray[np.uint32]) -> Seed | None:

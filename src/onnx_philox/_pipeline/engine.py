@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,22 @@ from onnx_philox._contract.streams import Streams
 from onnx_philox._contract.types import BF16
 from onnx_philox._pipeline.inputs import Feed, Inputs, check_mapping
 from onnx_philox._pipeline.rows import Rows
+from onnx_philox._pipeline.variables import Variables
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Port
 
 Outputs = dict[str, Any]
-Ran = tuple[Outputs, NDArray[np.uint32]]
-"""The outputs by name without the next state, and the next state."""
+
+
+class Ran(NamedTuple):
+    """What a run gives."""
+
+    outputs: Outputs
+    """By name, without the next state."""
+    after: NDArray[np.uint32]
+    """The next state."""
+    variables: Variables
+    """What the model's own variables hold then."""
 
 
 class Engine:
@@ -64,8 +74,8 @@ class Engine:
         check_mapping(feed)
         return None if self._rows is None else self._rows.of(feed)
 
-    def run(self, feed: Feed, state: NDArray[np.uint32]) -> Ran:
-        """Runs the model.
+    def run(self, feed: Feed, state: NDArray[np.uint32], variables: Variables = None) -> Ran:
+        """Runs the model, whose variables hold these arrays; with None they are as at first.
 
         Raises:
             TypeError: The feed is no mapping, or an input that is not optional is None or an array
@@ -75,12 +85,13 @@ class Engine:
         inputs = self._inputs.of(feed)
         inputs[self.streams.state] = self._shaped(state).view(self._type)
         try:
-            values = self.model.values_of(inputs)
+            values, then = self.model.values_from(inputs, variables)
         except Exception:
             self._inputs.check_shapes(inputs)
             raise
         outputs = {name: values[i] for i, name in self._outputs.items()}
-        return outputs, values[self._next].view(np.uint32).reshape(state.shape)
+        after = values[self._next].view(np.uint32).reshape(state.shape)
+        return Ran(outputs, after, then)
 
     def arrays_of(self, feed: Feed) -> dict[str, NDArray[Any]]:
         """The inputs that a feed holds, as arrays."""

@@ -20,6 +20,7 @@ from onnx_philox._contract.streams import METADATA_KEY, STANDARD, STANDARD_STATE
 from onnx_philox._files import openvino_ir
 from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._files.text import check_path
+from onnx_philox._pipeline import variables
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._runtimes import RUNTIMES, with_library
 
@@ -42,6 +43,8 @@ class _Model:
     """Of a model of ONNX; large weights may be missing."""
     standard: str | None = None
     """For which runtime its standard nodes are made; see `onnx_philox._standard.made`."""
+    model: Any = None
+    """Itself, if it is OpenVINO's."""
 
 
 def engine_of(
@@ -282,13 +285,15 @@ def _compiled(
     core: Any, read: Any, said: _Model, device: str = "CPU", config: dict[str, Any] | None = None
 ) -> Engine:
     from onnx_philox._runtimes import in_openvino
+    from onnx_philox._runtimes.openvino_variables import Initial
 
     try:
         compiled = in_openvino.compile_model(core, read, device, config or {})
     except Exception:
         _check_device(device, core.available_devices)
         raise
-    return Engine(in_openvino.Model(compiled, said.graph), said.streams)
+    initial = Initial(core, read) if read.get_variables() else None
+    return Engine(in_openvino.Model(compiled, said.graph, initial), said.streams)
 
 
 def _check_device(device: Any, available: Sequence[str]) -> None:
@@ -335,12 +340,18 @@ def _take_session(session: Any, source: Any) -> Engine:
 
 def _take_compiled(compiled: Any, source: Any) -> Engine:
     from onnx_philox._runtimes import in_openvino
+    from onnx_philox._runtimes.openvino_variables import Initial
 
     said = _refuse_unsaid("compiled model") if source is None else _said_by_source(source)
     names = {name for port in compiled.inputs for name in port.get_names()}
     if said.streams.state not in names:
         _refuse_source("compiled model")
-    return Engine(in_openvino.Model(compiled, said.graph), said.streams)
+    initial, held = None, compiled.create_infer_request().query_state()
+    if held:
+        if said.model is None:
+            variables.refuse_unknown([state.name for state in held])
+        initial = Initial(in_openvino.new_core("auto"), said.model)
+    return Engine(in_openvino.Model(compiled, said.graph, initial), said.streams)
 
 
 def _is_right(streams: Streams, standard_state: str | None) -> bool:
@@ -386,10 +397,11 @@ def _said_by_openvino(model: Any, what: str) -> _Model:
     from onnx_philox._runtimes.in_openvino import metadata
 
     streams = _recorded(metadata(model, METADATA_KEY)) or read_streams(model)
+    variables.check_state(model, what, streams)
     if streams is None:
         _refuse_stateless(f"the {what}")
     _check_record(streams, metadata(model, STANDARD_STATE))
-    return _Model(streams, standard=metadata(model, STANDARD))
+    return _Model(streams, standard=metadata(model, STANDARD), model=model)
 
 
 def _recorded(text: str | None) -> Streams | None:

@@ -17,6 +17,7 @@ from onnx_philox._contract.refusal import refuse
 from onnx_philox._pipeline import opening
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._pipeline.inputs import Feed
+from onnx_philox._pipeline.variables import Variables
 from onnx_philox._record import document, models
 from onnx_philox._record.document import Record
 from onnx_philox._record.hashes import hashes, of_bytes
@@ -33,11 +34,14 @@ class Origin:
     engine: weakref.ref[Engine]
     feed: dict[str, Any] | None
     """None of a binding, whose memory is the user's."""
+    variables: Variables = None
+    """What the model's own variables held before."""
 
     @classmethod
-    def of(cls, engine: Engine, feed: Feed) -> Origin:
+    def of(cls, engine: Engine, feed: Feed, variables: Variables = None) -> Origin:
         """The origin of a result of this engine."""
-        return cls(weakref.ref(engine), dict(feed) if isinstance(feed, Mapping) else None)
+        fed = dict(feed) if isinstance(feed, Mapping) else None
+        return cls(weakref.ref(engine), fed, variables)
 
 
 def record(
@@ -53,6 +57,13 @@ def record(
     if origin.feed is None:
         given, allowed = "one of an IOBinding", "one of a feed of arrays"
         refuse(_NAME, "the result", given, allowed, "Run it with arrays: pipe(feed, state=...).")
+    if origin.variables is not None:
+        given = (
+            f"one of a later run, which went on with the variables {', '.join(origin.variables)}"
+        )
+        allowed = "one of a call or of the first run of a request, where the model has variables"
+        remedy = "Keep request.checkpoint() from before the run instead."
+        refuse(_NAME, "the result", given, allowed, remedy)
     if engine.opened_from is None:
         given, allowed = "one of a model in memory", "one of a path or of bytes"
         refuse(_NAME, "the pipeline", given, allowed, "Save the model, and pass Pipeline its path.")
@@ -68,7 +79,7 @@ def _record(
     seed: Any,
     state: NDArray[np.uint32],
 ) -> Record:
-    again, _ = engine.run(feed, state)
+    again = engine.run(feed, state).outputs
     names = list(outputs)
     had = hashes(by_name(names, list(outputs.values())), ())
     if had != hashes(by_name(list(again), list(again.values())), ()):
@@ -92,7 +103,11 @@ def _record(
     inputs = {
         key: array for key, array in engine.arrays_of(feed).items() if key != engine.streams.state
     }
-    port = next(port for port in loaded.inputs if port.name == engine.streams.state)
+    port = next((port for port in loaded.inputs if port.name == engine.streams.state), None)
+    if port is None:
+        what, allowed = "one of an IR with OpenVINO's own random nodes", "one of a rewritten model"
+        remedy = "Rewrite the IR with onnx-philox rewrite, and pass Pipeline the new file."
+        refuse(_NAME, "the pipeline", what, allowed, remedy)
     shape = [d if isinstance(d, int) else 1 for d in port.shape or ()]
     shaped = state if state.ndim == 2 or len(shape) < 2 else state.reshape(shape)
     feeds = {**inputs, port.name: shaped.view(port.dtype or np.uint32)}

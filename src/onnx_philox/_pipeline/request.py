@@ -17,6 +17,7 @@ from onnx_philox._pipeline.engine import Engine, Ran
 from onnx_philox._pipeline.inputs import Feed
 from onnx_philox._pipeline.recording import Origin
 from onnx_philox._pipeline.result import Result, Seed
+from onnx_philox._pipeline.variables import Variables
 
 if TYPE_CHECKING:
     from onnx_philox._pipeline.checkpoint import Checkpoint
@@ -29,15 +30,24 @@ class Request:
 
     `Pipeline.request` makes it. A run that fails or is cancelled advances nothing: the next one
     draws what it would have drawn. One run at a time; a second one is refused meanwhile.
+
+    Variables of the model's own (OpenVINO's ReadValue and Assign) are part of the request: in its
+    first run they are as in a new infer request, and no other call or request sees them.
     """
 
     def __init__(
-        self, engine: Engine, state: NDArray[np.uint32], seed: Seed | None, runs: int = 0
+        self,
+        engine: Engine,
+        state: NDArray[np.uint32],
+        seed: Seed | None,
+        runs: int = 0,
+        variables: Variables = None,
     ) -> None:
         self._engine = engine
         self._state = state
         self._seed = seed
         self._runs = runs
+        self._variables = variables
         self._running = threading.Lock()
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
@@ -78,7 +88,7 @@ class Request:
         """
         self._begin(feed)
         try:
-            return self._advance(self._engine.run(feed, self._state), feed)
+            return self._advance(self._engine.run(feed, self._state, self._variables), feed)
         finally:
             self._running.release()
 
@@ -96,7 +106,7 @@ class Request:
 
         def run() -> Ran:
             try:
-                return self._engine.run(feed, self._state)
+                return self._engine.run(feed, self._state, self._variables)
             finally:
                 held.leave()
 
@@ -115,10 +125,10 @@ class Request:
         """What `Pipeline.request` resumes from, on any machine and in any runtime.
 
         Returns:
-            A dict for `json.dumps`: the state, the seed, the number of runs, and a fingerprint of
-            the model's random nodes.
+            A dict for `json.dumps`: the state, the seed, the number of runs, a fingerprint of the
+            model's random nodes, and what the model's own variables hold, if it has any.
         """
-        return checkpoint.write(self._engine.streams, self._state, self._seed, self._runs)
+        return checkpoint.write(self._engine, self._state, self._seed, self._runs, self._variables)
 
     def _begin(self, feed: Feed) -> None:
         """Takes the lock; refuses where a run holds it, and feeds of another number of rows."""
@@ -134,10 +144,9 @@ class Request:
             raise
 
     def _advance(self, ran: Ran, feed: Feed) -> Result:
-        outputs, after = ran
-        origin = Origin.of(self._engine, feed)
-        result = Result(outputs, self._seed, self._state, origin, after.copy())
-        self._state = after
+        origin = Origin.of(self._engine, feed, self._variables)
+        result = Result(ran.outputs, self._seed, self._state, origin, ran.after.copy())
+        self._state, self._variables = ran.after, ran.variables
         self._runs += 1
         return result
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -23,7 +22,8 @@ from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._openvino_ports import input_names, output_names
 from onnx_philox._runtimes import RUNTIMES, models
 from onnx_philox._runtimes.models import PRECISION, LoadedModel, SettingError, Settings
-from onnx_philox._runtimes.port import ArgumentError, Port
+from onnx_philox._runtimes.openvino_variables import Initial, Requests, held, set_all, types_of
+from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
 
 PRECISION_HINT = "INFERENCE_PRECISION_HINT"
 # Where OpenVINO keeps the metadata of an ONNX model.
@@ -39,7 +39,12 @@ class Model(LoadedModel):
     runtime = "openvino"
     version = ov.__version__.partition("-")[0]
 
-    def __init__(self, compiled: ov.CompiledModel, graph: onnx.GraphProto | None = None) -> None:
+    def __init__(
+        self,
+        compiled: ov.CompiledModel,
+        graph: onnx.GraphProto | None = None,
+        initial: Initial | None = None,
+    ) -> None:
         self.compiled = compiled
         names = input_names(compiled.inputs, graph)
         # OpenVINO drops inputs that nothing reads, and those with a value in the model.
@@ -53,8 +58,10 @@ class Model(LoadedModel):
             for name, port in zip(names, compiled.inputs, strict=True)
             for other in port.get_names() - set(names) - known.keys()
         }
-        # Appending and popping are safe from any thread.
-        self._idle: deque[ov.InferRequest] = deque()
+        self._requests = Requests(compiled)
+        with self._requests.one() as request:
+            self.variables = types_of(request)
+        self._initial = initial
 
     @staticmethod
     def backends() -> Mapping[str, _backends.Backend]:
@@ -92,25 +99,39 @@ class Model(LoadedModel):
         loaded.backend, loaded.drawn = backend, drawn
         loaded.precision, loaded.device = _precision(compiled), settings.device
         loaded.how = _how(loaded.precision, settings.device, precision)
-        loaded._idle.append(compiled.create_infer_request())
         return loaded
 
     def values_of(self, feeds: Mapping[str, Any]) -> Sequence[Any]:
-        # By position: OpenVINO may know an input by another name. It copies them all: a request
-        # keeps the inputs of the run before. An array that it is given to share can be written to
-        # by other requests, where a dimension is dynamic (docs/troubleshooting.md).
-        given = {i: _given(feeds[port.name]) for i, port in enumerate(self.inputs)}
-        try:
-            request = self._idle.pop()
-        except IndexError:
-            request = self.compiled.create_infer_request()
-        _openvino_requests.run(request, given)
+        given = self._given(feeds)
+        with self._requests.one() as request:
+            return self._run(request, given)
+
+    def values_from(
+        self, feeds: Mapping[str, Any], variables: Arrays | None
+    ) -> tuple[Sequence[Any], Arrays | None]:
+        if not self.variables:
+            return self.values_of(feeds), None
+        given = self._given(feeds)
+        if variables is None:
+            assert self._initial is not None
+            variables = self._initial.values(given)
+        with self._requests.one() as request:
+            states = request.query_state()
+            set_all(states, variables)
+            return self._run(request, given), held(states)
+
+    def _given(self, feeds: Mapping[str, Any]) -> list[Any]:
+        """The inputs in their order: OpenVINO may know an input by another name."""
+        return [_given(feeds[port.name]) for port in self.inputs]
+
+    def _run(self, request: ov.InferRequest, given: Sequence[Any]) -> Sequence[Any]:
+        # It copies them all: a request keeps the inputs of the run before. An array that it is
+        # given to share can be written to by other requests, where a dimension is dynamic
+        # (docs/troubleshooting.md).
+        _openvino_requests.run(request, dict(enumerate(given)))
         tensors = map(request.get_output_tensor, range(len(self.outputs)))
         # Copies: the next run writes into the same memory.
-        values = [ov_arrays.memory(tensor).copy() for tensor in tensors]
-        # A request whose run failed is not used again: it may hold another run's outputs.
-        self._idle.append(request)
-        return values
+        return [ov_arrays.memory(tensor).copy() for tensor in tensors]
 
     def taken(self, value: Any) -> Any:
         """The memory of a tensor, whose type is checked: OpenVINO would cast it in silence."""

@@ -70,6 +70,8 @@ class LoadedModel(ABC):
     outputs: list[str]
     aliases: Mapping[str, str] = {}
     """Other names of inputs, and the inputs that they mean."""
+    variables: Mapping[str, np.dtype[Any]] = {}
+    """The types of its own variables, which go on from run to run where nobody sets them."""
     dropped: Collection[Port] = ()
     """Inputs of the model that the runtime does not have, since nothing reads them."""
     drawn: Mapping[str, str] = {}
@@ -130,6 +132,18 @@ class LoadedModel(ABC):
     @abstractmethod
     def values_of(self, feeds: Mapping[str, Any]) -> Sequence[Any]:
         """Runs it once: the outputs in their order, in the runtime's own types."""
+
+    def values_from(
+        self,
+        feeds: Mapping[str, Any],
+        variables: Arrays | None,  # noqa: ARG002
+    ) -> tuple[Sequence[Any], Arrays | None]:
+        """The same with variables that hold these arrays, or with None are as at first.
+
+        Returns:
+            The outputs, and what the variables hold then: None if the model has none.
+        """
+        return self.values_of(feeds), None
 
     def taken(self, value: Any) -> Any:  # noqa: ARG002
         """What it takes in the place of a value of the runtime's own type; None for any other."""

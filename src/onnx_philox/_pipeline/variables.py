@@ -1,0 +1,86 @@
+"""A model's own variables (ReadValue and Assign in OpenVINO), which a request carries."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+
+from onnx_philox._contract.refusal import refuse, shown
+from onnx_philox._contract.streams import Streams
+from onnx_philox._record.hashes import bytes_of
+from onnx_philox._runtimes.port import STATES, Arrays
+
+_NAME = "Pipeline"
+
+Variables = Arrays | None
+"""What a model's variables hold, by name; None where they are as at first."""
+
+
+def check_state(model: Any, what: str, streams: Streams | None) -> None:
+    """Refuses an `openvino.Model` whose random state is a variable, not an input.
+
+    Raises:
+        ValueError: It is what `openvino.make_stateful` makes.
+    """
+    names = set(STATES) if streams is None else {streams.state}
+    held = names & {variable.get_info().variable_id for variable in model.get_variables()}
+    inputs = {name for given in model.inputs for name in given.get_names()}
+    if held - inputs:
+        name = min(held - inputs)
+        given = f"one whose state is the variable {name!r}, as openvino.make_stateful makes it"
+        allowed = "one whose state is an input, since the pipeline carries it"
+        remedy = "Pass the model that make_stateful was given."
+        refuse(_NAME, f"the {what}", given, allowed, remedy)
+
+
+def refuse_unknown(names: list[str]) -> NoReturn:
+    """Refuses variables of which nobody says what they hold at first."""
+    given = f"an ONNX model, which has no variables as the compiled model has: {', '.join(names)}"
+    allowed = "the openvino.Model that the compiled model was made from"
+    refuse(_NAME, "source", given, allowed, "Pass that one, or its IR.")
+
+
+def written(variables: Variables) -> dict[str, Any] | None:
+    """They as JSON: the bytes least significant first, on any machine."""
+    if variables is None:
+        return None
+    return {
+        name: {
+            "type": array.dtype.name,
+            "shape": list(array.shape),
+            "base64": base64.b64encode(bytes_of(array)).decode(),
+        }
+        for name, array in variables.items()
+    }
+
+
+def read(
+    given: Any, types: Mapping[str, np.dtype[Any]], owner: str, what: str, remedy: str
+) -> Variables:
+    """What `written` wrote for a model with variables of these types.
+
+    Raises:
+        ValueError: It is anything else.
+    """
+    if given is None:
+        return None
+    if not isinstance(given, dict) or given.keys() != types.keys():
+        names = [*given] if isinstance(given, dict) else given
+        refuse(owner, what, shown(names), f"null, or those of {', '.join(types)}", remedy)
+    arrays: Arrays = {}
+    for name, type_ in types.items():
+        entry = given[name]
+        try:
+            content = base64.b64decode(entry["base64"], validate=True)
+            array = np.frombuffer(content, type_.newbyteorder("<")).astype(type_)
+            arrays[name] = array.reshape(entry["shape"])
+            is_right = entry["type"] == type_.name and all(type(d) is int for d in entry["shape"])
+        except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+            is_right = False
+        if not is_right:
+            allowed = f"an array of {type_.name}, with its type, shape and base64"
+            refuse(owner, f"{what}[{name!r}]", shown(entry), allowed, remedy)
+    return arrays

@@ -1,0 +1,127 @@
+"""A model's variables in OpenVINO: what they hold at first, and what a run is given to go on with.
+
+`reset_state` alone does not do. After a run whose variables were set, the CPU plugin of OpenVINO
+2026.4.1 may give a ReadValue its initial value in the shape of an earlier run, where a dimension is
+dynamic: wrong tensors in silence, or damaged memory. Variables that are set before every run are
+always right. So a model of its own computes what they hold at first.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import openvino as ov
+from numpy.typing import NDArray
+from openvino import opset8
+
+from onnx_philox import _openvino_arrays as arrays
+from onnx_philox import _openvino_requests
+from onnx_philox._contract.refusal import refuse
+from onnx_philox._runtimes.port import Arrays
+
+_OWNER = "Pipeline"
+
+
+class Requests:
+    """The infer requests of a compiled model: one for each thread that runs it at a time."""
+
+    def __init__(self, compiled: ov.CompiledModel) -> None:
+        self._compiled = compiled
+        # Appending and popping are safe from any thread.
+        self._idle: deque[ov.InferRequest] = deque()
+
+    @contextmanager
+    def one(self) -> Iterator[ov.InferRequest]:
+        """A request that no other thread has.
+
+        One whose run failed is not used again: it may hold another run's outputs.
+        """
+        try:
+            request = self._idle.pop()
+        except IndexError:
+            request = self._compiled.create_infer_request()
+        yield request
+        self._idle.append(request)
+
+
+class Initial:
+    """What the variables of a model hold before its first run, as its inputs are then.
+
+    Args:
+        core: What compiles a model of the initial values alone.
+        model: The model; it is not changed.
+    """
+
+    def __init__(self, core: ov.Core, model: ov.Model) -> None:
+        clone = model.clone()
+        reads = [
+            node
+            for node in clone.get_ordered_ops()
+            if node.get_type_name() == "ReadValue" and node.get_input_size()
+        ]
+        self.names = [str(node.get_attributes()["variable_id"]) for node in reads]
+        parameters = clone.get_parameters()
+        needed = _above([node.input_value(0).get_node() for node in reads])
+        kept = [node for node in parameters if node.get_name() in needed]
+        self._indices = [parameters.index(node) for node in kept]
+        results = [opset8.result(node.input_value(0)) for node in reads]
+        self._requests = None
+        if results:
+            self._requests = Requests(core.compile_model(ov.Model(results, kept), "CPU"))
+
+    def values(self, given: Sequence[Any]) -> Arrays:
+        """What they hold; those that are not here hold zeros."""
+        if self._requests is None:
+            return {}
+        with self._requests.one() as request:
+            inputs = {i: given[index] for i, index in enumerate(self._indices)}
+            _openvino_requests.run(request, inputs)
+            tensors = (request.get_output_tensor(i) for i in range(len(self.names)))
+            return {
+                name: arrays.memory(tensor).copy()
+                for name, tensor in zip(self.names, tensors, strict=True)
+            }
+
+
+def _above(nodes: list[ov.Node]) -> set[str]:
+    """The names of these nodes and of all that they read."""
+    seen: set[str] = set()
+    while nodes:
+        node = nodes.pop()
+        if node.get_name() not in seen:
+            seen.add(node.get_name())
+            nodes += [value.get_node() for value in node.input_values()]
+    return seen
+
+
+def types_of(request: ov.InferRequest) -> dict[str, np.dtype[Any]]:
+    """The names of a model's variables, and their types."""
+    return {state.name: arrays.memory(state.state).dtype for state in request.query_state()}
+
+
+def set_all(states: Sequence[ov.VariableState], values: Mapping[str, NDArray[Any]]) -> None:
+    """Sets variables; those without a value are as at first.
+
+    Raises:
+        ValueError: A value is of a shape that the model does not take.
+    """
+    for state in states:
+        if state.name not in values:
+            state.reset()
+            continue
+        array = values[state.name]
+        try:
+            state.state = arrays.tensor(array)
+        except RuntimeError:
+            what, given = f"the variable {state.name!r}", f"shape {[*array.shape]}"
+            remedy = "Go on from a checkpoint of this model."
+            refuse(_OWNER, what, given, "of a shape that the model takes", remedy)
+
+
+def held(states: Sequence[ov.VariableState]) -> Arrays:
+    """What variables hold."""
+    return {state.name: arrays.memory(state.state).copy() for state in states}

@@ -1,0 +1,331 @@
+"""A pipeline of a model with variables of its own: they are part of a request, and of no other."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import openvino as ov
+import pytest
+from cases import assert_same_bits
+from onnx import parser
+from openvino import opset15 as ops
+from openvino.op.util import Variable, VariableInfo
+
+import onnx_philox
+from onnx_philox import PhiloxState, Pipeline, graphs, make_reproducible
+
+HEADS, WIDTH = 2, 8
+DTYPES = {
+    "f32": np.dtype(np.float32),
+    "f16": np.dtype(np.float16),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "i32": np.dtype(np.int32),
+    "u8": np.dtype(np.uint8),
+    "boolean": np.dtype(np.bool_),
+}
+
+
+def variable(name: str, shape: list[int], kind: str = "f32") -> Variable:
+    info = VariableInfo()
+    info.data_shape, info.data_type = ov.PartialShape(shape), getattr(ov.Type, kind)
+    info.variable_id = name
+    return Variable(info)
+
+
+def walk(kind: str = "f32") -> ov.Model:
+    """y = the sum of all x and noise since the variable was as at first."""
+    past = variable("past", [-1, 4], kind)
+    x = ops.parameter([-1, 4], ov.Type.f32, name="x")
+    x.output(0).set_names({"x"})
+    zeros = ops.convert(ops.broadcast(np.float32(0), ops.shape_of(x)), kind)
+    noise = ops.random_uniform(ops.shape_of(x), np.float32(0), np.float32(1), "f32", op_seed=3)
+    read = ops.convert(ops.read_value(zeros, past), "f32")
+    total = ops.convert(ops.add(ops.add(read, x), noise), kind)
+    result = ops.result(ops.convert(total, "f32"))
+    result.input_value(0).set_names({"y"})
+    return ov.Model([result], [ops.assign(total, past)], [x])
+
+
+def decoder() -> ov.Model:
+    """Attention over all tokens so far, as optimum-intel exports it: keys and values are kept."""
+    x = ops.parameter([-1, -1, HEADS * WIDTH], ov.Type.f32, name="x")
+    beam = ops.parameter([-1], ov.Type.i32, name="beam_idx")
+    for node, name in ((x, "x"), (beam, "beam_idx")):
+        node.output(0).set_names({name})
+    random = np.random.default_rng(0)
+    batch = ops.gather(ops.shape_of(x), np.array([0]), np.int64(0))
+    sinks = []
+
+    def projected() -> ov.Node:
+        weights = random.normal(size=(HEADS * WIDTH,) * 2).astype(np.float32)
+        heads = np.array([0, 0, HEADS, WIDTH])
+        split = ops.reshape(ops.matmul(x, ops.constant(weights), False, False), heads, True)
+        return ops.transpose(split, np.array([0, 2, 1, 3]))
+
+    def kept(name: str, new: ov.Node) -> ov.Node:
+        none = ops.concat([batch, np.array([HEADS]), np.array([0]), np.array([WIDTH])], 0)
+        past = variable(name, [-1, HEADS, -1, WIDTH])
+        read = ops.read_value(ops.broadcast(np.float32(0), none), past)
+        grown = ops.concat([ops.gather(read, beam, np.int64(0)), new], 2)
+        sinks.append(ops.assign(grown, past))
+        return grown
+
+    query, key, value = projected(), kept("past.key", projected()), kept("past.value", projected())
+    seen = ops.scaled_dot_product_attention(query, key, value)
+    noise = ops.random_uniform(ops.shape_of(seen), np.float32(0), np.float32(1), "f32", op_seed=3)
+    result = ops.result(ops.add(seen, noise))
+    result.input_value(0).set_names({"y"})
+    return ov.Model([result], sinks, [x, beam])
+
+
+def fed(rows: int = 2) -> dict[str, np.ndarray]:
+    return {"x": np.ones((rows, 4), np.float32)}
+
+
+def tokens(counts: tuple[int, ...], seed: int = 5) -> list[dict[str, np.ndarray]]:
+    random = np.random.default_rng(seed)
+    shapes = [(1, count, HEADS * WIDTH) for count in counts]
+    return [
+        {"x": random.normal(size=s).astype(np.float32), "beam_idx": np.zeros(1, np.int32)}
+        for s in shapes
+    ]
+
+
+@pytest.fixture(scope="module")
+def pipe(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
+    path = tmp_path_factory.mktemp("walk") / "walk.xml"
+    ov.save_model(make_reproducible(walk()), path)
+    return Pipeline(path, runtime="openvino")
+
+
+@pytest.mark.parametrize("given", ["model", "compiled"])
+def test_a_seed_gives_one_answer_in_any_order(given: str) -> None:
+    model: Any = make_reproducible(walk())
+    pipe = Pipeline(model, runtime="openvino")
+    if given == "compiled":
+        core = onnx_philox.openvino.register(ov.Core())
+        pipe = Pipeline(core.compile_model(model, "CPU"), source=model)
+    answers = [pipe(fed(), seed=seed)["y"] for seed in (1, 1, 2, 1)]
+    for again in (answers[1], answers[3]):
+        assert_same_bits(again, answers[0])
+    assert 1 <= answers[0].min() <= answers[0].max() < 2
+    # Another batch begins as at first, too.
+    assert pipe(fed(5), seed=1)["y"].shape == (5, 4)
+
+
+def test_a_request_carries_its_variables_and_no_other_sees_them(pipe: Pipeline) -> None:
+    request = pipe.request(seed=42)
+    alone = [request(fed())["y"] for _ in range(4)]
+    assert all(run < sum_.min() for run, sum_ in enumerate(alone, 1))
+    one, others = pipe.request(seed=42), [pipe.request(seed=seed) for seed in (7, 8)]
+    for expected in alone:
+        assert_same_bits(one(fed())["y"], expected)
+        for other in others:
+            other(fed())
+        pipe(fed(3), seed=9)
+
+
+def test_requests_of_many_threads_keep_their_variables(pipe: Pipeline) -> None:
+    def answers(seed: int) -> list[np.ndarray]:
+        request, rows = pipe.request(seed=seed), 1 + seed % 3
+        return [request(fed(rows))["y"] for _ in range(5)]
+
+    expected = [answers(seed) for seed in range(40)]
+    with ThreadPoolExecutor(8) as threads:
+        for got, wanted in zip(threads.map(answers, range(40)), expected, strict=True):
+            for one, other in zip(got, wanted, strict=True):
+                assert_same_bits(one, other)
+
+
+def test_changing_batches_never_meet_variables_of_another_shape(pipe: Pipeline) -> None:
+    """OpenVINO's own reset gives a variable the shape of an earlier run, once it was set."""
+    random = np.random.default_rng(0)
+    expected = []
+    for rows in range(5):
+        # A pipeline that never ran with other rows.
+        alone = Pipeline(walk(), runtime="openvino").request(seed=1)
+        expected.append([alone(fed(rows))["y"] for _ in range(4)])
+    going: list[tuple[int, Any]] = []
+    for _ in range(300):
+        if going and random.integers(2):
+            rows, request = going.pop(int(random.integers(len(going))))
+        else:
+            rows, request = int(random.integers(5)), pipe.request(seed=1)
+        run = request.runs
+        assert_same_bits(request(fed(rows))["y"], expected[rows][run])
+        if run < 3:
+            going.append((rows, request))
+
+
+def test_a_run_that_fails_or_is_cancelled_leaves_the_variables(pipe: Pipeline) -> None:
+    request, undisturbed = pipe.request(seed=3), pipe.request(seed=3)
+    for _ in range(2):
+        assert_same_bits(request(fed())["y"], undisturbed(fed())["y"])
+        with pytest.raises(RuntimeError):
+            request(fed(3))
+
+        async def cancelled() -> None:
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(request.acall(fed()), 1e-9)
+
+        asyncio.run(cancelled())
+    assert_same_bits(request(fed())["y"], undisturbed(fed())["y"])
+    assert request.runs == 3
+
+
+@pytest.mark.parametrize("kind", DTYPES)
+def test_a_checkpoint_carries_the_variables_bit_for_bit(kind: str) -> None:
+    pipe = Pipeline(walk(kind), runtime="openvino")
+    assert pipe._engine.model.variables == {"past": DTYPES[kind]}
+    request = pipe.request(seed=6)
+    for run in range(3):
+        saved = json.dumps(request.checkpoint())
+        entry = json.loads(saved)["variables"]
+        if run:
+            assert (entry["past"]["type"], entry["past"]["shape"]) == (DTYPES[kind].name, [2, 4])
+        else:
+            assert entry is None
+        resumed = Pipeline(walk(kind), runtime="openvino").request(resume=saved)
+        assert (resumed.runs, resumed.seed) == (run, 6)
+        for _ in range(2):
+            assert_same_bits(resumed(fed())["y"], pipe.request(resume=saved)(fed())["y"])
+            saved = json.dumps(resumed.checkpoint())
+        request(fed())
+
+
+def test_a_request_that_begins_at_a_state_has_new_variables(pipe: Pipeline) -> None:
+    first = pipe(fed(), seed=1)
+    follow = pipe.request(state=first.next_state)(fed())
+    assert_same_bits(follow["y"], pipe(fed(), state=PhiloxState.for_run(1, 1))["y"])
+    assert follow["y"].max() < 2
+
+
+def test_every_batch_of_a_data_set_has_new_variables() -> None:
+    rows = Pipeline(walk(), runtime="openvino", per_row=True)
+    whole = rows(fed(6), seed=4)["y"]
+    for cuts in ([2, 4], [1, 2, 3]):
+        parts = [part["y"] for part in rows.map([fed(cut) for cut in cuts], seed=4)]
+        assert_same_bits(np.concatenate(parts), whole)
+
+
+def test_a_decoder_with_a_cache_answers_each_request_as_if_alone() -> None:
+    pipe = Pipeline(decoder(), runtime="openvino")
+    assert set(pipe._engine.model.variables) == {"past.key", "past.value"}
+    long, short = tokens((7, 1, 1, 1)), tokens((2, 1, 1, 1), seed=6)
+    request = pipe.request(seed=1)
+    expected = [request(feed)["y"] for feed in long]
+    # A cache alone, in one infer request of OpenVINO's own.
+    bare, state = pipe._engine.model.compiled.create_infer_request(), PhiloxState.for_run(1)
+    for feed, answer in zip(long, expected, strict=True):
+        inputs = {**feed, "random_state": state.to_array()}
+        bare.start_async(inputs)
+        bare.wait()
+        np.testing.assert_allclose(bare.get_tensor("y").data, answer, atol=1e-4)
+        state = PhiloxState(state.counter + 2**96, state.key)
+    one, other = pipe.request(seed=1), pipe.request(seed=2)
+    for feed, noise, answer in zip(long, short, expected, strict=True):
+        assert_same_bits(one(feed)["y"], answer)
+        other(noise)
+    resumed = pipe.request(resume=json.dumps(one.checkpoint()))
+    assert_same_bits(resumed(long[1])["y"], one(long[1])["y"])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"variables": {}}, r"resume's variables must be null, or those of past: got \[\]"),
+        ({"variables": [1]}, r"resume's variables must be null, or those of past: got \[1\]"),
+        ({"onnx_philox": 1}, "resume must be a checkpoint of version 2, with past: got version 1"),
+        *(
+            ({"variables": {"past": entry}}, r"variables\['past'\] must be an array of float32")
+            for entry in (
+                None,
+                {"type": "float32", "shape": [2, 4], "base64": "AAAA"},
+                {"type": "float32", "shape": [2, 4], "base64": "é"},
+                {"type": "int32", "shape": [1], "base64": "AAAAAA=="},
+                {"type": "float32", "shape": ["1"], "base64": "AAAAAA=="},
+                {"type": "float32", "shape": 7, "base64": "AAAAAA=="},
+            )
+        ),
+    ],
+)
+def test_damaged_variables_of_a_checkpoint_are_refused(
+    pipe: Pipeline, change: dict[str, Any], words: str
+) -> None:
+    request = pipe.request(seed=1)
+    request(fed())
+    with pytest.raises(ValueError, match=words):
+        pipe.request(resume=request.checkpoint() | change)
+
+
+def test_variables_of_another_shape_are_refused_by_name(pipe: Pipeline) -> None:
+    entry = {"type": "float32", "shape": [1], "base64": "AAAAAA=="}
+    saved = pipe.request(seed=1).checkpoint() | {"variables": {"past": entry}}
+    resumed = pipe.request(resume=saved)
+    with pytest.raises(ValueError, match=r"the variable 'past' must be of a shape .*: got shape"):
+        resumed(fed())
+    assert_same_bits(pipe(fed(), seed=1)["y"], pipe.request(seed=1)(fed())["y"])
+
+
+def test_a_checkpoint_with_variables_is_no_other_model_s(pipe: Pipeline) -> None:
+    without = graphs.random_uniform([4], 0.0, 1.0, "f32", stateful=True)
+    plain = Pipeline(without)
+    saved = pipe.request(seed=1).checkpoint()
+    saved["model"] = plain.streams.fingerprint
+    with pytest.raises(
+        ValueError, match="must be a checkpoint of version 1, since .*: got version 2"
+    ):
+        plain.request(resume=saved)
+    assert plain.request(seed=1).checkpoint()["onnx_philox"] == 1
+
+
+def test_a_record_of_a_run_that_went_on_with_variables_is_refused(pipe: Pipeline) -> None:
+    request = pipe.request(seed=1)
+    assert request(fed()).record()["seed"] == 1
+    assert pipe(fed(), seed=2).record()["seed"] == 2
+    with pytest.raises(
+        ValueError, match=r"got one of a later run, which went on with the variables past"
+    ):
+        request(fed()).record()
+
+
+def test_a_record_of_an_ir_that_is_not_rewritten_is_refused_by_a_sentence(tmp_path: Path) -> None:
+    ov.save_model(walk(), tmp_path / "walk.xml")
+    pipe = Pipeline(tmp_path / "walk.xml", runtime="openvino")
+    answer = pipe(fed(), seed=1)
+    with pytest.raises(ValueError, match="the pipeline must be one of a rewritten model: got one"):
+        answer.record()
+
+
+def test_a_compiled_model_needs_a_source_that_has_its_variables() -> None:
+    core = onnx_philox.openvino.register(ov.Core())
+    compiled = core.compile_model(make_reproducible(walk()), "CPU")
+    source = make_reproducible(
+        parser.parse_model("""<ir_version: 8, opset_import: ["": 17]>
+            g (float[n, 4] x) => (float[n, 4] y) { y = RandomUniformLike (x) }""")
+    )
+    words = r"source must be the openvino\.Model .*: past\. Pass that"
+    with pytest.raises(ValueError, match=words):
+        Pipeline(compiled, source=source)
+
+
+@pytest.mark.parametrize("given", ["model", "file", "compiled"])
+def test_a_state_that_is_a_variable_is_refused_in_one_sentence(given: str, tmp_path: Path) -> None:
+    core = onnx_philox.openvino.register(ov.Core())
+    built = core.read_model(graphs.random_generator([4]).SerializeToString())
+    for model, name in ((make_reproducible(walk()), "random_state"), (built, "state")):
+        model = onnx_philox.openvino.make_stateful(model, PhiloxState.for_run(42))
+        ov.save_model(model, tmp_path / f"{name}.xml")
+        how: dict[str, Any] = {"runtime": "openvino"}
+        what: Any = model if given == "model" else tmp_path / f"{name}.xml"
+        if given == "compiled":
+            what, how = core.compile_model(model, "CPU"), {"source": model}
+        words = f"must be one whose state is an input, .*: got .* the variable '{name}', as openv"
+        with pytest.raises(ValueError, match=f"^Pipeline: the .* {words}"):
+            Pipeline(what, **how)
