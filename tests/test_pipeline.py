@@ -181,59 +181,6 @@ def test_a_run_that_fails_advances_nothing(pipe: Pipeline) -> None:
     assert_same_answer(request(batch(2)), undisturbed(batch(2)))
 
 
-def test_a_run_that_is_cancelled_advances_nothing(pipe: Pipeline) -> None:
-    large = {"x": np.zeros((200_000, 5), np.float32)}
-    request, undisturbed = pipe.request(seed=3), pipe.request(seed=3)
-
-    async def cancelled() -> None:
-        with pytest.raises(asyncio.TimeoutError):
-            await asyncio.wait_for(request.acall(large), 1e-9)
-
-    asyncio.run(cancelled())
-    assert request.runs == 0
-    assert_same_answer(request(batch(2)), undisturbed(batch(2)))
-
-
-def test_a_run_that_is_cancelled_holds_the_request_until_it_ends(pipe: Pipeline) -> None:
-    large = {"x": np.zeros((1_000_000, 5), np.float32)}
-    request, undisturbed = pipe.request(seed=3), pipe.request(seed=3)
-
-    async def cancelled() -> list[str]:
-        run = asyncio.create_task(request.acall(large))
-        await asyncio.sleep(0)  # it is handed to a thread
-        run.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await run
-        refusals = []
-        while True:
-            try:
-                assert_same_answer(request(batch(2)), undisturbed(batch(2)))
-            except ValueError as error:
-                refusals.append(str(error))
-                await asyncio.sleep(0.01)
-            else:
-                return refusals
-
-    refusals = asyncio.run(cancelled())
-    assert "in the middle of a run" in refusals[0]
-    assert request.runs == 1
-
-
-def test_a_second_run_of_a_request_is_refused_meanwhile(pipe: Pipeline) -> None:
-    large = {"x": np.zeros((100_000, 5), np.float32)}
-
-    async def two_at_once() -> list[Any]:
-        request = pipe.request(seed=3)
-        return await asyncio.gather(
-            request.acall(large), request.acall(large), return_exceptions=True
-        )
-
-    first, second = asyncio.run(two_at_once())
-    assert_same_answer(first, pipe(large, seed=3))
-    assert isinstance(second, ValueError)
-    assert "the request must be free for another run: got one in the middle of a run" in str(second)
-
-
 def test_many_threads_draw_what_one_draws(pipe: Pipeline) -> None:
     def answer(seed: int) -> Any:
         return pipe(batch(1 + seed % 7), seed=seed)
@@ -778,8 +725,8 @@ def test_a_pipeline_says_what_it_is_until_it_is_closed(tmp_path: Path) -> None:
         version = pipe._engine.model.version
         nodes = len(pipe.streams.nodes)
         assert repr(pipe) == (
-            f"<Pipeline of {str(path)!r} in openvino {version} on CPU: {nodes} random nodes, "
-            "one state>"
+            f"<Pipeline of {str(path)!r} in openvino {version} on CPU: {nodes} random nodes "
+            "with Philox's numbers, one state>"
         )
         assert {name: str(port) for name, port in pipe.inputs.items()} == {
             "x": "float32 of shape [n, 5]"

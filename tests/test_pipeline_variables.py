@@ -279,7 +279,7 @@ def test_a_checkpoint_with_variables_is_no_other_model_s(pipe: Pipeline) -> None
     saved = pipe.request(seed=1).checkpoint()
     saved["model"] = plain.streams.fingerprint
     with pytest.raises(
-        ValueError, match="must be a checkpoint of version 1, since .*: got version 2"
+        ValueError, match=r"must be a checkpoint of version 1, since .*: got version 2"
     ):
         plain.request(resume=saved)
     assert plain.request(seed=1).checkpoint()["onnx_philox"] == 1

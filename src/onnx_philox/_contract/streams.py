@@ -106,6 +106,11 @@ class Streams:
         return self.alignment == PYTORCH
 
     @property
+    def whose(self) -> str:
+        """Whose numbers they draw, in words."""
+        return "torch's numbers" if self.is_pytorch else "Philox's numbers"
+
+    @property
     def fingerprint(self) -> str:
         """What tells this model's draws from another's: 16 hexadecimal digits."""
         content: list[Any] = [self.batch is not None, [node.drawn for node in self.nodes]]

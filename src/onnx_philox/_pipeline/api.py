@@ -101,7 +101,7 @@ class Pipeline:
         rows = "one state"
         if streams.batch is not None:
             rows = f"a state for each row of {streams.batch!r}"
-        return f"<Pipeline{of} in {where}: {nodes}, {rows}>"
+        return f"<Pipeline{of} in {where}: {nodes} with {streams.whose}, {rows}>"
 
     def __enter__(self) -> Pipeline:
         return self
@@ -211,7 +211,10 @@ class Pipeline:
         seeds: Integers | None = None,
         state: Any = None,
     ) -> Result:
-        """The same, while the event loop goes on with other work."""
+        """The same, while the event loop goes on with other work.
+
+        Cancelling it does not end the run itself, which still writes to memory that is bound.
+        """
         return await asyncio.to_thread(self, feed, seed=seed, seeds=seeds, state=state)
 
     def request(

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextvars
 import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from onnx_philox._pipeline.checkpoint import Checkpoint
 
 _NAME = "Pipeline.request"
+_SHOWN = 3
 
 
 class Request:
@@ -49,6 +54,8 @@ class Request:
         self._runs = runs
         self._variables = variables
         self._running = threading.Lock()
+        self._left: _Run | None = None
+        """A run that may still go on after its call was cancelled."""
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         """Refuses copies and pickles: two requests at one place would draw the same numbers."""
@@ -72,8 +79,20 @@ class Request:
         """Where the next run draws: uint32 [6], or [B, 6] if each row has a state of its own."""
         return self._state.copy()
 
+    def __repr__(self) -> str:
+        """Whose numbers, from which seed, and how many runs so far."""
+        seed = "no seed" if self._seed is None else f"seed {self._seed}"
+        if isinstance(self._seed, tuple):
+            many = ", ..." * (len(self._seed) > _SHOWN)
+            seed = f"seeds {', '.join(map(str, self._seed[:_SHOWN]))}{many}"
+        model, runs = self._engine.model, f"{self._runs} run{'s' * (self._runs != 1)}"
+        whose = self._engine.streams.whose
+        return f"<Request of {seed} after {runs}: {whose} in {model.runtime} {model.version}>"
+
     def __call__(self, feed: Feed) -> Result:
         """Runs the model.
+
+        A run that a cancelled `acall` has left behind is waited for.
 
         Args:
             feed: The inputs by name, without the state; or, in ONNX Runtime, an
@@ -88,38 +107,42 @@ class Request:
         """
         self._begin(feed)
         try:
-            return self._advance(self._engine.run(feed, self._state, self._variables), feed)
+            self.wait()
+            self._left = None
+            return self._advance(self._run(feed), feed)
         finally:
             self._running.release()
 
     async def acall(self, feed: Feed) -> Result:
         """The same, in a thread of the event loop's, while the loop goes on with other work.
 
-        Cancelling it does not end the run itself; the request takes no other until it has ended.
+        Cancelling it does not end the run itself, which advances nothing. It still writes to bound
+        memory until it ends; the next call of the request waits for it.
 
         The runtimes' own ways report errors less well: ONNX Runtime's `run_async` as texts, and not
         from sessions of one thread; a failed request of OpenVINO does not call back.
         """
         self._begin(feed)
-        # A cancelled call leaves its run behind, which still writes to memory that is bound.
-        held = _HeldByTwo(self._running)
-
-        def run() -> Ran:
-            try:
-                return self._engine.run(feed, self._state, self._variables)
-            finally:
-                held.leave()
-
         try:
-            in_thread = partial(contextvars.copy_context().run, run)
-            running = asyncio.get_running_loop().run_in_executor(None, in_thread)
-        except BaseException:
-            self._running.release()
-            raise
-        try:
-            return self._advance(await asyncio.shield(running), feed)
+            if self._left is not None:
+                await self._left.ended()
+            self._left = _Run(self._run, feed)
+            # Where this is cancelled, the run is left behind.
+            ran = await self._left.ended()
+            self._left = None
+            return self._advance(ran.result(), feed)
         finally:
-            held.leave()
+            self._running.release()
+
+    def wait(self) -> None:
+        """Waits for a run that a cancelled `acall` has left behind, if there is one.
+
+        Call it before you reuse or free memory that is bound. The next call of the request waits by
+        itself; in an event loop, `await asyncio.to_thread(request.wait)`.
+        """
+        left = self._left
+        if left is not None:
+            left.wait()
 
     def checkpoint(self) -> Checkpoint:
         """What `Pipeline.request` resumes from, on any machine and in any runtime.
@@ -129,6 +152,9 @@ class Request:
             model's random nodes, and what the model's own variables hold, if it has any.
         """
         return checkpoint.write(self._engine, self._state, self._seed, self._runs, self._variables)
+
+    def _run(self, feed: Feed) -> Ran:
+        return self._engine.run(feed, self._state, self._variables)
 
     def _begin(self, feed: Feed) -> None:
         """Takes the lock; refuses where a run holds it, and feeds of another number of rows."""
@@ -151,19 +177,40 @@ class Request:
         return result
 
 
-class _HeldByTwo:
-    """Releases a lock when both have left: a run, and the call that waits for it."""
+class _Run:
+    """A run in a thread of the event loop's, which goes on when nobody awaits it any more."""
 
-    def __init__(self, lock: threading.Lock) -> None:
-        self._lock = lock
-        self._counting = threading.Lock()
-        self._count = 2
+    def __init__(self, run: Callable[[Feed], Ran], feed: Feed) -> None:
+        self._future: Future[Ran] = Future()
+        # From here on, nobody can cancel it.
+        self._future.set_running_or_notify_cancel()
+        in_thread = partial(contextvars.copy_context().run, self._go, run, feed)
+        asyncio.get_running_loop().run_in_executor(None, in_thread)
 
-    def leave(self) -> None:
-        with self._counting:
-            self._count -= 1
-            if not self._count:
-                self._lock.release()
+    def _go(self, run: Callable[[Feed], Ran], feed: Feed) -> None:
+        try:
+            self._future.set_result(run(feed))
+        except BaseException as error:
+            self._future.set_exception(error)
+
+    def wait(self) -> None:
+        """Waits until it has ended, well or not."""
+        concurrent.futures.wait([self._future])
+
+    async def ended(self) -> Future[Ran]:
+        """The same in the event loop; then what it gave."""
+        if not self._future.done():
+            ended = asyncio.Event()
+            loop = asyncio.get_running_loop()
+            self._future.add_done_callback(lambda _: _tell(loop, ended))
+            await ended.wait()
+        return self._future
+
+
+def _tell(loop: asyncio.AbstractEventLoop, ended: asyncio.Event) -> None:
+    """Sets an event of a loop, from a thread; the loop may be closed by then."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(ended.set)
 
 
 def check_rows(owner: str, engine: Engine, feed: Feed, state: NDArray[np.uint32]) -> None:
