@@ -37,8 +37,10 @@ def onnx_model(nodes: str, outputs: str, inputs: str = "") -> onnx.ModelProto:
 def uniform(name: str, seeds: str, to: str = "y") -> str:
     return (
         f"{name}_shape = Constant <value_ints = [4]> ()"
-        f" {name}_low = Constant <value_float = 0.0> () {name}_high = Constant <value_float = 1.0> () [{name}] {to} = onnx_philox.RandomUniform"
-        f' <output_type = "f32", {seeds}> ({name}_shape, {name}_low, {name}_high)'
+        f" {name}_low = Constant <value_float = 0.0> ()"
+        f" {name}_high = Constant <value_float = 1.0> ()"
+        f' [{name}] {to} = onnx_philox.RandomUniform <output_type = "f32", {seeds}>'
+        f" ({name}_shape, {name}_low, {name}_high)"
     )
 
 
@@ -234,8 +236,8 @@ def test_in_a_loop_a_kept_node_draws_on(seed) -> None:
 def test_each_row_s_state_is_shifted_by_the_seeds() -> None:
     nodes = (
         "shape = Shape (x) low = Constant <value_float = 0.0> ()"
-        ' high = Constant <value_float = 1.0> () y = onnx_philox.RandomUniform <output_type = "f32", global_seed = 150, op_seed = 10>'
-        " (shape, low, high)"
+        " high = Constant <value_float = 1.0> () y = onnx_philox.RandomUniform"
+        ' <output_type = "f32", global_seed = 150, op_seed = 10> (shape, low, high)'
     )
     model = onnx_model(nodes, "float[batch, 4] y", "float[batch, 4] x")
     new = op.make_reproducible(model, per_row=True)
