@@ -1,4 +1,5 @@
-"""`onnx_philox.torch.verify_export`: twenty modules draw torch's numbers in both runtimes.
+"""`onnx_philox.torch.verify_export`: twenty modules draw torch's numbers in both runtimes; and
+what it says of Philox numbers, of rows, of types of 16 bits, and of what a model cannot repeat.
 
 torch itself is the oracle: `-m engines`.
 """
@@ -196,8 +197,8 @@ MODULES = [Vae, McDropout, Attention, Block, Counting, Diffusion]
 
 
 def exported(module: Any, **options: Any) -> Any:
-    options = {"verify": True, **options}
-    return onnx_philox.torch.export(module, (X,), verbose=False, alignment="pytorch", **options)
+    options = {"alignment": "pytorch", "verify": True, **options}
+    return onnx_philox.torch.export(module, (X,), verbose=False, **options)
 
 
 @pytest.mark.parametrize("make", [*MODULES, *FUNCTIONS], ids=lambda make: make.__name__)
@@ -306,10 +307,156 @@ def test_what_this_torch_draws_by_other_means_is_named(monkeypatch: pytest.Monke
     assert "before 2.13" in verdict.notes[1]
 
 
-def test_only_torch_s_numbers_are_verified() -> None:
-    module = of_a_function(lambda x: torch.rand_like(x))
-    with pytest.raises(ValueError, match=r"verify must be False with alignment 'tensorflow'"):
-        onnx_philox.torch.export(module, (X,), verify=True)
-    philox = onnx_philox.torch.export(module, (X,), verbose=False).model_proto
-    with pytest.raises(ValueError, match=r"alignment must be 'tensorflow', as the model was"):
-        onnx_philox.torch.verify_export(module, (X,), philox)
+def test_the_numbers_of_an_f16_module_are_verified_in_both_runtimes() -> None:
+    def forward(x: Any) -> Any:
+        return functional.dropout(x + torch.randn_like(x), 0.5), torch.rand(40, dtype=x.dtype)
+
+    module = of_a_function(forward)
+    args = (torch.ones(2, 20, dtype=torch.float16),)
+    for alignment in ("pytorch", "tensorflow"):
+        program = onnx_philox.torch.export(
+            module, args, verbose=False, alignment=alignment, verify=True
+        )
+        assert program.verdict.is_ok, program.verdict
+        assert [ran.equal for ran in program.verdict.runtimes] == [3, 3]
+
+
+def test_a_draw_of_f16_in_a_loop_is_passed_over_and_those_after_it_are_compared() -> None:
+    def forward(x: Any) -> Any:
+        def step(i: Any, y: Any) -> Any:
+            return i + 1, y + torch.rand_like(y)
+
+        _, y = torch.while_loop(lambda i, _: i < 3, step, (torch.tensor(0), x))
+        return y + torch.randn_like(y)
+
+    args = (torch.ones(2, 20, dtype=torch.float16),)
+    file = onnx_philox.torch.export(
+        of_a_function(forward), args, verbose=False, alignment="pytorch"
+    ).model_proto
+    verdict = onnx_philox.torch.verify_export(of_a_function(forward), args, file)
+    assert verdict.is_ok, verdict
+    assert [ran.equal for ran in verdict.runtimes] == [4, 4]
+    other = of_a_function(lambda x: forward(x) + torch.rand(3).sum())
+    assert not onnx_philox.torch.verify_export(other, args, file).is_ok
+
+
+def test_what_a_runtime_has_no_kernel_for_is_named_and_the_others_are_compared() -> None:
+    module = of_a_function(lambda x: x + torch.rand_like(x))
+    args = (torch.ones(2, 20, dtype=torch.bfloat16),)
+    program = onnx_philox.torch.export(
+        module, args, verbose=False, alignment="pytorch", verify=True
+    )
+    assert program.verdict.is_ok, program.verdict
+    assert [ran.runtime.split()[0] for ran in program.verdict.runtimes] == ["openvino"]
+    assert "Could not find an implementation for Add" in program.verdict.notes[0]
+    assert "nothing was compared there" in program.verdict.notes[0]
+
+
+@pytest.mark.parametrize("alignment", ["pytorch", "tensorflow"])
+def test_rows_are_verified_row_by_row(alignment: str) -> None:
+    def forward(x: Any) -> Any:
+        noise = torch.randn_like(x) + functional.dropout(x, 0.3)
+        return torch.multinomial(torch.softmax(noise, -1), 1), noise, torch.rand(x.shape[0], 20)
+
+    options: dict[str, Any] = {"alignment": alignment, "dynamic_shapes": ({0: "batch"},)}
+    program = onnx_philox.torch.export(
+        of_a_function(forward), (X,), verbose=False, per_row=True, verify=True, **options
+    )
+    assert program.verdict.is_ok, program.verdict
+    assert [ran.equal for ran in program.verdict.runtimes] == [4, 4]
+    other = of_a_function(lambda x: [y + 1.0 * (y > 10) for y in forward(x + 0.5)])
+    verdict = onnx_philox.torch.verify_export(other, (X,), program.model_proto)
+    assert not verdict.is_ok
+
+
+def test_a_module_that_needs_a_whole_batch_is_refused_for_rows_of_torch_s() -> None:
+    module = nn.Sequential(nn.BatchNorm1d(6), nn.Dropout(0.5)).train()
+    with pytest.raises(
+        ValueError, match=r"must be one that runs with one row.*: got one that says"
+    ):
+        exported(module, per_row=True, dynamic_shapes=({0: "batch"},))
+
+
+@pytest.mark.parametrize("make", [Vae, McDropout, Block, moved, tokens, shuffled, in_a_branch])
+def test_philox_numbers_are_the_reference_s_and_outputs_are_torch_s_of_them(make: Any) -> None:
+    module = (make() if make in MODULES else of_a_function(make)).train()
+    verdict = exported(module, alignment="tensorflow").verdict
+    assert verdict.is_ok, verdict
+    assert verdict.draws > 0
+    assert {ran.equal for ran in verdict.runtimes} == {verdict.draws}
+    assert "the reference's, outputs too" in str(verdict)
+    assert not verdict.notes
+
+
+def test_what_is_composed_of_philox_numbers_is_torch_s_of_them() -> None:
+    def forward(x: Any) -> Any:
+        positive = torch.empty_like(x)
+        drawn = positive.log_normal_(0.5, 0.2), torch.empty_like(x).cauchy_(1, 2)
+        return *drawn, torch.poisson(x.abs() * 20), torch._standard_gamma(x.abs() + 0.1)
+
+    verdict = exported(of_a_function(forward), alignment="tensorflow").verdict
+    assert verdict.is_ok, verdict
+    assert not verdict.notes
+
+
+def test_a_file_of_philox_numbers_that_computes_another_thing_or_lacks_a_draw_is_found() -> None:
+    module = of_a_function(lambda x: x + torch.rand_like(x))
+    file = exported(module, alignment="tensorflow", verify=False, seed=3).model_proto
+    assert onnx_philox.torch.verify_export(module, (X,), file).is_ok
+    verdict = onnx_philox.torch.verify_export(
+        of_a_function(lambda x: 2 * module(x) - x), (X,), file
+    )
+    assert (verdict.seed, verdict.runtimes[0].equal) == (3, 1)
+    assert "differs by up to" in str(verdict)
+    more = of_a_function(lambda x: module(x) + functional.dropout(x, 0.5))
+    verdict = onnx_philox.torch.verify_export(more, (X,), file)
+    assert not verdict.is_ok
+    assert "dropout of [4, 6]" in str(verdict)
+    assert "lost" in str(verdict)
+
+
+def test_outputs_of_philox_numbers_in_a_loop_are_not_compared_and_the_verdict_says_so() -> None:
+    verdict = exported(of_a_function(in_a_loop), alignment="tensorflow").verdict
+    assert verdict.is_ok, verdict
+    assert verdict.draws == 6
+    assert "The outputs were not compared with torch's" in verdict.notes[0]
+
+
+def test_a_module_that_sets_the_generator_is_named_by_export_and_by_the_verdict() -> None:
+    def forward(x: Any) -> Any:
+        first = torch.rand_like(x)
+        torch.manual_seed(3)
+        return first + torch.rand_like(x)
+
+    module = of_a_function(forward)
+    before = torch.get_rng_state()
+    with pytest.warns(UserWarning, match=r"sets torch's generator in forward.*Take the call out"):
+        file = exported(module, verify=False).model_proto
+    assert torch.equal(torch.get_rng_state(), before)
+    verdict = onnx_philox.torch.verify_export(module, (X,), file)
+    assert verdict.runtimes[0].equal == 1
+    assert "The module sets torch's generator itself (before test_torch_verify.py:" in str(verdict)
+
+
+def test_a_batchnorm_in_training_is_named() -> None:
+    class Norm(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm = nn.BatchNorm1d(6)
+
+        def forward(self, x: Any) -> Any:
+            return functional.dropout(self.norm(x), 0.5)
+
+    with pytest.warns(UserWarning, match="'norm' is a BatchNorm in training"):
+        verdict = exported(Norm().train()).verdict
+    assert verdict.runtimes[0].equal == verdict.draws == 1
+    quiet = exported(Norm().eval()).verdict
+    assert quiet.is_ok
+    assert not quiet.notes
+
+
+def test_a_draw_that_differs_by_its_strides_says_so() -> None:
+    module = of_a_function(lambda x: torch.rand_like(x.t()))
+    file = torch.onnx.export(module.eval(), (X,), dynamo=True, verbose=False)
+    problem = str(onnx_philox.torch.verify_export(module, (X,), file).runtimes[0].problem)
+    assert "the strides of its tensor are not those of a contiguous one" in problem

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -29,15 +30,32 @@ Fill = Callable[..., None]
 Result = tuple[NDArray[Any], ...]
 """The outputs, and the next state last."""
 
-Watcher = Callable[[Operator, NDArray[np.uint32], Result], None]
-"""Called with an operator, its state before, and its result."""
+
+@dataclass(frozen=True)
+class Called:
+    """A call of an operator, after it."""
+
+    operator: Operator
+    inputs: Mapping[str, NDArray[Any] | None]
+    attributes: Mapping[str, Any]
+    state: NDArray[np.uint32]
+    """The one that it drew from, before the seeds are added."""
+    result: Result
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """What it drew."""
+        return self.result[self.operator.drawn_output]
+
+
+Watcher = Callable[[Called], None]
 
 _watchers: list[Watcher] = []
 
 
 @contextmanager
 def watched(watcher: Watcher) -> Iterator[None]:
-    """Shows a watcher each draw of torch's numbers meanwhile, those of other threads too."""
+    """Shows a watcher each draw meanwhile, those of other threads too."""
     _watchers.append(watcher)
     try:
         yield
@@ -146,14 +164,16 @@ def _draw(
     state = arrays["state"]
     flat = (output.reshape(-1) for output in outputs)
     if alignment.is_pytorch(attributes):
-        torch_states = torch_draw.states_of(state, attributes["global_seed"])
-        after = torch_draw.fill_from(torch_states, values, distribution, *flat)
-        for watcher in tuple(_watchers):
-            watcher(op, torch_states, (*outputs, after))
-        return *outputs, after
-    before = np.zeros(STATE_WORDS, np.uint32) if state is None else state
-    seeds = attributes["global_seed"], attributes["op_seed"]
-    return *outputs, fill_from(before, seeds, values, distribution, fill, *flat)
+        before = torch_draw.states_of(state, attributes["global_seed"])
+        after = torch_draw.fill_from(before, values, distribution, *flat)
+    else:
+        before = np.zeros(STATE_WORDS, np.uint32) if state is None else state
+        seeds = attributes["global_seed"], attributes["op_seed"]
+        after = fill_from(before, seeds, values, distribution, fill, *flat)
+    result = *outputs, after
+    for watcher in tuple(_watchers):
+        watcher(Called(op, arrays, attributes, before, result))
+    return result
 
 
 def fill_from(

@@ -5,7 +5,8 @@ Needs PyTorch and onnxscript (the extra ``torch``), which are loaded when a func
 
 from onnx_philox.torch._check import ProgramDraw, check_export
 from onnx_philox.torch._export import export, translations
-from onnx_philox.torch._verify import Ran, Verdict, verify_export
+from onnx_philox.torch._verdict import Ran, Verdict
+from onnx_philox.torch._verify import verify_export
 
 __all__ = [
     "ProgramDraw",

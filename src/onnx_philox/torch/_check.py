@@ -25,6 +25,7 @@ from onnx_philox._rewriting.types import Types
 from onnx_philox.torch._program import (
     Dimension,
     Operation,
+    exported,
     functional,
     normalised,
     operations,
@@ -118,17 +119,8 @@ def check_export(
         OSError: The file cannot be read.
     """
     require_torch()
-    import torch
-
-    if not isinstance(model, torch.export.ExportedProgram):
-        model = torch.export.export(
-            model,
-            tuple(args),
-            dict(kwargs or {}),
-            dynamic_shapes=dynamic_shapes,
-            strict=False,
-        )
-    found = compare(operations(functional(model)), read(f))
+    program = functional(exported(model, args, kwargs, dynamic_shapes))
+    found = compare(operations(program), read(f))
     problems = describe(found)
     if problems:
         refuse(

@@ -33,6 +33,8 @@ class Call:
     """What it drew; None where its result does not show that."""
     after: TorchState
     """Where the next call draws."""
+    is_contiguous: bool = True
+    """Whether the tensor that it filled is, so that its order is that of the memory."""
 
     @property
     def title(self) -> str:
@@ -52,12 +54,23 @@ class Eager:
     after: TorchState
     devices: frozenset[str]
     """Others than the CPU that it drew on."""
+    reseeds: tuple[str, ...]
+    """The calls after which torch's generator was not where they left it: the module set it."""
+    unplaced: str = ""
+    """Why not all given draws took the place of the module's own, in words."""
 
 
-def run(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any], seed: int) -> Eager:
+def run(
+    model: Any,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    seed: int,
+    given: Sequence[NDArray[Any]] | None = None,
+) -> Eager:
     """Runs a module after `torch.manual_seed(seed)`, and leaves it and torch's generator as before.
 
-    A module of a `torch.export.ExportedProgram` is the program itself.
+    A module of a `torch.export.ExportedProgram` is the program itself. With `given`, each call that
+    draws gets the next of these draws instead of its own.
     """
     import torch
     from torch.utils import _pytree
@@ -69,20 +82,31 @@ def run(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any], seed: int) -
     args, kwargs = _pytree.tree_map_only(torch.Tensor, copy, (tuple(args), dict(kwargs)))
     inputs = [leaf for leaf in _pytree.tree_leaves((args, kwargs)) if leaf is not None]
     feeds = [array(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in inputs]
-    recorder = _recorder()
+    recorder = _recorder(given)
     with _restored(module), torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.default_generator.manual_seed(seed)
         with recorder, warnings.catch_warnings():
             # torch's, of its own compiler.
             warnings.simplefilter("ignore")
             result = module(*args, **kwargs)
+        recorder.check_generator("the end")
         after = _state()
     if recorder.has_compiled:
         # What torch compiled here, under a mode, breaks later exports of the same branches.
         torch._dynamo.reset()
     leaves = [leaf for leaf in _pytree.tree_leaves(result) if leaf is not None]
     outputs = [array(torch.as_tensor(leaf)) for leaf in leaves]
-    return Eager(feeds, outputs, recorder.calls, after, frozenset(recorder.devices))
+    if recorder.left:
+        recorder.unplaced = "the module makes fewer draws than the model"
+    return Eager(
+        feeds,
+        outputs,
+        recorder.calls,
+        after,
+        frozenset(recorder.devices),
+        tuple(recorder.reseeds),
+        recorder.unplaced,
+    )
 
 
 def array(tensor: Any) -> NDArray[Any]:
@@ -98,10 +122,10 @@ def array(tensor: Any) -> NDArray[Any]:
     return np.array(tensor.numpy())
 
 
-def _recorder() -> Any:
+def _recorder(given: Sequence[NDArray[Any]] | None) -> Any:
     """A dispatch mode that sees each operator torch calls, those inside of composite ones too.
 
-    It begins where torch's generator is.
+    It begins where torch's generator is. See `run` for `given`.
     """
     import torch
     from torch.utils import _pytree
@@ -110,7 +134,10 @@ def _recorder() -> Any:
     higher = torch.ops.higher_order
     inside = {higher.cond: _branch, higher.while_loop: _loop}
 
-    class Recorder(TorchDispatchMode):  # type: ignore[misc] # torch is Any here
+    # Any, whether torch is installed or not.
+    mode: Any = TorchDispatchMode
+
+    class Recorder(mode):  # type: ignore[misc]
         supports_higher_order_operators = True
 
         def __init__(self) -> None:
@@ -119,6 +146,16 @@ def _recorder() -> Any:
             self.devices: set[str] = set()
             self.has_compiled = False
             self.at: Any = None
+            self.reseeds: list[str] = []
+            self.left = list(given or ())
+            self.unplaced = ""
+
+        def check_generator(self, where: str) -> None:
+            """Notes where the generator is no more where the last operator left it."""
+            at = torch.get_rng_state()
+            if self.at is not None and not torch.equal(at, self.at):
+                self.reseeds.append(where)
+            self.at = at
 
         def __enter__(self) -> Any:
             if self.at is None:
@@ -132,10 +169,13 @@ def _recorder() -> Any:
                 if func in inside:
                     with self:
                         return inside[func](*args, **kwargs)
+            self.check_generator(_where())
             result = func(*args, **kwargs)
             at = torch.get_rng_state()
             if not torch.equal(at, self.at):
                 self.calls.append(_call(func, result, self.at))
+                if given is not None and not self.unplaced:
+                    self.unplaced = _place(func, args, kwargs, result, self.left)
             elif torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()):
                 tensors = [r for r in _pytree.tree_leaves(result) if isinstance(r, torch.Tensor)]
                 self.devices.update(t.device.type for t in tensors if t.device.type != "cpu")
@@ -149,18 +189,60 @@ def _call(func: Any, result: Any, before: Any) -> Call:
     """The record of an operator that has drawn."""
     import torch
 
-    name = func._schema.name.rpartition("::")[2] if hasattr(func, "_schema") else func.__name__
-    kind = name.rstrip("_")
+    kind = _kind(func)
     drawn = result[1] if kind == "native_dropout" else result
     drawn = drawn if isinstance(drawn, torch.Tensor) else None
     values = None
     if kind == "normal" and "Tensor" in func._overloadname:
         # Its result is moved and scaled.
-        values = array(_again(before, lambda: torch.empty_like(drawn).normal_()))
+        assert isinstance(drawn, torch.Tensor)
+        like = drawn
+        values = array(_again(before, lambda: torch.empty_like(like).normal_()))
     elif drawn is not None and (kind.startswith(_PLAIN) or kind == "native_dropout"):
         values = array(drawn)
     shape = () if drawn is None else tuple(drawn.shape)
-    return Call(kind, _where(), shape, values, _state())
+    is_contiguous = drawn is None or drawn.is_contiguous()
+    return Call(kind, _where(), shape, values, _state(), is_contiguous)
+
+
+def _kind(func: Any) -> str:
+    name = func._schema.name.rpartition("::")[2] if hasattr(func, "_schema") else func.__name__
+    return str(name).rstrip("_")
+
+
+def _place(
+    func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any, left: list[NDArray[Any]]
+) -> str:
+    """Puts the first of the draws that are left into a call's result; why not, in words."""
+    import torch
+
+    kind = _kind(func)
+    if not left:
+        return "the module makes more draws than the model"
+    declared = func._schema.arguments if hasattr(func, "_schema") else ()
+    of_call = {a.name: a.default_value for a in declared}
+    of_call |= dict(zip(of_call, args, strict=False)) | dict(kwargs)
+    drawn = left.pop(0)
+    target = result[1] if kind == "native_dropout" else result
+    if not isinstance(target, torch.Tensor) or drawn.size != target.numel():
+        return f"{kind} is not what the model draws there"
+    wide = torch.from_numpy(drawn.astype(np.float64)).reshape(target.shape)
+    if kind == "native_dropout":
+        scale = 1 / (1 - of_call["p"])
+        result[0].copy_(torch.where(wide > 0, of_call["input"] * scale, 0))
+    elif kind == "normal" and "Tensor" in func._overloadname:
+        wide = wide * of_call["std"] + of_call["mean"]
+    elif kind == "log_normal":
+        wide = wide.exp()
+    elif kind == "cauchy":
+        wide = of_call["median"] + of_call["sigma"] * torch.tan(torch.pi * (wide - 0.5))
+    elif kind == "_sample_dirichlet":
+        wide = wide.clamp_min(torch.finfo(torch.float64).tiny)
+        wide = wide / wide.sum(-1, keepdim=True)
+    elif not kind.startswith((*_PLAIN, "poisson", "_standard_gamma")):
+        return f"{kind} is drawn in torch's own code"
+    target.copy_(wide)
+    return ""
 
 
 def _again(before: Any, draw: Callable[[], Any]) -> Any:

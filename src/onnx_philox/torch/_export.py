@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from os import PathLike
 from typing import Any
 
 from onnx_philox._contract.alignment import check_word
-from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
+from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.refusal import RefusalError, refuse
 from onnx_philox._contract.schemas import register_schemas
 from onnx_philox._rewriting.passes.order import PerRow, check_seed, rewrite
@@ -76,8 +77,8 @@ def export(
         per_row: As in `make_reproducible`; it needs a batch that is dynamic (``dynamic_shapes``).
         alignment: As in `make_reproducible`: with "pytorch" the model draws what the module draws
             in torch after `torch.manual_seed(seed)`.
-        verify: Whether to run both and compare them, as `verify_export` does; with alignment
-            "pytorch" only. The verdict is the attribute ``verdict`` of what is returned.
+        verify: Whether to run both and compare them, as `verify_export` does. The verdict is the
+            attribute ``verdict`` of what is returned.
         external_data: Whether `f` has its weights in a file beside it.
         custom_translation_table: Entries of your own, which come before ours.
         options: What else `torch.onnx.export` takes, but for ``dynamo``.
@@ -94,20 +95,17 @@ def export(
 
     Warns:
         UserWarning: The exported model draws nothing, or not all that the program draws; or the
-            verdict is that it draws otherwise than torch.
+            module sets torch's generator; or the verdict is that it draws otherwise than torch.
     """
     if options.pop("dynamo", None) not in (None, True):
         refuse(_EXPORT, "dynamo", False, "True, or left out", "Leave it out.")
     check_seed(seed, _EXPORT)
     check_word(_EXPORT, alignment)
-    if verify and alignment != PYTORCH:
-        remedy = "Leave verify out, or export with alignment='pytorch'."
-        refuse(_EXPORT, "verify", True, f"False with alignment {alignment!r}", remedy)
     table = {**translations(), **(custom_translation_table or {})}
     import torch
 
     try:
-        with warnings.catch_warnings():
+        with _generator_watched() as sets, warnings.catch_warnings():
             # Here it is intended, where there is dropout.
             warnings.filterwarnings("ignore", "Exporting a model while it is in training mode")
             program: Any = torch.onnx.export(
@@ -119,6 +117,12 @@ def export(
             raise refusal from None
         _name_operation(error, model, args, options)
         raise
+    if sets:
+        warnings.warn(
+            f"{_EXPORT}: the module sets torch's generator in forward, as torch.manual_seed does. "
+            "The model does not: it draws on from its state. Take the call out of forward.",
+            stacklevel=2,
+        )
     if program.exported_program is not None:
         found = compare(operations(program.exported_program), program.model.clone())
         if problems := describe(found):
@@ -134,6 +138,26 @@ def export(
         if not program.verdict.is_ok:
             warnings.warn(f"{_EXPORT}: {program.verdict}", stacklevel=2)
     return program
+
+
+@contextlib.contextmanager
+def _generator_watched() -> Iterator[list[bool]]:
+    """Leaves torch's generator as it is; the list is not empty if something has set it meanwhile.
+
+    To trace a module draws nothing.
+    """
+    import torch
+
+    sets: list[bool] = []
+    with torch.random.fork_rng(devices=[]):
+        # Nobody sets it to this by chance.
+        torch.default_generator.manual_seed(int.from_bytes(os.urandom(8), "little"))
+        before = torch.get_rng_state()
+        try:
+            yield sets
+        finally:
+            if not torch.equal(before, torch.get_rng_state()):
+                sets.append(True)
 
 
 def _name_operation(

@@ -65,6 +65,16 @@ def require_torch() -> None:
             raise _backends.NotInstalledError("onnx_philox.torch", package, "torch") from error
 
 
+def exported(model: Any, args: Any, kwargs: Any, dynamic_shapes: Any = None) -> Any:
+    """The `torch.export.ExportedProgram` of a module, or a program as it is."""
+    import torch
+
+    if isinstance(model, torch.export.ExportedProgram):
+        return model
+    known = {"dynamic_shapes": dynamic_shapes, "strict": False}
+    return torch.export.export(model, tuple(args), dict(kwargs or {}), **known)
+
+
 def functional(program: Any) -> Any:
     """A program without operations in place, and without what nothing reads."""
     try:

@@ -1,0 +1,143 @@
+"""A module and its model, with the same arguments for both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+
+from onnx_philox._contract.refusal import refuse
+from onnx_philox._contract.streams import STATE, Streams
+from onnx_philox._models.streams import streams_of
+from onnx_philox.torch._check import compare, describe
+from onnx_philox.torch._program import exported, functional, operations
+
+if TYPE_CHECKING:
+    from onnx_philox.torch._eager import Eager
+
+
+class Pair:
+    """A module with its arguments, and its model with their names.
+
+    Args:
+        owner: The function that a refusal names.
+        model: The model, rewritten.
+        module: The module, or a program of it.
+        args: Its inputs.
+        kwargs: Its inputs by name.
+    """
+
+    def __init__(
+        self,
+        owner: str,
+        model: ir.Model,
+        module: Any,
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+    ) -> None:
+        from torch.utils import _pytree
+
+        self._owner = owner
+        self.model, self.proto = model, ir.to_proto(model)
+        self._module = module
+        self._leaves, self._tree = _pytree.tree_flatten((tuple(args), dict(kwargs)))
+        self._names = self._names_of_leaves()
+        streams = streams_of(model)
+        self._batched: set[str] = set()
+        self.rows = None if streams is None or streams.batch is None else self._rows(streams)
+
+    def eager(
+        self, seed: int, row: int | None = None, given: Sequence[NDArray[Any]] | None = None
+    ) -> Eager:
+        """A run of the module in torch; of one row of the batch, if there is one for each."""
+        from torch.utils import _pytree
+
+        from onnx_philox.torch import _eager
+
+        leaves = self._leaves
+        if row is not None:
+            leaves = [
+                leaf[row : row + 1] if name in self._batched else leaf
+                for name, leaf in zip(self._names, leaves, strict=True)
+            ]
+        args, kwargs = _pytree.tree_unflatten(leaves, self._tree)
+        try:
+            return _eager.run(self._module, args, kwargs, seed, given)
+        except Exception as error:
+            if row is None:
+                raise
+            allowed = "one that runs with one row, as each has a generator of its own"
+            remedy = "Call eval() on what needs a whole batch, such as a BatchNorm."
+            refuse(self._owner, "the module", f"one that says: {error}", allowed, remedy)
+
+    def of_program(self) -> Pair | None:
+        """The same with what torch exports of the module, without operations in place.
+
+        None if torch does not export it.
+        """
+        from torch.utils import _pytree
+
+        args, kwargs = _pytree.tree_unflatten(self._leaves, self._tree)
+        try:
+            program = functional(exported(self._module, args, kwargs))
+        except Exception:
+            return None
+        return Pair(self._owner, self.model, program, args, kwargs)
+
+    def lost(self) -> str:
+        """What a program draws and the model does not, in words."""
+        return describe(compare(operations(self._module), self.model.clone()))
+
+    def training_norms(self) -> str:
+        """The names of what normalises by the batch, and changes when it is run."""
+        from torch.nn.modules.batchnorm import _BatchNorm
+
+        modules: Any = getattr(self._module, "named_modules", tuple)()
+        found = [name for name, m in modules if isinstance(m, _BatchNorm) and m.training]
+        return ", ".join(repr(name) for name in found)
+
+    def feeds(self) -> dict[str, NDArray[Any]]:
+        """The module's inputs by the names of the model's."""
+        import torch
+
+        from onnx_philox.torch._eager import array
+
+        named = zip(self._names, self._leaves, strict=True)
+        return {
+            name: array(leaf) if isinstance(leaf, torch.Tensor) else np.asarray(leaf)
+            for name, leaf in named
+            if name is not None
+        }
+
+    def _names_of_leaves(self) -> list[str | None]:
+        """The model's input that each leaf is; None of one that is no input of it."""
+        import torch
+
+        names = [i.name for i in self.proto.graph.input if i.name != STATE]
+        tensors = [isinstance(leaf, torch.Tensor) for leaf in self._leaves]
+        are_inputs = tensors
+        if sum(tensors) != len(names):
+            are_inputs = [leaf is not None for leaf in self._leaves]
+        if sum(are_inputs) != len(names):
+            remedy = "Pass the model that was exported from this module, and the same arguments."
+            given, allowed = f"{sum(are_inputs)}", f"the model's {len(names)}"
+            refuse(self._owner, "the inputs", given, allowed, remedy)
+        left = iter(names)
+        return [next(left) if is_input else None for is_input in are_inputs]
+
+    def _rows(self, streams: Streams) -> int:
+        """How many rows the arguments have."""
+        dims = {i.name: i.type.tensor_type.shape.dim for i in self.proto.graph.input}
+        batch = dims[streams.state][0].dim_param
+        self._batched = {n for n, dim in dims.items() if dim and dim[0].dim_param == batch}
+        feeds = self.feeds()
+        rows = {len(feeds[name]) for name in self._batched & feeds.keys()}
+        if len(rows) != 1:
+            remedy = "Pass inputs with a row for each row of the batch."
+            refuse(
+                self._owner, "the inputs", f"{sorted(rows)} rows", "of one number of rows", remedy
+            )
+        return rows.pop()
