@@ -23,7 +23,7 @@ from onnx_philox._contract.inputs import ALIGNMENT
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, OPSET_VERSION
 from onnx_philox.onnxruntime import BACKENDS as ONNX_RUNTIME_BACKENDS
 from onnx_philox.onnxruntime import InferenceSession
-from onnx_philox.onnxruntime._session import TAKES_BFLOAT16
+from onnx_philox.onnxruntime._values import TAKES_BFLOAT16
 from onnx_philox.openvino import BACKENDS as OPENVINO_BACKENDS
 
 GOLDEN = Path(__file__).parents[1] / "graphs" / "golden"

@@ -45,6 +45,7 @@ ROOMS: dict[str, set[str]] = {
         "_numbers",
         "_record",
         "_rewriting",
+        "_runtime_errors",
         "_runtimes",
         "_standard",
         "onnxruntime",

@@ -21,7 +21,7 @@ from onnx import parser
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox._contract.types import BY_NAME
 from onnx_philox.onnxruntime import InferenceSession
-from onnx_philox.onnxruntime._session import TAKES_BFLOAT16
+from onnx_philox.onnxruntime._values import TAKES_BFLOAT16
 
 STATE = PhiloxState(2**64 - 2, 2**64 - 12345).to_array()
 InvalidArgument = ort.capi.onnxruntime_pybind11_state.InvalidArgument

@@ -28,6 +28,7 @@ PUBLIC = {
     "onnx_philox": {
         "PhiloxState",
         "Pipeline",
+        "RefusedInputError",
         "TorchState",
         "__version__",
         "diffusers",
@@ -83,7 +84,7 @@ PUBLIC = {
         "random_token",
         "random_uniform",
     },
-    "onnx_philox.onnxruntime": {"InferenceSession", "library_path", "register"},
+    "onnx_philox.onnxruntime": {"InferenceSession", "RefusalText", "library_path", "register"},
     "onnx_philox.openvino": {
         "compile_model",
         "genai_generator",

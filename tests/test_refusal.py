@@ -177,8 +177,11 @@ def test_a_refusal_pickles_and_copies(make: Callable[[], RefusalError], again: A
     assert same.__notes__ == ["seen here"]
 
 
-def test_a_wrong_type_is_no_wrong_value() -> None:
-    assert not issubclass(TypeRefusalError, ValueError)
+def test_a_wrong_type_is_a_type_error_and_a_wrong_value_is_none() -> None:
+    # One class catches both: RefusedInputError, which is a ValueError.
+    assert issubclass(TypeRefusalError, TypeError)
+    assert issubclass(TypeRefusalError, onnx_philox.RefusedInputError)
+    assert issubclass(ValueRefusalError, onnx_philox.RefusedInputError)
     assert not issubclass(ValueRefusalError, TypeError)
     with pytest.raises(TypeRefusalError):
         checks.refuse("here", "it", 1, "2", "Go.", TypeError)

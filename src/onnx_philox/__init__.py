@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         rewriting,
         torch,
     )
+    from onnx_philox._contract.refusal import RefusedInputError
     from onnx_philox._contract.schemas import register_schemas
     from onnx_philox._contract.state import PhiloxState
     from onnx_philox._contract.torch_state import TorchState
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PhiloxState",
     "Pipeline",
+    "RefusedInputError",
     "TorchState",
     "__version__",
     "diffusers",
@@ -73,6 +75,7 @@ _MODULES = {
 _PLACES = {
     "PhiloxState": "onnx_philox._contract.state",
     "Pipeline": "onnx_philox._pipeline.api",
+    "RefusedInputError": "onnx_philox._contract.refusal",
     "TorchState": "onnx_philox._contract.torch_state",
     "generate": "onnx_philox._numbers.generate",
     "make_reproducible": "onnx_philox.rewriting",

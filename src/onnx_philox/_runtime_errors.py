@@ -6,9 +6,16 @@ An error that has crossed a runtime is only a text. No other module takes texts 
 from __future__ import annotations
 
 import re
+from functools import cache
+from typing import Any, ClassVar
 
 from onnx_philox._contract.operators import OPERATORS
-from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
+from onnx_philox._contract.refusal import (
+    RefusedInputError,
+    TypeRefusalError,
+    ValueRefusalError,
+)
+from onnx_philox._contract.streams import ROWS_CHECK
 
 _ONNXRUNTIME_CODE = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")
 _ONNXRUNTIME_NODE = re.compile(r" node with name '.*'$")
@@ -21,6 +28,8 @@ _SAYS_NOTHING = "Model wasn't fully converted."
 _KINDS = (ValueError, TypeError, ValueRefusalError, TypeRefusalError)
 _EXCEPTION = re.compile(rf"^({'|'.join(kind.__name__ for kind in _KINDS)}): ")
 _ONNXRUNTIME_STATUS = " Status Message: "
+_OPERATORS = tuple(f"{name}: " for name in OPERATORS)
+_ROWS = re.compile(ROWS_CHECK + r"[^'\" ]+")
 
 
 def sentence(text: str) -> str:
@@ -46,10 +55,46 @@ def sentence(text: str) -> str:
     return _EXCEPTION.sub("", told[-1]) if told else ""
 
 
-def refusal_in_onnxruntime(error: RuntimeError) -> str | None:
-    """The refusal of one of our operators that ONNX Runtime made a RuntimeError; else None."""
-    _, _, text = str(error).partition(_ONNXRUNTIME_STATUS)
-    return text if text.startswith(tuple(f"{op}: " for op in OPERATORS)) else None
+class _InRuntimeError(RefusedInputError):
+    """A refusal in a runtime, which is also of the kinds that the runtime raises."""
+
+    kinds: ClassVar[tuple[type[Exception], ...]]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return refused, (str(self), *self.kinds)
+
+
+@cache
+def _class_of(kinds: tuple[type[Exception], ...]) -> type[RefusedInputError]:
+    first = kinds[0]
+    name = RefusedInputError.__name__ if first.__module__ == "builtins" else first.__name__
+    fields = {"__module__": "onnx_philox", "__doc__": _InRuntimeError.__doc__, "kinds": kinds}
+    return type(name, (_InRuntimeError, *kinds), fields)
+
+
+def refused(text: str, *kinds: type[Exception]) -> RefusedInputError:
+    """A refusal with this text that is also of these kinds, one or more."""
+    # It is a ValueError already.
+    return _class_of(tuple(dict.fromkeys(k for k in kinds if not issubclass(k, ValueError))))(text)
+
+
+def refusal(error: Exception) -> str | None:
+    """What one of our operators refused in a runtime's run; None of any other error.
+
+    The check of a state for each row, which is a node of ONNX, is one of ours by its name.
+    """
+    said = sentence(str(error))
+    if said.startswith(_OPERATORS):
+        return said
+    check = _ROWS.search(str(error))
+    return None if check is None else f"{check.group()}: {said}"
+
+
+def raise_refusal(error: Exception) -> None:
+    """Raises what one of our operators refused in a runtime's run; nothing for another error."""
+    text = None if isinstance(error, RefusedInputError) else refusal(error)
+    if text is not None:
+        raise refused(text, type(error)) from error
 
 
 def refusal_in_openvino(error: RuntimeError) -> str:

@@ -16,6 +16,13 @@ def title(name: str) -> str:
     return f"the input {name!r}"
 
 
+def shape_name(shape: Iterable[int | str | None] | None) -> str:
+    """A shape in words, with `?` for unknown dimensions."""
+    if shape is None:
+        return "any"
+    return f"[{', '.join('?' if d is None else str(d) for d in shape)}]"
+
+
 def refuse_unknown(owner: str, given: str, known: Iterable[str], remedy: str = RENAME) -> NoReturn:
     """Refuses an input that the model does not have; `known` are those that it has."""
     listed = ", ".join(known)

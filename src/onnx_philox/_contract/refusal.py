@@ -14,6 +14,23 @@ from onnx_philox._contract.sentences import FORM
 _SHOWN = 100
 
 
+class RefusedInputError(ValueError):
+    """Input that is refused, by a function, a `Pipeline`, a session or an operator in a runtime.
+
+    The text is a sentence that says what must be, what was given and what to do. Where a runtime
+    refuses, the exception is also of the runtime's own kind: `InvalidArgument` of ONNX Runtime, a
+    RuntimeError of OpenVINO. It is also a TypeError where an array has another type, or is none.
+
+    Examples:
+        >>> import onnx_philox
+        >>> try:
+        ...     onnx_philox.row_states(-1, 0)
+        ... except onnx_philox.RefusedInputError as error:
+        ...     print(error)
+        row_states: seeds must be an integer from 0 to 2^64-1: got -1. Pass an int in that range.
+    """
+
+
 class RefusalError(Exception):
     """A refusal of bad input, which is also a ValueError, a TypeError or an ImportError.
 
@@ -58,11 +75,11 @@ class RefusalError(Exception):
         return type(self), self.parts, self.__dict__
 
 
-class ValueRefusalError(RefusalError, ValueError):
+class ValueRefusalError(RefusalError, RefusedInputError):
     """A refusal of a wrong value."""
 
 
-class TypeRefusalError(RefusalError, TypeError):
+class TypeRefusalError(RefusalError, RefusedInputError, TypeError):
     """A refusal of a wrong type."""
 
 

@@ -23,6 +23,8 @@ STANDARD_STATE = "onnx_philox.standard_state"
 """The property of such a model that names the input its draws read; empty if they read none."""
 
 NEXT_PREFIX = "next_"
+ROWS_CHECK = STATE + "_must_have_one_row_for_each_row_of_"
+"""Before the name of an input: the node by which a model refuses states of another batch."""
 """What the name of a next state has and that of its state has not: see `next_name`."""
 
 AWAITS_STATE = "onnx_philox.awaits_state"

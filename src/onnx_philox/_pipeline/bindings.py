@@ -9,6 +9,7 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
+from onnx_philox import _runtime_errors
 from onnx_philox._contract import arrays
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import Streams
@@ -64,7 +65,11 @@ class BindingEngine(Engine):
         # Each time, since the user may have cleared what was bound.
         binding.bind_ortvalue_input(self.streams.state, bound.given)
         binding.bind_ortvalue_output(self.streams.next_state, bound.taken)
-        self._session.run_with_iobinding(binding)
+        try:
+            self._session.run_with_iobinding(binding)
+        except Exception as error:
+            _runtime_errors.raise_refusal(error)
+            raise
         return Ran({}, bound.after.reshape(state.shape).copy(), None)
 
     def _check_states(self, binding: onnxruntime.IOBinding, bound: _Bound | None) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._runtimes.port import shape_name
+from onnx_philox._contract.feeds import shape_name
 
 
 @dataclass(frozen=True)

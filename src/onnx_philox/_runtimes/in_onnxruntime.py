@@ -10,7 +10,7 @@ import onnx
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
-from onnx_philox import _backends
+from onnx_philox import _backends, _runtime_errors
 from onnx_philox._contract.types import BF16, F16, ElementType
 from onnx_philox._runtimes import models
 from onnx_philox._runtimes.models import LoadedModel, Settings
@@ -60,7 +60,12 @@ class Model(LoadedModel):
         return loaded
 
     def values_of(self, feeds: Mapping[str, Any]) -> Sequence[Any]:
-        values: Sequence[Any] = self.session.run(None, feeds)
+        try:
+            values: Sequence[Any] = self.session.run(None, feeds)
+        except Exception as error:
+            # Of ONNX Runtime's own session, which a user may have made.
+            _runtime_errors.raise_refusal(error)
+            raise
         return values
 
     def taken(self, value: Any) -> Any:

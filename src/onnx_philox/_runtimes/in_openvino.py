@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import openvino as ov
 
-from onnx_philox import _backends, _openvino_requests
+from onnx_philox import _backends, _openvino_requests, _runtime_errors
 from onnx_philox import _openvino_arrays as ov_arrays
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.streams import STANDARD
@@ -128,7 +128,11 @@ class Model(LoadedModel):
         # It copies them all: a request keeps the inputs of the run before. An array that it is
         # given to share can be written to by other requests, where a dimension is dynamic
         # (docs/troubleshooting.md).
-        _openvino_requests.run(request, dict(enumerate(given)))
+        try:
+            _openvino_requests.run(request, dict(enumerate(given)))
+        except RuntimeError as error:
+            _runtime_errors.raise_refusal(error)
+            raise
         tensors = map(request.get_output_tensor, range(len(self.outputs)))
         # Copies: the next run writes into the same memory.
         return [ov_arrays.memory(tensor).copy() for tensor in tensors]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from onnx_philox._contract.feeds import shape_name
 from onnx_philox._contract.inputs import TORCH_STATE_WORDS
 from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._contract.state import is_one_state
@@ -72,10 +73,3 @@ class Port:
             not isinstance(wanted, int) or wanted == given
             for wanted, given in zip(self.shape, shape, strict=True)
         )
-
-
-def shape_name(shape: Iterable[int | str | None] | None) -> str:
-    """A shape in words, with `?` for unknown dimensions."""
-    if shape is None:
-        return "any"
-    return f"[{', '.join('?' if d is None else str(d) for d in shape)}]"

@@ -25,8 +25,9 @@ from onnx_philox import _versions
 _versions.check("onnxruntime", _runtime.__version__)
 
 # ruff: noqa: E402
+from onnx_philox.onnxruntime._feeds import RefusalText
 from onnx_philox.onnxruntime._native_backend import library_path, register
 from onnx_philox.onnxruntime._session import BACKENDS as BACKENDS
 from onnx_philox.onnxruntime._session import InferenceSession
 
-__all__ = ["InferenceSession", "library_path", "register"]
+__all__ = ["InferenceSession", "RefusalText", "library_path", "register"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import onnx_ir as ir
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
+from onnx_philox import _runtime_errors
 from onnx_philox._models import ours
 from onnx_philox.onnxruntime import _surgery
 from onnx_philox.onnxruntime._proof import INSERTED_CAST
@@ -28,7 +29,7 @@ def model(source: Source) -> bytes | None:
         return None
     except (TypeError, ValueError) as error:
         # The library says the same, but ONNX Runtime turns it into another exception at load.
-        raise ort_state.InvalidArgument(str(error)) from error
+        raise _runtime_errors.refused(str(error), ort_state.InvalidArgument) from error
     # ONNX Runtime does not infer the types of custom operators inside functions. Before 1.24 it
     # ends the process if RandomCategorical, whose type we infer, has an empty name for its state.
     has_empty_end = sum(map(ours.drop_empty_end, nodes)) > 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,11 +10,15 @@ import numpy as np
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
+from onnx_philox import _runtime_errors
 from onnx_philox._contract import arrays, feeds
-from onnx_philox._contract.refusal import RefusalError
+from onnx_philox._contract.refusal import RefusalError, shown
 from onnx_philox._contract.state import PhiloxState
+from onnx_philox.onnxruntime import _values as values
 
 NAME = "onnx_philox.onnxruntime"
+RAW = object()
+"""Memory that is bound by its address."""
 # Where the names of ONNX Runtime's element types are others.
 _IN_NUMPY = {"float": "float32", "double": "float64"}
 
@@ -49,6 +53,69 @@ def type_name(of_onnxruntime: str) -> str:
     return _IN_NUMPY.get(element, element) if kind == "tensor" else f"a {of_onnxruntime}"
 
 
+def check(inputs: Iterable[Any], optional: Iterable[Any], given: Mapping[str, Any]) -> None:
+    """Refuses a feed that ONNX Runtime has refused, in our words, if the fault is found.
+
+    Args:
+        inputs: What a session says of its inputs.
+        optional: The same of the initializers that a feed may replace.
+        given: The feed; `RAW` is memory whose contents are not known here.
+
+    Raises:
+        RefusalError: An input is missing, unknown, or of another type or shape.
+    """
+    inputs = list(inputs)
+    check_present(inputs, given)
+    known = {port.name: port for port in (*inputs, *optional)}
+    for name, value in given.items():
+        port = known.get(name)
+        if port is None:
+            feeds.refuse_unknown(NAME, repr(name), known)
+        wanted = type_name(port.type)
+        if value is RAW or (isinstance(value, list) and not port.type.startswith("tensor")):
+            continue
+        if not isinstance(value, np.ndarray | ort.OrtValue):
+            # ONNX Runtime makes a tensor of a list.
+            if port.type.startswith("tensor") and not isinstance(value, list):
+                feeds.refuse_type(NAME, name, shown(value), wanted)
+            continue
+        as_value = values.to_ort_value(name, value)
+        if as_value.data_type() != port.type:
+            feeds.refuse_type(NAME, name, type_name(as_value.data_type()), wanted)
+        if as_value.is_tensor():
+            _check_shape(name, as_value.shape(), port.shape)
+
+
+def _check_shape(name: str, shape: list[int], wanted: list[int | str | None]) -> None:
+    # ONNX Runtime says nothing of a rank that is not known, as of a scalar's.
+    fits = len(shape) == len(wanted) and all(
+        not isinstance(w, int) or w == given for w, given in zip(wanted, shape, strict=True)
+    )
+    if wanted and not fits:
+        feeds.refuse_shape(NAME, name, str(shape), feeds.shape_name(wanted))
+
+
+def check_present(inputs: Iterable[Any], given: Mapping[str, Any]) -> None:
+    """Refuses a feed without an input that is not optional, or with None for one."""
+    required = {i.name: i.type for i in inputs if not i.type.startswith("optional")}
+    missing = [name for name in required if name not in given]
+    if missing:
+        listed = ", ".join(f"{name} ({type_name(type_)})" for name, type_ in required.items())
+        feeds.refuse_missing(NAME, missing, f"Pass an array for each of {listed}.")
+    for name, type_ in required.items():
+        if given[name] is None:
+            feeds.refuse_type(NAME, name, None, type_name(type_))
+
+
+def bound(binding: ort.IOBinding) -> dict[str, Any] | None:
+    """What is bound as inputs; None where this release of ONNX Runtime does not say it all."""
+    inputs = getattr(binding, "_bound_inputs", None)
+    if inputs is None:
+        return None
+    arrays_ = binding._numpy_obj_references
+    return {n: arrays_.get(n, RAW) if value is None else value for n, value in inputs.items()}
+
+
 def check_value(what: str, value: Any) -> None:
     """Refuses an OrtValue over an array that ONNX Runtime misreads; others do not show theirs."""
     with invalid_arguments():
@@ -64,10 +131,27 @@ def check_binding(binding: ort.IOBinding) -> None:
 class IOBinding(ort.IOBinding):  # type: ignore[misc]
     """ONNX Runtime's IOBinding, which refuses arrays that it would misread."""
 
+    def __init__(self, session: ort.InferenceSession) -> None:
+        super().__init__(session)
+        ports = (*session.get_inputs(), *session.get_overridable_initializers())
+        self._names = [port.name for port in ports]
+
+    @contextmanager
+    def _naming(self, name: str) -> Iterator[None]:
+        """A block that binds an input, which may be none of the model's."""
+        try:
+            yield
+        except RuntimeError as error:
+            if name in self._names:
+                raise
+            with invalid_arguments(type(error)):
+                feeds.refuse_unknown(NAME, repr(name), self._names)
+
     def bind_cpu_input(self, name: str, arr_on_cpu: Any) -> None:
         """As ONNX Runtime's."""
         check_value(feeds.title(name), arr_on_cpu)
-        super().bind_cpu_input(name, arr_on_cpu)
+        with self._naming(name):
+            super().bind_cpu_input(name, arr_on_cpu)
 
     def bind_input(
         self,
@@ -80,7 +164,8 @@ class IOBinding(ort.IOBinding):  # type: ignore[misc]
     ) -> None:
         """As ONNX Runtime's."""
         _check_type(feeds.title(name), element_type)
-        super().bind_input(name, device_type, device_id, element_type, shape, buffer_ptr)
+        with self._naming(name):
+            super().bind_input(name, device_type, device_id, element_type, shape, buffer_ptr)
 
     def bind_output(
         self,
@@ -98,7 +183,8 @@ class IOBinding(ort.IOBinding):  # type: ignore[misc]
     def bind_ortvalue_input(self, name: str, ortvalue: ort.OrtValue) -> None:
         """As ONNX Runtime's."""
         check_value(feeds.title(name), ortvalue)
-        super().bind_ortvalue_input(name, ortvalue)
+        with self._naming(name):
+            super().bind_ortvalue_input(name, ortvalue)
 
     def bind_ortvalue_output(self, name: str, ortvalue: ort.OrtValue) -> None:
         """As ONNX Runtime's."""
@@ -114,10 +200,33 @@ def _check_type(what: str, element_type: Any) -> None:
             arrays.check_shared(NAME, what, np.empty(0, element_type))
 
 
+class RefusalText(str):
+    """The text of a refused input, which the callback of `run_async` gets.
+
+    Attributes:
+        error: The exception that every other kind of run raises.
+    """
+
+    error: Exception
+
+    @classmethod
+    def of(cls, error: Exception) -> RefusalText:
+        """The text of a refusal."""
+        text = cls(error)
+        text.error = error
+        return text
+
+
+def invalid_argument(error: Exception, *kinds: type[Exception]) -> Exception:
+    """A refusal as ONNX Runtime's own exception, and of other kinds."""
+    more = [TypeError] if isinstance(error, TypeError) else []
+    return _runtime_errors.refused(str(error), ort_state.InvalidArgument, *kinds, *more)
+
+
 @contextmanager
-def invalid_arguments() -> Iterator[None]:
-    """Raises a refusal as ONNX Runtime's own exception."""
+def invalid_arguments(*kinds: type[Exception]) -> Iterator[None]:
+    """Raises a refusal as ONNX Runtime's own exception, and of other kinds."""
     try:
         yield
     except RefusalError as error:
-        raise ort_state.InvalidArgument(str(error)) from error
+        raise invalid_argument(error, *kinds) from error

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from onnx_ir.passes.common import ShapeInferencePass
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
+from onnx_philox import _runtime_errors
 from onnx_philox._contract import alignment, checks
 from onnx_philox._contract.operators import OUTPUT_TYPE, Input, Operator, Role
 from onnx_philox._contract.types import BY_ONNX, ElementType
@@ -58,7 +59,7 @@ def legalise(source: Any) -> Legalised:
         # The model is invalid, with two values of one name for example: ONNX Runtime reports it.
         return Legalised(loaded.untouched)
     except (TypeError, ValueError) as error:
-        raise ort_state.InvalidArgument(str(error)) from error
+        raise _runtime_errors.refused(str(error), ort_state.InvalidArgument) from error
     if run_input is None:
         return Legalised(loaded.untouched)
     return Legalised(opened.whole(), run_input, loaded.folder)

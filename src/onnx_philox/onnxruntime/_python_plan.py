@@ -17,6 +17,7 @@ import numpy as np
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
+from onnx_philox import _runtime_errors
 from onnx_philox.onnxruntime import _extension_options, _interrupts, _legalise
 from onnx_philox.onnxruntime._python_ops import REFUSALS
 
@@ -91,6 +92,7 @@ class PythonRun:
             return
         refused = REFUSALS.close(self.number)
         if isinstance(refused, (TypeError, ValueError)):
-            raise ort_state.InvalidArgument(str(refused)) from refused
+            text = str(refused)
+            raise _runtime_errors.refused(text, ort_state.InvalidArgument) from refused
         if refused is not None:
             raise refused

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import ctypes
-import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-import numpy as np
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _backends, _runtime_errors
-from onnx_philox._contract.feeds import refuse_type, refuse_unknown, title
-from onnx_philox._contract.refusal import shown
-from onnx_philox._contract.types import BF16
+from onnx_philox._contract.feeds import title
+from onnx_philox._contract.refusal import RefusedInputError
 from onnx_philox.onnxruntime import _feeds, _native_backend, _python_backend
+from onnx_philox.onnxruntime._values import BFLOAT16, from_ort_value, to_ort_value
 
 if TYPE_CHECKING:
     import onnx
-
-_BFLOAT16 = BF16.dtype
-
-TAKES_BFLOAT16 = hasattr(ort.OrtValue, "ortvalue_from_numpy_with_onnx_type")
-"""Whether ONNX Runtime makes a value of an array of bfloat16: from 1.20 on."""
 
 Model: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
 Feed = dict[str, Any]
@@ -101,11 +93,11 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         **kwargs: As for ONNX Runtime.
 
     Raises:
-        InvalidArgument: (ONNX Runtime's own exception, here and from every kind of run) the
-            model or an input breaks a rule of the operators.
+        RefusedInputError: (from every kind of run) an input is refused, in our words. It is also
+            ONNX Runtime's own InvalidArgument, and a TypeError where the input has another type.
+        InvalidArgument: (ONNX Runtime's own exception) the model breaks a rule of the operators.
         NotImplemented: (likewise) the backend cannot carry a type of the model.
         ValueError: `backend` is none of the above.
-        TypeError: (from a run) an input that is not optional is None.
         ImportError: The backend lacks something that you must install.
     """
 
@@ -168,21 +160,13 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         """As ONNX Runtime's; bfloat16 goes in and comes out as `ml_dtypes.bfloat16` arrays."""
         input_feed = _feeds.with_arrays(input_feed)
         self._check_feed(input_feed)
-        try:
-            with self._checked(run_options) as run:
-                feed = {**input_feed, **run.hidden_feed}
-                if self._has_bfloat16(output_names, input_feed):
-                    as_values = {name: _to_ort_value(name, value) for name, value in feed.items()}
-                    values = super().run_with_ort_values(output_names, as_values, run.options)
-                    return [_from_ort_value(value) for value in values]
-                return list(super().run(output_names, feed, run.options))
-        except Exception as error:
-            # ONNX Runtime lets None pass until a node reads it, and fails in that node's words.
-            self._refuse_none(input_feed)
-            if not isinstance(error, ort_state.Fail):  # of a node
-                with _feeds.invalid_arguments():
-                    self._name_wrong(input_feed)
-            raise
+        with self._checked(run_options, input_feed) as run:
+            feed = {**input_feed, **run.hidden_feed}
+            if self._has_bfloat16(output_names, input_feed):
+                as_values = {name: to_ort_value(name, value) for name, value in feed.items()}
+                values = super().run_with_ort_values(output_names, as_values, run.options)
+                return [from_ort_value(value) for value in values]
+            return list(super().run(output_names, feed, run.options))
 
     def run_async(
         self,
@@ -192,7 +176,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         user_data: Any,
         run_options: ort.RunOptions | None = None,
     ) -> None:
-        """As ONNX Runtime's; a refused input reaches the callback as its third argument."""
+        """As ONNX Runtime's; a refused input reaches the callback as a `RefusalText`."""
         input_feed = _feeds.with_arrays(input_feed)
         self._check_feed(input_feed)
         run = self._plan.start_run(run_options)
@@ -203,14 +187,22 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
             feed.clear()
             try:
                 run.check()
-            except Exception as refused:
-                results, error = [], str(refused)
+                if error:
+                    self._refuse(RuntimeError(error), input_feed)
+            except RefusedInputError as refused:
+                results, error = [], _feeds.RefusalText.of(refused)
+            except Exception as failed:
+                results, error = [], str(failed)
+            input_feed.clear()
             callback(results, data, error)
 
         try:
             super().run_async(output_names, feed, checked_callback, user_data, run.options)
-        except Exception:
-            run.check()
+        except Exception as error:
+            try:
+                self._refuse(error, input_feed)
+            finally:
+                run.check()
             raise
 
     def io_binding(self) -> ort.IOBinding:
@@ -227,8 +219,8 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         self._check_feed(input_dict_ort_values)
         for name, value in input_dict_ort_values.items():
             _feeds.check_value(title(name), value)
-        with self._checked(run_options) as run:
-            hidden = {name: _to_ort_value(name, value) for name, value in run.hidden_feed.items()}
+        with self._checked(run_options, input_dict_ort_values) as run:
+            hidden = {name: to_ort_value(name, value) for name, value in run.hidden_feed.items()}
             feed = {**input_dict_ort_values, **hidden}
             return list(super().run_with_ort_values(output_names, feed, run.options))
 
@@ -237,7 +229,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
     ) -> None:
         """As ONNX Runtime's."""
         _feeds.check_binding(iobinding)
-        with self._checked(run_options) as run:
+        with self._checked(run_options, _feeds.bound(iobinding)) as run:
             for name, value in run.hidden_feed.items():
                 iobinding.bind_cpu_input(name, value)
             super().run_with_iobinding(iobinding, run.options)
@@ -252,118 +244,71 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         fetch_devices: Any,
     ) -> None:
         """As ONNX Runtime's."""
-        with self._checked(run_options) as run:
+        with self._checked(run_options, None) as run:
             hidden = run.hidden_feed
             if hidden:
                 all_feeds = ort_state.OrtValueVector()
                 for value in feeds:
                     all_feeds.push_back(value)
                 for name, value in hidden.items():
-                    all_feeds.push_back(_to_ort_value(name, value)._get_c_value())
+                    all_feeds.push_back(to_ort_value(name, value)._get_c_value())
                 feeds, feed_names = all_feeds, [*feed_names, *hidden]
             super().run_with_ortvaluevector(
                 run_options, feed_names, feeds, fetch_names, fetches, fetch_devices
             )
 
     @contextmanager
-    def _checked(self, options: ort.RunOptions | None) -> Iterator[Run]:
+    def _checked(self, options: ort.RunOptions | None, given: Feed | None) -> Iterator[Run]:
         """A block around a run, which raises at its end what an operator refused.
 
         The refusal comes before any error of ONNX Runtime's own, which can only be its consequence.
+        `given` are the inputs, if they are known.
         """
         run = self._plan.start_run(options)
         try:
             with run.guard():
                 yield run
-        except RuntimeError as error:
-            # ONNX Runtime turns an operator's invalid argument into this when memory is bound.
-            refusal = _runtime_errors.refusal_in_onnxruntime(error)
-            if refusal is not None:
-                raise ort_state.InvalidArgument(refusal) from error
+        except Exception as error:
+            self._refuse(error, given)
             raise
         finally:
             run.check()
 
-    def _check_feed(self, feed: Feed) -> None:
-        """ONNX Runtime's own check, in its words, applied to the inputs of the user's model."""
-        if not self._plan.hidden_inputs:
+    def _refuse(self, error: Exception, given: Feed | None) -> None:
+        """Raises what ONNX Runtime has raised again if an input is at fault, in our words.
+
+        It is then InvalidArgument, whatever ONNX Runtime makes of it: a RuntimeError where memory
+        is bound, for instance, which it stays too.
+        """
+        if isinstance(error, RefusedInputError):
             return
-        missing = [
-            i.name
-            for i in self.get_inputs()
-            if i.name not in feed and not i.type.startswith("optional")
-        ]
-        if missing:
-            raise ValueError(
-                f"Required inputs ({missing}) are missing from input feed ({list(feed)})."
-            )
-        # onnxruntime-extensions can crash the process when a Python op reads None.
-        self._refuse_none(feed)
+        kind = type(error)
+        refusal = _runtime_errors.refusal(error)
+        if refusal is not None:
+            raise _runtime_errors.refused(refusal, ort_state.InvalidArgument, kind) from error
+        if given is not None:
+            with _feeds.invalid_arguments(kind):
+                # ONNX Runtime lets None pass until a node reads it, and fails in that node's words.
+                _feeds.check_present(self.get_inputs(), given)
+                if not isinstance(error, ort_state.Fail):  # of a node
+                    initializers = self.get_overridable_initializers()
+                    _feeds.check(self.get_inputs(), initializers, given)
+        if isinstance(error, ort_state.InvalidArgument):
+            raise _runtime_errors.refused(str(error), kind) from error
 
-    def _refuse_none(self, feed: Feed) -> None:
-        for given in self.get_inputs():
-            is_none = given.name in feed and feed[given.name] is None
-            if is_none and not given.type.startswith("optional"):
-                refuse_type(_feeds.NAME, given.name, None, _feeds.type_name(given.type))
-
-    def _name_wrong(self, feed: Feed) -> None:
-        """Says which input is unknown or of another type: ONNX Runtime's words do not."""
-        inputs = [*self.get_inputs(), *self.get_overridable_initializers()]
-        types = {given.name: given.type for given in inputs}
-        for name, value in feed.items():
-            if name not in types:
-                refuse_unknown(_feeds.NAME, repr(name), types)
-            wanted = _feeds.type_name(types[name])
-            if not _is_array(value):
-                # A list is a sequence of tensors, or what ONNX Runtime makes a tensor of.
-                if types[name].startswith("tensor") and not isinstance(value, list):
-                    refuse_type(_feeds.NAME, name, shown(value), wanted)
-                continue
-            type_ = _to_ort_value(name, value).data_type()
-            if type_ != types[name]:
-                refuse_type(_feeds.NAME, name, _feeds.type_name(type_), wanted)
+    def _check_feed(self, feed: Feed) -> None:
+        """Refuses None before a Python op reads it, for which the process may end."""
+        if self._plan.hidden_inputs:
+            with _feeds.invalid_arguments():
+                _feeds.check_present(self.get_inputs(), feed)
 
     def _has_bfloat16(self, output_names: Sequence[str] | None, feed: Feed) -> bool:
         return any(
             o.type == "tensor(bfloat16)" and (not output_names or o.name in output_names)
             for o in self.get_outputs()
-        ) or any(getattr(value, "dtype", None) == _BFLOAT16 for value in feed.values())
+        ) or any(getattr(value, "dtype", None) == BFLOAT16 for value in feed.values())
 
 
 def _path_of(model: Any) -> str | None:
     """What ONNX Runtime's session keeps as `_model_path`; None for a model that is not a file."""
     return os.fspath(model) if isinstance(model, (str, os.PathLike)) else None
-
-
-def _is_array(value: Any) -> bool:
-    """Whether it is an array, or a value of ONNX Runtime."""
-    return isinstance(value, np.ndarray | ort.OrtValue)
-
-
-def _to_ort_value(name: str, value: Any) -> ort.OrtValue:
-    if isinstance(value, ort.OrtValue):
-        return value
-    array = np.asarray(value)
-    if array.dtype == _BFLOAT16:
-        if not TAKES_BFLOAT16:
-            raise ort_state.NotImplemented(
-                "onnx_philox.onnxruntime: ONNX Runtime must be 1.20 or newer to take an array of "
-                f"bfloat16 as input {name!r}: got {ort.__version__}. "
-                "Upgrade it: pip install --upgrade 'onnx-philox[onnxruntime]'."
-            )
-        return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(
-            np.ascontiguousarray(array), BF16.onnx
-        )
-    return ort.OrtValue.ortvalue_from_numpy(array)
-
-
-def _from_ort_value(value: ort.OrtValue) -> Any:
-    if not value.is_tensor() or value.element_type() != BF16.onnx:
-        return value.numpy()
-    shape = value.shape()
-    count = math.prod(shape)
-    if count == 0:
-        return np.empty(shape, _BFLOAT16)
-    memory = (ctypes.c_uint16 * count).from_address(value.data_ptr())
-    # A copy: the memory disappears with the OrtValue.
-    return np.array(memory, np.uint16).view(_BFLOAT16).reshape(shape)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
+from onnx_philox import _runtime_errors
 from onnx_philox._contract import checks
 from onnx_philox._files import text
 from onnx_philox._files.wire import Buffer
@@ -93,7 +94,7 @@ def load(source: Any) -> Source:
         try:
             checks.check_opset(version, _OWNER)
         except ValueError as error:
-            raise ort_state.InvalidArgument(str(error)) from error
+            raise _runtime_errors.refused(str(error), ort_state.InvalidArgument) from error
     return replace(given, outline=outline)
 
 

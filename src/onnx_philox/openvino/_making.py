@@ -15,6 +15,7 @@ from onnx_philox import _runtime_errors
 from onnx_philox._contract import checks
 from onnx_philox._contract.arguments import parameter_array, plain_array, shape_array
 from onnx_philox._contract.operators import Input, Operator, Role
+from onnx_philox._contract.refusal import RefusedInputError
 from onnx_philox._contract.types import ElementType
 from onnx_philox.openvino import _native_backend
 from onnx_philox.openvino._narrowing import with_wide_shape
@@ -42,7 +43,7 @@ def make(
         try:
             node = _native_factory().create(op.name, inputs, complete)
         except RuntimeError as error:
-            raise ValueError(_runtime_errors.refusal_in_openvino(error)) from error
+            raise RefusedInputError(_runtime_errors.refusal_in_openvino(error)) from error
     else:
         node = OPS[op.name](inputs, **complete)
     if name is not None:

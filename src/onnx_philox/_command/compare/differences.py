@@ -10,7 +10,8 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._runtimes.port import Arrays, shape_name
+from onnx_philox._contract.feeds import shape_name
+from onnx_philox._runtimes.port import Arrays
 
 DRAWN, STATE, COMPUTED = "drawn", "state", "computed"
 

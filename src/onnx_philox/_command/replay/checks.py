@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from onnx_philox._command.run import filling
+from onnx_philox._contract.feeds import shape_name
 from onnx_philox._contract.inputs import TENSORFLOW, TORCH_STATE_WORDS
 from onnx_philox._record.document import COMPUTED, Record, kind_of
 from onnx_philox._record.hashes import Hash, sha256
 from onnx_philox._runtimes.models import LoadedModel
-from onnx_philox._runtimes.port import Arrays, Port, shape_name
+from onnx_philox._runtimes.port import Arrays, Port
 
 # The word of a state that counts runs: the last of its counter.
 RUN_WORD = 3

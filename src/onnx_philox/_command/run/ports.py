@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from onnx_philox import _runtime_errors
 from onnx_philox._command import paths
 from onnx_philox._contract import arrays, feeds
+from onnx_philox._contract.feeds import shape_name
 from onnx_philox._runtimes.port import (
     ArgumentError,
     Arrays,
     Port,
     refusing_as_argument,
-    shape_name,
 )
 
 _NAME = "run"

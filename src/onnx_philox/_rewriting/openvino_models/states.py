@@ -16,7 +16,7 @@ from openvino import opset8
 from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract.operators import DOMAIN, STATE_WORDS
 from onnx_philox._contract.state import run_words
-from onnx_philox._contract.streams import STATE
+from onnx_philox._contract.streams import ROWS_CHECK, STATE
 from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE, OWNER, THIS_RUN
 from onnx_philox._rewriting.openvino_models.earlier import Recorded
 from onnx_philox._rewriting.openvino_models.graphs import Owner
@@ -116,7 +116,7 @@ def _checked(words: ov.Output, batch: Batch) -> ov.Output:
     zero = np.int64(0)
     rows = opset8.gather(opset8.shape_of(batch.input), np.array([0], np.int64), zero)
     split = opset8.variadic_split(words, zero, rows)
-    name = f"{STATE}_must_have_one_row_for_each_row_of_{batch.name}"
+    name = f"{ROWS_CHECK}{batch.name}"
     split.set_friendly_name(f"{DOMAIN}.{name}")
     return split.output(0)
 

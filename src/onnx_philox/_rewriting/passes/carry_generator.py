@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import onnx_ir as ir
 
 from onnx_philox._contract.operators import TORCH_STATE_WORDS
-from onnx_philox._contract.streams import STATE
+from onnx_philox._contract.streams import ROWS_CHECK, STATE
 from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._models.emitter import Emitter, Names
 from onnx_philox._models.graphs import Owner, subgraphs
@@ -87,7 +87,7 @@ class _Way:
         """The state, once it has as many rows as the batch."""
         emitter = self.emitter()
         words = emitter.cast("words", state, _INT64)
-        what = f"{STATE}_must_have_one_row_for_each_row_of_{batch.input.name}"
+        what = f"{ROWS_CHECK}{batch.input.name}"
         words = batch.check(emitter, what, words, emitter.shape(batch.input))
         begin = emitter.cast("begin", words, _UINT32)
         self._model.graph[0].prepend(emitter.nodes)

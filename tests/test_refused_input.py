@@ -1,0 +1,230 @@
+"""One kind of exception for refused input, in both runtimes and from every kind of run."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import onnxruntime as ort
+import openvino as ov
+import pytest
+from onnx import parser
+from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
+
+import onnx_philox
+from onnx_philox import PhiloxState, Pipeline, RefusedInputError, make_reproducible, row_states
+from onnx_philox.onnxruntime import BACKENDS, InferenceSession, RefusalText
+
+MODEL = make_reproducible(
+    parser.parse_model("""<ir_version: 9, opset_import: ["": 17]>
+    g (float[N, 3] p) => (float[N, 3] y) { y = Bernoulli (p) }""")
+)
+GOOD = {"p": np.full((2, 3), 0.5, np.float32)}
+STATE = {"random_state": PhiloxState(0, 1).to_array()}
+NODE_SAYS = (
+    "RandomBernoulli: input 'p' must be from 0 to 1, or at most 4 ulp above 1: got 2.0 at [0, 0]. "
+    "Pass probabilities."
+)
+# A feed, the sentence after the name of who refuses, and whether the type of an array is wrong.
+WRONG: dict[str, tuple[dict[str, Any], str, bool]] = {
+    "type": (
+        {"p": np.ones((2, 3))},
+        "the input 'p' must be float32: got float64. Pass an array of that type.",
+        True,
+    ),
+    "rank": (
+        {"p": np.ones(3, np.float32)},
+        "the input 'p' must be of shape [N, 3]: got shape [3]. Pass an array of that shape.",
+        False,
+    ),
+    "shape": (
+        {"p": np.ones((2, 4), np.float32)},
+        "the input 'p' must be of shape [N, 3]: got shape [2, 4]. Pass an array of that shape.",
+        False,
+    ),
+    "missing": (
+        {},
+        "the input 'p' must be in the feed: got nothing. Pass an array",
+        False,
+    ),
+    "unknown": ({**GOOD, "q": GOOD["p"]}, "each input must be one of p", False),
+}
+RUNS = ["run", "run_with_ort_values", "run_with_iobinding", "run_async"]
+OWNER = "onnx_philox.onnxruntime"
+
+
+@pytest.fixture(scope="module", params=list(BACKENDS))
+def session(request: pytest.FixtureRequest) -> InferenceSession:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 2  # run_async needs more than one
+    options.log_severity_level = 4
+    return InferenceSession(MODEL, options, backend=request.param)
+
+
+def run(session: ort.InferenceSession, how: str, feed: dict[str, Any]) -> None:
+    """Runs a session, and raises what it refuses."""
+    if how == "run":
+        session.run(None, feed)
+    elif how == "run_with_ort_values":
+        values = {n: ort.OrtValue.ortvalue_from_numpy(array) for n, array in feed.items()}
+        session.run_with_ort_values(["y"], values)
+    elif how == "run_with_iobinding":
+        binding = session.io_binding()
+        for name, array in feed.items():
+            binding.bind_cpu_input(name, array)
+        binding.bind_output("y")
+        session.run_with_iobinding(binding)
+    else:
+        ended, texts = threading.Event(), []
+
+        def callback(_results: Any, _data: Any, error: str) -> None:
+            texts.append(error)
+            ended.set()
+
+        session.run_async(None, feed, callback, None)
+        assert ended.wait(30)
+        if texts[0]:
+            assert isinstance(texts[0], RefusalText)
+            assert texts[0] == str(texts[0].error)
+            raise texts[0].error
+
+
+@pytest.mark.parametrize("how", RUNS)
+def test_every_kind_of_run_raises_what_a_node_refuses(session: InferenceSession, how: str) -> None:
+    run(session, how, {**STATE, **GOOD})
+    with pytest.raises(RefusedInputError) as raised:
+        run(session, how, {**STATE, "p": GOOD["p"] * 4})
+    assert isinstance(raised.value, InvalidArgument)
+    assert not isinstance(raised.value, TypeError)
+    assert str(raised.value) == NODE_SAYS
+    run(session, how, {**STATE, **GOOD})
+
+
+@pytest.mark.parametrize("how", RUNS)
+@pytest.mark.parametrize("what", WRONG)
+def test_every_kind_of_run_refuses_a_feed_in_our_words(
+    session: InferenceSession, how: str, what: str
+) -> None:
+    feed, says, is_type = WRONG[what]
+    with pytest.raises(RefusedInputError) as raised:
+        run(session, how, {**STATE, **feed})
+    assert isinstance(raised.value, InvalidArgument)
+    assert isinstance(raised.value, TypeError) is is_type
+    assert str(raised.value).startswith(f"{OWNER}: {says}")
+
+
+def test_what_users_catch_of_bound_memory_is_still_caught(session: InferenceSession) -> None:
+    """ONNX Runtime raises RuntimeErrors there."""
+    with pytest.raises(RuntimeError, match="must be float32") as raised:
+        run(session, "run_with_iobinding", {**STATE, **WRONG["type"][0]})
+    assert isinstance(raised.value, RefusedInputError)
+
+
+def openers() -> dict[str, tuple[Callable[[], Pipeline], type[Exception]]]:
+    """Pipelines in each backend and of the runtimes' own classes, and what a node's refusal is."""
+    opened: dict[str, tuple[Callable[[], Pipeline], type[Exception]]] = {}
+    for runtime, kind in (("onnxruntime", InvalidArgument), ("openvino", RuntimeError)):
+        for backend in BACKENDS:
+
+            def opener(runtime: str = runtime, backend: str = backend) -> Pipeline:
+                return Pipeline(MODEL, runtime=runtime, backend=backend)
+
+            opened[f"{runtime} {backend}"] = opener, kind
+    options = onnx_philox.onnxruntime.register(ort.SessionOptions())
+    options.log_severity_level = 4
+    file = MODEL.SerializeToString()
+    core = onnx_philox.openvino.register(ov.Core())
+    opened["a session"] = lambda: Pipeline(ort.InferenceSession(file, options)), InvalidArgument
+    opened["a compiled model"] = (
+        lambda: Pipeline(core.compile_model(core.read_model(file), "CPU"), source=MODEL),
+        RuntimeError,
+    )
+    return opened
+
+
+OPENERS = openers()
+
+
+@pytest.mark.parametrize("opener", OPENERS)
+def test_a_pipeline_raises_one_kind_in_every_runtime(opener: str) -> None:
+    opened, kind = OPENERS[opener]
+    pipe = opened()
+    with pytest.raises(RefusedInputError) as raised:
+        pipe({"p": GOOD["p"] * 4}, seed=1)
+    assert isinstance(raised.value, kind)
+    assert str(raised.value) == NODE_SAYS
+    for feed, says, is_type in WRONG.values():
+        with pytest.raises(RefusedInputError) as raised:
+            pipe(feed, seed=1)
+        assert isinstance(raised.value, TypeError) is is_type
+        assert str(raised.value).startswith(f"Pipeline: {says}")
+    for seed in (-1, "one"):
+        with pytest.raises(RefusedInputError, match="must be an integer from 0 to"):
+            pipe(GOOD, seed=seed)
+
+
+def test_a_pipeline_raises_it_of_bound_memory() -> None:
+    options = onnx_philox.onnxruntime.register(ort.SessionOptions())
+    options.log_severity_level = 4
+    own = ort.InferenceSession(MODEL.SerializeToString(), options)
+    for session in (own, InferenceSession(MODEL, options)):
+        binding = session.io_binding()
+        binding.bind_cpu_input("p", GOOD["p"] * 4)
+        binding.bind_output("y")
+        with pytest.raises(RefusedInputError) as raised:
+            Pipeline(session)(binding, seed=1)
+        assert str(raised.value) == NODE_SAYS
+        assert isinstance(raised.value, RuntimeError)
+
+
+def test_states_of_another_batch_are_refused_input() -> None:
+    rows = make_reproducible(MODEL_OF_ROWS, per_row=True)
+    feed = {**GOOD, "random_state": row_states(7, [0])}
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    session = InferenceSession(rows, options)
+    with pytest.raises(RefusedInputError, match="must_have_one_row_for_each_row_of_p: "):
+        session.run(None, feed)
+
+
+MODEL_OF_ROWS = parser.parse_model("""<ir_version: 9, opset_import: ["": 17]>
+    g (float[N, 3] p) => (float[N, 3] y) { y = Bernoulli (p) }""")
+
+
+@pytest.mark.parametrize("opener", OPENERS)
+def test_it_goes_to_another_process(opener: str) -> None:
+    opened, kind = OPENERS[opener]
+    with pytest.raises(RefusedInputError) as raised:
+        opened()({"p": GOOD["p"] * 4}, seed=1)
+    other = pickle.loads(pickle.dumps(raised.value))
+    assert type(other) is type(raised.value)
+    assert str(other) == NODE_SAYS
+    assert isinstance(other, kind)
+
+
+def test_it_is_there_without_a_runtime() -> None:
+    program = (
+        "import sys, onnx_philox; assert issubclass(onnx_philox.RefusedInputError, ValueError);"
+        "assert not {'numpy', 'onnx', 'onnxruntime', 'openvino'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_an_error_that_is_not_of_the_input_stays_what_it_is() -> None:
+    """A node of ONNX's own fails: nobody can say whose fault that is."""
+    model = parser.parse_model("""<ir_version: 9, opset_import: ["": 17]>
+        g (float[N, 3] p, int64[2] shape) => (float[K, L] y) {
+            b = Bernoulli (p)
+            y = Reshape (b, shape)
+        }""")
+    feed = {**GOOD, "shape": np.array([4, 4])}
+    for runtime in ("onnxruntime", "openvino"):
+        pipe = Pipeline(model, runtime=runtime)
+        with pytest.raises(Exception, match="eshape") as raised:
+            pipe(feed, seed=1)
+        assert not isinstance(raised.value, RefusedInputError)
