@@ -1,0 +1,93 @@
+"""`torch.distributions`, which draw by several calls; under a tracer by others (docs)."""
+
+from __future__ import annotations
+
+import torch
+from torch import distributions as d
+
+from torch_walk.table import Table
+
+TABLE = Table()
+WIDE = 1e-5
+CALLS = (
+    *("rand", "randn", "normal", "uniform", "exponential", "bernoulli", "multinomial", "poisson"),
+    *("_standard_gamma", "_sample_dirichlet", "cauchy", "binomial", "geometric"),
+)
+
+MADE = {
+    "Normal": lambda x, **o: d.Normal(x, x + 1, **o),
+    "LogNormal": lambda x, **o: d.LogNormal(x, x + 1, **o),
+    "HalfNormal": lambda x, **o: d.HalfNormal(x, **o),
+    "Uniform": lambda x, **o: d.Uniform(x, x + 1, **o),
+    "Exponential": lambda x, **o: d.Exponential(x + 1, **o),
+    "Laplace": lambda x, **o: d.Laplace(x, x + 1, **o),
+    "Cauchy": lambda x, **o: d.Cauchy(x, x + 1, **o),
+    "HalfCauchy": lambda x, **o: d.HalfCauchy(x + 1, **o),
+    "Gumbel": lambda x, **o: d.Gumbel(x, x + 1, **o),
+    "Weibull": lambda x, **o: d.Weibull(x + 1, x + 1, **o),
+    "Pareto": lambda x, **o: d.Pareto(x + 1, x + 2, **o),
+    "Kumaraswamy": lambda x, **o: d.Kumaraswamy(x + 1, x + 1, **o),
+    "Bernoulli": lambda x, **o: d.Bernoulli(x, **o),
+    "Bernoulli of logits": lambda x, **o: d.Bernoulli(logits=x, **o),
+    "Geometric": lambda x, **o: d.Geometric(x, **o),
+    "Categorical": lambda x, **o: d.Categorical(x, **o),
+    "Categorical of logits": lambda x, **o: d.Categorical(logits=x, **o),
+    "OneHotCategorical": lambda x, **o: d.OneHotCategorical(x, **o),
+    "Multinomial": lambda x, **o: d.Multinomial(5, x, **o),
+    "Binomial": lambda x, **o: d.Binomial(5, x, **o),
+    "Poisson": lambda x, **o: d.Poisson(x * 8, **o),
+    "NegativeBinomial": lambda x, **o: d.NegativeBinomial(x + 4, x, **o),
+    "Gamma": lambda x, **o: d.Gamma(x + 0.5, x + 1, **o),
+    "InverseGamma": lambda x, **o: d.InverseGamma(x + 2, x + 1, **o),
+    "Chi2": lambda x, **o: d.Chi2(x + 2, **o),
+    "StudentT": lambda x, **o: d.StudentT(x + 2, **o),
+    "FisherSnedecor": lambda x, **o: d.FisherSnedecor(x + 2, x + 3, **o),
+    "Beta": lambda x, **o: d.Beta(x + 0.5, x + 1, **o),
+    "Dirichlet": lambda x, **o: d.Dirichlet(x + 0.5, **o),
+    "ContinuousBernoulli": lambda x, **o: d.ContinuousBernoulli(x, **o),
+    "RelaxedBernoulli": lambda x, **o: d.RelaxedBernoulli(torch.tensor(0.5), x, **o),
+    "RelaxedOneHotCategorical": lambda x, **o: d.RelaxedOneHotCategorical(
+        torch.tensor(0.5), x, **o),
+    "MultivariateNormal": lambda x, **o: d.MultivariateNormal(
+        x, scale_tril=torch.eye(4) + torch.ones(4, 4).tril(-1) / 2, **o),
+    "LowRankMultivariateNormal": lambda x, **o: d.LowRankMultivariateNormal(
+        x, torch.ones(4, 2) / 2, torch.ones(4), **o),
+    "Independent": lambda x, **o: d.Independent(d.Normal(x, x + 1, **o), 1, **o),
+    "MixtureSameFamily": lambda x, **o: d.MixtureSameFamily(
+        d.Categorical(x, **o), d.Normal(x, x + 1, **o), **o),
+    "TransformedDistribution": lambda x, **o: d.TransformedDistribution(
+        d.Normal(x, x + 1, **o), [d.AffineTransform(1.0, 2.0), d.SigmoidTransform()], **o),
+}  # fmt: skip
+"""Each as a function of a tensor, and of the options."""
+
+REPARAMETERIZED = (
+    *("Normal", "LogNormal", "Uniform", "Exponential", "Laplace", "Gamma", "Beta", "Dirichlet"),
+    *("StudentT", "Cauchy", "MultivariateNormal", "Gumbel", "RelaxedBernoulli", "Kumaraswamy"),
+)
+
+
+def _sample(name):
+    return lambda x: MADE[name](x, validate_args=False).sample()
+
+
+def _rsample(name):
+    return lambda x: MADE[name](x, validate_args=False).rsample()
+
+
+def _several(name):
+    return lambda x: MADE[name](x, validate_args=False).sample((2,))
+
+
+def _validated(name):
+    return lambda x: MADE[name](x).sample()
+
+
+for _name in MADE:
+    TABLE.add(f"{_name}.sample", _sample(_name), (*CALLS, _name), near=WIDE)
+for _name in REPARAMETERIZED:
+    TABLE.add(f"{_name}.rsample", _rsample(_name), (*CALLS, _name), near=WIDE)
+for _name in ("Normal", "Categorical", "Gamma", "Bernoulli"):
+    TABLE.add(f"{_name}.sample of two", _several(_name), (*CALLS, _name), near=WIDE)
+for _name in ("Normal", "Exponential", "Bernoulli", "Categorical", "Gamma", "Uniform"):
+    TABLE.add(f"{_name}.sample validated", _validated(_name), (*CALLS, _name), near=WIDE)
+TABLE.add("Normal.rsample validated", lambda x: d.Normal(x, x + 1).rsample(), CALLS, near=WIDE)

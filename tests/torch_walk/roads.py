@@ -1,0 +1,228 @@
+"""The roads that a torch module has into a runtime, each as a function of a module and its inputs.
+
+A road gives the outputs for each seed, or raises what the package, torch or a runtime raises.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import openvino as ov
+import torch
+
+import onnx_philox as op
+from torch_walk.meaning import to_numpy
+
+CONFIG = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1}
+
+
+@dataclass(frozen=True)
+class Given:
+    """A module and what it is run with.
+
+    Attributes:
+        module: In the mode that its cases want.
+        example: The input to convert with.
+        x: The input to run with, of another batch where that is dynamic.
+        seeds: What each run begins at.
+        is_dynamic: Whether the batch is.
+    """
+
+    module: torch.nn.Module
+    example: torch.Tensor
+    x: torch.Tensor
+    seeds: Sequence[int]
+    is_dynamic: bool
+
+
+Outputs = list[list[np.ndarray]]
+"""For each seed, the module's outputs."""
+
+
+class Files:
+    """What is made of one module, each thing once: two roads share a file, or a program."""
+
+    def __init__(self, given: Given) -> None:
+        self.given = given
+        self._made: dict[str, Any] = {}
+
+    def file(self, alignment: str) -> Any:
+        """The file by `onnx_philox.torch.export`."""
+        return self._once(alignment, lambda: self._export(alignment))
+
+    def program(self) -> Any:
+        """The module by `torch.export`."""
+        return self._once("program", self._program)
+
+    def is_exportable(self) -> bool:
+        """Whether torch itself makes a program of the module."""
+        try:
+            self.program()
+        except Exception:
+            return False
+        return True
+
+    def _export(self, alignment: str) -> Any:
+        shapes = {"dynamic_shapes": self._dynamic()} if self.given.is_dynamic else {}
+        with quiet():
+            return op.torch.export(
+                self.given.module,
+                (self.given.example,),
+                alignment=alignment,
+                verbose=False,
+                **shapes,
+            ).model_proto
+
+    def _program(self) -> Any:
+        with quiet():
+            return torch.export.export(
+                self.given.module,
+                (self.given.example,),
+                dynamic_shapes=self._dynamic() if self.given.is_dynamic else None,
+                strict=False,
+            )
+
+    def _dynamic(self) -> Any:
+        return ({0: torch.export.Dim("batch", min=2)},)
+
+    def _once(self, key: str, make: Callable[[], Any]) -> Any:
+        if key not in self._made:
+            try:
+                self._made[key] = make()
+            except Exception as error:
+                self._made[key] = error
+        made = self._made[key]
+        if isinstance(made, Exception):
+            raise made
+        return made
+
+
+def _in_onnxruntime(files: Files, alignment: str) -> Outputs:
+    session = op.onnxruntime.InferenceSession(files.file(alignment).SerializeToString())
+    (state,) = (i.name for i in session.get_inputs() if i.name == "random_state")
+    others = [i.name for i in session.get_inputs() if i.name != state]
+    feed = {name: to_numpy(files.given.x) for name in others}
+    return [
+        session.run(None, feed | {state: _state(seed, alignment)})[:-1]
+        for seed in files.given.seeds
+    ]
+
+
+def _in_openvino(model: Any, given: Given, alignment: str) -> Outputs:
+    core = op.openvino.register(ov.Core())
+    compiled = core.compile_model(model, "CPU", CONFIG)
+    x, outputs = to_numpy(given.x), []
+    for seed in given.seeds:
+        state = _state(seed, alignment)
+        feed = {port: state if _is_state(port) else x for port in compiled.inputs}
+        results = compiled(feed)
+        outputs.append([results[i].copy() for i in range(len(compiled.outputs) - 1)])
+    return outputs
+
+
+def file_in_onnxruntime(files: Files) -> Outputs:
+    """A file by our exporter, in ONNX Runtime."""
+    return _in_onnxruntime(files, "tensorflow")
+
+
+def file_in_openvino(files: Files) -> Outputs:
+    """The same file, in OpenVINO."""
+    model = _read(files.file("tensorflow"))
+    return _in_openvino(model, files.given, "tensorflow")
+
+
+def exported(files: Files) -> Outputs:
+    """An exported program, converted by OpenVINO with our converters."""
+    program = files.program()
+    with quiet():
+        model = ov.convert_model(program, extension=op.openvino.pytorch_extensions())
+        model = op.make_reproducible(model)
+    return _in_openvino(model, files.given, "tensorflow")
+
+
+def traced(files: Files) -> Outputs:
+    """A trace, converted by OpenVINO with our converters."""
+    given = files.given
+    with quiet():
+        trace = torch.jit.trace(given.module, given.example, check_trace=False)
+        static = {} if given.is_dynamic else {"input": list(given.example.shape)}
+        model = ov.convert_model(
+            trace,
+            example_input=given.example,
+            extension=op.openvino.pytorch_extensions(),
+            **static,
+        )
+        model = op.make_reproducible(model)
+    return _in_openvino(model, given, "tensorflow")
+
+
+def torchs_in_onnxruntime(files: Files) -> Outputs:
+    """A file of torch's own numbers, in ONNX Runtime."""
+    return _in_onnxruntime(files, "pytorch")
+
+
+def torchs_in_openvino(files: Files) -> Outputs:
+    """A file of torch's own numbers, in OpenVINO."""
+    return _in_openvino(_read(files.file("pytorch")), files.given, "pytorch")
+
+
+ROADS: dict[str, Callable[[Files], Outputs]] = {
+    "file in ONNX Runtime": file_in_onnxruntime,
+    "file in OpenVINO": file_in_openvino,
+    "exported program": exported,
+    "trace": traced,
+    "torch's numbers in ONNX Runtime": torchs_in_onnxruntime,
+    "torch's numbers in OpenVINO": torchs_in_openvino,
+}
+"""The roads by their names."""
+
+SHARED = (
+    ("exported program",),
+    ("trace",),
+    ("file in ONNX Runtime", "file in OpenVINO"),
+    ("torch's numbers in ONNX Runtime", "torch's numbers in OpenVINO"),
+)
+"""Roads that begin with one file."""
+
+TORCHS = tuple(name for name in ROADS if name.startswith("torch's"))
+"""Those whose draws are torch's own: torch itself is the oracle."""
+
+
+def _read(proto: Any) -> ov.Model:
+    core = op.openvino.register(ov.Core())
+    return core.read_model(proto.SerializeToString(), b"")
+
+
+def _is_state(port: Any) -> bool:
+    return "random_state" in port.get_names()
+
+
+def _state(seed: int, alignment: str) -> np.ndarray:
+    if alignment == "pytorch":
+        return op.TorchState.from_seed(seed).to_array()
+    return op.PhiloxState.for_run(seed).to_array()
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Without the warnings of torch and of our exporter, and what torch prints."""
+    disabled = logging.root.manager.disable
+    logging.disable(logging.ERROR)
+    try:
+        with (
+            warnings.catch_warnings(),
+            open(os.devnull, "w") as nothing,
+            contextlib.redirect_stdout(nothing),
+            contextlib.redirect_stderr(nothing),
+        ):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(disabled)

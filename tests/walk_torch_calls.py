@@ -1,0 +1,99 @@
+"""Walks every random call of torch by every road, and prints what does not hold.
+
+    python tests/walk_torch_calls.py                 # all of it: about half an hour on two cores
+    python tests/walk_torch_calls.py --case 'dropout' --road trace --batch static
+    python tests/walk_torch_calls.py --json records.jsonl        # every record, a line each
+
+Ends with 1 if something is wrong that `torch_walk/known.txt` does not list, or lists in vain.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+Job = tuple[bool, tuple[str, ...], tuple[str, ...]]
+"""Whether the batch is dynamic, the roads and the names of the cases."""
+
+
+def walked(job: Job) -> list[Any]:
+    """The records of some cases by some roads."""
+    import torch
+    from torch_walk.cases import CASES
+    from torch_walk.walking import Walk
+
+    torch.set_num_threads(1)
+    is_dynamic, roads, names = job
+    walk = Walk(is_dynamic=is_dynamic)
+    return [r for road in roads for r in walk.by(road, [CASES[name] for name in names])]
+
+
+def jobs(arguments: argparse.Namespace) -> Iterator[Job]:
+    """The whole in parts of a minute or less: those that end at known faults come last."""
+    from torch_walk.cases import CASES
+    from torch_walk.known import EXPECTED
+    from torch_walk.roads import SHARED
+
+    names = [name for name in CASES if re.search(arguments.case, name)]
+    alone = []
+    for shared in SHARED:
+        roads = tuple(road for road in shared if re.search(arguments.road, road))
+        if not roads:
+            continue
+        for batch in ("static", "dynamic"):
+            if arguments.batch not in (batch, "both"):
+                continue
+            is_dynamic = batch == "dynamic"
+            # What fails or is refused would end the module that others share with it.
+            bad = {name for name, road, its in EXPECTED if its == batch and road in roads}
+            good = [name for name in names if name not in bad]
+            for first in range(0, len(good), arguments.size):
+                yield is_dynamic, roads, tuple(good[first : first + arguments.size])
+            alone += [(is_dynamic, roads, (name,)) for name in names if name in bad]
+    yield from alone
+
+
+def parsed(given: Sequence[str] | None) -> argparse.Namespace:
+    """The options."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
+    parser.add_argument("--case", default="", help="a regular expression for names of cases")
+    parser.add_argument("--road", default="", help="a regular expression for names of roads")
+    parser.add_argument("--batch", choices=["static", "dynamic", "both"], default="both")
+    parser.add_argument("--size", type=int, default=20, help="cases to a module")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--json", help="a file for every record")
+    return parser.parse_args(given)
+
+
+def main(given: Sequence[str] | None = None) -> int:
+    """The command."""
+    from torch_walk.known import EXPECTED, differences
+
+    arguments = parsed(given)
+    records: list[Any] = []
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(arguments.jobs, maxtasksperchild=8) as pool:
+        for some in pool.imap_unordered(walked, list(jobs(arguments))):
+            records += some
+            if arguments.json:
+                with open(arguments.json, "a") as file:
+                    file.writelines(json.dumps(asdict(record)) + "\n" for record in some)
+    for record in records:
+        if record.verdict in ("wrong", "raw"):
+            print(f"{' | '.join(record.key)} | {record.verdict}: {record.said[:200]}")
+    print(dict(Counter(record.verdict for record in records)))
+    problems = differences(records, EXPECTED)
+    print("\n".join(problems))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
