@@ -20,6 +20,20 @@ schemas, ONNX Runtime's Python ops, OpenVINO's operators and the argument checks
 (`python docs/make_operators_page.py`). What each refuses, and in which words, is in
 [`troubleshooting.md`](troubleshooting.md); which bits stay the same for ever, in
 [`promise.md`](promise.md).
+
+All draw words of 32 bits from Philox4x32-10, or from MT19937 with `alignment` pytorch. **Neither is
+for cryptography**: someone who sees some of the numbers may find the others. Draw no passwords,
+keys or nonces with them.
+
+Philox's words become uniform floats in [0, 1) so: the low bits of the next word `x`, or of the next
+two, `x0` and `x1`, are the fraction of a float in [1, 2), from which 1 is subtracted.
+
+| type | words | bits of the fraction | before 1 is subtracted |
+|---|---|---|---|
+| f16 | 1 | 10 | `0x3c00 \\| (x & 0x3ff)` |
+| bf16 | 1 | 7 | `0x3f80 \\| (x & 0x7f)` |
+| f32 | 1 | 23 | `0x3f800000 \\| (x & 0x7fffff)` |
+| f64 | 2 | 52 | `1023 << 52 \\| (x0 & 0xfffff) << 32 \\| x1` |
 """
 
 

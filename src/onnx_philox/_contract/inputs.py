@@ -30,9 +30,10 @@ def state_input(*, optional: bool) -> Input:
     """Where in the stream to draw."""
     doc = (
         "Where in the stream to draw: counter words c0 to c3 and key words k0 and k1, least "
-        "significant word first. Last dimension 6, all others 1, rank 1 to 8: one state for all of "
-        "the output. Or [B, 6], for any B but 1: a state for each row of an output whose first "
-        "dimension is B. Row b is what state[b] alone draws for the shape [1, d1, d2, ...]."
+        "significant word first. Last dimension 6, all others 1, rank 1 to 8 (DirectML: 4 at "
+        "feature level 3.0, 1 to 8 at 4.0): one state for all of the output. Or [B, 6], for any B "
+        "but 1: a state for each row of an output whose first dimension is B. Row b is what "
+        "state[b] alone draws for the shape [1, d1, d2, ...]."
     )
     if optional:
         doc += " Left out, it is a state of zeros, and one of the seeds must not be 0."
