@@ -22,6 +22,7 @@ from onnx_philox._models.opsets import opset_of
 from onnx_philox._rewriting.passes.find import is_random
 from onnx_philox._rewriting.passes.inline import InlineRandomFunctions
 from onnx_philox._rewriting.types import Types
+from onnx_philox._torch_calls.table import call_of
 from onnx_philox.torch._program import (
     Dimension,
     Operation,
@@ -37,25 +38,7 @@ OWNER = "onnx_philox.torch.check_export"
 # The key under which torch's exporter records where in the program a node is from.
 _TRACE = "pkg.torch.onnx.stack_trace"
 
-_UNIFORM = ("RandomUniform", "RandomUniformLike", "RandomExponential")
-_NORMAL = ("RandomNormal", "RandomNormalLike")
-_BOOLEANS = ("Bernoulli", "Dropout", "RandomBernoulli", "RandomDropout", *_UNIFORM)
 _CLASSES = ("Multinomial", "RandomCategorical")
-
-# By the beginning of ATen's names: what an exporter may draw it with. Others may become anything.
-_FITTING = {
-    "rand": _UNIFORM,
-    "randperm": ("RandomPermutation",),
-    "uniform": _UNIFORM,
-    "exponential": _UNIFORM,
-    "geometric": _UNIFORM,
-    "cauchy": _UNIFORM,
-    "rrelu": _UNIFORM,
-    "randn": _NORMAL,
-    "normal": _NORMAL,
-    "log_normal": _NORMAL,
-    "multinomial": _CLASSES,
-}
 
 
 @dataclass(frozen=True)
@@ -231,14 +214,8 @@ def _score(operation: Operation, drawing: _Drawing, traces: set[str]) -> int | N
 
 def fitting(kind: str) -> tuple[str, ...] | None:
     """The operators that an exporter may draw it with; None if any."""
-    if "dropout" in kind or kind in ("bernoulli", "scaled_dot_product_attention"):
-        return _BOOLEANS
-    if kind in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
-        return _BOOLEANS
-    beginnings = [beginning for beginning in _FITTING if kind.startswith(beginning)]
-    if not beginnings:
-        return None
-    return _FITTING[max(beginnings, key=len)]
+    call = call_of(kind)
+    return call.exported or None if call is not None else None
 
 
 def _difference(operation: Operation, drawing: _Drawing) -> str | None:

@@ -15,9 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract.torch_state import TorchState
-
-# Whose result is what they draw, by the beginnings of ATen's names.
-_PLAIN = ("rand", "uniform", "exponential", "bernoulli", "multinomial", "normal")
+from onnx_philox._torch_calls.table import call_of
 
 
 @dataclass(frozen=True)
@@ -198,7 +196,7 @@ def _call(func: Any, result: Any, before: Any) -> Call:
         assert isinstance(drawn, torch.Tensor)
         like = drawn
         values = array(_again(before, lambda: torch.empty_like(like).normal_()))
-    elif drawn is not None and (kind.startswith(_PLAIN) or kind == "native_dropout"):
+    elif drawn is not None and _shows_draw(kind):
         values = array(drawn)
     shape = () if drawn is None else tuple(drawn.shape)
     is_contiguous = drawn is None or drawn.is_contiguous()
@@ -208,6 +206,12 @@ def _call(func: Any, result: Any, before: Any) -> Call:
 def _kind(func: Any) -> str:
     name = func._schema.name.rpartition("::")[2] if hasattr(func, "_schema") else func.__name__
     return str(name).rstrip("_")
+
+
+def _shows_draw(kind: str) -> bool:
+    """Whether the result of a call is what it draws."""
+    call = call_of(kind)
+    return call is not None and call.shows_draw
 
 
 def _place(
@@ -239,7 +243,7 @@ def _place(
     elif kind == "_sample_dirichlet":
         wide = wide.clamp_min(torch.finfo(torch.float64).tiny)
         wide = wide / wide.sum(-1, keepdim=True)
-    elif not kind.startswith((*_PLAIN, "poisson", "_standard_gamma")):
+    elif not _shows_draw(kind) and kind not in ("poisson", "_standard_gamma"):
         return f"{kind} is drawn in torch's own code"
     target.copy_(wide)
     return ""

@@ -44,7 +44,7 @@ def translations() -> dict[Callable[..., Any], Callable[..., Any]]:
     from onnx_philox.torch import _translations
 
     register_schemas()
-    return _translations.Translations().table()
+    return _translations.table()
 
 
 def export(

@@ -13,6 +13,7 @@ import onnx_ir as ir
 
 from onnx_philox._models.opsets import STANDARD_DOMAINS
 from onnx_philox._models.surgery import KEY_MAKERS
+from onnx_philox._torch_calls.table import RANDOM_NAMES
 
 TENSORFLOW_DOMAINS = (*STANDARD_DOMAINS, "ai.onnx.converters.tensorflow")
 """Where tf2onnx leaves TensorFlow's operators."""
@@ -74,24 +75,8 @@ _RANDOM_NAMES = frozenset(
         "UniformCandidateSampler",
     }
 )
-# ... and functions of torch, whose names mean other things elsewhere.
-_TORCH_NAMES = frozenset(
-    {
-        "binomial",
-        "cauchy",
-        "exponential",
-        "geometric",
-        "log_normal",
-        "normal",
-        "normal_functional",
-        "rrelu",
-        "rrelu_with_noise",
-        "rrelu_with_noise_functional",
-        "standard_gamma",
-        "uniform",
-        "uniform_helper",
-    }
-)
+# ... and what torch's exporter makes of its functions, whose names mean other things elsewhere.
+_TORCH_NAMES = RANDOM_NAMES | {"uniform_helper"}
 _TORCH_DOMAIN = re.compile(r"torch|(^|[^a-z])(aten|(rng)?prims)([^a-z]|$)")
 # Words that the name of a random operator may contain, and words that change their meaning.
 _DROPPED = frozenset(

@@ -20,11 +20,7 @@ from onnx_philox._contract.operators import (
     RANDOM_BERNOULLI,
     RANDOM_CATEGORICAL,
     RANDOM_DROPOUT,
-    RANDOM_EXPONENTIAL,
-    RANDOM_NORMAL,
-    RANDOM_PERMUTATION,
     RANDOM_UNIFORM,
-    Operator,
 )
 from onnx_philox._models.constants import constant
 from onnx_philox._models.graphs import input_of
@@ -35,26 +31,10 @@ from onnx_philox._rewriting.replacements.comparisons import COMPARISONS
 from onnx_philox._rewriting.replacements.of_onnx import FloatReplacement
 from onnx_philox._rewriting.replacements.outcome import Replaceable
 from onnx_philox._rewriting.types import Types
+from onnx_philox._torch_calls.table import drawn_by
 
 NOTE = "pkg.torch.onnx.fx_node"
 """The key under which torch's exporter notes the call that a node is from."""
-
-_OWN: dict[str, Operator] = {
-    "rand": RANDOM_UNIFORM,
-    "rand_like": RANDOM_UNIFORM,
-    "uniform": RANDOM_UNIFORM,
-    "randint": RANDOM_UNIFORM,
-    "randint_like": RANDOM_UNIFORM,
-    "randn": RANDOM_NORMAL,
-    "randn_like": RANDOM_NORMAL,
-    "normal": RANDOM_NORMAL,
-    "normal_functional": RANDOM_NORMAL,
-    "exponential": RANDOM_EXPONENTIAL,
-    "bernoulli": RANDOM_BERNOULLI,
-    "multinomial": RANDOM_CATEGORICAL,
-    "randperm": RANDOM_PERMUTATION,
-}
-"""What draws each call as torch does, by the call's name in ATen."""
 
 _INTEGERS = ("randint", "randint_like")
 _AS_FLOATS = (*_INTEGERS, "bernoulli")
@@ -79,7 +59,7 @@ def read(random: Replaceable, types: Types) -> Replaceable:
             return absorbed
         _refuse(random, f"torch's {name}, as a float")
     operator = replacement.operator
-    if name and operator is not RANDOM_DROPOUT and _OWN.get(name) is not operator:
+    if name and operator is not RANDOM_DROPOUT and drawn_by(name) is not operator:
         _refuse(random, f"torch's {name}, as {operator.name}")
     if operator is RANDOM_CATEGORICAL and _is_half(input_of(node, 0), types):
         _refuse(random, "weights of 16 bits, whose race torch runs in 16 bits")
@@ -134,11 +114,14 @@ def _is_whole(random: Replaceable, name: str) -> bool:
 
 
 def _is_half(value: ir.Value, types: Types) -> bool:
-    """Whether logits have 16 bits, or had them before a Cast."""
-    producer = value.producer()
-    if producer is not None and producer.op_type == "Cast":
+    """Whether logits have 16 bits, or the weights that they are made of."""
+    half = (ir.DataType.FLOAT16, ir.DataType.BFLOAT16)
+    while types(value) not in half:
+        producer = value.producer()
+        if producer is None or producer.op_type not in ("Cast", "Log", "Unsqueeze"):
+            return False
         value = input_of(producer, 0)
-    return types(value) in (ir.DataType.FLOAT16, ir.DataType.BFLOAT16)
+    return True
 
 
 def _pattern(random: Replaceable, types: Types) -> str:

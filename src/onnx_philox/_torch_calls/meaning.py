@@ -1,0 +1,287 @@
+"""What each of torch's calls means, once: a function of its name, over a writer.
+
+A function takes the arguments of torch's schema that matter (``self`` and ``input`` as ``x``,
+``from`` and ``to`` as ``low`` and ``high``), draws by operators of this package, and composes the
+rest of the verbs of `Writer`. A name with an underscore at its end is the form in place, where
+torch draws that by another rule.
+
+What surrounds a draw of bf16 is computed in f32: ONNX Runtime has no such kernels.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from onnx_philox._contract.operators import (
+    OUTPUT_TYPE,
+    RANDOM_BERNOULLI,
+    RANDOM_CATEGORICAL,
+    RANDOM_DROPOUT,
+    RANDOM_EXPONENTIAL,
+    RANDOM_GAMMA,
+    RANDOM_NORMAL,
+    RANDOM_PERMUTATION,
+    RANDOM_POISSON,
+    RANDOM_UNIFORM,
+    Operator,
+)
+from onnx_philox._contract.types import BF16, BOOL, F32, F64, I32, I64, ElementType
+from onnx_philox._torch_calls.writer import Writer
+
+# Torch's constant for alpha dropout.
+_ALPHA = 1.7580993408473766
+
+
+def rand(w: Writer, size: Any, dtype: Any = None) -> Any:
+    return _uniform(w, w.dims(size), 0, 1, w.kind(dtype))
+
+
+def rand_like(w: Writer, x: Any, dtype: Any = None) -> Any:
+    return _uniform(w, w.shape(x), 0, 1, w.kind(dtype, x))
+
+
+def randn(w: Writer, size: Any, dtype: Any = None) -> Any:
+    return _normal(w, w.dims(size), 0, 1, w.kind(dtype))
+
+
+def randn_like(w: Writer, x: Any, dtype: Any = None) -> Any:
+    return _normal(w, w.shape(x), 0, 1, w.kind(dtype, x))
+
+
+def randint(w: Writer, high: Any, size: Any, low: Any = 0, dtype: Any = None) -> Any:
+    return _integers(w, w.dims(size), low, high, I64 if dtype is None else w.kind(dtype))
+
+
+def randint_like(w: Writer, x: Any, high: Any, low: Any = 0, dtype: Any = None) -> Any:
+    return _integers(w, w.shape(x), low, high, w.kind(dtype, x))
+
+
+def randperm(w: Writer, n: Any, dtype: Any = None) -> Any:
+    kind = I64 if dtype is None else w.kind(dtype)
+    drawn_type = I32 if w.element(kind) is I32 else I64
+    return w.cast(_drawn(w, RANDOM_PERMUTATION, drawn_type, w.dims([n])), kind)
+
+
+def uniform(
+    w: Writer, low: float, high: float, x: Any = None, size: Any = None, dtype: Any = None
+) -> Any:
+    shape = w.dims(size) if x is None else w.shape(x)
+    return _uniform(w, shape, low, high, w.kind(dtype, x))
+
+
+def normal(
+    w: Writer, mean: Any, std: Any = 1.0, x: Any = None, size: Any = None, dtype: Any = None
+) -> Any:
+    if x is not None or size is not None:
+        shape = w.dims(size) if x is None else w.shape(x)
+        return _normal(w, shape, mean, std, w.kind(dtype, x))
+    given = [each for each in (mean, std) if not _is_number(each)]
+    kind = w.kind(None, given[0])
+    wide = _computed(w, kind)
+    mean, std = ((w.number if _is_number(n) else w.cast)(n, wide) for n in (mean, std))
+    # Their shapes broadcast.
+    like = w.op("Add", mean, std) if len(given) == 2 else given[0]
+    drawn = w.cast(_normal(w, w.shape(like), 0, 1, kind), wide)
+    return w.cast(w.op("Add", w.op("Mul", drawn, std), mean), kind)
+
+
+normal_functional = normal
+
+
+def exponential(w: Writer, x: Any, lambd: float) -> Any:
+    kind = w.kind(None, x)
+    drawn_type = w.float_type(kind)
+    scale = w.number(1 / lambd, drawn_type)
+    return w.cast(_drawn(w, RANDOM_EXPONENTIAL, drawn_type, w.shape(x), scale), kind)
+
+
+def log_normal(w: Writer, x: Any, mean: float, std: float) -> Any:
+    kind = w.kind(None, x)
+    drawn = _normal(w, w.shape(x), mean, std, kind)
+    return w.cast(w.op("Exp", w.cast(drawn, _computed(w, kind))), kind)
+
+
+def cauchy(w: Writer, x: Any, median: float, sigma: float) -> Any:
+    kind = w.kind(None, x)
+    w.float_type(kind)
+    # In f32: ONNX's Tan has no kernel of another type everywhere.
+    half, turn, median, sigma = (w.number(n, F32) for n in (0.5, math.pi, median, sigma))
+    angle = w.op("Mul", w.op("Sub", _uniform(w, w.shape(x), 0, 1, F32), half), turn)
+    return w.cast(w.op("Add", w.op("Mul", w.op("Tan", angle), sigma), median), kind)
+
+
+def poisson(w: Writer, x: Any) -> Any:
+    # i32 holds all counts: a rate is at most 2^30.
+    drawn = _drawn(w, RANDOM_POISSON, I32, w.shape(x), _weights(w, x))
+    return w.cast(drawn, w.kind(None, x))
+
+
+def _standard_gamma(w: Writer, x: Any) -> Any:
+    kind = w.kind(None, x)
+    wide = F64 if w.float_type(kind) is F64 else F32
+    return w.cast(_drawn(w, RANDOM_GAMMA, wide, w.shape(x), _weights(w, x)), kind)
+
+
+def _sample_dirichlet(w: Writer, x: Any) -> Any:
+    """Gammas of f64, none of them 0, divided by their sum: of a Beta distribution too."""
+    kind = w.kind(None, x)
+    w.float_type(kind)
+    smallest = w.number(np.finfo(np.float64).smallest_normal, F64)
+    drawn = w.op("Max", _drawn(w, RANDOM_GAMMA, F64, w.shape(x), _weights(w, x)), smallest)
+    total = w.op("ReduceSum", drawn, w.ints([-1]), keepdims=1)
+    return w.cast(w.op("Div", drawn, total), kind)
+
+
+def bernoulli(w: Writer, x: Any, p: Any = None) -> Any:
+    shape = w.shape(x)
+    if p is None:
+        ready = _weights(w, x)
+    elif _is_number(p):
+        ready = w.number(p, F32)
+    else:
+        ready = w.expanded(_weights(w, p, "p"), shape, x)
+    return w.cast(w.draw(RANDOM_BERNOULLI, shape, ready), w.kind(None, x))
+
+
+def multinomial(w: Writer, x: Any, num_samples: int, replacement: bool) -> Any:
+    is_one_row, axis = w.rank(x) == 1, w.ints([0])
+    weights = _weights(w, w.op("Unsqueeze", x, axis) if is_one_row else x)
+    attributes: dict[str, Any] = {"sample_size": num_samples}
+    if not replacement and num_samples != 1:
+        attributes["replacement"] = 0
+    drawn = _drawn(w, RANDOM_CATEGORICAL, I64, w.op("Log", weights), **attributes)
+    return w.op("Squeeze", drawn, axis) if is_one_row else drawn
+
+
+def dropout(w: Writer, x: Any, p: float, train: bool) -> Any:
+    return _dropped(w, x, p, w.kind(None, x))[0] if train and p != 0 else w.op("Identity", x)
+
+
+def dropout_(w: Writer, x: Any, p: float, train: bool) -> Any:
+    return _noisy(w, x, w.shape(x), p) if train else x
+
+
+def native_dropout(w: Writer, x: Any, p: float, train: bool | None = True) -> Any:
+    if train is not False and p != 0:
+        return _dropped(w, x, p, w.kind(None, x))
+    return w.op("Identity", x), w.op("Expand", w.number(True, BOOL), w.shape(x))
+
+
+def feature_dropout(w: Writer, x: Any, p: float, train: bool) -> Any:
+    return _noisy(w, x, w.features(x), p) if train else x
+
+
+def alpha_dropout(w: Writer, x: Any, p: float, train: bool) -> Any:
+    return _noisy(w, x, w.shape(x), p, is_alpha=True) if train else x
+
+
+def feature_alpha_dropout(w: Writer, x: Any, p: float, train: bool) -> Any:
+    return _noisy(w, x, w.features(x), p, is_alpha=True) if train else x
+
+
+def scaled_dot_product_attention(
+    w: Writer,
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """Attention; where it drops, written out as torch's documentation does."""
+    if dropout_p == 0:
+        return w.attention(query, key, value, attn_mask, is_causal, scale, enable_gqa)
+    kind = w.kind(None, query)
+    wide = _computed(w, kind)
+    if enable_gqa:
+        key, value = (w.repeated(each, query) for each in (key, value))
+    query, key, value = (w.cast(each, wide) for each in (query, key, value))
+    if scale is None:
+        scaled = w.op("Div", query, w.op("Sqrt", w.cast(w.width(query), wide)))
+    else:
+        scaled = w.op("Mul", query, w.number(scale, wide))
+    scores = w.op("MatMul", scaled, w.turned(key))
+    if is_causal:
+        # Torch takes no other mask then.
+        attn_mask = w.triangle(query, key)
+    if is_causal or (attn_mask is not None and w.element(w.kind(None, attn_mask)) is BOOL):
+        scores = w.op("Where", attn_mask, scores, w.number(-math.inf, wide))
+    elif attn_mask is not None:
+        scores = w.op("Add", scores, w.cast(attn_mask, wide))
+    weights = w.op("Softmax", scores, axis=-1)
+    return w.cast(w.op("MatMul", _dropped(w, weights, dropout_p, wide)[0], value), kind)
+
+
+def _is_number(given: Any) -> bool:
+    return isinstance(given, float | int)
+
+
+def _drawn(w: Writer, operator: Operator, type_: ElementType, *inputs: Any, **more: Any) -> Any:
+    return w.draw(operator, *inputs, **{OUTPUT_TYPE: type_.name}, **more)
+
+
+def _uniform(w: Writer, shape: Any, low: float, high: float, kind: Any) -> Any:
+    drawn_type = w.float_type(kind)
+    bounds = (w.number(n, drawn_type) for n in (low, high))
+    return w.cast(_drawn(w, RANDOM_UNIFORM, drawn_type, shape, *bounds), kind)
+
+
+def _normal(w: Writer, shape: Any, mean: float, std: float, kind: Any) -> Any:
+    drawn_type = w.float_type(kind)
+    moments = (w.number(n, drawn_type) for n in (mean, std))
+    return w.cast(_drawn(w, RANDOM_NORMAL, drawn_type, shape, *moments), kind)
+
+
+def _integers(w: Writer, shape: Any, low: Any, high: Any, kind: Any) -> Any:
+    """Integers; as i32 where they fit, since OpenVINO does not carry i64 draws everywhere."""
+    is_wide = any(isinstance(n, int) and abs(n) >= 2**31 for n in (low, high))
+    drawn_type = I64 if is_wide else I32
+    bounds = (w.number(n, drawn_type) for n in (low, high))
+    return w.cast(_drawn(w, RANDOM_UNIFORM, drawn_type, shape, *bounds), kind)
+
+
+def _weights(w: Writer, x: Any, name: str = "self") -> Any:
+    """Probabilities, weights, alphas or rates, in a type that the operators take."""
+    type_ = w.element(w.kind(None, x))
+    if type_ is F64:
+        w.require_f64(x, name)
+        return x
+    return w.cast(x, F32)
+
+
+def _computed(w: Writer, kind: Any) -> Any:
+    """The type in which what surrounds a draw is computed."""
+    return F32 if w.element(kind) is BF16 else kind
+
+
+def _dropped(w: Writer, x: Any, p: float, kind: Any) -> tuple[Any, Any]:
+    """What is kept, scaled, and the mask of it: as a rewritten Dropout computes them."""
+    if w.element(kind) is not F64 or np.float32(p) == p:
+        output, mask = w.draw(RANDOM_DROPOUT, x, w.number(p, F32))
+        return output, mask
+    # A draw takes a ratio of f32, from which the factor of f64 would be another one.
+    dropped = w.draw(RANDOM_BERNOULLI, w.shape(x), w.number(p, F32))
+    with np.errstate(divide="ignore"):
+        factor = float(np.divide(1.0, np.subtract(1.0, p)))
+    kept = w.op("Where", dropped, w.number(0, F64), w.op("Mul", x, w.number(factor, F64)))
+    return kept, w.op("Not", dropped)
+
+
+def _noisy(w: Writer, x: Any, shape: Any, p: float, *, is_alpha: bool = False) -> Any:
+    """What torch makes of a dropout by a tensor of noise."""
+    kind = w.kind(None, x)
+    if p in (0, 1):
+        return x if p == 0 else w.op("Mul", x, w.number(0, kind))
+    noise = w.cast(w.draw(RANDOM_BERNOULLI, shape, w.number(1 - p, F32)), kind)
+    if not is_alpha:
+        return w.op("Mul", x, w.op("Div", noise, w.number(1 - p, kind)))
+    a = 1 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
+    lifted = w.op("Mul", w.op("Add", noise, w.number(-1, kind)), w.number(_ALPHA * a, kind))
+    moved = w.op("Add", lifted, w.number(_ALPHA * a * p, kind))
+    kept = w.op("Mul", x, w.op("Mul", noise, w.number(a, kind)))
+    return w.op("Add", kept, moved)

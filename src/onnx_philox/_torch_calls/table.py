@@ -1,0 +1,248 @@
+"""Torch's calls that draw, one entry each.
+
+`torch`, `openvino`, the rewriter and the page "Torch's calls, by every road" read this table, and
+import no torch for it. What a call means is the function of its name in `meaning`; its
+arguments and their defaults are those of torch's own schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from onnx_philox._contract.operators import (
+    RANDOM_BERNOULLI,
+    RANDOM_CATEGORICAL,
+    RANDOM_DROPOUT,
+    RANDOM_EXPONENTIAL,
+    RANDOM_GAMMA,
+    RANDOM_NORMAL,
+    RANDOM_PERMUTATION,
+    RANDOM_POISSON,
+    RANDOM_UNIFORM,
+    Operator,
+)
+from onnx_philox._contract.refusal import refuse
+
+ONNX, OPENVINO = "onnx", "openvino"
+"""The writers: files of ONNX by torch's exporter, and OpenVINO's nodes by its PyTorch front end."""
+
+_GENERATOR = ("default", "generator")
+_UNIFORMS = ("RandomUniform", "RandomUniformLike", "RandomExponential")
+_NORMALS = ("RandomNormal", "RandomNormalLike")
+_BOOLEANS = ("Bernoulli", "Dropout", "RandomBernoulli", "RandomDropout", *_UNIFORMS)
+_CLASSES = ("Multinomial", "RandomCategorical")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a writer does not write a call, and a road that works."""
+
+    reason: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class TorchCall:
+    """A call of torch's that draws.
+
+    Attributes:
+        name: ATen's name, without the underscore of its form in place.
+        operator: The operator of this package that draws; None if none does.
+        overloads: The overloads that return a new tensor. Those with ``out`` come with them.
+        in_place: The overloads of the form with an underscore, which writes into its tensor.
+        exported: The operators that an exporter may draw it with; empty for any.
+        is_torch_s: Whether torch draws it by the very rule of the operator (alignment pytorch).
+        shows_draw: Whether its result is what it draws.
+        is_random: Whether the name alone says that it draws.
+        decomposed: Whether torch's exporter writes it by other calls of this table.
+        namespace: Of the operator in torch.
+        refused: The writers that do not write it.
+    """
+
+    name: str
+    operator: Operator | None = None
+    overloads: tuple[str, ...] = ("default",)
+    in_place: tuple[str, ...] = ()
+    exported: tuple[str, ...] = ()
+    is_torch_s: bool = False
+    shows_draw: bool = False
+    is_random: bool = True
+    decomposed: bool = False
+    namespace: str = "aten"
+    refused: Mapping[str, Refusal] = field(default_factory=dict)
+
+    def check(self, writer: str) -> None:
+        """Refuses the call where a writer does not write it."""
+        if writer in self.refused:
+            why = self.refused[writer]
+            self.refuse(self.name, "a call", f"none, since {why.reason}", why.remedy)
+
+    def refuse(
+        self,
+        what: str,
+        given: str,
+        allowed: str,
+        remedy: str,
+        error: type[ValueError | TypeError] = ValueError,
+    ) -> NoReturn:
+        """Raises an error that names the call."""
+        refuse(f"aten::{self.name}", what, given, allowed, remedy, error)
+
+
+def _everywhere(reason: str, remedy: str) -> dict[str, Refusal]:
+    return dict.fromkeys((ONNX, OPENVINO), Refusal(reason, remedy))
+
+
+_UNIFORM: dict[str, Any] = {"operator": RANDOM_UNIFORM, "exported": _UNIFORMS, "is_torch_s": True}
+_NORMAL: dict[str, Any] = {"operator": RANDOM_NORMAL, "exported": _NORMALS}
+_MASK: dict[str, Any] = {"operator": RANDOM_DROPOUT, "exported": _BOOLEANS}
+_NOISY_SLOPES: dict[str, Any] = {
+    "exported": _UNIFORMS,
+    "decomposed": True,
+    "refused": {
+        OPENVINO: Refusal(
+            "it writes its noise into another tensor",
+            "Call torch.nn.functional.rrelu; or multiply by torch.rand_like yourself.",
+        )
+    },
+}
+_NOISE: dict[str, Any] = {
+    "operator": RANDOM_BERNOULLI,
+    "exported": _BOOLEANS,
+    "in_place": ("default",),
+    "decomposed": True,
+}
+_GEOMETRIC = (
+    "Draw torch.poisson(torch.empty_like(x).exponential_(p / (1 - p))) + 1 for an x of floats: the "
+    "same distribution, and the same integers everywhere."
+)
+
+_ENTRIES = (
+    TorchCall("rand", overloads=_GENERATOR, shows_draw=True, **_UNIFORM),
+    TorchCall("rand_like", overloads=_GENERATOR, shows_draw=True, **_UNIFORM),
+    TorchCall("randn", overloads=_GENERATOR, is_torch_s=True, shows_draw=True, **_NORMAL),
+    TorchCall("randn_like", overloads=_GENERATOR, is_torch_s=True, shows_draw=True, **_NORMAL),
+    TorchCall(
+        "randint",
+        overloads=("default", "generator", "low", "low_generator"),
+        shows_draw=True,
+        **_UNIFORM,
+    ),
+    TorchCall(
+        "randint_like",
+        overloads=(
+            *("default", "generator", "low_dtype", "low_generator_dtype"),
+            *("Tensor", "Tensor_generator"),
+        ),
+        shows_draw=True,
+        **_UNIFORM,
+    ),
+    TorchCall(
+        "randperm",
+        RANDOM_PERMUTATION,
+        _GENERATOR,
+        exported=("RandomPermutation",),
+        is_torch_s=True,
+        shows_draw=True,
+    ),
+    TorchCall("uniform", in_place=("default",), shows_draw=True, **_UNIFORM),
+    TorchCall("uniform", namespace="prims", **_UNIFORM),
+    TorchCall(
+        "normal",
+        overloads=("float_float", "Tensor_float", "float_Tensor", "Tensor_Tensor"),
+        in_place=("default",),
+        is_torch_s=True,
+        shows_draw=True,
+        **_NORMAL,
+    ),
+    TorchCall("normal_functional", is_torch_s=True, shows_draw=True, **_NORMAL),
+    TorchCall("normal", namespace="prims", **_NORMAL),
+    TorchCall(
+        "exponential",
+        RANDOM_EXPONENTIAL,
+        in_place=("default",),
+        exported=_UNIFORMS,
+        is_torch_s=True,
+        shows_draw=True,
+    ),
+    TorchCall("log_normal", in_place=("default",), **_NORMAL),
+    TorchCall("cauchy", RANDOM_UNIFORM, in_place=("default",), exported=_UNIFORMS),
+    TorchCall("poisson", RANDOM_POISSON),
+    TorchCall("_standard_gamma", RANDOM_GAMMA),
+    TorchCall(
+        "_sample_dirichlet",
+        RANDOM_GAMMA,
+        refused={
+            OPENVINO: Refusal(
+                "it divides numbers of f64, which OpenVINO's CPU plugin does not compute",
+                "Divide gammas (torch._standard_gamma) by their sum; or run the file of "
+                "onnx_philox.torch.export in ONNX Runtime.",
+            )
+        },
+    ),
+    TorchCall(
+        "bernoulli",
+        RANDOM_BERNOULLI,
+        ("default", "p", "Tensor"),
+        in_place=("float", "Tensor"),
+        exported=_BOOLEANS,
+        is_torch_s=True,
+        shows_draw=True,
+    ),
+    TorchCall(
+        "multinomial", RANDOM_CATEGORICAL, exported=_CLASSES, is_torch_s=True, shows_draw=True
+    ),
+    TorchCall("dropout", in_place=("default",), **_MASK),
+    TorchCall("native_dropout", shows_draw=True, **_MASK),
+    TorchCall("alpha_dropout", **_NOISE),
+    TorchCall("feature_dropout", **_NOISE),
+    TorchCall("feature_alpha_dropout", **_NOISE),
+    TorchCall("scaled_dot_product_attention", is_random=False, **_MASK),
+    TorchCall(
+        "geometric",
+        in_place=("default",),
+        exported=_UNIFORMS,
+        refused=_everywhere(
+            "two runtimes round the logarithm before its ceil differently", _GEOMETRIC
+        ),
+    ),
+    TorchCall(
+        "binomial",
+        refused=_everywhere(
+            "no operator draws it", "Sum torch.bernoulli of a tensor with one more dimension."
+        ),
+    ),
+    TorchCall(
+        "random",
+        overloads=("default", "from", "to"),
+        in_place=("default", "from", "to"),
+        exported=_UNIFORMS,
+        refused=_everywhere("its range is that of the tensor's type", "Draw with torch.randint."),
+    ),
+    TorchCall("rrelu_with_noise", in_place=("default",), **_NOISY_SLOPES),
+    TorchCall("rrelu_with_noise_functional", **_NOISY_SLOPES),
+)
+
+CALLS: dict[tuple[str, str], TorchCall] = {(c.namespace, c.name): c for c in _ENTRIES}
+"""The entries, by their namespaces and names."""
+
+RANDOM_NAMES = frozenset(call.name.strip("_") for call in _ENTRIES if call.is_random)
+"""The names that say that a call draws, without underscores at their ends."""
+
+_DRAWN_BY = {
+    call.name: call.operator for call in _ENTRIES if call.is_torch_s and call.operator is not None
+}
+
+_BY_NAME = {call.name: call for call in reversed(_ENTRIES)}
+
+
+def drawn_by(name: str) -> Operator | None:
+    """What draws a call by torch's own rule; None where nothing does."""
+    return _DRAWN_BY.get(name)
+
+
+def call_of(name: str) -> TorchCall | None:
+    """The entry of a name of ATen's, in whatever form: ``uniform_``, ``rrelu_with_noise``."""
+    return _BY_NAME.get(name) or _BY_NAME.get(name.rstrip("_"))

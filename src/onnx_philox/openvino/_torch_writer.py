@@ -1,0 +1,201 @@
+"""Writes torch's calls as nodes of OpenVINO."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import openvino as ov
+from openvino import opset8, opset13
+
+from onnx_philox import _openvino_arrays as arrays
+from onnx_philox._contract.operators import STATE_WORDS, Operator
+from onnx_philox._contract.streams import AWAITS_STATE
+from onnx_philox._contract.types import BF16, F16, F32, F64, ElementType
+from onnx_philox._torch_calls.table import TorchCall
+from onnx_philox.openvino import _factories as factories
+
+_FLOATS = (F16, BF16, F32, F64)
+REMEDY = "Export the module with onnx_philox.torch.export, which makes a file of ONNX."
+
+# By the names of ONNX.
+_OPERATORS: dict[str, Callable[..., ov.Node]] = {
+    "Add": opset8.add,
+    "Div": opset8.divide,
+    "Exp": opset8.exp,
+    "Expand": opset8.broadcast,
+    "LessOrEqual": opset8.less_equal,
+    "Log": opset8.log,
+    "MatMul": lambda a, b: opset8.matmul(a, b, False, False),
+    "Max": opset8.maximum,
+    "Mul": opset8.multiply,
+    "Not": opset8.logical_not,
+    "Softmax": opset8.softmax,
+    "Sqrt": opset8.sqrt,
+    "Squeeze": opset8.squeeze,
+    "Sub": opset8.subtract,
+    "Tan": opset8.tan,
+    "Unsqueeze": opset8.unsqueeze,
+    "Where": opset8.select,
+}
+
+
+class TorchWriter:
+    """Writes a call: see `_torch_calls.writer.Writer`.
+
+    A kind is an `openvino.Type`, a type of ours, or a tensor whose type is not known yet.
+    """
+
+    def __init__(self, call: TorchCall, streams: Iterator[int]) -> None:
+        self._call, self._streams = call, streams
+
+    def kind(self, dtype: Any, like: ov.Output | None = None) -> Any:
+        if dtype is not None:
+            return dtype
+        if like is not None:
+            asked = like.get_element_type()
+            return like if asked.is_dynamic() else asked
+        import torch
+
+        return F32 if torch.get_default_dtype() == torch.float32 else F64
+
+    def element(self, kind: Any) -> ElementType | None:
+        known = arrays.element_type(kind) if isinstance(kind, ov.Type) else kind
+        return known if isinstance(known, ElementType) else None
+
+    def float_type(self, kind: Any) -> ElementType:
+        if isinstance(kind, ov.Output):
+            return F32
+        known = self.element(kind)
+        if known is None or known not in _FLOATS:
+            names = f"one of {', '.join(each.name for each in _FLOATS)}"
+            given = known.name if known is not None else arrays.name(kind)
+            self._call.refuse("the type", given, names, "Draw one of these.", TypeError)
+        return known
+
+    def cast(self, x: ov.Output, kind: Any) -> ov.Output:
+        if isinstance(kind, ov.Output):
+            return opset8.convert_like(x, kind).output(0)
+        wanted = arrays.openvino_type(kind) if isinstance(kind, ElementType) else kind
+        return x if x.get_element_type() == wanted else opset8.convert(x, wanted).output(0)
+
+    def number(self, number: Any, kind: Any) -> ov.Output:
+        if isinstance(number, ov.Output):
+            is_one = number.get_partial_shape().rank == ov.Dimension(0)
+            nothing = arrays.constant(np.empty(0, np.int64))
+            return self.cast(
+                number if is_one else opset8.reshape(number, nothing, False).output(0), kind
+            )
+        known = self.element(kind)
+        if known is None:
+            return self.cast(opset8.constant(np.float32(number)).output(0), kind)
+        return arrays.constant(np.array(number).astype(known.dtype)).output(0)
+
+    def ints(self, numbers: Sequence[int]) -> ov.Output:
+        return arrays.constant(np.array(numbers, np.int64)).output(0)
+
+    def dims(self, size: Any) -> ov.Output:
+        if isinstance(size, ov.Output):
+            return size
+        parts = [_as_row(d) if isinstance(d, ov.Output) else self.ints([d]) for d in size]
+        if not parts:
+            return self.ints([])
+        return parts[0] if len(parts) == 1 else opset8.concat(parts, 0).output(0)
+
+    def shape(self, x: ov.Output) -> ov.Output:
+        return opset8.shape_of(x).output(0)
+
+    def features(self, x: ov.Output) -> ov.Output:
+        rank = self.rank(x)
+        if rank is None:
+            self._call.refuse("input", "one of unknown rank", "one of known rank", REMEDY)
+        features = opset8.gather(self.shape(x), np.arange(2), np.int64(0))
+        return opset8.concat([features, self.ints([1] * (rank - 2))], 0).output(0)
+
+    def rank(self, x: ov.Output) -> int | None:
+        rank = x.get_partial_shape().rank
+        return None if rank.is_dynamic else rank.get_length()
+
+    def expanded(self, p: ov.Output, shape: ov.Output, x: ov.Output) -> ov.Output:
+        is_same = p.get_partial_shape() == x.get_partial_shape() and p.get_partial_shape().is_static
+        return p if is_same else self.op("Expand", p, shape)
+
+    def require_f64(self, x: ov.Output, name: str) -> None:
+        node = x.get_node()
+        while node.get_type_name() in ("Convert", "Unsqueeze", "Broadcast"):
+            node = node.input_value(0).get_node()
+        if node.get_type_name() != "Constant":
+            self._call.refuse(
+                f"input {name!r}",
+                "one of f64 that the model computes",
+                "one of f32, f16 or bf16, or a constant: OpenVINO carries no other",
+                "Cast it to torch.float32 first, or run the file of onnx_philox.torch.export in "
+                "ONNX Runtime.",
+            )
+
+    def draw(self, operator: Operator, *inputs: Any, **attributes: Any) -> Any:
+        stream = next(self._streams)
+        zeros, nowhere = np.zeros(STATE_WORDS, np.uint32), np.zeros(1, np.int64)
+        # OpenVINO computes what constants bound, but no Roll: a draw of constants would become one.
+        state = opset8.roll(zeros, nowhere, nowhere, name=AWAITS_STATE)
+        node = getattr(factories, operator.function)(
+            *inputs,
+            **attributes,
+            op_seed=stream,
+            state=state,
+            name=f"aten::{self._call.name} {stream}",
+        )
+        values = [node.output(i) for i in range(node.get_output_size() - 1)]
+        return values[0] if len(values) == 1 else tuple(values)
+
+    def op(self, name: str, *inputs: Any, **attributes: Any) -> ov.Output:
+        if name == "Identity":
+            return inputs[0]
+        return _OPERATORS[name](*inputs, **attributes).output(0)
+
+    def attention(self, *inputs_and_options: Any) -> ov.Output:
+        query, key, value, mask, is_causal, scale, enable_gqa = inputs_and_options
+        if enable_gqa:
+            key, value = (self.repeated(each, query) for each in (key, value))
+        scale = None if scale is None else self.number(scale, self.kind(None, query))
+        attend = opset13.scaled_dot_product_attention
+        return attend(query, key, value, mask, scale, is_causal).output(0)
+
+    def width(self, x: ov.Output) -> ov.Output:
+        return self._dimension(x, -1)
+
+    def turned(self, x: ov.Output) -> ov.Output:
+        rank = self.rank(x)
+        if rank is None:
+            self._call.refuse("input 'key'", "one of unknown rank", "one of known rank", REMEDY)
+        order = [*range(rank - 2), rank - 1, rank - 2]
+        return opset8.transpose(x, self.ints(order)).output(0)
+
+    def repeated(self, x: ov.Output, query: ov.Output) -> ov.Output:
+        heads, own = self._dimension(query, -3), self._dimension(x, -3)
+        every = opset8.range(np.int64(0), heads, np.int64(1), "i64")
+        indices = opset8.divide(every, opset8.divide(heads, own))
+        return opset8.gather(x, indices, np.int64(-3)).output(0)
+
+    def triangle(self, query: ov.Output, key: ov.Output) -> ov.Output:
+        rows, columns = (
+            opset8.range(np.int64(0), self._dimension(x, -2), np.int64(1), "i64")
+            for x in (query, key)
+        )
+        return opset8.less_equal(columns, opset8.unsqueeze(rows, np.int64(1))).output(0)
+
+    def _dimension(self, x: ov.Output, index: int) -> ov.Output:
+        return opset8.gather(self.shape(x), np.int64(index), np.int64(0)).output(0)
+
+
+def _as_row(part: ov.Output) -> ov.Output:
+    """A number as a row of one, of i64; a row as it is."""
+    if part.get_element_type() != ov.Type.i64:
+        part = opset8.convert(part, "i64").output(0)
+    rank = part.get_partial_shape().rank
+    if rank == ov.Dimension(1):
+        return part
+    if rank == ov.Dimension(0):
+        return opset8.unsqueeze(part, np.int64(0)).output(0)
+    return opset8.reshape(part, np.array([-1]), False).output(0)
