@@ -811,7 +811,7 @@ def test_an_operator_that_cannot_be_rewritten_says_why(tmp_path):
         '<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1]> '
         "g (float[N, 8] x, float[8] b) => (float[N, 8] y, float[N, 8] z) "
         "<float ratio = {0.25}, bool training = {1}> "
-        "{ y, m = com.microsoft.BiasDropout (x, b, , ratio, training) z = RandomNormalLike (x) }"
+        "{ y, m = com.example.DropBlock (x, b, , ratio, training) z = RandomNormalLike (x) }"
     )
     path = tmp_path / "model.onnx"
     onnx.save(model, path)

@@ -19,11 +19,11 @@ from onnx_philox._command import app
 MODELS = Path(__file__).with_name("models")
 MODEL = str(MODELS / "vae_decoder.onnx")
 
-UNKNOWN = """<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1]>
+UNKNOWN = """<ir_version: 8, opset_import: ["": 17, "com.example": 1]>
 g (float[N, 8] x, float[8] b) => (float[N, 8] y, float[N, 8] z)
 <float ratio = {0.25}, bool training = {1}>
 {
-  y, m = com.microsoft.BiasDropout (x, b, , ratio, training)
+  y, m = com.example.DropBlock (x, b, , ratio, training)
   z = RandomNormalLike (x)
 }"""
 
@@ -136,7 +136,7 @@ def test_an_unknown_random_operator_is_an_error_and_nothing_is_written(tmp_path)
     onnx.save(parser.parse_model(UNKNOWN), "model.onnx")
     for target in ("out.onnx", "out.xml"):
         said = refusal("model.onnx", "-o", target)
-        assert said.startswith("onnx-philox rewrite: com.microsoft BiasDropout of 'y' (opset 1,")
+        assert said.startswith("onnx-philox rewrite: com.example DropBlock of 'y' (opset 1,")
         assert said.endswith("or leave the node as it is with --keep-unknown.\n")
     assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
 
@@ -145,15 +145,15 @@ def test_keep_unknown_leaves_it_with_a_warning():
     onnx.save(parser.parse_model(UNKNOWN), "model.onnx")
     said = rewrite("model.onnx", "-o", "out.onnx", "--keep-unknown")
     assert "model.onnx: 1 random node rewritten, stream 0 " in said
-    assert "Warning: left as it is: com.microsoft BiasDropout of 'y'" in said
+    assert "Warning: left as it is: com.example DropBlock of 'y'" in said
     operators = {node.op_type for node in onnx.load("out.onnx").graph.node}
-    assert {"BiasDropout", "RandomNormal"} <= operators
+    assert {"DropBlock", "RandomNormal"} <= operators
 
 
 def test_what_openvino_does_not_convert_is_an_error_in_its_words(tmp_path):
     onnx.save(parser.parse_model(UNKNOWN), "model.onnx")
     said = refusal("model.onnx", "-o", "out.xml", "--keep-unknown")
-    assert "No conversion rule found for operations: com.microsoft.BiasDropout." in said
+    assert "No conversion rule found for operations: com.example.DropBlock." in said
     assert "An ONNX file (a name that ends in .onnx) can be written all the same." in said
     assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
 

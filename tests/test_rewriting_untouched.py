@@ -576,15 +576,15 @@ def test_a_node_that_breaks_its_rules_is_refused_by_name(node: str, message: str
 
 
 UNKNOWN = """g (float[2] x) => (float[2] y, float[2] z) {
-    y, mask = com.microsoft.BitmaskDropout (x)
+    y, mask = com.example.MyDropout (x)
     z = RandomNormalLike (x)
 }"""
 
 
 def test_an_unknown_random_operator_is_refused_by_name_or_kept_with_a_warning() -> None:
-    model = parse(UNKNOWN, '"" : 17, "com.microsoft" : 1')
+    model = parse(UNKNOWN, '"" : 17, "com.example" : 1')
     model.graph.node[0].name = "contrib"
-    match = "com.microsoft BitmaskDropout 'contrib' .*got BitmaskDropout, random by its name"
+    match = "com.example MyDropout 'contrib' .*got MyDropout, random by its name"
     with pytest.raises(ValueError, match=match):
         make_reproducible(model)
     with pytest.warns(UserWarning, match=match):

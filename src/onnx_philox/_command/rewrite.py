@@ -150,8 +150,9 @@ class Outcome:
         count = self.report.settled
         if not count:
             return ""
-        were = "1 Dropout of ratio 0 is" if count == 1 else f"{count} Dropouts of ratio 0 are"
-        return f"{were} now Identity: they draw nothing and take no stream."
+        if count == 1:
+            return "1 Dropout that drops nothing is now Identity: it takes no stream."
+        return f"{count} Dropouts that drop nothing are now Identity: they take no stream."
 
     def _about_state(self) -> str:
         if not self.report.replaced and not self.report.recorded:

@@ -93,8 +93,9 @@ class Report:
         recorded: How many random nodes an earlier rewrite had replaced.
         seed: The seed that is a constant inside the model; None where the state is an input.
         is_per_row: Whether each row of the batch has a state of its own.
-        settled: How many Dropouts of ratio 0 became Identity. They drop nothing in training mode
-            either, so they are no random nodes.
+        settled: How many Dropouts that drop nothing became Identity: of ratio 0, which drop nothing
+            in training mode either, and ONNX Runtime's fused ones that are off. They are no random
+            nodes.
     """
 
     replaced: tuple[RandomNode, ...] = ()

@@ -12,7 +12,7 @@ from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import OLDEST_OPSET
-from onnx_philox._models.graphs import label, walk
+from onnx_philox._models.graphs import is_wanted, label, walk
 from onnx_philox._models.opsets import STANDARD_DOMAINS, onnx_opset_of, opset_of
 from onnx_philox._models.ours import awaits_state, lacks_state, own_seeds
 from onnx_philox._rewriting.random_nodes.attributes import check_types
@@ -25,11 +25,13 @@ from onnx_philox._rewriting.random_nodes.foreign import (
 from onnx_philox._rewriting.random_nodes.may_stay import MayStayError
 from onnx_philox._rewriting.random_nodes.needed import TypeOf
 from onnx_philox._rewriting.random_nodes.of_onnx import STANDARD_OPERATORS, RandomWhen, Version
+from onnx_philox._rewriting.random_nodes.of_onnxruntime import MICROSOFT, fused_dropout, input_at
 from onnx_philox._rewriting.random_nodes.site import Site
 from onnx_philox._rewriting.replacements import of_tensorflow
 from onnx_philox._rewriting.replacements.as_torch import drawn_as_torch
 from onnx_philox._rewriting.replacements.awaiting import AwaitingReplacement
 from onnx_philox._rewriting.replacements.of_onnx import REPLACEMENT_OF, Replacement
+from onnx_philox._rewriting.replacements.of_onnxruntime import FusedDropoutReplacement
 from onnx_philox._rewriting.replacements.outcome import Irreplaceable, Outcome, Replaceable
 from onnx_philox._rewriting.replacements.patterns import absorb
 from onnx_philox._rewriting.types import Types
@@ -37,6 +39,13 @@ from onnx_philox._rewriting.types import Types
 FUNCTION_OF_ORIGIN = "onnx_philox.function"
 """The key of a node's `meta` under which inlining notes the function that held it."""
 
+# What to do about random operators that are no single draw.
+_WAY_OUT = {
+    (MICROSOFT, "Sampling"): (
+        "Call the decoder in a loop of your own, and draw each token by RandomToken "
+        "(onnx_philox.graphs.random_token), which has temperature, top_k, top_p and min_p"
+    )
+}
 _LOOPS_AND_BRANCHES = ("If", "Loop", "Scan")
 
 
@@ -106,6 +115,8 @@ def is_random(node: ir.Node, opset: int | None, model: ir.Model) -> bool:
         return awaits_state(node) or (lacks_state(node) and not is_given)
     if node.op_identifier() in model.functions:
         return False
+    if (fused := fused_dropout(node)) is not None:
+        return _is_training(node, fused.mode) and not _is_zero(input_at(node, fused.ratio))
     return randomness(node, opset) is not None
 
 
@@ -125,6 +136,8 @@ def _reader(
     if version is not None:
         read = REPLACEMENT_OF[node.op_type]
         return version, lambda site, type_of: read(site, version, type_of)
+    if fused_dropout(node) is not None:
+        return None, FusedDropoutReplacement.read_fused
     if awaits_state(node) or lacks_state(node):
         return None, AwaitingReplacement.read
     if node.domain in TENSORFLOW_DOMAINS:
@@ -145,15 +158,23 @@ def _is_random(node: ir.Node, version: Version) -> bool:
 
 
 def drops_nothing(node: ir.Node, opset: int | None) -> bool:
-    """Whether a node is a Dropout that only its ratio of 0 keeps from being random."""
+    """Whether a node is a Dropout that only its ratio of 0 keeps from being random.
+
+    Or a fused one that is not random, and whose mask is not read in a form that no one computes.
+    """
+    if (fused := fused_dropout(node)) is not None:
+        mask = node.outputs[1] if len(node.outputs) > 1 else None
+        is_read = mask is not None and is_wanted(mask)
+        is_idle = not _is_training(node, fused.mode) or _is_zero(input_at(node, fused.ratio))
+        return is_idle and not (is_read and fused.packs_mask)
     version = _version(node, opset)
     is_dropout = version is not None and version.random_when is RandomWhen.TRAINING_MODE
     return is_dropout and _is_training(node) and _is_zero(node.inputs[1])
 
 
-def _is_training(node: ir.Node) -> bool:
-    """Whether a Dropout is, or may be, in training mode."""
-    mode = node.inputs[2] if len(node.inputs) > 2 else None
+def _is_training(node: ir.Node, index: int = 2) -> bool:
+    """Whether a dropout is, or may be, in training mode, which this input says."""
+    mode = input_at(node, index)
     if mode is None:
         return False
     known = constant(mode)
@@ -178,7 +199,7 @@ def _refuse_unknown(site: Site) -> NoReturn:
         f"{site.node.op_type}, {randomness(site.node, site.version)}",
         f"a random operator of ONNX ({', '.join(STANDARD_OPERATORS)}) or of TensorFlow (uniforms, "
         "normals, truncated normals, gammas, Poisson counts, multinomials, shuffles)",
-        "Export the model with one of these",
+        _WAY_OUT.get((site.node.domain, site.node.op_type), "Export the model with one of these"),
     )
 
 

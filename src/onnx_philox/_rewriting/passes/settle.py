@@ -1,7 +1,8 @@
 """The pass that makes an Identity of each Dropout that drops nothing.
 
 Libraries leave Dropouts of ratio 0 in their models. OpenVINO refuses them in training mode, so they
-cannot stay; but they draw nothing, so they take no stream and need no state.
+cannot stay; but they draw nothing, so they take no stream and need no state. Of a fused one that
+drops nothing, which no runtime's CPU has in any mode, its additions remain.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from onnx_philox._models.graphs import input_of, is_wanted, walk
 from onnx_philox._models.opsets import onnx_opset_of, opset_of
 from onnx_philox._models.surgery import remove, take_over
 from onnx_philox._rewriting.passes.find import drops_nothing
+from onnx_philox._rewriting.random_nodes.of_onnxruntime import fused_dropout, input_at
 
 
 def settle(model: ir.Model) -> int:
@@ -33,7 +35,14 @@ def settle(model: ir.Model) -> int:
 def _settle(node: ir.Node, emitter: Emitter) -> None:
     data = input_of(node, 0)
     bool_ = ir.DataType.BOOL
-    new = [emitter.like("Identity", "data", data)]
+    output = emitter.like("Identity", "data", data)
+    fused = fused_dropout(node)
+    for what in ("bias", "residual") if fused else ():
+        added = input_at(node, getattr(fused, what))
+        if added is not None:
+            dtype = data.dtype or ir.DataType.UNDEFINED
+            output = emitter.elementwise("Add", what, output, added, dtype)
+    new = [output]
     if len(node.outputs) > 1 and is_wanted(node.outputs[1]):
         all_true = {"value": ir.tensor(np.ones(1, bool))}
         shape = emitter.shape(data)

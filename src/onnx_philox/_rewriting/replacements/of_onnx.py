@@ -227,6 +227,19 @@ class MultinomialReplacement(TypedReplacement):
 
 
 @dataclass(frozen=True)
+class Given:
+    """What a dropout is given: values of the model."""
+
+    data: ir.Value
+    ratio: ir.Value | None
+    """None for one half."""
+    mode: ir.Value | None
+    """Whether it drops."""
+    has_mask: bool
+    """Whether anything reads the mask."""
+
+
+@dataclass(frozen=True)
 class DropoutReplacement:
     """Dropout that drops: from opset 12 on, in training mode.
 
@@ -266,29 +279,42 @@ class DropoutReplacement:
     @classmethod
     def read(cls, site: Site, version: Version, type_of: TypeOf) -> DropoutReplacement:
         """Dropout."""
+        return cls.of_inputs(site, version, type_of, 1, input_of(site.node, 2))
+
+    @classmethod
+    def of_inputs(
+        cls, site: Site, version: Version, type_of: TypeOf, index: int, mode: ir.Value
+    ) -> DropoutReplacement:
+        """A dropout of the first input, whose ratio is the input of this index."""
         node = site.node
         data = _input_type(site, 0, version, type_of)
         _check_rank(site)
-        given = node.inputs[1]
+        given = node.inputs[index] if index < len(node.inputs) else None
         ratio = np.array(0.5, np.float32) if given is None else constant(given)
         if ratio is not None and not (ratio.size == 1 and 0 <= ratio.item() <= 1):
             remedy = "Set it to the share of the elements to drop."
             site.refuse("the ratio", ratio.tolist(), "one number from 0 to 1", remedy)
-        told = _input_type(site, 1, version, type_of) if ratio is None else ratio
-        return cls(data, told, constant(input_of(node, 2)) is not None)
+        told = _input_type(site, index, version, type_of) if ratio is None else ratio
+        return cls(data, told, constant(mode) is not None)
 
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
         """See `Replacement`."""
-        data = input_of(node, 0)
         # Exporters name the mask even where nothing reads it.
         has_mask = len(node.outputs) > 1 and is_wanted(node.outputs[1])
+        data, ratio, mode = node.inputs[:3]
+        assert data is not None
+        return self.emit_of(Given(data, ratio, mode, has_mask), emitter, draw)
+
+    def emit_of(self, given: Given, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+        """Makes the nodes of a dropout; returns its output, and its mask if it is read."""
+        data, has_mask = given.data, given.has_mask
         if self.operator is RANDOM_DROPOUT:
-            inputs = {"data": data, "ratio": self._p(node, emitter)}
+            inputs = {"data": data, "ratio": self._p(given.ratio, emitter)}
             output = draw(RANDOM_DROPOUT, self.dtype, inputs, {})
             return [output, emitter.mask_of(output, data.shape)] if has_mask else [output]
-        p, scale = self._parameters(node, emitter)
+        p, scale = self._parameters(given.ratio, emitter)
         dropped = draw(self.operator, _BOOL, {"shape": emitter.shape(data), "p": p}, {})
-        mode = None if self.is_mode_known else input_of(node, 2)
+        mode = None if self.is_mode_known else given.mode
         if mode is not None:
             # Where could choose a ratio of 0, but only logic stays exact where floats become bf16.
             dropped = emitter.elementwise("And", "dropped", dropped, mode, _BOOL)
@@ -312,26 +338,27 @@ class DropoutReplacement:
         """
         return _FLOAT if self.data is BF16 else self.dtype
 
-    def _p(self, node: ir.Node, emitter: Emitter) -> ir.Value:
+    def _p(self, given: ir.Value | None, emitter: Emitter) -> ir.Value:
         """The probability of dropping, in f32 but for a double that is kept."""
         if isinstance(self.ratio, np.ndarray):
             keeps = self.keeps_double and self.ratio.dtype == np.float64
             dtype = np.float64 if keeps else np.float32
             return emitter.constant("p", self.ratio.reshape(()).astype(dtype))
+        assert given is not None, "a ratio that is left out is a constant"
         if self.keeps_double and self.ratio is F64:
-            return input_of(node, 1)
-        return _as_f32(emitter, "p", input_of(node, 1), self.ratio)
+            return given
+        return _as_f32(emitter, "p", given, self.ratio)
 
-    def _parameters(self, node: ir.Node, emitter: Emitter) -> tuple[ir.Value, ir.Value]:
+    def _parameters(self, given: ir.Value | None, emitter: Emitter) -> tuple[ir.Value, ir.Value]:
         """The probability of dropping, in f32, and the factor for what stays."""
-        p = self._p(node, emitter)
+        p = self._p(given, emitter)
         if isinstance(self.ratio, np.ndarray):
             ratio = self.ratio.reshape(())
             one, of_type = np.ones((), self.data.dtype), ratio.astype(self.data.dtype)
             with np.errstate(divide="ignore"):
                 scale = np.divide(one, np.subtract(one, of_type))
             return p, self._constant(emitter, "scale", scale)
-        given = input_of(node, 1)
+        assert given is not None, "likewise"
         if self.ratio is not self.data:
             given = p if self.data is F32 else emitter.cast("ratio", given, self.dtype)
         given = self._widened(emitter, "ratio", given)
