@@ -245,3 +245,35 @@ def test_inputs_that_a_model_leaves_out_are_left_out_in_every_runtime(
     for tokens, next_ in results:
         assert (tokens == expected).all()
         assert (next_ == after).all()
+
+
+@pytest.mark.parametrize("backend", ["native", "python"])
+@pytest.mark.parametrize("number", [F32(0.7), np.array(0.7, F32)])
+def test_a_scalar_is_one_number_for_all_rows_in_both_runtimes(backend: str, number: Any) -> None:
+    """Also where the model's input is 1-D, which ONNX Runtime itself refuses."""
+    logits, state = RNG.normal(size=(6, 9)).astype(F32), row_states(11, range(6))
+    k = np.array(3)
+    expected, _ = reference.random_token(logits, number, k, state=state)
+    model = graphs.random_token(inputs=["temperature", "top_k"], per_row=True)
+    session = onnx_philox.onnxruntime.InferenceSession(model, backend=backend)
+    feed = {"logits": logits, "temperature": number, "top_k": k}
+    results = [session.run(None, {**feed, "state": state})[0]]
+    bare = onnxruntime.InferenceSession(
+        model.SerializeToString(),
+        onnx_philox.onnxruntime.register(onnxruntime.SessionOptions()),
+    )
+    for pipe in (
+        onnx_philox.Pipeline(session, source=model),
+        onnx_philox.Pipeline(bare, source=model),
+        onnx_philox.Pipeline(model, runtime="openvino", backend=backend),
+    ):
+        results += [
+            pipe(feed, seed=11)["token"],
+            pipe({**feed, "temperature": 0.7}, seed=11)["token"],
+        ]
+    for tokens in results:
+        assert (tokens == expected).all()
+    fixed = graphs.random_token(logits, inputs=["temperature"], per_row=True)
+    fixed.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 6
+    with pytest.raises((ValueError, RuntimeError), match=r"temperature.* must be of shape \[6\]"):
+        onnx_philox.Pipeline(fixed)({"temperature": number}, state=state)

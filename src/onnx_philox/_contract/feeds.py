@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
+
+import numpy as np
 
 from onnx_philox._contract.refusal import refuse
 
@@ -48,3 +50,18 @@ def refuse_shape(owner: str, name: str, given: str, wanted: str) -> NoReturn:
     """Refuses an array of another shape than an input has."""
     remedy = "Pass an array of that shape."
     refuse(owner, title(name), f"shape {given}", f"of shape {wanted}", remedy)
+
+
+def takes_one_number(shape: Sequence[int | str | None] | None) -> bool:
+    """Whether an input of this shape takes a scalar as one element, as OpenVINO's do."""
+    return (
+        shape is not None and len(shape) == 1 and not (isinstance(shape[0], int) and shape[0] != 1)
+    )
+
+
+def with_one_element(feed: dict[str, Any], names: Iterable[str]) -> None:
+    """Makes scalars of a feed arrays of one element, for inputs that take them."""
+    for name in names:
+        value = feed.get(name)
+        if isinstance(value, np.ndarray | np.generic) and value.ndim == 0:
+            feed[name] = np.reshape(value, 1)

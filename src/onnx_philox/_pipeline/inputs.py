@@ -32,6 +32,9 @@ class Inputs:
         self._aliases = model.aliases
         self._ports = {port.name: port for port in ports}
         self._types = {port.name: port.dtype for port in self._ports.values()}
+        self._of_one = [
+            port.name for port in self._ports.values() if feeds.takes_one_number(port.shape)
+        ]
         self._required = [port.name for port in self._ports.values() if port.is_required]
 
     def of(self, feed: Feed) -> dict[str, Any]:
@@ -47,6 +50,7 @@ class Inputs:
             # An array of the input's own type needs no check.
             if type(value) is not array or value.dtype is not types.get(name):
                 taken[name] = self._checked(name, value)
+        feeds.with_one_element(taken, self._of_one)
         for name in self._required:
             if name not in taken:
                 return self._complete(taken)

@@ -23,14 +23,19 @@ RAW = object()
 _IN_NUMPY = {"float": "float32", "double": "float64"}
 
 
-def with_arrays(feed: dict[str, Any]) -> dict[str, Any]:
-    """The feed with arrays that ONNX Runtime reads aright; it takes nothing else for an array."""
-    return {
+def with_arrays(feed: dict[str, Any], of_one: Iterable[str]) -> dict[str, Any]:
+    """The feed with arrays that ONNX Runtime reads aright; it takes nothing else for an array.
+
+    Inputs `of_one` take a scalar for an array of one element.
+    """
+    taken = {
         name: value
         if type(value) is np.ndarray and value.dtype.isnative
         else _readable(feeds.title(name), value)
         for name, value in feed.items()
     }
+    feeds.with_one_element(taken, of_one)
+    return taken
 
 
 def _readable(what: str, value: Any) -> Any:

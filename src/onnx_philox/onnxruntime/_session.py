@@ -11,7 +11,7 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _backends, _runtime_errors
-from onnx_philox._contract.feeds import title
+from onnx_philox._contract.feeds import takes_one_number, title
 from onnx_philox._contract.refusal import RefusedInputError
 from onnx_philox.onnxruntime import _feeds, _native_backend, _python_backend
 from onnx_philox.onnxruntime._values import BFLOAT16, from_ort_value, to_ort_value
@@ -120,6 +120,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
                 self._plan.model, self._plan.options, providers, provider_options, **kwargs
             )
         self._model_path = _path_of(given)
+        self._of_one = [i.name for i in self.get_inputs() if takes_one_number(i.shape)]
 
     def set_providers(
         self, providers: Sequence[Any] | None = None, provider_options: Any = None
@@ -158,7 +159,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         run_options: ort.RunOptions | None = None,
     ) -> list[Any]:
         """As ONNX Runtime's; bfloat16 goes in and comes out as `ml_dtypes.bfloat16` arrays."""
-        input_feed = _feeds.with_arrays(input_feed)
+        input_feed = _feeds.with_arrays(input_feed, self._of_one)
         self._check_feed(input_feed)
         with self._checked(run_options, input_feed) as run:
             feed = {**input_feed, **run.hidden_feed}
@@ -177,7 +178,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         run_options: ort.RunOptions | None = None,
     ) -> None:
         """As ONNX Runtime's; a refused input reaches the callback as a `RefusalText`."""
-        input_feed = _feeds.with_arrays(input_feed)
+        input_feed = _feeds.with_arrays(input_feed, self._of_one)
         self._check_feed(input_feed)
         run = self._plan.start_run(run_options)
         feed = {**input_feed, **run.hidden_feed}
