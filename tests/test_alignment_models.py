@@ -169,7 +169,7 @@ def test_a_seed_is_a_constant_state() -> None:
         for name, values in drawn.items():
             assert_same_bits(values, expected[name])
     assert make_reproducible(model, alignment="pytorch", seed=42) is model
-    with pytest.raises(ValueError, match="seed must be None or 42"):
+    with pytest.raises(ValueError, match="seed must be left out, or 42"):
         make_reproducible(model, alignment="pytorch", seed=43)
 
 

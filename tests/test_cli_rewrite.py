@@ -306,3 +306,34 @@ def test_the_help_of_all_says_the_three_steps_in_their_order():
     said = " ".join(invoke("--help").stdout.split())
     steps = [said.index(f"onnx-philox {step}") for step in ("inspect", "rewrite", "run")]
     assert steps == sorted(steps)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            ("--alignment", word),
+            f"--alignment must be 'tensorflow' or 'pytorch': got {word!r}. {remedy}",
+        )
+        for word, remedy in [
+            ("torch", "Did you mean 'pytorch'?"),
+            ("PyTorch", "Did you mean 'pytorch'?"),
+            ("tensorflw", "Did you mean 'tensorflow'?"),
+            ("bogus", "Set it to one of these."),
+            ("", "Set it to one of these."),
+        ]
+    ]
+    + [
+        (("--standard", "--target", ""), "--target must be 'onnxruntime', 'openvino' or 'web'"),
+        (("--target", ""), "--target and --inexact must be given with --standard"),
+        (("--standard", "--target", "onnx"), "Did you mean 'onnxruntime'?"),
+        (("--keep-seeds",), "--keep-seeds must be left out for a model of ONNX, whose seeds"),
+        (("--seed", "3", "--per-row"), "--seed must be left out for a model with a state for each"),
+        (("--per-row-node", ""), "must be one of the random nodes to replace"),
+    ],
+)
+def test_a_word_that_is_none_of_an_option_s_writes_nothing(
+    options: tuple[str, ...], said: str
+) -> None:
+    assert said in " ".join(refusal(MODEL, "-o", "new.onnx", *options).split())
+    assert not Path("new.onnx").exists()

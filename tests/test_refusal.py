@@ -122,7 +122,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], tuple[str, ...]]] =
         ValueError,
         (
             *("onnx_philox.make_reproducible", "seed", "-1"),
-            "None, or an integer from 0 to 2^63-1",
+            "an integer from 0 to 2^63-1, or left out",
             "Choose another seed.",
         ),
     ),

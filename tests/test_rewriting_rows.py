@@ -595,7 +595,7 @@ def test_a_model_without_a_batch_is_refused(model: onnx.ModelProto, reason: str)
 
 
 def test_a_seed_inside_is_refused() -> None:
-    with pytest.raises(ValueError, match="seed must be None for a model with a state for each row"):
+    with pytest.raises(ValueError, match="seed must be left out for a model with a state for each"):
         make_reproducible(model_of("y = RandomNormalLike (x)"), per_row=True, seed=7)
 
 

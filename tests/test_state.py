@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from cases import assert_same_bits
 from hypothesis import given
 from hypothesis import strategies as st
 
+import onnx_philox
 from onnx_philox import PhiloxState
 
 COUNTERS = st.integers(0, 2**128 - 1)
@@ -187,3 +191,53 @@ def test_a_pickled_state_names_no_private_module() -> None:
     data = pickle.dumps(PhiloxState(5, 7))
     assert b"onnx_philox._" not in data
     assert pickle.loads(data) == PhiloxState(5, 7)
+
+
+class _Called:
+    """What a pipeline is called with, made when a test needs it."""
+
+    def __init__(self, **how: Any) -> None:
+        self._how = how
+
+    @property
+    def pipeline(self) -> onnx_philox.Pipeline:
+        text = """<ir_version: 8, opset_import: ["": 17]>
+            g (float[N, 2] x) => (float[N, 2] y) { y = RandomNormalLike (x) }"""
+        return onnx_philox.Pipeline(onnx.parser.parse_model(text), **self._how)
+
+
+FEED = {"x": np.zeros((2, 2), np.float32)}
+MODEL = onnx_philox.graphs.random_normal([2], 0.0, 1.0, "f32", stateful=True)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: PhiloxState(key=True),
+        lambda: PhiloxState.from_seed(True),
+        lambda: PhiloxState.from_seeds(True, 1),
+        lambda: PhiloxState.for_run(True),
+        lambda: PhiloxState.openvino_run(1, True),
+        lambda: onnx_philox.TorchState.from_seed(True),
+        lambda: onnx_philox.row_states(True),
+        lambda: onnx_philox.row_states([3, True]),
+        lambda: onnx_philox.row_states(np.array([True])),
+        lambda: onnx_philox.reference.random_normal([2], 0.0, 1.0, "f32", global_seed=True),
+        lambda: onnx_philox.graphs.random_normal([2], 0.0, 1.0, "f32", op_seed=True),
+        lambda: onnx_philox.openvino.random_uniform([2], 0.0, 1.0, "f32", global_seed=True),
+        lambda: onnx_philox.make_reproducible(MODEL, seed=True),
+        lambda: onnx_philox.torch_noise(True, [2]),
+        lambda: onnx_philox.diffusers.generator(True),
+        lambda: onnx_philox.diffusers.latents([3, True], (2,)),
+        lambda: onnx_philox.diffusers.latents([3, True], (2,), like="torch"),
+        lambda: _Called().pipeline(FEED, seed=True),
+        lambda: _Called().pipeline.request(seed=True),
+        lambda: _Called(per_row=True).pipeline(FEED, seed=True),
+        lambda: _Called(per_row=True).pipeline(FEED, seeds=[3, True]),
+        lambda: _Called(per_row=True).pipeline.map([FEED], seed=True),
+        lambda: _Called(per_row=True, alignment="pytorch").pipeline(FEED, seeds=[3, True]),
+    ],
+)
+def test_a_bool_is_no_seed(call: Callable[[], Any]) -> None:
+    with pytest.raises(TypeError, match=r"must be .*integer.*: got .*True"):
+        call()

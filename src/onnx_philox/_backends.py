@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Protocol, TypeVar
 
-from onnx_philox._contract.refusal import refuse
+from onnx_philox._contract import choices
 
 AUTO = "auto"
 
@@ -64,15 +64,9 @@ def choose(runtime: str, backends: Mapping[str, B], requested: str) -> B:
                 _say_once(runtime, name, missing, best=position == 0)
                 return backends[name]
         raise ImportError(missing)
-    if requested not in backends:
-        allowed = "one of " + ", ".join(repr(name) for name in (AUTO, *backends))
-        refuse(
-            f"onnx_philox.{runtime}",
-            "backend",
-            repr(requested),
-            allowed,
-            "Choose one of these, or install an onnx-philox that has it.",
-        )
+    allowed = "one of " + ", ".join(repr(name) for name in (AUTO, *backends))
+    remedy = "Choose one of these, or install an onnx-philox that has it."
+    choices.check(f"onnx_philox.{runtime}", "backend", requested, backends, remedy, allowed)
     reason = backends[requested].unavailable()
     if reason is not None:
         raise reason

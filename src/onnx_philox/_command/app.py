@@ -9,7 +9,7 @@ from click import option
 
 from onnx_philox import _command as rooms
 from onnx_philox import _runtimes as runtimes
-from onnx_philox._command import frame, refusals
+from onnx_philox._command import frame
 from onnx_philox._command.options import (
     HTML,
     JSON,
@@ -19,10 +19,10 @@ from onnx_philox._command.options import (
     at_least,
     flag,
     runtime_option,
-    seed_of,
     wanted_runs,
 )
 from onnx_philox._command.replaying import replay
+from onnx_philox._command.rewriting import rewrite
 from onnx_philox._command.wanted import Wanted
 from onnx_philox._command.where import path
 from onnx_philox._contract.refusal import RefusalError
@@ -141,110 +141,7 @@ def inspect(model: Path, *, shows_all: bool, html: Path | None, as_json: bool) -
     _say_written(html, as_json=as_json)
 
 
-@app.command(
-    short_help="Replace a model's random nodes by reproducible ones.",
-    arguments={"MODEL": "An ONNX file, or an OpenVINO IR (.xml)."},
-    example="onnx-philox rewrite model.onnx -o new.onnx",
-    exits="0, the file is written; 2, it is not; the error says why.",
-)
-@click.argument("model", type=PATH)
-@option(
-    "--output",
-    "-o",
-    type=PATH,
-    metavar="FILE",
-    required=True,
-    help="The new file: .onnx for ONNX, .xml for an OpenVINO IR.",
-)
-@option(
-    "--seed",
-    type=frame.INTEGER,
-    callback=seed_of(63),
-    metavar="N",
-    help="Put the seed, 0 to 2^63-1, into the model: every run gives the same numbers. Without "
-    "it, the state is an input of the model.",
-)
-@flag(
-    refusals.KEEP_UNKNOWN,
-    help="Leave random nodes that cannot be rewritten, such as those of other domains, as they "
-    "are, with a warning. Without it, they are an error.",
-)
-@flag(
-    refusals.PER_ROW,
-    help="Give each row of the batch a state of its own, so that its numbers depend on no other "
-    "row. Every random node must draw rows of the batch, as the model's shapes show.",
-)
-@option(
-    refusals.PER_ROW_NODE,
-    multiple=True,
-    metavar="NAME",
-    help="A random node that draws rows of the batch, although the shapes do not show it. Can be "
-    f"given again; means {refusals.PER_ROW} too.",
-)
-@option(
-    "--alignment",
-    type=frame.Names("tensorflow", "pytorch"),
-    default="tensorflow",
-    help="Whose numbers: with pytorch those that torch draws on a CPU, in the order of the nodes.",
-)
-@flag(
-    "--standard",
-    help="Draw by nodes of ONNX's own domain, for a runtime that takes no plugin.",
-)
-@option(
-    "--target",
-    type=frame.Names("onnxruntime", "openvino", "web"),
-    help="What --standard makes the nodes for. Others read those for onnxruntime too; web makes "
-    "these in one file, whose draws are outputs, for the page examples/web/drop.html. "
-    "[default: onnxruntime]",
-)
-@flag("--inexact", help="With --standard: take f32 draws that the target rounds otherwise, too.")
-@JSON
-def rewrite(
-    model: Path,
-    output: Path,
-    *,
-    seed: int | None,
-    keep_unknown: bool,
-    per_row: bool,
-    per_row_node: tuple[str, ...],
-    alignment: str,
-    standard: bool,
-    target: str | None,
-    inexact: bool,
-    as_json: bool,
-) -> None:
-    """Replace the random nodes of a model by those that draw the same numbers everywhere.
-
-    The new model has the input `random_state`, which says what is drawn, and the output
-    `next_random_state`, the state of the next run. Everything else stays as it is. A model without
-    random nodes is written unchanged.
-
-    With `--per-row` each row of a batch has a state of its own: a request draws the same numbers in
-    any batch.
-    """
-    if (target or inexact) and not standard:
-        text = (
-            "--target and --inexact must be given with --standard: got them alone. Add it, or "
-            "leave them out."
-        )
-        rooms.terminal.fail("rewrite", ValueError(text), 2)
-    with (
-        rooms.terminal.errors("rewrite", OSError, TypeError, ValueError, ImportError),
-        rooms.terminal.progress("reading the model") as progress,
-    ):
-        outcome = rooms.rewrite.rewrite(
-            model,
-            output,
-            seed=seed,
-            keep_unknown=keep_unknown,
-            per_row=list(per_row_node) or per_row,
-            alignment=alignment,
-            standard=(target or "onnxruntime") if standard else None,
-            inexact="allow" if inexact else "refuse",
-            progress=progress,
-        )
-    rooms.terminal.show(outcome, as_json=as_json)
+app.add_command(rewrite)
 
 
 @app.command(

@@ -8,6 +8,12 @@ KEEP_UNKNOWN = "--keep-unknown"
 KEEP_SEEDS = "--keep-seeds"
 PER_ROW = "--per-row"
 PER_ROW_NODE = "--per-row-node"
+_OPTIONS = {
+    "seed": "--seed",
+    "alignment": "--alignment",
+    "keep_seeds": KEEP_SEEDS,
+    "per_row": PER_ROW,
+}
 
 
 def text(error: Exception, *commands: str) -> str:
@@ -26,5 +32,6 @@ def text(error: Exception, *commands: str) -> str:
         named = f"--{what}" if what in (BACKEND, PRECISION) else what
         return SettingError(operator, named, *others).sentence
     if isinstance(error, RefusalError) and error.operator in commands:
-        return error.sentence
+        what = _OPTIONS.get(error.what, error.what)
+        return RefusalError("", what, error.given, error.allowed, error.remedy).sentence
     return str(error)

@@ -7,7 +7,6 @@ import warnings
 from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import onnx
 from rich.console import Console
@@ -16,7 +15,7 @@ from rich.text import Text
 
 from onnx_philox import _runtime_errors, rewriting
 from onnx_philox._command import paths, rewritten, web
-from onnx_philox._contract import checks
+from onnx_philox._contract import checks, choices
 from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW, TORCH_STATE_WORDS
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
 from onnx_philox._files.model_file import opened
@@ -29,14 +28,14 @@ from onnx_philox._files.new_files import (
 )
 from onnx_philox._files.openvino_ir import SUFFIX, is_ir, weights_of
 from onnx_philox._progress import Progress
-from onnx_philox._rewriting.passes.order import SEED_RULE, PerRow, check_seed
+from onnx_philox._rewriting import api
+from onnx_philox._rewriting.asked import Asked
+from onnx_philox._standard import api as standard_nodes
 from onnx_philox._standard.targets import TARGETS
 from onnx_philox.rewriting import RandomNode
 
 _OWNER = "rewrite"
 _WEB = "web"
-# The options that standard nodes alone have.
-_OF_STANDARD = ("target", "inexact")
 
 
 @dataclass(frozen=True)
@@ -212,11 +211,8 @@ class Outcome:
 def rewrite(
     source: Path,
     target: Path,
+    asked: Asked,
     *,
-    seed: int | None = None,
-    keep_unknown: bool = False,
-    per_row: PerRow = False,
-    alignment: str = TENSORFLOW,
     standard: str | None = None,
     inexact: str = "refuse",
     progress: Progress | None = None,
@@ -235,38 +231,32 @@ def rewrite(
         OSError: A file cannot be read or written.
     """
     _check_names(source, target)
-    if standard is not None and alignment == PYTORCH:
+    if standard is not None and asked.is_pytorch:
         allowed = f"{TENSORFLOW!r} for standard nodes, which draw no numbers of torch's"
         remedy = "Leave one of the two out."
-        checks.refuse(_OWNER, "--alignment", repr(alignment), allowed, remedy)
+        checks.refuse(_OWNER, "--alignment", repr(PYTORCH), allowed, remedy)
     if standard is not None and is_ir(source):
         remedy = "Leave out the target: OpenVINO draws with the plugin."
         checks.refuse(_OWNER, "the model", source, "an ONNX file for standard nodes", remedy)
     if standard is not None and is_ir(target):
         remedy = "Name an ONNX file; OpenVINO reads it without a plugin."
         checks.refuse(_OWNER, "the output", target, "a name that ends in .onnx", remedy)
-    check_seed(seed, _OWNER, SEED_RULE)
-    if standard not in (None, _WEB, *TARGETS):
+    if standard is not None:
         allowed = f"{', '.join(map(repr, TARGETS))} or {_WEB!r}"
         remedy = "Choose one of these; other runtimes read what is made for onnxruntime."
-        checks.refuse(_OWNER, "--target", repr(standard), allowed, remedy)
+        choices.check(_OWNER, "--target", standard, [*TARGETS, _WEB], remedy, allowed)
     is_for_web, standard = standard == _WEB, "onnxruntime" if standard == _WEB else standard
-    options: dict[str, Any] = {"seed": seed, "keep_unknown": keep_unknown, "per_row": per_row}
-    if alignment == PYTORCH:
-        options["alignment"] = alignment
     check_apart(_OWNER, _outputs(target), _reads(source))
     with tidied_up_on_signals(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if is_ir(source):
-            report = rewriting.rewrite_file(source, target, **options, progress=progress)
+            report = api.write(source, target, asked, progress)
             return _of_ir(source, target, report, caught)
         if is_ir(target):
-            report, written, inside = _to_ir(source, target, options, progress)
+            report, written, inside = _to_ir(source, target, asked, progress)
         else:
-            if standard is not None:
-                options |= {"target": standard, "inexact": inexact}
             report, written, inside = _to_onnx(
-                source, target, options, progress, is_for_web=is_for_web
+                source, target, asked, progress, standard, inexact, is_for_web=is_for_web
             )
     defaults = {tensor.name for tensor in written.initializer}
     inputs = [i.name for i in written.input if i.name not in defaults]
@@ -332,24 +322,25 @@ def _outputs(target: Path) -> dict[Path, str]:
 def _to_onnx(
     source: Path,
     target: Path,
-    options: dict[str, Any],
+    asked: Asked,
     progress: Progress | None,
+    standard: str | None = None,
+    inexact: str = "refuse",
     *,
     is_for_web: bool = False,
 ) -> tuple[rewriting.Report, onnx.GraphProto, rewritten.Inside]:
     if is_for_web:
-        given = {name: value for name, value in options.items() if name not in _OF_STANDARD}
-        report = web.write(source, target, options["inexact"], given, progress)
-        with opened(target, _OWNER) as file:
-            return report, file.proto.graph, rewritten.inside(target)
-    write = rewriting.to_standard_file if "target" in options else rewriting.rewrite_file
-    report = write(source, target, **options, progress=progress)
+        report = web.write(source, target, inexact, asked, progress)
+    elif standard is not None:
+        report = standard_nodes.write(source, target, asked, standard, inexact, progress)
+    else:
+        report = api.write(source, target, asked, progress)
     with opened(target, _OWNER) as file:
         return report, file.proto.graph, rewritten.inside(target)
 
 
 def _to_ir(
-    source: Path, target: Path, options: dict[str, Any], progress: Progress | None
+    source: Path, target: Path, asked: Asked, progress: Progress | None
 ) -> tuple[rewriting.Report, onnx.GraphProto, rewritten.Inside]:
     # Imported before any long work, since it may not be installed.
     from onnx_philox.openvino import register
@@ -361,7 +352,7 @@ def _to_ir(
         between = folder / "onnx" / f"{folder.name}.onnx"
         written = folder / target.name
         with no_room_named(target, folder):
-            result = _to_onnx(source, between, options, progress)
+            result = _to_onnx(source, between, asked, progress)
         if progress is not None:
             progress(0, 1, "OpenVINO converts")
         import openvino as ov

@@ -15,6 +15,7 @@ from onnx_philox._models.streams import is_pytorch, next_of, read_input
 from onnx_philox._models.untouched import Originals
 from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.api import find_random_nodes
+from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._runtimes.port import STATES, ArgumentError
 
 
@@ -83,7 +84,7 @@ def inside(model: Path) -> Inside:
         return _inside_ir(model)
     try:
         with opened(model, "run") as file:
-            read = Originals(file.proto, file.path.parent, owner=earlier_rewrite.OWNER).model
+            read = Originals(file.proto, file.path.parent, owner=OWNER).model
             state, is_torch_s = read_input(read), is_pytorch(read)
             if state is not None:
                 name, after = state.name or "", next_of(read, state)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import onnx
 from onnx import inliner
@@ -16,6 +15,8 @@ from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._files.new_files import NewFiles
 from onnx_philox._files.tensors import subgraphs
 from onnx_philox._progress import Progress
+from onnx_philox._rewriting import api
+from onnx_philox._rewriting.asked import Asked
 from onnx_philox._runtimes.models import show_drawn
 
 KEY = "onnx_philox.web"
@@ -26,7 +27,7 @@ _LARGEST = 2**31 - 1  # of a message of protobuf
 
 
 def write(
-    source: Path, target: Path, inexact: str, options: dict[str, Any], progress: Progress | None
+    source: Path, target: Path, inexact: str, asked: Asked, progress: Progress | None
 ) -> rewriting.Report:
     """Rewrites a file into one of standard nodes whose draws are outputs, in no functions.
 
@@ -39,7 +40,7 @@ def write(
     with NewFiles() as files:
         # Beside the target, where there is room for the weights.
         between = files.folder_beside(target) / "model.onnx"
-        report = rewriting.rewrite_file(source, between, **options, progress=progress)
+        report = api.write(source, between, asked, progress)
         model = onnx.load(between)
     drawn = show_drawn(model)
     others = {

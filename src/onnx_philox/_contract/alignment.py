@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import refusal, torch_state
+from onnx_philox._contract import choices, refusal, torch_state
 from onnx_philox._contract import sentences as say
 from onnx_philox._contract.declaration import Operator
 from onnx_philox._contract.inputs import (
@@ -79,10 +79,9 @@ def check_state_type(op: Operator, what: str, known: Known, attributes: Mapping[
         refusal.refuse(op.name, what, given, U32.name, remedy, TypeError)
 
 
-def check_word(owner: str, given: str) -> None:
+def check_word(owner: str, given: Any) -> None:
     """Refuses what is no alignment."""
-    if given not in ALIGNMENT.allowed:
-        refusal.refuse(owner, "alignment", repr(given), ALIGNMENT.rule, say.SET_TO_ONE)
+    choices.check(owner, "alignment", given, ALIGNMENT.allowed, say.SET_TO_ONE)
 
 
 def check(op: Operator, attributes: Mapping[str, Any], *, has_state: bool) -> None:

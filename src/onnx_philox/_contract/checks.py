@@ -190,12 +190,15 @@ def _check_integer(op: Operator | str, attribute: Attribute, value: Any) -> int:
     what = say.ATTRIBUTE.format(repr(attribute.name))
     if isinstance(value, tuple):  # a list of a model's
         value = list(value)
+    is_seed = attribute in SEEDS
     try:
-        number = int(operator.index(value))  # of a bool, too
+        number = None if is_seed and isinstance(value, bool) else int(operator.index(value))
     except TypeError:
+        number = None
+    if number is None:
         refuse(op, what, repr(value), attribute.rule, say.PASS_AN_INT, TypeError)
     if not attribute.minimum <= number <= attribute.maximum:
-        kind = "seed" if attribute in SEEDS else "number"
+        kind = "seed" if is_seed else "number"
         refuse(op, what, number, attribute.rule, say.CHOOSE_ANOTHER.format(kind))
     return number
 

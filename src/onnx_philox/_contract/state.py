@@ -27,14 +27,18 @@ _BYTES_OF_A_CHILD = 168
 """What a `PhiloxState` in a list takes: itself, two large integers and the list's pointer."""
 
 
+def index_of(given: Any) -> int | None:
+    """An integer as an int; None for anything else, and for a bool, which is a slip for a seed."""
+    try:
+        return None if isinstance(given, bool) else operator.index(given)
+    except TypeError:
+        return None
+
+
 def integer(owner: str, name: str, given: Any, limit: int, limit_name: str) -> int:
     """Returns `given` as an int in [0, limit), or raises an error that names the wrong number."""
     allowed, remedy = f"an integer from 0 to {limit_name}", "Pass an int in that range."
-    try:
-        # Python counts with True as with 1; whoever passes it means something else.
-        value = None if isinstance(given, bool) else operator.index(given)
-    except TypeError:
-        value = None
+    value = index_of(given)
     if value is None:
         refuse(owner, name, shown(given), allowed, remedy, TypeError)
     if not 0 <= value < limit:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import arguments, checks, float_environment
+from onnx_philox._contract import arguments, checks, choices, float_environment
 from onnx_philox._contract.refusal import RefusalError, refuse
 from onnx_philox._contract.torch_state import TorchState, torch_seed
 from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, ElementType
@@ -102,9 +102,8 @@ def noise_of(owner: str, seed: Any, like: str, gpu: Any) -> Noise:
         TypeError: A seed is no integer.
         ValueError: A seed is out of its range, or `like` or `gpu` is wrong.
     """
-    if like not in ("philox", "torch", "torch_cuda"):
-        allowed = "'philox', 'torch' or 'torch_cuda'"
-        refuse(owner, "like", repr(like), allowed, "Pass one of them.")
+    allowed = "'philox', 'torch' or 'torch_cuda'"
+    choices.check(owner, "like", like, get_args(Like), "Pass one of them.", allowed)
     card = _card(owner, gpu, f"like={like!r}", is_card=like == "torch_cuda")
     if like == "philox":
         return PhiloxNoise(owner, seed)

@@ -22,6 +22,7 @@ from onnx_philox._pipeline.inputs import Feed
 from onnx_philox._pipeline.recording import Origin
 from onnx_philox._pipeline.request import Request, check_rows
 from onnx_philox._pipeline.result import Result
+from onnx_philox._rewriting.asked import Asked, PerRow
 from onnx_philox._runtimes.port import Port
 
 _NAME = "Pipeline"
@@ -45,6 +46,7 @@ class Pipeline:
         per_row: As in `make_reproducible`, if the model is rewritten.
         alignment: Likewise. With "pytorch", a seed is `torch.manual_seed(seed)`, and a request goes
             on where torch would; a model with a state for each row takes `seeds`, but no `seed`.
+        keep_seeds: Likewise.
         source: The model that a session or compiled model was made from, where it does not say
             itself which random nodes it has: a compiled model of OpenVINO never does.
         options: For the runtime: what `onnx_philox.onnxruntime.InferenceSession` takes
@@ -74,17 +76,18 @@ class Pipeline:
         model: Any,
         *,
         runtime: str = "onnxruntime",
-        per_row: Any = False,
+        per_row: PerRow = False,
         alignment: str = TENSORFLOW,
+        keep_seeds: bool = False,
         source: Any = None,
         **options: Any,
     ) -> None:
         self._given = model if isinstance(model, str | os.PathLike | bytes) else None
-        how: dict[str, Any] = {"runtime": runtime, "per_row": per_row, "alignment": alignment}
-        self._chosen = {**how, **options}
-        self._opened: Engine | None = opening.engine_of(
-            model, **how, source=source, options=options
-        )
+        with refusing_as(_NAME):
+            asked = Asked(per_row=per_row, alignment=alignment, keep_seeds=keep_seeds)
+        words = {"per_row": per_row, "alignment": alignment, "keep_seeds": keep_seeds}
+        self._chosen = {"runtime": runtime, **words, **options}
+        self._opened: Engine | None = opening.engine_of(model, runtime, asked, source, options)
         if self._given is not None:
             self._opened.opened_from = self._given, self._chosen
 

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from onnx_philox._contract.alignment import check_word
+from onnx_philox._contract import choices
 from onnx_philox._contract.inputs import PYTORCH
-from onnx_philox._contract.refusal import refuse, shown
+from onnx_philox._contract.refusal import refuse, refusing_as, shown
 from onnx_philox._contract.streams import METADATA_KEY, STANDARD, STANDARD_STATE, STATE, Streams
 from onnx_philox._files import openvino_ir
 from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._files.text import check_path
 from onnx_philox._pipeline import variables
 from onnx_philox._pipeline.engine import Engine
+from onnx_philox._rewriting.asked import Asked
 from onnx_philox._runtimes import RUNTIMES, with_library
 
 if TYPE_CHECKING:
@@ -48,62 +49,40 @@ class _Model:
 
 
 def engine_of(
-    model: Any,
-    *,
-    runtime: str,
-    per_row: Any,
-    alignment: str,
-    source: Any,
-    options: dict[str, Any],
+    model: Any, runtime: str, asked: Asked, source: Any, options: dict[str, Any]
 ) -> Engine:
     """The engine for what a `Pipeline` is given; see there."""
-    check_word(_NAME, alignment)
-    engine = _engine_of(model, runtime, Wanted(per_row, alignment), source, options)
-    if alignment == PYTORCH and not engine.streams.is_pytorch:
+    engine = _engine_of(model, runtime, asked, source, options)
+    if asked.is_pytorch and not engine.streams.is_pytorch:
         given, allowed = "one that draws numbers of Philox", f"one of alignment {PYTORCH!r}"
         remedy = f"Rewrite the original with make_reproducible(..., alignment={PYTORCH!r})."
         refuse(_NAME, "the model", given, allowed, remedy)
     return engine
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """How a model is rewritten, if it is."""
-
-    per_row: Any
-    alignment: str
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """What a rewrite is given."""
-        return {"per_row": self.per_row, "alignment": self.alignment}
-
-
 def _engine_of(
-    model: Any, runtime: str, wanted: Wanted, source: Any, options: dict[str, Any]
+    model: Any, runtime: str, asked: Asked, source: Any, options: dict[str, Any]
 ) -> Engine:
-    if runtime not in with_library():
-        allowed = " or ".join(map(repr, with_library()))
-        refuse(_NAME, "runtime", repr(runtime), allowed, "Pass one of these.")
+    choices.check(_NAME, "runtime", runtime, with_library())
     if isinstance(model, str | os.PathLike | bytes | onnx.ModelProto):
         _check_options(options, RUNTIMES[runtime].options)
         if runtime == "openvino":
             _check_directory()
         if names_ir(model):
-            return _open_ir(str(model), runtime, wanted, options)
-        model, said = rewritten(model, wanted)
+            return _open_ir(str(model), runtime, asked, options)
+        model, said = rewritten(model, asked)
         if isinstance(model, str | os.PathLike):
             check_path(_NAME, model)
-        _check_rows(said.streams, wanted.per_row)
+        _check_rows(said.streams, asked)
         if runtime == "openvino":
             return _compile(model, said, **options)
         return _load(model, said.streams, options)
     if _is_of(model, "openvino", "Model"):
         _check_options(options, RUNTIMES[runtime].options)
-        return _open_openvino_s(model, runtime, wanted, options)
-    if options or wanted.per_row:
-        given = ", ".join([*options, *(["per_row"] if wanted.per_row else [])])
-        what = f"{type(model).__name__} with the options {given}"
+        return _open_openvino_s(model, runtime, asked, options)
+    given = [*options, *["per_row"] * (asked.named is not None), *["keep_seeds"] * asked.keep_seeds]
+    if given:
+        what = f"{type(model).__name__} with the options {', '.join(given)}"
         remedy = "Leave them out: they were chosen when it was made."
         refuse(_NAME, "the model", what, "given without options", remedy, TypeError)
     if _is_of(model, "onnxruntime", "InferenceSession"):
@@ -155,7 +134,7 @@ def _check_options(options: dict[str, Any], allowed: Collection[str]) -> None:
         )
 
 
-def rewritten(model: Any, wanted: Wanted) -> tuple[Any, _Model]:
+def rewritten(model: Any, asked: Asked) -> tuple[Any, _Model]:
     """The model itself, or what a rewrite makes of it; and what it says."""
     if isinstance(model, bytes):
         model = _parsed(model)
@@ -163,20 +142,22 @@ def rewritten(model: Any, wanted: Wanted) -> tuple[Any, _Model]:
 
     from onnx_philox._files.model_file import opened
     from onnx_philox._models.untouched import Originals
-    from onnx_philox._rewriting.api import make_reproducible, rewrite_opened
+    from onnx_philox._rewriting import api
 
+    with refusing_as(_NAME):
+        asked.check_onnx()
     if isinstance(model, onnx.ModelProto):
         graph = Originals(model, owner=_NAME).model
         if not _wants_rewrite(graph):
             return model, _said_by(model, graph)
-        rewritten = make_reproducible(model, **wanted.options)
+        rewritten = api.rewritten(model, asked)
     else:
         # Once, from one open file: another may take its place meanwhile.
         with opened(model, _NAME) as file:
             graph = Originals(file.proto, file.path.parent, owner=_NAME).model
             if not _wants_rewrite(graph):
                 return model, _said_by(file.proto, graph)
-            rewritten = rewrite_opened(file, **wanted.options)
+            rewritten = api.rewrite_opened(file, asked)
     return rewritten, _said_by(rewritten, ir.from_proto(rewritten))
 
 
@@ -215,15 +196,15 @@ def names_ir(model: Any) -> bool:
     return isinstance(model, str | os.PathLike) and is_ir(model)
 
 
-def _check_rows(streams: Streams, per_row: Any) -> None:
+def _check_rows(streams: Streams, asked: Asked) -> None:
     """Refuses a model that was rewritten before, for one state."""
-    if per_row and streams.batch is None:
+    if asked.named is not None and streams.batch is None:
         given, allowed = "one rewritten for a single state", "one with a state for each row"
         remedy = "Rewrite the original with make_reproducible(..., per_row=True)."
         refuse(_NAME, "the model", given, allowed, remedy)
 
 
-def _open_ir(path: str, runtime: str, wanted: Wanted, options: dict[str, Any]) -> Engine:
+def _open_ir(path: str, runtime: str, asked: Asked, options: dict[str, Any]) -> Engine:
     """A model in OpenVINO's own format."""
     _check_openvino(path, runtime)
     check_path(_NAME, path)
@@ -232,29 +213,31 @@ def _open_ir(path: str, runtime: str, wanted: Wanted, options: dict[str, Any]) -
     from onnx_philox._runtimes import in_openvino
 
     core = in_openvino.new_core(options.pop("backend", "auto"))
-    return _open_in(core, in_openvino.read(core, path), "file", wanted, **options)
+    return _open_in(core, in_openvino.read(core, path), "file", asked, **options)
 
 
-def _open_openvino_s(model: Any, runtime: str, wanted: Wanted, options: dict[str, Any]) -> Engine:
+def _open_openvino_s(model: Any, runtime: str, asked: Asked, options: dict[str, Any]) -> Engine:
     """A model that OpenVINO has read or converted."""
     what = "openvino.Model"
     _check_openvino(f"an {what}", runtime)
     from onnx_philox._runtimes import in_openvino
 
     core = in_openvino.new_core(options.pop("backend", "auto"))
-    return _open_in(core, model, what, wanted, **options)
+    return _open_in(core, model, what, asked, **options)
 
 
-def _open_in(core: Any, model: Any, what: str, wanted: Wanted, **options: Any) -> Engine:
+def _open_in(core: Any, model: Any, what: str, asked: Asked, **options: Any) -> Engine:
     """A model of OpenVINO's, which is rewritten if it has random nodes of OpenVINO's own."""
-    from onnx_philox._rewriting.api import find_random_nodes, make_reproducible
+    from onnx_philox._rewriting import api
     from onnx_philox._rewriting.openvino_models.api import streams_of
     from onnx_philox._rewriting.report import wants_rewrite
 
-    if wants_rewrite(find_random_nodes(model), streams_of(model)):
-        model = make_reproducible(model, **wanted.options)
+    with refusing_as(_NAME):
+        asked.check_openvino()
+    if wants_rewrite(api.find_random_nodes(model), streams_of(model)):
+        model = api.rewritten(model, asked)
     said = _said_by_openvino(model, what)
-    _check_rows(said.streams, wanted.per_row)
+    _check_rows(said.streams, asked)
     _check_standard(said.standard, options.get("config") or {})
     return _compiled(core, model, said, **options)
 

@@ -21,6 +21,7 @@ from onnx_philox._pipeline.variables import Variables
 from onnx_philox._record import document, models
 from onnx_philox._record.document import Record
 from onnx_philox._record.hashes import hashes, of_bytes
+from onnx_philox._rewriting.asked import Asked
 from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import Settings, by_name
 
@@ -129,7 +130,9 @@ def _record(
 def _model(given: Any, chosen: Mapping[str, Any]) -> Any:
     if opening.names_ir(given):
         return Path(given)
-    model, _ = opening.rewritten(given, opening.Wanted(chosen["per_row"], chosen["alignment"]))
+    words = ("per_row", "alignment", "keep_seeds")
+    asked = Asked(**{word: chosen[word] for word in words})
+    model, _ = opening.rewritten(given, asked)
     return Path(model) if isinstance(model, str | os.PathLike) else model
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard, overload
+from typing import TYPE_CHECKING, Any, TypeGuard, Unpack, overload
 
 import onnx
 import onnx_ir as ir
@@ -17,9 +17,8 @@ from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._models.untouched import Originals
 from onnx_philox._progress import Progress, ignore
-from onnx_philox._rewriting.earlier_rewrite import OWNER
+from onnx_philox._rewriting.asked import OWNER, Asked, PerRow, Words
 from onnx_philox._rewriting.passes import order
-from onnx_philox._rewriting.passes.order import PerRow
 from onnx_philox._rewriting.report import RandomNode, Report
 
 if TYPE_CHECKING:
@@ -37,35 +36,16 @@ Model = onnx.ModelProto | ir.Model | AnyPath
 
 @overload
 def make_reproducible(
-    model: onnx.ModelProto | ir.Model,
-    *,
-    seed: int | None = ...,
-    keep_unknown: bool = ...,
-    per_row: PerRow = ...,
-    alignment: str = ...,
+    model: onnx.ModelProto | ir.Model, **asked: Unpack[Words]
 ) -> onnx.ModelProto: ...
 
 
 @overload
-def make_reproducible(
-    model: AnyPath,
-    *,
-    seed: int | None = ...,
-    keep_unknown: bool = ...,
-    per_row: PerRow = ...,
-    alignment: str = ...,
-) -> Any: ...
+def make_reproducible(model: AnyPath, **asked: Unpack[Words]) -> Any: ...
 
 
 @overload
-def make_reproducible(
-    model: openvino.Model,
-    *,
-    seed: int | None = ...,
-    keep_unknown: bool = ...,
-    per_row: PerRow = ...,
-    alignment: str = ...,
-) -> openvino.Model: ...
+def make_reproducible(model: openvino.Model, **asked: Unpack[Words]) -> openvino.Model: ...
 
 
 def make_reproducible(
@@ -75,6 +55,7 @@ def make_reproducible(
     keep_unknown: bool = False,
     per_row: PerRow = False,
     alignment: str = TENSORFLOW,
+    keep_seeds: bool = False,
 ) -> onnx.ModelProto | openvino.Model:
     """Replaces every random node of a model, so that it draws the same numbers in every runtime.
 
@@ -98,6 +79,8 @@ def make_reproducible(
             "next_random_state" the generator after the run. With a `seed`, it is
             `torch.manual_seed(seed)`. With `per_row` each row has a generator of its own. Not for
             models of OpenVINO.
+        keep_seeds: Whether the random nodes of an OpenVINO model that have seeds keep the numbers
+            that OpenVINO documents for them. Not for models of ONNX.
 
     Returns:
         The new model: an `openvino.Model` for one of OpenVINO's or an IR, which shares the
@@ -126,36 +109,70 @@ def make_reproducible(
         [-0.3010158   0.5185915  -0.15693986]
         [ 0.4260085  1.0465169 -0.4888052]
     """
-    options: dict[str, Any] = {
-        "seed": seed,
-        "keep_unknown": keep_unknown,
-        "per_row": per_row,
-        "alignment": alignment,
-    }
+    asked = Asked(
+        seed=seed,
+        keep_seeds=keep_seeds,
+        per_row=per_row,
+        alignment=alignment,
+        keep_unknown=keep_unknown,
+    )
+    return rewritten(model, asked)
+
+
+def rewritten(model: Any, asked: Asked) -> Any:
+    """What `make_reproducible` makes of a model."""
     if _is_openvino_s(model):
         from onnx_philox._rewriting.openvino_models import api
 
-        return api.rewrite(model, **options)[0]
+        return api.rewrite(model, asked)[0]
     if _is_path(model) and is_ir(model):
         from onnx_philox._rewriting.openvino_models import api, files
 
-        return api.rewrite(files.read(model, OWNER), **options)[0]
+        return api.rewrite(files.read(model, OWNER), asked)[0]
     if _is_path(model):
         with opened(model, OWNER) as file:
-            return rewrite_opened(file, **options)
+            return rewrite_opened(file, asked)
     proto = _to_proto(model)
     originals = Originals(proto, owner=OWNER)
-    report = order.rewrite(originals.model, **options)
+    report = order.rewrite(originals.model, asked)
     return originals.to_proto() if report.is_changed else proto
 
 
-def rewrite_opened(file: ModelFile, **options: Any) -> onnx.ModelProto:
+def rewrite_opened(file: ModelFile, asked: Asked) -> onnx.ModelProto:
     """What `make_reproducible` makes of a file that is open, with its weights."""
     originals = Originals(file.proto, file.path.parent, owner=OWNER)
-    report = order.rewrite(originals.model, **options)
+    report = order.rewrite(originals.model, asked)
     result = originals.to_proto() if report.is_changed else file.proto
     file.load_weights(result)
     return result
+
+
+def rewrite(
+    model: ir.Model,
+    *,
+    seed: int | None = None,
+    keep_unknown: bool = False,
+    per_row: PerRow = False,
+    alignment: str = TENSORFLOW,
+) -> Report:
+    """Replaces the random nodes of a model, in place, as `make_reproducible` does.
+
+    Args:
+        model: The model. An error leaves it as it was, but for functions that were inlined.
+        seed: As in `make_reproducible`.
+        keep_unknown: As in `make_reproducible`.
+        per_row: As in `make_reproducible`.
+        alignment: As in `make_reproducible`.
+
+    Returns:
+        What was done.
+
+    Raises:
+        TypeError: As in `make_reproducible`.
+        ValueError: As in `make_reproducible`.
+    """
+    asked = Asked(seed=seed, per_row=per_row, alignment=alignment, keep_unknown=keep_unknown)
+    return order.rewrite(model, asked)
 
 
 def find_random_nodes(model: Model | openvino.Model) -> list[RandomNode]:
@@ -197,6 +214,7 @@ def rewrite_file(
     keep_unknown: bool = False,
     per_row: PerRow = False,
     alignment: str = TENSORFLOW,
+    keep_seeds: bool = False,
     progress: Progress | None = None,
 ) -> Report:
     """Rewrites a model file into another, without holding its weights in memory.
@@ -213,6 +231,7 @@ def rewrite_file(
         keep_unknown: As in `make_reproducible`.
         per_row: As in `make_reproducible`.
         alignment: As in `make_reproducible`.
+        keep_seeds: As in `make_reproducible`.
         progress: Called with the bytes written so far, the bytes in all, and the name of the
             file being written.
 
@@ -226,32 +245,40 @@ def rewrite_file(
             beside the target.
         OSError: A file cannot be read or written.
     """
+    asked = Asked(
+        seed=seed,
+        keep_seeds=keep_seeds,
+        per_row=per_row,
+        alignment=alignment,
+        keep_unknown=keep_unknown,
+    )
+    return write(source, target, asked, progress)
+
+
+def write(
+    source: AnyPath, target: AnyPath, asked: Asked, progress: Progress | None = None
+) -> Report:
+    """Rewrites a file as `rewrite_file` does."""
     if is_ir(target) and not is_ir(source):
         allowed = "a name that does not end in .xml, since the model is written as ONNX"
         remedy = "Choose such a name; 'onnx-philox rewrite MODEL -o FILE.xml' converts it, too."
         checks.refuse(_REWRITE_FILE, "the target", repr(str(target)), allowed, remedy)
-    options: dict[str, Any] = {
-        "seed": seed,
-        "keep_unknown": keep_unknown,
-        "per_row": per_row,
-        "alignment": alignment,
-    }
     if is_ir(source):
-        return _rewrite_ir(Path(source), Path(target), options)
+        return _write_ir(Path(source), Path(target), asked)
     with opened(source, _REWRITE_FILE) as file:
         originals = Originals(file.proto, file.path.parent, owner=OWNER)
-        report = order.rewrite(originals.model, **options)
+        report = order.rewrite(originals.model, asked)
         is_kept = not report.is_changed and not any(misread_by_openvino(file.proto))
         model = None if is_kept else originals.to_proto()
         file.save(model, target, progress or ignore)
     return report
 
 
-def _rewrite_ir(source: Path, target: Path, options: dict[str, Any]) -> Report:
+def _write_ir(source: Path, target: Path, asked: Asked) -> Report:
     from onnx_philox._rewriting.openvino_models import api, files
 
     files.check_target(_REWRITE_FILE, source, target)
-    model, report = api.rewrite(files.read(source, _REWRITE_FILE), **options)
+    model, report = api.rewrite(files.read(source, _REWRITE_FILE), asked)
     files.save(model, target)
     return report
 

@@ -18,9 +18,8 @@ from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant
 from onnx_philox._models.ours import awaits_state, draws_as_torch, seed_of, state_of
 from onnx_philox._models.streams import kept_among, read_states, sources_of
+from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.kept_seeds import STREAMS, KeptSeeds
-
-OWNER = "onnx_philox.make_reproducible"
 
 NEXT_STATE = "next_random_state"
 THIS_RUN = "this_run"
@@ -129,7 +128,7 @@ def check_seed_beside_input(seed: int | None) -> None:
             OWNER,
             "seed",
             seed,
-            f"None for a model whose state is already the graph input {STATE!r}",
+            f"left out for a model whose state is already the graph input {STATE!r}",
             "Leave the seed out, and pass PhiloxState.for_run(seed).to_array() as that input; "
             "or rewrite the model that this one was made from.",
         )
@@ -142,7 +141,7 @@ def check_same_seed(seed: int | None, recorded: int) -> None:
             OWNER,
             "seed",
             seed,
-            f"None or {recorded}, the seed that the model was made with",
+            f"left out, or {recorded}, the seed that the model was made with",
             "Rewrite the model that this one was made from.",
         )
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import onnx
 import onnx_ir as ir
 
-from onnx_philox._contract import checks
+from onnx_philox._contract import choices
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._files.model_file import opened
 from onnx_philox._files.tensors import misread_by_openvino
@@ -22,8 +22,8 @@ from onnx_philox._models.streams import read_input
 from onnx_philox._models.surgery import remove, take_over
 from onnx_philox._models.untouched import Originals
 from onnx_philox._progress import Progress, ignore
+from onnx_philox._rewriting.asked import Asked, PerRow
 from onnx_philox._rewriting.passes import order
-from onnx_philox._rewriting.passes.order import PerRow
 from onnx_philox._rewriting.report import Report
 from onnx_philox._standard import emitting, made, reading, sharing
 from onnx_philox._standard.builder import FUNCTION_DOMAIN, Builder, Library
@@ -118,13 +118,24 @@ def to_standard_file(
     Warns:
         UserWarning: As in both.
     """
+    asked = Asked(seed=seed, per_row=per_row, keep_unknown=keep_unknown)
+    return write(source, target_file, asked, target, inexact, progress)
+
+
+def write(
+    source: FilePath,
+    target_file: FilePath,
+    asked: Asked,
+    target: str,
+    inexact: str,
+    progress: Progress | None = None,
+) -> Report:
+    """Rewrites a file as `to_standard_file` does."""
     chosen = _target(target)
     _check_inexact(inexact)
     with opened(source, OWNER) as file:
         originals = Originals(file.proto, file.path.parent, owner=OWNER)
-        report = order.rewrite(
-            originals.model, seed=seed, keep_unknown=keep_unknown, per_row=per_row
-        )
+        report = order.rewrite(originals.model, asked)
         rewritten = originals.to_proto() if report.is_changed else file.proto
         result = _converted(rewritten, chosen, inexact, file.path)
         is_kept = result is file.proto and not any(misread_by_openvino(file.proto))
@@ -133,16 +144,13 @@ def to_standard_file(
 
 
 def _target(name: str) -> Target:
-    if name not in TARGETS:
-        remedy = "Choose one of these; other runtimes read what is made for onnxruntime."
-        checks.refuse(OWNER, "target", repr(name), " or ".join(map(repr, TARGETS)), remedy)
+    remedy = "Choose one of these; other runtimes read what is made for onnxruntime."
+    choices.check(OWNER, "target", name, TARGETS, remedy)
     return TARGETS[name]
 
 
 def _check_inexact(given: str) -> None:
-    if given not in _INEXACT:
-        allowed = " or ".join(map(repr, _INEXACT))
-        checks.refuse(OWNER, "inexact", repr(given), allowed, "Choose one of these.")
+    choices.check(OWNER, "inexact", given, _INEXACT, "Choose one of these.")
 
 
 def _converted(

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from onnx_philox._contract.alignment import check_word
 from onnx_philox._contract.inputs import TENSORFLOW
-from onnx_philox._contract.refusal import RefusalError, refuse
+from onnx_philox._contract.refusal import RefusalError, refuse, refusing_as
 from onnx_philox._contract.schemas import register_schemas
-from onnx_philox._rewriting.passes.order import PerRow, check_seed, rewrite
+from onnx_philox._rewriting.asked import Asked, PerRow
+from onnx_philox._rewriting.passes.order import rewrite
 from onnx_philox.torch._check import compare, describe
 from onnx_philox.torch._program import functional, operations, place_of, require_torch
 from onnx_philox.torch._verify import verify_export
@@ -99,8 +99,8 @@ def export(
     """
     if options.pop("dynamo", None) not in (None, True):
         refuse(_EXPORT, "dynamo", False, "True, or left out", "Leave it out.")
-    check_seed(seed, _EXPORT)
-    check_word(_EXPORT, alignment)
+    with refusing_as(_EXPORT):
+        asked = Asked(seed=seed, per_row=per_row, alignment=alignment)
     table = {**translations(), **(custom_translation_table or {})}
     import torch
 
@@ -127,7 +127,7 @@ def export(
         found = compare(operations(program.exported_program), program.model.clone())
         if problems := describe(found):
             warnings.warn(f"{_EXPORT}: the model draws otherwise: {problems}", stacklevel=2)
-    report = rewrite(program.model, seed=seed, per_row=per_row, alignment=alignment)
+    report = rewrite(program.model, asked)
     if not report.replaced:
         warnings.warn(f"{_EXPORT}: {_silence(model)}", stacklevel=2)
     if f is not None:

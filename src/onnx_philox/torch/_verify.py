@@ -16,6 +16,7 @@ from onnx_philox._contract.streams import STATE
 from onnx_philox._contract.torch_state import TorchState, torch_seed
 from onnx_philox._numbers.states import row_states
 from onnx_philox._rewriting import earlier_rewrite
+from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.passes.order import rewrite
 from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import LoadedModel, RunError
@@ -83,7 +84,7 @@ def verify_export(
     seed = torch_seed(OWNER, "seed", seed)
     made = read(f)
     alignment = _alignment(made)
-    report = rewrite(made, alignment=alignment)
+    report = rewrite(made, Asked(alignment=alignment))
     seed = seed if report.seed is None else report.seed
     pair, by = Pair(OWNER, made, model, args, kwargs or {}), Tolerances(rtol, atol)
     if alignment == PYTORCH:

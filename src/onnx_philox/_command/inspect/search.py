@@ -60,7 +60,7 @@ def load(path: Path) -> ir.Model:
         OSError: The file cannot be read.
     """
     with opened(path, OWNER) as file:
-        return Originals(file.proto, path.parent, owner=earlier_rewrite.OWNER).model
+        return Originals(file.proto, path.parent, owner=OWNER).model
 
 
 def search(model: ir.Model) -> Nodes:

@@ -10,12 +10,12 @@ import openvino as ov
 from openvino import opset8
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.alignment import check_word
-from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
+from onnx_philox._contract.inputs import PYTORCH
 from onnx_philox._contract.streams import METADATA_KEY, STATE, Stream, Streams
 from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._rewriting import earlier_rewrite
-from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE, OWNER
+from onnx_philox._rewriting.asked import OWNER, Asked
+from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE
 from onnx_philox._rewriting.kept_seeds import warn_of_repeats
 from onnx_philox._rewriting.openvino_models import earlier
 from onnx_philox._rewriting.openvino_models.find import Found, find_nodes
@@ -23,7 +23,7 @@ from onnx_philox._rewriting.openvino_models.graphs import forget_order
 from onnx_philox._rewriting.openvino_models.number import number_nodes
 from onnx_philox._rewriting.openvino_models.rows import prove_rows
 from onnx_philox._rewriting.openvino_models.states import Carrier, State, state_of, state_of_kept
-from onnx_philox._rewriting.passes.order import check_rows_beside, check_seed, named_nodes
+from onnx_philox._rewriting.passes.order import check_rows_beside
 from onnx_philox._rewriting.random_nodes.may_stay import leave
 from onnx_philox._rewriting.report import RandomNode, Report
 
@@ -34,33 +34,18 @@ def find_random_nodes(model: ov.Model) -> list[RandomNode]:
     return [found.record() for found in find_nodes(model.clone())]
 
 
-def rewrite(
-    model: ov.Model,
-    *,
-    seed: int | None,
-    keep_unknown: bool,
-    per_row: Any,
-    alignment: str,
-    keep_seeds: bool = False,
-) -> tuple[ov.Model, Report]:
+def rewrite(model: ov.Model, asked: Asked) -> tuple[ov.Model, Report]:
     """A model whose random nodes are replaced, and what was done.
 
     It is a clone, which shares the weights; a model without random nodes comes back itself.
 
     Raises:
-        TypeError: A random node, or the seed, is of a type that is not allowed.
-        ValueError: A random node breaks its rules or has no replacement; the seed contradicts what
-            the model has; or, with `per_row`, a draw is not proved to be rows of the batch.
+        TypeError: A random node is of a type that is not allowed.
+        ValueError: A random node breaks its rules or has no replacement; the model cannot be given
+            what is asked for; or, with `per_row`, a draw is not proved to be rows of the batch.
     """
-    check_seed(seed)
-    named = named_nodes(per_row, seed)
-    check_word(OWNER, alignment)
-    if alignment != TENSORFLOW:
-        allowed = (
-            f"{TENSORFLOW!r} for a model of OpenVINO, which has lost the order of torch's calls"
-        )
-        remedy = "Rewrite the ONNX file that it was converted from."
-        checks.refuse(OWNER, "alignment", repr(alignment), allowed, remedy)
+    asked.check_openvino()
+    seed, named = asked.seed, asked.named
     new = model.clone()
     recorded = earlier.read(new)
     if recorded.is_input:
@@ -68,11 +53,11 @@ def rewrite(
     elif recorded.seed is not None:
         earlier_rewrite.check_same_seed(seed, recorded.seed)
     replaceable, kept = [], []
-    for found in find_nodes(new, keep_seeds=keep_seeds):
+    for found in find_nodes(new, keep_seeds=asked.keep_seeds):
         if found.error is None:
             replaceable.append(found)
             continue
-        leave(found.error, keep_unknown=keep_unknown, stacklevel=3)
+        leave(found.error, keep_unknown=asked.keep_unknown, stacklevel=4)
         kept.append(found.record())
     if not replaceable:
         done = len(recorded.rewritten) if recorded.state is not None else 0
@@ -90,7 +75,7 @@ def rewrite(
     seed = recorded.seed if recorded.state is not None else seed
     numbered = number_nodes(replaceable, recorded)
     new_kept = [found.kept for found in replaceable if found.kept is not None]
-    warn_of_repeats(new_kept, recorded.kept, stacklevel=3)
+    warn_of_repeats(new_kept, recorded.kept, stacklevel=4)
     records = tuple(found.record(stream) for found, stream in numbered)
     batch = None if named is None else prove_rows(new, replaceable, named)
     done = len(recorded.rewritten)

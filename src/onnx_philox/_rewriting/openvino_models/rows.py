@@ -19,7 +19,7 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.operators import OPERATORS, PYTORCH, RANDOM_DROPOUT
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
-from onnx_philox._rewriting.earlier_rewrite import OWNER
+from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.openvino_models.find import Found
 from onnx_philox._rewriting.openvino_models.graphs import is_ours
 from onnx_philox._rewriting.rows.not_rows import (

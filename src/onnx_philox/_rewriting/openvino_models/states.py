@@ -17,7 +17,8 @@ from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract.operators import DOMAIN, STATE_WORDS
 from onnx_philox._contract.state import run_words
 from onnx_philox._contract.streams import ROWS_CHECK, STATE
-from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE, OWNER, THIS_RUN
+from onnx_philox._rewriting.asked import OWNER
+from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE, THIS_RUN
 from onnx_philox._rewriting.openvino_models.earlier import Recorded
 from onnx_philox._rewriting.openvino_models.graphs import Owner
 from onnx_philox._rewriting.openvino_models.rows import Batch

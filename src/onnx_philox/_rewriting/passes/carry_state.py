@@ -25,7 +25,8 @@ from onnx_philox._contract.streams import ROWS_CHECK, STATE
 from onnx_philox._models.emitter import CONSTANTS_OF_ANY_TYPE, Emitter, Names
 from onnx_philox._models.graphs import Owner, subgraphs
 from onnx_philox._models.opsets import onnx_opset_of
-from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE, OWNER, THIS_RUN, Recorded
+from onnx_philox._rewriting.asked import OWNER
+from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE, THIS_RUN, Recorded
 from onnx_philox._rewriting.replacements.outcome import Carried, Numbered, Replaceable
 from onnx_philox._rewriting.rows.batch import Batch
 

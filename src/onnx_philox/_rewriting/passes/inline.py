@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 from onnx_philox._models.inlining import inline
 from onnx_philox._models.opsets import opset_of
-from onnx_philox._rewriting.earlier_rewrite import OWNER
+from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.passes.find import FUNCTION_OF_ORIGIN, drops_nothing, is_random
 
 

@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator
 
 from onnx_philox._contract import checks
-from onnx_philox._rewriting.earlier_rewrite import OWNER, Recorded
+from onnx_philox._rewriting.asked import OWNER
+from onnx_philox._rewriting.earlier_rewrite import Recorded
 from onnx_philox._rewriting.kept_seeds import STREAMS, check_streams, streams_of
 from onnx_philox._rewriting.replacements.outcome import Numbered, Replaceable
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Collection
 from dataclasses import replace
 
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.alignment import check_word
 from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW, TORCH_STATE_WORDS
-from onnx_philox._contract.operators import INT64_MAX
-from onnx_philox._contract.streams import STATE
 from onnx_philox._models.emitter import Names
 from onnx_philox._models.streams import record, stream_of
 from onnx_philox._rewriting import earlier_rewrite
-from onnx_philox._rewriting.earlier_rewrite import OWNER
+from onnx_philox._rewriting.asked import OWNER, Asked
 from onnx_philox._rewriting.kept_seeds import warn_of_repeats
 from onnx_philox._rewriting.passes.carry_generator import carry_generator, close
 from onnx_philox._rewriting.passes.carry_state import carry_states
@@ -35,46 +31,30 @@ from onnx_philox._rewriting.report import RandomNode, Report
 _log = logging.getLogger("onnx_philox")
 
 
-PerRow = bool | Collection[str]
-"""Whether a model gets a state for each row; names are of nodes that draw rows without proof."""
-
-
-def rewrite(
-    model: ir.Model,
-    *,
-    seed: int | None = None,
-    keep_unknown: bool = False,
-    per_row: PerRow = False,
-    alignment: str = TENSORFLOW,
-) -> Report:
-    """Replaces the random nodes of a model, in place, as `onnx_philox.make_reproducible` does.
+def rewrite(model: ir.Model, asked: Asked) -> Report:
+    """Replaces the random nodes of a model, in place.
 
     Args:
         model: The model. An error leaves it as it was, but for functions that were inlined.
-        seed: 0 to 2^63-1 for a constant state; None for one that is an input.
-        keep_unknown: Whether random nodes that have no replacement stay, with a warning.
-        per_row: Whether each row of the batch gets a state of its own.
-        alignment: Whose numbers are drawn.
+        asked: What for.
 
     Returns:
         What was done.
 
     Raises:
-        TypeError: A random node, or the seed, is of a type that is not allowed.
-        ValueError: A random node breaks its rules or has no replacement, or the seed contradicts
-            what the model has.
+        TypeError: A random node is of a type that is not allowed.
+        ValueError: A random node breaks its rules or has no replacement, or the model cannot be
+            given what is asked for.
     """
-    check_seed(seed)
-    check_word(OWNER, alignment)
-    is_pytorch = alignment == PYTORCH
-    named = named_nodes(per_row, seed)
+    asked.check_onnx()
+    seed, named, is_pytorch = asked.seed, asked.named, asked.is_pytorch
     InlineRandomFunctions()(model)
     found = find_nodes(model, is_pytorch=is_pytorch)
     recorded = earlier_rewrite.read(model, seed)
-    _check_same_alignment(recorded, alignment, has_new=bool(found))
+    _check_same_alignment(recorded, asked.alignment, has_new=bool(found))
     if recorded.state is not None:
         named = _named_beside(recorded, named)
-    nodes, kept = _sort_out(found, keep_unknown=keep_unknown)
+    nodes, kept = _sort_out(found, keep_unknown=asked.keep_unknown)
     report = Report(
         kept=tuple(kept),
         recorded=recorded.nodes,
@@ -89,7 +69,7 @@ def rewrite(
     batch = None if named is None else prove_rows(model, nodes, named, recorded)
     numbered = number_nodes(nodes, recorded)
     kept_seeds = [node.kept for node in nodes if node.kept is not None]
-    warn_of_repeats(kept_seeds, recorded.kept, stacklevel=2)
+    warn_of_repeats(kept_seeds, recorded.kept, stacklevel=4)
     kept_streams = [stream_of(n.site.node, TENSORFLOW) for n in nodes if n.seeds is not None]
     records = tuple(node.record() for node in numbered)
     settled = settle(model)
@@ -110,7 +90,7 @@ def rewrite(
     for value in inputs:
         if value not in model.graph.inputs:
             reason = "it was a seed, and the model's state now says what is drawn"
-            warnings.warn(f"the input {value.name!r} is gone: {reason}", stacklevel=3)
+            warnings.warn(f"the input {value.name!r} is gone: {reason}", stacklevel=4)
     return replace(
         report, replaced=records, seed=seed, is_per_row=batch is not None, settled=settled
     )
@@ -125,31 +105,6 @@ def find_random_nodes(model: ir.Model) -> list[RandomNode]:
         model = model.clone()
         InlineRandomFunctions()(model)
     return [found.record() for found in find_nodes(model)]
-
-
-def named_nodes(per_row: PerRow, seed: int | None) -> frozenset[str] | None:
-    """The nodes that draw rows without proof; None for a model with one state."""
-    allowed = "True, False, or the names of random nodes that draw rows of the batch"
-    if per_row is False:
-        return None
-    if per_row is True:
-        named: frozenset[str] = frozenset()
-    elif isinstance(per_row, str) or not isinstance(per_row, Collection):
-        given = f"{per_row!r}, of type {type(per_row).__name__}"
-        checks.refuse(OWNER, "per_row", given, allowed, "Pass one of these.", TypeError)
-    else:
-        named = frozenset(per_row)
-    if seed is not None:
-        checks.refuse(
-            OWNER,
-            "seed",
-            seed,
-            "None for a model with a state for each row, since a constant would have the rows of "
-            "one batch",
-            "Leave the seed out, and pass onnx_philox.row_states(seed, rows) as the input "
-            f"{STATE!r}, or with alignment {PYTORCH!r} TorchState.from_seed(seed) for each row.",
-        )
-    return named
 
 
 def _named_beside(
@@ -191,21 +146,6 @@ def _check_same_alignment(
         checks.refuse(OWNER, "the model", given, allowed, remedy)
 
 
-SEED_RULE = "an integer from 0 to 2^63-1"
-
-
-def check_seed(
-    seed: int | None, owner: str = OWNER, allowed: str = f"None, or {SEED_RULE}"
-) -> None:
-    """Refuses a seed that is no integer from 0 to 2^63-1, in the words of its owner."""
-    if seed is None:
-        return
-    if not hasattr(seed, "__index__"):
-        checks.refuse(owner, "seed", repr(seed), allowed, "Pass an int.", TypeError)
-    if not 0 <= seed <= INT64_MAX:
-        checks.refuse(owner, "seed", seed, allowed, "Choose another seed.")
-
-
 def _sort_out(
     found: list[Outcome], *, keep_unknown: bool
 ) -> tuple[list[Replaceable], list[RandomNode]]:
@@ -215,6 +155,6 @@ def _sort_out(
         if isinstance(node, Replaceable):
             replaceable.append(node)
             continue
-        leave(node.error, keep_unknown=keep_unknown, stacklevel=4)
+        leave(node.error, keep_unknown=keep_unknown, stacklevel=5)
         kept.append(node.record())
     return replaceable, kept

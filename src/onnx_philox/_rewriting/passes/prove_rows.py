@@ -11,7 +11,8 @@ from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._contract.streams import STATE
 from onnx_philox._models.graphs import input_of
 from onnx_philox._models.opsets import onnx_opset_of
-from onnx_philox._rewriting.earlier_rewrite import OWNER, Recorded
+from onnx_philox._rewriting.asked import OWNER
+from onnx_philox._rewriting.earlier_rewrite import Recorded
 from onnx_philox._rewriting.replacements.of_onnx import MultinomialReplacement
 from onnx_philox._rewriting.replacements.outcome import Replaceable
 from onnx_philox._rewriting.rows.batch import OLDEST_OPSET, Batch

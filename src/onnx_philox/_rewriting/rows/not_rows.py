@@ -10,7 +10,7 @@ from onnx_philox._contract import checks
 from onnx_philox._contract.declaration import Operator
 from onnx_philox._contract.operators import REJECTION_WORDS
 from onnx_philox._contract.refusal import ValueRefusalError
-from onnx_philox._rewriting.earlier_rewrite import OWNER
+from onnx_philox._rewriting.asked import OWNER
 
 ONE_STATE = "rewrite the model with one state for the whole batch"
 

@@ -1,0 +1,124 @@
+"""What a rewrite is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+import numpy as np
+
+from onnx_philox._contract import alignment, checks
+from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
+from onnx_philox._contract.operators import INT64_MAX
+from onnx_philox._contract.state import index_of
+from onnx_philox._contract.streams import STATE
+
+OWNER = "onnx_philox.make_reproducible"
+"""What the refusals of a rewrite name as the function that refuses."""
+
+PerRow = bool | Collection[str]
+"""Whether a model gets a state for each row; names are of nodes that draw rows without proof."""
+
+
+class Words(TypedDict, total=False):
+    """The words of an `Asked`, each with its default left out."""
+
+    seed: int | None
+    keep_seeds: bool
+    per_row: PerRow
+    alignment: str
+    keep_unknown: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What a rewrite is asked for; see `onnx_philox.make_reproducible` for each word.
+
+    Raises:
+        TypeError: A word is of another type.
+        ValueError: The seed is out of its range, the alignment is none, or a seed is asked for
+            beside a state for each row.
+    """
+
+    seed: int | None = None
+    keep_seeds: bool = False
+    per_row: PerRow = False
+    alignment: str = TENSORFLOW
+    keep_unknown: bool = False
+
+    def __post_init__(self) -> None:
+        if self.seed is not None:
+            object.__setattr__(self, "seed", _seed(self.seed))
+        for name in ("keep_seeds", "keep_unknown"):
+            given = getattr(self, name)
+            if not isinstance(given, bool | np.bool_):
+                checks.refuse(OWNER, name, repr(given), "True or False", "Pass a bool.", TypeError)
+        if not isinstance(self.per_row, bool):
+            object.__setattr__(self, "per_row", _names(self.per_row))
+        alignment.check_word(OWNER, self.alignment)
+        if self.seed is not None and self.named is not None:
+            checks.refuse(
+                OWNER,
+                "seed",
+                self.seed,
+                "left out for a model with a state for each row, since a constant would have the "
+                "rows of one batch",
+                f"Pass onnx_philox.row_states(seed, range(batch)) as the input {STATE!r}, or with "
+                f"alignment {PYTORCH!r} TorchState.from_seed(seed) for each row.",
+            )
+
+    @property
+    def named(self) -> frozenset[str] | None:
+        """The nodes that draw rows without proof; None for a model with one state."""
+        if isinstance(self.per_row, bool):
+            return frozenset() if self.per_row else None
+        return frozenset(self.per_row)
+
+    @property
+    def is_pytorch(self) -> bool:
+        """Whether torch's numbers are asked for."""
+        return self.alignment == PYTORCH
+
+    def check_onnx(self) -> None:
+        """Refuses what a model of ONNX cannot be given.
+
+        Raises:
+            ValueError: It is asked to keep seeds.
+        """
+        if self.keep_seeds:
+            allowed = "left out for a model of ONNX, whose seeds have no documented numbers to keep"
+            remedy = "Choose its numbers by a state or a seed."
+            checks.refuse(OWNER, "keep_seeds", True, allowed, remedy)
+
+    def check_openvino(self) -> None:
+        """Refuses what a model of OpenVINO that never was ONNX cannot be given.
+
+        Raises:
+            ValueError: It is asked for torch's numbers.
+        """
+        if self.is_pytorch:
+            allowed = (
+                f"{TENSORFLOW!r} for a model of OpenVINO, which has lost the order of torch's calls"
+            )
+            remedy = "Rewrite the ONNX file that it was converted from."
+            checks.refuse(OWNER, "alignment", repr(PYTORCH), allowed, remedy)
+
+
+def _seed(given: Any) -> int:
+    allowed = "an integer from 0 to 2^63-1, or left out"
+    seed = index_of(given)
+    if seed is None:
+        checks.refuse(OWNER, "seed", repr(given), allowed, "Pass an int.", TypeError)
+    if not 0 <= seed <= INT64_MAX:
+        checks.refuse(OWNER, "seed", seed, allowed, "Choose another seed.")
+    return seed
+
+
+def _names(given: Any) -> frozenset[str]:
+    is_list = isinstance(given, Collection) and not isinstance(given, str | bytes)
+    if not is_list or not all(isinstance(name, str) for name in given):
+        allowed = "True, False, or the names of random nodes that draw rows of the batch"
+        what = f"{given!r}, of type {type(given).__name__}"
+        checks.refuse(OWNER, "per_row", what, allowed, "Pass one of these.", TypeError)
+    return frozenset(given)
