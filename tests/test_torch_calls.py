@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnx_ir as ir
@@ -111,6 +113,20 @@ def doubles_in(model: onnx.ModelProto) -> list[float]:
         ("u = RandomUniformLike (x) y = Neg (u)", "float[6]",
          "aten.geometric.p", "torch's geometric, as RandomUniform"),
         (ROUNDED, "int64[6]", "", "rounded to an integer, as in randint"),
+        *[
+            (f"u = {drawn} y = Cast <to = 7> (u)", "int64[6]", "",
+             "rounded to an integer, as in randint")
+            for drawn in (
+                "RandomUniform <shape = [6], low = -3., high = 4.> ()",
+                "RandomUniform <shape = [6], low = 0., high = 1073741824.> ()",
+                "RandomUniformLike <low = -2., high = 5.> (x)",
+            )
+        ],
+        ("u = RandomUniformLike <low = 0.1, high = 0.3> (x) y = PRelu (x, u)", "float[6]", "",
+         "the slopes of PRelu, as in rrelu"),
+        ("""m = Constant <value = double[1] {2.}> () s = Shape (x) e = Expand (m, s)
+         n = RandomNormalLike (e) y = Cast <to = 1> (n)""", "float[6]", "",
+         "a normal of f64 like a constant"),
         (COMPARED, "float[6]", "", "compared with a number and cast, as in bernoulli_"),
         *[
             (text, "float[6]", call, named)
@@ -167,16 +183,29 @@ def test_what_a_module_itself_makes_of_floats_stays(text: str, output: str, call
     assert_same_bits(session.run(["drawn"], {"x": X})[0], floats)
 
 
-def awaiting(call: str, arguments: str = "%x") -> onnx.ModelProto:
+def awaiting(call: str, arguments: str = "%x", type_: str = "f32") -> onnx.ModelProto:
     """A node that waits for a state, as `onnx_philox.torch.translations` makes it of a call."""
     draws = {
         "aten.log_normal": "onnx_philox.RandomNormal <output_type = \"f32\"> (s, two, half)",
         "aten.bernoulli": "onnx_philox.RandomBernoulli (s, third)",
         "aten.dropout": "onnx_philox.RandomDropout (x, third)",
+        "aten.exponential": f"onnx_philox.RandomExponential <output_type = \"{type_}\"> (s, one)",
+        "aten.normal": f"onnx_philox.RandomNormal <output_type = \"{type_}\"> (s, one, two)",
     }  # fmt: skip
     of_call = next(text for name, text in draws.items() if call.startswith(name))
-    kind = "bool" if "Bernoulli" in of_call else "float"
+    names = {"f32": "float", "f16": "float16", "bf16": "bfloat16"}
+    kind = "bool" if "Bernoulli" in of_call else names[type_]
     model = model_of(f"s = Shape (x) y = {of_call}", f"{kind}[6]", call, arguments)
+    numbers = [float(number) for number in re.findall(r"-?\d+\.\d+", arguments)]
+    if "exponential" in call:
+        numbers = [1 / numbers[0]]
+    of_type = types.BY_NAME[type_]
+    for node in model.graph.node if numbers and type_ in of_call else ():
+        # The exporter rounds them to the type of the draw.
+        if node.output[0] in ("one", "two"):
+            number = numbers[node.output[0] == "two"]
+            array = np.array(number).astype(of_type.dtype)
+            node.attribute[0].t.CopyFrom(onnx.numpy_helper.from_array(array))
     model.graph.node[-1].metadata_props.add(key=AWAITS_STATE, value="1")
     return model
 
@@ -194,6 +223,61 @@ def test_a_draw_that_waits_for_a_state_is_judged_by_its_call() -> None:
     assert doubles_in(make_reproducible(by_number, alignment="pytorch")) == [1 / 3]
     dropped = awaiting("aten.dropout.default", "%x, 0.3333333333333333, True")
     assert doubles_in(make_reproducible(dropped, alignment="pytorch")) == [1 / 3]
+
+
+@pytest.mark.parametrize("kind", ["f32", "f16", "bf16"])
+def test_the_rate_of_an_exponential_is_the_very_double(kind: str) -> None:
+    of_kind = types.BY_NAME[kind]
+    model = awaiting("aten.exponential.default", "%x, 0.7", kind)
+    expected = torch_cpu.exponential(stream(), 6, of_kind, 1 / (1 / 0.7))
+    assert_same_bits(drawn(model), expected)
+    narrow = torch_cpu.exponential(stream(), 6, types.F32, 1 / float(np.float32(1 / 0.7)))
+    assert not np.array_equal(expected, narrow)
+    # What the type holds is drawn in it.
+    assert doubles_in(make_reproducible(awaiting("aten.exponential.default", "%x, 0.5"))) == []
+
+
+@pytest.mark.parametrize("kind", ["f32", "f16", "bf16"])
+def test_the_mean_and_deviation_of_a_few_normals_are_the_very_doubles(kind: str) -> None:
+    model = awaiting("aten.normal_functional.default", "%x, -0.1, 0.7", kind)
+    expected = torch_cpu.normal(stream(), 6, types.BY_NAME[kind], -0.1, 0.7)
+    assert_same_bits(drawn(model), expected)
+
+
+TURNED = "t = Transpose <perm = [1, 0]> (x)"
+
+
+@pytest.mark.parametrize(
+    ("text", "warns"),
+    [
+        (f"{TURNED} y = RandomUniformLike (t)", True),
+        (f"{TURNED} a = Add (t, one) b = Relu (a) y = RandomNormalLike (b)", True),
+        (f"{TURNED} y = Bernoulli (t)", True),
+        (f"{TURNED} yes = Constant <value = bool {{1}}> () y = Dropout (t, half, yes)", True),
+        (f"{TURNED} u = Transpose (t) y = RandomUniformLike (u)", False),
+        (f"{TURNED} u = MatMul (t, x) y = RandomUniformLike (u)", False),
+        (f"{TURNED} z = Shape (t) u = Reshape (t, z) y = RandomUniformLike (u)", False),
+        ("y = RandomUniformLike (x)", False),
+    ],
+)
+def test_a_draw_like_a_transposed_tensor_is_warned_of_by_name(text: str, warns: bool) -> None:
+    model = model_of(text, "float[a, b]")
+    model.graph.input[0].CopyFrom(helper.make_tensor_value_info("x", 1, [2, 3]))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        make_reproducible(model, alignment="pytorch")
+    said = [str(warning.message) for warning in caught]
+    assert bool(said) is warns
+    assert all("draws like a transposed tensor, and torch fills memory" in text for text in said)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make_reproducible(model)
+
+
+def test_a_transpose_of_dimensions_of_1_moves_nothing_in_memory() -> None:
+    model = model_of(f"{TURNED} y = RandomUniformLike (t)", "float[3, 1]")
+    model.graph.input[0].CopyFrom(helper.make_tensor_value_info("x", 1, [1, 3]))
+    make_reproducible(model, alignment="pytorch")
 
 
 def test_without_a_note_a_number_is_the_double_of_its_shortest_decimal() -> None:
@@ -247,7 +331,25 @@ def test_a_dropout_keeps_a_ratio_that_is_a_double(data: str, is_given: bool) -> 
     of_type = ratio.astype(x.dtype)
     scale = x.dtype.type(1) / (x.dtype.type(1) - of_type)
     assert_same_bits(drawn(model, **feeds), np.where(kept, x * scale, x.dtype.type(0)))
-    assert doubles_in(make_reproducible(model, alignment="pytorch")) == [float(ratio)][is_given:]
+    in_f64 = [float(scale), float(ratio)] if data == "double" else [float(ratio)]
+    assert doubles_in(make_reproducible(model, alignment="pytorch")) == in_f64 * (not is_given)
+
+
+@pytest.mark.parametrize(("ratio", "scale"), [(0.9, 10.0), (0.5, 2.0), (1.0, 0.0), (1 / 3, 1.5)])
+@pytest.mark.parametrize("data", ["float", "float16", "bfloat16"])
+def test_a_dropout_multiplies_as_torch_does(ratio: float, scale: float, data: str) -> None:
+    model = dropout(f"ratio = Constant <value = float {{{ratio!r}}}> ()", data)
+    types_of = {"float": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
+    x = np.array([-1, 2, -3, np.nan, np.inf, -np.inf], types_of[data])
+    ratio = float(str(np.float32(ratio)))
+    kept = torch_cpu.dropout_keeps(stream(), 6, ratio)
+    with np.errstate(invalid="ignore"):
+        expected = x * np.where(kept, scale, 0).astype(x.dtype)
+        result = drawn(model, x=x)
+    # Of what is not a number, the bits are a processor's own.
+    is_number = ~np.isnan(expected.astype(np.float32))
+    assert np.isnan(result.astype(np.float32)[~is_number]).all()
+    assert_same_bits(result[is_number], expected[is_number])
 
 
 def test_a_dropout_whose_mode_a_run_decides_is_refused_for_that() -> None:

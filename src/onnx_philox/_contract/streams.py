@@ -30,6 +30,9 @@ ROWS_CHECK = STATE + "_must_have_one_row_for_each_row_of_"
 AWAITS_STATE = "onnx_philox.awaits_state"
 """The key of a node's metadata that says: a rewrite is to give this node of ours a state."""
 
+KNOWS_STRIDES = "strides"
+"""The value under that key of a node whose exporter knew where in memory torch draws it."""
+
 _VERSION = 1
 
 

@@ -14,7 +14,7 @@ from onnx_philox._models.emitter import Emitter, Names
 from onnx_philox._models.opsets import onnx_opset_of
 from onnx_philox._models.surgery import remove, take_over
 from onnx_philox._rewriting.random_nodes.foreign import STATELESS
-from onnx_philox._rewriting.replacements.as_torch import as_torch
+from onnx_philox._rewriting.replacements.as_torch import as_torch, composed, narrowed
 from onnx_philox._rewriting.replacements.outcome import Carried
 from onnx_philox._rewriting.rows.batch import Batch
 
@@ -59,8 +59,10 @@ class Replace(ir.passes.InPlacePass):
         ) -> ir.Value:
             own = random.seeds or (self._global_seed, carried.stream)
             seeds: Mapping[str, Any] = dict(zip(("global_seed", "op_seed"), own, strict=True))
+            asked = dtype
             if self._is_pytorch:
-                inputs, seeds = as_torch(random, emitter, op, inputs, attributes)
+                drawn = as_torch(random, emitter, op, dtype, inputs, attributes)
+                inputs, attributes, dtype, seeds = drawn.inputs, drawn.attributes, drawn.dtype, {}
             state = self._checked(old, carried.state, emitter, op, inputs)
             ordered = [{**inputs, "state": state}.get(declared.name) for declared in op.inputs]
             values = emitter.emit(
@@ -78,9 +80,11 @@ class Replace(ir.passes.InPlacePass):
                 drawn_state = node.outputs[-1]
                 emitter.declare(drawn_state, "drawn_state", ir.DataType.UINT32, state.shape)
                 carried.next_state_cast.replace_input_with(0, drawn_state)
-            return values
+            return narrowed(emitter, values, asked)
 
         new = random.replacement.emit(old, emitter, draw)
+        if self._is_pytorch:
+            new = composed(emitter, new)
         assert last.graph is not None
         last.prepend([node for node in emitter.nodes if not self._is_shared(node, last.graph)])
         for ours, theirs in zip(new, last.outputs, strict=False):

@@ -43,6 +43,8 @@ _AS_FLOATS = (*_INTEGERS, "bernoulli")
 _MOST_NODES = 8
 """How far a pattern may reach."""
 
+_WHOLE = (ir.DataType.INT32, ir.DataType.INT64)
+
 
 def read(random: Replaceable, types: Types) -> Replaceable:
     """The draw of the call that a random node stands for.
@@ -51,7 +53,7 @@ def read(random: Replaceable, types: Types) -> Replaceable:
         ValueError: It draws other numbers than the call, or cannot be told from one that does.
     """
     node, replacement = random.site.node, random.replacement
-    name = _call_of(node).partition(".")[0]
+    name = call_of(node).partition(".")[0]
     is_float = isinstance(replacement, FloatReplacement)
     if name in _AS_FLOATS and is_float:
         absorbed = patterns.absorb(random, types)
@@ -73,7 +75,7 @@ def has_number(random: Replaceable) -> bool:
     replacement = random.replacement
     if replacement.operator is not RANDOM_BERNOULLI:
         return False
-    if call := _call_of(random.site.node):
+    if call := call_of(random.site.node):
         return call == "bernoulli.p"
     if not isinstance(replacement, AwaitingReplacement):
         return False
@@ -85,16 +87,21 @@ def has_number(random: Replaceable) -> bool:
 def double_of(node: ir.Node, number: NDArray[np.float32]) -> NDArray[np.float64]:
     """The double that torch's exporter rounded: by its note, else the shortest decimal's."""
     narrow = number.reshape(())
-    noted = map(float, re.findall(r"\d+\.?\d*(?:e[-+]?\d+)?", _note_of(node)))
-    fitting = (wide for wide in noted if np.float32(wide) == narrow)
+    fitting = (wide for wide in noted(node) if np.float32(wide) == narrow)
     return np.array(next(fitting, float(str(narrow))), np.float64)
+
+
+def noted(node: ir.Node) -> list[float]:
+    """The numbers of the call that torch's exporter noted on a node, as doubles."""
+    found = re.findall(r"(?<![\w.])-?\d+\.?\d*(?:e[-+]?\d+)?", _note_of(node))
+    return [float(number) for number in found]
 
 
 def _note_of(node: ir.Node) -> str:
     return node.metadata_props.get(NOTE, "")
 
 
-def _call_of(node: ir.Node) -> str:
+def call_of(node: ir.Node) -> str:
     """ATen's name of the call and of its overload: ``randint.low``; empty where none is noted."""
     found = re.search(r"\[target=torch\.ops\.(?:aten|prims)\.(\w+\.\w+)\]", _note_of(node))
     return found[1] if found else ""
@@ -130,19 +137,30 @@ def _pattern(random: Replaceable, types: Types) -> str:
     following = list(_following(node))
     names = [each.op_type for each in following]
     if not is_uniform:
-        is_log_normal = "Exp" in names and {*names[: names.index("Exp")]} <= {"Mul", "Add"}
-        return "a normal that goes through Exp, as in log_normal_" if is_log_normal else ""
+        if "Exp" in names and {*names[: names.index("Exp")]} <= {"Mul", "Add"}:
+            return "a normal that goes through Exp, as in log_normal_"
+        if _is_normal_of_double(node, types):
+            return (
+                "a normal of f64 like a constant, as torch's older exporter writes normal_ and "
+                "torch.normal of any type"
+            )
+        return ""
     readers = {use.node.op_type: use.node for use in node.outputs[0].uses()}
+    if any(u.node.op_type == "PRelu" and u.idx == 1 for u in node.outputs[0].uses()):
+        return "a uniform that is the slopes of PRelu, as in rrelu"
     if "Tan" in names:
         return "a uniform that goes through Tan, as in cauchy_"
     if {"GreaterOrEqual", "Log"} == readers.keys():
         return "a uniform that is compared and goes through Log, as in exponential_"
     if "Log" in names and "Floor" in names[names.index("Log") :]:
         return "a uniform that goes through Log and Floor, as in geometric_"
-    if _call_of(node):
+    if call_of(node):
         # The note says that it is a float.
         return ""
-    if isinstance(patterns.absorb(random, types).replacement, patterns.IntegerReplacement):
+    is_cast = names[:1] == ["Cast"] and types(following[0].outputs[0]) in _WHOLE
+    if is_cast or isinstance(
+        patterns.absorb(random, types).replacement, patterns.IntegerReplacement
+    ):
         return "a uniform that is rounded to an integer, as in randint"
     if len(following) > 1 and node.op_type.endswith("Like") and names[1] == "Cast":
         compared = following[0]
@@ -151,6 +169,17 @@ def _pattern(random: Replaceable, types: Types) -> str:
         if (names[0], index) in COMPARISONS and p is not None and p.size == 1:
             return "a uniform that is compared with a number and cast, as in bernoulli_"
     return ""
+
+
+def _is_normal_of_double(node: ir.Node, types: Types) -> bool:
+    """Whether a normal is of f64, and like a constant: that is its mean, which is a double."""
+    if not node.op_type.endswith("Like") or types(node.outputs[0]) is not ir.DataType.DOUBLE:
+        return False
+    like = input_of(node, 0)
+    producer = like.producer()
+    if producer is not None and producer.op_type == "Expand":
+        like = input_of(producer, 0)
+    return constant(like) is not None
 
 
 def _following(node: ir.Node) -> Iterator[ir.Node]:
