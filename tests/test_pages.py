@@ -3,8 +3,8 @@
 A page's blocks of `python` are one program, run block by block; those of `sh` are commands. Both
 run in a folder that looks like the clone, and print what the block of `text` after them says; `...`
 stands for what is another on another machine, and spaces do not count. Blocks of `py` and `bash`
-need what the tests do without, Keras for instance, and are not run: but where a block of `py` needs
-PyTorch, the tests of engines run it.
+need what the tests do without, Keras on TensorFlow for instance, and are not run: but the tests of
+engines run the blocks of `py` of some pages.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ PAGES = (
     "where-no-plugin-can-go",
     "record-and-replay",
 )
+# Whose blocks of `py` the tests of engines run.
+ENGINES = ("export-from-pytorch", "torchs-numbers", "export-quantise-rewrite-simplify")
 # A command of ours that no other command or expansion needs a shell for.
 OURS = re.compile(r"onnx-philox [^|&;$`]*")
 OTHERS = {"cpp", "js", "csharp"}  # languages that are read, not run
@@ -115,9 +117,9 @@ def blocks_of(name: str, run: set[str]) -> list[tuple[str, str]]:
                 name,
                 {"python", "sh", "py"},
                 marks=pytest.mark.engines,
-                id=f"{name}, with PyTorch",
+                id=f"{name}, with engines",
             )
-            for name in ("export-from-pytorch", "torchs-numbers")
+            for name in ENGINES
         ),
     ],
 )

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import onnx
 import onnx.compose
+import onnxruntime as ort
 import openvino as ov
 import pytest
 from cases import assert_same_bits
+from click.testing import CliRunner
 from onnx import numpy_helper, parser
 from onnxruntime.quantization import CalibrationDataReader, quantize_dynamic, quantize_static
 from onnxruntime.quantization.shape_inference import quant_pre_process
 from onnxruntime.transformers.float16 import DEFAULT_OP_BLOCK_LIST, convert_float_to_float16
 
 import onnx_philox
-from onnx_philox import PhiloxState, Pipeline, make_reproducible
+from onnx_philox import PhiloxState, Pipeline, make_reproducible, rewriting
+from onnx_philox._command import app
 from onnx_philox.onnxruntime import InferenceSession
 
 X = np.random.default_rng(0).normal(size=(64, 8)).astype(np.float32)
@@ -120,3 +125,109 @@ def test_a_prefix_before_all_names_leaves_a_model_what_it_is(path: Path, runtime
     stateful = core.read_model(renamed.SerializeToString())
     onnx_philox.openvino.make_stateful(stateful, STATE)
     assert [i.any_name for i in stateful.inputs] == ["first/x"]
+
+
+# ------------------------------------------------------------------ ONNX Runtime's own format
+
+OWN_FORMAT = (
+    "a file in ONNX Runtime's own format (.ort), which only ONNX Runtime reads. Pass the ONNX"
+)
+
+
+@pytest.fixture
+def in_ort_format(path: Path, tmp_path: Path) -> Path:
+    """The rewritten model as ONNX Runtime's converter saves it."""
+    options = onnx_philox.onnxruntime.register(ort.SessionOptions())
+    options.optimized_model_filepath = str(tmp_path / "model.ort")
+    options.add_session_config_entry("session.save_model_format", "ORT")
+    ort.InferenceSession(path, options)
+    return tmp_path / "model.ort"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "inspect MODEL",
+        "rewrite MODEL -o new.onnx",
+        "rewrite MODEL -o new.xml",
+        "compare MODEL --fill",
+        "run MODEL --fill --runtime openvino",
+        "run MODEL --fill --runtime reference",
+        "run MODEL --fill --drawn",
+        "run MODEL --fill --record record.json",
+        "rewrite MODEL -o new.onnx --standard",
+    ],
+)
+@pytest.mark.parametrize("name", ["model.ort", "renamed.onnx"])
+def test_a_file_in_onnx_runtime_s_own_format_is_named_by_each_command(
+    in_ort_format: Path, name: str, arguments: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(in_ort_format.parent)
+    in_ort_format.rename(name)
+    done = CliRunner().invoke(app.app, arguments.replace("MODEL", name).split())
+    assert (done.exit_code, done.stdout) == (2, ""), done.output
+    assert OWN_FORMAT in " ".join(done.stderr.split())
+
+
+def test_a_file_in_onnx_runtime_s_own_format_is_named_by_each_function(in_ort_format: Path) -> None:
+    content = in_ort_format.read_bytes()
+    for call in (
+        lambda: Pipeline(in_ort_format),
+        lambda: Pipeline(in_ort_format, runtime="openvino"),
+        lambda: Pipeline(content),
+        lambda: make_reproducible(in_ort_format),
+        lambda: onnx_philox.to_standard_nodes(in_ort_format),
+        lambda: onnx_philox.rewriting.find_random_nodes(in_ort_format),
+    ):
+        with pytest.raises(ValueError, match=re.escape(OWN_FORMAT)):
+            call()
+
+
+def test_onnx_runtime_runs_a_file_in_its_own_format(in_ort_format: Path, path: Path) -> None:
+    for given in ([], ["--runtime", "onnxruntime"]):
+        hashes = [
+            json.loads(
+                CliRunner().invoke(app.app, ["run", str(m), "--fill", "--json", *given]).stdout
+            )
+            for m in (in_ort_format, path)
+        ]
+        assert hashes[0]["sha256"] == hashes[1]["sha256"]
+
+
+# ------------------------------------------------------------------ onnxslim
+
+MODELS = Path(__file__).with_name("models")
+
+
+def drawn(model: Path, runtime: str) -> set[str]:
+    """The hashes of what the model's nodes draw there; a simplifier may rename an output."""
+    given = ["--fill", "--seed", "3", "--drawn", "--json", "--runtime", runtime]
+    precision = ["--precision", "f32"] if runtime == "openvino" else []
+    done = CliRunner().invoke(app.app, ["run", str(model), *given, *precision])
+    assert done.exit_code == 0, done.output
+    outputs = json.loads(done.stdout)["runs"][0]["outputs"]
+    found = {output["sha256"] for output in outputs if output["is_drawn"]}
+    assert found
+    return found
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize("how", ["schemas", "no_shape_infer"])
+@pytest.mark.parametrize(
+    "name", ["mc_dropout", "vae_decoder", "bert", "diffusion_loop", "plate", "tensorflow_draws"]
+)
+@pytest.mark.filterwarnings("ignore:the input 'seed' is gone")
+def test_onnxslim_after_a_rewrite_leaves_every_draw(name: str, how: str, tmp_path: Path) -> None:
+    import onnxslim
+
+    rewriting.rewrite_file(MODELS / f"{name}.onnx", tmp_path / "new.onnx")
+    options = {}
+    if how == "schemas":
+        onnx_philox.register_schemas()
+    else:
+        options["no_shape_infer"] = True
+    slim = onnxslim.slim(str(tmp_path / "new.onnx"), **options)
+    onnx.save(slim, tmp_path / "slim.onnx")
+    assert len(slim.graph.node) < len(onnx.load(tmp_path / "new.onnx").graph.node)
+    for runtime in ("onnxruntime", "openvino"):
+        assert drawn(tmp_path / "slim.onnx", runtime) == drawn(tmp_path / "new.onnx", runtime)

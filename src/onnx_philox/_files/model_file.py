@@ -12,7 +12,7 @@ from typing import BinaryIO
 import onnx
 
 from onnx_philox._contract import checks
-from onnx_philox._files import external_data, without_weights
+from onnx_philox._files import external_data, ort_format, without_weights
 from onnx_philox._files.new_files import NewFiles, check_apart
 from onnx_philox._files.tensors import tensors
 from onnx_philox._files.text import undecodable
@@ -118,6 +118,9 @@ class ModelFile:
             # Mapping costs no memory, since nothing touches the pages of the weights.
             with mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ) as buffer:
                 try:
+                    if ort_format.is_ort(buffer[:8]):
+                        remedy = ort_format.REMEDY
+                        raise ValueError(ort_format.GIVEN)
                     proto = without_weights.thin(buffer)
                 except ValueError as error:
                     given = str(error)

@@ -17,7 +17,7 @@ from onnx_philox._contract import choices
 from onnx_philox._contract.inputs import PYTORCH
 from onnx_philox._contract.refusal import refuse, refusing_as, shown
 from onnx_philox._contract.streams import METADATA_KEY, STANDARD, STANDARD_STATE, STATE, Streams
-from onnx_philox._files import openvino_ir
+from onnx_philox._files import openvino_ir, ort_format
 from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._files.text import check_path
 from onnx_philox._pipeline import variables
@@ -176,6 +176,8 @@ def _parsed(given: bytes) -> onnx.ModelProto:
     except DecodeError:
         what, allowed = shown(given), "the bytes of a serialised ONNX model"
         remedy = "Pass these, or the path of a file as a str."
+        if ort_format.is_ort(given):
+            what, remedy = ort_format.GIVEN, ort_format.REMEDY
         return refuse(_NAME, "the model", what, allowed, remedy)
 
 

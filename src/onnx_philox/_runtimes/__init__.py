@@ -29,6 +29,8 @@ class Runtime:
     """Whether this package has a native library for it."""
     takes_ir: bool = False
     """Whether it loads an OpenVINO IR."""
+    takes_ort: bool = False
+    """Whether it loads a file in ONNX Runtime's own format."""
     precisions: tuple[str, ...] = ()
     """Those that its arithmetic can be told to have."""
     is_only_asked_for: bool = False
@@ -63,6 +65,7 @@ RUNTIMES = {
             "onnxruntime",
             "onnx_philox.onnxruntime",
             has_library=True,
+            takes_ort=True,
             options=(
                 "sess_options",
                 "providers",

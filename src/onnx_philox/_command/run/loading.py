@@ -59,7 +59,7 @@ def load(path: Path, runtime: str | None, settings: Settings) -> LoadedModel:
 
 def _load(path: Path, runtime: Runtime, settings: Settings) -> LoadedModel:
     models = runtime.models()
-    _check_readable(path)
+    _check_readable(path, is_ort_read=runtime.takes_ort and not settings.shows_drawn)
     try:
         return models.load(path, settings)
     except ArgumentError:
@@ -68,9 +68,12 @@ def _load(path: Path, runtime: Runtime, settings: Settings) -> LoadedModel:
         raise RunError.of(runtime.name, f"load {path}", error) from error
 
 
-def _check_readable(path: Path) -> None:
-    """Refuses what is no model: each runtime has words of its own for it."""
-    if path.suffix == _ORT:
+def _check_readable(path: Path, *, is_ort_read: bool) -> None:
+    """Refuses what is no model: each runtime has words of its own for it.
+
+    ONNX Runtime reads its own format, but nothing can be made another output of it.
+    """
+    if path.suffix == _ORT and is_ort_read:
         return
     with refusing_as_argument():
         if is_ir(path):
