@@ -12,6 +12,7 @@ import openvino as ov
 import pytest
 from cases import assert_same_bits
 from onnx import parser
+from openvino import opset15 as ops
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, make_reproducible, row_states
@@ -106,6 +107,48 @@ def test_a_compiled_model_has_the_batch_of_its_source(kind: str) -> None:
     pipe = Pipeline(given, source=model)
     with pytest.raises(ValueError, match="number of rows of 'y' must be 1, as that of 'x' is"):
         pipe(three(1, 2, 1), seeds=[1])
+
+
+def of_openvino() -> ov.Model:
+    """Inputs whose dimensions have no names: x and y are of one batch, w and z of none."""
+    shapes = {"x": [-1, 4], "y": [-1, 4], "w": [-1, 4], "z": [-1]}
+    inputs = {name: ops.parameter(shape, ov.Type.f32, name=name) for name, shape in shapes.items()}
+    for name, node in inputs.items():
+        node.output(0).set_names({name})
+    x = inputs["x"]
+    noise = ops.random_uniform(ops.shape_of(x), np.float32(0), np.float32(1), "f32", op_seed=3)
+    drawn = ops.add(ops.add(x, noise), inputs["y"])
+    results = [drawn, ops.concat([x, inputs["w"]], 0), ops.negative(inputs["z"])]
+    return ov.Model([ops.result(each) for each in results], list(inputs.values()))
+
+
+@pytest.mark.parametrize("given", ["model", "file", "compiled"])
+def test_where_dimensions_have_no_names_the_model_itself_says_what_the_batch_is(
+    given: str, tmp_path: Path
+) -> None:
+    model = make_reproducible(of_openvino(), per_row=True)
+    what, how = model, {"runtime": "openvino"}
+    if given == "file":
+        what = tmp_path / "model.xml"
+        ov.save_model(model, what)
+    if given == "compiled":
+        core = onnx_philox.openvino.register(ov.Core())
+        what, how = core.compile_model(model, "CPU"), {"source": model}
+    pipe = Pipeline(what, **how)
+
+    def fed(**rows: int) -> dict[str, np.ndarray]:
+        shapes = {"x": (2, 4), "y": (2, 4), "w": (2, 4), "z": (2,)}
+        given = {name: (rows.get(name, 2), *shape[1:]) for name, shape in shapes.items()}
+        return {name: np.zeros(shape, np.float32) for name, shape in given.items()}
+
+    for rows, words in (
+        ({"x": 1}, "number of rows of 'y' must be 1, as that of 'x' is: got 2"),
+        ({"y": 1}, "number of rows of 'y' must be 2, as that of 'x' is: got 1"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            pipe(fed(**rows), seed=1)
+    for size in (1, 2, 5):
+        assert len(pipe(fed(w=size, z=size), seeds=[7, 8])) == 3
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)

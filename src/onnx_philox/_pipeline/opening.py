@@ -278,7 +278,17 @@ def _compiled(
         _check_device(device, core.available_devices)
         raise
     initial = Initial(core, read) if read.get_variables() else None
-    return Engine(in_openvino.Model(compiled, said.graph, initial), said.streams)
+    loaded = in_openvino.Model(compiled, said.graph, initial, _carriers(read, said))
+    return Engine(loaded, said.streams)
+
+
+def _carriers(model: Any, said: _Model) -> Collection[str]:
+    """The inputs that carry the batch, in a model of OpenVINO's: it has no names of dimensions."""
+    if said.graph is not None or model is None or said.streams.batch is None:
+        return ()
+    from onnx_philox._runtimes.openvino_batch import carriers
+
+    return carriers(model, said.streams.batch)
 
 
 def _check_device(device: Any, available: Sequence[str]) -> None:
@@ -336,7 +346,8 @@ def _take_compiled(compiled: Any, source: Any) -> Engine:
         if said.model is None:
             variables.refuse_unknown([state.name for state in held])
         initial = Initial(in_openvino.new_core("auto"), said.model)
-    return Engine(in_openvino.Model(compiled, said.graph, initial), said.streams)
+    loaded = in_openvino.Model(compiled, said.graph, initial, _carriers(said.model, said))
+    return Engine(loaded, said.streams)
 
 
 def _is_right(streams: Streams, standard_state: str | None) -> bool:

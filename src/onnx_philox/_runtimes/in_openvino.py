@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
@@ -22,6 +22,7 @@ from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._openvino_ports import input_names, output_names
 from onnx_philox._runtimes import RUNTIMES, models
 from onnx_philox._runtimes.models import PRECISION, LoadedModel, SettingError, Settings
+from onnx_philox._runtimes.openvino_batch import named
 from onnx_philox._runtimes.openvino_variables import Initial, Requests, held, set_all, types_of
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
 
@@ -44,13 +45,16 @@ class Model(LoadedModel):
         compiled: ov.CompiledModel,
         graph: onnx.GraphProto | None = None,
         initial: Initial | None = None,
+        carrying: Collection[str] = (),
     ) -> None:
         self.compiled = compiled
         names = input_names(compiled.inputs, graph)
         # OpenVINO drops inputs that nothing reads, and those with a value in the model.
         known = {value.name: value for value in graph.input} if graph else {}
         ports = zip(names, compiled.inputs, strict=True)
-        self.inputs = [_port(name, given, known.get(name)) for name, given in ports]
+        self.inputs = named(
+            [_port(name, given, known.get(name)) for name, given in ports], carrying
+        )
         self.outputs = output_names(compiled.outputs, graph)
         self.dropped = [_dropped(known[name]) for name in sorted(known.keys() - set(names))]
         self.aliases = {
