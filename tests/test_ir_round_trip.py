@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import documented_ir
 import numpy as np
 import openvino as ov
 import pytest
@@ -116,6 +117,7 @@ def cases() -> dict[str, Case]:
         **{f"random_token_{t}_input": token(t, constant=False) for t in ("f16", "f32")},
         "chained_nodes_constant_state": chained_nodes(constant=True),
         "chained_nodes_state": chained_nodes(constant=False),
+        "page_s_own_ir": page_s_own_ir(),
     }
 
 
@@ -340,6 +342,22 @@ def chained_nodes(*, constant: bool) -> Case:
         [{} if constant else {"state": state}],
         [{"bits": bits, "values": values, "next_state": after}],
     )
+
+
+def page_s_own_ir() -> Case:
+    """The IR that OpenVINO's page prints, with its seeds kept."""
+    low, high = 0.1, 0.7
+
+    def model() -> ov.Model:
+        read = ov.Core().read_model(*documented_ir.page_s_ir(low, high))
+        return onnx_philox.make_reproducible(read, keep_seeds=True)
+
+    states = [onnx_philox.PhiloxState.for_run(0, run).to_array() for run in range(3)]
+    expected = [
+        {documented_ir.NAME: documented_ir.documented(low, high, state), "next_random_state": after}
+        for state, after in itertools.pairwise(states)
+    ]
+    return Case(model, [{"random_state": state} for state in states[:-1]], expected)
 
 
 def parameter(name: str, type_: ov.Type, shape: list[int]) -> ov.Node:

@@ -111,4 +111,5 @@ def _state(recorded: earlier.Recorded) -> str:
 def _rewritten(ours: earlier.Ours) -> Rewritten:
     name = ours.node.get_friendly_name()
     path = tuple(owner.label for owner in ours.owners)
-    return Rewritten(name, path, ours.node.get_type_name(), ours.global_seed, ours.op_seed)
+    operator, seeds = ours.node.get_type_name(), (ours.global_seed, ours.op_seed)
+    return Rewritten(name, path, operator, *seeds, ours.is_kept)

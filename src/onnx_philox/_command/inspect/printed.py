@@ -439,7 +439,7 @@ def _rewritten_table(nodes: list[Rewritten], *, is_grouped: bool) -> Table:
     table = terminal.table(*columns)
     rows: dict[Any, list[Rewritten]] = {}
     for number, node in enumerate(nodes):
-        key = (node.path, node.operator, node.global_seed)
+        key = (node.path, node.operator, node.global_seed, node.keeps_seeds)
         rows.setdefault(key if is_grouped else number, []).append(node)
     for equal in rows.values():
         node = equal[0]
@@ -449,5 +449,7 @@ def _rewritten_table(nodes: list[Rewritten], *, is_grouped: bool) -> Table:
             name.append(f"\n{_path(node.path)}", "dim")
         operator = node.operator if len(equal) == 1 else f"{len(equal)} {node.operator}"
         streams = groups.numbers(sorted(each.stream for each in equal))
+        if node.keeps_seeds:
+            streams = f"its op_seed {streams}"
         table.add_row(name, operator, *seed, streams)
     return table

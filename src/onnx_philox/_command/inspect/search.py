@@ -14,7 +14,7 @@ from onnx_philox._files.model_file import opened
 from onnx_philox._models.graphs import Owner, walk
 from onnx_philox._models.opsets import STANDARD_DOMAINS
 from onnx_philox._models.ours import seed_of
-from onnx_philox._models.streams import is_pytorch, read_input
+from onnx_philox._models.streams import is_pytorch, kept_among, read_input
 from onnx_philox._models.untouched import Originals
 from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.survey import ByRows, Unrewritten, survey
@@ -34,6 +34,8 @@ class Rewritten:
     global_seed: int
     stream: int
     """Its `op_seed`."""
+    keeps_seeds: bool = False
+    """Whether both seeds are its own, so that it has no stream."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,10 @@ def search(model: ir.Model) -> Nodes:
     """Searches a model, after inlining functions that hold random nodes, as a rewrite does."""
     found = survey(model)
     waiting = {each.node for each in found.nodes}
+    ours = [node for node, _ in walk(model.graph) if node.domain == DOMAIN]
+    kept = kept_among(model, ours)
     rewritten = [
-        _rewritten(node, owners)
+        _rewritten(node, owners, keeps_seeds=node in kept)
         for node, owners in walk(model.graph)
         if node.domain == DOMAIN and node not in waiting
     ]
@@ -116,7 +120,7 @@ def state_in_words(
     return f"the input {name}{kind}{', for each row of the batch' if has_rows else ''}"
 
 
-def _rewritten(node: ir.Node, owners: tuple[Owner, ...]) -> Rewritten:
-    seeds = (seed_of(node, name) for name in ("global_seed", "op_seed"))
+def _rewritten(node: ir.Node, owners: tuple[Owner, ...], *, keeps_seeds: bool) -> Rewritten:
+    key, stream = (seed_of(node, name) for name in ("global_seed", "op_seed"))
     path = tuple(owner.label for owner in owners)
-    return Rewritten(node.name or "", path, node.op_type, *seeds)
+    return Rewritten(node.name or "", path, node.op_type, key, stream, keeps_seeds)
