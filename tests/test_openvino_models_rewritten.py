@@ -410,7 +410,7 @@ def test_a_rewritten_model_keeps_its_streams_when_a_draw_is_added() -> None:
     added = uniform([2, 4])
     added.output(0).set_names({"c"})
     new.add_results([opset8.result(added)])
-    with pytest.raises(ValueError, match="None for a model whose state is already the graph"):
+    with pytest.raises(ValueError, match="left out for a model whose state is already the graph"):
         op.make_reproducible(new, seed=3)
     both = op.make_reproducible(new)
     after = drawn(both, {"x": np.zeros((2, 4), np.float32)})
@@ -559,7 +559,7 @@ def test_inspect_says_which_draws_are_rows(tmp_path) -> None:
 def test_a_tensor_that_only_has_the_name_of_the_state_is_refused() -> None:
     x = parameter("random_state", [2, 4])
     given = model({"y": opset8.add(x, uniform([2, 4]))}, [x])
-    with pytest.raises(ValueError, match="Rename that tensor"):
+    with pytest.raises(ValueError, match="Rename it"):
         op.make_reproducible(given)
 
 
