@@ -33,6 +33,7 @@ def draws() -> dict[str, Callable[[Any], Any]]:
         "rand of f64": lambda x: torch.rand(x.shape, dtype=torch.float64),
         "rand_like": lambda x: torch.rand_like(x),
         "rand_like again": lambda x: torch.rand_like(x),
+        "rand_like of a shape alone": lambda _: torch.rand_like(torch.rand(3, 4)),
         "rand < p": lambda x: torch.rand_like(x) < 0.3,
         "randn": lambda _: torch.randn(5),
         "randn_like of f16": lambda x: torch.randn_like(x, dtype=torch.half),
@@ -55,6 +56,17 @@ def draws() -> dict[str, Callable[[Any], Any]]:
         "multinomial of one row": lambda x: torch.multinomial(torch.ones_like(x)[0], 2),
         "dropout": lambda x: functional.dropout(x, 0.3, True),
         "no dropout": lambda x: functional.dropout(x, 0.3, False),
+        "a dropout of 0": lambda x: functional.dropout(x, 0.0, True),
+        "native_dropout": lambda x: torch.native_dropout(x, 0.3, True)[0],
+        "its mask": lambda x: torch.native_dropout(x, 0.3, True)[1].float(),
+        "into another": lambda x: torch.rand(3, 4, out=torch.empty(x.shape)),
+        "rand with None": lambda _: torch.rand(3, 4, generator=None),
+        "randint with None": lambda _: torch.randint(2, 9, (3, 4), generator=None),
+        "randperm with None": lambda _: torch.randperm(9, generator=None),
+        "randint_like below a tensor": lambda x: torch.randint_like(x, torch.tensor(9)),
+        "rrelu": lambda x: functional.rrelu(x - 0.5, training=True),
+        "rrelu_": lambda x: functional.rrelu_(x - 0.5, training=True),
+        "rrelu in evaluation": lambda x: functional.rrelu(x - 0.5),
     }
 
 
@@ -94,6 +106,7 @@ def moved() -> dict[str, Callable[[Any], Any]]:
         "normal of tensors": lambda x: torch.normal(x, x + 1),
         "normal of a mean": lambda x: torch.normal(x, 2.0),
         "normal of a deviation": lambda x: torch.normal(1.0, x),
+        "normal of two types": lambda x: torch.normal(x, x.double()),
         "log_normal_": lambda x: torch.empty_like(x).log_normal_(),
         "cauchy_": lambda x: torch.empty_like(x).cauchy_(1, 2),
         "dropout in place": lambda x: functional.dropout(x + 1, 0.3, True, True),
@@ -104,6 +117,7 @@ def moved() -> dict[str, Callable[[Any], Any]]:
         "causal attention": lambda x: attention(x, dropout_p=0.3, is_causal=True, scale=0.1),
         "attention with a mask": lambda x: attention(x, dropout_p=0.3, attn_mask=mask()),
         "attention without dropout": lambda x: attention(x, is_causal=True),
+        "attention of groups": grouped_attention,
         "gumbel_softmax": lambda x: functional.gumbel_softmax(x),
     }
 
@@ -113,6 +127,14 @@ def attention(x: Any, **options: Any) -> Any:
 
     heads = x[None, None]
     return functional.scaled_dot_product_attention(heads, heads, heads, **options)
+
+
+def grouped_attention(x: Any) -> Any:
+    from torch.nn import functional
+
+    query, key = x.expand(1, 4, 3, 4), (x + 1).expand(1, 2, 3, 4)
+    attend = functional.scaled_dot_product_attention
+    return attend(query, key, key * 2, dropout_p=0.3, enable_gqa=True)
 
 
 def mask() -> Any:
@@ -252,22 +274,8 @@ def test_what_no_converter_can_keep_is_refused_by_name() -> None:
         "aten::random_: .*torch.randint": lambda x: torch.empty_like(x).random_(5),
         "aten::geometric_: .*torch.poisson": lambda x: torch.empty_like(x).geometric_(0.3),
         "aten::_sample_dirichlet: .*_standard_gamma": lambda x: torch._sample_dirichlet(x),
+        "aten::randn: the type must be a real one": lambda _: torch.randn(3, dtype=torch.cfloat),
     }
     for said, forward in refused.items():
         with pytest.raises(ov.frontend.OpConversionFailure, match=said):
             converted(module({"": forward}), "traced")
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_mask_that_openvino_would_make_zeros_of_is_refused(dtype: str) -> None:
-    import torch
-
-    def forward(x: Any) -> Any:
-        values, mask = torch.native_dropout(x.to(getattr(torch, dtype)), 0.3, True)
-        return values, mask.float()
-
-    model = converted(module({"": forward}), "exported")
-    with pytest.raises(ValueError, match=r"mask of torch\.native_dropout must be"):
-        op.make_reproducible(model)
-    (found,) = op.rewriting.find_random_nodes(model)
-    assert "torch.bernoulli" in str(found.problem)

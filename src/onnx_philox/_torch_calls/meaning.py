@@ -79,7 +79,7 @@ def normal(
         shape = w.dims(size) if x is None else w.shape(x)
         return _normal(w, shape, mean, std, w.kind(dtype, x))
     given = [each for each in (mean, std) if not _is_number(each)]
-    kind = w.kind(None, given[0])
+    kind = _promoted(w, [w.kind(None, each) for each in given])
     wide = _computed(w, kind)
     mean, std = ((w.number if _is_number(n) else w.cast)(n, wide) for n in (mean, std))
     # Their shapes broadcast.
@@ -182,6 +182,17 @@ def feature_alpha_dropout(w: Writer, x: Any, p: float, train: bool) -> Any:
     return _noisy(w, x, w.features(x), p, is_alpha=True) if train else x
 
 
+def rrelu(w: Writer, x: Any, low: float, high: float, training: bool) -> Any:
+    return _sloped(w, x, low, high, training)[0]
+
+
+def rrelu_with_noise_functional(
+    w: Writer, x: Any, noise: Any, low: float, high: float, training: bool
+) -> Any:
+    values, slopes = _sloped(w, x, low, high, training)
+    return values, slopes if training else w.op("Identity", noise)
+
+
 def scaled_dot_product_attention(
     w: Writer,
     query: Any,
@@ -197,7 +208,7 @@ def scaled_dot_product_attention(
     if dropout_p == 0:
         return w.attention(query, key, value, attn_mask, is_causal, scale, enable_gqa)
     kind = w.kind(None, query)
-    wide = _computed(w, kind)
+    wide, rank = _computed(w, kind), w.rank(query)
     if enable_gqa:
         key, value = (w.repeated(each, query) for each in (key, value))
     query, key, value = (w.cast(each, wide) for each in (query, key, value))
@@ -205,7 +216,7 @@ def scaled_dot_product_attention(
         scaled = w.op("Div", query, w.op("Sqrt", w.cast(w.width(query), wide)))
     else:
         scaled = w.op("Mul", query, w.number(scale, wide))
-    scores = w.op("MatMul", scaled, w.turned(key))
+    scores = w.products(scaled, key, rank)
     if is_causal:
         # Torch takes no other mask then.
         attn_mask = w.triangle(query, key)
@@ -254,6 +265,14 @@ def _weights(w: Writer, x: Any, name: str = "self") -> Any:
     return w.cast(x, F32)
 
 
+def _promoted(w: Writer, kinds: list[Any]) -> Any:
+    """The type of two floats together, as torch's exporter has it."""
+    known = [w.element(kind) for kind in kinds]
+    if len(kinds) == 1 or known[0] is known[1] or None in known:
+        return kinds[0]
+    return F64 if F64 in known else F32
+
+
 def _computed(w: Writer, kind: Any) -> Any:
     """The type in which what surrounds a draw is computed."""
     return F32 if w.element(kind) is BF16 else kind
@@ -270,6 +289,19 @@ def _dropped(w: Writer, x: Any, p: float, kind: Any) -> tuple[Any, Any]:
         factor = float(np.divide(1.0, np.subtract(1.0, p)))
     kept = w.op("Where", dropped, w.number(0, F64), w.op("Mul", x, w.number(factor, F64)))
     return kept, w.op("Not", dropped)
+
+
+def _sloped(w: Writer, x: Any, low: float, high: float, training: bool) -> tuple[Any, Any]:
+    """A slope for each element, where torch draws one for each that is not above 0."""
+    kind = w.kind(None, x)
+    wide = _computed(w, kind)
+    given, one = w.cast(x, wide), w.number(1, wide)
+    if training:
+        slope = w.cast(_uniform(w, w.shape(x), low, high, kind), wide)
+    else:
+        slope = w.number((low + high) / 2, wide)
+    slopes = w.op("Where", w.op("LessOrEqual", given, w.number(0, wide)), slope, one)
+    return w.cast(w.op("Mul", given, slopes), kind), w.cast(slopes, kind)
 
 
 def _noisy(w: Writer, x: Any, shape: Any, p: float, *, is_alpha: bool = False) -> Any:

@@ -98,16 +98,6 @@ def _everywhere(reason: str, remedy: str) -> dict[str, Refusal]:
 _UNIFORM: dict[str, Any] = {"operator": RANDOM_UNIFORM, "exported": _UNIFORMS, "is_torch_s": True}
 _NORMAL: dict[str, Any] = {"operator": RANDOM_NORMAL, "exported": _NORMALS}
 _MASK: dict[str, Any] = {"operator": RANDOM_DROPOUT, "exported": _BOOLEANS}
-_NOISY_SLOPES: dict[str, Any] = {
-    "exported": _UNIFORMS,
-    "decomposed": True,
-    "refused": {
-        OPENVINO: Refusal(
-            "it writes its noise into another tensor",
-            "Call torch.nn.functional.rrelu; or multiply by torch.rand_like yourself.",
-        )
-    },
-}
 _NOISE: dict[str, Any] = {
     "operator": RANDOM_BERNOULLI,
     "exported": _BOOLEANS,
@@ -221,8 +211,20 @@ _ENTRIES = (
         exported=_UNIFORMS,
         refused=_everywhere("its range is that of the tensor's type", "Draw with torch.randint."),
     ),
-    TorchCall("rrelu_with_noise", in_place=("default",), **_NOISY_SLOPES),
-    TorchCall("rrelu_with_noise_functional", **_NOISY_SLOPES),
+    TorchCall("rrelu", RANDOM_UNIFORM, in_place=("default",), exported=_UNIFORMS),
+    TorchCall("rrelu_with_noise_functional", RANDOM_UNIFORM, exported=_UNIFORMS),
+    TorchCall(
+        "rrelu_with_noise",
+        in_place=("default",),
+        exported=_UNIFORMS,
+        decomposed=True,
+        refused={
+            OPENVINO: Refusal(
+                "it writes its noise into another tensor",
+                "Call torch.nn.functional.rrelu; or multiply by torch.rand_like yourself.",
+            )
+        },
+    ),
 )
 
 CALLS: dict[tuple[str, str], TorchCall] = {(c.namespace, c.name): c for c in _ENTRIES}

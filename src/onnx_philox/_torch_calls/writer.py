@@ -10,7 +10,10 @@ from onnx_philox._contract.operators import Operator
 from onnx_philox._contract.types import ElementType
 from onnx_philox._torch_calls.table import TorchCall
 
-_RENAMED = {"self": "x", "input": "x", "from": "low", "to": "high"}
+_RENAMED = {
+    **{"self": "x", "input": "x"},
+    **{"from": "low", "lower": "low", "to": "high", "upper": "high"},
+}
 
 
 class Writer(Protocol):
@@ -73,8 +76,8 @@ class Writer(Protocol):
     def width(self, x: Any) -> Any:
         """The last dimension of a value, as a row of one or a number."""
 
-    def turned(self, x: Any) -> Any:
-        """A value with its last two dimensions exchanged."""
+    def products(self, x: Any, y: Any, _rank: int | None) -> Any:
+        """Those of the rows of both; a rank is that of both."""
 
     def repeated(self, x: Any, query: Any) -> Any:
         """Keys or values, each as often as queries share it."""

@@ -98,8 +98,9 @@ def _exported(call: TorchCall, schema: Any, streams: Iterator[int]) -> _Converte
         given = _written(call, Arguments(context, call, schema.arguments), streams)
         if not isinstance(given, tuple):
             return [given]
-        # The values alone, as the only row: the front end takes the first output for a list.
-        return [opset8.unsqueeze(given[0], np.int64(0)).output(0)]
+        # As rows of one tensor, of one type: the front end takes the first output for a list.
+        rows = [opset8.unsqueeze(_typed(each, given[0]), np.int64(0)) for each in given]
+        return [opset8.concat(rows, 0).output(0)]
 
     return convert
 
@@ -107,6 +108,10 @@ def _exported(call: TorchCall, schema: Any, streams: Iterator[int]) -> _Converte
 def _written(call: TorchCall, arguments: Arguments, streams: Iterator[int]) -> Any:
     mean = getattr(meaning, call.name, None) or getattr(meaning, call.name.rstrip("_"))
     return written(call, mean, TorchWriter(call, streams), arguments.read())
+
+
+def _typed(x: ov.Output, like: ov.Output) -> ov.Output:
+    return x if x is like else opset8.convert_like(x, like).output(0)
 
 
 def _empty_permuted(context: Any, schema: Any) -> list[ov.Output]:

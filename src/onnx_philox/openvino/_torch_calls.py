@@ -18,6 +18,8 @@ _TYPES = {
     **{0: "u8", 1: "i8", 2: "i16", 3: "i32", 4: "i64", 5: "f16", 6: "f32", 7: "f64"},
     **{11: "boolean", 15: "bf16"},
 }
+_COMPLEX = {8: "complex32", 9: "complex64", 10: "complex128"}
+_COMPLEX_REMEDY = "Draw twice the real numbers, and call torch.view_as_complex."
 # The front end's nodes for a list of numbers, in this release and before it.
 _LISTS = ("SequenceMark", "PtFrameworkNode")
 # What may share the memory of another tensor.
@@ -52,12 +54,18 @@ class Arguments:
     def read(self) -> dict[str, Any]:
         """Them by torch's names, with its defaults: numbers, tensors, sizes, types, or None."""
         wanted = [a for a in self._declared if a.name not in _PASSED_OVER]
-        return {a.name: self._value(a) for a in wanted}
+        given = {a.name: self._value(a) for a in wanted}
+        if any(a.name == "out" for a in self._declared):
+            given["dtype"] = self._tensor("out").get_element_type()
+        return given
 
     def _value(self, declared: Any) -> Any:
         name, type_ = declared.name, str(declared.type)
         given = self._read(name)
         if name == "dtype":
+            if given in _COMPLEX:
+                allowed = "a real one: OpenVINO's front end makes complex tensors itself"
+                self._call.refuse("the type", _COMPLEX[given], allowed, _COMPLEX_REMEDY, TypeError)
             return getattr(ov.Type, _TYPES[given]) if isinstance(given, int) else given
         if given is None:
             return declared.default_value
@@ -142,10 +150,13 @@ class Arguments:
                 return self._context.get_input(index)
         if not self._context.has_attribute(name):
             return None
-        try:
-            return self._context.get_attribute(name)
-        except (GeneralFailure, RuntimeError):
-            return self._context.get_input(name)
+        for read in (self._context.get_attribute, self._context.get_input):
+            try:
+                return read(name)
+            except (GeneralFailure, RuntimeError):
+                # A keyword of None is neither.
+                continue
+        return None
 
     def _refuse_computed(self, name: str, allowed: str) -> NoReturn:
         given = "one that the model computes"

@@ -10,7 +10,7 @@ import openvino as ov
 from openvino import opset8, opset13
 
 from onnx_philox import _openvino_arrays as arrays
-from onnx_philox._contract.operators import STATE_WORDS, Operator
+from onnx_philox._contract.operators import OPERATORS, STATE_WORDS, Operator
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._contract.types import BF16, F16, F32, F64, ElementType
 from onnx_philox._torch_calls.table import TorchCall
@@ -104,6 +104,14 @@ class TorchWriter:
         return parts[0] if len(parts) == 1 else opset8.concat(parts, 0).output(0)
 
     def shape(self, x: ov.Output) -> ov.Output:
+        node = x.get_node()
+        while node.get_type_name() in ("Convert", "ConvertLike"):
+            node = node.input_value(0).get_node()
+        operator = OPERATORS.get(node.get_type_name())
+        names = [given.name for given in operator.inputs] if operator is not None else []
+        if "shape" in names and str(node.get_type_info().version_id) == "extension":
+            # So a draw of which only the shape is read takes no number.
+            return node.input_value(names.index("shape"))
         return opset8.shape_of(x).output(0)
 
     def features(self, x: ov.Output) -> ov.Output:
@@ -165,12 +173,8 @@ class TorchWriter:
     def width(self, x: ov.Output) -> ov.Output:
         return self._dimension(x, -1)
 
-    def turned(self, x: ov.Output) -> ov.Output:
-        rank = self.rank(x)
-        if rank is None:
-            self._call.refuse("input 'key'", "one of unknown rank", "one of known rank", REMEDY)
-        order = [*range(rank - 2), rank - 1, rank - 2]
-        return opset8.transpose(x, self.ints(order)).output(0)
+    def products(self, x: ov.Output, y: ov.Output, _rank: int | None) -> ov.Output:
+        return opset8.matmul(x, y, False, True).output(0)
 
     def repeated(self, x: ov.Output, query: ov.Output) -> ov.Output:
         heads, own = self._dimension(query, -3), self._dimension(x, -3)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from onnx_philox._contract.operators import DOMAIN, OPSET_VERSION, OUTPUT_TYPE, Operator
+from onnx_philox._contract.operators import DOMAIN, OPERATORS, OPSET_VERSION, OUTPUT_TYPE, Operator
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._contract.types import BF16, BY_NAME, BY_ONNX, F16, F32, F64, ElementType
 from onnx_philox._torch_calls import meaning
@@ -115,6 +115,14 @@ class _Writer:
         return self._op.Concat(*parts, axis=0)
 
     def shape(self, x: ir.Value) -> Any:
+        node = x.producer()
+        while node is not None and node.op_type == "Cast" and node.inputs[0] is not None:
+            node = node.inputs[0].producer()
+        if node is not None and node.domain == DOMAIN:
+            names = [given.name for given in OPERATORS[node.op_type].inputs]
+            if "shape" in names:
+                # So a draw of which only the shape is read takes no number.
+                return node.inputs[names.index("shape")]
         return self._op.Shape(x)
 
     def rank(self, x: ir.Value) -> int | None:
@@ -154,11 +162,10 @@ class _Writer:
     def width(self, x: ir.Value) -> Any:
         return self._op.Shape(x, start=-1)
 
-    def turned(self, x: ir.Value) -> Any:
-        assert x.shape is not None
-        order = list(range(len(x.shape)))
-        order[-2:] = order[:-3:-1]
-        return self._op.Transpose(x, perm=order)
+    def products(self, x: ir.Value, y: ir.Value, _rank: int | None) -> Any:
+        assert _rank is not None
+        order = [*range(_rank - 2), _rank - 1, _rank - 2]
+        return self._op.MatMul(x, self._op.Transpose(y, perm=order))
 
     def repeated(self, x: ir.Value, query: ir.Value) -> Any:
         heads, own = (self._op.Shape(each, start=-3, end=-2) for each in (query, x))

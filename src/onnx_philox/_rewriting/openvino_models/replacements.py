@@ -244,7 +244,10 @@ def awaiting(site: Site) -> Draw:
     def make(emit: EmitDraw) -> ov.Output:
         # Not before: an input may be a draw that has been replaced by now.
         given = dict(zip(names, node.input_values(), strict=False))
-        return emit(getattr(factories, operator.function), **given, **attributes).output(0)
+        made = emit(getattr(factories, operator.function), **given, **attributes)
+        for i in range(1, node.get_output_size() - 1):
+            node.output(i).replace(made.output(i))
+        return made.output(0)
 
     output_type = arrays.name(output.get_element_type())
     return Draw(operator, output_type, output, make, frozenset({node.get_name()}))
@@ -253,8 +256,8 @@ def awaiting(site: Site) -> Draw:
 def _refuse_mask(site: Site, dropped: list[ov.Node]) -> None:
     """Refuses a `torch.native_dropout` whose mask is read.
 
-    Its converter has the values alone, as the only row of a list: front ends know no other, and
-    OpenVINO makes zeros of a row that is not there.
+    In models of earlier versions: their converter has the values alone, as the only row of a list,
+    and OpenVINO makes zeros of a row that is not there.
     """
     lists = [node for each in dropped for node in _readers(each) if _is_a(node, "Unsqueeze")]
     rows = [node for each in lists for node in _readers(each) if _is_a(node, "Gather")]
