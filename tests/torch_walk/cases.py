@@ -11,6 +11,7 @@ from torch_walk import (
     cases_uniform,
 )
 from torch_walk.case import Case
+from torch_walk.modules import MODULES
 
 _ROOMS = (
     *(cases_uniform, cases_normal, cases_discrete, cases_dropout, cases_graphs),
@@ -19,6 +20,9 @@ _ROOMS = (
 
 CASES: dict[str, Case] = {case.name: case for room in _ROOMS for case in room.TABLE.cases}
 """The cases by their names."""
+
+ALL: dict[str, Case] = CASES | MODULES
+"""Whole modules, too."""
 
 assert len(CASES) == sum(len(room.TABLE.cases) for room in _ROOMS), "a name stands twice"
 

@@ -163,7 +163,7 @@ class Meaning:
         self, /, input: torch.Tensor, p: float, train: bool | None, **_: Any
     ) -> tuple[np.ndarray, np.ndarray]:
         data = to_numpy(input)
-        if train is False:
+        if train is False or p == 0:
             return data, np.ones(data.shape, bool)
         if data.dtype == np.float64:
             mask = ~self.draw("bernoulli", list(data.shape), np.float32(p))

@@ -69,6 +69,14 @@ class Files:
             return False
         return True
 
+    def is_traceable(self) -> bool:
+        """Whether torch itself runs the module."""
+        try:
+            self.given.module(self.given.example)
+        except Exception:
+            return False
+        return True
+
     def _export(self, alignment: str) -> Any:
         shapes = {"dynamic_shapes": self._dynamic()} if self.given.is_dynamic else {}
         with quiet():
