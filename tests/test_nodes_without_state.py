@@ -97,6 +97,36 @@ def test_every_operator_without_a_state_gains_it_with_all_that_is_read_of_it() -
         assert np.array_equal(got["next_random_state"], op.PhiloxState.for_run(42, 4).to_array())
 
 
+def test_a_model_of_nodes_of_ours_alone_imports_onnx_s_own() -> None:
+    given = parser.parse_model(
+        """<ir_version: 10, opset_import: ["onnx_philox": 1]>
+        g () => (float[4] y) <int64[1] shape = {4}, float low = {0}, float high = {1}>
+        { y = onnx_philox.RandomUniform <output_type = "f32", op_seed = 5> (shape, low, high) }"""
+    )
+    new = op.make_reproducible(given)
+    want, _ = op.reference.random_uniform([4], 0, 1, "f32", op_seed=5, state=STATE)
+    for got in run_in_both(new, {"random_state": STATE}, ["y"]):
+        assert np.array_equal(got["y"], want)
+
+
+def test_a_function_called_twice_keeps_the_seeds_of_each_call() -> None:
+    given = parser.parse_model(
+        """<ir_version: 10, opset_import: ["": 18, "onnx_philox": 1, "own": 1]>
+        g () => (float[4] y, float[4] z) { y = own.f <s = 3> () z = own.f <s = 4> () }
+        <domain: "own", opset_import: ["": 18, "onnx_philox": 1]>
+        f <s> () => (v) {
+            shape = Constant <value_ints = [4]> () low = Constant <value_float = 0.0> ()
+            high = Constant <value_float = 1.0> ()
+            v = onnx_philox.RandomUniform <output_type = "f32", op_seed: int = @s>
+                (shape, low, high)
+        }"""
+    )
+    for got in run_in_both(op.make_reproducible(given), {"random_state": STATE}, ["y", "z"]):
+        for name, seed in (("y", 3), ("z", 4)):
+            want, _ = op.reference.random_uniform([4], 0, 1, "f32", op_seed=seed, state=STATE)
+            assert np.array_equal(got[name], want)
+
+
 def test_nodes_without_seeds_get_the_lowest_streams_that_kept_seeds_leave() -> None:
     given = onnx_model(
         f"{uniform('a', 'op_seed = 0, global_seed = 9')} {uniform('b', 'op_seed = 1', 'z')}"

@@ -13,7 +13,7 @@ from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import OLDEST_OPSET
 from onnx_philox._models.graphs import is_wanted, label, walk
-from onnx_philox._models.opsets import STANDARD_DOMAINS, onnx_opset_of, opset_of
+from onnx_philox._models.opsets import STANDARD_DOMAINS, onnx_opset_for, opset_of
 from onnx_philox._models.ours import awaits_state, lacks_state, own_seeds
 from onnx_philox._rewriting.random_nodes.attributes import check_types
 from onnx_philox._rewriting.random_nodes.declared import DeclaredTypeError, check_declared
@@ -57,7 +57,7 @@ def find_nodes(model: ir.Model, *, is_pytorch: bool = False) -> list[Outcome]:
     """
     types = Types(model)
     found: list[Outcome] = []
-    of_onnx = onnx_opset_of(model.opset_imports)
+    of_onnx = onnx_opset_for(model)
     for node, owners in walk(model.graph):
         opset = opset_of(model.opset_imports, node.domain)
         if is_random(node, opset, model):

@@ -11,6 +11,7 @@ import onnx_ir as ir
 from onnx_philox._contract import checks
 from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW, TORCH_STATE_WORDS
 from onnx_philox._models.emitter import Names
+from onnx_philox._models.opsets import import_onnx
 from onnx_philox._models.streams import record, stream_of
 from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.asked import OWNER, Asked
@@ -64,6 +65,7 @@ def rewrite(model: ir.Model, asked: Asked) -> Report:
     if not nodes:
         _log.info("onnx_philox: no random nodes to replace")
         return replace(report, settled=settle(model))
+    import_onnx(model)
     if recorded.state is not None:
         seed = recorded.seed
     batch = None if named is None else prove_rows(model, nodes, named, recorded)
