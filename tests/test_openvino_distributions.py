@@ -359,7 +359,7 @@ def test_a_mask_of_an_onnx_model_goes_through_ir_and_compiled_models(
     check_mask(lambda feeds: openvino(tmp_path / "mask.xml", feeds))
     compiled = openvino.core.compile_model(openvino.read(model), "CPU")
     imported = openvino.core.import_model(compiled.export_model(), "CPU")
-    check_mask(lambda feeds: list(imported(feeds).values()))
+    check_mask(lambda feeds: list(infer(imported, feeds).values()))
 
 
 # Constants, before and after the plugin and IR change them.
@@ -439,7 +439,7 @@ def test_a_compiled_model_is_cached_and_exported(
         check(list(infer(compiled, feeds).values()), expected)
     compiled = openvino.core.compile_model(openvino.read(model), "CPU")
     exported = openvino.core.import_model(compiled.export_model(), "CPU")
-    check(list(exported(feeds).values()), expected)
+    check(list(infer(exported, feeds).values()), expected)
 
 
 @pytest.mark.usefixtures("factories")

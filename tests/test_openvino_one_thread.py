@@ -107,7 +107,7 @@ def test_a_process_of_one_processor_refuses_as_others_do(backend: str) -> None:
 
 
 def _calls(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Calls of `infer`, and of what a `compile_model` made."""
+    """Calls of `infer`, and of what a `compile_model` or `import_model` made."""
     compiled = {
         target.id
         for node in ast.walk(tree)
@@ -127,7 +127,8 @@ def _calls(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 def _is_compiling(node: ast.expr) -> bool:
     called = node.func if isinstance(node, ast.Call) else None
-    return "compile_model" in (getattr(called, "attr", ""), getattr(called, "id", ""))
+    name = getattr(called, "attr", getattr(called, "id", ""))
+    return name in ("compile_model", "import_model")
 
 
 # They try what users call, with input that is right.

@@ -10,6 +10,7 @@ import numpy as np
 import onnxruntime
 import openvino as ov
 import pytest
+from cases import assert_same_bits
 from onnx.reference import ReferenceEvaluator
 from runtimes import infer
 
@@ -277,3 +278,22 @@ def test_a_scalar_is_one_number_for_all_rows_in_both_runtimes(backend: str, numb
     fixed.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 6
     with pytest.raises((ValueError, RuntimeError), match=r"temperature.* must be of shape \[6\]"):
         onnx_philox.Pipeline(fixed)({"temperature": number}, state=state)
+
+
+@pytest.mark.parametrize("backend", list(onnx_philox.openvino.BACKENDS))
+@pytest.mark.parametrize("per_row", [False, True])
+def test_a_top_k_of_a_model_input_arrives_whole_in_openvino(backend: str, per_row: bool) -> None:
+    """Its low 32 bits mean a greedy choice, a refusal or no filter at all."""
+    logits = np.linspace(0, 1, 10).astype(F32).reshape(2, 5)
+    states = row_states(3, range(2)) if per_row else row_states(3, [0])[0]
+    core = onnx_philox.openvino.register(ov.Core(), backend=backend)
+    model = graphs.random_token(logits, inputs=["top_k"], stateful=True, per_row=per_row)
+    compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU")
+    for k in (2**32 + 1, 2**31 + 1, 2**31, 2**32, 2**62 + 2):
+        for given in (np.array(k), np.array([k, 2])):
+            expected = reference.random_token(logits, top_k=given, state=states)
+            found = infer(compiled, {"top_k": given, "state": states})
+            for index, wanted in enumerate(expected):
+                assert_same_bits(found[index], wanted)
+    with pytest.raises(RuntimeError, match="input 'top_k' must be 0 or above: got -4294967295"):
+        infer(compiled, {"top_k": np.array(1 - 2**32), "state": states})

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import openvino as ov
 import torch
+from runtimes import infer
 
 import onnx_philox as op
 from torch_walk.meaning import to_numpy
@@ -130,7 +131,7 @@ def _in_openvino(model: Any, given: Given, alignment: str) -> Outputs:
     for seed in given.seeds:
         state = _state(seed, alignment)
         feed = {port: state if _is_state(port) else x for port in compiled.inputs}
-        results = compiled(feed)
+        results = infer(compiled, feed)
         outputs.append([results[i].copy() for i in range(len(compiled.outputs) - 1)])
     return outputs
 

@@ -29,7 +29,7 @@ def is_transformed(node: ov.Node) -> bool:
     return TRANSFORMED in node.get_rt_info()
 
 
-def is_folded(node: ov.Node, inputs: list[ov.Tensor], past: Past) -> bool:
+def is_folded(node: Any, inputs: list[ov.Tensor], past: Past) -> bool:
     """Whether a node is evaluated to become part of a constant, not to be run.
 
     Never true if `Model.evaluate` alone evaluates it. The marks of a node from a file say nothing:
@@ -38,9 +38,12 @@ def is_folded(node: ov.Node, inputs: list[ov.Tensor], past: Past) -> bool:
     marks = node.get_rt_info()
     if TRANSFORMED not in marks:
         return False
-    # A Loop's inputs may also become constants late.
+    # A Loop's inputs may also become constants late. What the node reads before the plugin narrows
+    # it says nothing.
     is_late = Past.CLONED in past and any(
-        t.get_element_type().get_type_name() in NEVER_IN_RUNS for t in inputs
+        tensor.get_element_type().get_type_name() in NEVER_IN_RUNS
+        for declared, tensor in zip(node.operator.inputs, inputs, strict=False)
+        if not node.wide.get(declared.name)
     )
     return is_late or (STAYS not in marks and Past.FROM_FILE not in past)
 

@@ -52,6 +52,41 @@ def with_wide_shape(op: Operator, inputs: list[ov.Output]) -> list[ov.Output]:
     return wide
 
 
+def read_wide(node: Any, known: dict[str, bool] | None) -> dict[str, bool]:
+    """Has a node read i64 of a model's inputs before the plugin makes i32 of them.
+
+    Not the `shape` of booleans: by its type the node knows when the plugin turns them into u8.
+
+    Args:
+        node: The node, one of `_python_ops`.
+        known: What was returned before; None if the node is still the model's.
+
+    Returns:
+        The inputs that the model declares i64, and whether they are read so.
+    """
+    op: Operator = node.operator
+    sources = dict(zip(op.inputs, node.input_values(), strict=False))
+    if known is None:
+        is_bool = any(output.type is BOOL for output in op.outputs)
+        roles = {Role.ROW_NUMBERS} if is_bool else {Role.ROW_NUMBERS, Role.SHAPE}
+        return {
+            declared.name: False
+            for declared, source in sources.items()
+            if declared.role in roles and source.get_element_type() == ov.Type.i64
+        }
+    wide = dict(known)
+    for index, (declared, source) in enumerate(sources.items()):
+        convert = source.get_node()
+        if declared.name not in wide or convert.get_type_name() != "Convert":
+            continue
+        before = convert.input_value(0)
+        is_input = before.get_node().get_type_name() == "Parameter"
+        if is_input and before.get_element_type() == ov.Type.i64:
+            node.input(index).replace_source_output(before)
+            wide[declared.name] = True
+    return wide
+
+
 def types_of(declared: Input, values: ElementType) -> tuple[ElementType, ...]:
     """The types that a model may declare for an input."""
     return declared.types or (values,)

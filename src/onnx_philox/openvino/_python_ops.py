@@ -53,6 +53,7 @@ from onnx_philox.openvino._narrowing import (
     narrowed_text,
     narrowings,
     numbers_of,
+    read_wide,
     types_of,
 )
 from onnx_philox.openvino._shapes import values_shape
@@ -90,6 +91,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         }
         self._past = Past(0)
         self._declared: dict[str, ElementType] = {}
+        self.wide: dict[str, bool] = {}
         # How it clamps its probabilities, if it reads what the model clamps. Never captured.
         self._clamp = ""
         # Valid for one validation: a model may change between two.
@@ -106,7 +108,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         clone._past = self._past | Past.CLONED
         if not _folded.is_transformed(self):
             clone._past &= ~Past.FROM_FILE
-        clone._declared = dict(self._declared)
+        clone._declared, clone.wide = dict(self._declared), self.wide
         clone._clamp = self._clamp
         clone.set_arguments(new_inputs)
         clone.constructor_validate_and_infer_types()
@@ -143,6 +145,7 @@ class RandomOp(ov.Op):  # type: ignore[misc]
         if self._settled is not None and self._settled == self._all_that_counts():
             return
         self._upstream = Upstream()
+        self.wide = read_wide(self, self.wide if Past.CLONED in self._past else None)
         for declared in op.inputs[: self.get_input_size()]:
             if declared.name == _clamped.PROBABILITIES and not self._clamp:
                 self._clamp = _clamped.take_before_clamp(self._input(declared))
