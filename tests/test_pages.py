@@ -41,13 +41,19 @@ PAGES = (
     "export-quantise-rewrite-simplify",
     "export-from-pytorch",
     "export-from-keras",
+    "models-of-keras-and-optimum-intel",
     "ovc-and-netron",
     "torchs-numbers",
     "where-no-plugin-can-go",
     "record-and-replay",
 )
 # Whose blocks of `py` the tests of engines run.
-ENGINES = ("export-from-pytorch", "torchs-numbers", "export-quantise-rewrite-simplify")
+ENGINES = (
+    "export-from-pytorch",
+    "torchs-numbers",
+    "export-quantise-rewrite-simplify",
+    "models-of-keras-and-optimum-intel",
+)
 # A command of ours that no other command or expansion needs a shell for.
 OURS = re.compile(r"onnx-philox [^|&;$`]*")
 OTHERS = {"cpp", "js", "csharp"}  # languages that are read, not run
