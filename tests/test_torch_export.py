@@ -188,6 +188,16 @@ def test_what_torch_computes_of_draws_is_right_in_both_runtimes() -> None:
 
 
 @pytest.mark.engines
+def test_what_openvino_refuses_of_a_file_names_the_call_of_torch_s() -> None:
+    import torch
+
+    model = exported(lambda x: torch.bernoulli(x.abs().double()))
+    said = r"(?s)RandomBernoulli\): aten::bernoulli 0.*'p' must be a constant"
+    with pytest.raises(RuntimeError, match=said):
+        Pipeline(model, runtime="openvino")({"x": X}, seed=42)
+
+
+@pytest.mark.engines
 def test_shares_are_of_f64_gammas_and_never_nan() -> None:
     """In ONNX Runtime: OpenVINO's plugin computes with no f64."""
     import torch

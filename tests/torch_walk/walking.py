@@ -265,8 +265,7 @@ def _unlike(want: np.ndarray, got: np.ndarray, near: float) -> str:
 
 def _of_error(case: Case, error: Exception) -> tuple[str, str]:
     """Whether an exception is a refusal in a sentence that names the call, and what it says."""
-    # A node's name in a file has the call's in it by chance.
-    text = " ".join(re.sub(r"\bnode_\w+", "", str(error)).split())
+    text = " ".join(str(error).split())
     is_ours = re.search(r"\bmust be\b.*: got\b", text) is not None
     is_kind = isinstance(error, (ValueError, TypeError, RuntimeError, OpConversionFailure))
     said = f"{type(error).__name__}: {text}"

@@ -141,7 +141,10 @@ class _Writer:
     def draw(self, operator: Operator, *inputs: Any, **attributes: Any) -> Any:
         attributes["op_seed"] = next(self._streams)
         *values, _next_state = getattr(self._ours, operator.name)(*inputs, **attributes)
-        values[0].producer().metadata_props[AWAITS_STATE] = "1"
+        node = values[0].producer()
+        # What refuses the node, in whichever runtime, so names the call.
+        node.name = f"aten::{self._call.name} {attributes['op_seed'] - 1}"
+        node.metadata_props[AWAITS_STATE] = "1"
         named = operator.outputs[0].type or BY_NAME.get(attributes.get(OUTPUT_TYPE, ""))
         values[0].dtype = inputs[0].dtype if named is None else ir.DataType(named.onnx)
         return values[0] if len(values) == 1 else tuple(values)
