@@ -9,12 +9,20 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import onnxruntime
 import pytest
 from cases import assert_same_bits
 from onnx import parser
 
 import onnx_philox
-from onnx_philox import PhiloxState, Pipeline, TorchState, diffusers, row_states
+from onnx_philox import (
+    PhiloxState,
+    Pipeline,
+    TorchState,
+    diffusers,
+    make_reproducible,
+    row_states,
+)
 
 RUNTIMES = ("onnxruntime", "openvino")
 ALIGNMENTS = ("tensorflow", "pytorch")
@@ -272,6 +280,7 @@ def test_seeds_of_torch_s_generators_are_checked_alike(seeds: Any, words: str) -
         lambda: diffusers.generator([1, True]),
         lambda: diffusers.generator(True, like="torch"),
         lambda: diffusers.latents([True], (4,)),
+        lambda: diffusers.generator(1, like="torch_cuda", gpu=(True, 5)),
         lambda: onnx_philox.torch_noise(True, [4]),
         lambda: onnx_philox.torch_cuda_states(1, 0, True),
         lambda: onnx_philox.openvino.genai_generator(True),
@@ -280,3 +289,52 @@ def test_seeds_of_torch_s_generators_are_checked_alike(seeds: Any, words: str) -
 def test_true_is_no_number(call: Any) -> None:
     with pytest.raises(TypeError, match=r"must be an integer .*: got True"):
         call()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: diffusers.latents([1], (True, 4)),
+        lambda: diffusers.latents([1], 4),  # type: ignore[arg-type]
+        lambda: diffusers.generator(1).randn(True, 3),
+        lambda: diffusers.generator(1, like="torch").randn(np.True_, 3),  # type: ignore[arg-type]
+        lambda: onnx_philox.torch_noise(1, [True, 3]),
+        lambda: onnx_philox.reference.random_uniform([True, 2], 0, 1, "f32", global_seed=1),
+        lambda: onnx_philox.graphs.random_uniform([True, 2], 0, 1, "f32", global_seed=1),
+    ],
+)
+def test_true_is_no_dimension(call: Any) -> None:
+    with pytest.raises(TypeError, match="input 'shape' must be a sequence of integers: got "):
+        call()
+
+
+@pytest.mark.parametrize("like", ["philox", "torch", "torch_cuda"])
+def test_a_seed_in_an_array_of_rank_0_is_one_seed(like: Any) -> None:
+    expected = diffusers.generator(3, like=like).randn(2, 3)
+    assert_same_bits(diffusers.generator(np.array(3), like=like).randn(2, 3), expected)
+    latents = diffusers.latents(np.array(3), (3,), like=like)
+    assert_same_bits(latents, diffusers.latents([3], (3,), like=like))
+
+
+def test_what_a_pipeline_or_map_would_drop_is_refused() -> None:
+    model = make_reproducible(NOISE)
+    options = onnx_philox.onnxruntime.register(onnxruntime.SessionOptions())
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
+    rows = Pipeline(NOISE, per_row=True)
+    calls: list[tuple[Any, str]] = [
+        (lambda: Pipeline(NOISE, source=model), "source must be left out for a model that is not"),
+        (
+            lambda: Pipeline(NOISE.SerializeToString(), source=model, runtime="openvino"),
+            "source must be left out for a model that is not in a runtime yet.*: got ModelProto",
+        ),
+        (
+            lambda: Pipeline(session, runtime="openvino"),
+            "runtime must be 'onnxruntime', in which the InferenceSession is.*: got 'openvino'",
+        ),
+        (lambda: rows.map([], seed=1, progress="no"), "progress must be True or False: got 'no'"),  # type: ignore[arg-type]
+        (lambda: rows.map(batch(1), seed=1), "batches must be an iterable of feeds: got dict"),
+        (lambda: rows.map(None, seed=1), "batches must be an iterable of feeds: got NoneType"),  # type: ignore[arg-type]
+    ]
+    for call, words in calls:
+        with pytest.raises((TypeError, ValueError), match=words):
+            call()

@@ -6,11 +6,12 @@ Needs NumPy only.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._numbers.noise import Noise
+from onnx_philox._numbers.noise import Noise, is_several
 from onnx_philox._numbers.torch_cuda import Gpu
 from onnx_philox._numbers.torch_noise import Like, Seeds, noise_of
 
@@ -82,6 +83,5 @@ def latents(
         >>> op.diffusers.latents([7, 42], (4, 64, 64)).shape
         (2, 4, 64, 64)
     """
-    for_each = seeds if isinstance(seeds, Sequence | np.ndarray) else [seeds]
-    noise = noise_of("diffusers.latents", for_each, like, gpu)
-    return noise.randn(len(noise.state), *shape)
+    for_each: Any = seeds if is_several(seeds) else [seeds]
+    return noise_of("diffusers.latents", for_each, like, gpu).for_each(shape)

@@ -12,6 +12,7 @@ from onnx_philox._contract import arrays, checks, float_environment
 from onnx_philox._contract import sentences as say
 from onnx_philox._contract.operators import Input, Operator, Role, type_names
 from onnx_philox._contract.refusal import shown
+from onnx_philox._contract.state import index_of
 from onnx_philox._contract.types import ElementType
 
 
@@ -26,15 +27,18 @@ def plain_array(op: Operator | str, what: str, given: Any) -> NDArray[Any]:
 
 def shape_array(op: Operator | str, shape: Any) -> NDArray[np.int64]:
     """A sequence of ints as the int64 tensor of the input `shape`."""
+    what = say.INPUT.format("shape")
     try:
-        return np.array([int(d.__index__()) for d in shape], np.int64)
-    except (TypeError, AttributeError):
-        remedy = "Pass a list of ints."
-        checks.refuse(
-            op, say.INPUT.format("shape"), shown(shape), "a sequence of integers", remedy, TypeError
-        )
+        dimensions = [index_of(d) for d in shape]
+    except TypeError:
+        dimensions = [None]
+    if None in dimensions:
+        allowed, remedy = "a sequence of integers", "Pass a list of ints."
+        checks.refuse(op, what, shown(shape), allowed, remedy, TypeError)
+    try:
+        return np.array(dimensions, np.int64)
     except OverflowError:
-        what, allowed = say.INPUT.format("shape"), "dimensions within int64"
+        allowed = "dimensions within int64"
         checks.refuse(op, what, shown(shape), allowed, say.DRAW_IN_PARTS)
 
 

@@ -18,6 +18,13 @@ from onnx_philox._numbers.generate import generate
 from onnx_philox._numbers.states import Integers, row_states
 
 
+def is_several(seed: Any) -> bool:
+    """Whether it is a seed for each row, in a sequence or an array, and not one number."""
+    if isinstance(seed, np.ndarray):
+        return seed.ndim > 0
+    return isinstance(seed, Sequence) and not isinstance(seed, str | bytes)
+
+
 class Noise(ABC):
     """Draws normals of mean 0 and scale 1, each tensor where the last one ended."""
 
@@ -73,6 +80,14 @@ class Noise(ABC):
             refuse("a generator with a seed for each row", "the shape", dimensions, allowed, remedy)
         return self._draw(dimensions)
 
+    def for_each(self, shape: Sequence[int]) -> NDArray[np.float32]:
+        """The same for a generator with a seed for each row: a tensor of this shape for each.
+
+        Raises:
+            TypeError: The shape is no sequence of integers.
+        """
+        return self.randn(len(self.state), *arguments.shape_array(RANDOM_NORMAL, shape).tolist())
+
     @abstractmethod
     def _draw(self, dimensions: list[int]) -> NDArray[np.float32]:
         """The next tensor; advances the state."""
@@ -93,7 +108,7 @@ class PhiloxNoise(Noise):
     def __init__(self, owner: str, seed: Integers) -> None:
         self._owner = owner
         with refusing_as(owner):
-            if isinstance(seed, Sequence | np.ndarray):
+            if is_several(seed):
                 self._state = row_states(seed)
             else:
                 self._state = PhiloxState.for_run(seed).to_array()  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from onnx_philox._contract.refusal import RefusalError, refuse
 from onnx_philox._contract.torch_state import TorchState, torch_seed
 from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, ElementType
 from onnx_philox._numbers import torch_cpu, torch_cuda
-from onnx_philox._numbers.noise import Noise, PhiloxNoise
+from onnx_philox._numbers.noise import Noise, PhiloxNoise, is_several
 from onnx_philox._numbers.states import Integers
 from onnx_philox._numbers.torch_cuda import Gpu
 
@@ -107,7 +107,7 @@ def noise_of(owner: str, seed: Any, like: str, gpu: Any) -> Noise:
     card = _card(owner, gpu, f"like={like!r}", is_card=like == "torch_cuda")
     if like == "philox":
         return PhiloxNoise(owner, seed)
-    by_rows = isinstance(seed, Sequence | np.ndarray) and not isinstance(seed, str | bytes)
+    by_rows = is_several(seed)
     named = [(f"seed[{i}]", s) for i, s in enumerate(seed)] if by_rows else [("seed", seed)]
     generators = [_generator(owner, name, s, like, card) for name, s in named]
     return TorchNoise(owner, generators, by_rows=by_rows)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract.inputs import TENSORFLOW
-from onnx_philox._contract.refusal import refuse, refusing_as
+from onnx_philox._contract.refusal import refuse, refusing_as, shown
 from onnx_philox._contract.state import integer
 from onnx_philox._contract.streams import Streams
 from onnx_philox._numbers.states import Integers, row_states
@@ -296,7 +296,7 @@ class Pipeline:
             The outputs of each batch, in order.
 
         Raises:
-            TypeError: A number is no integer.
+            TypeError: A number is no integer, or `batches` no iterable of feeds.
             ValueError: The model has no state for each row, or a number is out of its range.
         """
         if not self.is_per_row:
@@ -306,6 +306,11 @@ class Pipeline:
         seed = integer(_MAP, "seed", seed, 2**64, "2^64-1")
         first_row = integer(_MAP, "first_row", first_row, 2**32, "2^32-1")
         run = integer(_MAP, "run", run, 2**32, "2^32-1")
+        if not isinstance(progress, bool):
+            refuse(_MAP, "progress", shown(progress), "True or False", "Pass a bool.", TypeError)
+        if not isinstance(batches, Iterable) or isinstance(batches, Mapping | str | bytes):
+            given, allowed = type(batches).__name__, "an iterable of feeds"
+            refuse(_MAP, "batches", given, allowed, "Pass a list of feeds, or [feed].", TypeError)
         return self._map(batches, seed, first_row, run, progress=progress)
 
     def _map(

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import onnx_ir as ir
 
 _NAME = "Pipeline"
+_DEFAULT = "onnxruntime"
 # What OpenVINO calls its ways to choose among devices.
 _CHOOSING = {"AUTO", "BATCH", "HETERO", "MULTI"}
 
@@ -64,6 +65,15 @@ def _engine_of(
     model: Any, runtime: str, asked: Asked, source: Any, options: dict[str, Any]
 ) -> Engine:
     choices.check(_NAME, "runtime", runtime, with_library())
+    loaded = _runtime_of(model)
+    if loaded is None and source is not None:
+        allowed = (
+            "left out for a model that is not in a runtime yet, which says itself what it draws"
+        )
+        refuse(_NAME, "source", type(source).__name__, allowed, "Leave it out.", TypeError)
+    if loaded not in (None, runtime) and runtime != _DEFAULT:
+        allowed = f"{loaded!r}, in which the {type(model).__name__} is, or left out"
+        refuse(_NAME, "runtime", repr(runtime), allowed, "Leave it out.")
     if isinstance(model, str | os.PathLike | bytes | onnx.ModelProto):
         _check_options(options, RUNTIMES[runtime].options)
         if runtime == "openvino":
@@ -85,10 +95,8 @@ def _engine_of(
         what = f"{type(model).__name__} with the options {', '.join(given)}"
         remedy = "Leave them out: they were chosen when it was made."
         refuse(_NAME, "the model", what, "given without options", remedy, TypeError)
-    if _is_of(model, "onnxruntime", "InferenceSession"):
-        return _take_session(model, source)
-    if _is_of(model, "openvino", "CompiledModel"):
-        return _take_compiled(model, source)
+    if loaded is not None:
+        return _take_session(model, source) if loaded == _DEFAULT else _take_compiled(model, source)
     return refuse(
         _NAME,
         "the model",
@@ -98,6 +106,13 @@ def _engine_of(
         "Pass one of these.",
         TypeError,
     )
+
+
+def _runtime_of(model: Any) -> str | None:
+    """The runtime in which a model is that a user has loaded; None for any other."""
+    if _is_of(model, "onnxruntime", "InferenceSession"):
+        return "onnxruntime"
+    return "openvino" if _is_of(model, "openvino", "CompiledModel") else None
 
 
 def _is_of(given: Any, package: str, name: str) -> bool:
