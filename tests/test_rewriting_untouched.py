@@ -364,11 +364,11 @@ def test_a_number_is_not_given_away_when_its_node_is_removed() -> None:
 
 def test_nodes_of_the_user_s_own_are_not_touched_and_their_numbers_not_taken() -> None:
     model = parse(
-        """g () => (float[2] a, float[3] b) {
+        """g (uint32[6] own) => (float[2] a, float[3] b) {
             shape = Constant <value_ints = [2]> ()
             low = Constant <value = float {0}> ()
             high = Constant <value = float {1}> ()
-            a = onnx_philox.RandomUniform <output_type = "f32", op_seed = 1> (shape, low, high)
+            a = onnx_philox.RandomUniform <output_type = "f32", op_seed = 1> (shape, low, high, own)
             b = RandomUniform <shape = [3]> ()
             c = RandomUniform <shape = [3]> ()
         }""",

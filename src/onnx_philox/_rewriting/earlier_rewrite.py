@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import Any, NoReturn
 
+import numpy as np
 import onnx_ir as ir
+from numpy.typing import NDArray
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
@@ -92,7 +94,7 @@ def read(model: ir.Model, seed: int | None) -> Recorded:
         check_seed_beside_input(seed)
         this_run = _this_run(model)
         return Recorded(state, this_run, None, streams, kept, False, len(stateful), alignment)
-    words = constant(state)
+    words = _words(state)
     assert words is not None, "it is no input"
     if alignment == PYTORCH:
         recorded = TorchState.from_array(words).seed
@@ -173,14 +175,19 @@ def _this_run(model: ir.Model) -> ir.Value | None:
     return next((value for value in outputs if value.name == name), None)
 
 
-def _is_state(value: ir.Value) -> bool:
+def _words(value: ir.Value) -> NDArray[Any] | None:
+    """The words of a constant state; None for a value that is no constant."""
     node = value.producer()
     if node is not None and node.op_type == "Cast" and node.inputs[0] is not None:
         # Before opset 9 a Constant holds floats only.
         array = constant(node.inputs[0])
         is_cast = node.attributes.get_int("to", 0) == ir.DataType.UINT32.value
-        return is_cast and array is not None and array.shape in _SHAPES
-    array = constant(value)
+        return array.astype(np.uint32) if is_cast and array is not None else None
+    return constant(value)
+
+
+def _is_state(value: ir.Value) -> bool:
+    array = _words(value)
     if array is not None:
         return array.dtype == "uint32" and array.shape in _SHAPES
     if not value.is_graph_input() or value.dtype is not ir.DataType.UINT32 or value.shape is None:
