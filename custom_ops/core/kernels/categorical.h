@@ -5,7 +5,7 @@
 //
 // Without replacement, each class has an arrival time, -ln(1 - u) / weight, and the first to arrive are drawn.
 //
-// Internal: included only by the kernels_*.cpp files, like engine.h.
+// Internal: included only by the files that are compiled for each instruction set, like engine.h.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,6 @@
 #include "rules.h"
 
 namespace onnx_philox {
-
-/// How many elements get uniforms at once, where the uniforms are only an intermediate step.
-constexpr std::uint64_t kUniformsAtOnce = 1024;
-
-/// Uniforms [begin, end) of a draw, at most kUniformsAtOnce, in [0, 1).
-template <class From, class Rule>
-void UniformsOf(const Piece& piece, std::uint64_t begin, std::uint64_t end, void* out) {
-  Piece part{piece.draw, begin, end};
-  part.draw.out = out;
-  From::Fill(part, Rule());
-}
 
 /// How many running sums are kept: one for each class if they suffice, otherwise one for the last of every so many.
 constexpr std::uint64_t kSumsKept = 2048;

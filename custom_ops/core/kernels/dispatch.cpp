@@ -20,18 +20,82 @@ namespace onnx_philox {
 
 namespace {
 
-/// Every instruction set, best first. Selection, errors and tests all read this one list.
-const Kernels* const kKernels[] = {
-#if ONNX_PHILOX_HAVE_AVX512
-    &kAvx512Kernels,
+#if ONNX_PHILOX_HAVE_AVX512 || ONNX_PHILOX_HAVE_AVX2
+
+struct Registers {
+  std::uint32_t eax, ebx, ecx, edx;
+};
+
+Registers Cpuid(std::uint32_t leaf) {
+#if defined(_MSC_VER)
+  int r[4];
+  __cpuidex(r, static_cast<int>(leaf), 0);
+  return Registers{static_cast<std::uint32_t>(r[0]), static_cast<std::uint32_t>(r[1]),
+                   static_cast<std::uint32_t>(r[2]), static_cast<std::uint32_t>(r[3])};
+#else
+  Registers r{};
+  __cpuid_count(leaf, 0, r.eax, r.ebx, r.ecx, r.edx);
+  return r;
+#endif
+}
+
+/// Which registers the operating system saves; a feature bit alone means nothing.
+std::uint64_t SavedRegisters() {
+#if defined(_MSC_VER)
+  return _xgetbv(0);
+#else
+  std::uint32_t low, high;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return static_cast<std::uint64_t>(high) << 32 | low;
+#endif
+}
+
+bool HasFeatures(std::uint32_t leaf7_ebx, std::uint64_t saved) {
+  constexpr std::uint32_t kOsXsave = 1u << 27, kAvx = 1u << 28, kF16c = 1u << 29;
+  if (Cpuid(0).eax < 7) return false;
+  if ((~Cpuid(1).ecx & (kOsXsave | kAvx | kF16c)) != 0) return false;
+  return (~Cpuid(7).ebx & leaf7_ebx) == 0 && (~SavedRegisters() & saved) == 0;
+}
+
+#endif
+
+#if defined(ONNX_PHILOX_EMULATE_AVX512)
+bool HasAvx512() { return true; }
+#elif ONNX_PHILOX_HAVE_AVX512
+bool HasAvx512() {
+  constexpr std::uint32_t kF = 1u << 16, kDq = 1u << 17, kBw = 1u << 30, kVl = 1u << 31;
+  return HasFeatures(kF | kDq | kBw | kVl, 0xE6);  // XMM, YMM, mask registers, both parts of the ZMM
+}
 #endif
 #if ONNX_PHILOX_HAVE_AVX2
-    &kAvx2Kernels,
+bool HasAvx2() {
+  return HasFeatures(1u << 5, 0x06);  // XMM, YMM
+}
+bool HasFma() { return (Cpuid(1).ecx & 1u << 12) != 0; }
+#endif
+
+bool Always() { return true; }
+
+#if ONNX_PHILOX_HAVE_AVX2
+/// Nearly every processor that has AVX2 has FMA.
+void FillTorchAvx2IfFma(TorchStream* stream, const TorchFill& fill) {
+  static const bool has_fma = HasFma();
+  return has_fma ? FillTorchAvx2(stream, fill) : FillTorchPlain(stream, fill);
+}
+#endif
+
+/// Every instruction set, best first. Selection, errors and tests all read this one list.
+constexpr Kernels kKernels[] = {
+#if ONNX_PHILOX_HAVE_AVX512
+    {"avx512", "AVX-512 F, BW, DQ and VL", HasAvx512, avx512::Fill, FillTorchAvx512, avx512::Keep, avx512::WriteWeights},
+#endif
+#if ONNX_PHILOX_HAVE_AVX2
+    {"avx2", "AVX2 and F16C", HasAvx2, avx2::Fill, FillTorchAvx2IfFma, avx2::Keep, avx2::WriteWeights},
 #endif
 #if ONNX_PHILOX_HAVE_NEON
-    &kNeonKernels,
+    {"neon", "NEON, any 64-bit ARM processor", Always, neon::Fill, FillTorchPlain, neon::Keep, neon::WriteWeights},
 #endif
-    &kScalarKernels,
+    {"scalar", "plain C++, any processor", Always, scalar::Fill, FillTorchPlain, scalar::Keep, scalar::WriteWeights},
 };
 
 /// The least work to give to another thread, and the unit that pieces are a multiple of, in generator words. The unit
@@ -92,51 +156,12 @@ Split SplitCategorical(const Draw& draw, std::uint64_t elements, std::uint64_t m
   return Split{elements / step + (elements % step != 0 ? 1 : 0), step};
 }
 
-#if ONNX_PHILOX_HAVE_AVX512 || ONNX_PHILOX_HAVE_AVX2
-
-struct Registers {
-  std::uint32_t eax, ebx, ecx, edx;
-};
-
-Registers Cpuid(std::uint32_t leaf) {
-#if defined(_MSC_VER)
-  int r[4];
-  __cpuidex(r, static_cast<int>(leaf), 0);
-  return Registers{static_cast<std::uint32_t>(r[0]), static_cast<std::uint32_t>(r[1]),
-                   static_cast<std::uint32_t>(r[2]), static_cast<std::uint32_t>(r[3])};
-#else
-  Registers r{};
-  __cpuid_count(leaf, 0, r.eax, r.ebx, r.ecx, r.edx);
-  return r;
-#endif
-}
-
-/// Which registers the operating system saves; a feature bit alone means nothing.
-std::uint64_t SavedRegisters() {
-#if defined(_MSC_VER)
-  return _xgetbv(0);
-#else
-  std::uint32_t low, high;
-  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  return static_cast<std::uint64_t>(high) << 32 | low;
-#endif
-}
-
-bool HasFeatures(std::uint32_t leaf7_ebx, std::uint64_t saved) {
-  constexpr std::uint32_t kOsXsave = 1u << 27, kAvx = 1u << 28, kF16c = 1u << 29;
-  if (Cpuid(0).eax < 7) return false;
-  if ((~Cpuid(1).ecx & (kOsXsave | kAvx | kF16c)) != 0) return false;
-  return (~Cpuid(7).ebx & leaf7_ebx) == 0 && (~SavedRegisters() & saved) == 0;
-}
-
-#endif
-
 std::string AvailableNames() {
   std::string names;
-  for (const Kernels* kernels : kKernels) {
-    if (!kernels->available()) continue;
+  for (const Kernels& kernels : kKernels) {
+    if (!kernels.available()) continue;
     if (!names.empty()) names += ", ";
-    names += kernels->name;
+    names += kernels.name;
   }
   return names;
 }
@@ -155,31 +180,16 @@ std::uint64_t Drawn(const Draw& draw, std::uint64_t elements) {
 
 }  // namespace
 
-#if defined(ONNX_PHILOX_EMULATE_AVX512)
-bool HasAvx512() { return true; }
-#elif ONNX_PHILOX_HAVE_AVX512
-bool HasAvx512() {
-  constexpr std::uint32_t kF = 1u << 16, kDq = 1u << 17, kBw = 1u << 30, kVl = 1u << 31;
-  return HasFeatures(kF | kDq | kBw | kVl, 0xE6);  // XMM, YMM, mask registers, both parts of the ZMM
-}
-#endif
-#if ONNX_PHILOX_HAVE_AVX2
-bool HasAvx2() {
-  return HasFeatures(1u << 5, 0x06);  // XMM, YMM
-}
-bool HasFma() { return (Cpuid(1).ecx & 1u << 12) != 0; }
-#endif
-
 const Kernels* KernelsAt(int index) {
   constexpr int kCount = static_cast<int>(sizeof(kKernels) / sizeof(kKernels[0]));
-  return index >= 0 && index < kCount ? kKernels[index] : nullptr;
+  return index >= 0 && index < kCount ? &kKernels[index] : nullptr;
 }
 
 Selection SelectKernels(const char* name) {
   const bool any = name == nullptr || *name == '\0';
-  for (const Kernels* kernels : kKernels) {
-    if (!any && std::strcmp(name, kernels->name) != 0) continue;
-    if (kernels->available()) return Selection{kernels, std::string()};
+  for (const Kernels& kernels : kKernels) {
+    if (!any && std::strcmp(name, kernels.name) != 0) continue;
+    if (kernels.available()) return Selection{&kernels, std::string()};
     if (!any) break;
   }
   return Unusable(any ? "" : name);

@@ -1,15 +1,15 @@
 // Dropout: draws which elements to drop, and passes the others on, scaled, while both are in the first cache.
 //
-// Internal: included only by the kernels_*.cpp files, like engine.h.
+// Internal: included only by the files that are compiled for each instruction set, like engine.h.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 
-#include "categorical.h"
 #include "floats.h"
 #include "inlining.h"
 #include "kernels.h"
+#include "rows.h"
 #include "rules.h"
 
 // Each element depends on the same element of the data alone, also where a caller writes over them.

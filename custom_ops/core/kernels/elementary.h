@@ -4,7 +4,8 @@
 // bits: `+ - * / sqrt` and integer operations only, one rounding each. Where this file differs, it only moves powers of
 // two through products and sums, which rounds nothing.
 //
-// Internal: included only by the kernels_*.cpp files, where every template argument has internal linkage. In the
+// Internal: included only by the files that are compiled for each instruction set, where every template argument has
+// internal linkage. In the
 // environment of float_environment.h; contraction to FMA must be off.
 #pragma once
 

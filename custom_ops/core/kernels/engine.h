@@ -7,10 +7,11 @@
 //   kBlocks   blocks per group: what one step of the algorithm makes
 //   kWords    Words registers per group (even)
 //   kGroups   groups computed side by side, to hide the latency of the multiplications
-// and static functions over them; kernels_scalar.cpp is the plainest example. The instruction set and the conversion
+// and static functions over them; scalar.h is the plainest example. The instruction set and the conversion
 // rule are template parameters, so the conversion happens in registers, and each byte of memory is written once.
 //
-// Internal: included only by the kernels_*.cpp files, where every template argument has internal linkage. Nothing here
+// Internal: included only by the files that are compiled for each instruction set, where every template argument has
+// internal linkage. Nothing here
 // may have external linkage (see philox.h).
 #pragma once
 
@@ -148,13 +149,20 @@ ONNX_PHILOX_INLINE typename Isa::Product FirstProduct(const Schedule<Isa>& sched
   return Isa::Multiply(Isa::CountLanes(word0), schedule.multiplier0);
 }
 
+/// The group at `word0`. A function of its own, since a draw has several ends, and each would repeat it.
+template <class Isa, class Rule>
+ONNX_PHILOX_NOINLINE void EmitOne(const Schedule<Isa>& schedule, std::uint32_t word0, const Rule& rule,
+                                  unsigned char* out) {
+  const typename Isa::Product products[1] = {FirstProduct(schedule, word0)};
+  EmitGroups<Isa, Rule, 1>(schedule, products, rule, out);
+}
+
 /// `bytes` bytes from byte `skip` of the group at `word0`.
 template <class Isa, class Rule>
 ONNX_PHILOX_INLINE void EmitPart(const Schedule<Isa>& schedule, std::uint32_t word0, const Rule& rule, unsigned skip,
                                  std::uint64_t bytes, unsigned char* out) {
   alignas(64) unsigned char group[GroupBytes<Isa, Rule>()];
-  const typename Isa::Product products[1] = {FirstProduct(schedule, word0)};
-  EmitGroups<Isa, Rule, 1>(schedule, products, rule, group);
+  EmitOne<Isa>(schedule, word0, rule, group);
   std::memcpy(out, group + skip, static_cast<std::size_t>(bytes));
 }
 
@@ -183,8 +191,7 @@ ONNX_PHILOX_INLINE std::uint64_t EmitWhole(const Schedule<Isa>& schedule, std::u
     } while (groups >= Isa::kGroups);
   }
   for (; groups > 0; --groups) {
-    const Product products[1] = {FirstProduct(schedule, word0)};
-    EmitGroups<Isa, Rule, 1>(schedule, products, rule, out);
+    EmitOne<Isa>(schedule, word0, rule, out);
     out += kBytes;
     word0 += Isa::kBlocks;
   }

@@ -1,6 +1,7 @@
 // The inventory of instruction sets: which are compiled in, their kernels, and what each needs from the processor.
 //
-// To add one: a kernels_<name>.cpp, three lines here, one in dispatch.cpp's list, one in CMakeLists.txt.
+// To add one: its primitives in a header, a case in set.h, four lines here, one in dispatch.cpp's list and one in
+// CMakeLists.txt.
 #pragma once
 
 #include "kernels.h"
@@ -26,22 +27,32 @@
 
 namespace onnx_philox {
 
+/// What the files that are compiled for a set define. Call them in the environment of float_environment.h.
+#define ONNX_PHILOX_DECLARE_SET(set)                                                                               \
+  namespace set {                                                                                                  \
+  void Fill(const Piece& piece);              /* numbers.cpp: any of them */                                       \
+  void FillClasses(const Piece& piece);       /* classes.cpp */                                                    \
+  void FillGammas(const Piece& piece);        /* rejecting.cpp */                                                  \
+  void FillPoissonCounts(const Piece& piece); /* rejecting.cpp */                                                  \
+  void FillPermutations(const Piece& piece);  /* permutations.cpp */                                               \
+  void Keep(const Draw& draw, const unsigned char* dropped, const unsigned char* data, std::size_t count,          \
+            unsigned char* out);                                           /* numbers.cpp */                       \
+  void WriteWeights(const Draw& draw, std::uint64_t row, float* weights); /* classes.cpp */                        \
+  }
+
 #if ONNX_PHILOX_HAVE_AVX512
-extern const Kernels kAvx512Kernels;
+ONNX_PHILOX_DECLARE_SET(avx512)
 void FillTorchAvx512(TorchStream* stream, const TorchFill& fill);
-bool HasAvx512();
 #endif
 #if ONNX_PHILOX_HAVE_AVX2
-extern const Kernels kAvx2Kernels;
+ONNX_PHILOX_DECLARE_SET(avx2)
 /// For processors that have FMA, too.
 void FillTorchAvx2(TorchStream* stream, const TorchFill& fill);
-bool HasAvx2();
-bool HasFma();
 #endif
 #if ONNX_PHILOX_HAVE_NEON
-extern const Kernels kNeonKernels;
+ONNX_PHILOX_DECLARE_SET(neon)
 #endif
-extern const Kernels kScalarKernels;
+ONNX_PHILOX_DECLARE_SET(scalar)
 void FillTorchPlain(TorchStream* stream, const TorchFill& fill);
 
 }  // namespace onnx_philox

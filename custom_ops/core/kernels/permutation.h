@@ -8,13 +8,12 @@
 // It allocates no memory. Records lie where their indices go, if these are of 64 bits, or in spare memory. Where there
 // is too little of both for a row, the keys are drawn once for each part of the order that fits.
 //
-// Internal: included only by the kernels_*.cpp files and a test, like engine.h.
+// Internal: included only by the files that are compiled for each instruction set and a test, like engine.h.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 
-#include "categorical.h"
 #include "inlining.h"
 #include "kernels.h"
 #include "rows.h"
@@ -23,10 +22,7 @@ namespace onnx_philox {
 
 /// The two words of each element, the first one low.
 template <class Isa>
-struct KeysRule {
-  static constexpr unsigned kWordsPerElement = 2;
-  static constexpr bool kSwapped = false;
-  static constexpr Form kForm = Form::kEach;
+struct KeysRule : RuleOf<2, false, Form::kEach> {
   typename Isa::Words operator()(typename Isa::Words words) const { return words; }
 };
 

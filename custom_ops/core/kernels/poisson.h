@@ -3,7 +3,7 @@
 // src/onnx_philox/_numbers/poisson.py defines them, operation by operation. In the environment of float_environment.h;
 // contraction to FMA must be off.
 //
-// Internal: included only by the kernels_*.cpp files and a test, like engine.h.
+// Internal: included only by the files that are compiled for each instruction set and a test, like engine.h.
 #pragma once
 
 #include <cmath>

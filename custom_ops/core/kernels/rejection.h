@@ -3,7 +3,7 @@
 // An element owns kElementBlocks blocks, whatever it uses of them, so a state never depends on numbers. A batch of
 // elements makes one attempt after the other; those that an attempt rejects make the next one side by side.
 //
-// Internal: included only by the kernels_*.cpp files and a test, like engine.h.
+// Internal: included only by the files that are compiled for each instruction set and a test, like engine.h.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,7 @@ constexpr unsigned kElementBlocks = 32;
 
 /// The two pairs of words of each block, the first word of a pair high.
 template <class Isa>
-struct WordPairsRule {
-  static constexpr unsigned kWordsPerElement = 2;
-  static constexpr bool kSwapped = true;
-  static constexpr Form kForm = Form::kEach;
+struct WordPairsRule : RuleOf<2, true, Form::kEach> {
   typename Isa::Words operator()(typename Isa::Words words) const { return words; }
 };
 

@@ -3,7 +3,7 @@
 // Long rows are drawn one after the other, as if each were a draw of its own. Short ones would leave most of a vector
 // empty, and pay for a schedule of keys each, so here every lane has a block of its own: a counter and a key.
 //
-// Internal: included only by the kernels_*.cpp files, like engine.h.
+// Internal: included only by the files that are compiled for each instruction set, like engine.h.
 #pragma once
 
 #include <cstdint>
@@ -44,9 +44,9 @@ struct Lanes {
   }
 };
 
-/// Draws all lanes to `out`.
-template <class Isa, class Rule>
-ONNX_PHILOX_INLINE void EmitLanes(const Lanes<Isa>& lanes, const Rule& rule, unsigned char* out) {
+/// Draws the words of all lanes, in stream order: kGroups * kWords registers.
+template <class Isa, bool kSwapped>
+ONNX_PHILOX_INLINE void DrawLanes(const Lanes<Isa>& lanes, typename Isa::Words* drawn) {
   using Lane = typename Isa::Lane;
   using Product = typename Isa::Product;
   constexpr int kGroups = Isa::kGroups;
@@ -64,6 +64,7 @@ ONNX_PHILOX_INLINE void EmitLanes(const Lanes<Isa>& lanes, const Rule& rule, uns
     key0[g] = Isa::LoadLanes(lanes.word[4] + first);
     key1[g] = Isa::LoadLanes(lanes.word[5] + first);
   }
+  ONNX_PHILOX_UNROLL
   for (int round = 0; round < kRounds - 1; ++round) {
     ONNX_PHILOX_UNROLL
     for (int g = 0; g < kGroups; ++g) {
@@ -82,61 +83,134 @@ ONNX_PHILOX_INLINE void EmitLanes(const Lanes<Isa>& lanes, const Rule& rule, uns
     const Product p0 = Isa::Multiply(c0[g], multiplier0);
     const Product p2 = Isa::Multiply(c2[g], multiplier2);
     typename Isa::Words words[Isa::kWords];
-    Isa::template Finish<Rule::kSwapped>(p0, p2, c1[g], c3[g], key0[g], key1[g], words);
-    StoreGroup<Isa>(words, rule, out + static_cast<unsigned>(g) * GroupBytes<Isa, Rule>());
+    Isa::template Finish<kSwapped>(p0, p2, c1[g], c3[g], key0[g], key1[g], words);
+    ONNX_PHILOX_UNROLL
+    for (unsigned i = 0; i < Isa::kWords; ++i) drawn[static_cast<unsigned>(g) * Isa::kWords + i] = words[i];
   }
 }
+
+/// What a rule makes of the words of so many groups.
+template <class Isa, class Rule>
+ONNX_PHILOX_INLINE void EmitWords(const typename Isa::Words* drawn, unsigned groups, const Rule& rule,
+                                  unsigned char* out) {
+  for (unsigned g = 0; g < groups; ++g) {
+    typename Isa::Words words[Isa::kWords];
+    ONNX_PHILOX_UNROLL
+    for (unsigned i = 0; i < Isa::kWords; ++i) words[i] = drawn[i];
+    StoreGroup<Isa>(words, rule, out);
+    drawn += Isa::kWords;
+    out += GroupBytes<Isa, Rule>();
+  }
+}
+
+/// Draws all lanes to `out`.
+template <class Isa, class Rule>
+ONNX_PHILOX_INLINE void EmitLanes(const Lanes<Isa>& lanes, const Rule& rule, unsigned char* out) {
+  typename Isa::Words drawn[Isa::kGroups * Isa::kWords];
+  DrawLanes<Isa, Rule::kSwapped>(lanes, drawn);
+  EmitWords<Isa>(drawn, Isa::kGroups, rule, out);
+}
+
+/// A walk through a piece of short rows: words of many blocks at once, and which elements of each block are wanted. It
+/// knows no rule, since each would have this code of its own; all that a rule adds is a small loop over the words.
+template <class Isa, bool kSwapped, unsigned kPerBlock>
+class ShortRows {
+ public:
+  static constexpr unsigned kBatches = 256 / Lanes<Isa>::kCount;
+  static constexpr unsigned kBlocks = kBatches * Lanes<Isa>::kCount;  ///< at once, 4 KiB of words
+  static constexpr unsigned kRegisters = kBlocks / Isa::kBlocks * Isa::kWords;
+
+  explicit ShortRows(const Piece& piece)
+      : draw_(piece.draw),
+        row_(piece.begin / piece.draw.rows.elements),
+        at_(piece.begin % piece.draw.rows.elements),
+        left_(piece.end - piece.begin),
+        is_whole_(piece.draw.rows.elements % kPerBlock == 0 && at_ % kPerBlock == 0) {}
+
+  /// Draws the next blocks; whether there were any.
+  ONNX_PHILOX_NOINLINE bool Next() {
+    const std::uint64_t row_elements = draw_.rows.elements;
+    std::uint64_t row = row_, at = at_, left = left_;
+    if (left == 0) return false;
+    State state = RowState(draw_, row);
+    Lanes<Isa> lanes = {};
+    unsigned count = 0;
+    for (unsigned batch = 0; batch < kBatches && left > 0; ++batch) {
+      for (unsigned lane = 0; lane < Lanes<Isa>::kCount && left > 0; ++lane, ++count) {
+        lanes.Set(lane, Add(state.counter, at / kPerBlock), state.key);
+        const unsigned first = static_cast<unsigned>(at % kPerBlock);
+        std::uint64_t elements = kPerBlock - first;
+        if (elements > row_elements - at) elements = row_elements - at;
+        if (elements > left) elements = left;
+        first_[count] = static_cast<unsigned char>(first);
+        elements_[count] = static_cast<unsigned char>(elements);
+        at += elements;
+        left -= elements;
+        if (at == row_elements && left > 0) {
+          state = RowState(draw_, ++row);
+          at = 0;
+        }
+      }
+      DrawLanes<Isa, kSwapped>(lanes, words_ + batch * Isa::kGroups * Isa::kWords);
+    }
+    row_ = row;
+    at_ = at;
+    left_ = left;
+    count_ = count;
+    return true;
+  }
+
+  const typename Isa::Words* words() const { return words_; }
+  unsigned groups() const { return (count_ + Isa::kBlocks - 1) / Isa::kBlocks; }
+
+  /// Whether what the groups draw is what comes next, with nothing to leave out. The first block may have begun before
+  /// the piece, and the last may go on after it.
+  bool AreWhole() const { return is_whole_ && count_ % Isa::kBlocks == 0 && elements_[count_ - 1] == kPerBlock; }
+
+  /// Copies what was drawn and is wanted; returns where the next bytes go.
+  template <unsigned kBlockBytes>
+  ONNX_PHILOX_NOINLINE unsigned char* Copy(const unsigned char* drawn, unsigned char* out, const unsigned char* end) const {
+    constexpr unsigned kElementBytes = kBlockBytes / kPerBlock;
+    for (unsigned block = 0; block < count_; ++block) {
+      const unsigned char* const from = drawn + block * kBlockBytes;
+      const unsigned bytes = elements_[block] * kElementBytes;
+      // A copy of constant size is one store; the next block writes over what is too much.
+      if (first_[block] == 0 && static_cast<std::size_t>(end - out) >= kBlockBytes) {
+        std::memcpy(out, from, kBlockBytes);
+      } else {
+        std::memcpy(out, from + first_[block] * kElementBytes, bytes);
+      }
+      out += bytes;
+    }
+    return out;
+  }
+
+ private:
+  const Draw& draw_;
+  std::uint64_t row_, at_, left_;  ///< the row and its element that come next; elements that are left
+  const bool is_whole_;
+  unsigned count_ = 0;
+  unsigned char first_[kBlocks], elements_[kBlocks];  ///< of each block: its first element that is wanted, and how many
+  alignas(64) typename Isa::Words words_[kRegisters];
+};
 
 /// A piece of short rows.
 template <class Isa, class Rule>
 ONNX_PHILOX_NOINLINE void FillShortRows(const Piece& piece, const Rule rule) {
   constexpr unsigned kPerBlock = BlockElements<Rule>(), kBlockBytes = BlockBytes<Rule>();
-  constexpr unsigned kElementBytes = kBlockBytes / kPerBlock, kLanes = Lanes<Isa>::kCount;
-  const std::uint64_t row_elements = piece.draw.rows.elements;
+  using Blocks = ShortRows<Isa, Rule::kSwapped, kPerBlock>;
   unsigned char* out = static_cast<unsigned char*>(piece.draw.out);
-  unsigned char* const out_end = out + (piece.end - piece.begin) * kElementBytes;
-
-  std::uint64_t row = piece.begin / row_elements;
-  std::uint64_t at = piece.begin % row_elements;  // the element of the row that comes next
-  State state = RowState(piece.draw, row);
-  // The first block may have begun before the piece; the lanes are written one after the other if none ends early.
-  const bool is_whole = row_elements % kPerBlock == 0 && at % kPerBlock == 0;
-  alignas(64) unsigned char drawn[kLanes * kBlockBytes];
-  Lanes<Isa> lanes = {};
-  unsigned skip[kLanes], bytes[kLanes];
-  std::uint64_t left = piece.end - piece.begin;
-  while (left > 0) {
-    unsigned count = 0;
-    for (; count < kLanes && left > 0; ++count) {
-      lanes.Set(count, Add(state.counter, at / kPerBlock), state.key);
-      const unsigned first = static_cast<unsigned>(at % kPerBlock);
-      std::uint64_t elements = kPerBlock - first;
-      if (elements > row_elements - at) elements = row_elements - at;
-      if (elements > left) elements = left;
-      skip[count] = first * kElementBytes;
-      bytes[count] = static_cast<unsigned>(elements) * kElementBytes;
-      at += elements;
-      left -= elements;
-      if (at == row_elements && left > 0) {
-        state = RowState(piece.draw, ++row);
-        at = 0;
-      }
-    }
-    if (is_whole && count == kLanes && static_cast<std::size_t>(out_end - out) >= sizeof(drawn)) {
-      EmitLanes<Isa>(lanes, rule, out);
-      out += sizeof(drawn);
-      continue;
-    }
-    EmitLanes<Isa>(lanes, rule, drawn);
-    for (unsigned lane = 0; lane < count; ++lane) {
-      const unsigned char* const from = drawn + lane * kBlockBytes;
-      // A copy of constant size is one store; the next lane writes over what is too much.
-      if (skip[lane] == 0 && static_cast<std::size_t>(out_end - out) >= kBlockBytes) {
-        std::memcpy(out, from, kBlockBytes);
-      } else {
-        std::memcpy(out, from + skip[lane], bytes[lane]);
-      }
-      out += bytes[lane];
+  unsigned char* const end = out + (piece.end - piece.begin) * (kBlockBytes / kPerBlock);
+  alignas(64) unsigned char drawn[Blocks::kBlocks * kBlockBytes];
+  Blocks blocks(piece);
+  while (blocks.Next()) {
+    const unsigned groups = blocks.groups();
+    if (blocks.AreWhole()) {
+      EmitWords<Isa>(blocks.words(), groups, rule, out);
+      out += groups * GroupBytes<Isa, Rule>();
+    } else {
+      EmitWords<Isa>(blocks.words(), groups, rule, drawn);
+      out = blocks.template Copy<kBlockBytes>(drawn, out, end);
     }
   }
 }
@@ -178,5 +252,16 @@ struct FromRows {
     }
   }
 };
+
+/// How many elements get uniforms at once, where the uniforms are only an intermediate step.
+constexpr std::uint64_t kUniformsAtOnce = 1024;
+
+/// Uniforms [begin, end) of a draw, at most kUniformsAtOnce, in [0, 1).
+template <class From, class Rule>
+void UniformsOf(const Piece& piece, std::uint64_t begin, std::uint64_t end, void* out) {
+  Piece part{piece.draw, begin, end};
+  part.draw.out = out;
+  From::Fill(part, Rule());
+}
 
 }  // namespace onnx_philox

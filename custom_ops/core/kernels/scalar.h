@@ -2,17 +2,19 @@
 //
 // A lane is one 32-bit word; a "register" of words is a pair, so that a float64 or an int64 fits in one.
 //
-// Internal: included only by kernels_scalar.cpp and a test, after distributions.h.
+// Internal: included only by set.h and a test.
 #pragma once
-
-#include "distributions.h"
 
 #include <math.h>  // sqrtf: see torch_fills.h
 
 #include <cfloat>
+#include <cstdint>
+#include <cstring>
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
 #endif
+
+#include "rules.h"
 
 #if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
 #error "floats must be rounded after every operation: on 32-bit x86 compile with -msse2 -mfpmath=sse"

@@ -10,7 +10,7 @@
 // by a known bound; where the comparison lies within it, the sums are made in the contract's order, a thousand weights
 // in each pass. No memory is allocated.
 //
-// Internal: included only by the kernels_*.cpp files, like engine.h.
+// Internal: included only by the files that are compiled for each instruction set, like engine.h.
 #pragma once
 
 #include <cstdint>

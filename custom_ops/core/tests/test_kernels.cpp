@@ -16,9 +16,13 @@
 
 #include "check.h"
 #include "float_environment.h"
+#include "gamma.h"
 #include "kernels.h"
 #include "model.h"
+#include "permutation.h"
+#include "poisson.h"
 #include "scalar.h"
+#include "token.h"
 #include "values.h"
 
 namespace {

@@ -245,7 +245,7 @@ void CheckAgainstPlain(const Kernels& kernels) {
     std::fesetround(FE_UPWARD);
     const auto bytes = Drawn(kernels, &stream, fill);
     std::fesetround(FE_TONEAREST);
-    const auto expected = Drawn(kScalarKernels, &plain, fill);
+    const auto expected = Drawn(*SelectKernels("scalar").kernels, &plain, fill);
     check::That(bytes == expected, "%s: distribution %d, type %d, %llu elements, %g, %g", kernels.name,
                 static_cast<int>(fill.distribution), static_cast<int>(fill.type),
                 static_cast<unsigned long long>(fill.elements), fill.first, fill.second);

@@ -1,12 +1,13 @@
 // Kernels for NEON (64-bit ARM, where every processor has it).
 //
 // A lane is 32 bits wide: four blocks a register, and a product is two registers of 64-bit lanes.
-#include "kernel_sets.h"
+//
+// Internal: included only by set.h.
+#pragma once
 
-#if ONNX_PHILOX_HAVE_NEON
 #include <arm_neon.h>
 
-#include "distributions.h"
+#include "rules.h"
 
 namespace onnx_philox {
 namespace {
@@ -206,12 +207,5 @@ struct Neon {
   static Words Int(float64x2_t x) { return vreinterpretq_u32_f64(x); }
 };
 
-bool Always() { return true; }
-
 }  // namespace
-
-const Kernels kNeonKernels = {"neon", "NEON, any 64-bit ARM processor", Always, FillAny<Neon>,
-                              FillTorchPlain, Keep<Neon>, WriteWeights<Neon>};
-
 }  // namespace onnx_philox
-#endif

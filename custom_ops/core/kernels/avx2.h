@@ -1,12 +1,13 @@
 // Kernels for AVX2 (with F16C; without FMA, which no conversion may use).
 //
 // As in the AVX-512 kernels, a lane is 64 bits wide and its high half may hold anything: four blocks a register.
-#include "kernel_sets.h"
+//
+// Internal: included only by set.h.
+#pragma once
 
-#if ONNX_PHILOX_HAVE_AVX2
 #include <immintrin.h>
 
-#include "distributions.h"
+#include "rules.h"
 
 namespace onnx_philox {
 namespace {
@@ -218,16 +219,5 @@ struct Avx2 {
   static Words Int(__m256d x) { return _mm256_castpd_si256(x); }
 };
 
-/// Nearly every processor that has AVX2 has FMA.
-void FillTorchAvx2IfFma(TorchStream* stream, const TorchFill& fill) {
-  static const bool has_fma = HasFma();
-  return has_fma ? FillTorchAvx2(stream, fill) : FillTorchPlain(stream, fill);
-}
-
 }  // namespace
-
-const Kernels kAvx2Kernels = {"avx2", "AVX2 and F16C", HasAvx2, FillAny<Avx2>, FillTorchAvx2IfFma,
-                              Keep<Avx2>, WriteWeights<Avx2>};
-
 }  // namespace onnx_philox
-#endif

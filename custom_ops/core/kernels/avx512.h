@@ -2,12 +2,13 @@
 //
 // A lane is 64 bits wide and holds a word in its low half. The high half may hold anything, since the multiplication
 // reads only low halves. A round is then two multiplications, two shifts and two three-way XORs for eight blocks.
-#include "kernel_sets.h"
+//
+// Internal: included only by set.h.
+#pragma once
 
-#if ONNX_PHILOX_HAVE_AVX512
 #include <immintrin.h>
 
-#include "distributions.h"
+#include "rules.h"
 
 namespace onnx_philox {
 namespace {
@@ -213,9 +214,4 @@ struct Avx512 {
 };
 
 }  // namespace
-
-const Kernels kAvx512Kernels = {"avx512", "AVX-512 F, BW, DQ and VL", HasAvx512, FillAny<Avx512>, FillTorchAvx512,
-                                Keep<Avx512>, WriteWeights<Avx512>};
-
 }  // namespace onnx_philox
-#endif

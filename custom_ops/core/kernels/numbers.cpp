@@ -1,0 +1,183 @@
+// Kernels of the draws whose every element is made of one or two words: from a piece to the rule that fills it.
+#include "set.h"
+
+#ifdef ONNX_PHILOX_SET
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "dropout.h"
+#include "kernels.h"
+#include "rows.h"
+#include "rules.h"
+
+namespace onnx_philox {
+namespace {
+
+/// Calls `fill` with the float type of a draw, an object of rules.h.
+template <class Isa, class Fill>
+ONNX_PHILOX_INLINE void FillFloats(OutputType type, const Fill& fill) {
+  switch (type) {
+    case OutputType::kF32:
+      return fill(F32<Isa>());
+    case OutputType::kF16:
+      return fill(F16<Isa>());
+    case OutputType::kBF16:
+      return fill(BF16<Isa>());
+    case OutputType::kF64:
+      return fill(F64<Isa>());
+    case OutputType::kBits:
+    case OutputType::kI32:
+    case OutputType::kI64:
+    case OutputType::kBool:
+      break;
+  }
+  NoRule();
+}
+
+/// Floats in a range.
+template <class Isa, class From, class Type>
+void FillUniformFloats(const Piece& piece, std::uint64_t low, std::uint64_t high) {
+  using Standard = typename Type::Standard;
+  const typename Type::Number minval = Type::FromBits(low), width = Type::Width(low, high);
+  const bool is_unit = width == 1 && minval == 0;
+  if constexpr (Type::kIsNarrow) {
+    using Rule = std::conditional_t<std::is_same_v<Type, BF16<Isa>>, typename Isa::BF16, NarrowRule<Standard, AffineIn<Type>>>;
+    if (is_unit) return From::Fill(piece, NarrowUnitRule<Type>());
+    From::Fill(piece, Rule(AffineIn<Type>(width * Standard::kStep, minval)));
+  } else {
+    if (is_unit) return From::Fill(piece, Standard());
+    From::Fill(piece, ScaledRule<Standard, AffineIn<Type>>(AffineIn<Type>(width, minval)));
+  }
+}
+
+/// Random bits, or numbers in a range, by the rule that the bounds allow.
+template <class Isa, class From>
+void FillUniform(const Piece& piece) {
+  const std::uint64_t low = piece.draw[Parameter::kMinval].bits, high = piece.draw[Parameter::kMaxval].bits;
+  switch (piece.draw.type) {
+    case OutputType::kBits:
+      return From::Fill(piece, BitsRule<Isa>());
+    case OutputType::kI32: {
+      const std::uint32_t minval = static_cast<std::uint32_t>(low);
+      const std::uint32_t width = static_cast<std::uint32_t>(high) - minval;
+      if (width > std::uint32_t{1} << 31) return From::Fill(piece, I32WideRule<Isa>(width, minval));
+      return From::Fill(piece, I32Rule<Isa>(width, minval));
+    }
+    case OutputType::kI64: {
+      const std::uint64_t width = high - low;
+      if (width > std::uint64_t{1} << 63) return From::Fill(piece, I64WideRule<Isa>(width, low));
+      if (width > std::uint64_t{1} << 16) {
+        return From::Fill(piece, I64Rule<Isa, typename Isa::Remainder64>(width, low));
+      }
+      return From::Fill(piece, I64Rule<Isa, typename Isa::SmallRemainder64>(width, low));
+    }
+    default:
+      FillFloats<Isa>(piece.draw.type, [&](auto type) { FillUniformFloats<Isa, From, decltype(type)>(piece, low, high); });
+  }
+}
+
+/// Normal values.
+template <class Isa, class From>
+void FillNormal(const Piece& piece) {
+  FillFloats<Isa>(piece.draw.type, [&](auto type) {
+    using Type = decltype(type);
+    using Rule = std::conditional_t<Type::kIsNarrow, NarrowNormalRule<Type>, NormalRule<Type>>;
+    const auto number = [&](Parameter parameter) { return Type::FromBits(piece.draw[parameter].bits); };
+    From::Fill(piece, Rule(AffineIn<Type>(number(Parameter::kScale), number(Parameter::kMean))));
+  });
+}
+
+/// Exponential values.
+template <class Isa, class From>
+void FillExponential(const Piece& piece) {
+  FillFloats<Isa>(piece.draw.type, [&](auto type) {
+    using Type = decltype(type);
+    const ScaleIn<Type> scale(Type::FromBits(piece.draw[Parameter::kScale].bits));
+    if constexpr (Type::kIsNarrow) {
+      From::Fill(piece, NarrowRule<ExponentialOfWords<Isa, true>, ScaleIn<Type>, true>(scale));
+    } else if constexpr (sizeof(typename Type::Number) == 8) {
+      From::Fill(piece, ScaledRule<ExponentialF64<Isa>, ScaleIn<Type>>(scale));
+    } else {
+      From::Fill(piece, ScaledRule<ExponentialOfWords<Isa, false>, ScaleIn<Type>>(scale));
+    }
+  });
+}
+
+/// Bytes 0 and 1 by a probability for each element. Uniforms are never negative, so their order is that of their bits as
+/// signed integers, in which -0 is below them too.
+template <class Isa, class From, class Rule, class Bits>
+void FillBernoulliEach(const Piece& piece) {
+  alignas(64) Bits uniforms[kUniformsAtOnce];
+  const unsigned char* p = static_cast<const unsigned char*>(piece.draw[Parameter::kP].data) + piece.begin * sizeof(Bits);
+  unsigned char* out = static_cast<unsigned char*>(piece.draw.out);
+  for (std::uint64_t begin = piece.begin; begin < piece.end;) {
+    const std::uint64_t end = piece.end - begin > kUniformsAtOnce ? begin + kUniformsAtOnce : piece.end;
+    UniformsOf<From, Rule>(piece, begin, end, uniforms);
+    const std::size_t count = static_cast<std::size_t>(end - begin);
+    for (std::size_t i = 0; i < count; ++i) {
+      Bits probability;
+      std::memcpy(&probability, p + i * sizeof(Bits), sizeof(Bits));
+      out[i] = uniforms[i] < probability ? 1 : 0;
+    }
+    p += count * sizeof(Bits);
+    out += count;
+    begin = end;
+  }
+}
+
+/// Bytes 0 and 1.
+template <class Isa, class From>
+void FillBernoulli(const Piece& piece) {
+  const Argument& given = piece.draw[Parameter::kP];
+  const bool is_f32 = given.type == OutputType::kF32;
+  if (given.each()) {
+    return is_f32 ? FillBernoulliEach<Isa, From, F32UnitRule<Isa>, std::int32_t>(piece)
+                  : FillBernoulliEach<Isa, From, F64UnitRule<Isa>, std::int64_t>(piece);
+  }
+  FillBelow<Isa, From>(piece, given);
+}
+
+template <class From>
+void FillFrom(const Piece& piece) {
+  switch (piece.draw.distribution) {
+    case Distribution::kUniform:
+      return FillUniform<Set, From>(piece);
+    case Distribution::kNormal:
+      return FillNormal<Set, From>(piece);
+    case Distribution::kBernoulli:
+      return FillBernoulli<Set, From>(piece);
+    case Distribution::kExponential:
+      return FillExponential<Set, From>(piece);
+    case Distribution::kDropout:
+      return FillDropout<Set, From>(piece);
+    case Distribution::kCategorical:
+    case Distribution::kToken:
+      return ONNX_PHILOX_SET::FillClasses(piece);
+    case Distribution::kGamma:
+      return ONNX_PHILOX_SET::FillGammas(piece);
+    case Distribution::kPoisson:
+      return ONNX_PHILOX_SET::FillPoissonCounts(piece);
+    case Distribution::kPermutation:
+      return ONNX_PHILOX_SET::FillPermutations(piece);
+  }
+  NoRule();
+}
+
+}  // namespace
+
+namespace ONNX_PHILOX_SET {
+
+void Fill(const Piece& piece) {
+  if (piece.draw.rows.words == nullptr) return FillFrom<FromOneState<Set>>(piece);
+  FillFrom<FromRows<Set>>(piece);
+}
+
+void Keep(const Draw& draw, const unsigned char* dropped, const unsigned char* data, std::size_t count,
+          unsigned char* out) {
+  onnx_philox::Keep<Set>(draw, dropped, data, count, out);
+}
+
+}  // namespace ONNX_PHILOX_SET
+}  // namespace onnx_philox
+#endif
