@@ -12,6 +12,7 @@ import click
 import ml_dtypes
 import numpy as np
 import onnx
+import openvino as ov
 import pytest
 from click.testing import CliRunner
 from json_page import keys_of, keys_said
@@ -107,6 +108,19 @@ def test_openvino_runs_on_the_device_that_is_asked_for(noisy):
     pair = ("--runtime", "onnxruntime", "--runtime", "reference")
     said = refusal(noisy, *INPUT, "--seed", 42, *pair, "--device", "CPU")
     assert "--device must be given with --runtime openvino: got onnxruntime and reference" in said
+
+
+@pytest.mark.parametrize("command", ["run", "compare"])
+@pytest.mark.parametrize("device", ["NPU", "HETERO:NPU,CPU", "CPUX"])
+def test_a_device_that_is_not_here_is_refused_in_one_sentence(noisy, command, device):
+    runtime = ("--runtime", "openvino") if command == "run" else ()
+    result = invoke(command, noisy, *INPUT, *runtime, "--device", device)
+    assert result.exit_code == 2
+    here = ", ".join(ov.Core().available_devices)
+    assert result.stderr == (
+        f"onnx-philox {command}: --device must be one that OpenVINO finds here ({here}): got "
+        f"{device!r}. Pass one of these, or several as in 'HETERO:GPU,CPU'.\n"
+    )
 
 
 def test_names_that_openvino_changes_are_the_model_s():

@@ -16,9 +16,11 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnx_ir as ir
+import openvino as ov
 import pytest
 from click.testing import CliRunner
 from onnx import helper, parser
+from openvino import opset8
 from rich.console import Console
 
 import onnx_philox
@@ -922,3 +924,18 @@ def test_the_help_has_an_example_and_the_exit_codes():
     said = " ".join(invoke("--help").stdout.split())
     assert "Example: onnx-philox inspect model.onnx" in said
     assert "Exit code: 0, also where there are none; 2, the file cannot be read." in said
+
+
+@pytest.mark.parametrize("seed", ["-7", str(2**63)])
+def test_an_ir_with_a_seed_that_openvino_does_not_take_is_refused(tmp_path, seed):
+    x = opset8.parameter([2], np.float32, name="x")
+    size, low, high = (opset8.constant(n) for n in (np.array([2]), np.float32(0), np.float32(1)))
+    node = opset8.random_uniform(size, low, high, "f32", 5, 7)
+    path = tmp_path / "m.xml"
+    ov.save_model(ov.Model([opset8.add(node, x).output(0)], [x]), path)
+    path.write_text(path.read_text().replace('op_seed="7"', f'op_seed="{seed}"'))
+    for command in (["inspect", path], ["rewrite", path, "-o", tmp_path / "new.xml"]):
+        result = CliRunner().invoke(app.app, [*map(str, command)])
+        assert result.exit_code in (1, 2)
+        said = f"op_seed must be an integer from 0 to 2^63-1: got {seed}. Convert the model with"
+        assert said in result.stderr

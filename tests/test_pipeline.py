@@ -594,6 +594,10 @@ def test_a_model_of_standard_nodes_has_the_fingerprint_of_its_draws() -> None:
             "each option must be one of config, backend, device.*: got 'providers'",
         ),
         (
+            lambda: Pipeline(STANDARD, runtime="openvino", config="f32"),
+            "config must be a mapping of OpenVINO's properties to their values: got 'f32'",
+        ),
+        (
             lambda: Pipeline(
                 session_of(make_reproducible(STANDARD)),
                 source=graphs.random_normal([2], 0.0, 1.0, "f32", stateful=True),

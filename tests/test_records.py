@@ -164,6 +164,24 @@ def test_a_number_of_a_given_state_or_of_a_model_without_one_counts_from_0(tmp_p
         assert "the run number 10 is 1" in said("replay", edited, code=1)
 
 
+@pytest.mark.parametrize("is_terminal", [False, True])
+@pytest.mark.parametrize("text", ["\x1b[2J", "\x9b2J", "\x07", "\u202e"])
+def test_a_terminal_obeys_nothing_that_a_record_says(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, is_terminal: bool, text: str
+) -> None:
+    if is_terminal:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+    for change in (
+        lambda r: r.update(version=text),
+        lambda r: r.update(how=text),
+        lambda r: r["runs"][0]["outputs"][0].update(name=text),
+    ):
+        done = invoke("replay", altered(folder, change))
+        assert text not in done.output
+        # rich itself leaves out a few of them.
+        assert text == "\x07" or ascii(text)[1:-1] in done.output
+
+
 def test_a_seed_or_a_state_of_a_model_without_one_is_named(tmp_path: Path) -> None:
     onnx.save(
         onnx_philox.make_reproducible(MODELS / "mc_dropout.onnx", seed=3), tmp_path / "s.onnx"

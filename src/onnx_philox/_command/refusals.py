@@ -21,7 +21,7 @@ def text(error: Exception, *commands: str) -> str:
     # Imported only if there is such an error.
     from onnx_philox._rewriting.random_nodes.may_stay import MayStayError
     from onnx_philox._rewriting.rows.not_rows import NotRowsError
-    from onnx_philox._runtimes.models import BACKEND, PRECISION, SettingError
+    from onnx_philox._runtimes.models import BACKEND, DEVICE, PRECISION, SettingError
 
     if isinstance(error, MayStayError):
         error = error.offering(KEEP_UNKNOWN)
@@ -29,7 +29,7 @@ def text(error: Exception, *commands: str) -> str:
         error = error.naming(PER_ROW_NODE)
     if isinstance(error, SettingError):
         operator, what, *others = error.parts
-        named = f"--{what}" if what in (BACKEND, PRECISION) else what
+        named = f"--{what}" if what in (BACKEND, DEVICE, PRECISION) else what
         return SettingError(operator, named, *others).sentence
     if isinstance(error, RefusalError) and error.operator in commands:
         what = _OPTIONS.get(error.what, error.what)

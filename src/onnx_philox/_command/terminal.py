@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,7 +12,8 @@ from typing import Any, NoReturn, Protocol
 
 import click
 from rich import box
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook
+from rich.segment import Segment
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -23,6 +25,38 @@ _UNWRAPPED = 100_000
 _REFRESH_SECONDS = 0.1
 # The least width for which tables are laid out.
 _NARROWEST = 80
+
+
+# What a terminal obeys: a text of a file could move the cursor, or turn the line around.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    """The text with what a terminal would obey as Python writes it, in hexadecimal."""
+    return _CONTROL.sub(lambda found: ascii(found.group())[1:-1], text)
+
+
+class _Visible:
+    """Something that rich prints, in visible letters."""
+
+    def __init__(self, printed: Any) -> None:
+        self._printed = printed
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for segment in console.render(self._printed, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+
+class _OnlyVisible(RenderHook):
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [_Visible(each) for each in renderables]
+
+
+def console(**options: Any) -> Console:
+    """What prints, and obeys nothing that a text of a file says."""
+    made = Console(**options)
+    made.push_render_hook(_OnlyVisible())
+    return made
 
 
 class Printable(Protocol):
@@ -44,12 +78,12 @@ def show(report: Printable, *, as_json: bool = False) -> None:
     if as_json:
         click.echo(report.to_json())
         return
-    console = Console()
-    if console.is_terminal:
-        report.print(console)
+    stdout = console()
+    if stdout.is_terminal:
+        report.print(stdout)
         return
     text = io.StringIO()
-    report.print(Console(file=text, width=_UNWRAPPED))
+    report.print(console(file=text, width=_UNWRAPPED))
     click.echo("\n".join(line.rstrip() for line in text.getvalue().splitlines()))
 
 
@@ -155,7 +189,7 @@ def fail(command: str, error: Exception, code: int) -> NoReturn:
 
 def print_error(command: str, text: str) -> None:
     """Prints an error on stderr, unwrapped if that is no terminal."""
-    stderr = Console(stderr=True)
+    stderr = console(stderr=True)
     who = " ".join(filter(None, ("onnx-philox", command)))
     message = Text.assemble((f"{who}: ", "bold red"), text)
     stderr.print(message, soft_wrap=not stderr.is_terminal)

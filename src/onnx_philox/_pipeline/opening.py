@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 
 _NAME = "Pipeline"
 _DEFAULT = "onnxruntime"
-# What OpenVINO calls its ways to choose among devices.
-_CHOOSING = {"AUTO", "BATCH", "HETERO", "MULTI"}
 
 
 @dataclass(frozen=True)
@@ -147,6 +144,11 @@ def _check_options(options: dict[str, Any], allowed: Collection[str]) -> None:
             remedy,
             TypeError,
         )
+    config = options.get("config")
+    if config is not None and not isinstance(config, Mapping):
+        allowed = "a mapping of OpenVINO's properties to their values"
+        remedy = "Pass {'INFERENCE_PRECISION_HINT': 'f32'}, for instance."
+        refuse(_NAME, "config", shown(config), allowed, remedy, TypeError)
 
 
 def rewritten(model: Any, asked: Asked) -> tuple[Any, _Model]:
@@ -290,7 +292,7 @@ def _compiled(
     try:
         compiled = in_openvino.compile_model(core, read, device, config or {})
     except Exception:
-        _check_device(device, core.available_devices)
+        in_openvino.check_device(_NAME, device, core.available_devices)
         raise
     initial = Initial(core, read) if read.get_variables() else None
     loaded = in_openvino.Model(compiled, said.graph, initial, _carriers(read, said))
@@ -304,17 +306,6 @@ def _carriers(model: Any, said: _Model) -> Collection[str]:
     from onnx_philox._runtimes.openvino_batch import carriers
 
     return carriers(model, said.streams.batch)
-
-
-def _check_device(device: Any, available: Sequence[str]) -> None:
-    """Refuses a name that is no device's here, of which OpenVINO's own error says too much."""
-    # Of "HETERO:GPU.1,CPU" the names are HETERO, GPU and CPU.
-    names = re.findall(r"[^\W\d]\w*", device) if isinstance(device, str) else []
-    known = {*_CHOOSING, *(name.partition(".")[0] for name in available)}
-    if not names or not known.issuperset(names):
-        allowed = f"one that OpenVINO finds here ({', '.join(available)})"
-        remedy = "Pass one of these, or several as in 'HETERO:GPU,CPU'."
-        refuse(_NAME, "device", repr(device), allowed, remedy)
 
 
 def _check_standard(note: str | None, config: dict[str, Any]) -> None:

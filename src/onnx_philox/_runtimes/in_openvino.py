@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ import openvino as ov
 from onnx_philox import _backends, _openvino_requests, _runtime_errors
 from onnx_philox import _openvino_arrays as ov_arrays
 from onnx_philox._contract.operators import OPERATORS
+from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._contract.streams import STANDARD
 from onnx_philox._contract.types import BF16
 from onnx_philox._files.model_file import opened
@@ -21,12 +23,14 @@ from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._openvino_ports import input_names, output_names
 from onnx_philox._runtimes import RUNTIMES, models
-from onnx_philox._runtimes.models import PRECISION, LoadedModel, SettingError, Settings
+from onnx_philox._runtimes.models import DEVICE, PRECISION, LoadedModel, SettingError, Settings
 from onnx_philox._runtimes.openvino_batch import named
 from onnx_philox._runtimes.openvino_variables import Initial, Requests, held, set_all, types_of
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
 
 PRECISION_HINT = "INFERENCE_PRECISION_HINT"
+# What OpenVINO calls its ways to choose among devices.
+_CHOOSING = {"AUTO", "BATCH", "HETERO", "MULTI"}
 # Where OpenVINO keeps the metadata of an ONNX model.
 _METADATA = "framework"
 
@@ -98,7 +102,11 @@ class Model(LoadedModel):
         _check_standard(metadata(opened_model, STANDARD), precision)
         drawn = _show_drawn(opened_model) if settings.shows_drawn else {}
         config = {} if precision is None else {PRECISION_HINT: precision}
-        compiled = compile_model(core, opened_model, settings.device, config)
+        try:
+            compiled = compile_model(core, opened_model, settings.device, config)
+        except Exception:
+            check_device(cls.runtime, settings.device, core.available_devices, SettingError)
+            raise
         loaded = cls(compiled, graph)
         loaded.backend, loaded.drawn = backend, drawn
         loaded.precision, loaded.device = _precision(compiled), settings.device
@@ -185,6 +193,22 @@ def compile_model(
     from onnx_philox import openvino
 
     return openvino.compile_model(core, model, device, config)
+
+
+def check_device(
+    owner: str,
+    device: Any,
+    available: Sequence[str],
+    error: type[ValueRefusalError] = ValueRefusalError,
+) -> None:
+    """Refuses a name that is no device's here, of which OpenVINO's own error says too much."""
+    # Of "HETERO:GPU.1,CPU" the names are HETERO, GPU and CPU.
+    names = re.findall(r"[^\W\d]\w*", device) if isinstance(device, str) else []
+    known = {*_CHOOSING, *(name.partition(".")[0] for name in available)}
+    if not names or not known.issuperset(names):
+        allowed = f"one that OpenVINO finds here ({', '.join(available)})"
+        remedy = "Pass one of these, or several as in 'HETERO:GPU,CPU'."
+        raise error(owner, DEVICE, repr(device), allowed, remedy)
 
 
 def _precision(compiled: ov.CompiledModel) -> str | None:

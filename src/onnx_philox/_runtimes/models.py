@@ -32,6 +32,7 @@ class RunError(Exception):
 
 BACKEND = "backend"
 PRECISION = "precision"
+DEVICE = "device"
 
 
 class SettingError(ValueRefusalError, ArgumentError):

@@ -34,21 +34,22 @@ def read(path: str | os.PathLike[str], owner: str) -> ov.Model:
     check_path(owner, path)
     path = Path(path)
     openvino_ir.check(owner, path)
+    _check_seeds(path)
     try:
         return _core().read_model(path)
     except RuntimeError as error:
-        _check_seeds(path)
         said = _runtime_errors.sentence(str(error))
         openvino_ir.refuse(owner, path, f"what OpenVINO does not read ({said.rstrip('.')})")
 
 
 def _check_seeds(path: Path) -> None:
-    """Refuses seeds that OpenVINO's own reader takes for no number."""
+    """Refuses seeds that OpenVINO's reader or its own functions take for none."""
     for layer, data in _LAYERS.findall(path.read_text("utf-8", "replace")):
         said = dict(_ATTRIBUTE.findall(f"{layer} {data}"))
         for name in ("global_seed", "op_seed"):
             seed = said.get(name, "")
-            if said.get("type") == "RandomUniform" and seed.isdecimal() and int(seed) > INT64_MAX:
+            is_number = said.get("type") == "RandomUniform" and re.fullmatch(r"-?\d+", seed)
+            if is_number and not 0 <= int(seed) <= INT64_MAX:
                 node = f"RandomUniform {said.get('name', '')!r}"
                 allowed = "an integer from 0 to 2^63-1"
                 checks.refuse(node, name, seed, allowed, "Convert the model with such a seed.")
