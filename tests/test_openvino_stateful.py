@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import openvino as ov
 import pytest
 from cases import assert_same_bits
+from click.testing import CliRunner
 from onnx import parser
 from runtimes import OpenVino, infer
 
 from onnx_philox import PhiloxState, graphs, make_reproducible
+from onnx_philox._command.app import app
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.openvino import make_stateful
 
@@ -175,3 +178,47 @@ def test_no_rows_at_first_are_refused() -> None:
     model = OpenVino("python").read(graphs.random_generator([None, 5], per_row=True))
     with pytest.raises(ValueError, match=r"initial must be \[B, 6\], at.*: got shape \[0, 6\]"):
         make_stateful(model, np.zeros((0, 6), np.uint32))
+
+
+def _ir(path: Path, *, is_stateful: bool) -> str:
+    x = ov.opset13.parameter([-1, 4], ov.Type.f32, name="x")
+    uniform = ov.opset13.random_uniform(
+        ov.opset13.shape_of(x), np.float32(0), np.float32(1), "f32", op_seed=7
+    )
+    model = make_reproducible(ov.Model([ov.opset13.add(x, uniform)], [x]))
+    ov.save_model(make_stateful(model, RUN) if is_stateful else model, path)
+    return str(path)
+
+
+@pytest.mark.parametrize("is_stateful", [False, True])
+@pytest.mark.parametrize("asked", [{"seed": 3}, {"per_row": True}, {"per_row": ["x"]}])
+def test_what_a_rewritten_ir_cannot_be_given_is_refused(
+    asked: dict[str, Any], is_stateful: bool, tmp_path: Path
+) -> None:
+    model = _ir(tmp_path / "model.xml", is_stateful=is_stateful)
+    said = "got one whose state is the variable 'random_state'" if is_stateful else "must be "
+    with pytest.raises(ValueError, match=said):
+        make_reproducible(model, **asked)
+
+
+def test_a_name_of_rows_in_a_model_without_random_nodes_is_refused() -> None:
+    text = '<ir_version: 8, opset_import: ["": 17]> g (float[4] x) => (float[4] y) {y = Relu(x)}'
+    with pytest.raises(ValueError, match=r"one of the random nodes to replace \(none\): got 'y'"):
+        make_reproducible(parser.parse_model(text), per_row=["y"])
+
+
+def test_the_commands_know_a_state_that_is_a_variable(tmp_path: Path) -> None:
+    model, new = _ir(tmp_path / "model.xml", is_stateful=True), str(tmp_path / "new.xml")
+
+    def said(*words: str) -> str:
+        done = CliRunner().invoke(app, list(words))
+        return f"{done.exit_code} " + " ".join(done.output.split())
+
+    assert "unchanged, 1 random node rewritten already Its state is the variable" in said(
+        "rewrite", model, "-o", new
+    )
+    assert said("rewrite", model, "-o", new, "--seed", "3").startswith("2 onnx-philox rewrite: the")
+    assert "state is the variable 'random_state', which goes on from run to run" in said(
+        "run", model, "--runs", "2", "--fill"
+    )
+    assert "the model keeps its state in the variable" in said("run", model, "--seed", "3")

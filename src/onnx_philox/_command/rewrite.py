@@ -180,6 +180,8 @@ class Outcome:
                 f"The input {state} (uint32[6]: PhiloxState.for_run(seed, run).to_array()) says "
                 f"what is drawn; {then} next run."
             )
+        if self.inside.variable:
+            return f"Its state is the variable {self.inside.variable!r}, which a request keeps."
         return (
             f"The state is a constant inside, of seed {self.report.seed}: every run gives the same "
             "numbers."

@@ -35,6 +35,8 @@ class Inside:
     """The output with the next state, if it has one."""
     is_pytorch: bool = False
     """Whether it draws torch's numbers."""
+    variable: str = ""
+    """The variable that holds its state, if one does."""
 
     @property
     def takes_seed(self) -> bool:
@@ -57,6 +59,9 @@ class Inside:
         fact, remedy = "takes no state", "Leave it out."
         if self.own_nodes:
             fact, remedy = f"has {self.counted} and no state", rewrite_first(model)
+        elif self.variable:
+            fact = f"keeps its state in the variable {self.variable!r}"
+            remedy = "Leave it out, or run the model that make_stateful was given."
         elif self.has_seed:
             fact = "has its seed inside"
             remedy = "Leave it out, or rewrite the original without a seed."
@@ -114,6 +119,8 @@ def _inside_ir(path: Path) -> Inside:
     if recorded.is_input:
         name, after = recorded.state_name, recorded.next_state
         return Inside(has_state=True, state=name, next_state=after, is_pytorch=is_torch_s)
+    if recorded.variable:
+        return Inside(own, has_state=False, is_pytorch=is_torch_s, variable=recorded.variable)
     has_seed = recorded.seed is not None
     # Standard nodes draw too, and nothing here knows them.
     if not (own or has_seed):

@@ -242,6 +242,10 @@ class Report:
         if not found:
             return ""
         why = "Its seed is inside" if self.inside.has_seed else "This model has no state"
+        if self.inside.variable:
+            why = (
+                f"Its state is the variable {self.inside.variable!r}, which goes on from run to run"
+            )
         return f"{found}{why}."
 
 

@@ -26,6 +26,7 @@ from onnx_philox._rewriting.openvino_models.states import Carrier, State, state_
 from onnx_philox._rewriting.passes.order import check_rows_beside
 from onnx_philox._rewriting.random_nodes.may_stay import leave
 from onnx_philox._rewriting.report import RandomNode, Report
+from onnx_philox._rewriting.rows.not_rows import check_names
 
 
 def find_random_nodes(model: ov.Model) -> list[RandomNode]:
@@ -52,6 +53,8 @@ def rewrite(model: ov.Model, asked: Asked) -> tuple[ov.Model, Report]:
         earlier_rewrite.check_seed_beside_input(seed)
     elif recorded.seed is not None:
         earlier_rewrite.check_same_seed(seed, recorded.seed)
+    if named is not None:
+        check_rows_beside(has_state=recorded.state is not None, has_rows=recorded.has_rows)
     replaceable, kept = [], []
     for found in find_nodes(new, keep_seeds=asked.keep_seeds):
         if found.error is None:
@@ -59,13 +62,18 @@ def rewrite(model: ov.Model, asked: Asked) -> tuple[ov.Model, Report]:
             continue
         leave(found.error, keep_unknown=asked.keep_unknown, stacklevel=4)
         kept.append(found.record())
+    if recorded.variable and (replaceable or seed is not None or named is not None):
+        given = f"one whose state is the variable {recorded.variable!r}"
+        allowed = "one whose state is no variable, to be rewritten again or given a seed or rows"
+        remedy = "Rewrite the model that make_stateful was given, or the one before it."
+        checks.refuse(OWNER, "the model", given, allowed, remedy)
     if not replaceable:
-        done = len(recorded.rewritten) if recorded.state is not None else 0
+        check_names(() if recorded.has_rows else named or (), ())
+        has_state = recorded.state is not None or recorded.variable
+        done = len(recorded.rewritten) if has_state else 0
         return model, Report(
             kept=tuple(kept), recorded=done, seed=recorded.seed, is_per_row=recorded.has_rows
         )
-    if named is not None:
-        check_rows_beside(has_state=recorded.state is not None, has_rows=recorded.has_rows)
     if recorded.state is None:
         _check_names(new)
     if recorded.has_rows:

@@ -72,6 +72,8 @@ class Recorded:
     """The seed inside the model; None where the state is an input."""
     has_key: bool = False
     """Whether the seed stands in the constant state, and not in the nodes."""
+    variable: str = ""
+    """The variable with the state, of a model that `make_stateful` made."""
 
     @property
     def is_pytorch(self) -> bool:
@@ -142,6 +144,8 @@ def read(model: ov.Model) -> Recorded:
         if node.get_type_name() == "Parameter" and after is not None:
             return Recorded(nodes, node, after)
     for node in found.values():
+        if node.get_type_name() == "ReadValue":
+            return Recorded(nodes, variable=str(node.get_attributes()["variable_id"]))
         if node.get_type_name() == "Constant" and node.get_friendly_name() == STATE:
             key = PhiloxState.from_array(arrays.memory(node)).key
             # All other nodes of a rewrite have one seed.

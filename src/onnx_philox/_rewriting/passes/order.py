@@ -28,6 +28,7 @@ from onnx_philox._rewriting.passes.verify import Verify, shadowed_names
 from onnx_philox._rewriting.random_nodes.may_stay import leave
 from onnx_philox._rewriting.replacements.outcome import Outcome, Replaceable
 from onnx_philox._rewriting.report import RandomNode, Report
+from onnx_philox._rewriting.rows.not_rows import check_names
 
 _log = logging.getLogger("onnx_philox")
 
@@ -63,6 +64,7 @@ def rewrite(model: ir.Model, asked: Asked) -> Report:
         is_per_row=recorded.has_rows,
     )
     if not nodes:
+        check_names(() if recorded.has_rows else asked.named or (), ())
         _log.info("onnx_philox: no random nodes to replace")
         return replace(report, settled=settle(model))
     import_onnx(model)

@@ -115,7 +115,7 @@ def check_names(named: Collection[str], known: Collection[str]) -> None:
                 OWNER,
                 "a node that draws rows of the batch",
                 repr(name),
-                f"one of the random nodes to replace ({', '.join(sorted(known))})",
+                f"one of the random nodes to replace ({', '.join(sorted(known)) or 'none'})",
                 "Choose one of these.",
             )
 
