@@ -198,12 +198,13 @@ class _Run:
         concurrent.futures.wait([self._future])
 
     async def ended(self) -> Future[Ran]:
-        """The same in the event loop; then what it gave."""
-        if not self._future.done():
-            ended = asyncio.Event()
-            loop = asyncio.get_running_loop()
-            self._future.add_done_callback(lambda _: _tell(loop, ended))
-            await ended.wait()
+        """The same in the event loop; then what it gave.
+
+        The loop always gets its turn, also where a short run has ended by now.
+        """
+        ended, loop = asyncio.Event(), asyncio.get_running_loop()
+        self._future.add_done_callback(lambda _: _tell(loop, ended))
+        await ended.wait()
         return self._future
 
 
