@@ -17,6 +17,7 @@ from runtimes import OpenVino
 
 import onnx_philox as op
 from onnx_philox._command import app
+from onnx_philox._contract.streams import Streams
 
 ZEROS = op.PhiloxState.for_run(0).to_array()
 STATE = op.PhiloxState.for_run(42, 3).to_array()
@@ -241,6 +242,42 @@ def test_a_node_gains_the_state_of_a_seed_that_stands_in_other_nodes() -> None:
         assert np.array_equal(got["later"], later)
     again = op.make_reproducible(with_noise(new, uniform("b", "op_seed = 6", "y")), seed=2**40 + 7)
     assert seeds_of(again, "y") == (0, 6)
+
+
+@pytest.mark.parametrize("seed", [0, 2**63 - 1])
+def test_in_an_old_opset_the_constant_state_has_the_key_too(seed) -> None:
+    given = parser.parse_model(
+        """<ir_version: 3, opset_import: ["": 8, "onnx_philox": 1]>
+        g (int64[1] shape, float low, float high) => (float[4] y) {
+            y = onnx_philox.RandomUniform <output_type = "f32", op_seed = 5> (shape, low, high)
+        }"""
+    )
+    new = op.make_reproducible(given, seed=seed)
+    assert op.make_reproducible(new, seed=seed) is new
+    low, high = np.array(0, np.float32), np.array(1, np.float32)
+    state = op.PhiloxState.for_run(seed).to_array()
+    want, _ = op.reference.random_uniform([4], 0, 1, "f32", op_seed=5, state=state)
+    for got in run_in_both(new, {"shape": np.array([4]), "low": low, "high": high}, ["y"]):
+        assert np.array_equal(got["y"], want)
+
+
+def test_a_request_goes_on_from_the_checkpoint_of_a_model_with_kept_seeds() -> None:
+    new = op.make_reproducible(
+        onnx_model(f"{uniform('a', 'op_seed = 5')} {NOISE}", "float[4] y, float[4] noise")
+    )
+    plain = op.make_reproducible(onnx_model(NOISE, "float[4] noise"))
+    assert [len(node) for node in record(plain)["nodes"]] == [4]
+    request = op.Pipeline(new).request(seed=7)
+    request({})
+    checkpoint = request.checkpoint()
+    following = request({})
+    again = op.Pipeline(new, runtime="openvino").request(resume=checkpoint)({})
+    assert np.array_equal(following["y"], again["y"])
+    assert Streams.from_json(json.dumps(record(new))).to_json() == json.dumps(
+        record(new), separators=(",", ":")
+    )
+    with pytest.raises(ValueError, match="checkpoint"):
+        op.Pipeline(plain).request(resume=checkpoint)
 
 
 LOOP = """
