@@ -174,10 +174,12 @@ def awaits_state(node: ir.Node) -> bool:
 def lacks_state(node: ir.Node) -> bool:
     """Whether a node of this package has no state, and a rewrite gives it that of the model.
 
-    A node that draws torch's numbers by a seed is complete.
+    A node that draws torch's numbers by a seed is complete, and one without outputs draws for
+    nobody.
     """
     is_known = node.domain == DOMAIN and node.op_type in OPERATORS
-    return is_known and state_of(node) is None and not draws_as_torch(node)
+    draws = is_known and any(output.name for output in node.outputs)
+    return draws and state_of(node) is None and not draws_as_torch(node)
 
 
 def own_seeds(node: ir.Node) -> tuple[int, int] | None:
