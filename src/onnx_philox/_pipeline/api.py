@@ -345,7 +345,9 @@ class Pipeline:
             if batch == self.streams.state:
                 # No input of a feed shows the batch.
                 allowed = "given by seeds or states, since no other input of the model does"
-                remedy = "Call the pipeline with seeds, or with state=row_states(seed, rows)."
+                remedy = (
+                    "Call the pipeline with seeds, or with state=row_states(seed, range(batch))."
+                )
             refuse(owner, "the number of rows", "nothing", allowed, remedy)
         return rows
 
