@@ -8,11 +8,12 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
+from cases import assert_same_bits
 from click.testing import CliRunner
 from file_cases import WEIGHTS, model, refusal, succeed, tree, write
 from onnx import numpy_helper
 
-from onnx_philox import make_reproducible
+from onnx_philox import PhiloxState, Pipeline, make_reproducible, reference
 from onnx_philox._command import app
 from onnx_philox.rewriting import find_random_nodes, rewrite_file
 
@@ -146,3 +147,64 @@ def test_numbers_of_four_bits_take_half_a_byte(tmp_path, data_type):
     (tmp_path / "packed.bin").write_bytes(b"\x12\x34")
     with pytest.raises(ValueError, match=r"'packed' must be .*: got bytes 0 to 3 of 'packed.bin'"):
         find_random_nodes(path)
+
+
+def _with_matrices(path: Path, count: int, size: int) -> Path:
+    """A model whose weights, `count` times the same matrix of a sparse file, are external data."""
+    with open(path.with_suffix(".bin"), "wb") as file:
+        file.truncate(size * size * 4)
+        file.write(np.ones(size, np.float32).tobytes())
+    nodes = [
+        onnx.helper.make_node("RandomNormalLike", ["x"], ["noise"]),
+        onnx.helper.make_node("Add", ["x", "noise"], ["h0"]),
+    ]
+    matrices, ends = [], []
+    for i in range(count):
+        matrix = onnx.TensorProto(name=f"w{i}", data_type=1, dims=[size, size])
+        matrix.data_location = onnx.TensorProto.EXTERNAL
+        matrix.external_data.add(key="location", value=path.with_suffix(".bin").name)
+        matrices.append(matrix)
+        nodes.append(onnx.helper.make_node("MatMul", [f"h{i}", f"w{i}"], [f"h{i + 1}"]))
+    for name in ("x", "h0", f"h{count}"):
+        ends += [onnx.helper.make_tensor_value_info(name, 1, ["N", size])]
+    graph = onnx.helper.make_graph(nodes, "g", ends[:1], ends[1:], matrices)
+    opsets = [onnx.helper.make_opsetid("", 17)]
+    onnx.save(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    return path
+
+
+def _linked(path: Path) -> Path:
+    """The model as a cache of downloads has it: links that lead out of its folder."""
+    folder = path.parent / "snapshot"
+    folder.mkdir()
+    for file in (path, path.with_suffix(".bin")):
+        (folder / file.name).symlink_to(file)
+    return folder / path.name
+
+
+@pytest.mark.parametrize("backend", ["native", "python"])
+@pytest.mark.parametrize("is_linked", [False, True])
+def test_a_pipeline_reads_external_data_where_it_is(
+    tmp_path: Path, backend: str, *, is_linked: bool
+) -> None:
+    path = _with_matrices(tmp_path / "model.onnx", 2, 128)
+    feed = {"x": np.ones((3, 128), np.float32)}
+    expected = Pipeline(make_reproducible(path), backend=backend)(feed, seed=42)
+    given = _linked(path) if is_linked else path
+    for options in ({}, {"sess_options": ort.SessionOptions()}):
+        found = Pipeline(given, backend=backend, **options)(feed, seed=42)
+        for name, values in expected.items():
+            assert_same_bits(found[name], values)
+
+
+@pytest.mark.slow
+def test_a_pipeline_serves_a_model_above_2_gb(tmp_path: Path) -> None:
+    path = _with_matrices(tmp_path / "model.onnx", 34, 4096)
+    drawn = Pipeline(path)({"x": np.zeros((1, 4096), np.float32)}, seed=42)
+    assert_same_bits(drawn["h0"].reshape(-1), normals(4096))
+
+
+def normals(count: int) -> np.ndarray:
+    """What the first node of a model draws in run 0 of the seed 42."""
+    state = PhiloxState.for_run(42).to_array()
+    return reference.random_normal([count], 0.0, 1.0, "f32", state=state)[0]

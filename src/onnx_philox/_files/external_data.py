@@ -27,6 +27,12 @@ def locations(model: onnx.ModelProto) -> list[str]:
     return sorted({place for tensor in tensors(model) for place in _locations(tensor)})
 
 
+def lies_inside(model: onnx.ModelProto, path: Path) -> bool:
+    """Whether no link leads from a model's external data out of the folder of its file."""
+    folder = path.parent
+    return all(_real(folder / place).is_relative_to(_real(folder)) for place in locations(model))
+
+
 def check(owner: str, model: Path, place: str, *, is_needed: bool) -> Path:
     """The file of a location, which must be a plain file in the model's folder.
 
@@ -140,7 +146,7 @@ def _bytes(
         # Of several entries with one key, runtimes read the last.
         numbers[entry.key] = int(entry.value)
     offset = numbers.get("offset", 0)
-    length = numbers.get("length", _size(tensor))
+    length = numbers.get("length", size_of(tensor))
     if file_size is not None and offset + length > file_size:
         checks.refuse(
             owner,
@@ -152,7 +158,7 @@ def _bytes(
     return offset, length
 
 
-def _size(tensor: onnx.TensorProto) -> int:
+def size_of(tensor: onnx.TensorProto) -> int:
     """How many bytes a tensor's elements take, by its type and shape."""
     try:
         width: float = ir.DataType(tensor.data_type).itemsize

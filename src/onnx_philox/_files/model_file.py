@@ -62,13 +62,21 @@ class ModelFile:
             self.path.parent / place: f"the external data {place!r}" for place in external
         }
 
-    def load_weights(self, model: onnx.ModelProto) -> None:
-        """Puts the weights into a model made from this one."""
+    def load_weights(self, model: onnx.ModelProto, *, keeps_external: bool = False) -> None:
+        """Puts the weights into a model made from this one, or those alone that are in the file.
+
+        Small tensors of external data come into the model in any case: some decide what is drawn.
+        So does all data that links lead out of the folder: for a model in memory ONNX Runtime
+        refuses it.
+        """
+        keeps_external = keeps_external and external_data.lies_inside(model, self.path)
         for tensor in tensors(model):
             stretch = without_weights.stretch_of(tensor)
             if stretch is not None:
                 tensor.ParseFromString(self._stretch(stretch.start, stretch.end))
-            if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            if tensor.data_location != onnx.TensorProto.EXTERNAL:
+                continue
+            if not keeps_external or external_data.size_of(tensor) <= without_weights.LARGE:
                 external_data.load(self._owner, tensor, self.path)
 
     def save(

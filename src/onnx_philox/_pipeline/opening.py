@@ -77,9 +77,16 @@ def _engine_of(
             _check_directory()
         if names_ir(model):
             return _open_ir(str(model), runtime, asked, options)
-        model, said = rewritten(model, asked)
+        # A user's own options stay as they are; with new ones ONNX Runtime finds the weights.
+        keeps_external = runtime == "onnxruntime" and options.get("sess_options") is None
+        path = model
+        model, said = rewritten(model, asked, keeps_external=keeps_external)
         if isinstance(model, str | os.PathLike):
             check_path(_NAME, model)
+        elif keeps_external and isinstance(path, str | os.PathLike):
+            from onnx_philox._runtimes import in_onnxruntime
+
+            options["sess_options"] = in_onnxruntime.with_weights_beside(path)
         _check_rows(said.streams, asked)
         if runtime == "openvino":
             return _compile(model, said, **options)
@@ -151,7 +158,7 @@ def _check_options(options: dict[str, Any], allowed: Collection[str]) -> None:
         refuse(_NAME, "config", shown(config), allowed, remedy, TypeError)
 
 
-def rewritten(model: Any, asked: Asked) -> tuple[Any, _Model]:
+def rewritten(model: Any, asked: Asked, *, keeps_external: bool = False) -> tuple[Any, _Model]:
     """The model itself, or what a rewrite makes of it; and what it says."""
     if isinstance(model, bytes):
         model = _parsed(model)
@@ -174,7 +181,7 @@ def rewritten(model: Any, asked: Asked) -> tuple[Any, _Model]:
             graph = Originals(file.proto, file.path.parent, owner=_NAME).model
             if not _wants_rewrite(graph):
                 return model, _said_by(file.proto, graph)
-            rewritten = api.rewrite_opened(file, asked)
+            rewritten = api.rewrite_opened(file, asked, keeps_external=keeps_external)
     return rewritten, _said_by(rewritten, ir.from_proto(rewritten))
 
 

@@ -138,12 +138,17 @@ def rewritten(model: Any, asked: Asked) -> Any:
     return originals.to_proto() if report.is_changed else proto
 
 
-def rewrite_opened(file: ModelFile, asked: Asked) -> onnx.ModelProto:
-    """What `make_reproducible` makes of a file that is open, with its weights."""
+def rewrite_opened(
+    file: ModelFile, asked: Asked, *, keeps_external: bool = False
+) -> onnx.ModelProto:
+    """What `make_reproducible` makes of a file that is open, with its weights.
+
+    Those of external data may stay where they are: a ModelProto holds at most 2 GB.
+    """
     originals = Originals(file.proto, file.path.parent, owner=OWNER)
     report = order.rewrite(originals.model, asked)
     result = originals.to_proto() if report.is_changed else file.proto
-    file.load_weights(result)
+    file.load_weights(result, keeps_external=keeps_external)
     return result
 
 

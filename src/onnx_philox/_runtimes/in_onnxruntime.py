@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -71,6 +72,13 @@ class Model(LoadedModel):
     def taken(self, value: Any) -> Any:
         """The value of ONNX Runtime, of any type: it checks that itself."""
         return value if isinstance(value, ort.OrtValue) else None
+
+
+def with_weights_beside(path: str | os.PathLike[str]) -> ort.SessionOptions:
+    """Options for a model in memory whose external data lies beside a file."""
+    options = ort.SessionOptions()
+    options.add_session_config_entry(_WEIGHTS, os.path.dirname(os.path.abspath(path)))
+    return options
 
 
 def metadata(session: ort.InferenceSession, key: str) -> str | None:
