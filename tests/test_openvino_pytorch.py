@@ -247,6 +247,21 @@ def test_extensions_serve_many_modules_and_draws_that_nothing_reads_take_no_stre
         assert np.array_equal(answers(op.make_reproducible(model))[0], wanted)
 
 
+@pytest.mark.parametrize("way", ["traced", "exported"])
+def test_draws_of_which_only_the_shape_is_read_take_no_stream(way: str) -> None:
+    import torch
+
+    def forward(x):
+        given = torch.rand(2, 3), torch.normal(x, x), torch.bernoulli(x), torch.multinomial(x, 2)
+        zeros = sum(torch.zeros_like(each, dtype=torch.float32).sum() for each in given)
+        return zeros + torch.randn_like(x)
+
+    model = op.make_reproducible(converted(module({"": forward}), way))
+    wanted = op.reference.random_normal([3, 4], 0, 1, "f32", state=STATE)[0]
+    assert np.array_equal(answers(model)[0], wanted)
+    assert op.make_reproducible(model) is model
+
+
 def test_a_scripted_loop_draws_on() -> None:
     import torch
 

@@ -14,6 +14,7 @@ from onnx_philox._rewriting.openvino_models import patterns, replacements
 from onnx_philox._rewriting.openvino_models.graphs import (
     awaits_state,
     is_ours,
+    is_shape_alone,
     lacks_state,
     opset_of,
     walk,
@@ -110,7 +111,7 @@ def _is_random(node: ov.Node) -> bool:
     if opset_of(node) is not None:
         return kind in RANDOM_OPERATORS
     if is_ours(node):
-        return awaits_state(node) or lacks_state(node)
+        return lacks_state(node) or (awaits_state(node) and not is_shape_alone(node))
     return randomness_of(kind, is_of_torch=False) is not None
 
 

@@ -22,6 +22,11 @@ _EXTENSION = "extension"
 # Where OpenVINO keeps the metadata of a file of ONNX.
 _OF_ONNX = "framework"
 _LOOPS = ("Loop", "TensorIterator")
+# What stands around a draw, and gives a tensor whose shape does not depend on its numbers.
+_ELEMENT_BY_ELEMENT = {
+    *("Add", "Convert", "ConvertLike", "Divide", "Exp", "Greater", "GreaterEqual", "Less"),
+    *("LessEqual", "LogicalNot", "Maximum", "Multiply", "Select", "Subtract", "Tan"),
+}
 _BRANCHES = ("then_branch", "else_branch")
 
 
@@ -109,6 +114,20 @@ def awaits_state(node: ov.Node) -> bool:
         # In an IR a number follows.
         and str(source.get_friendly_name()).startswith(AWAITS_STATE)
     )
+
+
+def is_shape_alone(node: ov.Node) -> bool:
+    """Whether nothing is read of what a node draws but its shape: such a node takes no number."""
+    left, seen = list(node.outputs()[:-1]), set()
+    while left:
+        for reader in left.pop().get_target_inputs():
+            by = reader.get_node()
+            seen.add(by.get_type_name())
+            if by.get_type_name() in _ELEMENT_BY_ELEMENT:
+                left += by.outputs()
+            elif by.get_type_name() != "ShapeOf":
+                return False
+    return "ShapeOf" in seen
 
 
 def lacks_state(node: ov.Node) -> bool:
