@@ -815,3 +815,31 @@ def test_a_session_keeps_the_path_of_its_model(tmp_path: Path, ort_backend: str)
     bits, _ = session.run(None, {"state": STATE.to_array()})
     assert_same_bits(bits, reference.random_generator(STATE.to_array(), [5])[0])
     assert InferenceSession(model, backend=ort_backend)._model_path is None
+
+
+LITTLE_MEMORY = """
+import resource, sys
+import numpy as np
+import onnx_philox
+model = onnx_philox.graphs.random_dropout(None, 0.5, rank=1, stateful=True, data_type="f32")
+session = onnx_philox.onnxruntime.InferenceSession(model, backend="python")
+feed = {"data": np.zeros(60_000_000, np.float32)}
+feed["state"] = onnx_philox.PhiloxState(0, 1).to_array()
+used = int(open("/proc/self/statm").read().split()[0]) * 4096
+resource.setrlimit(resource.RLIMIT_AS, (used + int(sys.argv[1]) * 2**20,) * 2)
+try:
+    session.run(None, feed)
+except onnx_philox.RefusedInputError as error:
+    assert "small enough" in str(error) or "memory" in str(error), error
+    print("refused")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit and /proc are Linux's")
+@pytest.mark.parametrize("room", [100, 230, 600, 850])
+def test_a_python_op_without_memory_is_refused_and_the_process_lives(room: int) -> None:
+    """Of its input, of its result, and of ONNX Runtime's copy of that."""
+    command = [sys.executable, "-c", LITTLE_MEMORY, str(room)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "refused\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -119,6 +120,14 @@ def bound(binding: ort.IOBinding) -> dict[str, Any] | None:
         return None
     arrays_ = binding._numpy_obj_references
     return {n: arrays_.get(n, RAW) if value is None else value for n, value in inputs.items()}
+
+
+def bytes_of(value: Any) -> int:
+    """The bytes of an array, or of a tensor of ONNX Runtime; 0 of what is not known."""
+    if isinstance(value, ort.OrtValue) and value.is_tensor():
+        elements: int = math.prod(value.shape())
+        return elements * int(np.dtype(type_name(value.data_type())).itemsize)
+    return int(value.nbytes) if isinstance(value, np.ndarray) else 0
 
 
 def check_value(what: str, value: Any) -> None:

@@ -36,6 +36,8 @@ class Legalised:
     """The graph input for the run's number."""
     external_folder: str | None = None
     """Where external data lies that the model refers to."""
+    copied: frozenset[str] = frozenset()
+    """The inputs of the model that Python ops read, of which they get copies."""
 
 
 def legalise(source: Any) -> Legalised:
@@ -62,7 +64,11 @@ def legalise(source: Any) -> Legalised:
         raise _runtime_errors.refused(str(error), ort_state.InvalidArgument) from error
     if run_input is None:
         return Legalised(loaded.untouched)
-    return Legalised(opened.whole(), run_input, loaded.folder)
+    graph = opened.model.graph
+    nodes = [node for node in graph.all_nodes() if node.domain == _python_ops.DOMAIN]
+    read = {value.name for node in nodes for value in node.inputs if value is not None}
+    own = {value.name for value in graph.inputs if value.name and value.name != run_input}
+    return Legalised(opened.whole(), run_input, loaded.folder, frozenset(own & read))
 
 
 class _Rewriter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -134,6 +135,9 @@ class NativePlan:
         if self.external_folder is None or self.options is None:
             return nullcontext()
         return _session_config.external_folder(self.options, self.external_folder)
+
+    def check(self, given: Mapping[str, Any]) -> None:
+        """Nothing to be done."""
 
     def start_run(self, options: ort.RunOptions | None) -> NativeRun:
         """Nothing to be done."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from onnxruntime_extensions import PyCustomOpDef, onnx_op
 
-from onnx_philox._contract import alignment
+from onnx_philox._contract import alignment, checks
 from onnx_philox._contract.operators import MAX_RANK, OPERATORS, Input, Operator, Role
 from onnx_philox._contract.state import is_state_shape
 from onnx_philox._contract.types import BOOL, F32, F64, I32, I64, U32, ElementType
@@ -25,6 +25,8 @@ from onnx_philox._numbers import call
 from onnx_philox._numbers.fill_native import fastest_fill
 
 DOMAIN = "onnx_philox.python"
+# The bytes that are there, or nothing else would work either.
+_SMALL = 2**20
 
 _PYOP_TYPES = {
     U32: PyCustomOpDef.dt_uint32,
@@ -177,12 +179,30 @@ def _body(python: PythonOp) -> Callable[..., tuple[_HandedOver, ...]]:
                 named[op.type_input.name] = data.astype(python.values.dtype, copy=False)
                 first, *others = call.run(op, fastest_fill, named, attributes, copies=2)
                 results = first.astype(data.dtype, copy=False), *others
+            _check_room(op, results)
         except BaseException as error:
             REFUSALS.record(int(run), error)
             results = _nothing(python, named, attributes)
         return tuple(result.view(_HandedOver) for result in results)
 
     return compute
+
+
+def leave_room(size: int) -> None:
+    """Raises a MemoryError where so many bytes cannot be had, of which somebody else will fail."""
+    if size >= _SMALL:
+        np.empty(size, np.uint8)
+
+
+def _check_room(op: Operator, results: tuple[np.ndarray[Any, Any], ...]) -> None:
+    """Refuses results that ONNX Runtime has no memory for: onnxruntime-extensions cannot.
+
+    Twice, since its arena takes memory in powers of two.
+    """
+    try:
+        leave_room(2 * sum(result.nbytes for result in results))
+    except MemoryError:
+        checks.refuse_out_of_memory(op)
 
 
 def _nothing(

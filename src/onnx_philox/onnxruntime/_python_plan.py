@@ -9,6 +9,7 @@ their refusals under it, and the session raises them after the run.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,14 @@ import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _runtime_errors
-from onnx_philox.onnxruntime import _extension_options, _interrupts, _legalise
+from onnx_philox._contract.refusal import refuse
+from onnx_philox.onnxruntime import (
+    _extension_options,
+    _feeds,
+    _interrupts,
+    _legalise,
+    _python_ops,
+)
 from onnx_philox.onnxruntime._python_ops import REFUSALS
 
 
@@ -28,7 +36,7 @@ def plan(model: Any, options: ort.SessionOptions | None) -> PythonPlan:
     if legal.run_input is None:
         return PythonPlan(legal.model, options)
     options = _extension_options.with_python_ops(options)
-    return PythonPlan(legal.model, options, legal.run_input, legal.external_folder)
+    return PythonPlan(legal.model, options, legal.run_input, legal.external_folder, legal.copied)
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,7 @@ class PythonPlan:
     options: ort.SessionOptions | None
     run_input: str | None = None
     external_folder: str | None = None
+    copied: frozenset[str] = frozenset()
 
     @property
     def hidden_inputs(self) -> frozenset[str]:
@@ -50,6 +59,20 @@ class PythonPlan:
         if self.run_input is None or self.options is None:
             return nullcontext()
         return _extension_options.loading_legalised(self.options, self.external_folder)
+
+    def check(self, given: Mapping[str, Any]) -> None:
+        """Refuses inputs of which memory cannot hold the copies that Python ops get.
+
+        onnxruntime-extensions makes the copies, and ends the process where it cannot.
+        """
+        size = sum(_feeds.bytes_of(given[name]) for name in self.copied if name in given)
+        try:
+            _python_ops.leave_room(size)
+        except MemoryError:
+            what = f"the inputs {', '.join(sorted(self.copied))}"
+            allowed = "small enough for a copy, which Python operators take, in the memory here"
+            remedy = "Pass smaller ones, or use the native backend."
+            refuse(_feeds.NAME, what, f"{size:,} bytes", allowed, remedy)
 
     def start_run(self, options: ort.RunOptions | None) -> PythonRun:
         """Begins a run: gives it a number that its operators see."""

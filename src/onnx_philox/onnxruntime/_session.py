@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -58,6 +58,9 @@ class Plan(Protocol):
 
     def loading(self) -> AbstractContextManager[None]:
         """A context that lasts while ONNX Runtime loads the model."""
+
+    def check(self, given: Mapping[str, Any]) -> None:
+        """Refuses inputs that the backend cannot take."""
 
     def start_run(self, options: ort.RunOptions | None) -> Run:
         """Begins a run."""
@@ -230,7 +233,10 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
     ) -> None:
         """As ONNX Runtime's."""
         _feeds.check_binding(iobinding)
-        with self._checked(run_options, _feeds.bound(iobinding)) as run:
+        bound = _feeds.bound(iobinding)
+        with _feeds.invalid_arguments():
+            self._plan.check(bound or {})
+        with self._checked(run_options, bound) as run:
             for name, value in run.hidden_feed.items():
                 iobinding.bind_cpu_input(name, value)
             super().run_with_iobinding(iobinding, run.options)
@@ -302,6 +308,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
         if self._plan.hidden_inputs:
             with _feeds.invalid_arguments():
                 _feeds.check_present(self.get_inputs(), feed)
+                self._plan.check(feed)
 
     def _has_bfloat16(self, output_names: Sequence[str] | None, feed: Feed) -> bool:
         return any(
