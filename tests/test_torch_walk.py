@@ -93,6 +93,12 @@ def drawn_by(case: Any) -> set[Any]:
     return found
 
 
+def test_a_trace_keeps_the_dropout_between_recurrent_layers() -> None:
+    names = ["LSTM both ways", "GRU", "RNN relu", "LSTM without biases", "GRU in evaluation"]
+    records = Walk(is_dynamic=True).by("trace", [CASES[name] for name in names])
+    assert [record.said for record in records if record.verdict != HOLDS] == []
+
+
 def test_lines_of_the_lists_are_of_cases_and_roads_that_there_are() -> None:
     names = {**CASES, **MODULES}
     roads = {road for shared in SHARED for road in shared}

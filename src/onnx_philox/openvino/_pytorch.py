@@ -16,6 +16,7 @@ from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._torch_calls import meaning
 from onnx_philox._torch_calls.table import CALLS, OPENVINO, TorchCall
 from onnx_philox._torch_calls.writer import written
+from onnx_philox.openvino import _torch_recurrent
 from onnx_philox.openvino._torch_calls import Arguments
 from onnx_philox.openvino._torch_writer import TorchWriter
 
@@ -78,6 +79,7 @@ def _converters(streams: Iterator[int]) -> Iterator[tuple[str, _Converter]]:
                 if overload in overloads:
                     exported = _exported(call, schema, streams)
                     yield f"{call.namespace}.{name}.{overload}", exported
+    yield from _torch_recurrent.converters(streams)
     (schema,) = (s for s in schemas_of("aten::empty_permuted") if not s.overload_name)
     yield "aten.empty_permuted.default", lambda context: _empty_permuted(context, schema)
 

@@ -1,0 +1,151 @@
+"""LSTM, GRU and RNN of a trace, with the dropout between their layers.
+
+OpenVINO's front end refuses them in training mode. In an exported program they are decomposed, and
+their dropout is gone, before any converter sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import openvino as ov
+from openvino import opset8
+
+from onnx_philox._contract.operators import RANDOM_DROPOUT
+from onnx_philox._contract.types import F32
+from onnx_philox._torch_calls.table import TorchCall
+from onnx_philox.openvino._torch_calls import exact
+from onnx_philox.openvino._torch_writer import REMEDY, TorchWriter
+
+_NAMES = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+_ARGUMENTS = 9
+_Converter = Callable[[Any], list[ov.Output]]
+# OpenVINO's order of the gates, by torch's: i, f, g, o become f, i, c, o; r, z, n become z, r, h.
+_GATES = {"lstm": (1, 0, 2, 3), "gru": (1, 0, 2), "rnn_tanh": (0,), "rnn_relu": (0,)}
+
+
+def converters(streams: Iterator[int]) -> Iterator[tuple[str, _Converter]]:
+    """Each converter with the name that the front end knows an operation of a trace by."""
+    for name in _NAMES:
+        yield f"aten::{name}", _converter(name, streams)
+
+
+def _converter(name: str, streams: Iterator[int]) -> _Converter:
+    call = TorchCall(name)
+
+    def convert(context: Any) -> list[ov.Output]:
+        given = [context.get_input(i) for i in range(3)]
+        rest = [context.get_values_from_const_input(i) for i in range(4, _ARGUMENTS)]
+        if (params := _list(context.get_input(3))) is not None:
+            # Of a packed sequence the front end gives all steps, and the lengths.
+            (x, lengths, hidden), is_batch_first = given, False
+            has_biases, layers, p, is_training, is_both_ways = rest
+        else:
+            (x, hidden, _), lengths, params = given, None, _list(given[2]) or []
+            has_biases = context.get_values_from_const_input(3)
+            layers, p, is_training, is_both_ways, is_batch_first = rest
+        ways = 2 if is_both_ways else 1
+        if len(params) != layers * ways * (4 if has_biases else 2):
+            call.refuse("proj_size", "another number", "0", REMEDY)
+        p = exact(p) if is_training and layers > 1 else 0
+        if lengths is not None and p:
+            call.refuse("dropout", f"{p}", "0 for a packed sequence", REMEDY)
+        cells = _Cells(name, _list(hidden) or [hidden], params, layers, ways, lengths)
+        x = _turned(x, (1, 0, 2)) if is_batch_first else x
+        x, *ends = cells.run(x, p, TorchWriter(call, streams))
+        return [_turned(x, (1, 0, 2)) if is_batch_first else x, *ends]
+
+    return convert
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """Layers of cells."""
+
+    name: str
+    states: list[ov.Output]
+    """What they begin with: [layers * ways, batch, hidden] each."""
+    params: list[ov.Output]
+    layers: int
+    ways: int
+    lengths: ov.Output | None
+    """How many steps each row has; None where it has all."""
+
+    def run(self, x: ov.Output, p: float, w: TorchWriter) -> list[ov.Output]:
+        """A layer after the other, and dropout between them, as torch does it: time is first."""
+        ends: list[list[ov.Output]] = []
+        of_layer = len(self.params) // self.layers
+        for layer in range(self.layers):
+            places = np.arange(layer * self.ways, (layer + 1) * self.ways)
+            begin = [opset8.gather(state, places, np.int64(0)) for state in self.states]
+            own = self.params[layer * of_layer : (layer + 1) * of_layer]
+            x, *end = self._layer(x, [_turned(each, (1, 0, 2)) for each in begin], own)
+            ends.append(end)
+            if p and layer < self.layers - 1:
+                x, _mask = w.draw(RANDOM_DROPOUT, x, w.number(p, F32))
+        return [
+            x,
+            *(opset8.concat(parts, 0).output(0) for parts in map(list, zip(*ends, strict=True))),
+        ]
+
+    def _layer(self, x: ov.Output, begin: list[ov.Output], own: list[ov.Output]) -> list[ov.Output]:
+        """[steps, batch, ways * hidden], and the states after the last step."""
+        gates, of_way = _GATES[self.name], len(own) // self.ways
+        by_input, by_state, *biases = (
+            _stacked([own[way * of_way + i] for way in range(self.ways)], gates)
+            for i in range(of_way)
+        )
+        hidden = by_state.get_partial_shape()[2].get_length()
+        rows_first = _turned(x, (1, 0, 2))
+        sizes = opset8.shape_of(rows_first)
+        batch, steps = (opset8.gather(sizes, np.array([i]), np.int64(0)) for i in (0, 1))
+        lengths = self.lengths or opset8.broadcast(steps, batch).output(0)
+        direction = "bidirectional" if self.ways == 2 else "forward"
+        bias = self._bias(biases, by_input, len(gates) * hidden)
+        inputs = [rows_first, *begin, lengths, by_input, by_state, bias, hidden, direction]
+        if self.name == "lstm":
+            made = opset8.lstm_sequence(*inputs)
+        elif self.name == "gru":
+            made = opset8.gru_sequence(*inputs, linear_before_reset=True)
+        else:
+            made = opset8.rnn_sequence(*inputs, activations=[self.name.removeprefix("rnn_")])
+        # From [batch, ways, steps, hidden].
+        turned = _turned(made.output(0), (2, 0, 1, 3))
+        values = opset8.reshape(turned, np.array([0, 0, -1]), True).output(0)
+        return [values, *(_turned(end, (1, 0, 2)) for end in made.outputs()[1:])]
+
+    def _bias(self, biases: list[ov.Output], like: ov.Output, size: int) -> ov.Output:
+        if not biases:
+            wide = size + (size // 3 if self.name == "gru" else 0)
+            zeros = opset8.constant(np.zeros((self.ways, wide), np.float32))
+            return opset8.convert_like(zeros, like).output(0)
+        total = opset8.add(*biases)
+        if self.name != "gru":
+            return total.output(0)
+        # The last gate adds its second bias before it is multiplied.
+        both = opset8.split(total, np.int64(1), 3).outputs()[:2]
+        apart = [opset8.split(bias, np.int64(1), 3).output(2) for bias in biases]
+        return opset8.concat([*both, *apart], 1).output(0)
+
+
+def _stacked(parts: list[ov.Output], gates: tuple[int, ...]) -> ov.Output:
+    """The weights of each way, in OpenVINO's order of the gates."""
+    ways = []
+    for part in parts:
+        split = opset8.split(part, np.int64(0), len(gates)).outputs()
+        ordered = opset8.concat([split[i] for i in gates], 0)
+        ways.append(opset8.unsqueeze(ordered, np.int64(0)))
+    return opset8.concat(ways, 0).output(0)
+
+
+def _turned(x: Any, order: tuple[int, ...]) -> ov.Output:
+    return opset8.transpose(x, np.array(order)).output(0)
+
+
+def _list(given: ov.Output) -> list[ov.Output] | None:
+    """The tensors of a list; None for a tensor."""
+    is_list = given.get_node().get_type_name() in ("SequenceMark", "PtFrameworkNode")
+    return given.get_node().input_values() if is_list else None
