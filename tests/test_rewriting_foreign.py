@@ -587,7 +587,8 @@ def test_no_operator_of_onnx_or_of_onnx_runtime_is_suspected_that_is_not_random(
 
     schemas = [*onnx.defs.get_all_schemas(), *onnxruntime_pybind11_state.get_all_operator_schema()]
     found = set()
-    for name, domain in {(schema.name, schema.domain) for schema in schemas}:
+    # Ours are there where another test registered them; without a state they are random.
+    for name, domain in {(s.name, s.domain) for s in schemas if s.domain != "onnx_philox"}:
         node = helper.make_node(name, [], ["y"], domain=domain)
         opsets = [helper.make_opsetid("", 22), helper.make_opsetid(domain or "other", 22)]
         graph = helper.make_graph([node], "g", [], [])
