@@ -170,6 +170,7 @@ GENERATORS = (
     "custom_ops/core/kernels/make_coefficients.py",
     "docs/make_operators_page.py",
     "docs/make_pictures.py",
+    "docs/make_torch_calls_page.py",
     "graphs/backend_tests/make.py",
     "src/make_functions.py",
 )

@@ -279,12 +279,54 @@ def test_a_scripted_loop_draws_on() -> None:
     assert np.array_equal(got, total)
 
 
+def written_through(y: Any) -> Any:
+    y.detach().uniform_()
+    return y
+
+
+def read_before(y: Any) -> Any:
+    part = y[0]
+    doubled = part * 2
+    return y.uniform_() + doubled + part
+
+
+def read_behind(y: Any) -> Any:
+    part = y[0]
+    y.uniform_()
+    return part + 0
+
+
+def test_a_part_of_a_tensor_taken_before_a_write_in_place_reads_the_write() -> None:
+    given = module({"": lambda x: read_behind(x + 1)})
+    (got,) = answers(op.make_reproducible(converted(given, "traced")))
+    assert np.array_equal(got, op.reference.random_uniform([3, 4], 0, 1, "f32", state=STATE)[0][0])
+
+
+def test_a_scripted_draw_has_the_type_of_a_tensor_that_it_names() -> None:
+    import torch
+
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        return torch.rand([3, 4], dtype=x.dtype) + 0 * x
+
+    (got,) = answers(op.make_reproducible(converted(forward, "scripted")))
+    assert np.array_equal(got, op.reference.random_uniform([3, 4], 0, 1, "f32", state=STATE)[0])
+
+
+def test_a_bernoulli_of_f64_in_a_program_is_refused_where_openvino_draws_f32_for_it() -> None:
+    given = converted(module({"": lambda x: x.double().bernoulli()}), "exported")
+    with pytest.raises(TypeError, match=r"as in torch\.bernoulli, must be of f32"):
+        op.make_reproducible(given)
+
+
 def test_what_no_converter_can_keep_is_refused_by_name() -> None:
     import torch
 
     generator = torch.Generator()
     refused = {
         "aten::normal_: .*a part of another tensor": lambda x: x.clone()[0].normal_(),
+        "aten::uniform_: .*a part of another tensor": lambda x: written_through(x + 1),
+        "aten::uniform_: .*a part was read before": lambda x: read_before(x + 1),
+        "aten::bernoulli: .*torch.float32 first": lambda x: torch.bernoulli(x.double()),
         "aten::rand: generator": lambda x: torch.rand(x.shape, generator=generator),
         "aten::random_: .*torch.randint": lambda x: torch.empty_like(x).random_(5),
         "aten::geometric_: .*torch.poisson": lambda x: torch.empty_like(x).geometric_(0.3),

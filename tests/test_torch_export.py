@@ -483,3 +483,16 @@ def test_without_torch_the_extra_is_named() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "onnx_philox.torch needs torch: pip install 'onnx-philox[torch]'" in done.stderr
+
+
+def test_distributions_export_without_their_checks_which_are_back_afterwards() -> None:
+    import torch
+    from torch.distributions import Distribution, Normal
+
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        return Normal(x, torch.exp(x)).rsample()
+
+    checks = Distribution._validate_args
+    (one,), (other,) = answers(exported(forward))
+    assert np.allclose(one, other, rtol=1e-5)
+    assert Distribution._validate_args is checks

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import openvino as ov
-from openvino import opset8
+from openvino import opset8, opset16
 
 from onnx_philox import _backends
 from onnx_philox import _openvino_arrays as arrays
@@ -80,6 +80,7 @@ def _converters(streams: Iterator[int]) -> Iterator[tuple[str, _Converter]]:
                     exported = _exported(call, schema, streams)
                     yield f"{call.namespace}.{name}.{overload}", exported
     yield from _torch_recurrent.converters(streams)
+    yield "aten::detach", _detached
     (schema,) = (s for s in schemas_of("aten::empty_permuted") if not s.overload_name)
     yield "aten.empty_permuted.default", lambda context: _empty_permuted(context, schema)
 
@@ -89,7 +90,9 @@ def _scripted(call: TorchCall, schemas: Any, streams: Iterator[int]) -> _Convert
         call.check(OPENVINO)
         arguments = Arguments.of_torchscript(context, call, schemas)
         given = _written(call, arguments, streams)
-        return list(given) if isinstance(given, tuple) else [given]
+        outputs = list(given) if isinstance(given, tuple) else [given]
+        arguments.show_parts(outputs[0])
+        return outputs
 
     return convert
 
@@ -114,6 +117,11 @@ def _written(call: TorchCall, arguments: Arguments, streams: Iterator[int]) -> A
 
 def _typed(x: ov.Output, like: ov.Output) -> ov.Output:
     return x if x is like else opset8.convert_like(x, like).output(0)
+
+
+def _detached(context: Any) -> list[ov.Output]:
+    """The same numbers, by a node that shows that they share memory; OpenVINO removes it."""
+    return [opset16.identity(context.get_input(0)).output(0)]
 
 
 def _empty_permuted(context: Any, schema: Any) -> list[ov.Output]:

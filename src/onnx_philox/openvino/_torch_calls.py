@@ -25,7 +25,9 @@ _LISTS = ("SequenceMark", "PtFrameworkNode")
 # What may share the memory of another tensor.
 _VIEWS = {
     *("Gather", "Reshape", "Slice", "Split", "Squeeze", "StridedSlice", "Transpose", "Unsqueeze"),
-    "VariadicSplit",
+    *("VariadicSplit", "PtFrameworkNode", "SequenceMark"),
+    # What `detached` makes.
+    "Identity",
 }
 # What makes no difference to a draw.
 _PASSED_OVER = ("layout", "device", "pin_memory", "memory_format", "out", "out0", "out1")
@@ -36,6 +38,7 @@ class Arguments:
 
     def __init__(self, context: Any, call: TorchCall, declared: Sequence[Any]) -> None:
         self._context, self._call, self._declared = context, call, declared
+        self._parts: list[Any] = []
 
     @classmethod
     def of_torchscript(cls, context: Any, call: TorchCall, schemas: Sequence[Any]) -> Arguments:
@@ -62,6 +65,8 @@ class Arguments:
     def _value(self, declared: Any) -> Any:
         name, type_ = declared.name, str(declared.type)
         given = self._read(name)
+        if name == "dtype" and isinstance(given, ov.Output):
+            return self._type_of(given)
         if name == "dtype":
             if given in _COMPLEX:
                 allowed = "a real one: OpenVINO's front end makes complex tensors itself"
@@ -107,23 +112,44 @@ class Arguments:
         return True
 
     def _check_in_place(self, index: int) -> None:
-        """Refuses to write into what may be a part of another tensor, which would be lost."""
+        """Refuses to write into what shares its memory with another tensor, which would be lost."""
         target = self._context.get_input(index)
-        kind = target.get_node().get_type_name()
-        if kind in _VIEWS or target.get_element_type().is_dynamic():
+        parts = [each for each in target.get_target_inputs() if _is_view(each.get_node())]
+        given = ""
+        if target.get_element_type().is_dynamic():
+            given = "one of unknown type"
+        elif _is_view(target.get_node()):
+            given = f"a part of another tensor ({target.get_node().get_type_name()})"
+        elif any(part.get_node().output(0).get_target_inputs() for part in parts):
+            given = "one of which a part was read before"
+        if given:
             self._call.refuse(
                 f"input {self._declared[index].name!r}",
-                f"a part of another tensor ({kind})" if kind in _VIEWS else "one of unknown type",
+                given,
                 "a whole tensor, in a traced module",
                 "Convert torch.export.export(module, ...), which holds nothing in place; or draw "
                 "without writing in place.",
             )
+        self._parts += parts
+
+    def show_parts(self, written: ov.Output) -> None:
+        """Makes the parts of a tensor that were taken before, and not read, parts of what it is."""
+        for part in self._parts:
+            part.replace_source_output(written)
 
     def _tensor(self, name: str) -> Any:
         """A tensor, be it a constant."""
         index = self._index(name)
         is_input = index < self._context.get_input_size()
         return self._context.get_input(index if is_input else name)
+
+    def _type_of(self, given: ov.Output) -> Any:
+        """What a scripted module asks for by ``dtype=x.dtype``: a type, or a tensor of it."""
+        node = given.get_node()
+        if node.get_type_name() != "PtFrameworkNode" or node.get_input_size() != 1:
+            self._refuse_computed("dtype", "a type, or that of a tensor")
+        asked = node.input_value(0).get_element_type()
+        return node.input_value(0) if asked.is_dynamic() else asked
 
     def _size(self, name: str) -> Any:
         """Dimensions, some of which the model computes."""
@@ -161,6 +187,14 @@ class Arguments:
     def _refuse_computed(self, name: str, allowed: str) -> NoReturn:
         given = "one that the model computes"
         self._call.refuse(f"argument {name!r}", given, allowed, REMEDY)
+
+
+def _is_view(node: ov.Node) -> bool:
+    kind = node.get_type_name()
+    if kind == "Broadcast":
+        # One of a number makes a new tensor.
+        return bool(node.input_value(0).get_partial_shape().rank != ov.Dimension(0))
+    return kind in _VIEWS
 
 
 def exact(number: float) -> float:

@@ -10,7 +10,7 @@ import openvino as ov
 from openvino import opset8, opset13
 
 from onnx_philox import _openvino_arrays as arrays
-from onnx_philox._contract.operators import OPERATORS, STATE_WORDS, Operator
+from onnx_philox._contract.operators import STATE_WORDS, Operator
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._contract.types import BF16, F16, F32, F64, ElementType
 from onnx_philox._torch_calls.table import TorchCall
@@ -104,14 +104,6 @@ class TorchWriter:
         return parts[0] if len(parts) == 1 else opset8.concat(parts, 0).output(0)
 
     def shape(self, x: ov.Output) -> ov.Output:
-        node = x.get_node()
-        while node.get_type_name() in ("Convert", "ConvertLike"):
-            node = node.input_value(0).get_node()
-        operator = OPERATORS.get(node.get_type_name())
-        names = [given.name for given in operator.inputs] if operator is not None else []
-        if "shape" in names and str(node.get_type_info().version_id) == "extension":
-            # So a draw of which only the shape is read takes no number.
-            return node.input_value(names.index("shape"))
         return opset8.shape_of(x).output(0)
 
     def features(self, x: ov.Output) -> ov.Output:

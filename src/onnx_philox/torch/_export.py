@@ -105,7 +105,7 @@ def export(
     import torch
 
     try:
-        with _generator_watched() as sets, warnings.catch_warnings():
+        with _generator_watched() as sets, _unchecked(), warnings.catch_warnings():
             # Here it is intended, where there is dropout.
             warnings.filterwarnings("ignore", "Exporting a model while it is in training mode")
             program: Any = torch.onnx.export(
@@ -158,6 +158,19 @@ def _generator_watched() -> Iterator[list[bool]]:
         finally:
             if not torch.equal(before, torch.get_rng_state()):
                 sets.append(True)
+
+
+@contextlib.contextmanager
+def _unchecked() -> Iterator[None]:
+    """A block in which torch.distributions check no arguments: that depends on values."""
+    from torch.distributions import Distribution
+
+    checks = Distribution._validate_args
+    Distribution.set_default_validate_args(False)
+    try:
+        yield
+    finally:
+        Distribution.set_default_validate_args(checks)
 
 
 def _name_operation(

@@ -139,6 +139,8 @@ def _read(site: Site, *, keep_seeds: bool) -> Uniform | Draw | Exception:
         if lacks_state(node):
             return replacements.without_state(site)
         if kind == _UNIFORM:
+            if is_ours(node):
+                replacements.refuse_wide_bernoulli(site)
             return Uniform.read(site, keep_seeds=keep_seeds)
         return replacements.awaiting(site) if is_ours(node) else replacements.categorical(site)
     except (TypeRefusalError, ValueRefusalError) as error:

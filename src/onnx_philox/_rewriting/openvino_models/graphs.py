@@ -23,9 +23,10 @@ _EXTENSION = "extension"
 _OF_ONNX = "framework"
 _LOOPS = ("Loop", "TensorIterator")
 # What stands around a draw, and gives a tensor whose shape does not depend on its numbers.
-_ELEMENT_BY_ELEMENT = {
+_SHAPE_WITHOUT_NUMBERS = {
     *("Add", "Convert", "ConvertLike", "Divide", "Exp", "Greater", "GreaterEqual", "Less"),
     *("LessEqual", "LogicalNot", "Maximum", "Multiply", "Select", "Subtract", "Tan"),
+    *("Concat", "Squeeze", "Unsqueeze"),
 }
 _BRANCHES = ("then_branch", "else_branch")
 
@@ -123,7 +124,7 @@ def is_shape_alone(node: ov.Node) -> bool:
         for reader in left.pop().get_target_inputs():
             by = reader.get_node()
             seen.add(by.get_type_name())
-            if by.get_type_name() in _ELEMENT_BY_ELEMENT:
+            if by.get_type_name() in _SHAPE_WITHOUT_NUMBERS:
                 left += by.outputs()
             elif by.get_type_name() != "ShapeOf":
                 return False

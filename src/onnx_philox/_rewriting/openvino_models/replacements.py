@@ -36,6 +36,7 @@ from onnx_philox._rewriting.openvino_models.graphs import (
     constant,
     dimensions,
     is_pytorch,
+    only_reader,
     own_seeds,
 )
 from onnx_philox._rewriting.openvino_models.site import Site
@@ -251,6 +252,27 @@ def awaiting(site: Site) -> Draw:
 
     output_type = arrays.name(output.get_element_type())
     return Draw(operator, output_type, output, make, frozenset({node.get_name()}))
+
+
+def refuse_wide_bernoulli(site: Site) -> None:
+    """Refuses a `torch.bernoulli` of f64 in an exported program.
+
+    OpenVINO decomposes the program before converters see it, with a uniform of f32 there.
+    """
+    reader = only_reader(site.node.output(0))
+    if reader is None or not _is_a(reader[0], "Convert"):
+        return
+    compared = only_reader(reader[0].output(0))
+    is_wide = reader[0].get_element_type() == ov.Type.f64
+    if is_wide and compared is not None and _is_a(compared[0], "Less"):
+        site.refuse(
+            "what is compared with it, as in torch.bernoulli,",
+            "of f64",
+            "of f32, f16 or bf16: OpenVINO draws f32 for it",
+            "Cast the probabilities to torch.float32 first, or run the file of "
+            "onnx_philox.torch.export in ONNX Runtime.",
+            TypeError,
+        )
 
 
 def _refuse_mask(site: Site, dropped: list[ov.Node]) -> None:

@@ -1,0 +1,91 @@
+"""Writes docs/torchs-calls.md from the table of torch's calls.
+
+python docs/make_torch_calls_page.py          write it
+python docs/make_torch_calls_page.py --check  exit 1 if it is not what would be written
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_DROPOUT
+from onnx_philox._torch_calls.table import CALLS, ONNX, OPENVINO, Refusal, TorchCall
+
+# All dropout, attention's too.
+_BOOLEANS = (RANDOM_BERNOULLI, RANDOM_DROPOUT)
+PAGE = Path(__file__).with_name("torchs-calls.md")
+HEAD = """\
+# Torch's calls, by every road
+
+A PyTorch module reaches the runtimes by a file of `onnx_philox.torch.export`, which ONNX Runtime
+and OpenVINO load, or by `openvino.convert_model` with `openvino.pytorch_extensions()`, from an
+exported program or from a trace. Each call below draws the same numbers by all of these roads. This
+page is made from the table that both front ends read (`python docs/make_torch_calls_page.py`); what
+a call computes around its draw is in `_torch_calls/meaning.py`.
+
+- *In place* is the form with an underscore. Forms with `out=` and `generator=None` draw as the
+  plain call does. A `torch.Generator`, also one made in `forward`, and complex types are refused.
+- Probabilities, weights, alphas and rates of f16 and bf16 are cast to f32. Those of f64 draw as f64
+  in ONNX Runtime; OpenVINO takes them as constants only, and refuses others.
+- What surrounds a draw of bf16 is computed in f32, so that ONNX Runtime loads it. What torch itself
+  decomposes in bf16 beside our draws (`x * 2`, say) needs kernels that ONNX Runtime lacks.
+- A traced module must not write a draw into a part of another tensor: OpenVINO would lose it, so it
+  is refused. An exported program may.
+- *Torch's numbers* says whether `alignment="pytorch"` draws the call; see
+  [`torchs-numbers.md`](torchs-numbers.md).
+- `torch.distributions` draw by other calls under a tracer than outside it. `export` switches their
+  checks of arguments off, which depend on values; pass `validate_args=False` where you call
+  `torch.export.export` or `torch.jit.trace` yourself.
+
+| call | overloads | in place | drawn by | file of ONNX | converted by OpenVINO | torch's numbers |
+|---|---|---|---|---|---|---|
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    calls = [call for call in CALLS.values() if call.namespace == "aten"]
+    refused = [line for call in calls for line in refusals(call)]
+    return HEAD + "\n".join(map(row, calls)) + "\n\n## Refused\n\n" + "\n".join(refused) + "\n"
+
+
+def row(call: TorchCall) -> str:
+    """The line of a call."""
+    drawn_by = "" if call.operator is None else f"`{call.operator.name}`"
+    cells = (
+        f"`{call.name}`",
+        ", ".join(f"`{name}`" for name in call.overloads),
+        ", ".join(f"`{name}`" for name in call.in_place),
+        drawn_by,
+        written(call, ONNX),
+        written(call, OPENVINO),
+        "yes" if call.is_torch_s or call.operator in _BOOLEANS else "no",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def written(call: TorchCall, writer: str) -> str:
+    """What a writer does with a call."""
+    if writer in call.refused:
+        return "refused"
+    return "as torch decomposes it" if writer == ONNX and call.decomposed else "drawn"
+
+
+def refusals(call: TorchCall) -> list[str]:
+    """What is refused of a call, each reason once."""
+    reasons: dict[Refusal, list[str]] = {why: [] for why in call.refused.values()}
+    for writer, why in call.refused.items():
+        reasons[why].append({ONNX: "in files of ONNX", OPENVINO: "by OpenVINO's front end"}[writer])
+    return [
+        f"- `{call.name}`, {' and '.join(where)}: {why.reason}. {why.remedy}"
+        for why, where in reasons.items()
+    ]
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--check"]:
+        if PAGE.read_text() != page():
+            sys.exit(f"{PAGE.name} is not what the table says: run {Path(__file__).name}")
+    else:
+        PAGE.write_text(page())
