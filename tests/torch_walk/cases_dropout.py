@@ -145,8 +145,9 @@ add(
 
 
 def attention(x, dtype=torch.float32, **options):
-    heads = x.reshape(-1, 1, 4, 1).to(dtype)
-    return functional.scaled_dot_product_attention(heads, heads + 0.5, heads * 2, **options)
+    heads = x.reshape(-1, 1, 4, 1)
+    given = (each.to(dtype) for each in (heads, heads + 0.5, heads * 2))
+    return functional.scaled_dot_product_attention(*given, **options)
 
 
 def grouped(x, **options):

@@ -71,12 +71,16 @@ class Files:
         return True
 
     def is_traceable(self) -> bool:
-        """Whether torch itself runs the module."""
+        """Whether torch itself runs the module, and its trace for the other batch, too."""
+        module, x = self.given.module, self.given.x
         try:
-            self.given.module(self.given.example)
+            with quiet():
+                wanted = module(x)
+                trace = torch.jit.trace(module, self.given.example, check_trace=False)
+                got = trace(x)
         except Exception:
             return False
-        return True
+        return [y.shape for y in wanted] == [y.shape for y in got]
 
     def _export(self, alignment: str) -> Any:
         shapes = {"dynamic_shapes": self._dynamic()} if self.given.is_dynamic else {}
