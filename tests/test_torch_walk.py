@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("onnxscript")
 
 from torch_walk.cases import CASES, FUNCTIONAL, INSIDE, NOT_WALKED  # noqa: E402
-from torch_walk.known import EXPECTED, differences  # noqa: E402
+from torch_walk.known import EXPECTED, faults  # noqa: E402
 from torch_walk.modules import MODULES  # noqa: E402
 from torch_walk.roads import SHARED  # noqa: E402
 from torch_walk.walking import HOLDS, SEEDS, Walk, Walked, expected, operations, values  # noqa: E402
@@ -53,7 +53,7 @@ def test_a_call_by_any_road_is_its_draw_or_is_refused_by_name(
 ) -> None:
     counts = CALLS_PER_TEST, FAULTS_PER_TEST
     records = walked(CASES, roads, batch, counts)
-    assert differences(records, EXPECTED) == []
+    assert faults(records, EXPECTED) == []
     assert sum(record.verdict == HOLDS for record in records) >= CALLS_PER_TEST
 
 
@@ -62,7 +62,7 @@ def test_a_module_by_any_road_computes_what_torch_computes_of_these_draws(
     roads: tuple[str, ...],
 ) -> None:
     records = walked(MODULES, roads, "static", (MODULES_PER_TEST, 0))
-    assert differences(records, EXPECTED) == []
+    assert faults(records, EXPECTED) == []
 
 
 def test_every_operation_that_torch_or_our_table_says_draws_has_a_case() -> None:

@@ -1,7 +1,7 @@
 """What is known not to be drawn: `known.txt` lists faults, `refused.txt` what is refused by name.
 
-A line is a case, a road, a batch ("static", "dynamic") and the reason, with bars between them. Both
-lists can only shrink: a case in them that is drawn after all is reported.
+A line is a case, a road, a batch ("static", "dynamic") and the reason, with bars between them. What
+no line says is an error. A line whose case is drawn after all is one to remove.
 """
 
 from __future__ import annotations
@@ -32,14 +32,20 @@ EXPECTED = {key: name for file in _FILES for key, name in _read(file).items()}
 """The file that has a line for a case, a road and a batch."""
 
 
-def differences(records: Iterable[Record], expected: Mapping[Key, str]) -> list[str]:
-    """What no line says, and lines that say what is no longer so, in words."""
-    said = []
-    for record in records:
-        title = f"{' | '.join(record.key)} | {record.verdict}: {record.said[:300]}"
-        file = expected.get(record.key)
-        allowed = () if file is None else _FILES[file]
-        if record.verdict in allowed or (file is None and record.is_drawn):
-            continue
-        said.append(title if file is None else f"{title} (remove its line from {file})")
-    return said
+def faults(records: Iterable[Record], expected: Mapping[Key, str]) -> list[str]:
+    """What is not drawn, and no line says so."""
+    return [
+        f"{' | '.join(record.key)} | {record.verdict}: {record.said[:300]}"
+        for record in records
+        if not record.is_drawn
+        and record.verdict not in _FILES.get(expected.get(record.key, ""), ())
+    ]
+
+
+def stale(records: Iterable[Record], expected: Mapping[Key, str]) -> list[str]:
+    """The lines whose cases are drawn."""
+    return [
+        f"{' | '.join(record.key)}: remove its line from {expected[record.key]}"
+        for record in records
+        if record.is_drawn and record.key in expected
+    ]
