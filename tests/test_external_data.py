@@ -197,10 +197,28 @@ def test_a_pipeline_reads_external_data_where_it_is(
             assert_same_bits(found[name], values)
 
 
+@pytest.mark.parametrize("has_room", [True, False])
+def test_openvino_reads_external_data_where_it_is_and_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_room: bool
+) -> None:
+    path = _with_matrices(tmp_path / "model.onnx", 2, 128)
+    before = sorted(tmp_path.iterdir())
+
+    def no_room(*_: object, **__: object) -> None:
+        raise PermissionError("read-only")
+
+    if not has_room:
+        monkeypatch.setattr("tempfile.mkstemp", no_room)
+    drawn = Pipeline(path, runtime="openvino")({"x": np.zeros((1, 128), np.float32)}, seed=42)
+    assert_same_bits(drawn["h0"].reshape(-1), normals(128))
+    assert sorted(tmp_path.iterdir()) == before
+
+
 @pytest.mark.slow
-def test_a_pipeline_serves_a_model_above_2_gb(tmp_path: Path) -> None:
+@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
+def test_a_pipeline_serves_a_model_above_2_gb(tmp_path: Path, runtime: str) -> None:
     path = _with_matrices(tmp_path / "model.onnx", 34, 4096)
-    drawn = Pipeline(path)({"x": np.zeros((1, 4096), np.float32)}, seed=42)
+    drawn = Pipeline(path, runtime=runtime)({"x": np.zeros((1, 4096), np.float32)}, seed=42)
     assert_same_bits(drawn["h0"].reshape(-1), normals(4096))
 
 

@@ -110,12 +110,14 @@ def check_all(owner: str, model: onnx.ModelProto, path: Path) -> None:
 
 
 def load(owner: str, tensor: onnx.TensorProto, model: Path) -> None:
-    """Moves the content of a file into the tensor itself.
+    """Moves the content of a file into the tensor itself, if it lies in one.
 
     Raises:
         ValueError: The file is missing, in a forbidden place, or shorter than the tensor says.
         OSError: The file cannot be read.
     """
+    if tensor.data_location != onnx.TensorProto.EXTERNAL:
+        return
     (*_, place) = _locations(tensor)
     path = check(owner, model, place, is_needed=True)
     offset, length = _bytes(owner, tensor, place, path.stat().st_size)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import onnx
@@ -78,18 +79,18 @@ def _engine_of(
         if names_ir(model):
             return _open_ir(str(model), runtime, asked, options)
         # A user's own options stay as they are; with new ones ONNX Runtime finds the weights.
-        keeps_external = runtime == "onnxruntime" and options.get("sess_options") is None
+        keeps_external = options.get("sess_options") is None
         path = model
         model, said = rewritten(model, asked, keeps_external=keeps_external)
         if isinstance(model, str | os.PathLike):
             check_path(_NAME, model)
-        elif keeps_external and isinstance(path, str | os.PathLike):
+        elif keeps_external and runtime != "openvino" and isinstance(path, str | os.PathLike):
             from onnx_philox._runtimes import in_onnxruntime
 
             options["sess_options"] = in_onnxruntime.with_weights_beside(path)
         _check_rows(said.streams, asked)
         if runtime == "openvino":
-            return _compile(model, said, **options)
+            return _compile(model, said, path, **options)
         return _load(model, said.streams, options)
     if _is_of(model, "openvino", "Model"):
         _check_options(options, RUNTIMES[runtime].options)
@@ -282,12 +283,13 @@ def _load(model: Any, streams: Streams, options: dict[str, Any]) -> Engine:
     return BindingEngine(onnxruntime.InferenceSession(given, **options), streams)
 
 
-def _compile(model: Any, said: _Model, backend: str = "auto", **options: Any) -> Engine:
+def _compile(model: Any, said: _Model, given: Any, backend: str = "auto", **options: Any) -> Engine:
     _check_standard(said.standard, options.get("config") or {})
     from onnx_philox._runtimes import in_openvino
 
     core = in_openvino.new_core(backend)
-    return _compiled(core, in_openvino.read(core, model), said, **options)
+    beside = Path(given).absolute() if isinstance(given, str | os.PathLike) else None
+    return _compiled(core, in_openvino.read(core, model, beside), said, **options)
 
 
 def _compiled(

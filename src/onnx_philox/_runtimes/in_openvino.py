@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -18,9 +19,10 @@ from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._contract.streams import STANDARD
 from onnx_philox._contract.types import BF16
+from onnx_philox._files import external_data
 from onnx_philox._files.model_file import opened
 from onnx_philox._files.openvino_ir import is_ir
-from onnx_philox._files.tensors import misread_by_openvino
+from onnx_philox._files.tensors import misread_by_openvino, tensors
 from onnx_philox._openvino_ports import input_names, output_names
 from onnx_philox._runtimes import RUNTIMES, models
 from onnx_philox._runtimes.models import DEVICE, PRECISION, LoadedModel, SettingError, Settings
@@ -164,11 +166,31 @@ def new_core(backend: str) -> ov.Core:
 _core = cache(new_core)
 
 
-def read(core: ov.Core, model: str | Path | onnx.ModelProto) -> ov.Model:
-    """Reads a file, or an ONNX model in memory."""
-    if isinstance(model, onnx.ModelProto):
-        return core.read_model(model.SerializeToString())
-    return core.read_model(model)
+def read(
+    core: ov.Core, model: str | Path | onnx.ModelProto, beside: Path | None = None
+) -> ov.Model:
+    """Reads a file, or an ONNX model in memory, whose external data lies beside a file.
+
+    OpenVINO looks for such data in the folder of a file alone, follows no link out of it, and maps
+    the data. So there is a file in that folder for as long as it reads. Where none can be, the data
+    comes into memory.
+    """
+    if not isinstance(model, onnx.ModelProto):
+        return core.read_model(model)
+    if beside is not None and external_data.locations(model):
+        try:
+            opened_file, name = tempfile.mkstemp(dir=beside.parent, prefix=".", suffix=".onnx")
+        except OSError:
+            for tensor in tensors(model):
+                external_data.load("Pipeline", tensor, beside)
+        else:
+            try:
+                with open(opened_file, "wb") as file:
+                    file.write(model.SerializeToString())
+                return core.read_model(name)
+            finally:
+                Path(name).unlink()
+    return core.read_model(model.SerializeToString())
 
 
 def metadata(model: ov.Model, key: str) -> str | None:
