@@ -106,9 +106,10 @@ def make_corpus(folder: Path) -> list[Path]:
 def make_ir(corpus: Path) -> None:
     """An IR, made in a separate process: OpenVINO starts threads, which do not survive a fork."""
     from onnx_philox._command import rewrite
+    from onnx_philox._rewriting.asked import Asked
 
     (corpus / "ir").mkdir()
-    rewrite.rewrite(corpus / "large" / "m.onnx", corpus / "ir" / "m.xml")
+    rewrite.rewrite(corpus / "large" / "m.onnx", corpus / "ir" / "m.xml", Asked())
 
 
 @dataclass(frozen=True)

@@ -165,6 +165,7 @@ def test_every_page_for_a_task_is_tested_here() -> None:
         "operators",
         "promise",
         "statistics",
+        "torchs-calls",
         "troubleshooting",
         "wheels",
     }
