@@ -86,6 +86,11 @@ def with_torch(
         if not left:
             return number, close, f"{name}, is not in the model: {counts}."
         mine = left.pop(0)
+        if call.kind == "multinomial" and mine.operator is RANDOM_EXPONENTIAL:
+            # The race of weights that are transposed in memory, whose clocks torch does not show.
+            if mine.after != call.after:
+                return number, close, f"{name}, takes other words in the model; {counts}."
+            continue
         allowed = fitting(call.kind)
         is_kind = allowed is None or mine.operator.name in allowed
         if not is_kind or mine.values.size != call.values.size:
@@ -105,7 +110,11 @@ def with_torch(
 def _difference(call: Call, mine: Drawn) -> tuple[str | None, bool]:
     """How two draws differ, in words; None if they do not, and whether they are only close."""
     assert call.values is not None
-    torchs = call.values.reshape(-1)
+    torchs = call.values
+    if call.order is not None and len(call.order) == torchs.ndim:
+        in_memory = torchs.transpose(call.order)
+        torchs = in_memory if in_memory.shape == mine.values.shape else torchs
+    torchs = torchs.reshape(-1)
     ours = mine.values.reshape(-1).astype(torchs.dtype)
     bits = np.dtype(f"u{torchs.dtype.itemsize}")
     unequal = int(np.count_nonzero(torchs.view(bits) != ours.view(bits)))
@@ -123,7 +132,7 @@ def _difference(call: Call, mine: Drawn) -> tuple[str | None, bool]:
     ):
         return None, True
     said = f"{unequal:,} of {torchs.size:,} values, by up to {apart.max():.2g}"
-    if not call.is_contiguous:
+    if call.order is not None:
         said += (
             "; torch fills memory, and the strides of its tensor are not those of a contiguous one"
         )

@@ -31,8 +31,8 @@ class Call:
     """What it drew; None where its result does not show that."""
     after: TorchState
     """Where the next call draws."""
-    is_contiguous: bool = True
-    """Whether the tensor that it filled is, so that its order is that of the memory."""
+    order: tuple[int, ...] | None = None
+    """The dimensions from the outermost in memory, which it filled; None if in order."""
 
     @property
     def title(self) -> str:
@@ -199,8 +199,10 @@ def _call(func: Any, result: Any, before: Any) -> Call:
     elif drawn is not None and _shows_draw(kind):
         values = array(drawn)
     shape = () if drawn is None else tuple(drawn.shape)
-    is_contiguous = drawn is None or drawn.is_contiguous()
-    return Call(kind, _where(), shape, values, _state(), is_contiguous)
+    order = None
+    if drawn is not None and not drawn.is_contiguous():
+        order = tuple(sorted(range(drawn.ndim), key=lambda i: -drawn.stride(i)))
+    return Call(kind, _where(), shape, values, _state(), order)
 
 
 def _kind(func: Any) -> str:

@@ -10,12 +10,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from onnx_philox._contract.inputs import TENSORFLOW
+from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
 from onnx_philox._contract.refusal import RefusalError, refuse, refusing_as
 from onnx_philox._contract.schemas import register_schemas
+from onnx_philox._contract.streams import AWAITS_STATE, KNOWS_STRIDES
+from onnx_philox._models.ours import awaits_state
 from onnx_philox._rewriting.asked import Asked, PerRow
 from onnx_philox._rewriting.passes.order import rewrite
 from onnx_philox.torch._check import compare, describe
+from onnx_philox.torch._prepared import Prepared, copied
 from onnx_philox.torch._program import functional, operations, place_of, require_torch
 from onnx_philox.torch._verify import verify_export
 
@@ -104,12 +107,20 @@ def export(
     table = {**translations(), **(custom_translation_table or {})}
     import torch
 
+    prepared = Prepared(is_pytorch=alignment == PYTORCH)
     try:
-        with _generator_watched() as sets, _unchecked(), warnings.catch_warnings():
+        with (
+            _generator_watched() as sets,
+            _unchecked(),
+            prepared.capturing(),
+            warnings.catch_warnings(),
+        ):
             # Here it is intended, where there is dropout.
             warnings.filterwarnings("ignore", "Exporting a model while it is in training mode")
+            is_program = isinstance(model, torch.export.ExportedProgram)
+            given = prepared.of(copied(model)) if is_program else model
             program: Any = torch.onnx.export(
-                model, tuple(args), dynamo=True, custom_translation_table=table, **options
+                given, tuple(args), dynamo=True, custom_translation_table=table, **options
             )
     except torch.onnx.OnnxExporterError as error:
         # The exporter reports it as one of many errors of its own.
@@ -127,6 +138,11 @@ def export(
         found = compare(operations(program.exported_program), program.model.clone())
         if problems := describe(found):
             warnings.warn(f"{_EXPORT}: the model draws otherwise: {problems}", stacklevel=2)
+    if prepared.kept:
+        del program.model.graph.outputs[-prepared.kept :]
+    for node in program.model.graph.all_nodes():
+        if awaits_state(node):
+            node.metadata_props[AWAITS_STATE] = KNOWS_STRIDES
     report = rewrite(program.model, asked)
     if not report.replaced:
         warnings.warn(f"{_EXPORT}: {_silence(model)}", stacklevel=2)

@@ -52,7 +52,7 @@ def operations(program: Any) -> list[Operation]:
     return [
         operation
         for node in _nodes(program)
-        for operation in [_operation(node)] * _draws(node.target, _arguments(node))
+        for operation in [_operation(node)] * draws(node.target, arguments(node))
     ]
 
 
@@ -109,14 +109,14 @@ def _nodes(program: Any) -> Iterator[Any]:
                 yield node
 
 
-def _arguments(node: Any) -> dict[str, Any]:
+def arguments(node: Any) -> dict[str, Any]:
     """The arguments of a call by their names, defaults included."""
     declared = node.target._schema.arguments
     given = dict(zip((a.name for a in declared), node.args, strict=False)) | dict(node.kwargs)
     return {a.name: given.get(a.name, a.default_value) for a in declared}
 
 
-def _draws(operator: Any, given: dict[str, Any]) -> int:
+def draws(operator: Any, given: dict[str, Any]) -> int:
     """How many draws a call makes."""
     import torch
 
@@ -135,13 +135,18 @@ def _draws(operator: Any, given: dict[str, Any]) -> int:
     return 1
 
 
+def place_of_node(node: Any) -> str:
+    """Where a program makes a call; empty if that is not known."""
+    return _operation(node).where
+
+
 def _operation(node: Any) -> Operation:
     kind = node.target._schema.name.rpartition("::")[2]
     # Inside no_grad or cond it names these: an object of a class, and no function or method.
     caller, _, called = (node.meta.get("torch_fn") or ("", ""))[1].rpartition(".")
     trace = node.meta.get("stack_trace") or ""
     modules = list((node.meta.get("nn_module_stack") or {}).values())
-    given = _arguments(node)
+    given = arguments(node)
     return Operation(
         kind,
         called if called and caller.islower() else kind,

@@ -1,0 +1,393 @@
+"""A program before the exporter decomposes it, made ready for its draws to be written.
+
+Only here is known where in memory torch draws: a program says the strides of each tensor. torch
+fills memory, so a draw into a tensor that is transposed there becomes a draw in the order of
+memory, and a permutation of it. And only here are draws that nothing reads, which advance torch's
+generator nevertheless: they become outputs, for the time of the export.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
+
+from onnx_philox._contract.refusal import refuse
+from onnx_philox.torch._program import arguments, draws, place_of_node
+
+# Fewer normals are drawn one by one, wherever they lie; others only if they lie side by side.
+_SIXTEEN = 16
+_NORMALS = ("randn_like", "normal_")
+# What reads the shape of its tensor alone, beside what overwrites it.
+_SHAPE_ONLY = ("rand_like", "randn_like", "randint_like", "empty_like", "zeros_like", "ones_like")
+_PATCH = threading.RLock()
+
+
+class Prepared:
+    """What a program's draws need before it is decomposed.
+
+    Args:
+        is_pytorch: Whether torch's numbers are to be drawn.
+
+    Attributes:
+        kept: How many outputs the last program got, behind its own.
+    """
+
+    def __init__(self, *, is_pytorch: bool) -> None:
+        self._is_pytorch = is_pytorch
+        self.kept = 0
+
+    @contextlib.contextmanager
+    def capturing(self) -> Iterator[None]:
+        """Makes each program ready that this thread captures with `torch.export.export`."""
+        import torch
+
+        with _PATCH:
+            capture, thread = torch.export.export, threading.get_ident()
+
+            def captured(*args: Any, **kwargs: Any) -> Any:
+                program = capture(*args, **kwargs)
+                return self.of(program) if threading.get_ident() == thread else program
+
+            torch.export.export = captured
+            try:
+                yield
+            finally:
+                torch.export.export = capture
+
+    def of(self, program: Any) -> Any:
+        """The program, made ready in place.
+
+        Raises:
+            ValueError: It draws where torch's rule cannot be followed.
+        """
+        import torch
+
+        self.kept = 0
+        for module in program.graph_module.modules():
+            graph = getattr(module, "graph", None)
+            if graph is None:
+                continue
+            for node in _calls(graph):
+                if _name(node) in ("rnn_tanh", "rnn_relu"):
+                    _split_layers(node)
+            if self._is_pytorch:
+                for node in _calls(graph):
+                    if torch.Tag.nondeterministic_seeded in node.target.tags:
+                        _reorder(node)
+            graph.lint()
+            module.recompile()
+        if self._is_pytorch:
+            self.kept = _keep_unread(program)
+        return program
+
+
+def copied(program: Any) -> Any:
+    """A program with a graph of its own, and the same weights."""
+    import copy
+
+    module = copy.deepcopy(program.graph_module)
+    for one, other in zip(program.graph_module.graph.nodes, module.graph.nodes, strict=True):
+        # A copy may have given up a name that Python knows, such as input.
+        other.name, other.target = one.name, one.target
+    signature = copy.deepcopy(program.graph_signature)
+    return program._update(module, signature, state_dict=program.state_dict)
+
+
+def _calls(graph: Any) -> list[Any]:
+    """The calls of operators, in order; may be replaced one by one."""
+    return [n for n in graph.nodes if n.op == "call_function" and hasattr(n.target, "_schema")]
+
+
+def _name(node: Any) -> str:
+    return str(node.target._schema.name.rpartition("::")[2])
+
+
+def _call(like: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
+    """A new node before another one's next, with its place in the program and the value it gives.
+
+    The graph must be in `inserting_before`.
+    """
+    from torch._guards import detect_fake_mode
+    from torch.fx.node import map_arg
+
+    def value(arg: Any) -> Any:
+        return map_arg(arg, lambda node: node.meta["val"])
+
+    node = like.graph.call_function(target, args, kwargs)
+    for key in ("nn_module_stack", "stack_trace", "torch_fn", "source_fn_stack"):
+        if key in like.meta:
+            node.meta[key] = like.meta[key]
+    given = value(args), value(kwargs)
+    with detect_fake_mode(given) or contextlib.nullcontext():
+        node.meta["val"] = target(*given[0], **given[1])
+    return node
+
+
+def _order_of(value: Any) -> list[int] | None:
+    """The dimensions of a tensor from the outermost in memory; None if some overlap.
+
+    Dimensions of 1 stay where they are, as far as the others let them.
+    """
+    sizes, strides = _sizes_and_strides(value)
+    if 0 in sizes:
+        return list(range(len(sizes)))
+    wide = [i for i, size in enumerate(sizes) if size != 1]
+    if len({strides[i] for i in wide}) < len(wide) or any(strides[i] == 0 for i in wide):
+        return None
+    ordered = iter(sorted(wide, key=lambda i: -strides[i]))
+    return [next(ordered) if i in wide else i for i in range(len(sizes))]
+
+
+def _lies_in_order(value: Any) -> bool:
+    """Whether a tensor is contiguous, in the sizes of the example."""
+    sizes, strides = _sizes_and_strides(value)
+    expected = 1
+    for size, stride in reversed(list(zip(sizes, strides, strict=True))):
+        if size != 1 and stride != expected:
+            return 0 in sizes
+        expected *= size
+    return True
+
+
+def _sizes_and_strides(value: Any) -> tuple[list[int], list[int]]:
+    return [_hint(n) for n in value.shape], [_hint(n) for n in value.stride()]
+
+
+def _hint(number: Any) -> int:
+    """A dimension as the example has it."""
+    symbol = getattr(number, "node", None)
+    return int(number if symbol is None else symbol.hint)
+
+
+def _reorder(node: Any) -> None:
+    """Makes of a draw one in the order of memory, and a permutation of it."""
+    import torch
+
+    aten, name, given = torch.ops.aten, _name(node), arguments(node)
+    if name == "native_dropout":
+        _write_out(node, given)
+        return
+    if name == "multinomial":
+        _race(node, given)
+        return
+    if not draws(node.target, given) or not node.args:
+        return
+    source = node.args[0]
+    if not isinstance(source, torch.fx.Node) or not isinstance(node.meta.get("val"), torch.Tensor):
+        return
+    is_in_place = name.endswith("_")
+    is_dropout = name in ("dropout", "alpha_dropout")
+    if not (is_in_place or is_dropout or name.endswith("_like") or node.target is aten.bernoulli.p):
+        return
+    filled = source.meta["val"] if is_in_place else node.meta["val"]
+    if is_dropout:
+        filled = torch.empty_like(source.meta["val"])
+    order = _order_of(filled)
+    if order is None:
+        _refuse(node, "one whose elements share memory", "one with memory of its own for each")
+    size = filled.numel()
+    is_few = isinstance(size, int) and size < _SIXTEEN
+    if name in _NORMALS and not is_few and not _lies_in_order(filled):
+        apart = f"one of {size} normals that do not lie side by side in memory"
+        _refuse(node, apart, f"contiguous, or of fewer than {_SIXTEEN} normals")
+    if order == sorted(order):
+        return
+    with node.graph.inserting_before(node):
+        turned = _call(node, aten.permute.default, source, order)
+        others, kwargs = list(node.args[1:]), dict(node.kwargs)
+        if name == "bernoulli_" and isinstance(others[0], torch.fx.Node):
+            wide = _call(node, aten.expand_as.default, others[0], source)
+            others[0] = _call(node, aten.permute.default, wide, order)
+        if name.endswith("_like"):
+            kwargs["memory_format"] = torch.contiguous_format
+        drawn = _call(node, node.target, turned, *others, **kwargs)
+        result = source if is_in_place else _turned_back(node, drawn, order)
+    _replace(node, result)
+
+
+def _turned_back(node: Any, drawn: Any, order: Sequence[int]) -> Any:
+    import torch
+
+    back = [list(order).index(i) for i in range(len(order))]
+    return _call(node, torch.ops.aten.permute.default, drawn, back)
+
+
+def _replace(node: Any, result: Any) -> None:
+    node.replace_all_uses_with(result)
+    node.graph.erase_node(node)
+
+
+def _write_out(node: Any, given: dict[str, Any]) -> None:
+    """`native_dropout`, which draws and scales otherwise than `dropout`, into which it is made."""
+    import torch
+
+    if given["train"] is False:
+        return
+    aten, x, p = torch.ops.aten, given["input"], given["p"]
+    order = _order_of(torch.empty_like(x.meta["val"]))
+    assert order is not None, "it is dense"
+    scale = 0.0 if p == 1 else 1 / (1 - p)
+    with node.graph.inserting_before(node):
+        turned = _call(node, aten.permute.default, x, order)
+        drawn = _turned_back(node, _call(node, aten.bernoulli.p, turned, 1 - p), order)
+        dtype = x.meta["val"].dtype
+        # torch multiplies 16 bits by a number in f32, and ONNX Runtime no bf16.
+        wide = torch.float32 if dtype in (torch.bfloat16, torch.float16) else dtype
+        x, noise = (_call(node, aten.to.dtype, each, wide) for each in (x, drawn))
+        kept = _call(node, aten.mul.Tensor, _call(node, aten.mul.Tensor, x, noise), scale)
+        results = _call(node, aten.to.dtype, kept, dtype), _call(node, aten.ne.Scalar, noise, 0)
+    for user in list(node.users):
+        _replace(user, results[user.args[1]])
+    node.graph.erase_node(node)
+
+
+def _race(node: Any, given: dict[str, Any]) -> None:
+    """`multinomial` of weights that are transposed in memory, as torch writes its race."""
+    import torch
+
+    aten, weights, samples = torch.ops.aten, given["self"], given["num_samples"]
+    if given["replacement"] and samples != 1:
+        return
+    order = _order_of(torch.empty_like(weights.meta["val"]))
+    if order is None or order == sorted(order):
+        return
+    with node.graph.inserting_before(node):
+        turned = _call(node, aten.permute.default, weights, order)
+        empty = _call(node, aten.empty_like.default, turned, memory_format=torch.contiguous_format)
+        drawn = _call(node, aten.exponential.default, empty, 1.0)
+        times = _turned_back(node, drawn, order)
+        speeds = _call(node, aten.div.Tensor, weights, times)
+        if samples == 1:
+            result = _call(node, aten.argmax.default, speeds, -1, True)
+        else:
+            import operator
+
+            best = _call(node, aten.topk.default, speeds, samples)
+            result = _call(node, operator.getitem, best, 1)
+    _replace(node, result)
+
+
+def _split_layers(node: Any) -> None:
+    """An RNN of several layers as one after the other: the exporter loses the dropout between."""
+    import torch
+
+    given = arguments(node)
+    layers, p = given.get("num_layers", 1), given.get("dropout", 0)
+    if "batch_first" not in given or layers == 1 or not given["train"] or p == 0:
+        return
+    import operator
+
+    aten, hidden, params = torch.ops.aten, given["hx"], given["params"]
+    directions = 2 if given["bidirectional"] else 1
+    of_each = len(params) // layers
+    x, last = given["input"], []
+    with node.graph.inserting_before(node):
+        if given["batch_first"]:
+            x = _call(node, aten.transpose.int, x, 0, 1)
+        for i in range(layers):
+            begin = _call(node, aten.slice.Tensor, hidden, 0, i * directions, (i + 1) * directions)
+            own = list(params[i * of_each : (i + 1) * of_each])
+            options = (given["has_biases"], 1, 0.0, True, given["bidirectional"], False)
+            both = _call(node, node.target, x, begin, own, *options)
+            x, after = (_call(node, operator.getitem, both, j) for j in (0, 1))
+            last.append(after)
+            if i < layers - 1:
+                x = _call(node, aten.dropout.default, x, p, True)
+        if given["batch_first"]:
+            x = _call(node, aten.transpose.int, x, 0, 1)
+        results = x, _call(node, aten.cat.default, last, 0)
+    for user in list(node.users):
+        _replace(user, results[user.args[1]])
+    node.graph.erase_node(node)
+
+
+def _keep_unread(program: Any) -> int:
+    """Makes outputs of the draws that no output depends on; returns how many there are."""
+    import torch
+    from torch.export.graph_signature import OutputKind, OutputSpec, TensorArgument
+    from torch.utils import _pytree
+
+    graph = program.graph_module.graph
+    kept = []
+    for node in _unread(graph):
+        if isinstance(node.meta.get("val"), torch.Tensor):
+            # A copy, since the module may write over what was drawn.
+            with graph.inserting_before(node.next):
+                kept.append(_call(node, torch.ops.aten.clone.default, node))
+    if not kept:
+        return 0
+    (output,) = (node for node in graph.nodes if node.op == "output")
+    output.args = ((*output.args[0], *kept),)
+    program.graph_signature.output_specs.extend(
+        OutputSpec(OutputKind.USER_OUTPUT, TensorArgument(name=node.name), None) for node in kept
+    )
+    signature = program.module_call_graph[0].signature
+    extra = _pytree.tree_structure([0] * len(kept))
+    signature.out_spec = _pytree.TreeSpec(tuple, None, [signature.out_spec, extra])
+    signature.outputs = [
+        *signature.outputs,
+        *(TensorArgument(name=node.name) for node in kept),
+    ]
+    graph.lint()
+    program.graph_module.recompile()
+    return len(kept)
+
+
+def _unread(graph: Any) -> list[Any]:
+    """The draws that no output depends on, or that may be written over before one does."""
+    roots, writes = _written(graph)
+    read = _read(graph, roots, writes)
+    at = {node: i for i, node in enumerate(graph.nodes)}
+    return [
+        node
+        for node in _calls(graph)
+        if draws(node.target, arguments(node))
+        and (node not in read or any(at[w] > at[node] for w in writes.get(roots[node], ())))
+    ]
+
+
+def _written(graph: Any) -> tuple[dict[Any, Any], dict[Any, list[Any]]]:
+    """The node that made the memory of each node's value, and what writes into it later."""
+    import torch
+
+    roots: dict[Any, Any] = {}
+    writes: dict[Any, list[Any]] = {}
+    for node in graph.nodes:
+        roots[node] = node
+        if node.op == "call_function" and hasattr(node.target, "_schema") and node.args:
+            first, source = node.target._schema.arguments[0], node.args[0]
+            if first.alias_info is not None and isinstance(source, torch.fx.Node):
+                roots[node] = roots[source]
+                if first.alias_info.is_write:
+                    writes.setdefault(roots[node], []).append(node)
+    return roots, writes
+
+
+def _read(graph: Any, roots: dict[Any, Any], writes: dict[Any, list[Any]]) -> set[Any]:
+    """The nodes whose values an output depends on, by what is read and by what is written to."""
+    left = [node for node in graph.nodes if node.op == "output"]
+    read: set[Any] = set()
+    while left:
+        node = left.pop()
+        if node in read:
+            continue
+        read.add(node)
+        if node.op == "call_function" and str(node.target).startswith("aten.sym_"):
+            continue
+        is_shape = hasattr(node.target, "_schema") and _name(node) in _SHAPE_ONLY
+        left.extend(() if is_shape else node.all_input_nodes)
+        left.extend(writes.get(roots[node], ()))
+    return read
+
+
+def _refuse(node: Any, given: str, allowed: str) -> NoReturn:
+    place = place_of_node(node)
+    refuse(
+        f"aten::{_name(node)}",
+        f"the tensor that it fills{f' ({place})' if place else ''}",
+        given,
+        f"{allowed}, with alignment 'pytorch', since torch draws others there",
+        "Call contiguous() on it before the draw.",
+    )

@@ -1,0 +1,248 @@
+"""Torch's numbers where torch draws into memory of another order, and where nothing reads them.
+
+torch itself is the oracle: `-m engines`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import assert_same_bits
+
+import onnx_philox
+from onnx_philox import PhiloxState, Pipeline, reference
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnxscript")
+nn = torch.nn
+functional = nn.functional
+
+# The exporter's own, on any module.
+pytestmark = [
+    pytest.mark.engines,
+    pytest.mark.filterwarnings(
+        *("ignore::FutureWarning", "ignore::DeprecationWarning"),
+        "ignore:.*_flat_weights:UserWarning",
+    ),
+]
+
+X = torch.linspace(-1, 1, 24).reshape(4, 6)
+SEED = 7
+
+
+def of_a_function(forward: Callable[[Any], Any]) -> nn.Module:
+    module = nn.Module()
+    module.forward = forward
+    return module
+
+
+def exported(module: Any, x: Any = X, **options: Any) -> Any:
+    options = {"alignment": "pytorch", "verify": True, **options}
+    return onnx_philox.torch.export(module, (x,), verbose=False, **options)
+
+
+def assert_torch_s_bits(forward: Callable[[Any], Any]) -> None:
+    """What a function draws is torch's in both runtimes, to the bit and in its order."""
+    file = exported(of_a_function(forward), verify=False).model_proto
+    torch.manual_seed(SEED)
+    expected = [tensor.numpy() for tensor in forward(X)]
+    for runtime in ("onnxruntime", "openvino"):
+        config = {"config": {"INFERENCE_PRECISION_HINT": "f32"}} if runtime == "openvino" else {}
+        feeds = {i.name: X.numpy() for i in file.graph.input if i.name == "x"}
+        drawn = Pipeline(file, runtime=runtime, **config)(feeds, seed=SEED)
+        for ours, torchs in zip(drawn.values(), expected, strict=True):
+            assert_same_bits(np.ascontiguousarray(ours), np.ascontiguousarray(torchs))
+
+
+def filled(x: Any, fill: Callable[[Any], Any]) -> Any:
+    y = x.clone()
+    fill(y)
+    return y
+
+
+def likes(x: Any) -> Any:
+    image = x.reshape(1, 2, 3, 4)
+    return (
+        torch.rand_like(x.t()),
+        torch.randint_like(x.t(), 5),
+        torch.rand_like(x.reshape(2, 3, 4).permute(2, 0, 1)),
+        torch.rand_like(image.to(memory_format=torch.channels_last)),
+        torch.rand_like(image, memory_format=torch.channels_last),
+        torch.rand_like(x.t(), memory_format=torch.contiguous_format),
+        torch.rand_like(x[:, ::2]),
+        torch.rand_like(x[:1].t()),
+        torch.randn_like(x[:2].t()),
+        torch.rand(3),
+    )
+
+
+def in_place(x: Any) -> Any:
+    p = torch.sigmoid(x.reshape(6, 4))
+    return (
+        torch.empty_like(x.t()).uniform_(-1, 2),
+        torch.empty_like(x.t()).bernoulli_(0.3),
+        torch.empty_like(x.t()).bernoulli_(p),
+        torch.empty_like(x.t()).bernoulli_(p[:, :1]),
+        torch.empty_like(x.t()).exponential_(),
+        filled(x, lambda y: y.t().uniform_()),
+        filled(x, lambda y: y[:, 1].uniform_()),
+        filled(x, lambda y: y[:, 1].normal_()),
+        filled(x, lambda y: y[1:3, 1:3].t().normal_()),
+        torch.rand(3),
+    )
+
+
+def dropped(x: Any) -> Any:
+    image = x.reshape(1, 2, 3, 4).contiguous(memory_format=torch.channels_last)
+    return (
+        functional.dropout(x.t() + 3, 0.333),
+        functional.dropout(x.t(), 0.9).t(),
+        functional.dropout(image, 0.5),
+        functional.dropout(x, 1.0),
+        functional.dropout(x, 0.0),
+        torch.native_dropout(x.t(), 0.15, True)[0],
+        torch.native_dropout(x, 0.0, True)[0],
+        torch.rand(3),
+    )
+
+
+def numbers(x: Any) -> Any:
+    few = torch.empty(7).normal_(0.1, 0.7), torch.normal(-0.1, 0.7, (5,))
+    return torch.empty_like(x).exponential_(0.7), *few, torch.rand(3)
+
+
+def races(x: Any) -> Any:
+    weights = (x.abs() + 0.1).t()
+    return torch.multinomial(weights, 1), torch.multinomial(weights, 3), torch.rand(3)
+
+
+def unread(x: Any) -> Any:
+    torch.rand_like(x.t())
+    functional.dropout(x, 0.5)
+    torch.randperm(5)
+    torch.rand(3).uniform_()
+    shape_only = torch.randint_like(torch.randn(5, 3), 9)
+    first = torch.empty_like(x)
+    first.uniform_()
+    return shape_only, torch.rand_like(torch.rand_like(x.t())), torch.rand(3)
+
+
+@pytest.mark.parametrize("forward", [likes, in_place, dropped, numbers, races, unread])
+def test_draws_are_torch_s_in_the_order_of_memory(forward: Callable[[Any], Any]) -> None:
+    assert_torch_s_bits(forward)
+    verdict = exported(of_a_function(forward)).verdict
+    assert verdict.is_ok, verdict
+    assert {ran.equal for ran in verdict.runtimes} == {verdict.draws}
+
+
+class Kept(nn.Module):
+    """It changes a buffer, returns a dictionary, and reads not all that it draws."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("runs", torch.zeros(1))
+
+    def forward(self, input: Any) -> Any:
+        self.runs.add_(1)
+        torch.randn(3)
+        return {"a": functional.dropout(input[0].t(), 0.5) + self.runs, "b": torch.rand(2)}
+
+
+def in_bodies(x: Any) -> Any:
+    def step(i: Any, y: Any) -> Any:
+        return i + 1, y + torch.rand_like(y.transpose(1, 2)).transpose(1, 2)
+
+    _, y = torch.while_loop(lambda i, _: i < 3, step, (torch.tensor(0), x))
+
+    def one(y: Any) -> Any:
+        return functional.dropout(y.transpose(1, 2), 0.5).transpose(1, 2).clone()
+
+    def other(y: Any) -> Any:
+        return functional.dropout(y.transpose(1, 2), 0.4).transpose(1, 2).clone()
+
+    return torch.cond(y.sum() > 1, one, other, (y,)) + torch.rand(1)
+
+
+MODULES = {
+    "encoder": lambda: nn.TransformerEncoderLayer(6, 2, 12, 0.2, batch_first=True),
+    "rnn": lambda: nn.RNN(6, 5, 3, dropout=0.5, batch_first=True, bidirectional=True),
+    "rnn of relu": lambda: nn.RNN(6, 5, 2, dropout=0.25, nonlinearity="relu", bias=False),
+    "gru": lambda: nn.GRU(6, 5, 3, dropout=0.5, batch_first=True),
+    "kept": Kept,
+    "bodies": lambda: of_a_function(in_bodies),
+}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_modules_and_programs_of_them_draw_torch_s_numbers(name: str) -> None:
+    torch.manual_seed(1)
+    module = MODULES[name]().train()
+    x = torch.randn(3, 4, 6)
+    capture = torch.export.export
+    of_module = exported(module, x)
+    assert torch.export.export is capture
+    assert of_module.verdict.is_ok, of_module.verdict
+    program = torch.export.export(module, (x,), strict=False)
+    before = str(program.graph)
+    of_program = exported(program, x)
+    assert of_program.verdict.is_ok, of_program.verdict
+    assert str(program.graph) == before
+    assert of_program.verdict.draws == of_module.verdict.draws > 0
+    names = [
+        [output.name for output in p.model_proto.graph.output] for p in (of_module, of_program)
+    ]
+    assert names[0] == names[1]
+
+
+def test_an_rnn_keeps_the_dropout_between_its_layers_in_philox_s_numbers_too() -> None:
+    module = nn.RNN(6, 5, 3, dropout=0.5).train()
+    program = exported(module, torch.randn(3, 4, 6), alignment="tensorflow")
+    assert program.verdict.is_ok, program.verdict
+    assert program.verdict.draws == 2
+
+
+def test_a_batch_that_is_dynamic_draws_in_the_order_of_memory_too() -> None:
+    def forward(x: Any) -> Any:
+        drawn = torch.empty_like(x.t()).bernoulli_(torch.tensor(0.3)), torch.rand_like(x.t())
+        return *drawn, functional.dropout(x.t(), 0.5)
+
+    module = of_a_function(forward)
+    file = exported(module, dynamic_shapes=({0: "batch"},)).model_proto
+    larger = torch.linspace(-1, 1, 54).reshape(9, 6)
+    verdict = onnx_philox.torch.verify_export(module, (larger,), file)
+    assert verdict.is_ok, verdict
+
+
+@pytest.mark.parametrize(
+    ("forward", "named"),
+    [
+        (lambda x: torch.randn_like(x.t()), "aten::randn_like: .* got one of 24 normals"),
+        (lambda x: filled(x, lambda y: y.t().normal_()), "aten::normal_: .* got one of 24"),
+        (lambda x: filled(x, lambda y: y.reshape(24, 1)[::2].normal_()) + x, ""),
+        (lambda x: filled(x.repeat(5, 1), lambda y: y[:, 1].normal_()), "got one of 20 normals"),
+    ],
+)
+def test_many_normals_into_memory_that_is_not_contiguous_are_refused(
+    forward: Callable[[Any], Any], named: str
+) -> None:
+    if not named:
+        assert exported(of_a_function(forward)).verdict.is_ok
+        return
+    with pytest.raises(ValueError, match=named) as refused:
+        exported(of_a_function(forward))
+    assert "must be contiguous, or of fewer than 16 normals" in str(refused.value)
+    assert "Call contiguous() on it before the draw" in str(refused.value)
+    assert exported(of_a_function(forward), alignment="tensorflow").verdict.is_ok
+
+
+def test_philox_s_numbers_do_not_follow_memory() -> None:
+    module = of_a_function(lambda x: (torch.rand_like(x.t()), torch.rand(3) + x.sum() * 0))
+    file = exported(module, alignment="tensorflow").model_proto
+    drawn = list(Pipeline(file)({"x": X.numpy()}, seed=SEED).values())
+    state = PhiloxState.for_run(SEED).to_array()
+    for stream, (values, shape) in enumerate(zip(drawn, ([6, 4], [3]), strict=True)):
+        expected = reference.random_uniform(shape, 0, 1, "f32", op_seed=stream, state=state)[0]
+        assert_same_bits(values, expected)
