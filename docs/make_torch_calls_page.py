@@ -20,9 +20,23 @@ HEAD = """\
 
 A PyTorch module reaches the runtimes by a file of `onnx_philox.torch.export`, which ONNX Runtime
 and OpenVINO load, or by `openvino.convert_model` with `openvino.pytorch_extensions()`, from an
-exported program or from a trace. Each call below draws the same numbers by all of these roads. This
-page is made from the table that both front ends read (`python docs/make_torch_calls_page.py`); what
-a call computes around its draw is in `_torch_calls/meaning.py`.
+exported program or from a trace. Each call below draws the same numbers by all of these roads, but
+for what the next list says. This page is made from the table that both front ends read
+(`python docs/make_torch_calls_page.py`); what a call computes around its draw is in
+`_torch_calls/meaning.py`.
+
+Known faults, each of them walked by `tests/walk_torch_calls.py` and listed in
+`tests/torch_walk/known.txt`:
+
+- An LSTM, GRU or RNN in training mode that is converted from an *exported program* loses the
+  dropout between its layers, in torch's own decomposition. Convert a trace, or export a file.
+- `torch.normal` of a mean and a scale of two types gives f64, and the mask of `native_dropout` in a
+  converted exported program is f32.
+- In a file whose batch is dynamic, a draw of which only the shape is read takes a number all the
+  same.
+- With weights of f16 or bf16, single classes of `torch.multinomial` may differ in OpenVINO.
+
+Otherwise:
 
 - *In place* is the form with an underscore. Forms with `out=` and `generator=None` draw as the
   plain call does. A `torch.Generator`, also one made in `forward`, and complex types are refused.
