@@ -268,6 +268,13 @@ def test_outputs_that_differ_are_named() -> None:
     assert "differs by up to 1, beyond rtol 0.001" in str(verdict)
 
 
+@pytest.mark.parametrize("number", [-1e-3, float("nan"), "0.1"])
+@pytest.mark.parametrize("name", ["rtol", "atol"])
+def test_a_tolerance_is_a_number_from_0_on(name: str, number: Any) -> None:
+    with pytest.raises(ValueError, match=f"{name} must be a number, 0 or more: got "):
+        onnx_philox.torch.verify_export(Vae(), (torch.zeros(1, 4),), "no.onnx", **{name: number})
+
+
 def test_normals_of_f64_may_differ_by_two_ulp_and_the_verdict_says_so() -> None:
     def forward(x: Any) -> Any:
         return torch.randn(3000, dtype=torch.float64).float(), torch.rand_like(x)

@@ -11,6 +11,7 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
+from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.streams import STATE
 from onnx_philox._contract.torch_state import TorchState, torch_seed
@@ -82,6 +83,10 @@ def verify_export(
     """
     require_torch()
     seed = torch_seed(OWNER, "seed", seed)
+    for name, number in (("rtol", rtol), ("atol", atol)):
+        # A NaN is not either: every output would be within it, or none.
+        if not (isinstance(number, int | float) and number >= 0):
+            refuse(OWNER, name, repr(number), "a number, 0 or more", "Pass such a number.")
     made = read(f)
     alignment = _alignment(made)
     report = rewrite(made, Asked(alignment=alignment))
