@@ -21,7 +21,7 @@ from onnx_philox.onnxruntime import _session
 from onnx_philox.openvino import _native_backend
 
 # Programs for the tests of other engines, which need those to be installed.
-collect_ignore = ["engines", "make_torch_draws.py"]
+collect_ignore = ["engines", "make_torch_draws.py", "torch_walk"]
 
 hypothesis.settings.register_profile(
     "default",

@@ -220,3 +220,9 @@ def test_without_genai_the_extra_is_named() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "needs OpenVINO GenAI: pip install 'onnx-philox[genai]'" in done.stderr
+
+
+@pytest.mark.engines
+def test_true_is_no_seed() -> None:
+    with pytest.raises(TypeError, match=r"must be an integer .*: got True"):
+        op.genai_generator(True)

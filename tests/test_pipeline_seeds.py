@@ -283,7 +283,6 @@ def test_seeds_of_torch_s_generators_are_checked_alike(seeds: Any, words: str) -
         lambda: diffusers.generator(1, like="torch_cuda", gpu=(True, 5)),
         lambda: onnx_philox.torch_noise(True, [4]),
         lambda: onnx_philox.torch_cuda_states(1, 0, True),
-        lambda: onnx_philox.openvino.genai_generator(True),
     ],
 )
 def test_true_is_no_number(call: Any) -> None:

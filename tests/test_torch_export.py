@@ -485,6 +485,7 @@ def test_without_torch_the_extra_is_named() -> None:
     assert "onnx_philox.torch needs torch: pip install 'onnx-philox[torch]'" in done.stderr
 
 
+@pytest.mark.engines
 def test_distributions_export_without_their_checks_which_are_back_afterwards() -> None:
     import torch
     from torch.distributions import Distribution, Normal

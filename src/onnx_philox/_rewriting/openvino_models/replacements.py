@@ -267,7 +267,7 @@ def refuse_wide_bernoulli(site: Site) -> None:
     if is_wide and compared is not None and _is_a(compared[0], "Less"):
         site.refuse(
             "what is compared with it, as in torch.bernoulli,",
-            "of f64",
+            "one of f64",
             "of f32, f16 or bf16: OpenVINO draws f32 for it",
             "Cast the probabilities to torch.float32 first, or run the file of "
             "onnx_philox.torch.export in ONNX Runtime.",
