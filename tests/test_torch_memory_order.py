@@ -138,6 +138,20 @@ def test_draws_are_torch_s_in_the_order_of_memory(forward: Callable[[Any], Any])
     assert {ran.equal for ran in verdict.runtimes} == {verdict.draws}
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_native_dropout_of_16_bits_multiplies_as_torch_does(dtype: Any) -> None:
+    x = torch.linspace(-1, 1, 240).to(dtype)
+    module = of_a_function(lambda x: torch.native_dropout(x, 0.333, True)[0])
+    file = exported(module, x, verify=False).model_proto
+    torch.manual_seed(SEED)
+    expected = module(x).float().numpy()
+    for runtime in ("onnxruntime", "openvino"):
+        config = {"config": {"INFERENCE_PRECISION_HINT": "f32"}} if runtime == "openvino" else {}
+        feed = {"x": x.float().numpy().astype("float16" if dtype is torch.float16 else "bfloat16")}
+        (drawn,) = Pipeline(file, runtime=runtime, **config)(feed, seed=SEED).values()
+        assert_same_bits(drawn.astype(np.float32), expected)
+
+
 class Kept(nn.Module):
     """It changes a buffer, returns a dictionary, and reads not all that it draws."""
 

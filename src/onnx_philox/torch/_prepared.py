@@ -233,8 +233,11 @@ def _write_out(node: Any, given: dict[str, Any]) -> None:
         turned = _call(node, aten.permute.default, x, order)
         drawn = _turned_back(node, _call(node, aten.bernoulli.p, turned, 1 - p), order)
         dtype = x.meta["val"].dtype
-        # torch multiplies 16 bits by a number in f32, and ONNX Runtime no bf16.
-        wide = torch.float32 if dtype in (torch.bfloat16, torch.float16) else dtype
+        # ONNX Runtime multiplies no bf16. Products of 16 bits are exact in f32, and torch rounds
+        # the factor first.
+        wide = dtype
+        if dtype in (torch.bfloat16, torch.float16):
+            wide, scale = torch.float32, torch.tensor(scale, dtype=dtype).item()
         x, noise = (_call(node, aten.to.dtype, each, wide) for each in (x, drawn))
         kept = _call(node, aten.mul.Tensor, _call(node, aten.mul.Tensor, x, noise), scale)
         results = _call(node, aten.to.dtype, kept, dtype), _call(node, aten.ne.Scalar, noise, 0)
