@@ -491,3 +491,17 @@ def test_the_commands_say_what_each_way_makes_of_seeds(tmp_path) -> None:
     assert_same_bits(drawn(CORE.read_model(target))["a"], u)
     said = " ".join(CliRunner().invoke(app.app, ["inspect", str(target)]).output.split())
     assert "a RandomUniform 150 its op_seed 10" in said
+
+
+def test_seeds_that_an_earlier_rewrite_dropped_cannot_be_kept(tmp_path) -> None:
+    path, target = tmp_path / "m.xml", tmp_path / "new.xml"
+    lost = op.make_reproducible(model({"a": named(uniform([4], seeds=SEEDS), "a")}, []))
+    ov.save_model(lost, path)
+    said = r"keep_seeds must be left out, .*: got True for a model that was rewritten without it"
+    with pytest.raises(ValueError, match=said):
+        op.make_reproducible(lost, keep_seeds=True)
+    with pytest.raises(ValueError, match=said):
+        op.Pipeline(path, runtime="openvino", keep_seeds=True)
+    command = ["rewrite", str(path), "-o", str(target), "--keep-seeds"]
+    assert CliRunner().invoke(app.app, command).exit_code != 0
+    assert not target.exists()

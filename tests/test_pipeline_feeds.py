@@ -233,3 +233,21 @@ def test_the_example_of_the_docs_answers_no_two_rows_from_one_seed() -> None:
             pipe(feed, seeds=[1])
         with pytest.raises(ValueError, match=r"'mean' must be of shape \[.*, 4\]: got shape \[4\]"):
             pipe({**feed, "mean": np.zeros(4, np.float32)}, seeds=[1])
+
+
+def test_rows_that_are_a_second_dimension_of_an_ir_are_counted(tmp_path: Path) -> None:
+    model = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["": 17]>
+        g (float[batch, 4] a, float[seq, batch, 4] b) => (float[seq, batch, 4] y) {
+            n = RandomNormalLike (a)
+            y = Add (n, b)
+        }""")
+    path = tmp_path / "m.xml"
+    core = onnx_philox.openvino.register(ov.Core())
+    made = make_reproducible(model, per_row=True)
+    ov.save_model(core.read_model(made.SerializeToString()), path)
+    pipe = Pipeline(path, runtime="openvino")
+    one, two = np.ones((1, 4), np.float32), np.zeros((3, 2, 4), np.float32)
+    with pytest.raises(ValueError, match=r"rows of dimension 1 of 'b' must be 1, .*: got 2"):
+        pipe({"a": one, "b": two}, seeds=[5])
+    assert pipe({"a": np.ones((2, 4), np.float32), "b": two}, seeds=[5, 6])["y"].shape == (3, 2, 4)

@@ -13,12 +13,14 @@ import numpy as np
 import openvino as ov
 import pytest
 from cases import assert_same_bits
+from click.testing import CliRunner
 from onnx import parser
 from openvino import opset15 as ops
 from openvino.op.util import Variable, VariableInfo
 
 import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, graphs, make_reproducible
+from onnx_philox._command import app
 
 HEADS, WIDTH = 2, 8
 DTYPES = {
@@ -202,8 +204,37 @@ def test_a_checkpoint_carries_the_variables_bit_for_bit(kind: str) -> None:
 def test_a_request_that_begins_at_a_state_has_new_variables(pipe: Pipeline) -> None:
     first = pipe(fed(), seed=1)
     follow = pipe.request(state=first.next_state)(fed())
-    assert_same_bits(follow["y"], pipe(fed(), state=PhiloxState.for_run(1, 1))["y"])
+    again = pipe.request(state=PhiloxState.for_run(1, 1))(fed())
+    assert_same_bits(follow["y"], again["y"])
     assert follow["y"].max() < 2
+
+
+def test_a_state_alone_gives_no_answer_again_where_there_are_variables(pipe: Pipeline) -> None:
+    request = pipe.request(seed=1)
+    for _ in range(2):
+        later = request(fed())
+    with pytest.raises(ValueError, match=r"state must be left out .* variables .*\(past\)"):
+        pipe(fed(), state=later.state)
+    checkpoint = {**request.checkpoint(), "variables": None}
+    with pytest.raises(ValueError, match=r"variables must be those of past after 2 runs: got null"):
+        pipe.request(resume=checkpoint)
+
+
+@pytest.mark.parametrize("kind", ["i64", "f64", "u16", "f8e4m3"])
+def test_a_variable_that_openvino_keeps_in_another_type_is_refused_by_name(kind: str) -> None:
+    what = rf"the type of the variable 'past' must be one of f32, .*: got {kind}\."
+    with pytest.raises(ValueError, match=what):
+        Pipeline(walk(kind), runtime="openvino")
+
+
+def test_run_begins_such_a_model_at_the_first_run_alone(tmp_path: Path) -> None:
+    path = tmp_path / "walk.xml"
+    ov.save_model(make_reproducible(walk()), path)
+    command = ["run", str(path), "--fill", "--seed", "5"]
+    done = CliRunner().invoke(app.app, [*command, "--first-run", "2"])
+    assert done.exit_code == 2
+    assert "--first-run must be 0 for a model with variables of its own (past)" in done.output
+    assert "--first-run N" not in CliRunner().invoke(app.app, [*command, "--runs", "2"]).output
 
 
 def test_every_batch_of_a_data_set_has_new_variables() -> None:

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from onnx import helper, parser
 from runtimes import OpenVino
 
-from onnx_philox import PhiloxState, make_reproducible, reference
+from onnx_philox import PhiloxState, Pipeline, make_reproducible, reference
 from onnx_philox._command import app
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.rewriting import find_random_nodes
@@ -681,3 +681,21 @@ def test_inspect_says_that_an_opset_is_not_imported(tmp_path: Path) -> None:
     assert "(opset not imported, main graph" in " ".join(result.stdout.split())
     assert "mine::GaussianNoise" in result.stdout.split()
     assert "GaussianNoise-" not in result.stdout
+
+
+def test_a_hand_written_node_has_the_default_type_of_its_operator() -> None:
+    text = "g (float[B, 9] x) => (int64[B, 1] y) { t = onnx_philox.RandomToken <op_seed = 1> (x) "
+    model = parse(text + "y = Identity (t) }", '"": 17, "onnx_philox": 1')
+    logits = np.zeros((2, 9), np.float32)
+    rewritten = make_reproducible(model)
+    state = PhiloxState(0, 0).to_array()
+    y = InferenceSession(rewritten).run(["y"], {"x": logits, "random_state": state})[0]
+    assert_same_bits(y, reference.random_token(logits, op_seed=1, state=state)[0])
+
+
+def test_a_misspelt_operator_of_this_package_is_refused_by_name() -> None:
+    text = "g (float[B, 9] x) => (y) { y = onnx_philox.RandomTokn <op_seed = 1> (x) }"
+    model = parse(text, '"": 17, "onnx_philox": 1')
+    for refused in (make_reproducible, Pipeline):
+        with pytest.raises(ValueError, match=r"RandomTokn.* Did you mean 'RandomToken'\?"):
+            refused(model)

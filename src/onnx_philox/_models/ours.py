@@ -175,10 +175,9 @@ def lacks_state(node: ir.Node) -> bool:
     """Whether a node of this package has no state, and a rewrite gives it that of the model.
 
     A node that draws torch's numbers by a seed is complete, and one without outputs draws for
-    nobody.
+    nobody. One of an unknown operator has none either: who reads it refuses it by name.
     """
-    is_known = node.domain == DOMAIN and node.op_type in OPERATORS
-    draws = is_known and any(output.name for output in node.outputs)
+    draws = node.domain == DOMAIN and any(output.name for output in node.outputs)
     return draws and state_of(node) is None and not draws_as_torch(node)
 
 

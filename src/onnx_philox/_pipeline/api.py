@@ -200,6 +200,10 @@ class Pipeline:
         else:
             if not (seed is None and seeds is None):
                 refuse(_NAME, "state", "both", "given without a seed", "Leave one out.")
+            if held := self._engine.model.variables:
+                allowed = f"left out for a model with variables of its own ({', '.join(held)})"
+                remedy = "Pass a seed; a request's checkpoint goes on with the variables, too."
+                refuse(_NAME, "state", "one", allowed, remedy)
             begun, words = None, self._words(_NAME, state)
         engine = self._engine
         check_rows(_NAME, engine, feed, words)
@@ -238,7 +242,8 @@ class Pipeline:
                 system.
             state: Instead of seeds: where the first run draws. A `PhiloxState` or `TorchState`, its
                 array, or [B, 6] or [B, 632] for such a model; for example the `next_state` of a
-                result, or the state of a `diffusers.generator`.
+                result, or the state of a `diffusers.generator`. Variables of the model's own are
+                as at first.
             resume: A checkpoint to go on from, or its JSON; nothing else is given then.
 
         Returns:

@@ -87,6 +87,9 @@ def read(given: Any, engine: Engine) -> tuple[NDArray[np.uint32], Seed | None, i
     what, held = "resume's variables", None
     if types:
         held = variables.read(given.get("variables"), types, _OWNER, what, _REMEDY)
+        if held is None and runs:
+            allowed = f"those of {', '.join(types)} after {runs} runs"
+            refuse(_OWNER, what, "null", allowed, _REMEDY)
     return state, _seed(given.get("seed"), state), runs, held
 
 

@@ -261,7 +261,8 @@ def _open_in(core: Any, model: Any, what: str, asked: Asked, **options: Any) -> 
 
     with refusing_as(_NAME):
         asked.check_openvino()
-    if wants_rewrite(api.find_random_nodes(model), streams_of(model)):
+    # Of a model that was rewritten before, a rewrite knows whether seeds were kept.
+    if asked.keep_seeds or wants_rewrite(api.find_random_nodes(model), streams_of(model)):
         model = api.rewritten(model, asked)
     said = _said_by_openvino(model, what)
     _check_rows(said.streams, asked)
@@ -298,18 +299,18 @@ def _compiled(
     from onnx_philox._runtimes import in_openvino
     from onnx_philox._runtimes.openvino_variables import Initial
 
+    initial = Initial(core, read) if read.get_variables() else None
     try:
         compiled = in_openvino.compile_model(core, read, device, config or {})
     except Exception:
         in_openvino.check_device(_NAME, device, core.available_devices)
         raise
-    initial = Initial(core, read) if read.get_variables() else None
     loaded = in_openvino.Model(compiled, said.graph, initial, _carriers(read, said))
     return Engine(loaded, said.streams)
 
 
-def _carriers(model: Any, said: _Model) -> Collection[str]:
-    """The inputs that carry the batch, in a model of OpenVINO's: it has no names of dimensions."""
+def _carriers(model: Any, said: _Model) -> Collection[tuple[str, int]]:
+    """The dimensions that carry the batch in a model of OpenVINO's, where they have no names."""
     if said.graph is not None or model is None or said.streams.batch is None:
         return ()
     from onnx_philox._runtimes.openvino_batch import carriers

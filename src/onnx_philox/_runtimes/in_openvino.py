@@ -26,7 +26,7 @@ from onnx_philox._files.tensors import misread_by_openvino, tensors
 from onnx_philox._openvino_ports import input_names, output_names
 from onnx_philox._runtimes import RUNTIMES, models
 from onnx_philox._runtimes.models import DEVICE, PRECISION, LoadedModel, SettingError, Settings
-from onnx_philox._runtimes.openvino_batch import named
+from onnx_philox._runtimes.openvino_batch import Carrier, named
 from onnx_philox._runtimes.openvino_variables import Initial, Requests, held, set_all, types_of
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
 
@@ -51,7 +51,7 @@ class Model(LoadedModel):
         compiled: ov.CompiledModel,
         graph: onnx.GraphProto | None = None,
         initial: Initial | None = None,
-        carrying: Collection[str] = (),
+        carrying: Collection[Carrier] = (),
     ) -> None:
         self.compiled = compiled
         names = input_names(compiled.inputs, graph)

@@ -24,6 +24,9 @@ from onnx_philox._contract.refusal import refuse
 from onnx_philox._runtimes.port import Arrays
 
 _OWNER = "Pipeline"
+# OpenVINO's CPU plugin holds variables of other types in these, or not at all.
+_FLOATS, _INTEGERS = (ov.Type.f32, ov.Type.f16, ov.Type.bf16), (ov.Type.i32, ov.Type.i8, ov.Type.u8)
+_TYPES = (*_FLOATS, *_INTEGERS, ov.Type.boolean)
 
 
 class Requests:
@@ -57,6 +60,13 @@ class Initial:
     """
 
     def __init__(self, core: ov.Core, model: ov.Model) -> None:
+        for variable in model.get_variables():
+            info = variable.get_info()
+            if info.data_type not in _TYPES:
+                what = f"the type of the variable {info.variable_id!r}"
+                allowed = f"one of {', '.join(t.get_type_name() for t in _TYPES)}"
+                remedy = "Keep it in one of these, with a Convert on both sides."
+                refuse(_OWNER, what, info.data_type.get_type_name(), allowed, remedy)
         clone = model.clone()
         reads = [
             node

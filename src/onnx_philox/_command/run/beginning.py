@@ -31,6 +31,12 @@ def begin(
     state = _state(loaded, inside)
     name = None if state is None else state.name
     feeds = {**filled, **ports.read(wanted.inputs, loaded.inputs, name)}
+    if wanted.first_run and loaded.variables:
+        names = ", ".join(loaded.variables)
+        raise ArgumentError(
+            f"--first-run must be 0 for a model with variables of its own ({names}), which go on "
+            f"from run to run: got {wanted.first_run}. Leave it out, and raise --runs."
+        )
     if state is None or not state.counts_runs:
         _refuse_first_run(wanted.first_run, state)
     elif wanted.numbers.stop > RUNS:

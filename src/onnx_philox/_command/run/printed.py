@@ -168,6 +168,9 @@ class Report:
     def _about_going_on(self) -> str:
         if self.state is None or self.state.next is None:
             return ""
+        if self.loaded.variables:
+            names = ", ".join(self.loaded.variables)
+            return f"Variables of its own go on from run to run ({names}): repeat all runs at once."
         if self.state.counts_runs and self.seed is not None:
             next_run = self.runs[-1].number + 1
             remedy = f"--first-run {next_run}" if next_run < RUNS else "another seed"

@@ -70,6 +70,11 @@ def rewrite(model: ov.Model, asked: Asked) -> tuple[ov.Model, Report]:
     if not replaceable:
         check_names(() if recorded.has_rows else named or (), ())
         has_state = recorded.state is not None or recorded.variable
+        if asked.keep_seeds and has_state and recorded.rewritten and not recorded.kept:
+            given = "True for a model that was rewritten without it, whose seeds are gone"
+            allowed = "left out, or given in the first rewrite"
+            remedy = "Rewrite the model that this one was made from."
+            checks.refuse(OWNER, "keep_seeds", given, allowed, remedy)
         done = len(recorded.rewritten) if has_state else 0
         return model, Report(
             kept=tuple(kept), recorded=done, seed=recorded.seed, is_per_row=recorded.has_rows

@@ -7,9 +7,9 @@ from typing import Any
 
 import onnx_ir as ir
 
-from onnx_philox._contract.operators import OPERATORS, OUTPUT_TYPE, Operator
-from onnx_philox._contract.streams import AWAITS_STATE
-from onnx_philox._contract.types import BY_NAME
+from onnx_philox._contract import checks
+from onnx_philox._contract.choices import nearest
+from onnx_philox._contract.operators import OPERATORS, Operator
 from onnx_philox._models import ours
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import is_wanted
@@ -31,9 +31,13 @@ class AwaitingReplacement:
         """A node of this package."""
         node = site.node
         if node.op_type not in OPERATORS:
+            near = nearest(node.op_type, OPERATORS)
+            remedy = "Upgrade onnx-philox if a newer version made the model."
             names = f"one of {', '.join(OPERATORS)}"
-            site.refuse("the operator", node.op_type, names, f"Remove its {AWAITS_STATE!r}.")
+            remedy = remedy if near is None else f"Did you mean {near!r}?"
+            site.refuse("the operator", node.op_type, names, remedy)
         operator = OPERATORS[node.op_type]
+        complete = checks.check_attributes(operator, ours.attributes_of(node))
         attributes = {
             name: value
             for name, value in ours.attributes_of(node).items()
@@ -42,7 +46,7 @@ class AwaitingReplacement:
         if operator.type_input is not None:
             dtype = type_of(required_input(site, operator.inputs.index(operator.type_input)))
             return cls(operator, dtype or ir.DataType.UNDEFINED, attributes)
-        drawn = operator.outputs[0].type or BY_NAME[attributes.get(OUTPUT_TYPE, "i32")]
+        drawn = checks.output_type(operator, complete, {})
         return cls(operator, ir.DataType(drawn.onnx), attributes)
 
     def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
