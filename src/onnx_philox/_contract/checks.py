@@ -192,7 +192,9 @@ def _check_integer(op: Operator | str, attribute: Attribute, value: Any) -> int:
         value = list(value)
     is_seed = attribute in SEEDS
     try:
-        number = None if is_seed and isinstance(value, bool) else int(operator.index(value))
+        number = (
+            None if is_seed and isinstance(value, bool | np.bool_) else int(operator.index(value))
+        )
     except TypeError:
         number = None
     if number is None:

@@ -30,7 +30,7 @@ _BYTES_OF_A_CHILD = 168
 def index_of(given: Any) -> int | None:
     """An integer as an int; None for anything else, and for a bool, which is a slip for a seed."""
     try:
-        return None if isinstance(given, bool) else operator.index(given)
+        return None if isinstance(given, bool | np.bool_) else operator.index(given)
     except TypeError:
         return None
 
