@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-from runtimes import DEFAULT, ONE_THREAD, infer
 
 from onnx_philox import PhiloxState
 from onnx_philox._contract.operators import OPERATORS
@@ -688,6 +687,7 @@ def run_in_onnxruntime(backend: str) -> Callable[[onnx.ModelProto, dict[str, Any
 
 def run_in_openvino(backend: str) -> Callable[[onnx.ModelProto, dict[str, Any]], None]:
     import openvino as ov
+    from runtimes import DEFAULT, ONE_THREAD, infer
 
     import onnx_philox
 
