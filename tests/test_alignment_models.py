@@ -297,13 +297,6 @@ def test_the_commands_know_torch_s_state(tmp_path: Path) -> None:
     )
 
 
-def test_a_server_s_sequences_cannot_seed_torch_s_generator(tmp_path: Path) -> None:
-    onnx.save(rewritten(STRAIGHT), tmp_path / "new.onnx")
-    given = (str(tmp_path / "new.onnx"), "-o", str(tmp_path / "models"), "--sequences")
-    said = said_by("deploy", "triton", *given)
-    assert "must be one that draws numbers of Philox: got one that draws torch's" in said
-
-
 def test_a_state_of_rows_needs_one_for_each_row(tmp_path: Path) -> None:
     model = onnx_philox.graphs.random_normal([2, 3], 0, 1, "f32", alignment="pytorch", per_row=True)
     model.graph.node[0].input[-1] = model.graph.input[0].name = "random_state"

@@ -60,7 +60,7 @@ def test_the_example_of_each_help_runs_as_it_is_printed(
         assert result.exit_code == 0, (arguments, result.output)
         assert result.stdout
     written = {path.name for path in tmp_path.iterdir()}
-    assert written == {"model.onnx", "new.onnx", "record.json", "report.html", "models"}
+    assert written == {"model.onnx", "new.onnx", "record.json", "report.html"}
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,6 @@ def test_the_example_of_each_help_runs_as_it_is_printed(
         ),
         ("verify --runtime x", "onnx-philox verify: --runtime must be one of reference, "),
         ("verify --runtime reference --backend x", "verify: --backend must be one of auto, "),
-        ("deploy x m.onnx -o n", "onnx-philox deploy: SERVER must be triton or ovms: got 'x'."),
         ("verify --html no/x.html", "onnx-philox verify: the output must be in a folder: got no, "),
         (
             "verify --html x.txt",
@@ -194,7 +193,6 @@ def test_bash_completes_commands_options_and_names(tmp_path: Path) -> None:
         ("onnx-philox comp", {"compare", "completion"}),
         ("onnx-philox run --fi", {"--first-run", "--fill"}),
         ("onnx-philox rewrite --target op", {"openvino"}),
-        ("onnx-philox deploy tr", {"triton"}),
     ):
         command = (
             f"source {shlex.quote(str(script))}; COMP_WORDS=({words}); "

@@ -56,7 +56,7 @@ ENGINES = (
 )
 # A command of ours that no other command or expansion needs a shell for.
 OURS = re.compile(r"onnx-philox [^|&;$`]*")
-OTHERS = {"cpp", "js", "csharp"}  # languages that are read, not run
+OTHERS = {"cpp", "js", "csharp", "pbtxt", "json"}  # languages that are read, not run
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from onnx_philox._command import (
         compare,
-        deploy,
         inspect,
         libraries,
         pages,
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "compare",
-    "deploy",
     "inspect",
     "libraries",
     "pages",

@@ -318,63 +318,6 @@ app.add_command(path)
 
 
 @app.command(
-    short_help="Write a folder that a model server serves a model from.",
-    arguments={
-        "SERVER": "triton, or ovms for OpenVINO Model Server.",
-        "MODEL": "A rewritten ONNX file.",
-    },
-    example="onnx-philox deploy triton new.onnx -o models",
-    exits="0, it is written; 2, it is not; the error says why.",
-)
-@click.argument("server", type=frame.Names("triton", "ovms"), metavar="SERVER")
-@click.argument("model", type=PATH)
-@option(
-    "--output",
-    "-o",
-    type=PATH,
-    metavar="FOLDER",
-    required=True,
-    help="The folder of models to write.",
-)
-@option("--name", metavar="NAME", help="The model's name. Without it, the file's.")
-@option(
-    "--library",
-    type=PATH,
-    metavar="PATH",
-    help="The server's native library. Without it, this one's.",
-)
-@option(
-    "--folder",
-    type=PATH,
-    metavar="PATH",
-    help="The folder's path on the server. Without it, this one.",
-)
-@option("--sequences", is_flag=True, help="Keep a state for each sequence; its id is the seed.")
-@flag("--overwrite", help="Replace a configuration of the model that is there and differs.")
-def deploy(
-    server: str,
-    model: Path,
-    output: Path,
-    name: str | None,
-    library: Path | None,
-    folder: Path | None,
-    *,
-    sequences: bool,
-    overwrite: bool,
-) -> None:
-    """Write a folder that Triton or OpenVINO Model Server serves a model from.
-
-    It holds a copy of the model, and the server's configuration with the native library.
-    """
-    with rooms.terminal.errors("deploy", OSError, TypeError, ValueError, ImportError):
-        site = rooms.deploy.Site(name, library, folder, sequences, overwrite)
-        written = rooms.deploy.deploy(server, model, output, site)
-    for file in written.files:
-        click.echo(f"Written: {file}")
-    click.echo(f"Start the server:\n  {written.start}")
-
-
-@app.command(
     help=frame.COMPLETION,
     short_help="Print what makes a shell complete this command.",
     arguments={"SHELL": "bash, zsh or fish."},
