@@ -16,7 +16,8 @@ from pathlib import Path
 import numpy as np
 from paired import Row
 
-from onnx_philox import PhiloxState, _openvino_requests, generate, graphs
+from onnx_philox import PhiloxState, generate, graphs
+from onnx_philox._openvino_models import requests
 
 LOG2S = (22, 26)
 WARM = 1 << 10
@@ -106,7 +107,7 @@ def preset(compiled: object) -> Draw:
         for name in names & inputs.keys():
             request.set_tensor(name, ov.Tensor(inputs[name]))
         request.set_tensor("values", ov.Tensor(out, shared_memory=True))
-        _openvino_requests.run(request)
+        requests.run(request)
 
     return draw
 

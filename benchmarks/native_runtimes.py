@@ -20,7 +20,8 @@ from openvino import opset8
 from paired import Call, Row, compare, gigabytes, microseconds
 
 import onnx_philox
-from onnx_philox import PhiloxState, _core, _openvino_requests, generate, graphs
+from onnx_philox import PhiloxState, _core, generate, graphs
+from onnx_philox._openvino_models import requests
 
 STATE = PhiloxState(counter=0, key=42)
 STATE_WORDS = STATE.to_array()
@@ -58,7 +59,7 @@ def openvino_ours(model: object, inputs: dict[str, np.ndarray], threads: int) ->
 
 def openvino_call(request: object) -> Call:
     # Nobody reads the output, so Python does not copy it.
-    return lambda: _openvino_requests.run(request)
+    return lambda: requests.run(request)
 
 
 def openvino_own(size: int, threads: int) -> Call:

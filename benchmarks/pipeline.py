@@ -19,7 +19,8 @@ from paired import Call, Row, compare, microseconds, rich_table
 from rich.console import Console
 
 import onnx_philox
-from onnx_philox import PhiloxState, Pipeline, _openvino_requests, make_reproducible
+from onnx_philox import PhiloxState, Pipeline, make_reproducible
+from onnx_philox._openvino_models import requests
 
 MODEL = """<ir_version: 8, opset_import: ["": 17]>
     g (float[n, 64] x) => (float[n, 64] y) {
@@ -83,7 +84,7 @@ def in_openvino() -> dict[str, tuple[Call, Call]]:
         "OpenVINO, arrays, carried": (lambda: request({"x": X}), lambda: bare.infer(feed)),
         # The part of it that no refusal is lost for.
         "OpenVINO, started and waited for": (
-            lambda: (_openvino_requests.run(other, feed), other.results),
+            lambda: (requests.run(other, feed), other.results),
             lambda: bare.infer(feed),
         ),
     }

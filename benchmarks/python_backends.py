@@ -23,8 +23,9 @@ from rich.console import Console
 from rich.table import Table
 
 import onnx_philox
-from onnx_philox import PhiloxState, _openvino_requests, graphs, reference
+from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox import _philox as philox
+from onnx_philox._openvino_models import requests
 
 WORDS = 2**22
 MEMORY_WORDS = 2**24
@@ -60,7 +61,7 @@ def openvino_call(type_: str, words: int) -> Call:
     # As tensors once: the request then hands out its own memory, without a copy for Python.
     for name, array in inputs(words).items():
         request.set_tensor(name, ov.Tensor(array))
-    return lambda: _openvino_requests.run(request)
+    return lambda: requests.run(request)
 
 
 def model(type_: str) -> object:

@@ -26,7 +26,7 @@ from paired import Call, Row, compare, gigabytes, rich_table
 from rich.console import Console
 
 import onnx_philox
-from onnx_philox import _openvino_requests
+from onnx_philox._openvino_models import requests
 
 PAIRS = 25
 # By the runtime and the logarithm of the words: gigabytes a second on one thread.
@@ -57,7 +57,7 @@ def openvino_call(model: onnx.ModelProto, state: np.ndarray = ONE_STATE) -> Call
     request = core.compile_model(read, "CPU", config).create_infer_request()
     for i in range(len(read.inputs)):
         request.set_input_tensor(i, ov.Tensor(state))
-    return lambda: _openvino_requests.run(request)
+    return lambda: requests.run(request)
 
 
 CALLS = {"onnxruntime": onnxruntime_call, "openvino": openvino_call}

@@ -30,9 +30,9 @@ from rich.console import Console
 from rich.table import Table
 
 import onnx_philox
-from onnx_philox import _openvino_requests
 from onnx_philox._contract.types import F32
 from onnx_philox._numbers import elementary as in_numpy
+from onnx_philox._openvino_models import requests
 from onnx_philox._standard import elementary
 from onnx_philox._standard.builder import OPSET, Builder
 
@@ -61,7 +61,7 @@ def in_openvino(model: onnx.ModelProto) -> Run:
     request = compiled.create_infer_request()
 
     def run(feeds: Arrays) -> list[NDArray[np.float32]]:
-        _openvino_requests.run(request, feeds)
+        requests.run(request, feeds)
         return [request.get_tensor(output).data.copy() for output in compiled.outputs]
 
     return run

@@ -3,8 +3,8 @@
 Where a model does not declare the type of a tensor, ONNX's inference finds it, but stops at an
 operator that only ONNX Runtime knows. Its schemas say which inputs have the type of an output:
 
-    cd src/onnx_philox/_rewriting
-    python ../../../tests/make_onnxruntime_types.py > onnxruntime_types.json
+    cd src/onnx_philox/_rewriting/in_onnx
+    python ../../../../tests/make_onnxruntime_types.py > onnxruntime_types.json
 """
 
 from __future__ import annotations

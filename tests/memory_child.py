@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import onnx_philox
-from onnx_philox import _openvino_requests
+from onnx_philox._openvino_models import requests
 
 STATE = onnx_philox.PhiloxState(1, 2).to_array()
 
@@ -63,7 +63,7 @@ def runner(backend: str, *, constant: bool) -> Callable[[int], Any]:
 
     def infer(n: int) -> Any:
         request = kept or compiled(n).create_infer_request()
-        _openvino_requests.run(request, feeds(n))
+        requests.run(request, feeds(n))
         return request.get_output_tensor(0)
 
     return infer

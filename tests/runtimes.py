@@ -11,8 +11,8 @@ import onnx.compose
 import openvino as ov
 
 import onnx_philox
-from onnx_philox import _openvino_requests
 from onnx_philox._contract.types import BF16
+from onnx_philox._openvino_models import requests
 
 Config = dict[str, Any]
 DEFAULT: Config = {}
@@ -78,7 +78,7 @@ def infer(model: ov.CompiledModel | ov.InferRequest, inputs: Any = None) -> Any:
     It raises wherever a node throws; `request.infer(inputs)` and `model(inputs)` do not.
     """
     request = model.create_infer_request() if isinstance(model, ov.CompiledModel) else model
-    _openvino_requests.run(request, inputs)
+    requests.run(request, inputs)
     return request.results
 
 

@@ -19,7 +19,7 @@ from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox._contract import checks, float_environment
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.types import BY_NAME
-from onnx_philox._openvino_arrays import constant
+from onnx_philox._openvino_models.arrays import constant
 from onnx_philox.openvino import random_generator, random_uniform
 
 STATE = PhiloxState(2**128 - 2, 2**64 - 12345)

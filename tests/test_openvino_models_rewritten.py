@@ -27,10 +27,10 @@ from openvino_models import (
 from runtimes import DEFAULT, ONE_THREAD, Config, infer
 
 import onnx_philox as op
-from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._command import app
 from onnx_philox._contract.types import BY_NAME, F64
-from onnx_philox._rewriting.replacements.comparisons import BITS
+from onnx_philox._openvino_models import arrays
+from onnx_philox._rewriting.comparisons import BITS
 
 STATE = op.PhiloxState.for_run(42).to_array()
 CORE = op.openvino.register(ov.Core())

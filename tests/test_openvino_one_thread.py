@@ -148,4 +148,4 @@ def test_everything_runs_a_request_by_the_one_function_that_loses_nothing() -> N
                 found[file.relative_to(ROOT).as_posix()] = calls
     for name in ALLOWED:
         found.pop(name, None)
-    assert not found, "start the request and wait for it: onnx_philox._openvino_requests.run"
+    assert not found, "start the request and wait for it: onnx_philox._openvino_models.requests.run"

@@ -22,7 +22,7 @@ from openvino_models import model, multinomial, normal, parameter, uniform
 from runtimes import infer
 
 import onnx_philox as op
-from onnx_philox import _openvino_arrays as arrays
+from onnx_philox._openvino_models import arrays
 
 OPSETS = (opset8, opset9, opset10, opset11, opset12, opset13, opset14, opset15)
 CORE = op.openvino.register(ov.Core())

@@ -20,7 +20,7 @@ from runtimes import OpenVino
 
 import onnx_philox
 from onnx_philox import PhiloxState, make_reproducible, reference
-from onnx_philox._rewriting.random_nodes.of_onnx import STANDARD_OPERATORS
+from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import STANDARD_OPERATORS
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.rewriting import find_random_nodes, rewrite
 
@@ -522,5 +522,5 @@ def test_the_table_has_every_version_of_every_random_operator_of_onnx() -> None:
     for name, operator in STANDARD_OPERATORS.items():
         versions = {s.since_version for s in schemas if s.name == name}
         assert versions == {version.since for version in operator.versions}, (
-            "ONNX has a version that the table in _rewriting/random_nodes/of_onnx.py lacks"
+            "ONNX has a version that the table in _rewriting/in_onnx/random_nodes/of_onnx.py lacks"
         )

@@ -12,7 +12,7 @@ from make_onnxruntime_types import DOMAINS, rules
 from onnx import parser
 
 from onnx_philox import PhiloxState, make_reproducible, reference
-from onnx_philox._rewriting import types
+from onnx_philox._rewriting.in_onnx import types
 from onnx_philox.onnxruntime import InferenceSession
 from onnx_philox.rewriting import find_random_nodes
 

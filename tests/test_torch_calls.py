@@ -22,7 +22,7 @@ from onnx_philox._contract import types
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._numbers import torch_cpu
 from onnx_philox._numbers.torch_cpu import WordStream
-from onnx_philox._rewriting.replacements import torch_calls
+from onnx_philox._rewriting.in_onnx.replacements import torch_calls
 
 SEED = 42
 X = np.linspace(0.1, 0.9, 6, dtype=np.float32)

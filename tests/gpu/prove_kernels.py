@@ -22,9 +22,10 @@ import openvino as ov
 from openvino import opset13 as op
 
 import onnx_philox
-from onnx_philox import _openvino_requests, reference
 from onnx_philox import openvino as factory
+from onnx_philox import reference
 from onnx_philox._numbers.fill_native import fastest_fill
+from onnx_philox._openvino_models import requests
 from onnx_philox.openvino._gpu import operators
 from onnx_philox.openvino._gpu.lowering import lowered
 
@@ -57,7 +58,7 @@ def different(name: str, layers: str) -> int:
     request = core.compile_model(model, "GPU").create_infer_request()
     wrong = 0
     for words in STATES:
-        _openvino_requests.run(request, [words])
+        requests.run(request, [words])
         drawn = request.results
         for i, wanted in enumerate(DRAWS[name](reference, [ELEMENTS], words)):
             unsigned = f"u{wanted.dtype.itemsize}"

@@ -19,8 +19,8 @@ _OPTIONS = {
 def text(error: Exception, *commands: str) -> str:
     """The text of an error, which does not name the commands that the user called."""
     # Imported only if there is such an error.
-    from onnx_philox._rewriting.random_nodes.may_stay import MayStayError
-    from onnx_philox._rewriting.rows.not_rows import NotRowsError
+    from onnx_philox._rewriting.may_stay import MayStayError
+    from onnx_philox._rewriting.not_rows import NotRowsError
     from onnx_philox._runtimes.models import BACKEND, DEVICE, PRECISION, SettingError
 
     if isinstance(error, MayStayError):

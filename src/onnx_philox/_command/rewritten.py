@@ -108,7 +108,7 @@ def _count_own(model: Any) -> int:
 
 def _inside_ir(path: Path) -> Inside:
     try:
-        from onnx_philox._rewriting.openvino_models import earlier, files
+        from onnx_philox._rewriting.in_openvino import earlier, files
 
         model = files.read(path, "run")
         recorded = earlier.read(model)
@@ -130,8 +130,8 @@ def _inside_ir(path: Path) -> Inside:
 
 def inputs_of_ir(path: Path) -> list[str]:
     """The names of an IR's inputs."""
-    from onnx_philox._openvino_ports import input_names
-    from onnx_philox._rewriting.openvino_models import files
+    from onnx_philox._openvino_models.ports import input_names
+    from onnx_philox._rewriting.in_openvino import files
 
     return input_names(files.read(path, "rewrite").inputs, None)
 

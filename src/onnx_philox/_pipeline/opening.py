@@ -256,7 +256,7 @@ def _open_openvino_s(model: Any, runtime: str, asked: Asked, options: dict[str, 
 def _open_in(core: Any, model: Any, what: str, asked: Asked, **options: Any) -> Engine:
     """A model of OpenVINO's, which is rewritten if it has random nodes of OpenVINO's own."""
     from onnx_philox._rewriting import api
-    from onnx_philox._rewriting.openvino_models.api import streams_of
+    from onnx_philox._rewriting.in_openvino.api import streams_of
     from onnx_philox._rewriting.report import wants_rewrite
 
     with refusing_as(_NAME):
@@ -405,7 +405,7 @@ def _said_by_source(source: Any) -> _Model:
 
 def _said_by_openvino(model: Any, what: str) -> _Model:
     """What a model of OpenVINO says, before it is compiled."""
-    from onnx_philox._rewriting.openvino_models.api import streams_of as read_streams
+    from onnx_philox._rewriting.in_openvino.api import streams_of as read_streams
     from onnx_philox._runtimes.in_openvino import metadata
 
     streams = _recorded(metadata(model, METADATA_KEY)) or read_streams(model)

@@ -18,7 +18,7 @@ from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._models.untouched import Originals
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.asked import OWNER, Asked, PerRow, Words
-from onnx_philox._rewriting.passes import order
+from onnx_philox._rewriting.in_onnx.passes import order
 from onnx_philox._rewriting.report import RandomNode, Report
 
 if TYPE_CHECKING:
@@ -122,11 +122,11 @@ def make_reproducible(
 def rewritten(model: Any, asked: Asked) -> Any:
     """What `make_reproducible` makes of a model."""
     if _is_openvino_s(model):
-        from onnx_philox._rewriting.openvino_models import api
+        from onnx_philox._rewriting.in_openvino import api
 
         return api.rewrite(model, asked)[0]
     if _is_path(model) and is_ir(model):
-        from onnx_philox._rewriting.openvino_models import api, files
+        from onnx_philox._rewriting.in_openvino import api, files
 
         return api.rewrite(files.read(model, OWNER), asked)[0]
     if _is_path(model):
@@ -196,11 +196,11 @@ def find_random_nodes(model: Model | openvino.Model) -> list[RandomNode]:
         ImportError: The model is OpenVINO's, and this version of OpenVINO is not supported.
     """
     if _is_path(model) and is_ir(model):
-        from onnx_philox._rewriting.openvino_models import api, files
+        from onnx_philox._rewriting.in_openvino import api, files
 
         return api.find_random_nodes(files.read(model, _FIND))
     if _is_openvino_s(model):
-        from onnx_philox._rewriting.openvino_models import api
+        from onnx_philox._rewriting.in_openvino import api
 
         return api.find_random_nodes(model)
     if isinstance(model, ir.Model):
@@ -280,7 +280,7 @@ def write(
 
 
 def _write_ir(source: Path, target: Path, asked: Asked) -> Report:
-    from onnx_philox._rewriting.openvino_models import api, files
+    from onnx_philox._rewriting.in_openvino import api, files
 
     files.check_target(_REWRITE_FILE, source, target)
     model, report = api.rewrite(files.read(source, _REWRITE_FILE), asked)

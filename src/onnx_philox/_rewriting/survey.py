@@ -8,18 +8,18 @@ from dataclasses import dataclass
 import onnx_ir as ir
 
 from onnx_philox._rewriting import earlier_rewrite
-from onnx_philox._rewriting.passes.find import find_nodes
-from onnx_philox._rewriting.passes.inline import InlineRandomFunctions
-from onnx_philox._rewriting.passes.number import number_nodes
-from onnx_philox._rewriting.passes.order import check_rows_beside
-from onnx_philox._rewriting.passes.prove_rows import BatchRows
-from onnx_philox._rewriting.random_nodes.may_stay import MayStayError
-from onnx_philox._rewriting.replacements.outcome import (
+from onnx_philox._rewriting.in_onnx.passes.find import find_nodes
+from onnx_philox._rewriting.in_onnx.passes.inline import InlineRandomFunctions
+from onnx_philox._rewriting.in_onnx.passes.order import check_rows_beside
+from onnx_philox._rewriting.in_onnx.passes.prove_rows import BatchRows
+from onnx_philox._rewriting.in_onnx.replacements.outcome import (
     Irreplaceable,
     Numbered,
     Outcome,
     Replaceable,
 )
+from onnx_philox._rewriting.may_stay import MayStayError
+from onnx_philox._rewriting.numbering import number_nodes
 from onnx_philox._rewriting.report import RandomNode
 
 

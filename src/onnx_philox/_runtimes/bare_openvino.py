@@ -48,7 +48,7 @@ class _Session:
             memory = tensor.data.reshape(-1).view(np.uint8)
             memory[...] = np.frombuffer(base64.b64decode(feed["bytes"]), np.uint8)
             request.set_input_tensor(i, tensor)
-        # As `_openvino_requests`, which cannot be imported here: infer() may lose errors of nodes.
+        # As `_openvino_models.requests`, which cannot be imported here: infer() may lose errors.
         request.start_async()
         request.wait()
         outputs = range(len(self._compiled.outputs))

@@ -13,8 +13,7 @@ import numpy as np
 import onnx
 import openvino as ov
 
-from onnx_philox import _backends, _openvino_requests, _runtime_errors
-from onnx_philox import _openvino_arrays as ov_arrays
+from onnx_philox import _backends, _runtime_errors
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._contract.streams import STANDARD
@@ -23,7 +22,9 @@ from onnx_philox._files import external_data
 from onnx_philox._files.model_file import opened
 from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._files.tensors import misread_by_openvino, tensors
-from onnx_philox._openvino_ports import input_names, output_names
+from onnx_philox._openvino_models import arrays as ov_arrays
+from onnx_philox._openvino_models import requests
+from onnx_philox._openvino_models.ports import input_names, output_names
 from onnx_philox._runtimes import RUNTIMES, models
 from onnx_philox._runtimes.models import DEVICE, PRECISION, LoadedModel, SettingError, Settings
 from onnx_philox._runtimes.openvino_batch import Carrier, named
@@ -143,7 +144,7 @@ class Model(LoadedModel):
         # given to share can be written to by other requests, where a dimension is dynamic
         # (docs/troubleshooting.md).
         try:
-            _openvino_requests.run(request, dict(enumerate(given)))
+            requests.run(request, dict(enumerate(given)))
         except RuntimeError as error:
             _runtime_errors.raise_refusal(error)
             raise

@@ -18,9 +18,8 @@ import openvino as ov
 from numpy.typing import NDArray
 from openvino import opset8
 
-from onnx_philox import _openvino_arrays as arrays
-from onnx_philox import _openvino_requests
 from onnx_philox._contract.refusal import refuse
+from onnx_philox._openvino_models import arrays, requests
 from onnx_philox._runtimes.port import Arrays
 
 _OWNER = "Pipeline"
@@ -89,7 +88,7 @@ class Initial:
             return {}
         with self._requests.one() as request:
             inputs = {i: given[index] for i, index in enumerate(self._indices)}
-            _openvino_requests.run(request, inputs)
+            requests.run(request, inputs)
             tensors = (request.get_output_tensor(i) for i in range(len(self.names)))
             return {
                 name: arrays.memory(tensor).copy()

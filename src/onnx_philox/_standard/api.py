@@ -23,7 +23,7 @@ from onnx_philox._models.surgery import remove, take_over
 from onnx_philox._models.untouched import Originals
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.asked import Asked, PerRow
-from onnx_philox._rewriting.passes import order
+from onnx_philox._rewriting.in_onnx.passes import order
 from onnx_philox._rewriting.report import Report
 from onnx_philox._standard import emitting, made, reading, sharing
 from onnx_philox._standard.builder import FUNCTION_DOMAIN, Builder, Library

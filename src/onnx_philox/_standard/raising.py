@@ -24,7 +24,7 @@ from onnx_philox._models.emitter import Names
 from onnx_philox._models.graphs import is_wanted
 from onnx_philox._models.opsets import STANDARD_DOMAINS, onnx_opset_of
 from onnx_philox._models.surgery import remove, take_over
-from onnx_philox._rewriting.types import Types
+from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._standard.builder import OPSET
 
 # Operators of which the converter makes nodes that compute something else, without a word: those

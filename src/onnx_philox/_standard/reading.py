@@ -19,7 +19,7 @@ from onnx_philox._models import ours
 from onnx_philox._models.constants import constant
 from onnx_philox._models.inlining import inline
 from onnx_philox._models.opsets import STANDARD_DOMAINS, onnx_opset_of
-from onnx_philox._rewriting.types import Types
+from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._standard.builder import OPSET
 from onnx_philox._standard.raising import is_changed, raise_opset
 from onnx_philox._standard.targets import DrawnNode, Target

@@ -13,11 +13,11 @@ import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
 
-from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract import checks
 from onnx_philox._contract import sentences as say
 from onnx_philox._contract.openvino_plugin import CLAMPED, NAN_TO_0, NAN_TO_1
 from onnx_philox._contract.operators import Operator
+from onnx_philox._openvino_models import arrays
 
 PROBABILITIES = "p"
 """The only input whose clamp a node takes over."""

@@ -16,7 +16,6 @@ import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
 
-from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract.openvino_plugin import (
     CAPTURED,
     EXTENSION,
@@ -25,6 +24,7 @@ from onnx_philox._contract.openvino_plugin import (
 )
 from onnx_philox._contract.operators import Input, Role
 from onnx_philox._contract.types import BY_DTYPE, BY_NAME, ElementType
+from onnx_philox._openvino_models import arrays
 
 _NUMPY_RANK = 32
 """Every NumPy has arrays of so many dimensions; no input is allowed more than 8."""

@@ -10,7 +10,6 @@ import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
 
-from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract import sentences as say
 from onnx_philox._contract.openvino_plugin import (
     ENDS,
@@ -20,6 +19,7 @@ from onnx_philox._contract.openvino_plugin import (
     MAX_ELEMENTS,
     MERGED,
 )
+from onnx_philox._openvino_models import arrays
 from onnx_philox.openvino._constants import Upstream
 
 _INT32 = np.iinfo(np.int32)

@@ -10,13 +10,13 @@ import numpy as np
 import openvino as ov
 from openvino.utils.node_factory import NodeFactory
 
-from onnx_philox import _openvino_arrays as arrays
 from onnx_philox import _runtime_errors
 from onnx_philox._contract import checks
 from onnx_philox._contract.arguments import parameter_array, plain_array, shape_array
 from onnx_philox._contract.operators import Input, Operator, Role
 from onnx_philox._contract.refusal import RefusedInputError
 from onnx_philox._contract.types import ElementType
+from onnx_philox._openvino_models import arrays
 from onnx_philox.openvino import _native_backend
 from onnx_philox.openvino._narrowing import with_wide_shape
 from onnx_philox.openvino._python_ops import OPS

@@ -12,7 +12,6 @@ import numpy as np
 import openvino as ov
 from openvino import opset8
 
-from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract.openvino_plugin import (
     EXTENSION,
     NARROWED_ALL,
@@ -21,6 +20,7 @@ from onnx_philox._contract.openvino_plugin import (
 )
 from onnx_philox._contract.operators import OPERATORS, Input, Operator, Role
 from onnx_philox._contract.types import BF16, BOOL, F16, F32, F64, I32, I64, U32, ElementType
+from onnx_philox._openvino_models import arrays
 
 ARRIVES_AS: dict[ElementType, tuple[ElementType, ...]] = {
     U32: (U32, I32),

@@ -9,10 +9,10 @@ import openvino as ov
 from openvino.frontend import NodeContext
 from openvino.frontend.onnx import ConversionExtension
 
-from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract import attribute_names
 from onnx_philox._contract.operators import DOMAIN, OUTPUT_TYPE, Operator
 from onnx_philox._contract.types import BY_NAME
+from onnx_philox._openvino_models import arrays
 from onnx_philox.openvino._narrowing import with_wide_shape
 from onnx_philox.openvino._python_ops import OPS, RandomOp
 

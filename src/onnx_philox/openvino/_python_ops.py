@@ -14,7 +14,6 @@ import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
 
-from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract import alignment, attribute_names, checks, float_environment
 from onnx_philox._contract import sentences as say
 from onnx_philox._contract.known import Known
@@ -41,6 +40,7 @@ from onnx_philox._contract.types import (
 )
 from onnx_philox._numbers import call
 from onnx_philox._numbers.fill_native import fastest_fill
+from onnx_philox._openvino_models import arrays
 from onnx_philox.openvino import _clamped, _constants, _exact_words, _folded, _half_precision
 from onnx_philox.openvino._constants import Upstream, captured, is_captured
 from onnx_philox.openvino._narrowing import (

@@ -12,7 +12,7 @@ import openvino as ov
 from openvino import opset8, opset16
 
 from onnx_philox import _backends
-from onnx_philox import _openvino_arrays as arrays
+from onnx_philox._openvino_models import arrays
 from onnx_philox._torch_calls import meaning
 from onnx_philox._torch_calls.table import CALLS, OPENVINO, TorchCall
 from onnx_philox._torch_calls.writer import written

@@ -10,8 +10,8 @@ from typing import Any
 
 import openvino as ov
 
-from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract.openvino_plugin import MAX_ELEMENTS
+from onnx_philox._openvino_models import arrays
 
 PRECISION_SENSITIVE = "precision_sensitive_0"
 """OpenVINO's own mark, by which it keeps constants from being saved in f16."""

@@ -9,7 +9,7 @@ import numpy as np
 import openvino as ov
 from openvino.frontend import GeneralFailure
 
-from onnx_philox import _openvino_arrays as arrays
+from onnx_philox._openvino_models import arrays
 from onnx_philox._torch_calls.table import TorchCall
 from onnx_philox.openvino._torch_writer import REMEDY
 

@@ -9,10 +9,10 @@ import numpy as np
 import openvino as ov
 from openvino import opset8, opset13
 
-from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract.operators import STATE_WORDS, Operator
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._contract.types import BF16, F16, F32, F64, ElementType
+from onnx_philox._openvino_models import arrays
 from onnx_philox._torch_calls.table import TorchCall
 from onnx_philox.openvino import _factories as factories
 

@@ -19,9 +19,9 @@ from onnx_philox._files.model_file import opened
 from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant
 from onnx_philox._models.opsets import opset_of
-from onnx_philox._rewriting.passes.find import is_random
-from onnx_philox._rewriting.passes.inline import InlineRandomFunctions
-from onnx_philox._rewriting.types import Types
+from onnx_philox._rewriting.in_onnx.passes.find import is_random
+from onnx_philox._rewriting.in_onnx.passes.inline import InlineRandomFunctions
+from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._torch_calls.table import call_of
 from onnx_philox.torch._program import (
     Dimension,

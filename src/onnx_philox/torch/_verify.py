@@ -18,7 +18,7 @@ from onnx_philox._contract.torch_state import TorchState, torch_seed
 from onnx_philox._numbers.states import row_states
 from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.asked import Asked
-from onnx_philox._rewriting.passes.order import rewrite
+from onnx_philox._rewriting.in_onnx.passes.order import rewrite
 from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import LoadedModel, RunError
 from onnx_philox._runtimes.port import ArgumentError

@@ -17,8 +17,8 @@ from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._models.streams import streams_of
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.api import OWNERS
+from onnx_philox._rewriting.in_onnx.random_nodes.declared import DeclaredTypeError
 from onnx_philox._rewriting.kept_seeds import seeds_in_words
-from onnx_philox._rewriting.random_nodes.declared import DeclaredTypeError
 from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._rewriting.survey import Unrewritten
 from onnx_philox._runtimes import RUNTIMES

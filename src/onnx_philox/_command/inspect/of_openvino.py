@@ -14,11 +14,11 @@ from onnx_philox._contract.inputs import PYTORCH
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL
 from onnx_philox._progress import Progress
 from onnx_philox._rewriting.api import OWNERS
+from onnx_philox._rewriting.in_openvino import earlier, files
+from onnx_philox._rewriting.in_openvino.find import Found as InModel
+from onnx_philox._rewriting.in_openvino.survey import survey
 from onnx_philox._rewriting.kept_seeds import seeds_in_words
-from onnx_philox._rewriting.openvino_models import earlier, files
-from onnx_philox._rewriting.openvino_models.find import Found as InModel
-from onnx_philox._rewriting.openvino_models.survey import survey
-from onnx_philox._rewriting.random_nodes.may_stay import MayStayError
+from onnx_philox._rewriting.may_stay import MayStayError
 from onnx_philox._rewriting.report import RandomNode
 
 

@@ -17,17 +17,17 @@ import openvino as ov
 from numpy.typing import NDArray
 from openvino import opset8, opset13
 
-from onnx_philox import _openvino_arrays as arrays
 from onnx_philox import openvino as factories
 from onnx_philox._command.inspect.probes import COUNT, Probe, feed_of
 from onnx_philox._contract.operators import OPERATORS, Role
-from onnx_philox._rewriting.openvino_models.find import Found
-from onnx_philox._rewriting.openvino_models.graphs import (
+from onnx_philox._openvino_models import arrays
+from onnx_philox._openvino_models.graphs import (
     constant,
     dimensions,
     is_ours,
     seeds_of,
 )
+from onnx_philox._rewriting.in_openvino.find import Found
 
 _CLASSES = 8
 

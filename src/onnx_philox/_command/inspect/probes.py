@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._models.graphs import is_wanted
 from onnx_philox._models.opsets import STANDARD_DOMAINS
-from onnx_philox._rewriting.random_nodes.needed import TypeOf
+from onnx_philox._rewriting.in_onnx.random_nodes.needed import TypeOf
 
 COUNT = 64
 """The elements of a draw."""

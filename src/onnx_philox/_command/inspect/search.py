@@ -17,8 +17,8 @@ from onnx_philox._models.ours import seed_of
 from onnx_philox._models.streams import is_pytorch, kept_among, read_input
 from onnx_philox._models.untouched import Originals
 from onnx_philox._rewriting import earlier_rewrite
+from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.survey import ByRows, Unrewritten, survey
-from onnx_philox._rewriting.types import Types
 
 OWNER = "inspect"
 

@@ -17,7 +17,6 @@ import openvino as ov
 from numpy.typing import NDArray
 from openvino import opset13 as ops
 
-from onnx_philox import _openvino_arrays as arrays
 from onnx_philox._contract.openvino_plugin import EXTENSION
 from onnx_philox._contract.operators import (
     MAX_RANK,
@@ -29,6 +28,7 @@ from onnx_philox._contract.operators import (
 )
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.types import F16, F32, I32, U32, ElementType
+from onnx_philox._openvino_models import arrays
 from onnx_philox.openvino._constants import Upstream
 from onnx_philox.openvino._gpu.operators import Draw, PhiloxNext, draw
 

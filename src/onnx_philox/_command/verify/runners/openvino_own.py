@@ -41,14 +41,14 @@ class OpenvinoOwnRunner(Runner):
         """Builds and compiles a model of the built-in operator."""
         import openvino as ov
 
-        from onnx_philox import _openvino_arrays as ov_arrays
-        from onnx_philox import _openvino_requests
+        from onnx_philox._openvino_models import arrays as ov_arrays
+        from onnx_philox._openvino_models import requests
 
         request = ov.Core().compile_model(_own_model(example), "CPU").create_infer_request()
         feeds = [_shape_array(example)]
 
         def run() -> Arrays:
-            _openvino_requests.run(request, feeds)
+            requests.run(request, feeds)
             # A copy: the next run writes into the same memory.
             return {"values": ov_arrays.memory(request.get_output_tensor(0)).copy()}
 
@@ -71,7 +71,7 @@ class OpenvinoEvaluateRunner(OpenvinoOwnRunner):
         """Builds a model of the built-in operator."""
         import openvino as ov
 
-        from onnx_philox import _openvino_arrays as ov_arrays
+        from onnx_philox._openvino_models import arrays as ov_arrays
 
         model = _own_model(example)
         inputs = [ov.Tensor(_shape_array(example))]
@@ -95,7 +95,7 @@ def _own_model(example: Example) -> Any:
     import openvino as ov
     from openvino import opset8
 
-    from onnx_philox import _openvino_arrays as ov_arrays
+    from onnx_philox._openvino_models import arrays as ov_arrays
 
     shape = opset8.parameter([len(example.shape)], ov.Type.i64, name="shape")
     low, high = (

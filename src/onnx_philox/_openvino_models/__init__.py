@@ -1,0 +1,1 @@
+"""Models of OpenVINO in memory, and how they are run."""

@@ -1,0 +1,147 @@
+"""The pass that takes one generator of torch's through every random node, in the order of the file.
+
+Each node's next state is the next node's state, and that of the last one the model's. An If gives
+the next state of whichever branch it takes; a Loop or Scan carries it from iteration to iteration.
+As in `carry_state`, it crosses the borders of subgraphs as int64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import onnx_ir as ir
+
+from onnx_philox._contract.operators import TORCH_STATE_WORDS
+from onnx_philox._contract.streams import ROWS_CHECK, STATE
+from onnx_philox._contract.torch_state import TorchState
+from onnx_philox._models.emitter import Emitter, Names
+from onnx_philox._models.graphs import Owner, subgraphs
+from onnx_philox._models.opsets import onnx_opset_of
+from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE
+from onnx_philox._rewriting.in_onnx.passes.carry_state import Border, insert_output, new_constant
+from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried, Numbered
+from onnx_philox._rewriting.in_onnx.rows.batch import Batch
+
+_INT64, _UINT32 = ir.DataType.INT64, ir.DataType.UINT32
+
+
+def carry_generator(
+    model: ir.Model,
+    nodes: Sequence[Numbered],
+    names: Names,
+    seed: int | None,
+    batch: Batch | None = None,
+) -> list[Carried]:
+    """Makes the state of the model, and takes it through the nodes; returns them with theirs.
+
+    Without a seed the state is an input, and the last node's next state is an output. With a batch
+    it is a generator for each row. Each node leaves an Identity, which stands for its next state
+    until the node is replaced: see `close`.
+    """
+    shape = ir.Shape([TORCH_STATE_WORDS]) if batch is None else batch.state_shape
+    way = _Way(model, nodes, names, shape)
+    if seed is not None:
+        state = new_constant(model, names, TorchState.from_seed(seed).to_array())
+    else:
+        state = ir.val(STATE, dtype=_UINT32, shape=shape)
+        model.graph.inputs.append(state)
+    last = way.through(model.graph, state if batch is None else way.checked(state, batch))
+    if seed is None:
+        emitter = way.emitter()
+        after = emitter.emit("Identity", "next", [last], _UINT32, shape)
+        after.name = NEXT_STATE
+        model.graph.extend(emitter.nodes)
+        model.graph.outputs.append(after)
+    return way.carried
+
+
+def close(carried: Sequence[Carried]) -> None:
+    """Removes what stood for the next states."""
+    for link in (node.next_state_cast for node in carried):
+        assert link is not None, "there is one behind each draw"
+        (drawn,) = link.inputs
+        assert drawn is not None, "the node is replaced"
+        assert link.graph is not None, "it is closed once"
+        link.outputs[0].replace_all_uses_with(drawn)
+        link.graph.remove(link, safe=True)
+
+
+class _Way:
+    """The way of the generator through a model."""
+
+    def __init__(
+        self, model: ir.Model, nodes: Sequence[Numbered], names: Names, shape: ir.Shape
+    ) -> None:
+        self._shape = shape
+        self._model = model
+        self._names = names
+        self._nodes = {numbered.random.site.node: numbered for numbered in nodes}
+        self._owners = {o.node for n in nodes for o in n.random.site.owners}
+        self.carried: list[Carried] = []
+
+    def emitter(self, prefix: str = "") -> Emitter:
+        """What makes nodes here."""
+        return Emitter(self._names, onnx_opset_of(self._model.opset_imports), prefix)
+
+    def checked(self, state: ir.Value, batch: Batch) -> ir.Value:
+        """The state, once it has as many rows as the batch."""
+        emitter = self.emitter()
+        words = emitter.cast("words", state, _INT64)
+        what = f"{ROWS_CHECK}{batch.input.name}"
+        words = batch.check(emitter, what, words, emitter.shape(batch.input))
+        begin = emitter.cast("begin", words, _UINT32)
+        self._model.graph[0].prepend(emitter.nodes)
+        return begin
+
+    def through(self, graph: ir.Graph, state: ir.Value) -> ir.Value:
+        """The state after all nodes of a graph, and of the graphs in them, have drawn."""
+        for node in list(graph):
+            if node in self._nodes:
+                state = self._draw(self._nodes[node], state)
+            elif node in self._owners:
+                state = self._enter(node, state)
+        return state
+
+    def _draw(self, numbered: Numbered, state: ir.Value) -> ir.Value:
+        emitter = self.emitter(f"{numbered.stream}.")
+        after = emitter.emit("Identity", "after", [state], _UINT32, self._shape)
+        (link,) = emitter.nodes
+        numbered.random.last.append(link)
+        self.carried.append(Carried(numbered.random, numbered.stream, state, link))
+        return after
+
+    def _enter(self, node: ir.Node, state: ir.Value) -> ir.Value:
+        """The state after a node with subgraphs, on whose outside the state is."""
+        emitter = self.emitter("generator.")
+        outer = emitter.cast("in", state, _INT64)
+        node.prepend(emitter.nodes)
+        border = Border(self.emitter("generator."), self._shape)
+        if node.op_type == "If":
+            for _, branch in subgraphs(node):
+                branch.outputs.append(self._inside(branch, outer))
+            given = insert_output(node, len(node.outputs))
+            after = border.emitter.declare(given, "branched", _INT64, self._shape)
+        else:
+            ((name, body),) = subgraphs(node)
+            owner = Owner(node, name, body)
+            after = border.carry_out(owner, self._inside(body, border.carry_in(owner, outer)))
+        emitter = self.emitter("generator.")
+        drawn = emitter.cast("out", after, _UINT32)
+        node.append(emitter.nodes)
+        return drawn
+
+    def _inside(self, graph: ir.Graph, state: ir.Value) -> ir.Value:
+        """The state after a subgraph, as int64 inside of it."""
+        emitter = self.emitter("generator.")
+        draws = any(node in self._nodes or node in self._owners for node in graph)
+        if not draws:
+            after = emitter.emit("Identity", "unused", [state], _INT64, self._shape)
+            graph.extend(emitter.nodes)
+            return after
+        taken = emitter.cast("inside", state, _UINT32)
+        graph[0].prepend(emitter.nodes)
+        last = self.through(graph, taken)
+        emitter = self.emitter("generator.")
+        after = emitter.cast("leaving", last, _INT64)
+        graph.extend(emitter.nodes)
+        return after

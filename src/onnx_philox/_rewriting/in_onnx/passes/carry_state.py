@@ -1,0 +1,347 @@
+"""The pass that carries a state to every random node, through If, Loop and Scan.
+
+Everything that reads the state reads it through one Add, which gives the states of this run and of
+the next one. (A state for each row is checked before it: its rows must be as many as the batch's.)
+So both may be bound to the same memory, in whatever order a runtime computes. In the main graph a
+node takes the state as it is. Inside a Loop or Scan each iteration has to draw on: there every node
+has a state of its own, which goes round with the loop as one more loop-carried value. An If inside
+a loop gives the next state as one more output, whichever branch it takes. A state crosses the
+borders of subgraphs as int64, since OpenVINO's CPU plugin lets no uint32 cross them. Casts beside
+the node convert it both ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+
+from onnx_philox._contract.operators import DOMAIN, STATE_WORDS
+from onnx_philox._contract.state import run_words
+from onnx_philox._contract.streams import ROWS_CHECK, STATE
+from onnx_philox._models.emitter import CONSTANTS_OF_ANY_TYPE, Emitter, Names
+from onnx_philox._models.graphs import Owner, subgraphs
+from onnx_philox._models.opsets import onnx_opset_of
+from onnx_philox._rewriting.asked import OWNER
+from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE, THIS_RUN, Recorded
+from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried, Numbered, Replaceable
+from onnx_philox._rewriting.in_onnx.rows.batch import Batch
+
+_INT64, _UINT32 = ir.DataType.INT64, ir.DataType.UINT32
+_SHAPE = [STATE_WORDS]
+
+# What is added to the words of a state for this run and for the next one: counter word 3 counts
+# the runs, and wraps when it is cast back to uint32.
+RUNS = np.zeros((2, STATE_WORDS), np.int64)
+RUNS[1, 3] = 1
+
+# From this version on a graph's initializers need not be its inputs too.
+_INITIALIZERS_ALONE = 4
+
+
+def carry_states(
+    model: ir.Model,
+    nodes: Sequence[Numbered],
+    recorded: Recorded,
+    names: Names,
+    seed: int | None,
+    batch: Batch | None = None,
+) -> list[Carried]:
+    """Makes the state of the model, and carries one to every node; returns them with theirs.
+
+    The last step, to the node itself, is left to its replacement. Without a seed the state is an
+    input. With a batch it is one for each row.
+    """
+    is_kept = any(node.stream is None for node in nodes)
+    # An earlier version's nodes have the key, which nodes with other seeds need in the state.
+    shared = _state_of(model, recorded, names, seed, batch, has_key=is_kept)
+    of_kept = None
+    if is_kept and recorded.seed and not recorded.has_key:
+        name = names.unique(f"{DOMAIN}.state_of_seed_{recorded.seed}")
+        constant = new_constant(model, names, run_words(OWNER, recorded.seed), name)
+        of_kept = _State(model, names, constant, _UINT32, is_key_constant=True)
+    carried = []
+    for node in nodes:
+        random, stream = node.random, node.stream
+        state = shared if stream is not None or of_kept is None else of_kept
+        if random.site.owners:
+            emitter = _emitter(model, names, node.prefix)
+            words = state.of_type(_INT64)
+            assert words.shape is not None
+            ends = _Carrier(emitter, words.shape, random).carry(words)
+        else:
+            ends = state.of_type(_UINT32), None
+        carried.append(Carried(random, stream, *ends))
+    return carried
+
+
+# The name of a copy of the state in another type.
+_NAMES = {_INT64: STATE, _UINT32: "state"}
+
+
+class _State:
+    """The state of the main graph, as uint32 and as int64; makes the other one on demand."""
+
+    def __init__(
+        self,
+        model: ir.Model,
+        names: Names,
+        value: ir.Value,
+        type: ir.DataType,
+        *,
+        is_key_constant: bool = False,
+    ) -> None:
+        self._is_key_constant = is_key_constant
+        self._model = model
+        self._names = names
+        self._value = value
+        self._by_type = {type: value}
+
+    def of_type(self, type: ir.DataType) -> ir.Value:
+        """The state as uint32, which nodes take, or as int64, which subgraphs may take."""
+        if type not in self._by_type:
+            emitter = _emitter(self._model, self._names)
+            value = self._value
+            if self._is_key_constant:
+                # OpenVINO clamps an int64 constant over 2^31-1 where a Loop takes it.
+                value = emitter.cast("signed", value, ir.DataType.INT32)
+            self._by_type[type] = emitter.cast(_NAMES[type], value, type)
+            producer = self._value.producer()
+            if producer is None:
+                _prepend(self._model.graph, emitter)
+            else:
+                producer.append(emitter.nodes)
+        return self._by_type[type]
+
+
+def _state_of(
+    model: ir.Model,
+    recorded: Recorded,
+    names: Names,
+    seed: int | None,
+    batch: Batch | None,
+    *,
+    has_key: bool,
+) -> _State:
+    """The state of an earlier rewrite, or a new one; a constant that has the seed as its key."""
+    if recorded.this_run is not None:
+        # A node that was added since may come before it.
+        _move_to_front(model.graph, recorded.this_run)
+        return _State(model, names, recorded.this_run, _INT64)
+    if recorded.state is not None:
+        has_key = recorded.has_key
+        return _State(model, names, recorded.state, _UINT32, is_key_constant=has_key)
+    if seed is None:
+        return _State(model, names, _new_input(model, names, batch), _INT64)
+    # Else nodes add the seed to the key of zeros.
+    words = run_words(OWNER, seed) if has_key else np.zeros(STATE_WORDS, np.uint32)
+    constant = new_constant(model, names, words)
+    return _State(model, names, constant, _UINT32, is_key_constant=has_key)
+
+
+def _emitter(model: ir.Model, names: Names, prefix: str = "") -> Emitter:
+    return Emitter(names, onnx_opset_of(model.opset_imports), prefix)
+
+
+def _new_input(model: ir.Model, names: Names, batch: Batch | None) -> ir.Value:
+    """Adds the state as an input and the next run's as an output; returns this run's, as int64."""
+    shape = ir.Shape(_SHAPE) if batch is None else batch.state_shape
+    state = ir.val(STATE, dtype=_UINT32, shape=shape)
+    model.graph.inputs.append(state)
+    emitter = _emitter(model, names)
+    words = emitter.cast("words", state, _INT64)
+    steps = RUNS
+    if batch is not None:
+        what = f"{ROWS_CHECK}{batch.input.name}"
+        words = batch.check(emitter, what, words, emitter.shape(batch.input))
+        # Both rows of steps are for all rows of the state.
+        steps = steps[:, np.newaxis]
+    steps_value = _integers(model, emitter, "steps", steps)
+    runs = emitter.emit("Add", "runs", [steps_value, words], _INT64, [len(RUNS), *shape])
+    this_run, next_run = (
+        emitter.emit(
+            "Gather",
+            what,
+            [runs, _integers(model, emitter, f"row_of_{what}", np.array(row))],
+            _INT64,
+            shape,
+        )
+        for row, what in enumerate((THIS_RUN, "next_run"))
+    )
+    next_state = emitter.cast("next", next_run, _UINT32)
+    next_state.name = NEXT_STATE
+    model.graph.outputs.append(next_state)
+    _prepend(model.graph, emitter)
+    return this_run
+
+
+def _integers(model: ir.Model, emitter: Emitter, what: str, array: NDArray[np.int64]) -> ir.Value:
+    """Integers that are not cast from floats: OpenVINO computes no state with those."""
+    if onnx_opset_of(model.opset_imports) >= CONSTANTS_OF_ANY_TYPE:
+        return emitter.constant(what, array)
+    value = emitter.declare(ir.Value(), what, _INT64, array.shape)
+    value.const_value = ir.tensor(array, name=value.name)
+    model.graph.register_initializer(value)
+    if model.ir_version < _INITIALIZERS_ALONE:
+        model.graph.inputs.append(value)
+    return value
+
+
+def new_constant(
+    model: ir.Model, names: Names, words: NDArray[np.uint32], name: str = STATE
+) -> ir.Value:
+    """A constant state."""
+    graph = model.graph
+    if model.ir_version >= _INITIALIZERS_ALONE:
+        state = ir.val(name, dtype=_UINT32, shape=words.shape)
+        state.const_value = ir.tensor(words, name=name)
+        graph.register_initializer(state)
+        return state
+    emitter = _emitter(model, names)
+    constant = emitter.constant(STATE, words)
+    constant.name = name
+    _prepend(graph, emitter)
+    return constant
+
+
+@dataclass(frozen=True)
+class Border:
+    """Takes a state into a Loop or Scan and back, as int64."""
+
+    emitter: Emitter
+    shape: ir.Shape
+    """Of the state."""
+
+    def carry_in(self, owner: Owner, state: ir.Value) -> ir.Value:
+        """Adds a loop-carried value after the others; returns it as the body sees it."""
+        node, body = owner.node, owner.graph
+        inner = self.emitter.declare(ir.Value(), "carried", _INT64, self.shape)
+        if node.op_type == "Loop":
+            # Trip count and condition come first, and may be left out.
+            node.resize_inputs(max(len(node.inputs), 2))
+            node.resize_inputs(len(node.inputs) + 1)
+            node.replace_input_with(len(node.inputs) - 1, state)
+            body.inputs.append(inner)
+            return inner
+        index = _scan_states(node)
+        node.resize_inputs(len(node.inputs) + 1)
+        for i in range(len(node.inputs) - 1, index, -1):
+            node.replace_input_with(i, node.inputs[i - 1])
+        node.replace_input_with(index, state)
+        body.inputs.insert(index, inner)
+        return inner
+
+    def carry_out(self, owner: Owner, next_state: ir.Value) -> ir.Value:
+        """Ends a loop-carried value: adds an output of the body, and returns the node's."""
+        node, body = owner.node, owner.graph
+        if node.op_type == "Loop":
+            # Of the body's outputs the condition is first; of its inputs the iteration is too.
+            index = len(node.inputs) - 3
+            body.outputs.insert(index + 1, next_state)
+        else:
+            index = _scan_states(node) - 1
+            body.outputs.insert(index, next_state)
+        return self.emitter.declare(insert_output(node, index), "final", _INT64, self.shape)
+
+
+@dataclass(frozen=True)
+class _Carrier(Border):
+    """Carries one state from the main graph to its node and back."""
+
+    random: Replaceable
+
+    def carry(self, state: ir.Value) -> tuple[ir.Value, ir.Node | None]:
+        """The state beside the node, and the Cast that waits for the next one if it must return."""
+        # The states on the way in, one for each owner: that of the graph around it.
+        around: list[ir.Value] = []
+        way_back: list[Owner] = []
+        for owner in self.random.site.owners:
+            around.append(state)
+            if owner.node.op_type != "If":
+                state = self.carry_in(owner, state)
+            if way_back or owner.node.op_type != "If":
+                way_back.append(owner)
+        taken = self._beside("state", state, _UINT32, is_before=True)
+        if not way_back:
+            return taken, None
+        # Its input becomes the draw's next_state, which is not there yet.
+        next_state = self._beside("next_state", taken, _INT64, is_before=False)
+        cast = next_state.producer()
+        for owner in reversed(way_back):
+            outer = around.pop()
+            if owner.node.op_type == "If":
+                next_state = self._branch_out(owner, next_state, outer)
+            else:
+                next_state = self.carry_out(owner, next_state)
+        return taken, cast
+
+    def _beside(
+        self, what: str, value: ir.Value, dtype: ir.DataType, *, is_before: bool
+    ) -> ir.Value:
+        emitter = self.emitter.again()
+        cast = emitter.cast(what, value, dtype)
+        if is_before:
+            self.random.last.prepend(emitter.nodes)
+        else:
+            self.random.last.append(emitter.nodes)
+        return cast
+
+    def _branch_out(self, owner: Owner, next_state: ir.Value, state: ir.Value) -> ir.Value:
+        """Adds an output of an If: the next state, or from the other branch the same state."""
+        node = owner.node
+        for _, branch in subgraphs(node):
+            if branch is owner.graph:
+                branch.outputs.append(next_state)
+                continue
+            emitter = self.emitter.again()
+            branch.outputs.append(emitter.emit("Identity", "unused", [state], _INT64, self.shape))
+            branch.extend(emitter.nodes)
+        output = insert_output(node, len(node.outputs))
+        return self.emitter.declare(output, "branched", _INT64, self.shape)
+
+
+def _scan_states(node: ir.Node) -> int:
+    """How many state variables a Scan has: they come before the tensors it scans."""
+    return len(node.inputs) - node.attributes.get_int("num_scan_inputs", 0)
+
+
+def insert_output(node: ir.Node, index: int) -> ir.Value:
+    """Inserts an output at an index; those behind it move on, with all that uses them."""
+    node.resize_outputs(len(node.outputs) + 1)
+    for i in range(len(node.outputs) - 1, index, -1):
+        _move(node.outputs[i - 1], node.outputs[i])
+    return node.outputs[index]
+
+
+def _move(old: ir.Value, new: ir.Value) -> None:
+    name, old.name = old.name, None
+    new.name, new.type, new.shape = name, old.type, old.shape
+    new.doc_string, old.doc_string = old.doc_string, None
+    new.metadata_props.update(old.metadata_props)
+    old.metadata_props.clear()
+    new.meta.update(old.meta)
+    old.meta.clear()
+    old.replace_all_uses_with(new, replace_graph_outputs=True)
+
+
+def _move_to_front(graph: ir.Graph, value: ir.Value) -> None:
+    """Moves the nodes that compute a value before all others; none of them has a subgraph."""
+    chain: list[ir.Node] = []
+    waiting = [value]
+    while waiting:
+        producer = waiting.pop().producer()
+        if producer is not None and producer.graph is graph:
+            if producer in chain:
+                chain.remove(producer)
+            chain.append(producer)
+            waiting += [given for given in producer.inputs if given is not None]
+    first = next((node for node in graph if node not in chain), None)
+    if first is not None:
+        first.prepend(chain[::-1])
+
+
+def _prepend(graph: ir.Graph, emitter: Emitter) -> None:
+    graph[0].prepend(emitter.nodes)

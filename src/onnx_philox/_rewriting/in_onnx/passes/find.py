@@ -1,0 +1,244 @@
+"""The pass that finds the random nodes, and reads what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NoReturn
+
+import onnx_ir as ir
+
+from onnx_philox._contract.operators import DOMAIN
+from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
+from onnx_philox._models.constants import constant
+from onnx_philox._models.emitter import OLDEST_OPSET
+from onnx_philox._models.graphs import is_wanted, label, walk
+from onnx_philox._models.opsets import STANDARD_DOMAINS, onnx_opset_for, opset_of
+from onnx_philox._models.ours import awaits_state, lacks_state, own_seeds
+from onnx_philox._rewriting.in_onnx.random_nodes.attributes import check_types
+from onnx_philox._rewriting.in_onnx.random_nodes.declared import DeclaredTypeError, check_declared
+from onnx_philox._rewriting.in_onnx.random_nodes.foreign import (
+    TENSORFLOW_DOMAINS,
+    has_inputs_of_tensorflow,
+    randomness,
+)
+from onnx_philox._rewriting.in_onnx.random_nodes.needed import TypeOf
+from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import (
+    STANDARD_OPERATORS,
+    RandomWhen,
+    Version,
+)
+from onnx_philox._rewriting.in_onnx.random_nodes.of_onnxruntime import (
+    MICROSOFT,
+    fused_dropout,
+    input_at,
+)
+from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import KINDS
+from onnx_philox._rewriting.in_onnx.random_nodes.site import Site
+from onnx_philox._rewriting.in_onnx.replacements import of_tensorflow
+from onnx_philox._rewriting.in_onnx.replacements.as_torch import drawn_as_torch
+from onnx_philox._rewriting.in_onnx.replacements.awaiting import AwaitingReplacement
+from onnx_philox._rewriting.in_onnx.replacements.of_onnx import REPLACEMENT_OF, Replacement
+from onnx_philox._rewriting.in_onnx.replacements.of_onnxruntime import FusedDropoutReplacement
+from onnx_philox._rewriting.in_onnx.replacements.outcome import Irreplaceable, Outcome, Replaceable
+from onnx_philox._rewriting.in_onnx.replacements.patterns import absorb
+from onnx_philox._rewriting.in_onnx.types import Types
+from onnx_philox._rewriting.may_stay import MayStayError
+
+FUNCTION_OF_ORIGIN = "onnx_philox.function"
+"""The key of a node's `meta` under which inlining notes the function that held it."""
+
+# What to do about random operators that are no single draw.
+_WAY_OUT = {
+    (MICROSOFT, "Sampling"): (
+        "Call the decoder in a loop of your own, and draw each token by RandomToken "
+        "(onnx_philox.graphs.random_token), which has temperature, top_k, top_p and min_p"
+    )
+}
+_LOOPS_AND_BRANCHES = ("If", "Loop", "Scan")
+
+
+def find_nodes(model: ir.Model, *, is_pytorch: bool = False) -> list[Outcome]:
+    """What became of each random node of a model, in order, depth first; changes nothing.
+
+    The functions of the model that hold random nodes must have been inlined. With `is_pytorch`
+    torch's numbers are to be drawn.
+    """
+    types = Types(model)
+    found: list[Outcome] = []
+    of_onnx = onnx_opset_for(model)
+    for node, owners in walk(model.graph):
+        opset = opset_of(model.opset_imports, node.domain)
+        if is_random(node, opset, model):
+            site = Site(node, opset, of_onnx, owners, node.meta.get(FUNCTION_OF_ORIGIN))
+            outcome = _read(site, types)
+            if isinstance(outcome, Replaceable):
+                outcome = _as_torch(outcome, types) if is_pytorch else absorb(outcome, types)
+            found.append(outcome)
+    return found
+
+
+def _read(site: Site, types: Types) -> Outcome:
+    version, read = _reader(site.node, site.version)
+    try:
+        if read is None:
+            _refuse_unknown(site)
+        _check_opset(site)
+        _check_owners(site)
+    except MayStayError as error:
+        return Irreplaceable(site, error)
+    if version is not None:
+        site = replace(site, version=version.since)
+    try:
+        if version is not None:
+            check_types(site, version)
+        random = Replaceable(site, read(site, types), seeds=own_seeds(site.node))
+        if version is not None:
+            check_declared(site, random.replacement.dtype)
+    except DeclaredTypeError as error:
+        return Irreplaceable(site, error)
+    except (TypeRefusalError, ValueRefusalError) as error:
+        # The replacement may have refused, and it does not know the node's place.
+        known = error.operator == site.title
+        return Irreplaceable(site, error if known else error.within(site.title))
+    except (TypeError, ValueError) as error:
+        return Irreplaceable(site, type(error)(f"{site.title}: {error}"))
+    return random
+
+
+def _as_torch(random: Replaceable, types: Types) -> Outcome:
+    try:
+        return drawn_as_torch(random, types)
+    except (TypeRefusalError, ValueRefusalError) as error:
+        return Irreplaceable(random.site, error)
+
+
+def is_random(node: ir.Node, opset: int | None, model: ir.Model) -> bool:
+    """Whether a node draws random numbers, or may: one of ONNX, or of others by its name."""
+    version = _version(node, opset)
+    if version is not None:
+        return _is_random(node, version)
+    if node.domain == DOMAIN:
+        # Whose function stands in the model is drawn by that function, as it is.
+        is_given = node.op_identifier() in model.functions
+        return awaits_state(node) or (lacks_state(node) and not is_given)
+    if node.op_identifier() in model.functions:
+        return False
+    if (fused := fused_dropout(node)) is not None:
+        return _is_training(node, fused.mode) and not _is_zero(input_at(node, fused.ratio))
+    return randomness(node, opset) is not None
+
+
+def _version(node: ir.Node, opset: int | None) -> Version | None:
+    """What ONNX says of a random operator of its own; None for all others."""
+    if node.domain not in STANDARD_DOMAINS or has_inputs_of_tensorflow(node):
+        return None
+    operator = STANDARD_OPERATORS.get(node.op_type)
+    return None if operator is None or opset is None else operator.at(opset)
+
+
+def _reader(
+    node: ir.Node, opset: int | None
+) -> tuple[Version | None, Callable[[Site, TypeOf], Replacement] | None]:
+    """ONNX's version of a random node, and what reads it; None where there is none."""
+    version = _version(node, opset)
+    if version is not None:
+        read = REPLACEMENT_OF[node.op_type]
+        return version, lambda site, type_of: read(site, version, type_of)
+    if fused_dropout(node) is not None:
+        return None, FusedDropoutReplacement.read_fused
+    if awaits_state(node) or lacks_state(node):
+        return None, AwaitingReplacement.read
+    if node.domain in TENSORFLOW_DOMAINS:
+        kind = KINDS.get(node.op_type)
+        return None, None if kind is None else of_tensorflow.REPLACEMENT_OF[kind]
+    return None, None
+
+
+def _is_random(node: ir.Node, version: Version) -> bool:
+    match version.random_when:
+        case RandomWhen.ALWAYS:
+            return True
+        case RandomWhen.NEVER:
+            return False
+        case RandomWhen.IS_TEST_IS_ZERO:
+            return node.attributes.get_int("is_test", 0) == 0
+        case RandomWhen.TRAINING_MODE:
+            return _is_training(node) and not _is_zero(node.inputs[1])
+
+
+def drops_nothing(node: ir.Node, opset: int | None) -> bool:
+    """Whether a node is a Dropout that only its ratio of 0 keeps from being random.
+
+    Or a fused one that is not random, and whose mask is not read in a form that no one computes.
+    """
+    if (fused := fused_dropout(node)) is not None:
+        mask = node.outputs[1] if len(node.outputs) > 1 else None
+        is_read = mask is not None and is_wanted(mask)
+        is_idle = not _is_training(node, fused.mode) or _is_zero(input_at(node, fused.ratio))
+        return is_idle and not (is_read and fused.packs_mask)
+    version = _version(node, opset)
+    is_dropout = version is not None and version.random_when is RandomWhen.TRAINING_MODE
+    return is_dropout and _is_training(node) and _is_zero(node.inputs[1])
+
+
+def _is_training(node: ir.Node, index: int = 2) -> bool:
+    """Whether a dropout is, or may be, in training mode, which this input says."""
+    mode = input_at(node, index)
+    if mode is None:
+        return False
+    known = constant(mode)
+    return known is None or bool(known.any())
+
+
+def _is_zero(ratio: ir.Value | None) -> bool:
+    # A 0 is 0 in every type.
+    while (node := ratio and ratio.producer()) and node.op_type in ("Identity", "Cast"):
+        ratio = node.inputs[0]
+    try:
+        known = None if ratio is None else constant(ratio)
+    except ValueError:
+        return False  # damaged: what reads it for the draw says so
+    return known is not None and known.size == 1 and bool((known == 0).all())
+
+
+def _refuse_unknown(site: Site) -> NoReturn:
+    raise MayStayError(
+        site.title,
+        "the operator",
+        f"{site.node.op_type}, {randomness(site.node, site.version)}",
+        f"a random operator of ONNX ({', '.join(STANDARD_OPERATORS)}) or of TensorFlow (uniforms, "
+        "normals, truncated normals, gammas, Poisson counts, multinomials, shuffles)",
+        _WAY_OUT.get((site.node.domain, site.node.op_type), "Export the model with one of these"),
+    )
+
+
+def _check_opset(site: Site) -> None:
+    """Refuses an opset in which nothing can replace the node."""
+    if site.opset < OLDEST_OPSET:
+        raise MayStayError(
+            site.title,
+            "the model's opset",
+            site.opset,
+            f"{OLDEST_OPSET} or newer",
+            "Export the model again at a newer opset",
+            " onnx.version_converter raises the opset too, but turns each Dropout into one that "
+            "drops nothing.",
+        )
+
+
+def _check_owners(site: Site) -> None:
+    """Refuses a subgraph that cannot carry a state."""
+    for owner in site.owners:
+        node = owner.node
+        is_standard = node.domain in STANDARD_DOMAINS and node.op_type in _LOOPS_AND_BRANCHES
+        if is_standard and not (node.op_type == "Scan" and site.opset < 9):
+            continue
+        name = f"{node.domain}::{label(node)}" if node.domain else label(node)
+        raise MayStayError(
+            site.title,
+            "its place",
+            f"a subgraph of {name}, which cannot carry a state",
+            "the main graph, If, Loop, or Scan from opset 9 on",
+            "Rewrite it as one of these (onnx.version_converter raises the opset of a Scan)",
+        )

@@ -1,0 +1,77 @@
+"""TensorFlow's random operators that have a replacement, where tf2onnx leaves them in a model."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+
+import onnx_ir as ir
+
+from onnx_philox._rewriting.in_onnx.random_nodes.foreign import (
+    TENSORFLOW_DOMAINS,
+    has_inputs_of_tensorflow,
+)
+from onnx_philox._rewriting.in_onnx.random_nodes.of_onnx import STANDARD_OPERATORS
+
+_ELEMENT_TYPES = frozenset(type.value for type in ir.DataType)
+
+
+class Kind(Enum):
+    """What an operator draws."""
+
+    CATEGORICAL = auto()
+    GAMMA = auto()
+    INTEGERS = auto()
+    NORMAL = auto()
+    POISSON = auto()
+    SHUFFLE = auto()
+    """Its output has the type and the shape of its input."""
+    TRUNCATED = auto()
+    UNIFORM = auto()
+
+
+KINDS = {
+    "Multinomial": Kind.CATEGORICAL,
+    "RandomGamma": Kind.GAMMA,
+    "RandomPoissonV2": Kind.POISSON,
+    "RandomShuffle": Kind.SHUFFLE,
+    "RandomStandardNormal": Kind.NORMAL,
+    "RandomUniform": Kind.UNIFORM,
+    "RandomUniformInt": Kind.INTEGERS,
+    "StatelessMultinomial": Kind.CATEGORICAL,
+    "StatelessRandomNormal": Kind.NORMAL,
+    "StatelessRandomNormalV2": Kind.NORMAL,
+    "StatelessRandomUniform": Kind.UNIFORM,
+    "StatelessRandomUniformInt": Kind.INTEGERS,
+    "StatelessRandomUniformIntV2": Kind.INTEGERS,
+    "StatelessRandomUniformV2": Kind.UNIFORM,
+    "StatelessTruncatedNormal": Kind.TRUNCATED,
+    "StatelessTruncatedNormalV2": Kind.TRUNCATED,
+    "TruncatedNormal": Kind.TRUNCATED,
+}
+"""What each operator draws."""
+
+
+def is_known(node: ir.Node) -> bool:
+    """Whether a node is one of these, and not ONNX's own of the same name."""
+    is_standard = node.op_type in STANDARD_OPERATORS and not has_inputs_of_tensorflow(node)
+    return node.domain in TENSORFLOW_DOMAINS and node.op_type in KINDS and not is_standard
+
+
+def is_shuffle(node: ir.Node) -> bool:
+    """Whether the output of a node has the type and the shape of its input."""
+    return is_known(node) and KINDS[node.op_type] is Kind.SHUFFLE
+
+
+def declared_type(node: ir.Node) -> ir.DataType | None:
+    """The element type that one of these nodes declares; None for all other nodes."""
+    if node.domain not in TENSORFLOW_DOMAINS or node.op_type not in KINDS:
+        return None
+    given = (node.attributes.get(name) for name in ("dtype", "output_dtype"))
+    return next((element_type(attribute) for attribute in given if attribute is not None), None)
+
+
+def element_type(attribute: ir.Attr) -> ir.DataType | None:
+    """The element type that an attribute means: tf2onnx writes ONNX's numbers."""
+    if attribute.type is not ir.AttributeType.INT or attribute.value not in _ELEMENT_TYPES:
+        return None
+    return ir.DataType(attribute.value)

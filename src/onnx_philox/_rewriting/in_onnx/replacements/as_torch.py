@@ -1,0 +1,215 @@
+"""What a draw needs to be one of torch's.
+
+A number that a module passes is a double in torch. Where our operator takes it in the type of the
+values, and that type does not hold it, f64 is drawn and cast, if torch draws both from the same
+words. Around the mask of a dropout, torch's own arithmetic is written.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+
+from onnx_philox._contract import alignment, checks
+from onnx_philox._contract.operators import (
+    ALIGNMENT,
+    OPERATORS,
+    OUTPUT_TYPE,
+    PYTORCH,
+    RANDOM_DROPOUT,
+    RANDOM_EXPONENTIAL,
+    RANDOM_NORMAL,
+    Operator,
+)
+from onnx_philox._contract.refusal import RefusalError
+from onnx_philox._contract.types import F64
+from onnx_philox._models.constants import constant
+from onnx_philox._models.emitter import Emitter
+from onnx_philox._models.graphs import input_of
+from onnx_philox._rewriting.in_onnx.replacements import torch_calls, torch_memory
+from onnx_philox._rewriting.in_onnx.replacements.of_onnx import (
+    BernoulliReplacement,
+    DropoutReplacement,
+)
+from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
+from onnx_philox._rewriting.in_onnx.types import Types
+
+_NARROW = (ir.DataType.FLOAT, ir.DataType.FLOAT16, ir.DataType.BFLOAT16)
+# Fewer normals are drawn one by one, from the same words in every type.
+_SIXTEEN = 16
+_AS_TORCH: dict[str, int | str] = {ALIGNMENT.name: PYTORCH}
+
+
+def drawn_as_torch(random: Replaceable, types: Types) -> Replaceable:
+    """A draw by torch's own rule: the same one, or that of the call which the model stands for.
+
+    Raises:
+        ValueError: torch has no rule for it, or draws the call by another one than the model shows.
+    """
+    if random.kept is not None:
+        allowed = "left out with alignment 'pytorch', since they say numbers of Philox"
+        remedy = "Remove them, or rewrite the model without alignment."
+        checks.refuse(random.site.title, "the seeds", str(random.kept), allowed, remedy)
+    random = torch_calls.read(random, types)
+    title, replacement = random.site.title, random.replacement
+    if isinstance(replacement, DropoutReplacement):
+        if not replacement.is_mode_known:
+            allowed = "a constant, with alignment 'pytorch'"
+            remedy = "Make training_mode a constant."
+            checks.refuse(title, "training_mode", "one that the model computes", allowed, remedy)
+        replacement = replace(replacement, keeps_double=True)
+        random = replace(random, replacement=replacement)
+    operator = replacement.operator
+    if ALIGNMENT not in operator.attributes:
+        names = [op.name for op in OPERATORS.values() if ALIGNMENT in op.attributes]
+        allowed = f"one of {', '.join(names)}, with alignment 'pytorch'"
+        remedy = "Rewrite the model without alignment: no other draws follow torch's rules."
+        checks.refuse(title, "what draws in its place", operator.name, allowed, remedy)
+    if isinstance(replacement, BernoulliReplacement) and replacement.probabilities is F64:
+        allowed = "a tensor of f32, f16 or bf16, with alignment 'pytorch'"
+        remedy = "Put a Cast to f32 before it."
+        checks.refuse(title, "the input", "a tensor of f64", allowed, remedy)
+    torch_memory.warn(random, types)
+    return random
+
+
+@dataclass(frozen=True)
+class TorchDraw:
+    """A node of ours that draws as torch does.
+
+    Attributes:
+        inputs: Its inputs.
+        attributes: Those that say what it draws, and whose numbers.
+        dtype: The type that it draws, to be cast to the one that was asked for.
+    """
+
+    inputs: dict[str, ir.Value]
+    attributes: dict[str, int | str]
+    dtype: ir.DataType
+
+
+def as_torch(
+    random: Replaceable,
+    emitter: Emitter,
+    op: Operator,
+    dtype: ir.DataType,
+    inputs: Mapping[str, ir.Value],
+    attributes: Mapping[str, int | str],
+) -> TorchDraw:
+    """Torch's draw in the place of one of an operator.
+
+    A Dropout's ratio, and the number p of `bernoulli_`, are doubles in torch: an f32 constant
+    becomes the one that torch's exporter noted, else that of its shortest decimal.
+
+    Raises:
+        ValueError: torch's numbers cannot be drawn so.
+    """
+    try:
+        complete = checks.check_attributes(op, {**attributes, **_AS_TORCH})
+        alignment.check(op, complete, has_state=True)
+    except RefusalError as error:
+        raise error.within(random.site.title) from error
+    given, node = dict(inputs), random.site.node
+    name = "ratio" if op is RANDOM_DROPOUT else "p" if torch_calls.has_number(random) else None
+    wide: dict[str, NDArray[np.float64]] = {}
+    if name is not None and (number := _narrow(given[name])) is not None:
+        wide = {name: torch_calls.double_of(node, number)}
+    elif dtype in _NARROW and (doubles := _doubles(random, op, given)):
+        wide, dtype = doubles, ir.DataType.DOUBLE
+        attributes = {**attributes, OUTPUT_TYPE: F64.name}
+    for name, double in wide.items():
+        narrow = given[name].producer()
+        given[name] = emitter.constant(f"{name}_f64", double)
+        if narrow in emitter.nodes:
+            emitter.nodes.remove(narrow)
+    return TorchDraw(given, {**attributes, **_AS_TORCH}, dtype)
+
+
+def narrowed(emitter: Emitter, drawn: ir.Value, dtype: ir.DataType) -> ir.Value:
+    """What was drawn in f64, in the type that was asked for; like torch by way of f32."""
+    if drawn.dtype is dtype:
+        return drawn
+    single = emitter.cast("single", drawn, ir.DataType.FLOAT)
+    return single if dtype is ir.DataType.FLOAT else emitter.cast("narrow", single, dtype)
+
+
+def composed(emitter: Emitter, outputs: list[ir.Value]) -> list[ir.Value]:
+    """The outputs of a draw; of RandomDropout torch's own arithmetic around its mask.
+
+    torch multiplies by 1 / (1 - p), or by 0, so what is dropped may be -0 or NaN. 16 bits are
+    multiplied in f32 and rounded, which is the same: the product is exact there.
+    """
+    node = outputs[0].producer()
+    if node is None or node.op_type != RANDOM_DROPOUT.name:
+        return outputs
+    data, ratio = node.inputs[0], constant(input_of(node, 1))
+    if data is None or ratio is None:
+        # A ratio that a run computes is no number of Python's.
+        return outputs
+    dtype, shape = outputs[0].dtype, data.shape
+    assert dtype is not None
+    mask = outputs[1] if len(outputs) > 1 else emitter.mask_of(outputs[0], shape)
+    work = ir.DataType.DOUBLE if dtype is ir.DataType.DOUBLE else ir.DataType.FLOAT
+    kept = work.numpy().type(1 - np.float64(ratio.item()))
+    scale = (1 / kept if kept else kept).astype(dtype.numpy()).astype(work.numpy())
+    # Not by Where: OpenVINO's plugin refuses one of booleans, fused with what computes in bf16.
+    ones = emitter.cast("ones", mask, work)
+    factor = emitter.elementwise("Mul", "factor", ones, emitter.constant("scale", scale), work)
+    taken = data if dtype is work else emitter.cast("wide", data, work)
+    output = emitter.elementwise("Mul", "dropped", taken, factor, work)
+    return [output if dtype is work else emitter.cast("output", output, dtype), *outputs[1:]]
+
+
+def _doubles(
+    random: Replaceable, op: Operator, given: Mapping[str, ir.Value]
+) -> dict[str, NDArray[np.float64]] | None:
+    """The doubles of a draw that f64 draws from the same words; None where the type holds them."""
+    node = random.site.node
+    numbers = torch_calls.noted(node)
+    if op is RANDOM_EXPONENTIAL:
+        scale = constant(given["scale"])
+        if scale is None:
+            return None
+        fitting = (1 / n for n in numbers if n and scale == np.array(1 / n).astype(scale.dtype))
+        wide = {"scale": np.array(next(fitting, scale.item()), np.float64)}
+    elif op is RANDOM_NORMAL and _count(given["shape"]) in range(_SIXTEEN):
+        found = {name: constant(given[name]) for name in ("mean", "scale")}
+        if None in found.values():
+            return None
+        wide = {
+            name: np.array(
+                next((n for n in numbers if number == np.array(n).astype(number.dtype)), number),
+                np.float64,
+            ).reshape(())
+            for name, number in found.items()
+            if number is not None
+        }
+    else:
+        return None
+    narrow = {name: constant(given[name]) for name in wide}
+    is_held = all(number == wide[name] for name, number in narrow.items())
+    return None if is_held else wide
+
+
+def _count(shape: ir.Value) -> int | None:
+    """How many numbers are drawn, if that is known."""
+    dimensions, producer = constant(shape), shape.producer()
+    if dimensions is not None:
+        return int(dimensions.prod())
+    is_shape = producer is not None and producer.op_type == "Shape" and not producer.attributes
+    known = input_of(producer, 0).shape if producer is not None and is_shape else None
+    if known is None or not all(isinstance(d, int) for d in known):
+        return None
+    return math.prod(d for d in known if isinstance(d, int))
+
+
+def _narrow(value: ir.Value) -> NDArray[np.float32] | None:
+    """A number of f32 that is a constant."""
+    number = constant(value)
+    is_one = number is not None and number.dtype == np.float32 and number.size == 1
+    return number if is_one else None

@@ -1,0 +1,333 @@
+"""Finds uniform floats that a model draws only to turn them into booleans or integers.
+
+Exporters write torch's `bernoulli_` as a uniform number that is Less than a probability, and its
+`randint` as one that goes through Mul, Add, Floor and Cast. Both runtimes would draw the same
+floats, but each would compute what follows in its own arithmetic, which differs under bf16. So the
+replacement absorbs the nodes that follow: it draws the booleans or the integers themselves.
+
+It absorbs only what means the same. Nothing else may read the floats, and the numbers in between
+must be constants for which the result is known to be the same, or equally likely.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+
+from onnx_philox._contract.operators import OUTPUT_TYPE, RANDOM_BERNOULLI, RANDOM_UNIFORM, Operator
+from onnx_philox._contract.types import F32, F64
+from onnx_philox._models.constants import constant
+from onnx_philox._models.emitter import Emitter
+from onnx_philox._models.graphs import input_of, is_wanted
+from onnx_philox._models.opsets import STANDARD_DOMAINS
+from onnx_philox._rewriting.comparisons import (
+    BITS,
+    COMPARISONS,
+    GIVES_PROBABILITIES,
+    are_probabilities,
+    thresholds_of,
+)
+from onnx_philox._rewriting.in_onnx.random_nodes.site import Site
+from onnx_philox._rewriting.in_onnx.replacements.of_onnx import EmitDraw, FloatReplacement
+from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
+from onnx_philox._rewriting.in_onnx.types import Types
+from onnx_philox._rewriting.integers import Scaled
+
+_BOOL, _INT32, _FLOAT = ir.DataType.BOOL, ir.DataType.INT32, ir.DataType.FLOAT
+
+# The operators that keep the numbers of their first input from 0 to 1: most only move them.
+_KEEPS_PROBABILITIES = {
+    *("Cast", "Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice", "Split", "Squeeze"),
+    *("Tile", "Transpose", "Unsqueeze"),
+}
+
+# From this opset on Less takes integers.
+_COMPARES_INTEGERS = 9
+
+
+@dataclass(frozen=True)
+class ComparisonReplacement:
+    """A uniform number compared with a probability.
+
+    It compares integers where RandomBernoulli would need constant probabilities expanded to the
+    shape of the draw: OpenVINO expands them as bf16.
+    """
+
+    uniform: FloatReplacement
+    comparison: ir.Node
+    index: int
+    """Which input of the comparison the probabilities are."""
+    thresholds: NDArray[np.int32] | None
+    """An integer below its threshold means true; None where RandomBernoulli draws."""
+    is_expanded: bool
+    is_computed: bool
+    """Whether each run gives the thresholds: they may be NaN, even those of a Sigmoid."""
+    is_any: bool
+    """Whether they may lie below 0 or above 1, too."""
+    is_negated: bool
+
+    @property
+    def operator(self) -> Operator:
+        """See `Replacement`."""
+        return RANDOM_BERNOULLI if self.thresholds is None else RANDOM_UNIFORM
+
+    @property
+    def dtype(self) -> ir.DataType:
+        """See `Replacement`."""
+        return _BOOL
+
+    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+        """See `Replacement`."""
+        shape = self.uniform.emit_shape(node, emitter)
+        if self.thresholds is None:
+            p = input_of(self.comparison, self.index)
+            if self.is_expanded:
+                p = emitter.emit("Expand", "p", [p, shape], _FLOAT)
+            if self.is_computed:
+                p = self._clamped(p, emitter)
+            drawn = draw(RANDOM_BERNOULLI, _BOOL, {"shape": shape, "p": p}, {})
+        else:
+            whole = np.array(1 << BITS[self.uniform.values], np.int32)
+            inputs = {
+                "shape": shape,
+                "minval": emitter.constant("minval", np.zeros_like(whole)),
+                "maxval": emitter.constant("maxval", whole),
+            }
+            integers = draw(RANDOM_UNIFORM, _INT32, inputs, {OUTPUT_TYPE: "i32"})
+            thresholds = emitter.constant("thresholds", self.thresholds)
+            drawn = emitter.emit("Less", "drawn", [integers, thresholds], _BOOL)
+        return [emitter.emit("Not", "negated", [drawn], _BOOL) if self.is_negated else drawn]
+
+    def _clamped(self, threshold: ir.Value, emitter: Emitter) -> ir.Value:
+        """The probability that a uniform number is below any threshold.
+
+        A comparison with NaN is never true, so where it is negated NaN must count as 1. Less tells
+        NaN everywhere: on some processors OpenVINO's Greater is true of it, and Clip keeps it in
+        ONNX Runtime. Our node in OpenVINO knows these very nodes, reads what is before them, and
+        clamps exactly: the plugin would compute them in bf16.
+        """
+        zero, one = (
+            emitter.constant(what, np.array(number, np.float32))
+            for what, number in (("zero", 0), ("one", 1))
+        )
+        if self.is_negated:
+            compared, cut, limit, otherwise = [threshold, one], "Max", zero, one
+        else:
+            compared, cut, limit, otherwise = [zero, threshold], "Min", one, zero
+        is_within = emitter.emit("Less", "is_within", compared, _BOOL, threshold.shape)
+        within = emitter.elementwise(cut, "within", threshold, limit, _FLOAT)
+        choices = [is_within, within, otherwise]
+        return emitter.emit("Where", "p_of_any", choices, _FLOAT, threshold.shape)
+
+
+@dataclass(frozen=True)
+class IntegerReplacement:
+    """A uniform number scaled, rounded down and cast: an integer, each equally likely."""
+
+    uniform: FloatReplacement
+    lowest: int
+    count: int
+    dtype: ir.DataType
+    operator: Operator = RANDOM_UNIFORM
+
+    def emit(self, node: ir.Node, emitter: Emitter, draw: EmitDraw) -> list[ir.Value]:
+        """See `Replacement`."""
+        inputs = {
+            "shape": self.uniform.emit_shape(node, emitter),
+            "minval": emitter.constant("minval", np.array(self.lowest, np.int32)),
+            "maxval": emitter.constant("maxval", np.array(self.lowest + self.count, np.int32)),
+        }
+        # Always i32: OpenVINO does not carry i64 draws everywhere.
+        drawn = draw(self.operator, _INT32, inputs, {OUTPUT_TYPE: "i32"})
+        return [drawn if self.dtype is _INT32 else emitter.cast("number", drawn, self.dtype)]
+
+
+def absorb(random: Replaceable, types: Types) -> Replaceable:
+    """Lets uniform floats become what the model makes of them, where this can be drawn instead."""
+    site, uniform = random.site, random.replacement
+    if (
+        site.opset < _COMPARES_INTEGERS
+        or not isinstance(uniform, FloatReplacement)
+        or uniform.operator is not RANDOM_UNIFORM
+    ):
+        return random
+    chain = _Chain(site, uniform, types)
+    try:
+        found = chain.comparison() or chain.integers()
+    except (TypeError, ValueError):
+        # An unreadable neighbour cannot be part of a pattern.
+        return random
+    return random if found is None else Replaceable(site, *found)
+
+
+class _Chain:
+    """The nodes after a uniform draw, each of which is the only reader of the one before it."""
+
+    def __init__(self, site: Site, uniform: FloatReplacement, types: Types) -> None:
+        self._site = site
+        self._uniform = uniform
+        self._types = types
+        (self._start,) = site.node.outputs
+        self._low, self._high = (uniform.parameters[n].item() for n in ("minval", "maxval"))
+
+    def comparison(self) -> tuple[ComparisonReplacement, tuple[ir.Node, ...]] | None:
+        """What a comparison with probabilities makes of it; None if there is no comparison."""
+        reader = _only_reader(self._start)
+        if reader is None or (self._low, self._high) != (0, 1):
+            return None
+        node, index = reader
+        is_less = COMPARISONS.get((node.op_type, index))
+        p = node.inputs[1 - index] if len(node.inputs) == 2 else None
+        if is_less is None or p is None:
+            return None
+        fit = self._fit(p)
+        if fit is None:
+            return None
+        given, thresholds, is_any = constant(p), None, False
+        is_one_s_own = fit != "expanded" and self._uniform.values in (F32, F64)
+        if given is None:
+            # OpenVINO takes f64 parameters only as constants.
+            source = self._source_of_probabilities(p)
+            if self._uniform.values is not F32 or source is None:
+                return None
+            is_any = source.is_graph_input()
+        elif not (is_one_s_own and are_probabilities(given)):
+            if self._uniform.values not in BITS:
+                return None
+            thresholds = thresholds_of(given, self._uniform.values, is_negated=not is_less)
+        is_expanded = fit == "expanded" and thresholds is None
+        replacement = ComparisonReplacement(
+            self._uniform,
+            node,
+            1 - index,
+            thresholds,
+            is_expanded=is_expanded,
+            is_computed=given is None,
+            is_any=is_any,
+            is_negated=not is_less,
+        )
+        return replacement, (node,)
+
+    def integers(self) -> tuple[IntegerReplacement, tuple[ir.Node, ...]] | None:
+        """What scaling, rounding down and a Cast make of it; None where they do not."""
+        if self._uniform.values not in (F32, F64):
+            return None
+        low = Fraction(self._low)
+        scaled = Scaled(Fraction(self._high) - low, low)
+        nodes: list[ir.Node] = []
+        value = self._start
+        while (reader := _only_reader(value)) is not None:
+            node, index = reader
+            nodes.append(node)
+            if node.op_type == "Cast":
+                dtype = ir.DataType(node.attributes.get_int("to", 0))
+                integers = scaled.integers(dtype.numpy())
+                if integers is None:
+                    return None
+                return IntegerReplacement(self._uniform, *integers, dtype), tuple(nodes)
+            number = self._number(node, 1 - index) if len(node.inputs) == 2 else None
+            is_subtrahend = node.op_type == "Sub" and index == 1
+            step = None if is_subtrahend else scaled.then(node.op_type, number)
+            if step is None:
+                return None
+            scaled = step
+            (value,) = node.outputs
+        return None
+
+    def _number(self, node: ir.Node, index: int) -> Fraction | None:
+        """An input that is one finite constant, and adds no dimension; None for any other."""
+        value = node.inputs[index]
+        array = None if value is None else constant(value)
+        if array is None or array.size != 1 or not self._adds_no_dimension(array.shape):
+            return None
+        number = float(array.item())
+        return Fraction(number) if np.isfinite(number) else None
+
+    def _shape(self) -> tuple[Any, ...] | None:
+        """The dimensions of the draw; None where not even their number is known."""
+        if self._uniform.shape is not None:
+            return tuple(self._uniform.shape.tolist())
+        given = self._site.node.inputs[0]
+        return None if given is None else _dimensions(self._types.shape(given))
+
+    def _adds_no_dimension(self, shape: tuple[Any, ...]) -> bool:
+        drawn = self._shape()
+        return len(shape) <= (0 if drawn is None else len(drawn))
+
+    def _fit(self, p: ir.Value) -> str | None:
+        """How p's shape becomes that of the draw, which the comparison must not enlarge.
+
+        "own" where RandomBernoulli takes p as it is: one number, or that very shape. "expanded"
+        where p is repeated. None where it does not fit.
+        """
+        if self._uniform.shape is None and p is self._site.node.inputs[0]:
+            return "own"
+        array = constant(p)
+        shape = _dimensions(self._types.shape(p)) if array is None else array.shape
+        if shape is None or not self._adds_no_dimension(shape):
+            return None
+        if shape in ((), (1,)):
+            return "own"
+        drawn = self._shape()
+        assert drawn is not None
+        is_same = [d is not None and d == e for d, e in zip(shape[::-1], drawn[::-1], strict=False)]
+        if all(is_same):
+            return "own" if len(shape) == len(drawn) else "expanded"
+        is_repeated = [same or d == 1 for same, d in zip(is_same, shape[::-1], strict=True)]
+        return "expanded" if all(is_repeated) else None
+
+    def _source_of_probabilities(self, value: ir.Value) -> ir.Value | None:
+        """Where the model shows that a computed value lies from 0 to 1 or is NaN; None elsewhere.
+
+        An input of the model counts too: it can be clamped exactly.
+        """
+        while True:
+            node = value.producer()
+            if node is None:
+                inner = [owner.graph for owner in self._site.owners]
+                return value if value.is_graph_input() and value.graph not in inner else None
+            if node.domain not in STANDARD_DOMAINS:
+                return None
+            if node.op_type in GIVES_PROBABILITIES or _clips_to_probabilities(node):
+                return value
+            given = node.inputs[0] if node.inputs else None
+            if node.op_type not in _KEEPS_PROBABILITIES or given is None:
+                return None
+            dtype = self._types(given)
+            if dtype is None or not dtype.is_floating_point():
+                return None
+            value = given
+
+
+def _only_reader(value: ir.Value) -> tuple[ir.Node, int] | None:
+    """The only node that reads a value, in the same graph, and the index of that input."""
+    uses = list(value.uses())
+    producer = value.producer()
+    if len(uses) != 1 or value.is_graph_output() or producer is None:
+        return None
+    ((node, index),) = uses
+    if node.graph is not producer.graph or node.domain not in STANDARD_DOMAINS:
+        return None
+    return (node, index) if len(node.outputs) == 1 and is_wanted(node.outputs[0]) else None
+
+
+def _clips_to_probabilities(node: ir.Node) -> bool:
+    if node.op_type != "Clip":
+        return False
+    limits = [None if value is None else constant(value) for value in node.inputs[1:3]]
+    if len(limits) != 2 or any(limit is None or limit.size != 1 for limit in limits):
+        return False
+    low, high = (float(limit.item()) for limit in limits if limit is not None)
+    return low >= 0 and high <= 1
+
+
+def _dimensions(shape: ir.Shape | None) -> tuple[Any, ...] | None:
+    """The dimensions of a shape: numbers, names, None for those that have neither."""
+    if shape is None:
+        return None
+    return tuple(d if isinstance(d, int) else d.value for d in shape)

@@ -1,0 +1,203 @@
+"""Which of torch's calls a draw stands for.
+
+torch's exporter writes some draws as others that are not torch's: an integer as a uniform float
+that it scales and rounds, a logarithmic normal as the exponential of a normal. It notes the call on
+the nodes that it makes. By this note, such a draw becomes the call's own, or is refused. Without a
+note, a draw that stands in such a pattern is refused: nothing tells what the module calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NoReturn
+
+import numpy as np
+import onnx_ir as ir
+from numpy.typing import NDArray
+
+from onnx_philox._contract.operators import (
+    RANDOM_BERNOULLI,
+    RANDOM_CATEGORICAL,
+    RANDOM_DROPOUT,
+    RANDOM_UNIFORM,
+)
+from onnx_philox._models.constants import constant
+from onnx_philox._models.graphs import input_of
+from onnx_philox._models.opsets import STANDARD_DOMAINS
+from onnx_philox._rewriting.comparisons import COMPARISONS
+from onnx_philox._rewriting.in_onnx.replacements import patterns
+from onnx_philox._rewriting.in_onnx.replacements.awaiting import AwaitingReplacement
+from onnx_philox._rewriting.in_onnx.replacements.of_onnx import FloatReplacement
+from onnx_philox._rewriting.in_onnx.replacements.outcome import Replaceable
+from onnx_philox._rewriting.in_onnx.types import Types
+from onnx_philox._torch_calls.table import drawn_by
+
+NOTE = "pkg.torch.onnx.fx_node"
+"""The key under which torch's exporter notes the call that a node is from."""
+
+_INTEGERS = ("randint", "randint_like")
+_AS_FLOATS = (*_INTEGERS, "bernoulli")
+"""What torch's exporter writes as uniform floats that it rounds or compares."""
+
+_MOST_NODES = 8
+"""How far a pattern may reach."""
+
+_WHOLE = (ir.DataType.INT32, ir.DataType.INT64)
+
+
+def read(random: Replaceable, types: Types) -> Replaceable:
+    """The draw of the call that a random node stands for.
+
+    Raises:
+        ValueError: It draws other numbers than the call, or cannot be told from one that does.
+    """
+    node, replacement = random.site.node, random.replacement
+    name = call_of(node).partition(".")[0]
+    is_float = isinstance(replacement, FloatReplacement)
+    if name in _AS_FLOATS and is_float:
+        absorbed = patterns.absorb(random, types)
+        if _is_whole(absorbed, name):
+            return absorbed
+        _refuse(random, f"torch's {name}, as a float")
+    operator = replacement.operator
+    if name and operator is not RANDOM_DROPOUT and drawn_by(name) is not operator:
+        _refuse(random, f"torch's {name}, as {operator.name}")
+    if operator is RANDOM_CATEGORICAL and _is_half(input_of(node, 0), types):
+        _refuse(random, "weights of 16 bits, whose race torch runs in 16 bits")
+    if is_float and (pattern := _pattern(random, types)):
+        _refuse(random, pattern)
+    return random
+
+
+def has_number(random: Replaceable) -> bool:
+    """Whether p is a number of Python's, as in `bernoulli_(0.3)`, and no tensor."""
+    replacement = random.replacement
+    if replacement.operator is not RANDOM_BERNOULLI:
+        return False
+    if call := call_of(random.site.node):
+        return call == "bernoulli.p"
+    if not isinstance(replacement, AwaitingReplacement):
+        return False
+    # ONNX's own Bernoulli takes a tensor, `p.bernoulli()`, whatever its rank.
+    p = constant(input_of(random.site.node, 1))
+    return p is not None and p.ndim == 0
+
+
+def double_of(node: ir.Node, number: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The double that torch's exporter rounded: by its note, else the shortest decimal's."""
+    narrow = number.reshape(())
+    fitting = (wide for wide in noted(node) if np.float32(wide) == narrow)
+    return np.array(next(fitting, float(str(narrow))), np.float64)
+
+
+def noted(node: ir.Node) -> list[float]:
+    """The numbers of the call that torch's exporter noted on a node, as doubles."""
+    found = re.findall(r"(?<![\w.])-?\d+\.?\d*(?:e[-+]?\d+)?", _note_of(node))
+    return [float(number) for number in found]
+
+
+def _note_of(node: ir.Node) -> str:
+    return node.metadata_props.get(NOTE, "")
+
+
+def call_of(node: ir.Node) -> str:
+    """ATen's name of the call and of its overload: ``randint.low``; empty where none is noted."""
+    found = re.search(r"\[target=torch\.ops\.(?:aten|prims)\.(\w+\.\w+)\]", _note_of(node))
+    return found[1] if found else ""
+
+
+def _is_whole(random: Replaceable, name: str) -> bool:
+    """Whether a draw has become the integers, or the booleans, of a call."""
+    replacement = random.replacement
+    if name in _INTEGERS:
+        return isinstance(replacement, patterns.IntegerReplacement)
+    return (
+        isinstance(replacement, patterns.ComparisonReplacement)
+        and replacement.operator is RANDOM_BERNOULLI
+        and not replacement.is_negated
+        and not replacement.is_any
+    )
+
+
+def _is_half(value: ir.Value, types: Types) -> bool:
+    """Whether logits have 16 bits, or the weights that they are made of."""
+    half = (ir.DataType.FLOAT16, ir.DataType.BFLOAT16)
+    while types(value) not in half:
+        producer = value.producer()
+        if producer is None or producer.op_type not in ("Cast", "Log", "Unsqueeze"):
+            return False
+        value = input_of(producer, 0)
+    return True
+
+
+def _pattern(random: Replaceable, types: Types) -> str:
+    """What a model makes of a draw as exporters write a call of another rule; empty if nothing."""
+    node, is_uniform = random.site.node, random.replacement.operator is RANDOM_UNIFORM
+    following = list(_following(node))
+    names = [each.op_type for each in following]
+    if not is_uniform:
+        if "Exp" in names and {*names[: names.index("Exp")]} <= {"Mul", "Add"}:
+            return "a normal that goes through Exp, as in log_normal_"
+        if _is_normal_of_double(node, types):
+            return (
+                "a normal of f64 like a constant, as torch's older exporter writes normal_ and "
+                "torch.normal of any type"
+            )
+        return ""
+    readers = {use.node.op_type: use.node for use in node.outputs[0].uses()}
+    if any(u.node.op_type == "PRelu" and u.idx == 1 for u in node.outputs[0].uses()):
+        return "a uniform that is the slopes of PRelu, as in rrelu"
+    if "Tan" in names:
+        return "a uniform that goes through Tan, as in cauchy_"
+    if {"GreaterOrEqual", "Log"} == readers.keys():
+        return "a uniform that is compared and goes through Log, as in exponential_"
+    if "Log" in names and "Floor" in names[names.index("Log") :]:
+        return "a uniform that goes through Log and Floor, as in geometric_"
+    if call_of(node):
+        # The note says that it is a float.
+        return ""
+    is_cast = names[:1] == ["Cast"] and types(following[0].outputs[0]) in _WHOLE
+    if is_cast or isinstance(
+        patterns.absorb(random, types).replacement, patterns.IntegerReplacement
+    ):
+        return "a uniform that is rounded to an integer, as in randint"
+    if len(following) > 1 and node.op_type.endswith("Like") and names[1] == "Cast":
+        compared = following[0]
+        index = list(compared.inputs).index(node.outputs[0])
+        p = constant(input_of(compared, 1 - index)) if len(compared.inputs) == 2 else None
+        if (names[0], index) in COMPARISONS and p is not None and p.size == 1:
+            return "a uniform that is compared with a number and cast, as in bernoulli_"
+    return ""
+
+
+def _is_normal_of_double(node: ir.Node, types: Types) -> bool:
+    """Whether a normal is of f64, and like a constant: that is its mean, which is a double."""
+    if not node.op_type.endswith("Like") or types(node.outputs[0]) is not ir.DataType.DOUBLE:
+        return False
+    like = input_of(node, 0)
+    producer = like.producer()
+    if producer is not None and producer.op_type == "Expand":
+        like = input_of(producer, 0)
+    return constant(like) is not None
+
+
+def _following(node: ir.Node) -> Iterator[ir.Node]:
+    """The nodes after a draw, each the only reader of the one before it beside constants."""
+    for _ in range(_MOST_NODES):
+        uses = list(node.outputs[0].uses())
+        if len(uses) != 1 or uses[0].node.domain not in STANDARD_DOMAINS:
+            return
+        node, index = uses[0]
+        others = (value for i, value in enumerate(node.inputs) if i != index and value is not None)
+        if any(constant(value) is None for value in others):
+            return
+        yield node
+
+
+def _refuse(random: Replaceable, given: str) -> NoReturn:
+    remedy = "Export the module with onnx_philox.torch.export, which keeps torch's calls."
+    if isinstance(random.replacement, AwaitingReplacement):
+        remedy = "Write it with torch.rand, torch.randn or another call that torch draws itself."
+    allowed = "a call that torch draws by the same rule, with alignment 'pytorch'"
+    random.site.refuse("what it stands for", given, allowed, remedy)

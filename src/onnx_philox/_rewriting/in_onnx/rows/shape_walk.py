@@ -1,0 +1,474 @@
+"""A walk through a model that finds the shape of each value.
+
+Node by node: ONNX's own inference says what a node makes of its inputs' types, and `dimensions.py`
+follows the integers that shapes are computed from, further than ONNX does.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import onnx
+import onnx_ir as ir
+from onnx import shape_inference
+
+from onnx_philox._contract.declaration import Role
+from onnx_philox._contract.operators import DOMAIN, OPERATORS
+from onnx_philox._models import graphs
+from onnx_philox._models.constants import constant, small_constant, tensor_in
+from onnx_philox._models.opsets import STANDARD_DOMAINS, opset_of
+from onnx_philox._rewriting.in_onnx.random_nodes import of_tensorflow
+from onnx_philox._rewriting.in_onnx.rows.dimensions import (
+    MOST_NUMBERS,
+    Arithmetic,
+    Dimension,
+    Dimensions,
+    Products,
+    whole,
+)
+
+# ONNX does not infer the shapes of these.
+_LIKE_THEIR_INPUT = ("GroupNormalization", "MeanVarianceNormalization")
+
+# From this opset on a Scan has no batch of its own.
+_SCANS_WITHOUT_BATCH = 9
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A value that a Loop carries from iteration to iteration."""
+
+    initial: ir.Value
+    given: ir.Value
+    """What the body is given in each iteration."""
+    returned: ir.Value
+    """What it returns for the next one."""
+
+
+Assumed = Mapping[ir.Value, Dimensions]
+
+
+class Walk:
+    """One walk through a model, with assumed shapes of what bodies of Loops are given."""
+
+    def __init__(
+        self,
+        model: ir.Model,
+        inputs: Mapping[ir.Value, Dimensions],
+        products: Products,
+        assumed: Assumed,
+    ) -> None:
+        self._model = model
+        self._inputs = inputs
+        self._products = products
+        self._assumed = assumed
+        self._imports: Mapping[str, int] = model.opset_imports
+        self._attributes: Mapping[str, ir.Attr] = {}
+        # The calls of functions around the node, from the main graph inwards.
+        self._calls: tuple[ir.Node, ...] = ()
+        self._types: dict[ir.Value, onnx.TypeProto] = {}
+        self._numbers = Arithmetic(products, self.dimensions)
+        self.carried: list[Carried] = []
+        self._graph(model.graph)
+
+    def dimensions(self, value: ir.Value) -> Dimensions | None:
+        """The shape of a value, as far as it is known."""
+        return self._dimensions_of(self._type(value))
+
+    def _type(self, value: ir.Value) -> onnx.TypeProto:
+        if value not in self._types:
+            self._declare(value)
+        return self._types[value]
+
+    def _declare(
+        self,
+        value: ir.Value,
+        inferred: onnx.TypeProto | None = None,
+        said: Dimensions | None = None,
+    ) -> None:
+        """Notes what the model declares of a value, what ONNX infers and what integers say."""
+        dtype, dims = value.dtype or ir.DataType.UNDEFINED, said
+        if inferred is not None:
+            if inferred.WhichOneof("value") not in (None, "tensor_type"):
+                self._types[value] = inferred
+                return
+            dtype = ir.DataType(inferred.tensor_type.elem_type) or dtype
+            dims = _merged(said, self._dimensions_of(inferred))
+        dims = _merged(self._declared(value), dims)
+        if dims is not None:
+            places = ((*self._calls, value, axis) for axis in range(len(dims)))
+            named = zip(dims, places, strict=True)
+            dims = tuple(self._products.at(place) if d is None else d for d, place in named)
+        self._types[value] = _type_of(dtype, dims)
+
+    def _declared(self, value: ir.Value) -> Dimensions | None:
+        if value in self._inputs:
+            return self._inputs[value]
+        if value.shape is None:
+            return None
+        dims = (d if isinstance(d, int) else d.value for d in value.shape)
+        return tuple(d if isinstance(d, int) or d in self._products.names else None for d in dims)
+
+    def _dimensions_of(self, type: onnx.TypeProto) -> Dimensions | None:
+        if not type.tensor_type.HasField("shape"):
+            return None
+        return tuple(
+            d.dim_value
+            if d.HasField("dim_value")
+            else d.dim_param
+            if d.dim_param in self._products
+            else None
+            for d in type.tensor_type.shape.dim
+        )
+
+    def _graph(self, graph: ir.Graph) -> None:
+        for node in graph:
+            self._node(node)
+
+    def _node(self, node: ir.Node) -> None:
+        is_standard = node.domain in STANDARD_DOMAINS
+        if node.op_identifier() in self._model.functions:
+            self._call(node, self._model.functions[node.op_identifier()])
+        elif is_standard and node.op_type == "If":
+            self._if(node)
+        elif is_standard and node.op_type == "Loop":
+            self._loop(node)
+        elif is_standard and node.op_type == "Scan":
+            self._scan(node)
+        else:
+            for _, graph in graphs.subgraphs(node):
+                self._graph(graph)
+            self._plain(node)
+
+    def _plain(self, node: ir.Node) -> None:
+        inferred, dims = self._inferred(node), None
+        if not _has_references(node):
+            dims = self._by_rule(node)
+        for index, output in enumerate(node.outputs):
+            type = inferred.get(output.name or "")
+            if index == 0 and dims is not None and type is None:
+                dtype = output.dtype or of_tensorflow.declared_type(node) or ir.DataType.FLOAT
+                type = _type_of(dtype, dims)
+            self._declare(output, type, None if index else dims)
+        if not _has_references(node):
+            self._numbers.follow(node)
+
+    def _element_type(self, value: ir.Value) -> ir.DataType:
+        return ir.DataType(self._type(value).tensor_type.elem_type)
+
+    def _inferred(self, node: ir.Node) -> dict[str, onnx.TypeProto]:
+        """What ONNX infers of a node's outputs, by their names."""
+        is_constant = node.op_type == "Constant" and node.domain in STANDARD_DOMAINS
+        if is_constant and not _has_references(node):
+            return _of_constant(node)
+        is_shuffle = of_tensorflow.is_shuffle(node)
+        if is_shuffle and node.inputs and node.inputs[0] is not None:
+            return {node.outputs[0].name or "": self._type(node.inputs[0])}
+        version = opset_of(self._imports, node.domain)
+        schema = None if version is None else _schema(node.op_type, version, node.domain)
+        if schema is None or any(True for _ in graphs.subgraphs(node)):
+            return {}
+        values = {value.name or "": value for value in node.inputs if value is not None}
+        if node.op_type in _LIKE_THEIR_INPUT and node.inputs[0] is not None:
+            return {node.outputs[0].name or "": self._type(node.inputs[0])}
+        types = {name: self._type(value) for name, value in values.items()}
+        data = {name: t for name, value in values.items() if (t := self._data(value)) is not None}
+        imports = [
+            onnx.helper.make_operatorsetid(domain, number)
+            for domain, number in self._imports.items()
+        ]
+        try:
+            proto = self._serialised(node)
+            return shape_inference.infer_node_outputs(
+                schema, proto, types, data, opset_imports=imports
+            )
+        except (shape_inference.InferenceError, onnx.checker.ValidationError, RuntimeError):
+            # The node is wrong, or too little is known of its inputs.
+            return {}
+
+    def _serialised(self, node: ir.Node) -> onnx.NodeProto:
+        """A node as a message, with the attributes of the call in a function."""
+        proto = ir.serde.serialize_node(node)
+        for attribute in [a for a in proto.attribute if a.ref_attr_name]:
+            given = self._attributes.get(attribute.ref_attr_name)
+            name = attribute.name
+            proto.attribute.remove(attribute)
+            if given is not None and not given.is_ref():
+                proto.attribute.append(ir.serde.serialize_attribute(given))
+                proto.attribute[-1].name = name
+        return proto
+
+    def _data(self, value: ir.Value) -> onnx.TensorProto | None:
+        """A small tensor that is the same in every run."""
+        array = small_constant(value, MOST_NUMBERS)
+        if array is None:
+            numbers, dtype = whole(self._numbers.of(value)), self._element_type(value)
+            if numbers is None or not dtype:
+                return None
+            array = numbers.astype(dtype.numpy())
+        if array.size > MOST_NUMBERS or array.dtype.kind not in "iubf":
+            return None
+        return onnx.numpy_helper.from_array(array, value.name)
+
+    def _by_rule(self, node: ir.Node) -> Dimensions | None:
+        """The shape of an output that integers say; None for other nodes."""
+        if node.domain not in STANDARD_DOMAINS or of_tensorflow.is_known(node):
+            return self._of_draw(node)
+        match node.op_type:
+            case "ConstantOfShape":
+                return self._said_by(node.inputs[0])
+            case "Expand":
+                return self._expanded(node)
+            case "Reshape" if len(node.inputs) > 1:
+                return self._reshaped(node)
+            case "Range":
+                return self._counted(node)
+            case "Slice":
+                return self._sliced(node)
+        return None
+
+    def _said_by(self, shape: ir.Value | None, least: int = 0) -> Dimensions | None:
+        """The dimensions that a vector of integers says; below `least` one means nothing."""
+        if shape is None:
+            return None
+        numbers = self._numbers.of(shape)
+        if numbers is not None and numbers.ndim == 1:
+            return tuple(None if isinstance(d, int) and d < least else d for d in numbers)
+        length = self.dimensions(shape)
+        if length is None or len(length) != 1 or not isinstance(length[0], int):
+            return None
+        return (None,) * length[0]
+
+    def _of_draw(self, node: ir.Node) -> Dimensions | None:
+        """The shape of a draw that ONNX does not know, ours or TensorFlow's."""
+        if not node.inputs:
+            return None
+        if node.domain == DOMAIN and node.op_type in OPERATORS:
+            operator = OPERATORS[node.op_type]
+            logits = node.inputs[operator.inputs.index(operator.size_input)]
+            if operator.has_shape:
+                return self._said_by(logits)
+            if operator.size_input.role is Role.DATA:
+                return None if logits is None else self.dimensions(logits)
+            samples = node.attributes.get_int("sample_size", 1)
+        elif of_tensorflow.is_known(node):
+            if of_tensorflow.is_shuffle(node):
+                return self.dimensions(node.inputs[0]) if node.inputs[0] is not None else None
+            if not node.op_type.endswith("Multinomial"):
+                return self._said_by(node.inputs[0])
+            logits = node.inputs[0]
+            array = None if len(node.inputs) < 2 or not node.inputs[1] else constant(node.inputs[1])
+            samples = 1 if array is None or array.size != 1 else int(array.item())
+        else:
+            return None
+        rows = None if logits is None else self.dimensions(logits)
+        return (rows[0] if rows else None, samples)
+
+    def _expanded(self, node: ir.Node) -> Dimensions | None:
+        shape = self._said_by(node.inputs[1])
+        given = None if node.inputs[0] is None else self.dimensions(node.inputs[0])
+        if shape is None or given is None:
+            return None
+        rank = max(len(shape), len(given))
+        columns = [(1,) * (rank - len(dims)) + dims for dims in (given, shape)]
+        return tuple(_broadcast(d, e) for d, e in zip(*columns, strict=True))
+
+    def _reshaped(self, node: ir.Node) -> Dimensions | None:
+        shape = self._said_by(node.inputs[1], least=-1)
+        given = None if node.inputs[0] is None else self.dimensions(node.inputs[0])
+        if shape is None:
+            return None
+        dims = list(shape)
+        kept = set()
+        if not node.attributes.get_int("allowzero", 0):
+            kept = {axis for axis, d in enumerate(shape) if d == 0}
+        for axis in kept:
+            dims[axis] = given[axis] if given is not None and axis < len(given) else None
+        if -1 in shape:
+            rest = dims.index(-1)
+            others = [d for axis, d in enumerate(dims) if axis != rest and axis not in kept]
+            left = None if given is None else [d for a, d in enumerate(given) if a not in kept]
+            dims[rest] = None if left is None else self._products.quotient(left, others)
+        return tuple(dims)
+
+    def _counted(self, node: ir.Node) -> Dimensions | None:
+        """Of 0, 1, 2 ... up to a dimension; ONNX knows the other ones."""
+        numbers = [self._numbers.of(value) for value in node.inputs]
+        start, limit, step = (None if n is None else n.item() for n in numbers)
+        return (limit,) if (start, step) == (0, 1) and isinstance(limit, str) else None
+
+    def _sliced(self, node: ir.Node) -> Dimensions | None:
+        """Of a Slice whose ends are dimensions: the axes that it leaves whole."""
+        given = None if node.inputs[0] is None else self.dimensions(node.inputs[0])
+        cuts = self._numbers.cuts(node)
+        if given is None or cuts is None:
+            return None
+        dims = list(given)
+        for axis, (start, end, step) in cuts.items():
+            if not -len(dims) <= axis < len(dims):
+                return None
+            is_all = (start, step) == (0, 1) and end == dims[axis]
+            dims[axis] = dims[axis] if is_all else None
+        return tuple(dims)
+
+    def _call(self, node: ir.Node, function: ir.Function) -> None:
+        """Walks through a function of the model, as it is called here."""
+        if node in self._calls:
+            return
+        outer = self._imports, self._attributes, self._calls
+        self._calls = (*self._calls, node)
+        self._imports = function.opset_imports
+        self._attributes = {**function.attributes, **node.attributes}
+        for given, inner in zip(node.inputs, function.inputs, strict=False):
+            if given is not None:
+                self._hand_over(given, inner)
+        self._graph(function.graph)
+        self._imports, self._attributes, self._calls = outer
+        for inner, output in zip(function.outputs, node.outputs, strict=False):
+            self._hand_over(inner, output)
+
+    def _hand_over(self, source: ir.Value, target: ir.Value) -> None:
+        """Says that a value is another one."""
+        self._declare(target, self._type(source))
+        self._numbers.give(target, self._numbers.of(source))
+
+    def _if(self, node: ir.Node) -> None:
+        branches = [branch for _, branch in graphs.subgraphs(node)]
+        for branch in branches:
+            self._graph(branch)
+        for index, output in enumerate(node.outputs):
+            values = [branch.outputs[index] for branch in branches if index < len(branch.outputs)]
+            first, *others = (self._type(value) for value in values)
+            if first.WhichOneof("value") == "tensor_type":
+                dims = self._dimensions_of(first)
+                if dims is not None:
+                    dims = common(dims, *map(self._dimensions_of, others))
+                first = _type_of(ir.DataType(first.tensor_type.elem_type), dims)
+            self._declare(output, first)
+
+    def _loop(self, node: ir.Node) -> None:
+        ((_, body),) = graphs.subgraphs(node)
+        # The body is given the iteration and the condition first, and returns the condition first.
+        for value, dtype in zip(body.inputs, (ir.DataType.INT64, ir.DataType.BOOL), strict=False):
+            self._declare(value, _type_of(dtype, ()))
+        parts = zip(node.inputs[2:], body.inputs[2:], body.outputs[1:], node.outputs, strict=False)
+        carried = list(parts)
+        for initial, given, returned, _ in carried:
+            if initial is not None:
+                self._give(given, initial, self._assumed.get(given))
+                self.carried.append(Carried(initial, given, returned))
+        self._graph(body)
+        for initial, given, _, final in carried:
+            if initial is not None:
+                self._give(final, initial, self._assumed.get(given))
+        for returned, stacked in zip(
+            body.outputs[1 + len(carried) :], node.outputs[len(carried) :], strict=False
+        ):
+            dims = self.dimensions(returned)
+            known = None if dims is None else (None, *dims)
+            self._declare(stacked, _type_of(self._element_type(returned), known))
+
+    def _give(self, value: ir.Value, initial: ir.Value, dims: Dimensions | None) -> None:
+        """What goes round in a Loop: of the type of what goes in, of the shape that is assumed."""
+        type = self._type(initial)
+        if type.WhichOneof("value") == "tensor_type":
+            type = _type_of(self._element_type(initial), dims)
+        self._declare(value, type)
+
+    def _scan(self, node: ir.Node) -> None:
+        ((_, body),) = graphs.subgraphs(node)
+        if (opset_of(self._imports, node.domain) or 0) < _SCANS_WITHOUT_BATCH:
+            self._graph(body)
+            return
+        count = node.attributes.get_int("num_scan_inputs", 0)
+        states = len(node.inputs) - count
+        axes = node.attributes.get_ints("scan_input_axes", [0] * count)
+        length: Dimension = None
+        for index, (outer, inner) in enumerate(zip(node.inputs, body.inputs, strict=False)):
+            if outer is None:
+                continue
+            dims = self.dimensions(outer)
+            if index >= states and dims is not None:
+                axis = range(len(dims))[axes[index - states]]
+                length = dims[axis] if length is None else length
+                dims = dims[:axis] + dims[axis + 1 :]
+            # A state keeps its shape.
+            self._declare(inner, _type_of(self._element_type(outer), dims))
+        self._graph(body)
+        results = len(body.outputs) - states
+        axes = node.attributes.get_ints("scan_output_axes", [0] * results)
+        for index, (inner, outer) in enumerate(zip(body.outputs, node.outputs, strict=False)):
+            dims = self.dimensions(inner)
+            if index >= states and dims is not None:
+                axis = range(len(dims) + 1)[axes[index - states]]
+                dims = (*dims[:axis], length, *dims[axis:])
+            self._declare(outer, _type_of(self._element_type(inner), dims))
+
+
+@functools.cache
+def _schema(op_type: str, version: int, domain: str) -> onnx.defs.OpSchema | None:
+    domain = "" if domain in STANDARD_DOMAINS else domain
+    if not onnx.defs.has(op_type, version, domain):
+        return None
+    return onnx.defs.get_schema(op_type, version, domain)
+
+
+def _has_references(node: ir.Node) -> bool:
+    """Whether attributes of a call say what those of a node are."""
+    return any(attribute.is_ref() for attribute in node.attributes.values())
+
+
+def _of_constant(node: ir.Node) -> dict[str, onnx.TypeProto]:
+    """The type of a Constant, whose numbers may still be in the file."""
+    attribute = node.attributes.get("value")
+    if attribute is None:
+        array = constant(node.outputs[0])
+        if array is None:
+            return {}
+        type = _type_of(ir.DataType.from_numpy(array.dtype), array.shape)
+    else:
+        tensor = tensor_in(attribute)
+        type = _type_of(tensor.dtype, tuple(tensor.shape.numpy()))
+    return {node.outputs[0].name or "": type}
+
+
+def _type_of(dtype: ir.DataType, dims: Dimensions | None) -> onnx.TypeProto:
+    type = onnx.TypeProto()
+    type.tensor_type.elem_type = dtype.value
+    if dims is not None:
+        type.tensor_type.shape.SetInParent()
+        for d in dims:
+            dimension = type.tensor_type.shape.dim.add()
+            if isinstance(d, int):
+                dimension.dim_value = d
+            elif d is not None:
+                dimension.dim_param = d
+    return type
+
+
+def _merged(declared: Dimensions | None, inferred: Dimensions | None) -> Dimensions | None:
+    if declared is None or inferred is None:
+        return inferred if declared is None else declared
+    if len(declared) != len(inferred):
+        return declared
+    return tuple(e if d is None else d for d, e in zip(declared, inferred, strict=True))
+
+
+def _broadcast(d: Dimension, e: Dimension) -> Dimension:
+    """The dimension that two give together."""
+    if d == e or e == 1:
+        return d
+    if d == 1:
+        return e
+    return next((n for n in (d, e) if isinstance(n, int)), None)
+
+
+def common(assumed: Dimensions, *others: Dimensions | None) -> Dimensions:
+    """The dimensions that all have."""
+    for other in others:
+        if other is None or len(other) != len(assumed):
+            return (None,) * len(assumed)
+        assumed = tuple(d if d == e else None for d, e in zip(assumed, other, strict=True))
+    return assumed

@@ -1,0 +1,100 @@
+"""Shapes in terms of the names of the inputs' dimensions.
+
+`shape_walk.py` finds them, except what a Loop carries: that is found by induction, since a body
+may change the shapes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import onnx_ir as ir
+
+from onnx_philox._models import graphs
+from onnx_philox._rewriting.in_onnx.rows.dimensions import Dimension, Dimensions, Products
+from onnx_philox._rewriting.in_onnx.rows.shape_walk import Assumed, Walk, common
+
+
+class SymbolicShapes:
+    """The shape of each value of a model; leaves the model itself as it is.
+
+    Shapes that it declares count as far as they use names of its inputs' dimensions; all other
+    names say nothing.
+    """
+
+    def __init__(self, model: ir.Model) -> None:
+        self._inputs = _inputs(model)
+        names = {d for dims in self._inputs.values() for d in dims if isinstance(d, str)}
+        self._products = Products(names)
+        walk = functools.partial(Walk, model, self._inputs, self._products)
+        self._walk = _by_induction(walk)
+
+    def of(self, value: ir.Value) -> Dimensions | None:
+        """The dimensions of a value; None where not even their number is known."""
+        dims = self._walk.dimensions(value)
+        return None if dims is None else tuple(map(self._products.of_inputs, dims))
+
+    def quotient(self, dimension: Dimension, name: str) -> Dimension:
+        """A dimension divided by that of an input; None where it is not known or not whole."""
+        return self._products.quotient((dimension,), (name,))
+
+    def may_depend(self, dimension: Dimension, name: str) -> bool:
+        """Whether a dimension is computed from that of an input, or may be."""
+        return self._products.may_depend(dimension, name)
+
+
+def _inputs(model: ir.Model) -> dict[ir.Value, Dimensions]:
+    """The shapes of the inputs, each of whose dimensions has a number or a name."""
+    taken = {
+        d.value
+        for graph in model.graphs()
+        for value in graphs.values(graph)
+        for d in value.shape or ()
+        if isinstance(d, ir.SymbolicDim)
+    }
+    shapes = {}
+    for value in model.graph.inputs:
+        if value.shape is None:
+            continue
+        dims: list[Dimension] = []
+        for axis, d in enumerate(value.shape):
+            name = d if isinstance(d, int) else d.value
+            if name is None:
+                name = f"{value.name}.shape[{axis}]"
+                while name in taken:
+                    name += "_"
+            dims.append(name)
+        shapes[value] = tuple(dims)
+    return shapes
+
+
+def _by_induction(walk: Callable[[Assumed], Walk]) -> Walk:
+    """Finds what Loops carry.
+
+    It assumes first that no Loop changes a dimension. Then, as long as what goes into a Loop or
+    what its body returns does not bear this out, it forgets that dimension and walks again.
+    """
+    assumed: dict[ir.Value, Dimensions] = {}
+    found = walk(assumed)
+    loops = found.carried
+    # What goes into a Loop in a Loop is known only after the outer one's is assumed.
+    for _ in loops:
+        before = assumed
+        assumed = {c.given: d for c in loops if (d := found.dimensions(c.initial))}
+        if assumed == before:
+            break
+        found = walk(assumed)
+    while assumed:
+        kept = {
+            c.given: common(
+                assumed[c.given], found.dimensions(c.initial), found.dimensions(c.returned)
+            )
+            for c in loops
+            if c.given in assumed
+        }
+        if kept == assumed:
+            break
+        assumed = kept
+        found = walk(assumed)
+    return found

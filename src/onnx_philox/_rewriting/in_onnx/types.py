@@ -1,0 +1,128 @@
+"""Infers the element types and shapes of values where the model does not declare them."""
+
+from __future__ import annotations
+
+import functools
+import importlib.resources
+import itertools
+import json
+
+import onnx_ir as ir
+from onnx_ir.passes.common import ShapeInferencePass
+
+from onnx_philox._models.opsets import onnx_opset_of, opset_of
+from onnx_philox._rewriting.in_onnx.random_nodes.foreign import has_schema
+from onnx_philox._rewriting.in_onnx.random_nodes.of_tensorflow import declared_type, is_shuffle
+
+# From this version on Reshape takes the shape as an input.
+_RESHAPE_BY_INPUT = 5
+
+Rules = dict[str, dict[str, list[list[int]]]]
+Inferred = dict[ir.Value, tuple[ir.DataType | None, ir.Shape | None]]
+
+
+class Types:
+    """The type and the shape of each value of a model; leaves the model itself as it is."""
+
+    def __init__(self, model: ir.Model) -> None:
+        self._model = model
+        self._inferred: Inferred | None = None
+
+    def __call__(self, value: ir.Value) -> ir.DataType | None:
+        """The declared type, else the inferred one, else None."""
+        return value.dtype if value.dtype is not None else self._of(value)[0]
+
+    def shape(self, value: ir.Value) -> ir.Shape | None:
+        """The declared shape, else the inferred one, else None."""
+        return value.shape if value.shape is not None else self._of(value)[1]
+
+    def _of(self, value: ir.Value) -> tuple[ir.DataType | None, ir.Shape | None]:
+        if self._inferred is None:
+            self._inferred = self._infer()
+        return self._inferred.get(value, (None, None))
+
+    def _infer(self) -> Inferred:
+        cloned = clone_of(self._model)
+        if cloned is None:
+            return {}
+        clone, values = cloned
+        stand_ins = _stand_in(clone)
+        ShapeInferencePass(check_type=False, strict_mode=False, data_prop=False)(clone)
+        return {
+            ours: (stand_ins.get(theirs, theirs).dtype, theirs.shape)
+            for ours, theirs in values.items()
+        }
+
+
+def clone_of(model: ir.Model) -> tuple[ir.Model, dict[ir.Value, ir.Value]] | None:
+    """A clone to infer in, and what each value is there; None for a model that has no clone.
+
+    The clone shares the tensors, and ONNX's inference sees none of the large ones.
+    """
+    try:
+        clone = model.clone()
+    except RuntimeError:
+        # A node reads a value whose source onnx-ir does not know, such as a sparse initializer.
+        return None
+    return clone, {
+        ours: theirs
+        for graph, copy in zip(model.graphs(), clone.graphs(), strict=True)
+        for ours, theirs in zip(_values(graph), _values(copy), strict=True)
+    }
+
+
+def _values(graph: ir.Graph) -> itertools.chain[ir.Value]:
+    outputs = (value for node in graph for value in node.outputs)
+    return itertools.chain(graph.inputs, outputs)
+
+
+def _stand_in(model: ir.Model) -> dict[ir.Value, ir.Value]:
+    """Replaces outputs whose type ONNX does not know by values whose type it does.
+
+    ONNX's inference stops at ONNX Runtime's own operators. Most of their outputs have the type of
+    an input, and so does a Reshape of that input to an unknown shape. TensorFlow's operators
+    declare their types.
+    """
+    if onnx_opset_of(model.opset_imports) < _RESHAPE_BY_INPUT:
+        return {}
+    shape = ir.val("onnx_philox.any_shape", dtype=ir.DataType.INT64)
+    stand_ins = {}
+    for graph in list(model.graphs()):
+        for node in list(graph):
+            dtype = declared_type(node)
+            if dtype is not None and node.outputs[0].type is None:
+                node.outputs[0].type = ir.TensorType(dtype)
+            for output, given in _inputs_of_the_same_type(node, model):
+                reshape = ir.node("Reshape", [given, shape])
+                (known,) = reshape.outputs
+                known.name = f"onnx_philox.type_of.{output.name}"
+                node.append(reshape)
+                output.replace_all_uses_with(known, replace_graph_outputs=True)
+                stand_ins[output] = known
+    if stand_ins:
+        model.graph.inputs.append(shape)
+    return stand_ins
+
+
+def _inputs_of_the_same_type(node: ir.Node, model: ir.Model) -> list[tuple[ir.Value, ir.Value]]:
+    """The outputs of a node that ONNX does not know, each with an input of the same type."""
+    if has_schema(node, opset_of(model.opset_imports, node.domain)):
+        return []
+    rules = _rules().get(node.domain, {}).get(node.op_type, [])
+    if is_shuffle(node):
+        rules = [[0]]
+    pairs = []
+    for output, indices in zip(node.outputs, rules, strict=False):
+        inputs = [node.inputs[i] for i in indices if i < len(node.inputs)]
+        given = next((value for value in inputs if value is not None), None)
+        if given is not None and output.dtype is None:
+            pairs.append((output, given))
+    return pairs
+
+
+@functools.cache
+def _rules() -> Rules:
+    """The inputs whose type each output has, by domain and operator of ONNX Runtime's own."""
+    file = importlib.resources.files(__package__).joinpath("onnxruntime_types.json")
+    rules: Rules = json.loads(file.read_text())
+    return rules

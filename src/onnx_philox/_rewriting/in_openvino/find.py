@@ -1,0 +1,150 @@
+"""Finds the random nodes of a model of OpenVINO, and reads what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import openvino as ov
+
+from onnx_philox._contract.operators import PYTORCH
+from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
+from onnx_philox._openvino_models.graphs import (
+    awaits_state,
+    is_ours,
+    is_shape_alone,
+    lacks_state,
+    opset_of,
+    walk,
+)
+from onnx_philox._rewriting.in_openvino import patterns, replacements
+from onnx_philox._rewriting.in_openvino.replacements import Draw, Uniform
+from onnx_philox._rewriting.in_openvino.site import Site
+from onnx_philox._rewriting.kept_seeds import KeptSeeds
+from onnx_philox._rewriting.may_stay import MayStayError
+from onnx_philox._rewriting.random_names import randomness_of
+from onnx_philox._rewriting.report import RandomNode
+
+_UNIFORM, _MULTINOMIAL = "RandomUniform", "Multinomial"
+RANDOM_OPERATORS = (_UNIFORM, _MULTINOMIAL)
+"""All of OpenVINO's own."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A random node, and what replaces it or why nothing does."""
+
+    site: Site
+    draw: Draw | None
+    error: ValueError | TypeError | None = None
+
+    def record(self, stream: int | None = None) -> RandomNode:
+        """The line of a report."""
+        if self.draw is None:
+            output = self.site.node.output(0)
+            return self.site.record(output, None, None, None, self.error)
+        operator, type_ = self.draw.operator.name, self.draw.output_type
+        record = self.site.record(self.draw.output, type_, operator, stream, None)
+        return replace(record, keeps_seeds=self.kept is not None)
+
+    @property
+    def kept(self) -> KeptSeeds | None:
+        """The seeds that it keeps, with what messages call it; None for a node with a stream."""
+        if self.draw is None or self.draw.seeds is None:
+            return None
+        return KeptSeeds(self.site.title, *self.draw.seeds, self.draw.alignment)
+
+
+def find_nodes(model: ov.Model, *, keep_seeds: bool = False) -> list[Found]:
+    """What becomes of each random node of a model, in the order of their streams; changes nothing.
+
+    First those that converters made, in the order of the program, then others, depth first. Of a
+    draw that is made of several nodes the first is listed. With `keep_seeds` uniform numbers keep
+    their own seeds.
+    """
+    sites = [Site(node, owners) for node, owners in walk(model) if _is_random(node)]
+    sites.sort(key=_order)
+    read = [_read(site, keep_seeds=keep_seeds) for site in sites]
+    # A pair that keeps its seeds stays two uniforms: their numbers are documented, a normal's not.
+    others = (each for each in read if isinstance(each, Uniform) and each.seeds is None)
+    normals = patterns.normals(u for u in others if not awaits_state(u.site.node))
+    return list(_without_repeats(sites, read, normals))
+
+
+def _without_repeats(
+    sites: list[Site], read: list[Uniform | Draw | Exception], normals: dict[str, Draw]
+) -> Iterator[Found]:
+    covered: set[str] = set()
+    for site, each in zip(sites, read, strict=True):
+        name = site.node.get_name()
+        if name in covered:
+            continue
+        if isinstance(each, (ValueError, TypeError)):
+            yield Found(site, None, each)
+            continue
+        if isinstance(each, Uniform):
+            draw = normals.get(name) or _of_one(each)
+        else:
+            assert isinstance(each, Draw)
+            draw = each
+        covered |= draw.covered
+        yield Found(site, draw)
+
+
+def _of_one(uniform: Uniform) -> Draw:
+    """What a uniform number becomes that is no part of a normal one."""
+    if uniform.alignment == PYTORCH:
+        # torch draws booleans by another rule.
+        return uniform.draw()
+    draw = patterns.comparison(uniform)
+    if uniform.seeds is not None:
+        # The same words, and so the same booleans; integers would be others.
+        return uniform.draw() if draw is None else replace(draw, seeds=uniform.seeds)
+    if draw is None and not awaits_state(uniform.site.node):
+        # A module's own integers are rounded floats, as in its file of ONNX.
+        draw = patterns.integers(uniform)
+    return draw or uniform.draw()
+
+
+def _is_random(node: ov.Node) -> bool:
+    kind = node.get_type_name()
+    if opset_of(node) is not None:
+        return kind in RANDOM_OPERATORS
+    if is_ours(node):
+        return lacks_state(node) or (awaits_state(node) and not is_shape_alone(node))
+    return randomness_of(kind, is_of_torch=False) is not None
+
+
+def _order(site: Site) -> tuple[bool, int]:
+    """What sorts a random node: the number of its conversion, if it has one."""
+    if not awaits_state(site.node):
+        return True, 0
+    return False, int(site.node.get_attributes()["op_seed"])
+
+
+def _read(site: Site, *, keep_seeds: bool) -> Uniform | Draw | Exception:
+    """What a node says; an error that says why it cannot be replaced."""
+    node = site.node
+    kind = node.get_type_name()
+    if not is_ours(node) and opset_of(node) is None:
+        said = randomness_of(kind, is_of_torch=False)
+        return MayStayError(
+            site.title,
+            "the operator",
+            f"{kind}, {said}",
+            f"a random operator of OpenVINO ({', '.join(RANDOM_OPERATORS)})",
+            "Convert the model with one of these",
+        )
+    try:
+        if lacks_state(node):
+            return replacements.without_state(site)
+        if kind == _UNIFORM:
+            if is_ours(node):
+                replacements.refuse_wide_bernoulli(site)
+            return Uniform.read(site, keep_seeds=keep_seeds)
+        return replacements.awaiting(site) if is_ours(node) else replacements.categorical(site)
+    except (TypeRefusalError, ValueRefusalError) as error:
+        # The declaration's own checks do not know the node's place.
+        return error if error.operator == site.title else error.within(site.title)
+    except (TypeError, ValueError) as error:
+        return type(error)(f"{site.title}: {error}")

@@ -1,0 +1,348 @@
+"""What front ends write of several nodes, and this package draws by one.
+
+A normal number is `Sqrt(Log(u) * -2) * Cos(v * 2 pi)` of two uniforms, a boolean a comparison of
+one with a probability, and an integer one that is scaled, rounded down and converted. Nothing else
+may read what lies in between, and constants must be what front ends write. Anything else stays, and
+its uniforms are drawn as such.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import openvino as ov
+from numpy.typing import NDArray
+from openvino import opset8
+
+from onnx_philox import openvino as factories
+from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL, RANDOM_UNIFORM
+from onnx_philox._contract.types import F32, F64, I32, ElementType
+from onnx_philox._openvino_models import arrays
+from onnx_philox._openvino_models.graphs import (
+    constant,
+    dimensions,
+    number,
+    only_reader,
+)
+from onnx_philox._rewriting.comparisons import (
+    BITS,
+    CLOSED_COMPARISONS,
+    COMPARISONS,
+    GIVES_PROBABILITIES,
+    are_probabilities,
+    just_above,
+    thresholds_of,
+)
+from onnx_philox._rewriting.in_openvino.replacements import Draw, EmitDraw, Uniform
+from onnx_philox._rewriting.integers import Scaled
+
+# How far the constants of f16 and bf16 are from what they mean.
+_NEAR = 1e-2
+# The lower bound of u keeps its logarithm finite. It is 0 in f16.
+_TINY = 1e-7
+# What OpenVINO calls the operators of ONNX.
+_ONNX_NAMES = {
+    "GreaterEqual": "GreaterOrEqual",
+    "LessEqual": "LessOrEqual",
+    "Multiply": "Mul",
+    "Subtract": "Sub",
+}
+# The operators that keep the numbers of their first input from 0 to 1: they move them.
+_KEEPS_PROBABILITIES = {
+    *("Broadcast", "Gather", "Reshape", "Slice", "Split", "Squeeze", "StridedSlice", "Tile"),
+    *("Transpose", "Unsqueeze", "VariadicSplit"),
+}
+
+
+def normals(uniforms: Iterable[Uniform]) -> dict[str, Draw]:
+    """The normal numbers among uniforms, by `get_name` of both nodes of each."""
+    by_name = {uniform.site.node.get_name(): uniform for uniform in uniforms}
+    found: dict[str, Draw] = {}
+    for name, uniform in by_name.items():
+        draw = None if name in found else _normal(uniform, by_name)
+        if draw is not None and not draw.covered & found.keys():
+            found |= dict.fromkeys(draw.covered, draw)
+    return found
+
+
+def _normal(u: Uniform, by_name: Mapping[str, Uniform]) -> Draw | None:
+    """The normal number whose radius comes from `u`; None where there is none."""
+    drawn = u.site.node.output(0)
+    # convert_model makes one of the two uniforms of a normal of ONNX, which then is none.
+    is_merged = len(drawn.get_target_inputs()) == 2
+    logarithm = _logarithm(drawn) if is_merged else _after(drawn, "Log")
+    product = _after(_scaled(logarithm, -2), "Sqrt")
+    reader = None if product is None else only_reader(product)
+    if reader is None or reader[0].get_type_name() != "Multiply":
+        return None
+    node, index = reader
+    wave = node.input_value(1 - index)
+    if wave.get_node().get_type_name() not in ("Cos", "Sin") or only_reader(wave) is None:
+        return None
+    angle, turn = wave.get_node().input_value(0), 1.0
+    if angle.get_node().get_type_name() == "Multiply":
+        if only_reader(angle) is None:
+            return None
+        factors = angle.get_node().input_values()
+        numbers = [number(factor) for factor in factors]
+        i = next((i for i, known in enumerate(numbers) if known is not None), None)
+        if i is None or not _fits(factors[i], angle):
+            return None
+        turn, angle = numbers[i] or 0.0, factors[1 - i]
+    v = by_name.get(angle.get_node().get_name())
+    if v is None or (v is u) != is_merged or not _are_alike(u, v):
+        return None
+    if not is_merged and only_reader(angle) is None:
+        return None
+    (low, high), (start, end) = u.bounds, v.bounds
+    if low is None or high is None or start is None or end is None:
+        return None
+    is_radius = 0 <= low.item() <= _TINY and high.item() == 1
+    is_angle = 0 <= start.item() <= _TINY and abs(end.item() * turn - 2 * math.pi) <= _NEAR
+    if not is_radius or not is_angle:
+        return None
+    output, mean, scale = _moved(node.output(0))
+    values, shape = u.values.name, u.shape
+
+    def make(emit: EmitDraw) -> ov.Output:
+        return emit(factories.random_normal, shape, mean, scale, values).output(0)
+
+    covered = frozenset({u.site.node.get_name(), v.site.node.get_name()})
+    return Draw(RANDOM_NORMAL, values, output, make, covered)
+
+
+def _logarithm(output: ov.Output) -> ov.Output | None:
+    """The logarithm, if one of several readers takes it."""
+    readers = (reader.get_node() for reader in output.get_target_inputs())
+    logarithms = [node.output(0) for node in readers if node.get_type_name() == "Log"]
+    return logarithms[0] if len(logarithms) == 1 else None
+
+
+def _moved(output: ov.Output) -> tuple[ov.Output, float, float]:
+    """What a normal number becomes by the scale and the mean that front ends write after it."""
+    scaled = _with_number(output, "Multiply")
+    moved = None if scaled is None else _with_number(scaled[0], "Add")
+    if scaled is None or moved is None:
+        return output, 0.0, 1.0
+    return moved[0], moved[1], scaled[1]
+
+
+def _after(output: ov.Output | None, kind: str) -> ov.Output | None:
+    """What the only reader of an output gives, if it is of this kind."""
+    reader = None if output is None else only_reader(output)
+    if reader is None or reader[0].get_type_name() != kind:
+        return None
+    return reader[0].output(0)
+
+
+def _scaled(output: ov.Output | None, by: float) -> ov.Output | None:
+    found = None if output is None else _with_number(output, "Multiply")
+    return found[0] if found is not None and found[1] == by else None
+
+
+def _with_number(output: ov.Output, kind: str) -> tuple[ov.Output, float] | None:
+    """What the only reader makes of an output and one number; None for any other reader."""
+    reader = only_reader(output)
+    if reader is None or reader[0].get_type_name() != kind:
+        return None
+    node, index = reader
+    other = node.input_value(1 - index)
+    known = number(other)
+    return (node.output(0), known) if known is not None and _fits(other, output) else None
+
+
+def _fits(given: ov.Output, output: ov.Output) -> bool:
+    """Whether a constant adds no dimension to an output."""
+    shape, drawn = dimensions(given), dimensions(output)
+    return shape is not None and len(shape) <= (0 if drawn is None else len(drawn))
+
+
+def _are_alike(u: Uniform, v: Uniform) -> bool:
+    """Whether two draws have one type and surely one shape."""
+    return u.values is v.values and _is_shape(u.shape, v.shape, v.dimensions)
+
+
+def _is_shape(given: ov.Output, other: ov.Output, known: tuple[int | None, ...] | None) -> bool:
+    """Whether a shape is another one, of what has these dimensions."""
+    if given == other:
+        return True
+    first, second = constant(given), constant(other)
+    if first is not None and second is not None:
+        return list(first) == list(second)
+    if first is not None and known is not None:
+        return tuple(first) == known
+    sources = [_shape_source(shape) for shape in (given, other)]
+    return sources[0] is not None and sources[0] == sources[1]
+
+
+def _shape_source(shape: ov.Output) -> ov.Output | None:
+    """What a shape is the shape of; None where that does not show."""
+    node = shape.get_node()
+    while node.get_type_name() == "Convert":
+        node = node.input_value(0).get_node()
+    return node.input_value(0) if node.get_type_name() == "ShapeOf" else None
+
+
+def comparison(uniform: Uniform) -> Draw | None:
+    """The boolean that a comparison makes of a uniform number; None if there is none."""
+    site, values = uniform.site, uniform.values
+    reader = only_reader(site.node.output(0))
+    if reader is None or not uniform.is_unit:
+        return None
+    node, index = reader
+    kind = node.get_type_name()
+    form = _ONNX_NAMES.get(kind, kind), index
+    if form not in COMPARISONS and form not in CLOSED_COMPARISONS:
+        return None
+    p = node.input_value(1 - index)
+    array = constant(p)
+    is_less = COMPARISONS.get(form)
+    if is_less is None and array is not None and form in CLOSED_COMPARISONS:
+        is_less, array = CLOSED_COMPARISONS[form], just_above(array, values)
+    if is_less is None:
+        return None
+    thresholds = None
+    if array is None:
+        is_inner = bool(site.owners)
+        if values is not F32 or not _is_own(uniform, p) or not _gives_probabilities(p, is_inner):
+            return None
+    elif not _is_within(array, uniform):
+        return None
+    elif (one := _as_drawn(array, uniform)) is not None and are_probabilities(one):
+        array = one
+    elif values in BITS:
+        thresholds = thresholds_of(array, values, is_negated=not is_less)
+    else:
+        return None
+
+    def make(emit: EmitDraw) -> ov.Output:
+        if thresholds is not None:
+            whole = np.array(1 << BITS[values], np.int32)
+            bounds = np.zeros_like(whole), whole
+            drawn = emit(factories.random_uniform, uniform.shape, *bounds, "i32")
+            values_ = opset8.less(drawn.output(0), opset8.constant(thresholds)).output(0)
+        else:
+            given: Any = _clamped(p, is_negated=not is_less) if array is None else array
+            values_ = emit(factories.random_bernoulli, uniform.shape, given).output(0)
+        return values_ if is_less else opset8.logical_not(values_).output(0)
+
+    operator = RANDOM_BERNOULLI if thresholds is None else RANDOM_UNIFORM
+    return Draw(operator, "bool", node.output(0), make, frozenset({site.node.get_name()}))
+
+
+def integers(uniform: Uniform) -> Draw | None:
+    """The integer that scaling, rounding down and a Convert make of a uniform number."""
+    low, high = uniform.bounds
+    if uniform.values not in (F32, F64) or low is None or high is None:
+        return None
+    lowest_float = Fraction(float(low))
+    scaled = Scaled(Fraction(float(high)) - lowest_float, lowest_float)
+    value = uniform.site.node.output(0)
+    while (reader := only_reader(value)) is not None:
+        node, index = reader
+        kind, value = node.get_type_name(), node.output(0)
+        if kind == "Convert":
+            break
+        known = None
+        if node.get_input_size() == 2:
+            other = node.input_value(1 - index)
+            known = number(other) if _fits(other, value) else None
+        step = None
+        if not (kind == "Subtract" and index == 1):
+            exact = None if known is None else Fraction(known)
+            step = scaled.then(_ONNX_NAMES.get(kind, kind), exact)
+        if step is None:
+            return None
+        scaled = step
+    else:
+        return None
+    type_ = arrays.element_type(value.get_element_type())
+    found = scaled.integers(type_.dtype) if isinstance(type_, ElementType) else None
+    if found is None:
+        return None
+    lowest, count = found
+
+    def make(emit: EmitDraw) -> ov.Output:
+        # Always i32, as of an ONNX file.
+        bounds = np.array(lowest, np.int32), np.array(lowest + count, np.int32)
+        drawn = emit(factories.random_uniform, uniform.shape, *bounds, "i32").output(0)
+        return drawn if type_ is I32 else opset8.convert(drawn, value.get_element_type()).output(0)
+
+    covered = frozenset({uniform.site.node.get_name()})
+    return Draw(RANDOM_UNIFORM, arrays.name(value.get_element_type()), value, make, covered)
+
+
+def _is_within(array: NDArray[Any], uniform: Uniform) -> bool:
+    """Whether a comparison with an array surely keeps the shape of the draw."""
+    drawn = uniform.dimensions
+    if drawn is None or array.ndim > len(drawn):
+        return False
+    last = drawn[len(drawn) - array.ndim :]
+    return all(d in (1, e) for d, e in zip(array.shape, last, strict=True))
+
+
+def _as_drawn(array: NDArray[Any], uniform: Uniform) -> NDArray[Any] | None:
+    """Constant probabilities as RandomBernoulli takes them; None where it does not."""
+    if uniform.values not in (F32, F64):
+        return None
+    if array.size == 1:
+        return array.reshape(())
+    return array if array.shape == uniform.dimensions else None
+
+
+def _is_own(uniform: Uniform, p: ov.Output) -> bool:
+    """Whether computed probabilities are one number, or of the very shape of the draw."""
+    shape = dimensions(p)
+    if p.get_element_type() != ov.Type.f32 or shape is None:
+        return False
+    drawn = uniform.dimensions
+    if drawn is not None and len(shape) <= len(drawn) and shape in ((), (1,)):
+        return True
+    if None not in shape and shape == drawn:
+        return True
+    source = _shape_source(uniform.shape)
+    return source is not None and bool(source == p)
+
+
+def _gives_probabilities(value: ov.Output, is_inner: bool) -> bool:
+    """Whether the model shows that a computed value lies from 0 to 1, unless it is NaN.
+
+    An input of the model counts too: any number can be clamped exactly.
+    """
+    while True:
+        node = value.get_node()
+        kind = node.get_type_name()
+        if kind == "Parameter":
+            return not is_inner
+        if kind in GIVES_PROBABILITIES or _clamps_to_probabilities(node):
+            return True
+        if kind not in _KEEPS_PROBABILITIES:
+            return False
+        value = node.input_value(0)
+
+
+def _clamps_to_probabilities(node: ov.Node) -> bool:
+    if node.get_type_name() != "Clamp":
+        return False
+    limits = node.get_attributes()
+    return float(limits["min"]) >= 0 and float(limits["max"]) <= 1
+
+
+def _clamped(threshold: ov.Output, *, is_negated: bool) -> ov.Output:
+    """The probability that a uniform number is below any threshold.
+
+    A comparison with NaN is never true, so where it is negated NaN must count as 1. Our node knows
+    these very nodes, reads what is before them, and clamps exactly.
+    """
+    zero, one = (opset8.constant(np.float32(known)).output(0) for known in (0, 1))
+    if is_negated:
+        is_within, otherwise = opset8.less(threshold, one), one
+        within = opset8.maximum(threshold, zero)
+    else:
+        is_within, otherwise = opset8.less(zero, threshold), zero
+        within = opset8.minimum(threshold, one)
+    return opset8.select(is_within, within, otherwise).output(0)

@@ -1,0 +1,300 @@
+"""What each random node of OpenVINO becomes.
+
+A reader takes in all that a node says and refuses what is not allowed, before anything changes.
+`Draw.make` makes the nodes in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import openvino as ov
+from numpy.typing import NDArray
+from openvino import opset8
+
+from onnx_philox import openvino as factories
+from onnx_philox._contract import checks
+from onnx_philox._contract.declaration import listed
+from onnx_philox._contract.inputs import TENSORFLOW
+from onnx_philox._contract.known import UNKNOWN, Known
+from onnx_philox._contract.operators import (
+    INT64_MAX,
+    OPERATORS,
+    OUTPUT_TYPE,
+    PYTORCH,
+    RANDOM_CATEGORICAL,
+    RANDOM_UNIFORM,
+    Operator,
+    Role,
+)
+from onnx_philox._contract.types import BF16, BY_NAME, F16, F32, F64, I32, I64, ElementType
+from onnx_philox._openvino_models import arrays
+from onnx_philox._openvino_models.graphs import (
+    constant,
+    dimensions,
+    is_pytorch,
+    only_reader,
+    own_seeds,
+)
+from onnx_philox._rewriting.in_openvino.site import Site
+
+_UNIFORM_TYPES = (F16, BF16, F32, F64, I32, I64)
+_SEEDS = ("global_seed", "op_seed")
+_ONLY_CONSTANT = (F64, I64)
+"""The plugin would change bounds of these types on their way to our node."""
+
+EmitDraw = Callable[..., ov.Node]
+"""Makes a node of this package by its factory; adds the state and the seeds to what is given."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A node of this package, and what it stands for."""
+
+    operator: Operator
+    output_type: str
+    output: ov.Output
+    """What it gives instead of the model."""
+    make: Callable[[EmitDraw], ov.Output]
+    """Makes the nodes; returns what replaces the output."""
+    covered: frozenset[str]
+    """The random nodes that it stands for, by `get_name`."""
+    seeds: tuple[int, int] | None = None
+    """Those that it keeps, the global one first; None for a draw that takes a stream."""
+    alignment: str = TENSORFLOW
+    """Whose numbers it draws."""
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """What a RandomUniform says."""
+
+    site: Site
+    values: ElementType
+    bounds: tuple[NDArray[Any] | None, NDArray[Any] | None]
+    """None for one that the model computes."""
+    seeds: tuple[int, int] | None = None
+    """Those that it keeps; None where a rewrite gives it a stream."""
+    alignment: str = TENSORFLOW
+    """Whose numbers it draws after a rewrite."""
+
+    @property
+    def shape(self) -> ov.Output:
+        """The dimensions of the draw."""
+        return self.site.node.input_value(0)
+
+    @property
+    def dimensions(self) -> tuple[int | None, ...] | None:
+        """As far as they are known."""
+        return dimensions(self.site.node.output(0))
+
+    @property
+    def is_unit(self) -> bool:
+        """Whether its numbers lie in [0, 1)."""
+        low, high = self.bounds
+        return low is not None and high is not None and (low.item(), high.item()) == (0, 1)
+
+    @classmethod
+    def read(cls, site: Site, *, keep_seeds: bool) -> Uniform:
+        """Reads a node.
+
+        Raises:
+            TypeError: Its values are of a type that is not allowed.
+            ValueError: Its bounds are, or seeds that it is to keep cannot be kept.
+        """
+        name = str(site.node.get_attributes()["output_type"])
+        values = BY_NAME.get(name)
+        if values not in _UNIFORM_TYPES:
+            names = listed([type_.name for type_ in _UNIFORM_TYPES])
+            remedy = "Convert the model with one of these types."
+            site.refuse("the element type", name, names, remedy, TypeError)
+        low, high = (_bound(site, i, what, values) for i, what in ((1, "minval"), (2, "maxval")))
+        known = {
+            what: UNKNOWN if array is None else Known.array(array)
+            for what, array in (("minval", low), ("maxval", high))
+        }
+        given = {**known, "shape": UNKNOWN, "state": UNKNOWN}
+        checks.check_node(RANDOM_UNIFORM, given, {OUTPUT_TYPE: values.name})
+        seeds = own_seeds(site.node) if keep_seeds else None
+        if seeds is None:
+            return cls(site, values, (low, high))
+        _check_seeds(site, seeds)
+        if not is_pytorch(site.node):
+            return cls(site, values, (low, high), seeds)
+        _check_runs_once(site)
+        return cls(site, values, (low, high), (seeds[0], 0), PYTORCH)
+
+    def draw(self) -> Draw:
+        """The same numbers' draw by RandomUniform."""
+        node = self.site.node
+
+        def make(emit: EmitDraw) -> ov.Output:
+            bounds = (
+                node.input_value(i) if array is None else array
+                for i, array in zip((1, 2), self.bounds, strict=True)
+            )
+            drawn = emit(factories.random_uniform, self.shape, *bounds, self.values.name)
+            return drawn.output(0)
+
+        output = node.output(0)
+        covered = frozenset({node.get_name()})
+        operator, name = RANDOM_UNIFORM, self.values.name
+        return Draw(operator, name, output, make, covered, self.seeds, self.alignment)
+
+
+def _check_seeds(site: Site, seeds: tuple[int, int]) -> None:
+    for name, seed in zip(_SEEDS, seeds, strict=True):
+        if not 0 <= seed <= INT64_MAX:
+            allowed = "an integer from 0 to 2^63-1, to be kept"
+            site.refuse(name, seed, allowed, "Rewrite the model without keep_seeds.")
+
+
+def _check_runs_once(site: Site) -> None:
+    """Refuses torch's numbers of one seed where a node runs several times."""
+    loop = next((o for o in site.owners if o.node.get_type_name() != "If"), None)
+    if loop is not None:
+        allowed = (
+            "outside of loops, where alignment 'pytorch' keeps a seed, since each iteration would "
+            "draw the same numbers"
+        )
+        site.refuse("its place", loop.label, allowed, "Rewrite the model without keep_seeds.")
+
+
+def _bound(site: Site, index: int, what: str, values: ElementType) -> NDArray[Any] | None:
+    array = constant(site.node.input_value(index))
+    if array is None:
+        if values in _ONLY_CONSTANT:
+            remedy = "Convert the model with constants there."
+            allowed = f"a constant where the element type is {values.name}"
+            site.refuse(f"input {what!r}", "one that the model computes", allowed, remedy)
+        return None
+    if array.size != 1:
+        allowed = "one number"
+        site.refuse(f"input {what!r}", f"shape {list(array.shape)}", allowed, "Give it one number.")
+    return array.reshape(()).astype(values.dtype)
+
+
+def categorical(site: Site) -> Draw:
+    """What a Multinomial becomes.
+
+    Raises:
+        ValueError: The number of its samples is not allowed.
+    """
+    node = site.node
+    said = node.get_attributes()
+    count = constant(node.input_value(1))
+    if count is None or count.size != 1 or count.item() < 1:
+        given = "one that the model computes" if count is None else count.tolist()
+        allowed = "a constant of one number, 1 or more"
+        remedy = "Convert the model with a constant number of samples."
+        site.refuse("input 'num_samples'", given, allowed, remedy)
+    samples = int(count.item())
+    is_log, replaces = bool(said["log_probs"]), bool(said["with_replacement"])
+    output_type = str(said["convert_type"])
+    weighed = dimensions(node.input_value(0)) or (None,)
+    if not replaces and weighed[-1] is not None and samples > weighed[-1]:
+        allowed = f"at most {weighed[-1]}, the number of classes, where none is drawn twice"
+        remedy = "Convert the model with fewer samples, or with replacement."
+        site.refuse("input 'num_samples'", samples, allowed, remedy)
+
+    def make(emit: EmitDraw) -> ov.Output:
+        weights = node.input_value(0)
+        if weights.get_element_type() not in (ov.Type.f32, ov.Type.f16):
+            weights = opset8.convert(weights, "f32").output(0)
+        logits = weights if is_log else opset8.log(weights).output(0)
+        drawn = emit(factories.random_categorical, logits, samples, output_type, replaces)
+        return drawn.output(0)
+
+    covered = frozenset({node.get_name()})
+    return Draw(RANDOM_CATEGORICAL, output_type, node.output(0), make, covered)
+
+
+def without_state(site: Site) -> Draw:
+    """The very node of this package, once it reads the state; it keeps its seeds."""
+    node = site.node
+    output, operator = node.output(0), OPERATORS[node.get_type_name()]
+
+    def gain(state: ov.Output, **_: int) -> ov.Node:
+        before = [i for i in operator.inputs if i.role is not Role.STATE]
+        given = node.input_values()[: len(before)]
+        # Empty constants are inputs left out.
+        left_out = [arrays.constant(np.empty(0, i.types[0].dtype)) for i in before[len(given) :]]
+        node.set_arguments([*given, *(each.output(0) for each in left_out), state])
+        return node
+
+    def make(emit: EmitDraw) -> ov.Output:
+        return emit(gain).output(0)
+
+    output_type, covered = arrays.name(output.get_element_type()), frozenset({node.get_name()})
+    return Draw(operator, output_type, output, make, covered, own_seeds(node))
+
+
+def awaiting(site: Site) -> Draw:
+    """The same node of this package, with a state and a stream."""
+    node = site.node
+    operator, said = OPERATORS[node.get_type_name()], node.get_attributes()
+    names = [i.name for i in operator.inputs if i.role is not Role.STATE]
+    own = [a.name for a in operator.attributes if a.name not in _SEEDS]
+    attributes = {name: said[name] for name in own if name in said}
+    output = node.output(0)
+    _refuse_mask(site, [node, *_readers(node)])
+
+    def make(emit: EmitDraw) -> ov.Output:
+        # Not before: an input may be a draw that has been replaced by now.
+        given = dict(zip(names, node.input_values(), strict=False))
+        made = emit(getattr(factories, operator.function), **given, **attributes)
+        for i in range(1, node.get_output_size() - 1):
+            node.output(i).replace(made.output(i))
+        return made.output(0)
+
+    output_type = arrays.name(output.get_element_type())
+    return Draw(operator, output_type, output, make, frozenset({node.get_name()}))
+
+
+def refuse_wide_bernoulli(site: Site) -> None:
+    """Refuses a `torch.bernoulli` of f64 in an exported program.
+
+    OpenVINO decomposes the program before converters see it, with a uniform of f32 there.
+    """
+    reader = only_reader(site.node.output(0))
+    if reader is None or not _is_a(reader[0], "Convert"):
+        return
+    compared = only_reader(reader[0].output(0))
+    is_wide = reader[0].get_element_type() == ov.Type.f64
+    if is_wide and compared is not None and _is_a(compared[0], "Less"):
+        site.refuse(
+            "what is compared with it, as in torch.bernoulli,",
+            "one of f64",
+            "of f32, f16 or bf16: OpenVINO draws f32 for it",
+            "Cast the probabilities to torch.float32 first, or run the file of "
+            "onnx_philox.torch.export in ONNX Runtime.",
+            TypeError,
+        )
+
+
+def _refuse_mask(site: Site, dropped: list[ov.Node]) -> None:
+    """Refuses a `torch.native_dropout` whose mask is read.
+
+    In models of earlier versions: their converter has the values alone, as the only row of a list,
+    and OpenVINO makes zeros of a row that is not there.
+    """
+    lists = [node for each in dropped for node in _readers(each) if _is_a(node, "Unsqueeze")]
+    rows = [node for each in lists for node in _readers(each) if _is_a(node, "Gather")]
+    if any(np.any(constant(row.input_value(1))) for row in rows):
+        site.refuse(
+            "the mask of torch.native_dropout",
+            "read",
+            "left alone",
+            "Draw a mask with torch.bernoulli, or export with onnx_philox.torch.export.",
+        )
+
+
+def _readers(node: ov.Node) -> list[ov.Node]:
+    return [reader.get_node() for reader in node.output(0).get_target_inputs()]
+
+
+def _is_a(node: ov.Node, kind: str) -> bool:
+    return bool(node.get_type_name() == kind)

@@ -1,0 +1,190 @@
+"""Brings the state to each draw of a model of OpenVINO, through Loop, TensorIterator and If.
+
+The nodes are those that `passes/carry_state.py` makes for ONNX, so what is true of them there is
+true here: the state is read once, a Loop carries a state for each draw, and a state crosses the
+borders of bodies as int64.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import openvino as ov
+from openvino import opset8
+
+from onnx_philox._contract.operators import DOMAIN, STATE_WORDS
+from onnx_philox._contract.state import run_words
+from onnx_philox._contract.streams import ROWS_CHECK, STATE
+from onnx_philox._openvino_models import arrays
+from onnx_philox._openvino_models.graphs import Owner
+from onnx_philox._rewriting.asked import OWNER
+from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE, THIS_RUN
+from onnx_philox._rewriting.in_onnx.passes.carry_state import RUNS
+from onnx_philox._rewriting.in_openvino.earlier import Recorded
+from onnx_philox._rewriting.in_openvino.rows import Batch
+
+_THIS_RUN = f"{DOMAIN}.{THIS_RUN}"
+
+
+class State:
+    """The state of the main graph, as u32 and as i64; makes each on demand."""
+
+    def __init__(self, words: ov.Output, bits: ov.Output | None = None) -> None:
+        self._words = words
+        self._bits = bits
+
+    @property
+    def words(self) -> ov.Output:
+        """As i64, which bodies may take."""
+        return self._words
+
+    @property
+    def bits(self) -> ov.Output:
+        """As u32, which nodes take."""
+        if self._bits is None:
+            self._bits = opset8.convert(self._words, "u32").output(0)
+        return self._bits
+
+
+def state_of(
+    model: ov.Model,
+    recorded: Recorded,
+    seed: int | None,
+    batch: Batch | None = None,
+    *,
+    has_key: bool = False,
+) -> State:
+    """The state of an earlier rewrite, or a new one; with a batch one for each of its rows.
+
+    With `has_key` a new constant has the seed as its key.
+    """
+    if recorded.state is not None:
+        for node in model.get_ordered_ops():
+            if node.get_friendly_name() == _THIS_RUN:
+                return State(node.output(0))
+        if not recorded.is_input:
+            return _constant_state(recorded.state)
+        bits = recorded.state.output(0)
+        return State(opset8.convert(bits, "i64").output(0), bits)
+    if seed is None:
+        return State(_new_input(model, batch))
+    words = run_words(OWNER, seed) if has_key else np.zeros(STATE_WORDS, np.uint32)
+    return _constant_state(opset8.constant(words, name=STATE))
+
+
+def state_of_kept(recorded: Recorded) -> State:
+    """A state beside that of an earlier version, whose nodes have the key."""
+    assert recorded.seed is not None, "the state is an input"
+    name = f"{DOMAIN}.state_of_seed_{recorded.seed}"
+    return _constant_state(opset8.constant(run_words(OWNER, recorded.seed), name=name))
+
+
+def _constant_state(node: ov.Node) -> State:
+    bits = signed = node.output(0)
+    if arrays.memory(node).any():
+        # The plugin clamps an i64 constant over 2^31-1 where a Loop takes it.
+        signed = opset8.convert(bits, "i32").output(0)
+    return State(opset8.convert(signed, "i64").output(0), bits)
+
+
+def _new_input(model: ov.Model, batch: Batch | None) -> ov.Output:
+    """Adds the state as an input and the next run's as an output; returns this run's, as i64."""
+    shape = ov.PartialShape([STATE_WORDS])
+    if batch is not None:
+        shape = ov.PartialShape([batch.dimension, STATE_WORDS])
+    state = opset8.parameter(shape, ov.Type.u32, name=STATE)
+    state.output(0).set_names({STATE})
+    words, steps = opset8.convert(state, "i64").output(0), RUNS
+    if batch is not None:
+        words, steps = _checked(words, batch), RUNS[:, np.newaxis]
+    runs = opset8.add(opset8.constant(steps), words)
+    this_run, next_run = (opset8.gather(runs, np.int64(row), np.int64(0)) for row in (0, 1))
+    this_run.set_friendly_name(_THIS_RUN)
+    following = opset8.convert(next_run, "u32")
+    following.set_friendly_name(NEXT_STATE)
+    following.output(0).set_names({NEXT_STATE})
+    model.add_parameters([state])
+    model.add_results([opset8.result(following)])
+    return this_run.output(0)
+
+
+def _checked(words: ov.Output, batch: Batch) -> ov.Output:
+    """States, of which a run fails if they are not as many as the rows of the batch.
+
+    The operators take a single state for any shape, so they cannot refuse it.
+    """
+    zero = np.int64(0)
+    rows = opset8.gather(opset8.shape_of(batch.input), np.array([0], np.int64), zero)
+    split = opset8.variadic_split(words, zero, rows)
+    name = f"{ROWS_CHECK}{batch.name}"
+    split.set_friendly_name(f"{DOMAIN}.{name}")
+    return split.output(0)
+
+
+class Carrier:
+    """Carries a state from the main graph into a body, and back if it must return."""
+
+    def __init__(self, owners: tuple[Owner, ...]) -> None:
+        self._owners = owners
+        # For each owner the state around it, and as its bodies take it: this one, and of an If in
+        # a loop the other one.
+        self._crossed: list[tuple[ov.Output, ov.op.Parameter, ov.op.Parameter | None]] = []
+        loops = [i for i, owner in enumerate(owners) if not _is_branch(owner)]
+        # From the outermost loop on each iteration has to draw on.
+        self._first_back = loops[0] if loops else len(owners)
+
+    @property
+    def returns(self) -> bool:
+        """Whether the next state goes back."""
+        return self._first_back < len(self._owners)
+
+    def carry_in(self, words: ov.Output) -> ov.Output:
+        """The state beside the node, as u32."""
+        for i, owner in enumerate(self._owners):
+            inner, other = _parameter(), None
+            owner.body.add_parameters([inner])
+            if _is_branch(owner):
+                if i > self._first_back:
+                    other = _parameter()
+                    _other_branch(owner).add_parameters([other])
+                owner.node.set_input(words, *_in_order(owner, inner, other))
+            self._crossed.append((words, inner, other))
+            words = inner.output(0)
+        return opset8.convert(words, "u32").output(0)
+
+    def carry_out(self, next_state: ov.Output) -> None:
+        """Gives the next state, as u32, to the next iteration of each loop."""
+        value = opset8.convert(next_state, "i64").output(0)
+        for i in reversed(range(self._first_back, len(self._owners))):
+            owner, (around, inner, other) = self._owners[i], self._crossed[i]
+            result = opset8.result(value)
+            owner.body.add_results([result])
+            if other is not None:
+                unused = opset8.result(other)
+                _other_branch(owner).add_results([unused])
+                value = owner.node.set_output(*_in_order(owner, result, unused))
+            else:
+                owner.node.set_merged_input(inner, around, result.output(0))
+                value = owner.node.get_iter_value(result.output(0), -1)
+
+
+def _parameter() -> ov.op.Parameter:
+    return opset8.parameter([STATE_WORDS], ov.Type.i64)
+
+
+def _is_branch(owner: Owner) -> bool:
+    return str(owner.node.get_type_name()) == "If"
+
+
+def _is_then(owner: Owner) -> bool:
+    return owner.index == 0
+
+
+def _other_branch(owner: Owner) -> ov.Model:
+    return owner.node.get_function(1 if _is_then(owner) else 0)
+
+
+def _in_order(owner: Owner, own: Any, other: Any) -> tuple[Any, Any]:
+    """The two of a branch and the other one, that of the condition's truth first."""
+    return (own, other) if _is_then(owner) else (other, own)

@@ -1,0 +1,137 @@
+"""Tells by their names which operators that have no schema are random, or may be."""
+
+from __future__ import annotations
+
+import re
+
+from onnx_philox._models.surgery import KEY_MAKERS
+from onnx_philox._torch_calls.table import RANDOM_NAMES
+
+# Words that only the names of random operators contain.
+_RANDOM_WORDS = frozenset(
+    {
+        "bernoulli",
+        "dirichlet",
+        "dropblock",
+        "dropconnect",
+        "dropout",
+        "droppath",
+        "gumbel",
+        "lognormal",
+        "multinomial",
+        "poisson",
+        "rand",
+        "randint",
+        "randn",
+        "random",
+        "randomize",
+        "randomized",
+        "randperm",
+        "rng",
+        "stochastic",
+    }
+)
+# Random operators without such a word: TensorFlow's, and com.microsoft's that draws tokens ...
+_RANDOM_NAMES = frozenset(
+    {
+        "FixedUnigramCandidateSampler",
+        "FractionalAvgPool",
+        "FractionalMaxPool",
+        "LearnedUnigramCandidateSampler",
+        "LogUniformCandidateSampler",
+        "NonDeterministicInts",
+        "ParameterizedTruncatedNormal",
+        "SampleDistortedBoundingBox",
+        "SampleDistortedBoundingBoxV2",
+        "Sampling",
+        "Skipgram",
+        "StatefulStandardNormal",
+        "StatefulStandardNormalV2",
+        "StatefulTruncatedNormal",
+        "StatefulUniform",
+        "StatefulUniformFullInt",
+        "StatefulUniformInt",
+        "StatelessParameterizedTruncatedNormal",
+        "StatelessSampleDistortedBoundingBox",
+        "StatelessShuffle",
+        "StatelessTruncatedNormal",
+        "StatelessTruncatedNormalV2",
+        "ThreadUnsafeUnigramCandidateSampler",
+        "TruncatedNormal",
+        "UniformCandidateSampler",
+    }
+)
+# ... and what torch's exporter makes of its functions, whose names mean other things elsewhere.
+_TORCH_NAMES = RANDOM_NAMES | {"uniform_helper"}
+# Words that the name of a random operator may contain, and words that change their meaning.
+_DROPPED = frozenset(
+    {"block", "channel", "connect", "edge", "key", "layer", "node", "out", "path", "token", "word"}
+)
+_NOISE = frozenset({"jitter", "noise", "noisy"})
+_KNOWN_NOISE = frozenset(
+    {
+        "cancellation",
+        "estimation",
+        "estimator",
+        "gate",
+        "level",
+        "prediction",
+        "predictor",
+        "reduction",
+        "schedule",
+        "scheduler",
+        "suppression",
+    }
+)
+_SAMPLES = frozenset({"sample", "sampled", "sampler", "samples", "sampling"})
+_COMPUTED_SAMPLES = frozenset(
+    {
+        "anchor",
+        "bilinear",
+        "cubic",
+        "deform",
+        "deformable",
+        "down",
+        "farthest",
+        "feature",
+        "flow",
+        "fps",
+        "furthest",
+        "grid",
+        "interpolate",
+        "linear",
+        "nearest",
+        "over",
+        "point",
+        "rate",
+        "re",
+        "roi",
+        "shape",
+        "sub",
+        "super",
+        "trilinear",
+        "up",
+        "warp",
+    }
+)
+
+
+def randomness_of(name: str, *, is_of_torch: bool) -> str | None:
+    """What a message says of an operator that is random by its name, or may be."""
+    words = {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
+    if "grad" in words or name in KEY_MAKERS:
+        return None
+    is_torch_s = is_of_torch and name.partition(".")[0].strip("_") in _TORCH_NAMES
+    if words & _RANDOM_WORDS or name in _RANDOM_NAMES or is_torch_s:
+        return "random by its name"
+    word = _suspicious_word(words)
+    return None if word is None else f"perhaps random, as its name says {word!r}"
+
+
+def _suspicious_word(words: set[str]) -> str | None:
+    if "drop" in words and words & _DROPPED:
+        return "drop"
+    for suspicious, but_not in ((_NOISE, _KNOWN_NOISE), (_SAMPLES, _COMPUTED_SAMPLES)):
+        if (found := words & suspicious) and not words & but_not:
+            return min(found)
+    return None
