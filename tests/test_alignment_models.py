@@ -17,7 +17,14 @@ from onnx.reference import ReferenceEvaluator
 from runtimes import OpenVino, infer
 
 import onnx_philox
-from onnx_philox import PhiloxState, TorchState, make_reproducible, onnx_reference, openvino
+from onnx_philox import (
+    PhiloxState,
+    TorchState,
+    make_reproducible,
+    onnx_reference,
+    openvino,
+    reference,
+)
 from onnx_philox._command.app import app
 from onnx_philox._contract import types
 from onnx_philox._contract.streams import METADATA_KEY, Streams
@@ -429,3 +436,74 @@ def test_rows_have_a_seed_each() -> None:
         pipe.map([{}], seed=5)
     with pytest.raises(ValueError, match="the model must be one of alignment 'pytorch'"):
         onnx_philox.Pipeline(make_reproducible(parse_model(STRAIGHT)), alignment="pytorch")
+
+
+@pytest.mark.parametrize(
+    ("mine", "state", "words"),
+    [
+        ("tensorflow", TorchState.from_seed(1), "a state of torch's, .* pass PhiloxState.for_run"),
+        ("pytorch", PhiloxState(0, 1), "are a PhiloxState, .* pass TorchState.from_seed"),
+        ("pytorch", TorchState.from_seed(1).to_torch(), r"by TorchState\.from_torch\(state\)"),
+        ("pytorch", [1, 2], "Pass the state of a result"),
+    ],
+)
+def test_a_state_of_the_other_kind_is_called_that(mine: str, state: Any, words: str) -> None:
+    pipe = onnx_philox.Pipeline(parse_model(STRAIGHT), alignment=mine)
+    with pytest.raises(ValueError, match=words):
+        pipe.request(state=state)
+
+
+def test_a_session_takes_states_of_both_kinds_and_calls_the_other_one_by_its_name() -> None:
+    philox, torch_s = PhiloxState.for_run(1), TorchState.from_seed(1)
+    for model, state, other, named in (
+        (make_reproducible(parse_model(STRAIGHT)), philox, torch_s, "632 words are a TorchState"),
+        (rewritten(STRAIGHT), torch_s, philox, "6 words are a PhiloxState: pass a TorchState"),
+    ):
+        session = InferenceSession(model)
+        expected = session.run(["n"], {"x": X, "random_state": state.to_array()})
+        assert_same_bits(session.run(["n"], {"x": X, "random_state": state})[0], expected[0])
+        with pytest.raises(ValueError, match=named):
+            session.run(["n"], {"x": X, "random_state": other})
+
+
+# Nodes that a user wrote with alignment "pytorch".
+BY_HAND = """<ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
+g (float[2, 10] x) => (float[20] u, bool[20] c, float[2, 10] d)
+<int64[1] n = {20}, float low = {0}, float high = {1}, float p = {0.3}, float ratio = {0.3}> {
+    u = onnx_philox.RandomUniform <output_type = "f32", SEED> (n, low, high)
+    c = onnx_philox.RandomBernoulli <SEED> (n, p)
+    d = onnx_philox.RandomDropout <SEED> (x, ratio)
+}"""
+
+
+def by_hand(attributes: str) -> onnx.ModelProto:
+    return parse_model(BY_HAND.replace("SEED", f'alignment = "pytorch"{attributes}'))
+
+
+@pytest.mark.parametrize("runtime", ["onnxruntime", "openvino"])
+def test_nodes_that_say_torch_s_numbers_gain_its_generator_and_stay_what_they_are(
+    runtime: str,
+) -> None:
+    pipe = onnx_philox.Pipeline(by_hand(""), alignment="pytorch", runtime=runtime)
+    drawn = pipe({"x": X}, seed=7)
+    state = TorchState.from_seed(7).to_array()
+    one = {"alignment": "pytorch", "state": state}
+    u, one["state"] = reference.random_uniform([20], 0, 1, "f32", **one)
+    c, one["state"] = reference.random_bernoulli([20], np.float32(0.3), **one)
+    d, _mask, after = reference.random_dropout(X, np.float32(0.3), **one)
+    for name, expected in zip("ucd", (u, c, d), strict=True):
+        assert_same_bits(np.asarray(drawn[name]), expected)
+    assert_same_bits(drawn.next_state, after)
+
+
+def test_nodes_that_say_torch_s_numbers_name_the_way_to_them() -> None:
+    with pytest.raises(ValueError, match="Rewrite the model with alignment='pytorch'") as refused:
+        make_reproducible(by_hand(""))
+    assert "RandomUniform of 'u'" in str(refused.value)
+    seeded = by_hand(", global_seed = 7")
+    for options in ({}, {"alignment": "pytorch"}):
+        with pytest.raises(ValueError, match="Remove global_seed from that node") as refused:
+            onnx_philox.Pipeline(seeded, **options)
+        assert "draws torch's numbers of its global_seed in every run" in str(refused.value)
+    with pytest.raises(ValueError, match="the seeds must be left out with alignment 'pytorch'"):
+        make_reproducible(by_hand(", op_seed = 7"), alignment="pytorch")

@@ -10,6 +10,10 @@ import numpy as np
 from onnx_philox._contract.refusal import refuse
 
 RENAME = "Leave it out, or correct its name."
+_OTHER_STATES = {
+    ("632", "6"): "632 words are a TorchState: pass a PhiloxState.",
+    ("6", "632"): "6 words are a PhiloxState: pass a TorchState.",
+}
 OF_THAT_TYPE = "Pass an array of that type."
 
 
@@ -48,7 +52,8 @@ def refuse_type(
 
 def refuse_shape(owner: str, name: str, given: str, wanted: str) -> NoReturn:
     """Refuses an array of another shape than an input has."""
-    remedy = "Pass an array of that shape."
+    words = [shape.strip("[]").rpartition(" ")[2] for shape in (given, wanted)]
+    remedy = _OTHER_STATES.get((words[0], words[1]), "Pass an array of that shape.")
     refuse(owner, title(name), f"shape {given}", f"of shape {wanted}", remedy)
 
 

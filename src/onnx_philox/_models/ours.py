@@ -178,7 +178,13 @@ def lacks_state(node: ir.Node) -> bool:
     nobody. One of an unknown operator has none either: who reads it refuses it by name.
     """
     draws = node.domain == DOMAIN and any(output.name for output in node.outputs)
-    return draws and state_of(node) is None and not draws_as_torch(node)
+    return draws and state_of(node) is None and not has_torch_seed(node)
+
+
+def has_torch_seed(node: ir.Node) -> bool:
+    """Whether a node of this package draws torch's numbers by its own seed, in every run."""
+    seed = node.attributes.get("global_seed")
+    return draws_as_torch(node) and state_of(node) is None and bool(seed and seed.value)
 
 
 def own_seeds(node: ir.Node) -> tuple[int, int] | None:

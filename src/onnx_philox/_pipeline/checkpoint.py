@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract import arrays
+from onnx_philox._contract.inputs import TORCH_STATE_WORDS
 from onnx_philox._contract.operators import STATE_WORDS
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.state import is_one_state
 from onnx_philox._contract.streams import Streams
-from onnx_philox._contract.torch_state import check_states
+from onnx_philox._contract.torch_state import TORCH_BYTES, check_states
 from onnx_philox._pipeline import variables
 from onnx_philox._pipeline.begin import words_of
 from onnx_philox._pipeline.engine import Engine
@@ -126,12 +127,32 @@ def state_of(
         allowed = f"{many} words of 32 bits"
         if is_rows:
             allowed = f"words of 32 bits, {many} for each row"
+        remedy = _other_kind(words, streams) or remedy
         refuse(owner, what, shown(given), allowed, remedy)
     # Its own: the caller may write into an array of theirs.
     state = np.array(words, np.uint32)
     if streams.is_pytorch:
         check_states(owner, state)
     return state
+
+
+def _other_kind(words: NDArray[Any], streams: Streams) -> str:
+    """What to do about words that are a state, but not one of the model's kind; else empty."""
+    count, rows = words.shape[-1:], "" if streams.batch is None else ", one for each row"
+    if streams.is_pytorch and count == (TORCH_BYTES,):
+        return "Bytes of get_state() become a state by TorchState.from_torch(state)."
+    if streams.is_pytorch and count == (STATE_WORDS,):
+        return (
+            "6 words are a PhiloxState, and the model draws torch's numbers: pass "
+            f"TorchState.from_seed(seed){rows}."
+        )
+    if not streams.is_pytorch and count in ((TORCH_STATE_WORDS,), (TORCH_BYTES,)):
+        start = "row_states(seeds)" if rows else "PhiloxState.for_run(seed)"
+        return (
+            f"That is a state of torch's, and the model draws Philox's numbers: pass {start}, or "
+            "rewrite the model that this one was made from with alignment='pytorch'."
+        )
+    return ""
 
 
 def _holds_bool(given: Any) -> bool:

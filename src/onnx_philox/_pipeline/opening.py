@@ -421,10 +421,20 @@ def _recorded(text: str | None) -> Streams | None:
 
 
 def _said_by(proto: onnx.ModelProto, model: ir.Model) -> _Model:
+    from onnx_philox._models.graphs import label
+    from onnx_philox._models.ours import has_torch_seed, of_model
     from onnx_philox._models.streams import streams_of
 
     streams = streams_of(model)
     if streams is None:
+        for node in filter(has_torch_seed, of_model(model)):
+            refuse(
+                _NAME,
+                "the model",
+                f"one whose {label(node)} draws torch's numbers of its global_seed in every run",
+                "one whose draws wait for a state",
+                "Remove global_seed from that node, and pass alignment='pytorch'.",
+            )
         _refuse_stateless("the model")
     return _Model(streams, proto.graph, model.metadata_props.get(STANDARD))
 

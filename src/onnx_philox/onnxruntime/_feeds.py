@@ -15,6 +15,7 @@ from onnx_philox import _runtime_errors
 from onnx_philox._contract import arrays, feeds
 from onnx_philox._contract.refusal import RefusalError, shown
 from onnx_philox._contract.state import PhiloxState
+from onnx_philox._contract.torch_state import TorchState
 from onnx_philox.onnxruntime import _values as values
 
 NAME = "onnx_philox.onnxruntime"
@@ -40,7 +41,7 @@ def with_arrays(feed: dict[str, Any], of_one: Iterable[str]) -> dict[str, Any]:
 
 
 def _readable(what: str, value: Any) -> Any:
-    if isinstance(value, PhiloxState):
+    if isinstance(value, PhiloxState | TorchState):
         return value.to_array()
     if isinstance(value, list):
         # A sequence of tensors. ONNX Runtime itself makes one array of a list of numbers.

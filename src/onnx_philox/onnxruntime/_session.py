@@ -82,7 +82,8 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
 
     Everything that ONNX Runtime's session does works the same here, also for models without such
     operators. In addition `run` returns bfloat16 outputs as `ml_dtypes.bfloat16` arrays, and takes
-    such arrays, `PhiloxState`s and arrays in any byte order as inputs. Masked values are refused.
+    such arrays, `PhiloxState`s, `TorchState`s and arrays in any byte order as inputs. Masked values
+    are refused.
 
     Args:
         model: A path, the bytes of a model, or an `onnx.ModelProto`.

@@ -14,7 +14,7 @@ from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import OLDEST_OPSET
 from onnx_philox._models.graphs import is_wanted, label, walk
 from onnx_philox._models.opsets import STANDARD_DOMAINS, onnx_opset_for, opset_of
-from onnx_philox._models.ours import awaits_state, lacks_state, own_seeds
+from onnx_philox._models.ours import awaits_state, draws_as_torch, lacks_state, own_seeds
 from onnx_philox._rewriting.in_onnx.random_nodes.attributes import check_types
 from onnx_philox._rewriting.in_onnx.random_nodes.declared import DeclaredTypeError, check_declared
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import (
@@ -73,7 +73,7 @@ def find_nodes(model: ir.Model, *, is_pytorch: bool = False) -> list[Outcome]:
             site = Site(node, opset, of_onnx, owners, node.meta.get(FUNCTION_OF_ORIGIN))
             outcome = _read(site, types)
             if isinstance(outcome, Replaceable):
-                outcome = _as_torch(outcome, types) if is_pytorch else absorb(outcome, types)
+                outcome = (_as_torch if is_pytorch else _as_philox)(outcome, types)
             found.append(outcome)
     return found
 
@@ -110,6 +110,20 @@ def _as_torch(random: Replaceable, types: Types) -> Outcome:
     try:
         return drawn_as_torch(random, types)
     except (TypeRefusalError, ValueRefusalError) as error:
+        return Irreplaceable(random.site, error)
+
+
+def _as_philox(random: Replaceable, types: Types) -> Outcome:
+    if not draws_as_torch(random.site.node):
+        return absorb(random, types)
+    try:
+        random.site.refuse(
+            "alignment",
+            "'pytorch', without a state",
+            "that of the rewrite, 'tensorflow'",
+            "Rewrite the model with alignment='pytorch'.",
+        )
+    except ValueRefusalError as error:
         return Irreplaceable(random.site, error)
 
 

@@ -84,7 +84,7 @@ class Replace(ir.passes.InPlacePass):
 
         new = random.replacement.emit(old, emitter, draw)
         if self._is_pytorch:
-            new = composed(emitter, new)
+            new = composed(random, emitter, new)
         assert last.graph is not None
         last.prepend([node for node in emitter.nodes if not self._is_shared(node, last.graph)])
         for ours, theirs in zip(new, last.outputs, strict=False):

@@ -28,6 +28,7 @@ from onnx_philox._contract.operators import (
 )
 from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._contract.types import F64
+from onnx_philox._models import ours
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import Emitter
 from onnx_philox._models.graphs import input_of
@@ -55,6 +56,9 @@ def drawn_as_torch(random: Replaceable, types: Types) -> Replaceable:
         allowed = "left out with alignment 'pytorch', since they say numbers of Philox"
         remedy = "Remove them, or rewrite the model without alignment."
         checks.refuse(random.site.title, "the seeds", str(random.kept), allowed, remedy)
+    if ours.draws_as_torch(random.site.node):
+        # Written so by hand: it says already what it draws.
+        return random
     random = torch_calls.read(random, types)
     title, replacement = random.site.title, random.replacement
     if isinstance(replacement, DropoutReplacement):
@@ -115,6 +119,8 @@ def as_torch(
     except RefusalError as error:
         raise error.within(random.site.title) from error
     given, node = dict(inputs), random.site.node
+    if ours.draws_as_torch(node):
+        return TorchDraw(given, dict(attributes), dtype)
     name = "ratio" if op is RANDOM_DROPOUT else "p" if torch_calls.has_number(random) else None
     wide: dict[str, NDArray[np.float64]] = {}
     if name is not None and (number := _narrow(given[name])) is not None:
@@ -138,14 +144,15 @@ def narrowed(emitter: Emitter, drawn: ir.Value, dtype: ir.DataType) -> ir.Value:
     return single if dtype is ir.DataType.FLOAT else emitter.cast("narrow", single, dtype)
 
 
-def composed(emitter: Emitter, outputs: list[ir.Value]) -> list[ir.Value]:
+def composed(random: Replaceable, emitter: Emitter, outputs: list[ir.Value]) -> list[ir.Value]:
     """The outputs of a draw; of RandomDropout torch's own arithmetic around its mask.
 
     torch multiplies by 1 / (1 - p), or by 0, so what is dropped may be -0 or NaN. 16 bits are
     multiplied in f32 and rounded, which is the same: the product is exact there.
     """
     node = outputs[0].producer()
-    if node is None or node.op_type != RANDOM_DROPOUT.name:
+    is_by_hand = ours.draws_as_torch(random.site.node)
+    if node is None or node.op_type != RANDOM_DROPOUT.name or is_by_hand:
         return outputs
     data, ratio = node.inputs[0], constant(input_of(node, 1))
     if data is None or ratio is None:
