@@ -17,7 +17,8 @@ HEAD = f"""\
 
 Domain `{DOMAIN}`, opset {OPSET_VERSION}. This page is made from the same declaration as the ONNX
 schemas, ONNX Runtime's Python ops, OpenVINO's operators and the argument checks
-(`python docs/make_operators_page.py`). What each refuses, and in which words, is in
+(`python docs/make_operators_page.py`). How words become values, step by step, is in
+[`specification.md`](specification.md); what each refuses, and in which words, in
 [`troubleshooting.md`](troubleshooting.md); which bits stay the same for ever, in
 [`promise.md`](promise.md).
 
@@ -65,7 +66,8 @@ def section(op: Operator) -> str:
         "",
         f"In Python: `onnx_philox.reference.{op.function}`, "
         f"`onnx_philox.graphs.{op.function}`, `onnx_philox.openvino.{op.function}`. "
-        f"Inputs in this order: {names}.",
+        f"Inputs in this order: {names}. The rule, step by step: "
+        f"[{op.rule}](specification.md#{op.rule.lower().replace(' ', '-')}).",
         "",
     ]
     return "\n".join(lines)

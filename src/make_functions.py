@@ -108,7 +108,7 @@ class _Module(ABC):
             yield f"    {name}: {type_}{_default(default)},"
         yield f") -> {self.returned(op)}:"
         yield f'    """{self.summary(op)}'
-        yield from ("", "    Args:")
+        yield from ("", f'    The rule: docs/specification.md, "{op.rule}".', "", "    Args:")
         for name, _, _, doc in (*positional, *named):
             yield from _wrapped(f"{name}: {doc}")
         yield from ("", "    Returns:", *_wrapped(self.result(op), hanging=False))

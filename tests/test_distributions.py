@@ -1,4 +1,4 @@
-"""The distributions in NumPy: the rules of the contract's section 6, step by step."""
+"""The distributions in NumPy: docs/specification.md, step by step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RandomDropout: the rule of the contract's section 15, in every runtime and when rewritten."""
+"""RandomDropout: the rule, in every runtime and when rewritten."""
 
 from __future__ import annotations
 

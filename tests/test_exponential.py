@@ -1,4 +1,4 @@
-"""RandomExponential: the rule of the contract's section 15, in NumPy and in every runtime."""
+"""RandomExponential: the rule, in NumPy and in every runtime."""
 
 from __future__ import annotations
 

@@ -37,6 +37,7 @@ PAGES = (
     "states",
     "runtimes",
     "distributions",
+    "specification",
     "choose-a-seed",
     "export-quantise-rewrite-simplify",
     "export-from-pytorch",

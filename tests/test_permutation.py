@@ -1,4 +1,4 @@
-"""RandomPermutation: the rule of the contract's section 15, its distribution, and every runtime."""
+"""RandomPermutation: the rule, its distribution, and every runtime."""
 
 from __future__ import annotations
 

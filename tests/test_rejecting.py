@@ -1,4 +1,4 @@
-"""RandomGamma and RandomPoisson: the rules of the contract's section 15, and every runtime."""
+"""RandomGamma and RandomPoisson: the rules, and every runtime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RandomCategorical with `replacement` 0: the rule of section 15, in every runtime."""
+"""RandomCategorical with `replacement` 0: the rule, in every runtime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// A node's draw of torch's numbers: alignment "pytorch" (contract, section 14).
+// A node's draw of torch's numbers: alignment "pytorch" (docs/specification.md, "torch's numbers").
 //
 // torch's generator gives a value its words where the value before it stopped, so a draw from one state is one thread's.
 #pragma once

@@ -50,6 +50,8 @@ def random_generator(
 ) -> onnx.ModelProto:
     """Builds a model that draws random bits.
 
+    The rule: docs/specification.md, "Uniform values".
+
     Args:
         shape: The dimensions of the output, 0 to 8 of them. None makes them the int64 graph input
             "shape", of length `rank`.
@@ -93,6 +95,8 @@ def random_uniform(
     alignment: str = "tensorflow",
 ) -> onnx.ModelProto:
     """Builds a model that draws uniform values in [minval, maxval).
+
+    The rule: docs/specification.md, "Uniform values".
 
     Args:
         shape: The dimensions of the output, 0 to 8 of them. None makes them the int64 graph input
@@ -153,6 +157,8 @@ def random_normal(
 ) -> onnx.ModelProto:
     """Builds a model that draws normal values.
 
+    The rule: docs/specification.md, "Normal values".
+
     Args:
         shape: The dimensions of the output, 0 to 8 of them. None makes them the int64 graph input
             "shape", of length `rank`.
@@ -212,6 +218,8 @@ def random_bernoulli(
 ) -> onnx.ModelProto:
     """Builds a model that draws booleans that are true with probability p.
 
+    The rule: docs/specification.md, "Booleans".
+
     Args:
         shape: The dimensions of the output, 0 to 8 of them. None makes them the int64 graph input
             "shape", of length `rank`.
@@ -267,6 +275,8 @@ def random_categorical(
     alignment: str = "tensorflow",
 ) -> onnx.ModelProto:
     """Builds a model that draws indices of classes, by unnormalised log-probabilities.
+
+    The rule: docs/specification.md, "Classes".
 
     Args:
         logits: Unnormalised log-probabilities [batch, classes], of at least one class. -inf is a
@@ -325,6 +335,8 @@ def random_exponential(
 ) -> onnx.ModelProto:
     """Builds a model that draws exponential values.
 
+    The rule: docs/specification.md, "Exponential values".
+
     Args:
         shape: The dimensions of the output, 0 to 8 of them. None makes them the int64 graph input
             "shape", of length `rank`.
@@ -381,6 +393,8 @@ def random_gamma(
 ) -> onnx.ModelProto:
     """Builds a model that draws gamma values of the scale 1.
 
+    The rule: docs/specification.md, "Gamma values".
+
     Args:
         shape: The dimensions of the output, 0 to 8 of them. None makes them the int64 graph input
             "shape", of length `rank`.
@@ -436,6 +450,8 @@ def random_poisson(
 ) -> onnx.ModelProto:
     """Builds a model that draws Poisson counts.
 
+    The rule: docs/specification.md, "Poisson counts".
+
     Args:
         shape: The dimensions of the output, 0 to 8 of them. None makes them the int64 graph input
             "shape", of length `rank`.
@@ -490,6 +506,8 @@ def random_dropout(
 ) -> onnx.ModelProto:
     """Builds a model that draws which elements of the data to drop, and scales the others.
 
+    The rule: docs/specification.md, "Dropout".
+
     Args:
         data: The data, of 0 to 8 dimensions. An array of f32, f16, bf16 or f64. None makes it the
             graph input "data", of `rank` dimensions.
@@ -539,6 +557,8 @@ def random_permutation(
     alignment: str = "tensorflow",
 ) -> onnx.ModelProto:
     """Builds a model that draws permutations of the integers from 0 to n - 1.
+
+    The rule: docs/specification.md, "Permutations".
 
     Args:
         shape: The dimensions of the output, [n] or [m, n]. None makes them the int64 graph input
@@ -595,6 +615,8 @@ def random_token(
     per_row: bool = False,
 ) -> onnx.ModelProto:
     """Builds a model that draws the next token of each row, by its logits and a sampler's filters.
+
+    The rule: docs/specification.md, "Tokens".
 
     Args:
         logits: Logits [batch, classes], of at least one class. -inf is a token that is never drawn.

@@ -1,7 +1,7 @@
 """The operators in NumPy. They define what the operators mean; every other backend must agree.
 
 Each function takes arrays and numbers, and returns the output and the next state. The rules are
-those of the contract: Philox4x32-10 with a 128-bit counter and a 64-bit key, drawn in order, the
+those of docs/specification.md: Philox4x32-10 with a 128-bit counter and a 64-bit key, drawn in order, the
 seeds added to the state before drawing. A state [B, 6], for any B but 1, is one for each row: row b
 is what state[b] alone draws for the shape [1, d1, d2, ...].
 
@@ -61,6 +61,8 @@ def random_generator(
 ) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """Draws random bits, as DirectML's DML_RANDOM_GENERATOR_OPERATOR_DESC does.
 
+    The rule: docs/specification.md, "Uniform values".
+
     Args:
         state: uint32, last dimension 6, all others 1, rank 1 to 8; or [B, 6], a state for each row
             of an output whose first dimension is B.
@@ -97,6 +99,8 @@ def random_uniform(
     alignment: str = "tensorflow",
 ) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """Draws uniform values in [minval, maxval), as OpenVINO's RandomUniform-8 does.
+
+    The rule: docs/specification.md, "Uniform values".
 
     Args:
         shape: The dimensions of the output, 0 to 8 of them; none mean a scalar.
@@ -147,6 +151,8 @@ def random_normal(
     alignment: str = "tensorflow",
 ) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """Draws normal values, by TensorFlow's Box-Muller method.
+
+    The rule: docs/specification.md, "Normal values".
 
     Args:
         shape: The dimensions of the output, 0 to 8 of them; none mean a scalar.
@@ -199,6 +205,8 @@ def random_bernoulli(
 ) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """Draws booleans that are true with probability p.
 
+    The rule: docs/specification.md, "Booleans".
+
     Args:
         shape: The dimensions of the output, 0 to 8 of them; none mean a scalar.
         p: The probability of true: from 0 to 1, or at most 4 ulp above 1. A Python number is f32. A
@@ -245,6 +253,8 @@ def random_categorical(
     alignment: str = "tensorflow",
 ) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """Draws indices of classes, by unnormalised log-probabilities.
+
+    The rule: docs/specification.md, "Classes".
 
     Args:
         logits: Unnormalised log-probabilities [batch, classes], of at least one class. -inf is a
@@ -302,6 +312,8 @@ def random_exponential(
 ) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """Draws exponential values.
 
+    The rule: docs/specification.md, "Exponential values".
+
     Args:
         shape: The dimensions of the output, 0 to 8 of them; none mean a scalar.
         scale: The mean, 1 / rate. A finite number above 0, or an array of one element and of the
@@ -352,6 +364,8 @@ def random_gamma(
 ) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """Draws gamma values of the scale 1, by the method of Marsaglia and Tsang.
 
+    The rule: docs/specification.md, "Gamma values".
+
     Args:
         shape: The dimensions of the output, 0 to 8 of them; none mean a scalar.
         alpha: The gamma distribution's shape parameter: a number above 0, at most 2^50. A Python
@@ -391,6 +405,8 @@ def random_poisson(
 ) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """Draws Poisson counts, by Hoermann's method PTRS where the rate is 10 or more.
 
+    The rule: docs/specification.md, "Poisson counts".
+
     Args:
         shape: The dimensions of the output, 0 to 8 of them; none mean a scalar.
         rate: The mean: 0 to 2^30. A Python number is f32. A NumPy number or array is f32 or f64, as
@@ -428,6 +444,8 @@ def random_dropout(
     alignment: str = "tensorflow",
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.uint32]]:
     """Draws which elements of the data to drop, and scales the others.
+
+    The rule: docs/specification.md, "Dropout".
 
     Args:
         data: The data, of 0 to 8 dimensions. An array of f32, f16, bf16 or f64.
@@ -477,6 +495,8 @@ def random_permutation(
     alignment: str = "tensorflow",
 ) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """Draws permutations of the integers from 0 to n - 1.
+
+    The rule: docs/specification.md, "Permutations".
 
     Args:
         shape: The dimensions of the output: [n], or [m, n] for m permutations.
@@ -529,6 +549,8 @@ def random_token(
     state: NDArray[np.uint32] | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """Draws the next token of each row, by its logits and a sampler's filters.
+
+    The rule: docs/specification.md, "Tokens".
 
     Args:
         logits: Logits [batch, classes], of at least one class. -inf is a token that is never drawn.

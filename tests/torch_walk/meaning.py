@@ -1,7 +1,7 @@
 """What a module's draws mean: torch runs it, and the reference draws in the place of torch.
 
-Independent of the package's translations: it reads section 17 of the contract, and knows torch's
-operations by their schemas.
+Independent of the package's translations: it follows docs/specification.md, "torch's calls", and
+knows torch's operations by their schemas.
 """
 
 from __future__ import annotations

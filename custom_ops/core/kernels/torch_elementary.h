@@ -1,4 +1,4 @@
-// ln, sin and cos as torch's CPU draws need them (contract, section 14), and a product and sum with one rounding.
+// ln, sin and cos as torch's CPU draws need them (docs/specification.md, "torch's numbers"), and a product and sum with one rounding.
 //
 // Those of float32 are the functions of Cephes, by S. L. Moshier, in the form of J. Pommier and G. Garberoglio
 // (avx_mathfun, see THIRD_PARTY_LICENSES) that torch uses, with the products and sums fused that its compiler fuses: the

@@ -1,4 +1,4 @@
-// What torch draws with its CPU generator, call by call (contract, section 14).
+// What torch draws with its CPU generator, call by call (docs/specification.md, "torch's numbers").
 //
 // All is plain C++, compiled once for each instruction set: words become values in short loops, of which a compiler makes
 // vectors. src/onnx_philox/_numbers/torch_cpu.py is the same in NumPy.

@@ -1,4 +1,4 @@
-// torch's CPU generator, and what is drawn with it: alignment "pytorch" (contract, section 14).
+// torch's CPU generator, and what is drawn with it: alignment "pytorch" (docs/specification.md, "torch's numbers").
 //
 //   TorchStream stream;
 //   ReadTorchState(words, &stream);                       // 632 words, as TorchState.to_array() gives them

@@ -185,6 +185,8 @@ class Operator:
     words: Words
     draws: str
     """What it draws, after "draws" in a sentence."""
+    rule: str
+    """The heading of docs/specification.md that says how."""
     like: str = ""
     """What the sentence may add: whose rule that is."""
     example: str = ""

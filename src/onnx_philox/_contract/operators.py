@@ -60,6 +60,7 @@ RANDOM_GENERATOR = Operator(
     distribution="uniform",
     words=Words(each=1),
     draws="random bits",
+    rule="Uniform values",
     like=", as DirectML's DML_RANDOM_GENERATOR_OPERATOR_DESC does",
 )
 
@@ -94,6 +95,7 @@ RANDOM_UNIFORM = Operator(
     distribution="uniform",
     words=Words(),
     draws="uniform values in [minval, maxval)",
+    rule="Uniform values",
     like=", as OpenVINO's RandomUniform-8 does",
 )
 
@@ -128,6 +130,7 @@ RANDOM_NORMAL = Operator(
     distribution="normal",
     words=Words(are_paired=True),
     draws="normal values",
+    rule="Normal values",
     like=", by TensorFlow's Box-Muller method",
     example="""
 >>> random_normal([4], 0, 1, "f32", global_seed=42)[0]
@@ -162,6 +165,7 @@ RANDOM_BERNOULLI = Operator(
     distribution="bernoulli",
     words=Words(by="p"),
     draws="booleans that are true with probability p",
+    rule="Booleans",
     example="""
 >>> random_bernoulli([4], 0.75, global_seed=42)[0]
 array([False, False,  True,  True])
@@ -211,6 +215,7 @@ RANDOM_CATEGORICAL = Operator(
     distribution="categorical",
     words=Words(each=2),
     draws="indices of classes, by unnormalised log-probabilities",
+    rule="Classes",
     example="""
 >>> logits = np.log(np.array([[1, 2, 1], [0.5, 0.25, 0.25]]))
 >>> random_categorical(logits, 6, global_seed=42)[0]
@@ -258,6 +263,7 @@ RANDOM_EXPONENTIAL = Operator(
     distribution="exponential",
     words=Words(),
     draws="exponential values",
+    rule="Exponential values",
     example="""
 >>> random_exponential([4], 1, "f32", global_seed=42)[0]
 array([0.4894558, 0.7580345, 2.6141264, 1.0762789], dtype=float32)
@@ -313,6 +319,7 @@ RANDOM_GAMMA = Operator(
     distribution="gamma",
     words=Words(each=REJECTION_WORDS),
     draws="gamma values of the scale 1",
+    rule="Gamma values",
     like=", by the method of Marsaglia and Tsang",
 )
 
@@ -354,6 +361,7 @@ RANDOM_POISSON = Operator(
     distribution="poisson",
     words=Words(each=REJECTION_WORDS),
     draws="Poisson counts",
+    rule="Poisson counts",
     like=", by Hoermann's method PTRS where the rate is 10 or more",
 )
 
@@ -388,6 +396,7 @@ RANDOM_PERMUTATION = Operator(
     distribution="permutation",
     words=Words(each=2),
     draws="permutations of the integers from 0 to n - 1",
+    rule="Permutations",
     draws_rows=True,
     example="""
 >>> random_permutation([2, 5], global_seed=42)[0]
@@ -432,6 +441,7 @@ RANDOM_DROPOUT = Operator(
     distribution="dropout",
     words=Words(by="ratio"),
     draws="which elements of the data to drop, and scales the others",
+    rule="Dropout",
     example="""
 >>> data = np.arange(1, 7, dtype=np.float32)
 >>> output, mask, _ = random_dropout(data, 0.5, global_seed=42)

@@ -83,6 +83,7 @@ RANDOM_TOKEN = Operator(
     distribution="token",
     words=Words(each=2),
     draws="the next token of each row, by its logits and a sampler's filters",
+    rule="Tokens",
     example="""
 >>> logits = np.log(np.array([[4, 1, 2, 3]] * 3, np.float32))
 >>> random_token(logits, top_p=np.float32([1, 0.6, 0.3]), global_seed=13)[0]

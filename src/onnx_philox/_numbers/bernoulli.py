@@ -1,4 +1,7 @@
-"""Turns words into booleans that are true with a given probability (contract, section 6)."""
+"""Turns words into booleans that are true with a given probability.
+
+The rule: docs/specification.md, "Booleans".
+"""
 
 from __future__ import annotations
 

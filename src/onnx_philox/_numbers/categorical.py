@@ -1,4 +1,4 @@
-"""Turns words of the generator into indices of classes (contract, section 6)."""
+"""Turns words of the generator into indices of classes (docs/specification.md, "Classes")."""
 
 from __future__ import annotations
 

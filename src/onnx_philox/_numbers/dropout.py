@@ -1,4 +1,4 @@
-"""Turns words into what dropout keeps of the data (contract, section 15)."""
+"""Turns words into what dropout keeps of the data (docs/specification.md, "Dropout")."""
 
 from __future__ import annotations
 

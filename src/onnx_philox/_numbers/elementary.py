@@ -1,4 +1,6 @@
-"""ln, sin, cos and exp as fixed sequences of correctly rounded operations (contract, section 6).
+"""ln, sin, cos and exp as fixed sequences of correctly rounded operations.
+
+The rule: docs/specification.md, "Elementary functions".
 
 They use only `+ - * / sqrt` and integer operations, one rounding each, in this order. So NumPy,
 plain C++ and every vector instruction set give the same bits (`elementary.h` of

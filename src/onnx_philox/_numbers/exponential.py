@@ -1,4 +1,7 @@
-"""Turns words of the generator into exponential values (contract, section 15)."""
+"""Turns words of the generator into exponential values.
+
+The rule: docs/specification.md, "Exponential values".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns words of the generator into gamma values (contract, section 15)."""
+"""Turns words of the generator into gamma values (docs/specification.md, "Gamma values")."""
 
 from __future__ import annotations
 

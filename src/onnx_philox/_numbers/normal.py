@@ -1,4 +1,4 @@
-"""Turns words of the generator into normal values (contract, section 6)."""
+"""Turns words of the generator into normal values (docs/specification.md, "Normal values")."""
 
 from __future__ import annotations
 

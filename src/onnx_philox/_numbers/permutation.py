@@ -1,4 +1,4 @@
-"""Turns words of the generator into permutations (contract, section 15)."""
+"""Turns words of the generator into permutations (docs/specification.md, "Permutations")."""
 
 from __future__ import annotations
 

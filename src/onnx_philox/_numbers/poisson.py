@@ -1,4 +1,4 @@
-"""Turns words of the generator into Poisson counts (contract, section 15)."""
+"""Turns words of the generator into Poisson counts (docs/specification.md, "Poisson counts")."""
 
 from __future__ import annotations
 

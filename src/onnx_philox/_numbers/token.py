@@ -1,4 +1,7 @@
-"""Turns words of the generator into the next token of each row (contract, section 15)."""
+"""Turns words of the generator into the next token of each row.
+
+The rule: docs/specification.md, "Tokens".
+"""
 
 from __future__ import annotations
 

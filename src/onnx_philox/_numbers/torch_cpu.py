@@ -1,4 +1,4 @@
-"""What torch draws with its CPU generator, from 2.13 on (contract, section 14).
+"""What torch draws with its CPU generator, from 2.13 on (docs/specification.md, "torch's numbers").
 
 The numbers of x86-64 processors with AVX2, on every processor, without torch. Each function is one
 call of torch's; it takes its words from a stream, which is then where torch's generator would be.

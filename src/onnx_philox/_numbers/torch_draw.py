@@ -1,4 +1,6 @@
-"""Fills memory with what torch draws on a CPU: nodes of alignment pytorch (contract, section 14).
+"""Fills memory with what torch draws on a CPU: nodes of alignment pytorch.
+
+The rule: docs/specification.md, "torch's numbers".
 
 Each distribution is one call of torch's, or one for each row of permutations. See `torch_cpu`.
 """

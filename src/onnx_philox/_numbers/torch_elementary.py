@@ -1,4 +1,4 @@
-"""ln, sin and cos as torch's CPU draws need them (contract, section 14).
+"""ln, sin and cos as torch's CPU draws need them (docs/specification.md, "torch's numbers").
 
 In float32 they are those of Cephes, by S. L. Moshier, in the form of J. Pommier and G. Garberoglio
 (avx_mathfun, see THIRD_PARTY_LICENSES) that torch uses, with the products and sums fused that its

@@ -1,4 +1,6 @@
-"""Turns words of the generator into uniform values of each type (contract, section 3).
+"""Turns words of the generator into uniform values of each type.
+
+The rule: docs/specification.md, "Uniform values".
 
 For floats, random bits become the fraction of a number in [1, 2), and 1 is subtracted. Ranges are
 then `u * (maxval - minval) + minval` with each operation rounded in the output type.
@@ -106,7 +108,7 @@ def _integer_converter(
     values: ElementType, minval: Values, maxval: Values
 ) -> Callable[[Words], Values]:
     unsigned = {I32: np.uint32, I64: np.uint64}[values]
-    # Two's complement wraps: views and unsigned arithmetic are the contract's own terms.
+    # Two's complement wraps: views and unsigned arithmetic are the specification's own terms.
     low = minval.reshape(1).view(unsigned)
     width = maxval.reshape(1).view(unsigned) - low
 

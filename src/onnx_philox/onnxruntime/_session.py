@@ -70,7 +70,7 @@ class SessionBackend(_backends.Backend, Protocol):
     """A backend of ONNX Runtime."""
 
     def plan(self, model: Model | None, options: ort.SessionOptions | None) -> Plan:
-        """Prepares a model; raises InvalidArgument for what breaks the contract."""
+        """Prepares a model; raises InvalidArgument for bad input."""
 
 
 BACKENDS: dict[str, SessionBackend] = {"native": _native_backend, "python": _python_backend}

@@ -35,6 +35,8 @@ def random_generator(
 ) -> ov.Node:
     """Makes a node that draws random bits.
 
+    The rule: docs/specification.md, "Uniform values".
+
     Args:
         state: A node or output, a uint32 array, or a `PhiloxState`; last dimension 6, all others 1,
             rank 1 to 8; or [B, 6], a state for each row of an output whose first dimension is B.
@@ -71,6 +73,8 @@ def random_uniform(
     alignment: str = "tensorflow",
 ) -> ov.Node:
     """Makes a node that draws uniform values in [minval, maxval).
+
+    The rule: docs/specification.md, "Uniform values".
 
     Args:
         shape: A node or output of type i64 or i32, 1-D; or a sequence of ints.
@@ -124,6 +128,8 @@ def random_normal(
 ) -> ov.Node:
     """Makes a node that draws normal values.
 
+    The rule: docs/specification.md, "Normal values".
+
     Args:
         shape: A node or output of type i64 or i32, 1-D; or a sequence of ints.
         mean: The mean. A node or output of the output's type, or a finite number, or an array of
@@ -173,6 +179,8 @@ def random_bernoulli(
 ) -> ov.Node:
     """Makes a node that draws booleans that are true with probability p.
 
+    The rule: docs/specification.md, "Booleans".
+
     Args:
         shape: A node or output of type i64 or i32, 1-D; or a sequence of ints.
         p: The probability of true: from 0 to 1, or at most 4 ulp above 1. A node or output of type
@@ -217,6 +225,8 @@ def random_categorical(
     alignment: str = "tensorflow",
 ) -> ov.Node:
     """Makes a node that draws indices of classes, by unnormalised log-probabilities.
+
+    The rule: docs/specification.md, "Classes".
 
     Args:
         logits: Unnormalised log-probabilities [batch, classes], of at least one class. -inf is a
@@ -270,6 +280,8 @@ def random_exponential(
 ) -> ov.Node:
     """Makes a node that draws exponential values.
 
+    The rule: docs/specification.md, "Exponential values".
+
     Args:
         shape: A node or output of type i64 or i32, 1-D; or a sequence of ints.
         scale: The mean, 1 / rate. A node or output of the output's type, or a finite number above
@@ -318,6 +330,8 @@ def random_gamma(
 ) -> ov.Node:
     """Makes a node that draws gamma values of the scale 1.
 
+    The rule: docs/specification.md, "Gamma values".
+
     Args:
         shape: A node or output of type i64 or i32, 1-D; or a sequence of ints.
         alpha: The gamma distribution's shape parameter: a number above 0, at most 2^50. A node or
@@ -360,6 +374,8 @@ def random_poisson(
 ) -> ov.Node:
     """Makes a node that draws Poisson counts.
 
+    The rule: docs/specification.md, "Poisson counts".
+
     Args:
         shape: A node or output of type i64 or i32, 1-D; or a sequence of ints.
         rate: The mean: 0 to 2^30. A node or output of type f32 or f64, or what NumPy holds. A
@@ -400,6 +416,8 @@ def random_dropout(
     alignment: str = "tensorflow",
 ) -> ov.Node:
     """Makes a node that draws which elements of the data to drop, and scales the others.
+
+    The rule: docs/specification.md, "Dropout".
 
     Args:
         data: The data, of 0 to 8 dimensions. A node or output of type f32, f16, bf16 or f64, or an
@@ -444,6 +462,8 @@ def random_permutation(
     alignment: str = "tensorflow",
 ) -> ov.Node:
     """Makes a node that draws permutations of the integers from 0 to n - 1.
+
+    The rule: docs/specification.md, "Permutations".
 
     Args:
         shape: A node or output of type i64 or i32, 1-D; or a sequence of ints.
@@ -492,6 +512,8 @@ def random_token(
     name: str | None = None,
 ) -> ov.Node:
     """Makes a node that draws the next token of each row, by its logits and a sampler's filters.
+
+    The rule: docs/specification.md, "Tokens".
 
     Args:
         logits: Logits [batch, classes], of at least one class. -inf is a token that is never drawn.

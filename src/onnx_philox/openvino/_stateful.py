@@ -31,8 +31,7 @@ def make_stateful(
     The input is one of uint32 (or int32) that has an output of its name after ``next_``:
     ``random_state`` and ``next_random_state``, for instance. Each request has a variable of its
     own, with the name of the input: `query_state` reads and writes it, as int32 of the same bits,
-    and `reset_state` sets it back to `initial`. (The contract, section 9; the CPU plugin has no
-    variables of uint32.)
+    and `reset_state` sets it back to `initial`. (The CPU plugin has no variables of uint32.)
 
     Args:
         model: The model, which is changed. Register the operators before you read it.

@@ -19,7 +19,7 @@ from onnx_philox.torch._verdict import ULPS
 if TYPE_CHECKING:
     from onnx_philox.torch._eager import Call
 
-# Contract, section 14: f64 normals and exponentials are sequences of our own.
+# docs/specification.md, "torch's numbers": f64 normals and exponentials are sequences of our own.
 _OWN_IN_F64 = (RANDOM_NORMAL, RANDOM_EXPONENTIAL)
 
 

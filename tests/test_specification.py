@@ -1,0 +1,187 @@
+"""docs/specification.md: its rules draw the reference's bits, and citations find its headings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import specification as spec
+from numpy.testing import assert_array_equal
+
+from onnx_philox import PhiloxState, reference
+from onnx_philox._contract.operators import OPERATORS
+
+ROOT = Path(__file__).parents[1]
+FLOATS = tuple(spec.FLOATS)
+# The counter is about to carry through all its words, and so is the key.
+STATE = PhiloxState(2**128 - 3, 2**64 - 5).to_array()
+SEEDS = {"global_seed": 9, "op_seed": 3}
+LOGITS = np.linspace(-3, 2, 21).reshape(3, 7).astype(np.float32)
+N = 37
+
+
+def _stream() -> spec.Stream:
+    return spec.Stream(STATE.tolist(), **SEEDS)
+
+
+def _drawn(name: str, *arguments: Any, **options: Any) -> tuple[Any, ...]:
+    """The flat outputs of the reference, and its next state."""
+    *values, after = getattr(reference, name)(*arguments, **options, **SEEDS, state=STATE)
+    return (*(v.reshape(-1) for v in values), after)
+
+
+def _bits(values: Any) -> Any:
+    array = np.asarray(values)
+    return array.view(f"u{array.dtype.itemsize}")
+
+
+CASES: dict[str, tuple[tuple[Any, ...], Callable[[spec.Stream], Any]]] = {
+    "bits": (("random_generator_", [N]), lambda s: spec.random_generator(s, N)),
+    **{
+        f"uniform {t}": (
+            ("random_uniform", [N], -1.7, 3.1, t),
+            lambda s, t=t: spec.random_uniform(s, N, -1.7, 3.1, t),
+        )
+        for t in FLOATS
+    },
+    **{
+        f"uniform {t} from {low} to {high}": (
+            ("random_uniform", [N], low, high, t),
+            lambda s, t=t, low=low, high=high: spec.random_uniform(s, N, low, high, t),
+        )
+        for t, low, high in (
+            ("i32", -50, 100),
+            ("i32", -(2**31), 2**31 - 1),
+            ("i64", -7, 2**40),
+            ("i64", -(2**63), 2**63 - 1),
+        )
+    },
+    **{
+        f"normal {t}": (
+            ("random_normal", [N], 0.3, 1.9, t),
+            lambda s, t=t: spec.random_normal(s, N, 0.3, 1.9, t),
+        )
+        for t in FLOATS
+    },
+    **{
+        f"booleans of {t.__name__}": (
+            ("random_bernoulli", [N], t(0.3)),
+            lambda s, t=t: spec.random_bernoulli(s, N, t(0.3)),
+        )
+        for t in (np.float32, np.float64)
+    },
+    "a probability for each": (
+        ("random_bernoulli", [N], np.linspace(0, 1, N, dtype=np.float32)),
+        lambda s: spec.random_bernoulli(s, N, np.linspace(0, 1, N, dtype=np.float32)),
+    ),
+    "classes": (
+        ("random_categorical", LOGITS, 9),
+        lambda s: spec.random_categorical(s, LOGITS, 9),
+    ),
+    "classes, once": (
+        ("random_categorical", LOGITS, 5, "i32", 0),
+        lambda s: spec.random_categorical(s, LOGITS, 5, replacement=False),
+    ),
+    **{
+        f"exponential {t}": (
+            ("random_exponential", [N], 1.3, t),
+            lambda s, t=t: spec.random_exponential(s, N, 1.3, t),
+        )
+        for t in FLOATS
+    },
+    **{
+        f"gamma {t}, alpha {alpha}": (
+            ("random_gamma", [N], np.float64(alpha), t),
+            lambda s, t=t, alpha=alpha: spec.random_gamma(s, N, alpha, t),
+        )
+        for t, alpha in (("f64", 2.5), ("f32", 0.25), ("f64", 0.01), ("f64", 2.0**40))
+    },
+    **{
+        f"counts, rate {rate}": (
+            ("random_poisson", [N], np.float64(rate), "i64"),
+            lambda s, rate=rate: spec.random_poisson(s, N, rate),
+        )
+        for rate in (0, 0.1, 9.99, 10, 40, 300, 1e9)
+    },
+    "permutations": (
+        ("random_permutation", [3, 11]),
+        lambda s: spec.random_permutation(s, 3, 11),
+    ),
+    **{
+        f"token {filters}": (
+            ("random_token", LOGITS, *filters),
+            lambda s, filters=filters: spec.random_token(s, LOGITS, *filters),
+        )
+        for filters in (
+            (1.0, 0, 1.0, 0.0),
+            (0.7, 4, 1.0, 0.0),
+            (1.5, 5, 0.8, 0.2),
+            (0.0, 0, 1.0, 0.0),
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_page_s_rules_draw_the_reference_s_bits(case: str) -> None:
+    (name, *arguments), rule = CASES[case]
+    stream = _stream()
+    expected = list(rule(stream))
+    if name == "random_generator_":
+        values, after = reference.random_generator(STATE, *arguments, **SEEDS)
+    else:
+        values, after = _drawn(name, *arguments)
+    assert_array_equal(_bits(values), _bits(np.array(expected, values.dtype)))
+    assert after.tolist() == stream.next_state()
+
+
+@pytest.mark.parametrize("type_", FLOATS)
+def test_the_page_s_dropout_is_the_reference_s(type_: str) -> None:
+    data = np.linspace(-4, 4, N).astype(spec.FLOATS[type_])
+    data[:3] = np.inf, -np.inf, np.nan
+    stream = _stream()
+    output, mask = zip(*spec.random_dropout(stream, data, np.float32(0.4)), strict=True)
+    ours, ours_mask, after = _drawn("random_dropout", data, np.float32(0.4))
+    assert_array_equal(ours_mask, mask)
+    assert_array_equal(_bits(ours), _bits(np.array(output, ours.dtype)))
+    assert after.tolist() == stream.next_state()
+
+
+def test_every_operator_is_specified() -> None:
+    tried = {name.rstrip("_") for (name, *_), _ in CASES.values()} | {"random_dropout"}
+    assert tried == {operator.function for operator in OPERATORS.values()}
+
+
+HEADINGS = set(re.findall(r"^#+ (.+)$", spec.TEXT, re.MULTILINE))
+# However its line breaks.
+CITATION = re.compile(r'specification\.md,[\s/#*]+"([^"{]+)"')
+SOURCES = sorted(
+    path
+    for folder, ends in (
+        ("src", (".py",)),
+        ("custom_ops", (".h", ".cpp", ".py", ".cl")),
+        ("tests", (".py",)),
+    )
+    for path in (ROOT / folder).rglob("*")
+    if path.suffix in ends
+)
+
+
+def test_every_citation_of_the_specification_names_a_heading() -> None:
+    cited = {
+        (path.relative_to(ROOT).as_posix(), heading)
+        for path in SOURCES
+        for heading in CITATION.findall(path.read_text(encoding="utf-8"))
+    }
+    assert {heading for _, heading in cited} >= {operator.rule for operator in OPERATORS.values()}
+    assert [c for c in sorted(cited) if c[1] not in HEADINGS] == []
+    assert [o.name for o in OPERATORS.values() if o.rule not in HEADINGS] == []
+
+
+def test_nothing_cites_a_document_that_the_repository_does_not_have() -> None:
+    cites = re.compile(r"contract,? section|section \d+ of the contract|contract's section")
+    assert [p.name for p in SOURCES if cites.search(p.read_text(encoding="utf-8"))] == []
