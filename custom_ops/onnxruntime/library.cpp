@@ -117,7 +117,7 @@ OrtCharacteristic ORT_CALL GetInputCharacteristic(const OrtCustomOp* op, size_t 
   return declaration.input[index].optional && may_be_left_out ? ORT_OPTIONAL : ORT_REQUIRED;
 }
 
-/// Optional even if the contract requires it: ONNX Runtime accepts a required output of any type only beside exactly
+/// Optional even if the declaration requires it: ONNX Runtime accepts a required output of any type only beside exactly
 /// one input of any type. That loses nothing: a node may leave out its values and ask only for the next state.
 OrtCharacteristic ORT_CALL GetOutputCharacteristic(const OrtCustomOp*, size_t) { return ORT_OPTIONAL; }
 

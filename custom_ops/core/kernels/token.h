@@ -7,7 +7,7 @@
 // Few classes are sorted. The first 1,024 of many are found by their logits in one pass. Else nothing is sorted: the bound
 // is found by counting and adding up what lies between two weights, digit by digit of the weights' bits. The contract
 // adds from the greatest weight down, and compares two sums of these roundings. Sums in any other order differ from them
-// by a known bound; where the comparison lies within it, the sums are made in the contract's order, a thousand weights
+// by a known bound; where the comparison lies within it, the sums are made in the specification's order, a thousand weights
 // in each pass. No memory is allocated.
 //
 // Internal: included only by the files that are compiled for each instruction set, like engine.h.
@@ -21,7 +21,7 @@
 
 namespace onnx_philox {
 
-/// How sure a comparison of sums must be, which are made in another order than the contract's: the exponent of what
+/// How sure a comparison of sums must be, which are made in another order than the specification's: the exponent of what
 /// their difference is multiplied by. Each sum of n weights is within n 2^-53 of the exact one.
 constexpr int kSureBits = 50;
 
@@ -216,7 +216,7 @@ ONNX_PHILOX_NOINLINE bool FindBound(const TokenWeights<Isa>& weights, const Toke
   return above + unsure < wanted && above + bound->weight - unsure >= wanted;
 }
 
-/// Adds up weights from the greatest down, as the contract says, until the sum reaches `wanted`, and writes the bound
+/// Adds up weights from the greatest down, as the specification says, until the sum reaches `wanted`, and writes the bound
 /// there. Returns the sum.
 template <class Isa>
 ONNX_PHILOX_NOINLINE double AddDownwards(const TokenWeights<Isa>& weights, double wanted, Bound* bound) {

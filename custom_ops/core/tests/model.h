@@ -1,4 +1,4 @@
-// The contract, element by element in the plainest code. It shares nothing with the kernels but the coefficients and
+// The specification, element by element in the plainest code. It shares nothing with the kernels but the coefficients and
 // Philox itself, which test_vectors compares with published answers. Needs the default floating-point environment, and
 // no contraction (tests/CMakeLists.txt).
 #pragma once
@@ -430,7 +430,7 @@ inline std::uint64_t PermutationElement(const Draw& draw, std::uint64_t index) {
   return order[index % draw.samples];
 }
 
-/// The token of a row, sorted and added up as the contract says.
+/// The token of a row, sorted and added up as the specification says.
 inline std::uint64_t TokenElement(const Draw& draw, std::uint64_t row) {
   using onnx_philox::Parameter;
   const auto number = [&](Parameter parameter, double absent) {

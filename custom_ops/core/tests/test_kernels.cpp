@@ -557,7 +557,7 @@ void TestTokensOfMany(const Kernels* kernels) {
   }
 }
 
-/// Sums that are equal to what is wanted, so that only those in the contract's order tell; logits next to each other.
+/// Sums that are equal to what is wanted, so that only those in the specification's order tell; logits next to each other.
 void TestEdgesOfTokens(const Kernels& kernels) {
   constexpr std::uint64_t kClasses = 4096;
   for (const float step : {0.0f, 0x1p-149f, 0x1p-60f, 0x1p-24f}) {
