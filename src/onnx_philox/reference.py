@@ -1,9 +1,9 @@
 """The operators in NumPy. They define what the operators mean; every other backend must agree.
 
 Each function takes arrays and numbers, and returns the output and the next state. The rules are
-those of docs/specification.md: Philox4x32-10 with a 128-bit counter and a 64-bit key, drawn in order, the
-seeds added to the state before drawing. A state [B, 6], for any B but 1, is one for each row: row b
-is what state[b] alone draws for the shape [1, d1, d2, ...].
+those of docs/specification.md: Philox4x32-10 with a 128-bit counter and a 64-bit key, drawn in
+order, the seeds added to the state before drawing. A state [B, 6], for any B but 1, is one for each
+row: row b is what state[b] alone draws for the shape [1, d1, d2, ...].
 
 Examples:
     >>> from onnx_philox import PhiloxState, reference

@@ -1,8 +1,8 @@
 """Write vectors.txt, the known answers that the core's C++ tests read.
 
 Two sources: the published vectors (Random123, DirectML, OpenVINO's documentation, TensorFlow) in
-JSON, and a model of the specification in exact arithmetic, independent of the C++ code, for what nobody
-published: carries, ranges near the ends of each type, ties, subnormals.
+JSON, and a model of the specification in exact arithmetic, independent of the C++ code, for what
+nobody published: carries, ranges near the ends of each type, ties, subnormals.
 
     python make_vectors.py known.json tensorflow.json > vectors.txt
 """
