@@ -69,6 +69,7 @@ RANDOM_TRIANGLE = Operator(
     distribution="triangle",
     words=Words(each=WORDS),
     draws="numbers around a peak",
+    rule="Uniform values",
 )
 
 
