@@ -28,8 +28,6 @@ for what the next list says. This page is made from the table that both front en
 Known faults, each of them walked by `tests/walk_torch_calls.py` and listed in
 `tests/torch_walk/known.txt`:
 
-- An LSTM, GRU or RNN in training mode that is converted from an *exported program* loses the
-  dropout between its layers, in torch's own decomposition. Convert a trace, or export a file.
 - `torch.normal` of a mean and a scale of two types gives f64, and the mask of `native_dropout` in a
   converted exported program is f32.
 - In a file whose batch is dynamic, a draw of which only the shape is read takes a number all the

@@ -93,9 +93,10 @@ def drawn_by(case: Any) -> set[Any]:
     return found
 
 
-def test_a_trace_keeps_the_dropout_between_recurrent_layers() -> None:
+@pytest.mark.parametrize("road", ["trace", "exported program"])
+def test_openvino_keeps_the_dropout_between_recurrent_layers(road: str) -> None:
     names = ["LSTM both ways", "GRU", "RNN relu", "LSTM without biases", "GRU in evaluation"]
-    records = Walk(is_dynamic=True).by("trace", [CASES[name] for name in names])
+    records = Walk(is_dynamic=True).by(road, [CASES[name] for name in names])
     assert [record.said for record in records if record.verdict != HOLDS] == []
 
 

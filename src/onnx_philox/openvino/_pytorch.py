@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,6 +15,7 @@ from openvino import opset8, opset16
 from onnx_philox import _backends
 from onnx_philox._openvino_models import arrays
 from onnx_philox._torch_calls import meaning
+from onnx_philox._torch_calls.programs import copied, prepare
 from onnx_philox._torch_calls.table import CALLS, OPENVINO, TorchCall
 from onnx_philox._torch_calls.writer import written
 from onnx_philox.openvino import _torch_recurrent
@@ -57,8 +59,31 @@ def pytorch_extensions() -> list[Any]:
     except ImportError as error:
         who = "onnx_philox.openvino.pytorch_extensions"
         raise _backends.NotInstalledError(who, "torch", "torch") from error
+    _prepare_programs()
     streams = itertools.count()
     return [ConversionExtension(name, convert) for name, convert in _converters(streams)]
+
+
+def _prepare_programs() -> None:
+    """Has OpenVINO's decoder make each program ready before it decomposes it.
+
+    From now on, in the whole process: no extension sees a program, but the operations that its
+    decomposition leaves. What is changed there means the same.
+    """
+    from openvino.frontend.pytorch.fx_decoder import TorchFXPythonDecoder
+
+    decode = TorchFXPythonDecoder.from_exported_program
+    if getattr(decode, "is_prepared", False):
+        return
+
+    @functools.wraps(decode.__func__)
+    def prepared(cls: type, exported_program: Any, *args: Any, **options: Any) -> Any:
+        ready = copied(exported_program)
+        prepare(ready)
+        return decode.__func__(cls, ready, *args, **options)
+
+    prepared.is_prepared = True  # type: ignore[attr-defined]
+    TorchFXPythonDecoder.from_exported_program = classmethod(prepared)
 
 
 def _converters(streams: Iterator[int]) -> Iterator[tuple[str, _Converter]]:

@@ -1,7 +1,7 @@
 """LSTM, GRU and RNN of a trace, with the dropout between their layers.
 
-OpenVINO's front end refuses them in training mode. In an exported program they are decomposed, and
-their dropout is gone, before any converter sees them.
+OpenVINO's front end refuses them in training mode. Those of an exported program are decomposed
+before any converter sees them; `_torch_calls.programs` splits them before that.
 """
 
 from __future__ import annotations

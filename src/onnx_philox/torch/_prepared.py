@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from onnx_philox._contract.refusal import refuse
-from onnx_philox.torch._program import arguments, draws, place_of_node
+from onnx_philox._torch_calls.programs import arguments, call, calls, name_of, prepare, replace
+from onnx_philox.torch._program import draws, place_of_node
 
 # Fewer normals are drawn one by one, wherever they lie; others only if they lie side by side.
 _SIXTEEN = 16
@@ -65,64 +66,20 @@ class Prepared:
         import torch
 
         self.kept = 0
+        prepare(program)
+        if not self._is_pytorch:
+            return program
         for module in program.graph_module.modules():
             graph = getattr(module, "graph", None)
             if graph is None:
                 continue
-            for node in _calls(graph):
-                if _name(node) in ("rnn_tanh", "rnn_relu"):
-                    _split_layers(node)
-            if self._is_pytorch:
-                for node in _calls(graph):
-                    if torch.Tag.nondeterministic_seeded in node.target.tags:
-                        _reorder(node)
+            for node in calls(graph):
+                if torch.Tag.nondeterministic_seeded in node.target.tags:
+                    _reorder(node)
             graph.lint()
             module.recompile()
-        if self._is_pytorch:
-            self.kept = _keep_unread(program)
+        self.kept = _keep_unread(program)
         return program
-
-
-def copied(program: Any) -> Any:
-    """A program with a graph of its own, and the same weights."""
-    import copy
-
-    module = copy.deepcopy(program.graph_module)
-    for one, other in zip(program.graph_module.graph.nodes, module.graph.nodes, strict=True):
-        # A copy may have given up a name that Python knows, such as input.
-        other.name, other.target = one.name, one.target
-    signature = copy.deepcopy(program.graph_signature)
-    return program._update(module, signature, state_dict=program.state_dict)
-
-
-def _calls(graph: Any) -> list[Any]:
-    """The calls of operators, in order; may be replaced one by one."""
-    return [n for n in graph.nodes if n.op == "call_function" and hasattr(n.target, "_schema")]
-
-
-def _name(node: Any) -> str:
-    return str(node.target._schema.name.rpartition("::")[2])
-
-
-def _call(like: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
-    """A new node before another one's next, with its place in the program and the value it gives.
-
-    The graph must be in `inserting_before`.
-    """
-    from torch._guards import detect_fake_mode
-    from torch.fx.node import map_arg
-
-    def value(arg: Any) -> Any:
-        return map_arg(arg, lambda node: node.meta["val"])
-
-    node = like.graph.call_function(target, args, kwargs)
-    for key in ("nn_module_stack", "stack_trace", "torch_fn", "source_fn_stack"):
-        if key in like.meta:
-            node.meta[key] = like.meta[key]
-    given = value(args), value(kwargs)
-    with detect_fake_mode(given) or contextlib.nullcontext():
-        node.meta["val"] = target(*given[0], **given[1])
-    return node
 
 
 def _order_of(value: Any) -> list[int] | None:
@@ -165,7 +122,7 @@ def _reorder(node: Any) -> None:
     """Makes of a draw one in the order of memory, and a permutation of it."""
     import torch
 
-    aten, name, given = torch.ops.aten, _name(node), arguments(node)
+    aten, name, given = torch.ops.aten, name_of(node), arguments(node)
     if name == "native_dropout":
         _write_out(node, given)
         return
@@ -195,28 +152,23 @@ def _reorder(node: Any) -> None:
     if order == sorted(order):
         return
     with node.graph.inserting_before(node):
-        turned = _call(node, aten.permute.default, source, order)
+        turned = call(node, aten.permute.default, source, order)
         others, kwargs = list(node.args[1:]), dict(node.kwargs)
         if name == "bernoulli_" and isinstance(others[0], torch.fx.Node):
-            wide = _call(node, aten.expand_as.default, others[0], source)
-            others[0] = _call(node, aten.permute.default, wide, order)
+            wide = call(node, aten.expand_as.default, others[0], source)
+            others[0] = call(node, aten.permute.default, wide, order)
         if name.endswith("_like"):
             kwargs["memory_format"] = torch.contiguous_format
-        drawn = _call(node, node.target, turned, *others, **kwargs)
+        drawn = call(node, node.target, turned, *others, **kwargs)
         result = source if is_in_place else _turned_back(node, drawn, order)
-    _replace(node, result)
+    replace(node, result)
 
 
 def _turned_back(node: Any, drawn: Any, order: Sequence[int]) -> Any:
     import torch
 
     back = [list(order).index(i) for i in range(len(order))]
-    return _call(node, torch.ops.aten.permute.default, drawn, back)
-
-
-def _replace(node: Any, result: Any) -> None:
-    node.replace_all_uses_with(result)
-    node.graph.erase_node(node)
+    return call(node, torch.ops.aten.permute.default, drawn, back)
 
 
 def _write_out(node: Any, given: dict[str, Any]) -> None:
@@ -230,20 +182,18 @@ def _write_out(node: Any, given: dict[str, Any]) -> None:
     assert order is not None, "it is dense"
     scale = 0.0 if p == 1 else 1 / (1 - p)
     with node.graph.inserting_before(node):
-        turned = _call(node, aten.permute.default, x, order)
-        drawn = _turned_back(node, _call(node, aten.bernoulli.p, turned, 1 - p), order)
+        turned = call(node, aten.permute.default, x, order)
+        drawn = _turned_back(node, call(node, aten.bernoulli.p, turned, 1 - p), order)
         dtype = x.meta["val"].dtype
         # ONNX Runtime multiplies no bf16. Products of 16 bits are exact in f32, and torch rounds
         # the factor first.
         wide = dtype
         if dtype in (torch.bfloat16, torch.float16):
             wide, scale = torch.float32, torch.tensor(scale, dtype=dtype).item()
-        x, noise = (_call(node, aten.to.dtype, each, wide) for each in (x, drawn))
-        kept = _call(node, aten.mul.Tensor, _call(node, aten.mul.Tensor, x, noise), scale)
-        results = _call(node, aten.to.dtype, kept, dtype), _call(node, aten.ne.Scalar, noise, 0)
-    for user in list(node.users):
-        _replace(user, results[user.args[1]])
-    node.graph.erase_node(node)
+        x, noise = (call(node, aten.to.dtype, each, wide) for each in (x, drawn))
+        kept = call(node, aten.mul.Tensor, call(node, aten.mul.Tensor, x, noise), scale)
+        results = call(node, aten.to.dtype, kept, dtype), call(node, aten.ne.Scalar, noise, 0)
+    replace(node, *results)
 
 
 def _race(node: Any, given: dict[str, Any]) -> None:
@@ -257,53 +207,19 @@ def _race(node: Any, given: dict[str, Any]) -> None:
     if order is None or order == sorted(order):
         return
     with node.graph.inserting_before(node):
-        turned = _call(node, aten.permute.default, weights, order)
-        empty = _call(node, aten.empty_like.default, turned, memory_format=torch.contiguous_format)
-        drawn = _call(node, aten.exponential.default, empty, 1.0)
+        turned = call(node, aten.permute.default, weights, order)
+        empty = call(node, aten.empty_like.default, turned, memory_format=torch.contiguous_format)
+        drawn = call(node, aten.exponential.default, empty, 1.0)
         times = _turned_back(node, drawn, order)
-        speeds = _call(node, aten.div.Tensor, weights, times)
+        speeds = call(node, aten.div.Tensor, weights, times)
         if samples == 1:
-            result = _call(node, aten.argmax.default, speeds, -1, True)
+            result = call(node, aten.argmax.default, speeds, -1, True)
         else:
             import operator
 
-            best = _call(node, aten.topk.default, speeds, samples)
-            result = _call(node, operator.getitem, best, 1)
-    _replace(node, result)
-
-
-def _split_layers(node: Any) -> None:
-    """An RNN of several layers as one after the other: the exporter loses the dropout between."""
-    import torch
-
-    given = arguments(node)
-    layers, p = given.get("num_layers", 1), given.get("dropout", 0)
-    if "batch_first" not in given or layers == 1 or not given["train"] or p == 0:
-        return
-    import operator
-
-    aten, hidden, params = torch.ops.aten, given["hx"], given["params"]
-    directions = 2 if given["bidirectional"] else 1
-    of_each = len(params) // layers
-    x, last = given["input"], []
-    with node.graph.inserting_before(node):
-        if given["batch_first"]:
-            x = _call(node, aten.transpose.int, x, 0, 1)
-        for i in range(layers):
-            begin = _call(node, aten.slice.Tensor, hidden, 0, i * directions, (i + 1) * directions)
-            own = list(params[i * of_each : (i + 1) * of_each])
-            options = (given["has_biases"], 1, 0.0, True, given["bidirectional"], False)
-            both = _call(node, node.target, x, begin, own, *options)
-            x, after = (_call(node, operator.getitem, both, j) for j in (0, 1))
-            last.append(after)
-            if i < layers - 1:
-                x = _call(node, aten.dropout.default, x, p, True)
-        if given["batch_first"]:
-            x = _call(node, aten.transpose.int, x, 0, 1)
-        results = x, _call(node, aten.cat.default, last, 0)
-    for user in list(node.users):
-        _replace(user, results[user.args[1]])
-    node.graph.erase_node(node)
+            best = call(node, aten.topk.default, speeds, samples)
+            result = call(node, operator.getitem, best, 1)
+    replace(node, result)
 
 
 def _keep_unread(program: Any) -> int:
@@ -318,7 +234,7 @@ def _keep_unread(program: Any) -> int:
         if isinstance(node.meta.get("val"), torch.Tensor):
             # A copy, since the module may write over what was drawn.
             with graph.inserting_before(node.next):
-                kept.append(_call(node, torch.ops.aten.clone.default, node))
+                kept.append(call(node, torch.ops.aten.clone.default, node))
     if not kept:
         return 0
     (output,) = (node for node in graph.nodes if node.op == "output")
@@ -345,7 +261,7 @@ def _unread(graph: Any) -> list[Any]:
     at = {node: i for i, node in enumerate(graph.nodes)}
     return [
         node
-        for node in _calls(graph)
+        for node in calls(graph)
         if draws(node.target, arguments(node))
         and (node not in read or any(at[w] > at[node] for w in writes.get(roots[node], ())))
     ]
@@ -379,7 +295,7 @@ def _read(graph: Any, roots: dict[Any, Any], writes: dict[Any, list[Any]]) -> se
         read.add(node)
         if node.op == "call_function" and str(node.target).startswith("aten.sym_"):
             continue
-        is_shape = hasattr(node.target, "_schema") and _name(node) in _SHAPE_ONLY
+        is_shape = hasattr(node.target, "_schema") and name_of(node) in _SHAPE_ONLY
         left.extend(() if is_shape else node.all_input_nodes)
         left.extend(writes.get(roots[node], ()))
     return read
@@ -388,7 +304,7 @@ def _read(graph: Any, roots: dict[Any, Any], writes: dict[Any, list[Any]]) -> se
 def _refuse(node: Any, given: str, allowed: str) -> NoReturn:
     place = place_of_node(node)
     refuse(
-        f"aten::{_name(node)}",
+        f"aten::{name_of(node)}",
         f"the tensor that it fills{f' ({place})' if place else ''}",
         given,
         f"{allowed}, with alignment 'pytorch', since torch draws others there",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from onnx_philox import _backends
+from onnx_philox._torch_calls.programs import arguments
 
 Dimension = int | str
 """A number, or the name of what only a run shows."""
@@ -107,13 +108,6 @@ def _nodes(program: Any) -> Iterator[Any]:
         for node in getattr(getattr(module, "graph", None), "nodes", ()):
             if node.op == "call_function" and hasattr(node.target, "_schema"):
                 yield node
-
-
-def arguments(node: Any) -> dict[str, Any]:
-    """The arguments of a call by their names, defaults included."""
-    declared = node.target._schema.arguments
-    given = dict(zip((a.name for a in declared), node.args, strict=False)) | dict(node.kwargs)
-    return {a.name: given.get(a.name, a.default_value) for a in declared}
 
 
 def draws(operator: Any, given: dict[str, Any]) -> int:
