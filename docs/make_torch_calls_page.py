@@ -72,7 +72,7 @@ def row(call: TorchCall) -> str:
         drawn_by,
         written(call, ONNX),
         written(call, OPENVINO),
-        "yes" if call.is_torch_s or call.operator in _BOOLEANS else "no",
+        "yes" if call.is_its_rule or call.operator in _BOOLEANS else "no",
     )
     return f"| {' | '.join(cells)} |"
 

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from onnx_philox._contract import (
-    alignment,
     attribute_names,
+    generators,
     inputs,
     memory,
     openvino_plugin,
@@ -214,14 +214,14 @@ def table() -> str:
         f"inline constexpr int kMaxRank = {operators.MAX_RANK};",
         f"inline constexpr std::uint64_t kAlwaysThere = {memory.ALWAYS_THERE};",
         f"inline constexpr int kMaxInputs = {max(len(op.inputs) for op in declared)};",
-        f"inline constexpr int kTorchStateWords = {operators.TORCH_STATE_WORDS};",
+        f"inline constexpr int kTorchStateWords = {generators.TORCH.words};",
         f"inline constexpr double kLeastTorchExponent = {inputs.LEAST_TORCH_EXPONENT};",
-        f"inline constexpr std::int64_t kLargeTorchPermutation = {alignment.LARGE_PERMUTATION};",
+        f"inline constexpr std::int64_t kLargeTorchPermutation = {generators.TORCH.most_integers};",
         f'static_assert(kStateWords == {operators.STATE_WORDS}, "as the declaration says");',
         "",
         "// What refusals say is allowed.",
         *_text("kStateShapeRule", operators.STATE_SHAPE_RULE),
-        *_text("kTorchStateShapeRule", operators.TORCH_STATE_SHAPE_RULE),
+        *_text("kTorchStateShapeRule", generators.TORCH.shape_rule),
         f'inline constexpr char kStateRowsRule[] = "{operators.STATE_ROWS_RULE}";',
         f'inline constexpr char kRankRule[] = "{operators.RANK_RULE.format(operators.MAX_RANK)}";',
         "",

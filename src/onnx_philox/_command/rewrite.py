@@ -15,8 +15,7 @@ from rich.text import Text
 
 from onnx_philox import _runtime_errors, rewriting
 from onnx_philox._command import paths, rewritten, web
-from onnx_philox._contract import checks, choices
-from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW, TORCH_STATE_WORDS
+from onnx_philox._contract import alignment, checks, choices
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
 from onnx_philox._files.model_file import opened
 from onnx_philox._files.new_files import (
@@ -126,8 +125,10 @@ class Outcome:
     @property
     def _streams(self) -> str:
         """The streams of the new nodes, after a comma; empty where none takes one."""
-        if self.inside.is_pytorch:
-            return "; one generator of torch's goes through them in the order of the file"
+        drawn_by = self.inside.generator
+        if not drawn_by.is_counter_based:
+            whose = drawn_by.owner
+            return f"; one generator of {whose}'s goes through them in the order of the file"
         streams = [node.stream for node in self.report.replaced if node.stream is not None]
         if len(streams) < 2:
             return "".join(f", stream {stream}" for stream in streams)
@@ -156,30 +157,11 @@ class Outcome:
     def _about_state(self) -> str:
         if not self.report.replaced and not self.report.recorded:
             return ""
-        state, then = self.inside.state, f"the output {self.inside.next_state} is the input of the"
-        if self.report.is_per_row and self.inside.is_pytorch:
-            return (
-                f"The input {state} (uint32[batch, {TORCH_STATE_WORDS}]: "
-                "TorchState.from_seed(seed).to_array() for each row) is a generator of torch's for "
-                f"each row of the batch; {then} next run."
-            )
-        if self.report.is_per_row:
-            return (
-                f"The input {state} (uint32[batch, 6]: "
-                "onnx_philox.row_states(seed, range(batch), run)) says what each row of the batch "
-                f"draws, whatever the others are; {then} next run."
-            )
-        if state and self.inside.is_pytorch:
-            return (
-                f"The input {state} (uint32[{TORCH_STATE_WORDS}]: "
-                "TorchState.from_seed(seed).to_array(), which is torch.manual_seed(seed)) is the "
-                f"generator at first; {then} next run."
-            )
-        if state:
-            return (
-                f"The input {state} (uint32[6]: PhiloxState.for_run(seed, run).to_array()) says "
-                f"what is drawn; {then} next run."
-            )
+        state, is_per_row = self.inside.state, self.report.is_per_row
+        if state or is_per_row:
+            about = self.inside.generator.about_input(state, per_row=is_per_row)
+            after = self.inside.next_state
+            return f"{about}; the output {after} is the input of the next run."
         if self.inside.variable:
             return f"Its state is the variable {self.inside.variable!r}, which a request keeps."
         return (
@@ -233,10 +215,10 @@ def rewrite(
         OSError: A file cannot be read or written.
     """
     _check_names(source, target)
-    if standard is not None and asked.is_pytorch:
-        allowed = f"{TENSORFLOW!r} for standard nodes, which draw no numbers of torch's"
+    if standard is not None and not asked.generator.has_standard_nodes:
+        allowed = alignment.for_standard_nodes(asked.generator)
         remedy = "Leave one of the two out."
-        checks.refuse(_OWNER, "--alignment", repr(PYTORCH), allowed, remedy)
+        checks.refuse(_OWNER, "--alignment", repr(asked.alignment), allowed, remedy)
     if standard is not None and is_ir(source):
         remedy = "Leave out the target: OpenVINO draws with the plugin."
         checks.refuse(_OWNER, "the model", source, "an ONNX file for standard nodes", remedy)

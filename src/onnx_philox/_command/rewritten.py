@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from onnx_philox._command import paths
+from onnx_philox._contract import generators
+from onnx_philox._contract.generators import Generator
 from onnx_philox._files.model_file import opened
 from onnx_philox._files.openvino_ir import is_ir
-from onnx_philox._models.streams import is_pytorch, next_of, read_input
+from onnx_philox._models.streams import generator_of, next_of, read_input
 from onnx_philox._models.untouched import Originals
 from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.api import find_random_nodes
@@ -33,8 +35,8 @@ class Inside:
     """The input that its random nodes read as their state, if it takes one."""
     next_state: str | None = None
     """The output with the next state, if it has one."""
-    is_pytorch: bool = False
-    """Whether it draws torch's numbers."""
+    generator: Generator = generators.PHILOX
+    """The generator by which it draws."""
     variable: str = ""
     """The variable that holds its state, if one does."""
 
@@ -90,13 +92,13 @@ def inside(model: Path) -> Inside:
     try:
         with opened(model, "run") as file:
             read = Originals(file.proto, file.path.parent, owner=OWNER).model
-            state, is_torch_s = read_input(read), is_pytorch(read)
+            state, drawn_by = read_input(read), generator_of(read)
             if state is not None:
                 name, after = state.name or "", next_of(read, state)
-                return Inside(has_state=True, state=name, next_state=after, is_pytorch=is_torch_s)
+                return Inside(has_state=True, state=name, next_state=after, generator=drawn_by)
             seed = earlier_rewrite.read(read, None).seed
             own = _count_own(read)
-            return Inside(own, seed is not None, has_state=False, is_pytorch=is_torch_s)
+            return Inside(own, seed is not None, has_state=False, generator=drawn_by)
     except (OSError, TypeError, ValueError):
         return Inside()
 
@@ -115,17 +117,17 @@ def _inside_ir(path: Path) -> Inside:
         own = _count_own(model)
     except (OSError, TypeError, ValueError, ImportError):
         return Inside()
-    is_torch_s = recorded.is_pytorch
+    drawn_by = recorded.generator
     if recorded.is_input:
         name, after = recorded.state_name, recorded.next_state
-        return Inside(has_state=True, state=name, next_state=after, is_pytorch=is_torch_s)
+        return Inside(has_state=True, state=name, next_state=after, generator=drawn_by)
     if recorded.variable:
-        return Inside(own, has_state=False, is_pytorch=is_torch_s, variable=recorded.variable)
+        return Inside(own, has_state=False, generator=drawn_by, variable=recorded.variable)
     has_seed = recorded.seed is not None
     # Standard nodes draw too, and nothing here knows them.
     if not (own or has_seed):
-        return Inside(is_pytorch=is_torch_s)
-    return Inside(own, has_seed, has_state=False, is_pytorch=is_torch_s)
+        return Inside(generator=drawn_by)
+    return Inside(own, has_seed, has_state=False, generator=drawn_by)
 
 
 def inputs_of_ir(path: Path) -> list[str]:

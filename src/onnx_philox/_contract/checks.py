@@ -87,8 +87,6 @@ def check_node(
             _check_input(op, declared, inputs, complete)
         elif not declared.optional:
             _refuse_missing(op, declared)
-        elif declared.role is Role.STATE and not alignment.is_pytorch(complete):
-            _check_seeded(op, complete)
     alignment.check(op, complete, has_state=inputs.get("state") is not None)
     _check_range(op, inputs.get("minval"), inputs.get("maxval"))
     state = (inputs.get("state") or UNKNOWN).shape
@@ -203,12 +201,6 @@ def _check_integer(op: Operator | str, attribute: Attribute, value: Any) -> int:
         kind = "seed" if is_seed else "number"
         refuse(op, what, number, attribute.rule, say.CHOOSE_ANOTHER.format(kind))
     return number
-
-
-def _check_seeded(op: Operator, attributes: Mapping[str, Any]) -> None:
-    if attributes["global_seed"] == 0 and attributes["op_seed"] == 0:
-        allowed = say.CONNECTED_WITHOUT_SEEDS
-        refuse(op, say.INPUT.format("state"), say.NOTHING, allowed, say.NAME_A_STREAM)
 
 
 def _check_input(

@@ -30,14 +30,11 @@ from onnx_philox._contract.inputs import (
 )
 from onnx_philox._contract.inputs import ONE_STATE_RULE as ONE_STATE_RULE
 from onnx_philox._contract.inputs import PROBABILITY_RULE as PROBABILITY_RULE
-from onnx_philox._contract.inputs import PYTORCH as PYTORCH
 from onnx_philox._contract.inputs import RANK_RULE as RANK_RULE
 from onnx_philox._contract.inputs import SEEDS as SEEDS
 from onnx_philox._contract.inputs import STATE_ROWS_RULE as STATE_ROWS_RULE
 from onnx_philox._contract.inputs import STATE_SHAPE_RULE as STATE_SHAPE_RULE
 from onnx_philox._contract.inputs import STATE_WORDS as STATE_WORDS
-from onnx_philox._contract.inputs import TORCH_STATE_SHAPE_RULE as TORCH_STATE_SHAPE_RULE
-from onnx_philox._contract.inputs import TORCH_STATE_WORDS as TORCH_STATE_WORDS
 from onnx_philox._contract.inputs import ULP_ABOVE_ONE as ULP_ABOVE_ONE
 from onnx_philox._contract.token import RANDOM_TOKEN as RANDOM_TOKEN
 from onnx_philox._contract.types import BF16, BOOL, F16, F32, F64, I32, I64, U32

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
+from onnx_philox._contract import generators
+from onnx_philox._contract.inputs import TENSORFLOW
 
 METADATA_KEY = "onnx_philox.streams"
 """The key of a model's metadata under which a rewrite writes them."""
@@ -77,7 +78,7 @@ class Stream:
     def drawn(self) -> list[Any]:
         """What decides the numbers beside the state."""
         said = [self.op_type, self.output_type, self.global_seed, self.op_seed]
-        return [*said, self.kept] if self.kept == PYTORCH else said
+        return [*said, self.kept] if generators.named(self.kept).is_named else said
 
     def to_list(self) -> list[Any]:
         """The form in JSON: of a node with a stream as earlier versions wrote it."""
@@ -106,20 +107,15 @@ class Streams:
     alignment: str = TENSORFLOW
 
     @property
-    def is_pytorch(self) -> bool:
-        """Whether the nodes draw torch's numbers, so that the state is a `TorchState`."""
-        return self.alignment == PYTORCH
-
-    @property
-    def whose(self) -> str:
-        """Whose numbers they draw, in words."""
-        return "torch's numbers" if self.is_pytorch else "Philox's numbers"
+    def generator(self) -> generators.Generator:
+        """The generator by which the nodes draw."""
+        return generators.named(self.alignment)
 
     @property
     def fingerprint(self) -> str:
         """What tells this model's draws from another's: 16 hexadecimal digits."""
         content: list[Any] = [self.batch is not None, [node.drawn for node in self.nodes]]
-        if self.is_pytorch:
+        if self.generator.is_named:
             content.append(self.alignment)
         text = json.dumps(content, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -128,7 +124,7 @@ class Streams:
         """The text of the metadata."""
         nodes = [node.to_list() for node in self.nodes]
         content = {"version": _VERSION, **asdict(self), "nodes": nodes}
-        if not self.is_pytorch:
+        if not self.generator.is_named:
             # As earlier versions wrote it.
             del content["alignment"]
         return json.dumps(content, separators=(",", ":"))

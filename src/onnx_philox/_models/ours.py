@@ -10,14 +10,14 @@ import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
-from onnx_philox._contract import checks
+from onnx_philox._contract import checks, generators
+from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.known import Known
 from onnx_philox._contract.operators import (
     ALIGNMENT,
     DOMAIN,
     MAX_RANK,
     OPERATORS,
-    PYTORCH,
     Operator,
 )
 from onnx_philox._contract.streams import AWAITS_STATE
@@ -160,10 +160,10 @@ def seed_of(node: ir.Node, name: str) -> int:
     return checks.check_seed(OPERATORS.get(node.op_type, node.op_type), name, attribute.value)
 
 
-def draws_as_torch(node: ir.Node) -> bool:
-    """Whether a node of this package says that it draws torch's numbers."""
+def generator_of(node: ir.Node) -> Generator:
+    """The generator by which a node of this package says that it draws."""
     attribute = node.attributes.get(ALIGNMENT.name)
-    return attribute is not None and attribute.value == PYTORCH
+    return generators.named(None if attribute is None else attribute.value)
 
 
 def awaits_state(node: ir.Node) -> bool:
@@ -174,17 +174,18 @@ def awaits_state(node: ir.Node) -> bool:
 def lacks_state(node: ir.Node) -> bool:
     """Whether a node of this package has no state, and a rewrite gives it that of the model.
 
-    A node that draws torch's numbers by a seed is complete, and one without outputs draws for
-    nobody. One of an unknown operator has none either: who reads it refuses it by name.
+    A node by a seed of a generator that has no streams is complete, and one without outputs draws
+    for nobody. One of an unknown operator has none either: who reads it refuses it by name.
     """
     draws = node.domain == DOMAIN and any(output.name for output in node.outputs)
-    return draws and state_of(node) is None and not has_torch_seed(node)
+    return draws and state_of(node) is None and not draws_by_seed(node)
 
 
-def has_torch_seed(node: ir.Node) -> bool:
-    """Whether a node of this package draws torch's numbers by its own seed, in every run."""
+def draws_by_seed(node: ir.Node) -> bool:
+    """Whether a node of this package draws by its own seed in every run, having no streams."""
     seed = node.attributes.get("global_seed")
-    return draws_as_torch(node) and state_of(node) is None and bool(seed and seed.value)
+    has_streams = generator_of(node).is_counter_based
+    return not has_streams and state_of(node) is None and bool(seed and seed.value)
 
 
 def own_seeds(node: ir.Node) -> tuple[int, int] | None:

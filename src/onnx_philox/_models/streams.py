@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import onnx_ir as ir
 
-from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
+from onnx_philox._contract import generators
+from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.operators import DOMAIN, OPERATORS, OUTPUT_TYPE
 from onnx_philox._contract.streams import (
     METADATA_KEY,
@@ -19,8 +20,9 @@ from onnx_philox._contract.streams import (
     kept_in,
     next_name,
 )
+from onnx_philox._models import ours
 from onnx_philox._models.graphs import subgraphs, walk
-from onnx_philox._models.ours import draws_as_torch, seed_of, state_of
+from onnx_philox._models.ours import seed_of, state_of
 
 
 def streams_of(model: ir.Model) -> Streams | None:
@@ -36,7 +38,7 @@ def streams_of(model: ir.Model) -> Streams | None:
     if not nodes:
         recorded = Streams.from_json(model.metadata_props.get(METADATA_KEY, ""))
         nodes = recorded.nodes if recorded else ()
-    alignment = PYTORCH if is_pytorch(model) else TENSORFLOW
+    alignment = generator_of(model).alignment
     return Streams(state.name or "", next_state, _batch_of(model, state), nodes, alignment)
 
 
@@ -93,9 +95,9 @@ def read_input(model: ir.Model) -> ir.Value | None:
     return max(states, key=lambda v: (next_of(model, v) is not None, v.name == STATE), default=None)
 
 
-def is_pytorch(model: ir.Model) -> bool:
-    """Whether nodes of this package in a model draw torch's numbers from a state."""
-    return any(draws_as_torch(node) and state_of(node) is not None for node in _ours(model))
+def generator_of(model: ir.Model) -> Generator:
+    """The generator by which nodes of this package in a model draw from a state."""
+    return generators.the_named(ours.generator_of(n) for n in _ours(model) if state_of(n))
 
 
 def next_of(model: ir.Model, state: ir.Value) -> str | None:
@@ -154,7 +156,7 @@ def _nodes_of(model: ir.Model) -> tuple[Stream, ...]:
     kept = {each.order: each for each in _kept(model)}
     streams = map(stream_of, _ours(model))
     nodes = [kept.get(stream.order, stream) for stream in streams]
-    if is_pytorch(model):
+    if not generator_of(model).is_counter_based:
         # They have no numbers: the generator goes through them in order.
         return tuple(nodes)
     return tuple(sorted(nodes, key=lambda stream: stream.order))

@@ -15,10 +15,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import alignment, checks, float_environment
+from onnx_philox._contract import alignment, checks, float_environment, generators
 from onnx_philox._contract.arguments import parameter_array, plain_array, shape_array
 from onnx_philox._contract.known import Known
-from onnx_philox._contract.operators import STATE_WORDS, Input, Operator, Role
+from onnx_philox._contract.operators import Input, Operator, Role
 from onnx_philox._contract.state import PhiloxState, rows_of_states
 from onnx_philox._contract.types import U32, ElementType
 from onnx_philox._numbers import rows, torch_draw
@@ -161,15 +161,13 @@ def _draw(
             outputs.append(np.empty(shape, type_.dtype))
         except MemoryError:
             checks.refuse_out_of_memory(op, shape, type_)
-    state = arrays["state"]
+    before, given = arrays["state"], attributes
+    if before is None:
+        before, given = alignment.state_left_out(attributes)
+    seeds = given["global_seed"], given["op_seed"]
     flat = (output.reshape(-1) for output in outputs)
-    if alignment.is_pytorch(attributes):
-        before = torch_draw.states_of(state, attributes["global_seed"])
-        after = torch_draw.fill_from(before, values, distribution, *flat)
-    else:
-        before = np.zeros(STATE_WORDS, np.uint32) if state is None else state
-        seeds = attributes["global_seed"], attributes["op_seed"]
-        after = fill_from(before, seeds, values, distribution, fill, *flat)
+    fill_by = FILLS_FROM[alignment.generator_of(attributes).alignment]
+    after = fill_by(before, seeds, values, distribution, fill, *flat)
     result = *outputs, after
     for watcher in tuple(_watchers):
         watcher(Called(op, arrays, attributes, before, result))
@@ -202,3 +200,10 @@ def fill_from(
     )
     fill(by_rows, *outs)
     return rows.advance(state, by_rows.words(by_rows.row_elements(outs[0].size)))
+
+
+FILLS_FROM = {
+    generators.PHILOX.alignment: fill_from,
+    generators.TORCH.alignment: torch_draw.fill_from,
+}
+"""By the alignment of each generator: fills arrays from its state, as `fill_from` does."""

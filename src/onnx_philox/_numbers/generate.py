@@ -10,28 +10,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from onnx_philox._contract import alignment as alignments
-from onnx_philox._contract import arrays, checks, float_environment
-from onnx_philox._contract import sentences as say
+from onnx_philox._contract import arrays, checks, float_environment, generators
 from onnx_philox._contract.arguments import parameter_array
-from onnx_philox._contract.inputs import (
-    PYTORCH,
-    TENSORFLOW,
-    TORCH_STATE_SHAPE_RULE,
-    TORCH_STATE_WORDS,
-)
+from onnx_philox._contract.generators import Generator
+from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.operators import (
     RANDOM_BERNOULLI,
     RANDOM_NORMAL,
     RANDOM_UNIFORM,
-    STATE_SHAPE_RULE,
     STATE_WORDS,
     Operator,
 )
 from onnx_philox._contract.state import PhiloxState, is_state_shape, states_array
-from onnx_philox._contract.torch_state import TorchState, check_states
+from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._contract.types import BOOL, BY_DTYPE, U32, ElementType
-from onnx_philox._numbers import fill_native, torch_draw
-from onnx_philox._numbers.call import fill_from
+from onnx_philox._numbers import fill_native
+from onnx_philox._numbers.call import FILLS_FROM
 from onnx_philox._numbers.draw import Distribution, distribution_of
 from onnx_philox._numbers.uniform import Bits, Uniform
 
@@ -149,10 +143,11 @@ def generate(
     given = {"minval": minval, "maxval": maxval, "mean": mean, "scale": scale, "p": p}
     arguments = {name: n for name, n in given.items() if n is not None}
     alignments.check_word(_NAME, alignment)
+    drawn_by = (generators.named(alignment), *generators.GENERATORS.values())
+    given_by = (each for each in drawn_by if each.is_named and type(state) is each.state)
+    generator = drawn_by[0] if drawn_by[0].is_named else next(given_by, drawn_by[0])
     with float_environment.kept():
-        if alignment == PYTORCH or isinstance(state, TorchState):
-            return _generate_torch(state, out, arguments)
-        return _generate(state, out, arguments)
+        return _generate(generator, state, out, arguments)
 
 
 def _are_plain(numbers: tuple[Any, ...]) -> bool:
@@ -184,37 +179,31 @@ def _prepared(
 
 
 def _generate(
-    state: PhiloxState | NDArray[np.uint32], out: NDArray[Any], arguments: dict[str, Any]
-) -> PhiloxState | NDArray[np.uint32]:
-    before = states_array(_NAME, "state", state, is_state_shape, STATE_SHAPE_RULE)
-    before, values, flat = _memory(before, out)
-    distribution = _distribution(values, out.shape, arguments)
-    after = fill_from(before, (0, 0), values, distribution, fill_native.fastest_fill, flat)
-    return after if before.ndim == 2 else PhiloxState.from_array(after)
-
-
-def _generate_torch(
+    generator: Generator,
     state: PhiloxState | TorchState | NDArray[np.uint32],
     out: NDArray[Any],
     arguments: dict[str, Any],
-) -> TorchState | NDArray[np.uint32]:
-    is_philox_s = isinstance(state, PhiloxState) or np.shape(state)[-1:] == _STATE
+) -> PhiloxState | TorchState | NDArray[np.uint32]:
+    before = arrays.array_of(_NAME, "state", state)
+    remedy = generator.remedy_for(before.shape, f"Pass {generator.made}.")
     before = states_array(
         _NAME,
         "state",
-        state,
-        lambda shape: is_state_shape(shape, TORCH_STATE_WORDS),
-        TORCH_STATE_SHAPE_RULE,
-        say.NOT_A_PHILOX_STATE if is_philox_s else say.PASS_A_TORCH_STATE,
+        before,
+        lambda shape: is_state_shape(shape, generator.words),
+        generator.shape_rule,
+        remedy,
     )
-    check_states(_NAME, before)
+    generator.check_words(_NAME, before)
     before, values, flat = _memory(before, out)
-    if values is U32:
+    if generator.is_named and values is U32:
         remedy = "RandomGenerator's bits are Philox's: leave alignment out, and pass a PhiloxState."
         checks.refuse(_NAME, "out", "uint32", "of floats, int32, int64 or bool", remedy, TypeError)
     distribution = _distribution(values, out.shape, arguments)
-    after = torch_draw.fill_from(before, values, distribution, flat)
-    return after if before.ndim == 2 else TorchState.from_array(after)
+    fill = fill_native.fastest_fill
+    fill_by = FILLS_FROM[generator.alignment]
+    after = fill_by(before, (0, 0), values, distribution, fill, flat)
+    return after if before.ndim == 2 else generator.state.from_array(after)
 
 
 def _memory(

@@ -32,15 +32,12 @@ _Drawn = tuple[Values, ...]
 """The values of each output, of rank 1."""
 
 
-def states_of(state: NDArray[np.uint32] | None, seed: int) -> NDArray[np.uint32]:
-    """The state or states of a node; without any, that of torch's seed."""
-    return TorchState.from_seed(seed).to_array() if state is None else state
-
-
 def fill_from(
     states: NDArray[np.uint32],
+    seeds: tuple[int, int],  # noqa: ARG001, a state has its own
     values: ElementType,
     distribution: Distribution,
+    fill: Callable[..., None],  # noqa: ARG001, it fills with Philox
     *outs: NDArray[Any],
 ) -> NDArray[np.uint32]:
     """Fills an array of rank 1 for each output, from a state or from a state for each row.

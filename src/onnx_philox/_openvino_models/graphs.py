@@ -13,7 +13,9 @@ import numpy as np
 import openvino as ov
 from numpy.typing import NDArray
 
-from onnx_philox._contract.operators import ALIGNMENT, OPERATORS, PYTORCH
+from onnx_philox._contract import alignment
+from onnx_philox._contract.generators import Generator
+from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.streams import AWAITS_STATE, METADATA_KEY, STATE
 from onnx_philox._contract.types import ElementType
 from onnx_philox._openvino_models import arrays
@@ -134,9 +136,9 @@ def is_shape_alone(node: ov.Node) -> bool:
 def lacks_state(node: ov.Node) -> bool:
     """Whether a node of this package has no state, and a rewrite gives it that of the model.
 
-    A node that draws torch's numbers by a seed is complete.
+    A node by a seed of a generator that has no streams is complete.
     """
-    if not is_ours(node) or is_pytorch(node):
+    if not is_ours(node) or not generator_of(node).is_counter_based:
         return False
     state = state_of(node)
     return state is None or _is_filled_in(node, state)
@@ -155,9 +157,9 @@ def _is_filled_in(node: ov.Node, state: ov.Output) -> bool:
     )
 
 
-def is_pytorch(node: ov.Node) -> bool:
-    """Whether a node, of this package or OpenVINO's own, says that it draws torch's numbers."""
-    return bool(node.get_attributes().get(ALIGNMENT.name) == PYTORCH)
+def generator_of(node: ov.Node) -> Generator:
+    """The generator by which a node, of this package or OpenVINO's own, says that it draws."""
+    return alignment.generator_of(node.get_attributes())
 
 
 def seeds_of(node: ov.Node) -> tuple[int, int]:

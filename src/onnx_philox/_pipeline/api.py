@@ -104,7 +104,7 @@ class Pipeline:
         rows = "one state"
         if streams.batch is not None:
             rows = f"a state for each row of {streams.batch!r}"
-        return f"<Pipeline{of} in {where}: {nodes} with {streams.whose}, {rows}>"
+        return f"<Pipeline{of} in {where}: {nodes} with {streams.generator.whose}, {rows}>"
 
     def __enter__(self) -> Pipeline:
         return self
@@ -306,8 +306,8 @@ class Pipeline:
         """
         if not self.is_per_row:
             self._refuse_rows(_MAP)
-        if self.streams.is_pytorch:
-            begin.refuse_one_seed(_MAP, seed)
+        if not self.streams.generator.is_counter_based:
+            begin.refuse_one_seed(_MAP, self.streams, seed)
         seed = integer(_MAP, "seed", seed, 2**64, "2^64-1")
         first_row = integer(_MAP, "first_row", first_row, 2**32, "2^32-1")
         run = integer(_MAP, "run", run, 2**32, "2^32-1")

@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract import arrays
-from onnx_philox._contract.inputs import TORCH_STATE_WORDS
+from onnx_philox._contract import arrays, generators
 from onnx_philox._contract.operators import STATE_WORDS
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.state import is_one_state
 from onnx_philox._contract.streams import Streams
-from onnx_philox._contract.torch_state import TORCH_BYTES, check_states
+from onnx_philox._contract.torch_state import TORCH_BYTES
 from onnx_philox._pipeline import variables
-from onnx_philox._pipeline.begin import words_of
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._pipeline.result import Seed
 from onnx_philox._pipeline.variables import Variables
@@ -115,7 +113,7 @@ def state_of(
         ValueError: They are anything else.
     """
     words, is_rows = arrays.array_of(owner, what, given), streams.batch is not None
-    count = words_of(streams)
+    count = streams.generator.words
     if not is_rows and is_one_state(words.shape, count):
         words = words.reshape(-1)
     is_right = words.ndim == 1 + is_rows and words.shape[-1] == count
@@ -131,28 +129,29 @@ def state_of(
         refuse(owner, what, shown(given), allowed, remedy)
     # Its own: the caller may write into an array of theirs.
     state = np.array(words, np.uint32)
-    if streams.is_pytorch:
-        check_states(owner, state)
+    streams.generator.check_words(owner, state)
     return state
 
 
 def _other_kind(words: NDArray[Any], streams: Streams) -> str:
     """What to do about words that are a state, but not one of the model's kind; else empty."""
-    count, rows = words.shape[-1:], "" if streams.batch is None else ", one for each row"
-    if streams.is_pytorch and count == (TORCH_BYTES,):
+    rows = "" if streams.batch is None else ", one for each row"
+    count, own = words.shape[-1] if words.ndim else None, streams.generator
+    other = generators.TORCH if count == TORCH_BYTES else generators.of_words(count)
+    if other is own and count == TORCH_BYTES:
         return "Bytes of get_state() become a state by TorchState.from_torch(state)."
-    if streams.is_pytorch and count == (STATE_WORDS,):
+    if other is None or other is own:
+        return ""
+    if own.is_named:
         return (
-            "6 words are a PhiloxState, and the model draws torch's numbers: pass "
-            f"TorchState.from_seed(seed){rows}."
+            f"{count} words are a {other.state.__name__}, and the model draws {own.whose}: pass "
+            f"{own.made.removesuffix('.to_array()')}{rows}."
         )
-    if not streams.is_pytorch and count in ((TORCH_STATE_WORDS,), (TORCH_BYTES,)):
-        start = "row_states(seeds)" if rows else "PhiloxState.for_run(seed)"
-        return (
-            f"That is a state of torch's, and the model draws Philox's numbers: pass {start}, or "
-            "rewrite the model that this one was made from with alignment='pytorch'."
-        )
-    return ""
+    start = "row_states(seeds)" if rows else "PhiloxState.for_run(seed)"
+    return (
+        f"That is a state of {other.owner}'s, and the model draws {own.whose}: pass {start}, or "
+        f"rewrite the model that this one was made from with alignment={other.alignment!r}."
+    )
 
 
 def _holds_bool(given: Any) -> bool:

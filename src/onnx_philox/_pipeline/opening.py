@@ -14,7 +14,6 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from onnx_philox._contract import choices
-from onnx_philox._contract.inputs import PYTORCH
 from onnx_philox._contract.refusal import refuse, refusing_as, shown
 from onnx_philox._contract.streams import METADATA_KEY, STANDARD, STANDARD_STATE, STATE, Streams
 from onnx_philox._files import openvino_ir, ort_format
@@ -52,9 +51,12 @@ def engine_of(
 ) -> Engine:
     """The engine for what a `Pipeline` is given; see there."""
     engine = _engine_of(model, runtime, asked, source, options)
-    if asked.is_pytorch and not engine.streams.is_pytorch:
-        given, allowed = "one that draws numbers of Philox", f"one of alignment {PYTORCH!r}"
-        remedy = f"Rewrite the original with make_reproducible(..., alignment={PYTORCH!r})."
+    wanted, drawn = asked.generator, engine.streams.generator
+    if wanted.is_named and wanted is not drawn:
+        given = f"one that draws numbers of {drawn.owner}"
+        allowed = f"one of alignment {wanted.alignment!r}"
+        call = f"make_reproducible(..., alignment={wanted.alignment!r})"
+        remedy = f"Rewrite the original with {call}."
         refuse(_NAME, "the model", given, allowed, remedy)
     return engine
 
@@ -422,18 +424,19 @@ def _recorded(text: str | None) -> Streams | None:
 
 def _said_by(proto: onnx.ModelProto, model: ir.Model) -> _Model:
     from onnx_philox._models.graphs import label
-    from onnx_philox._models.ours import has_torch_seed, of_model
+    from onnx_philox._models.ours import draws_by_seed, generator_of, of_model
     from onnx_philox._models.streams import streams_of
 
     streams = streams_of(model)
     if streams is None:
-        for node in filter(has_torch_seed, of_model(model)):
+        for node in filter(draws_by_seed, of_model(model)):
+            drawn_by = generator_of(node)
             refuse(
                 _NAME,
                 "the model",
-                f"one whose {label(node)} draws torch's numbers of its global_seed in every run",
+                f"one whose {label(node)} draws {drawn_by.whose} of its global_seed in every run",
                 "one whose draws wait for a state",
-                "Remove global_seed from that node, and pass alignment='pytorch'.",
+                f"Remove global_seed from that node, and pass alignment={drawn_by.alignment!r}.",
             )
         _refuse_stateless("the model")
     return _Model(streams, proto.graph, model.metadata_props.get(STANDARD))

@@ -86,7 +86,7 @@ class Request:
             many = ", ..." * (len(self._seed) > _SHOWN)
             seed = f"seeds {', '.join(map(str, self._seed[:_SHOWN]))}{many}"
         model, runs = self._engine.model, f"{self._runs} run{'s' * (self._runs != 1)}"
-        whose = self._engine.streams.whose
+        whose = self._engine.streams.generator.whose
         return f"<Request of {seed} after {runs}: {whose} in {model.runtime} {model.version}>"
 
     def __call__(self, feed: Feed) -> Result:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract.inputs import TORCH_STATE_WORDS
+from onnx_philox._contract import generators
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._pipeline import recording
@@ -77,6 +77,5 @@ class Result(dict[str, Any]):
     def states(self) -> list[PhiloxState] | list[TorchState]:
         """The same as states, one a row: of torch's generator with alignment "pytorch"."""
         rows = np.atleast_2d(self.state)
-        if rows.shape[1] == TORCH_STATE_WORDS:
-            return [TorchState.from_array(row) for row in rows]
-        return [PhiloxState.from_array(row) for row in rows]
+        generator = generators.of_words(rows.shape[1]) or generators.PHILOX
+        return [generator.state.from_array(row) for row in rows]  # type: ignore[return-value]

@@ -14,12 +14,8 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox._contract.inputs import (
-    PYTORCH,
-    STATE_WORDS,
-    TENSORFLOW,
-    TORCH_STATE_WORDS,
-)
+from onnx_philox._contract import generators
+from onnx_philox._contract.generators import GENERATORS
 from onnx_philox._contract.refusal import shown
 from onnx_philox._contract.streams import Streams
 from onnx_philox._record import hashes, models
@@ -177,7 +173,7 @@ def _is_state(given: Any) -> bool:
     rows = given if isinstance(given, list) and given and isinstance(given[0], list) else [given]
     return all(
         isinstance(row, list)
-        and len(row) in (STATE_WORDS, TORCH_STATE_WORDS)
+        and generators.of_words(len(row)) is not None
         and all(type(word) is int and 0 <= word < 2**32 for word in row)
         for row in rows
     )
@@ -269,7 +265,7 @@ _DOCUMENT: dict[str, Any] = {
                     "op_seed": _is_count,
                 }
             ],
-            "alignment": _Later(lambda given: given in (TENSORFLOW, PYTORCH)),
+            "alignment": _Later(lambda given: given in list(GENERATORS)),
         }
     ),
     "runtime": _is_text,

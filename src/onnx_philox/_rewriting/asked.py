@@ -8,8 +8,9 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from onnx_philox._contract import alignment, checks
-from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
+from onnx_philox._contract import alignment, checks, generators
+from onnx_philox._contract.generators import Generator
+from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.operators import INT64_MAX
 from onnx_philox._contract.state import index_of
 from onnx_philox._contract.streams import STATE
@@ -65,7 +66,7 @@ class Asked:
                 "left out for a model with a state for each row, since a constant would have the "
                 "rows of one batch",
                 f"Pass onnx_philox.row_states(seed, range(batch)) as the input {STATE!r}, or with "
-                f"alignment {PYTORCH!r} TorchState.from_seed(seed) for each row.",
+                "alignment 'pytorch' TorchState.from_seed(seed) for each row.",
             )
 
     @property
@@ -76,9 +77,9 @@ class Asked:
         return frozenset(self.per_row)
 
     @property
-    def is_pytorch(self) -> bool:
-        """Whether torch's numbers are asked for."""
-        return self.alignment == PYTORCH
+    def generator(self) -> Generator:
+        """The generator whose numbers are asked for."""
+        return generators.named(self.alignment)
 
     def check_onnx(self) -> None:
         """Refuses what a model of ONNX cannot be given.
@@ -97,12 +98,14 @@ class Asked:
         Raises:
             ValueError: It is asked for torch's numbers.
         """
-        if self.is_pytorch:
+        if not self.generator.is_counter_based:
+            whose = self.generator.owner
             allowed = (
-                f"{TENSORFLOW!r} for a model of OpenVINO, which has lost the order of torch's calls"
+                f"{TENSORFLOW!r} for a model of OpenVINO, which has lost the order of {whose}'s "
+                "calls"
             )
             remedy = "Rewrite the ONNX file that it was converted from."
-            checks.refuse(OWNER, "alignment", repr(PYTORCH), allowed, remedy)
+            checks.refuse(OWNER, "alignment", repr(self.alignment), allowed, remedy)
 
 
 def _seed(given: Any) -> int:

@@ -11,14 +11,12 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
-from onnx_philox._contract.operators import DOMAIN, STATE_WORDS, TORCH_STATE_WORDS
-from onnx_philox._contract.state import PhiloxState
+from onnx_philox._contract.generators import PHILOX, Generator, of_words, the_named
+from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.streams import STATE
-from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._models import graphs
 from onnx_philox._models.constants import constant
-from onnx_philox._models.ours import awaits_state, draws_as_torch, seed_of, state_of
+from onnx_philox._models.ours import awaits_state, generator_of, seed_of, state_of
 from onnx_philox._models.streams import kept_among, read_states, sources_of
 from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.kept_seeds import STREAMS, KeptSeeds
@@ -26,8 +24,6 @@ from onnx_philox._rewriting.kept_seeds import STREAMS, KeptSeeds
 NEXT_STATE = "next_random_state"
 THIS_RUN = "this_run"
 """The name of the int64 copy of a state that is an input: all nodes read the copy."""
-
-_SHAPES = ((STATE_WORDS,), (TORCH_STATE_WORDS,))
 
 
 @dataclass(frozen=True)
@@ -49,8 +45,8 @@ class Recorded:
     """Whether the seed stands in the constant state, and not in the nodes."""
     nodes: int = 0
     """How many nodes of this package take a state, in a model that was rewritten."""
-    alignment: str = TENSORFLOW
-    """Whose numbers these nodes draw."""
+    generator: Generator = PHILOX
+    """The generator by which these nodes draw."""
 
     @property
     def has_rows(self) -> bool:
@@ -89,20 +85,16 @@ def read(model: ir.Model, seed: int | None) -> Recorded:
     state = _state(model)
     if state is None:
         return Recorded(streams=streams)
-    alignment = PYTORCH if any(map(draws_as_torch, stateful)) else TENSORFLOW
+    generator = the_named(map(generator_of, stateful))
     if state.is_graph_input():
         check_seed_beside_input(seed)
         this_run = _this_run(model)
-        return Recorded(state, this_run, None, streams, kept, False, len(stateful), alignment)
+        return Recorded(state, this_run, None, streams, kept, False, len(stateful), generator)
     words = _words(state)
     assert words is not None, "it is no input"
-    if alignment == PYTORCH:
-        recorded = TorchState.from_array(words).seed
-        check_same_seed(seed, recorded)
-        return Recorded(state, None, recorded, streams, (), True, len(stateful), alignment)
-    if key := PhiloxState.from_array(words).key:
+    if (key := generator.seed_in(words)) or not generator.is_counter_based:
         check_same_seed(seed, key)
-        return Recorded(state, None, key, streams, kept, True, len(stateful))
+        return Recorded(state, None, key, streams, kept, True, len(stateful), generator)
     # All nodes of a rewrite have one seed. Nodes in the main graph read the state itself. A node in
     # a loop reads what the loop carries, but so may a node of the user's own with another state.
     direct = [node for node in numbered if state_of(node) is state]
@@ -189,9 +181,9 @@ def _words(value: ir.Value) -> NDArray[Any] | None:
 def _is_state(value: ir.Value) -> bool:
     array = _words(value)
     if array is not None:
-        return array.dtype == "uint32" and array.shape in _SHAPES
+        return array.dtype == "uint32" and array.ndim == 1 and of_words(array.size) is not None
     if not value.is_graph_input() or value.dtype is not ir.DataType.UINT32 or value.shape is None:
         return False
     *rows, words = value.shape if len(value.shape) else (0,)
     is_plain_or_rows = not rows or (len(rows) == 1 and not isinstance(rows[0], int))
-    return (words,) in _SHAPES and is_plain_or_rows
+    return of_words(words) is not None and is_plain_or_rows

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
+from onnx_philox._contract.generators import PHILOX, Generator
 
 STREAMS = 2**32
 """How many streams there are: counter word 2 tells them apart."""
@@ -21,13 +21,13 @@ class KeptSeeds:
     """What messages call the node."""
     global_seed: int
     op_seed: int
-    alignment: str = TENSORFLOW
-    """Whose numbers it draws."""
+    generator: Generator = PHILOX
+    """The generator by which it draws."""
 
     @property
     def stream(self) -> int | None:
         """The stream that it draws, in this run or another one; None where it has its own key."""
-        if self.global_seed or self.alignment == PYTORCH:
+        if self.global_seed or not self.generator.is_counter_based:
             return None
         return self.op_seed % STREAMS
 
@@ -88,13 +88,12 @@ def warn_of_repeats(
 
 
 def _are_equal(one: KeptSeeds, other: KeptSeeds) -> bool:
-    # torch's numbers have one seed.
-    if one.alignment != other.alignment or one.global_seed != other.global_seed:
+    if one.generator is not other.generator or one.global_seed != other.global_seed:
         return False
-    return one.alignment == PYTORCH or one.op_seed == other.op_seed
+    return not one.generator.is_counter_based or one.op_seed == other.op_seed
 
 
 def _are_alike(one: KeptSeeds, other: KeptSeeds) -> bool:
-    if PYTORCH in (one.alignment, other.alignment):
+    if not (one.generator.is_counter_based and other.generator.is_counter_based):
         return False
     return one.global_seed == other.global_seed and (one.op_seed - other.op_seed) % STREAMS == 0

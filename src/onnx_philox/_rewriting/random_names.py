@@ -121,8 +121,8 @@ def randomness_of(name: str, *, is_of_torch: bool) -> str | None:
     words = {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)}
     if "grad" in words or name in KEY_MAKERS:
         return None
-    is_torch_s = is_of_torch and name.partition(".")[0].strip("_") in _TORCH_NAMES
-    if words & _RANDOM_WORDS or name in _RANDOM_NAMES or is_torch_s:
+    is_torch_call = is_of_torch and name.partition(".")[0].strip("_") in _TORCH_NAMES
+    if words & _RANDOM_WORDS or name in _RANDOM_NAMES or is_torch_call:
         return "random by its name"
     word = _suspicious_word(words)
     return None if word is None else f"perhaps random, as its name says {word!r}"

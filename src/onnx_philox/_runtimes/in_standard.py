@@ -40,7 +40,7 @@ class Model(LoadedModel):
     # The error names what is not exact in OpenVINO, so any type may be missing there.
     not_carried: Mapping[str, tuple[ElementType, ...]] = {"openvino": tuple(BY_NAME.values())}
     not_carried_error = InexactError
-    draws_torch_s = False
+    has_operators = False
 
     @classmethod
     def may_refuse(cls, backend: str, operator: str, type: ElementType) -> bool:

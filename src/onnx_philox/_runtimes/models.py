@@ -63,8 +63,8 @@ class LoadedModel(ABC):
     """The types that a backend may refuse; to refuse any other is an error."""
     not_carried_error: type[Exception] = NotImplementedError
     """How it refuses them."""
-    draws_torch_s: ClassVar[bool] = True
-    """Whether it draws nodes of alignment pytorch."""
+    has_operators: ClassVar[bool] = True
+    """Whether it draws by the operators, and not by standard nodes."""
 
     backend: str
     inputs: list[Port]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._contract.feeds import shape_name
-from onnx_philox._contract.inputs import TORCH_STATE_WORDS
+from onnx_philox._contract.generators import GENERATORS
 from onnx_philox._contract.refusal import RefusalError
 from onnx_philox._contract.state import is_one_state
 
@@ -49,8 +49,8 @@ class Port:
     def is_state(self) -> bool:
         """Whether a state fits it."""
         known = tuple(d if isinstance(d, int) else None for d in self.shape or ())
-        is_one = is_one_state(known) or is_one_state(known, TORCH_STATE_WORDS)
-        return self.dtype == np.uint32 and is_one
+        is_one = (is_one_state(known, each.words) for each in GENERATORS.values())
+        return self.dtype == np.uint32 and any(is_one)
 
     @property
     def type_name(self) -> str:

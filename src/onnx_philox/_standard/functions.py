@@ -108,7 +108,7 @@ def function_of(node: onnx.NodeProto, *, p_type: str = "f32") -> onnx.FunctionPr
     attributes = checks.check_attributes(
         op, {a.name: _text(onnx.helper.get_attribute_value(a)) for a in node.attribute}
     )
-    alignment.refuse_pytorch(op, attributes)
+    alignment.refuse_without_nodes(op, attributes)
     attributes = op.written(attributes)
     names = [declared.name for declared, name in zip(op.inputs, node.input, strict=False) if name]
     types: dict[str, ElementType] = {}

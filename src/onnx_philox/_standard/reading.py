@@ -126,7 +126,7 @@ def _read(node: ir.Node, types: Types, target: Target, *, is_allowed: bool) -> D
     try:
         checked = ours.check(node, known_of)
         op, attributes = checked.operator, checked.attributes
-        alignment.refuse_pytorch(op, attributes)
+        alignment.refuse_without_nodes(op, attributes)
         attributes = op.written(attributes)
         type_ = checks.output_type(op, attributes, checked.known)
         is_by_row = _is_by_row(checked.inputs.get("state"), dimensions, types)

@@ -53,7 +53,7 @@ class TorchCall:
         overloads: The overloads that return a new tensor. Those with ``out`` come with them.
         in_place: The overloads of the form with an underscore, which writes into its tensor.
         exported: The operators that an exporter may draw it with; empty for any.
-        is_torch_s: Whether torch draws it by the very rule of the operator (alignment pytorch).
+        is_its_rule: Whether torch draws it by the very rule of the operator (alignment pytorch).
         shows_draw: Whether its result is what it draws.
         is_random: Whether the name alone says that it draws.
         decomposed: Whether torch's exporter writes it by other calls of this table.
@@ -66,7 +66,7 @@ class TorchCall:
     overloads: tuple[str, ...] = ("default",)
     in_place: tuple[str, ...] = ()
     exported: tuple[str, ...] = ()
-    is_torch_s: bool = False
+    is_its_rule: bool = False
     shows_draw: bool = False
     is_random: bool = True
     decomposed: bool = False
@@ -95,7 +95,7 @@ def _everywhere(reason: str, remedy: str) -> dict[str, Refusal]:
     return dict.fromkeys((ONNX, OPENVINO), Refusal(reason, remedy))
 
 
-_UNIFORM: dict[str, Any] = {"operator": RANDOM_UNIFORM, "exported": _UNIFORMS, "is_torch_s": True}
+_UNIFORM: dict[str, Any] = {"operator": RANDOM_UNIFORM, "exported": _UNIFORMS, "is_its_rule": True}
 _NORMAL: dict[str, Any] = {"operator": RANDOM_NORMAL, "exported": _NORMALS}
 _MASK: dict[str, Any] = {"operator": RANDOM_DROPOUT, "exported": _BOOLEANS}
 _NOISE: dict[str, Any] = {
@@ -112,8 +112,8 @@ _GEOMETRIC = (
 _ENTRIES = (
     TorchCall("rand", overloads=_GENERATOR, shows_draw=True, **_UNIFORM),
     TorchCall("rand_like", overloads=_GENERATOR, shows_draw=True, **_UNIFORM),
-    TorchCall("randn", overloads=_GENERATOR, is_torch_s=True, shows_draw=True, **_NORMAL),
-    TorchCall("randn_like", overloads=_GENERATOR, is_torch_s=True, shows_draw=True, **_NORMAL),
+    TorchCall("randn", overloads=_GENERATOR, is_its_rule=True, shows_draw=True, **_NORMAL),
+    TorchCall("randn_like", overloads=_GENERATOR, is_its_rule=True, shows_draw=True, **_NORMAL),
     TorchCall(
         "randint",
         overloads=("default", "generator", "low", "low_generator"),
@@ -134,7 +134,7 @@ _ENTRIES = (
         RANDOM_PERMUTATION,
         _GENERATOR,
         exported=("RandomPermutation",),
-        is_torch_s=True,
+        is_its_rule=True,
         shows_draw=True,
     ),
     TorchCall("uniform", in_place=("default",), shows_draw=True, **_UNIFORM),
@@ -143,18 +143,18 @@ _ENTRIES = (
         "normal",
         overloads=("float_float", "Tensor_float", "float_Tensor", "Tensor_Tensor"),
         in_place=("default",),
-        is_torch_s=True,
+        is_its_rule=True,
         shows_draw=True,
         **_NORMAL,
     ),
-    TorchCall("normal_functional", is_torch_s=True, shows_draw=True, **_NORMAL),
+    TorchCall("normal_functional", is_its_rule=True, shows_draw=True, **_NORMAL),
     TorchCall("normal", namespace="prims", **_NORMAL),
     TorchCall(
         "exponential",
         RANDOM_EXPONENTIAL,
         in_place=("default",),
         exported=_UNIFORMS,
-        is_torch_s=True,
+        is_its_rule=True,
         shows_draw=True,
     ),
     TorchCall("log_normal", in_place=("default",), **_NORMAL),
@@ -178,11 +178,11 @@ _ENTRIES = (
         ("default", "p", "Tensor"),
         in_place=("float", "Tensor"),
         exported=_BOOLEANS,
-        is_torch_s=True,
+        is_its_rule=True,
         shows_draw=True,
     ),
     TorchCall(
-        "multinomial", RANDOM_CATEGORICAL, exported=_CLASSES, is_torch_s=True, shows_draw=True
+        "multinomial", RANDOM_CATEGORICAL, exported=_CLASSES, is_its_rule=True, shows_draw=True
     ),
     TorchCall("dropout", in_place=("default",), **_MASK),
     TorchCall("native_dropout", shows_draw=True, **_MASK),
@@ -234,7 +234,7 @@ RANDOM_NAMES = frozenset(call.name.strip("_") for call in _ENTRIES if call.is_ra
 """The names that say that a call draws, without underscores at their ends."""
 
 _DRAWN_BY = {
-    call.name: call.operator for call in _ENTRIES if call.is_torch_s and call.operator is not None
+    call.name: call.operator for call in _ENTRIES if call.is_its_rule and call.operator is not None
 }
 
 _BY_NAME = {call.name: call for call in reversed(_ENTRIES)}

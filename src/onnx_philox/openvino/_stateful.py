@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from openvino import opset6, opset8
 from openvino.op.util import Variable, VariableInfo
 
+from onnx_philox._contract import generators
 from onnx_philox._contract.arrays import array_of
-from onnx_philox._contract.operators import STATE_WORDS, TORCH_STATE_WORDS
+from onnx_philox._contract.operators import STATE_WORDS
 from onnx_philox._contract.refusal import refuse, shown
 from onnx_philox._contract.state import PhiloxState, is_state_shape
 from onnx_philox._contract.streams import NEXT_PREFIX, next_name
@@ -118,18 +119,20 @@ def _initial(
     remedy = "Pass PhiloxState.for_run(seed), or row_states(...) where each row has a state."
     last = shape[len(shape) - 1] if shape.rank.is_static and len(shape) else ov.Dimension()
     count = last.get_length() if last.is_static else STATE_WORDS
-    is_torch_s = count == TORCH_STATE_WORDS
-    if is_torch_s:
+    generator = generators.of_words(count) or generators.named(None)
+    if not generator.is_counter_based:
         remedy = "Pass TorchState.from_seed(seed), or an array with the words of one for each row."
     is_rows = (
         shape.rank.is_static
         and len(shape) == 2
         and not (shape[0].is_static and shape[0].get_length() == 1)
     )
-    if given is None and (is_rows or is_torch_s):
+    if given is None and (is_rows or not generator.is_counter_based):
         given_text = f"nothing, for states of shape {shape}"
         allowed = (
-            f"[B, {count}], a state for each row" if is_rows else "a state of torch's generator"
+            f"[B, {count}], a state for each row"
+            if is_rows
+            else f"a state of {generator.owner}'s generator"
         )
         refuse(_NAME, "initial", given_text, allowed, remedy)
     words = array_of(_NAME, "initial", PhiloxState() if given is None else given)

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
+from onnx_philox._contract.generators import TORCH
+from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.refusal import RefusalError, refuse, refusing_as
 from onnx_philox._contract.schemas import register_schemas
 from onnx_philox._contract.streams import AWAITS_STATE, KNOWS_STRIDES
@@ -108,7 +109,7 @@ def export(
     table = {**translations(), **(custom_translation_table or {})}
     import torch
 
-    prepared = Prepared(is_pytorch=alignment == PYTORCH)
+    prepared = Prepared(as_torch=asked.generator is TORCH)
     try:
         with (
             _generator_watched() as sets,

@@ -29,14 +29,14 @@ class Prepared:
     """What a program's draws need before it is decomposed.
 
     Args:
-        is_pytorch: Whether torch's numbers are to be drawn.
+        as_torch: Whether torch's numbers are to be drawn.
 
     Attributes:
         kept: How many outputs the last program got, behind its own.
     """
 
-    def __init__(self, *, is_pytorch: bool) -> None:
-        self._is_pytorch = is_pytorch
+    def __init__(self, *, as_torch: bool) -> None:
+        self._as_torch = as_torch
         self.kept = 0
 
     @contextlib.contextmanager
@@ -67,7 +67,7 @@ class Prepared:
 
         self.kept = 0
         prepare(program)
-        if not self._is_pytorch:
+        if not self._as_torch:
             return program
         for module in program.graph_module.modules():
             graph = getattr(module, "graph", None)

@@ -10,7 +10,8 @@ import numpy as np
 import onnx_ir as ir
 from numpy.typing import NDArray
 
-from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW
+from onnx_philox._contract.generators import TORCH, Generator
+from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.streams import STATE
@@ -88,11 +89,11 @@ def verify_export(
         if not (isinstance(number, int | float) and number >= 0):
             refuse(OWNER, name, repr(number), "a number, 0 or more", "Pass such a number.")
     made = read(f)
-    alignment = _alignment(made)
-    report = rewrite(made, Asked(alignment=alignment))
+    generator = _generator(made)
+    report = rewrite(made, Asked(alignment=generator.alignment))
     seed = seed if report.seed is None else report.seed
     pair, by = Pair(OWNER, made, model, args, kwargs or {}), Tolerances(rtol, atol)
-    if alignment == PYTORCH:
+    if generator is TORCH:
         return _torch_s(pair, seed, by)
     return _philox(pair, seed, by, is_inside=report.seed is not None)
 
@@ -239,10 +240,10 @@ def _bytes(state: NDArray[np.uint32] | None) -> bytes:
     return b"" if state is None else state.tobytes()
 
 
-def _alignment(model: ir.Model) -> str:
-    """Whose numbers a model draws; torch's, if it was not rewritten yet."""
+def _generator(model: ir.Model) -> Generator:
+    """The generator by which a model draws; torch's, if it was not rewritten yet."""
     recorded = earlier_rewrite.read(model, None)
-    return PYTORCH if recorded.state is None else recorded.alignment
+    return TORCH if recorded.state is None else recorded.generator
 
 
 def _notes(pair: Pair, eager: Sequence[Eager]) -> list[str]:

@@ -10,7 +10,6 @@ from onnx_philox._command.inspect import openvino_probes, trials
 from onnx_philox._command.inspect.printed import Found, Report
 from onnx_philox._command.inspect.search import Rewritten, state_in_words
 from onnx_philox._command.refusals import KEEP_SEEDS
-from onnx_philox._contract.inputs import PYTORCH
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL
 from onnx_philox._progress import Progress
 from onnx_philox._rewriting.api import OWNERS
@@ -86,8 +85,8 @@ def _kept(found: InModel, kept: InModel) -> str:
         return f"is refused: {refusals.text(kept.error, *OWNERS).rstrip('.')}"
     if kept.kept is None:
         return f"does too, since no numbers of {found.site.node.get_type_name()} are documented"
-    if kept.kept.alignment == PYTORCH:
-        return "draws torch's numbers of this global_seed, the same in every run"
+    if not kept.kept.generator.is_counter_based:
+        return f"draws {kept.kept.generator.whose} of this global_seed, the same in every run"
     if found.draw is not None and found.draw.operator is RANDOM_NORMAL:
         return "keeps both uniforms of the normal, whose seeds may be the converter's own"
     if kept.draw is not None and kept.draw.operator is RANDOM_BERNOULLI:
@@ -103,9 +102,7 @@ def _state(recorded: earlier.Recorded) -> str:
     if recorded.state is None:
         return ""
     name = recorded.state_name if recorded.is_input else None
-    return state_in_words(
-        name, recorded.seed, has_rows=recorded.has_rows, is_pytorch=recorded.is_pytorch
-    )
+    return state_in_words(name, recorded.seed, recorded.generator, has_rows=recorded.has_rows)
 
 
 def _rewritten(ours: earlier.Ours) -> Rewritten:

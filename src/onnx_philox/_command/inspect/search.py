@@ -8,13 +8,14 @@ from pathlib import Path
 
 import onnx_ir as ir
 
+from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.streams import STATE
 from onnx_philox._files.model_file import opened
 from onnx_philox._models.graphs import Owner, walk
 from onnx_philox._models.opsets import STANDARD_DOMAINS
 from onnx_philox._models.ours import seed_of
-from onnx_philox._models.streams import is_pytorch, kept_among, read_input
+from onnx_philox._models.streams import generator_of, kept_among, read_input
 from onnx_philox._models.untouched import Originals
 from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.in_onnx.types import Types
@@ -106,17 +107,16 @@ def _state(model: ir.Model, recorded: earlier_rewrite.Recorded) -> str:
             return ""
     name = (state.name or "") if state.is_graph_input() else None
     has_rows = state.shape is not None and len(state.shape) > 1
-    is_torch_s = is_pytorch(model)
-    return state_in_words(name, recorded.seed, has_rows=has_rows, is_pytorch=is_torch_s)
+    return state_in_words(name, recorded.seed, generator_of(model), has_rows=has_rows)
 
 
 def state_in_words(
-    name: str | None, seed: int | None, *, has_rows: bool, is_pytorch: bool = False
+    name: str | None, seed: int | None, generator: Generator, *, has_rows: bool
 ) -> str:
     """Where nodes get their state: the input of this name, or a constant of this seed."""
     if name is None:
         return f"a constant inside, of seed {seed}: every run is the same"
-    kind = ", torch's generator (TorchState.from_seed(seed).to_array())" if is_pytorch else ""
+    kind = f", {generator.owner}'s generator ({generator.seeding})" if generator.is_named else ""
     return f"the input {name}{kind}{', for each row of the batch' if has_rows else ''}"
 
 

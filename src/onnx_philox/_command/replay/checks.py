@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from onnx_philox._command.run import filling
+from onnx_philox._contract import generators
 from onnx_philox._contract.feeds import shape_name
-from onnx_philox._contract.inputs import TENSORFLOW, TORCH_STATE_WORDS
+from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._record.document import COMPUTED, Record, kind_of
 from onnx_philox._record.hashes import Hash, sha256
 from onnx_philox._runtimes.models import LoadedModel
@@ -223,7 +224,7 @@ def _rows_of(state: Any) -> list[list[int]]:
 
 
 def _words_of_seed(state: Sequence[int]) -> Sequence[int]:
-    return state[:2] if len(state) == TORCH_STATE_WORDS else state[4:]
+    return state[(generators.of_words(len(state)) or generators.named(None)).seed_at]
 
 
 def _plain(streams: Mapping[str, Any]) -> dict[str, Any]:

@@ -97,8 +97,8 @@ def _refuse_first_run(first_run: int, state: State | None) -> None:
     if first_run == 0:
         return
     remedy, which = "Leave it out.", "without the input random_state, which counts the runs"
-    if state is not None and state.is_pytorch:
-        which = "that draws torch's numbers, whose generator counts no runs"
+    if state is not None and not state.generator.is_counter_based:
+        which = f"that draws {state.generator.whose}, whose generator counts no runs"
     if state is not None:
         remedy = f"Save {state.next}, and pass it as --input {state.name}=FILE.npy."
     raise ArgumentError(f"--first-run must be 0 for a model {which}: got {first_run}. {remedy}")

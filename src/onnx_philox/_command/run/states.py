@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from onnx_philox import PhiloxState, TorchState, row_states
-from onnx_philox._contract.operators import TORCH_STATE_WORDS
+from onnx_philox import row_states
+from onnx_philox._contract import generators
+from onnx_philox._contract.generators import Generator
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
 
 
@@ -30,14 +31,14 @@ class State:
         return self.port.name
 
     @property
-    def is_pytorch(self) -> bool:
-        """Whether it is the state of torch's generator."""
-        return (self.port.shape or (None,))[-1] == TORCH_STATE_WORDS
+    def generator(self) -> Generator:
+        """The generator whose state it is."""
+        return generators.of_words((self.port.shape or (None,))[-1]) or generators.named(None)
 
     @property
     def counts_runs(self) -> bool:
-        """Whether word 3 of its counter is the number of the run."""
-        return self.is_rewritten and not self.is_pytorch
+        """Whether the number of the run is a part of it."""
+        return self.is_rewritten and self.generator.is_counter_based
 
     @property
     def is_per_row(self) -> bool:
@@ -46,22 +47,21 @@ class State:
         return len(shape) == 2 and shape[0] != 1 and self.is_rewritten
 
     def of_seed(self, seed: int, run: int) -> NDArray[Any]:
-        """The state of a seed in a run; of torch's generator, in the first run."""
-        if self.is_pytorch:
-            return self.shaped(TorchState.from_seed(seed).to_array())
-        return self.shaped(PhiloxState.for_run(seed, run).to_array())
+        """The state of a seed in a run; in the first one, where its generator counts none."""
+        owner = self.generator.seeding.partition("(")[0]
+        return self.shaped(self.generator.of_seed(owner, seed, run))
 
     def of_rows(self, seed: int, run: int, ports: Iterable[Port], feeds: Arrays) -> NDArray[Any]:
         """The states of rows 0, 1, ... of a seed in a run, as many as the other inputs have rows.
 
         Raises:
-            ArgumentError: The inputs do not say how many, or torch has no rule for it.
+            ArgumentError: The inputs do not say how many, or the generator does not number rows.
         """
-        if self.is_pytorch:
+        if not self.generator.is_counter_based:
             raise ArgumentError(
-                f"{self.name} must be given, since torch has no rule that numbers rows: got the "
-                f"seed {seed}. Pass --input {self.name}=FILE.npy with "
-                "TorchState.from_seed(seed).to_array() for each row."
+                f"{self.name} must be given, since {self.generator.owner} has no rule that numbers "
+                f"rows: got the seed {seed}. Pass --input {self.name}=FILE.npy with "
+                f"{self.generator.row_seeding}."
             )
         assert self.port.shape is not None
         batch = self.port.shape[0]

@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onnx_philox._command.verify.examples import Example
+from onnx_philox._contract import generators
+from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.inputs import PYTORCH
 from onnx_philox._contract.operators import (
     OPERATORS,
@@ -121,9 +123,9 @@ class Case:
         return " ".join(part for part in (self.family, self.type.name, self.part) if part)
 
     @property
-    def is_torch_s(self) -> bool:
-        """Whether these are draws of torch's CPU generator."""
-        return self.vectors[0].example.alignment == PYTORCH
+    def generator(self) -> Generator:
+        """The generator by which these are drawn."""
+        return generators.named(self.vectors[0].example.alignment)
 
     @property
     def has_seeds_alone(self) -> bool:

@@ -10,9 +10,8 @@ import openvino as ov
 from openvino import opset8
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.inputs import PYTORCH
+from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.streams import METADATA_KEY, STATE, Stream, Streams
-from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._openvino_models.graphs import forget_order
 from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.asked import OWNER, Asked
@@ -122,8 +121,8 @@ def _replace(
     draw, owners = found.draw, found.site.owners
     assert draw is not None
     carrier = Carrier(owners)
-    if draw.alignment == PYTORCH:
-        given = _as_torch(draw.seeds)
+    if not draw.generator.is_counter_based:
+        given = _of_seed(draw.generator, draw.seeds)
     else:
         state = state if draw.seeds is None else of_kept
         bits = carrier.carry_in(state.words) if owners else state.bits
@@ -147,14 +146,13 @@ def _replace(
     return [] if draw.seeds is None else [node]
 
 
-def _as_torch(seeds: tuple[int, int] | None) -> dict[str, Any]:
-    """What a node has that draws torch's numbers for a seed, in every run."""
+def _of_seed(generator: Generator, seeds: tuple[int, int] | None) -> dict[str, Any]:
+    """What a node has that draws a generator's numbers for a seed, in every run."""
     seed = 0 if seeds is None else seeds[0]
     if seed:
-        return {"alignment": PYTORCH, "global_seed": seed}
+        return {**generator.attributes, "global_seed": seed}
     # Both seeds 0 would say that there is none.
-    state = opset8.constant(TorchState.from_seed(0).to_array())
-    return {"alignment": PYTORCH, "state": state}
+    return {**generator.attributes, "state": opset8.constant(generator.of_seed(OWNER, 0))}
 
 
 def _record(model: ov.Model, batch: str | None, kept: Collection[str]) -> None:

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 
 import openvino as ov
 
-from onnx_philox._contract.inputs import TENSORFLOW
-from onnx_philox._contract.operators import OUTPUT_TYPE, PYTORCH, TORCH_STATE_WORDS
+from onnx_philox._contract.generators import PHILOX, Generator, of_words, the_named
+from onnx_philox._contract.operators import OUTPUT_TYPE
 from onnx_philox._contract.state import PhiloxState
 from onnx_philox._contract.streams import STATE, Stream, kept_in, next_name
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import (
     Owner,
     awaits_state,
+    generator_of,
     is_ours,
-    is_pytorch,
     label,
     lacks_state,
     recorded_streams,
@@ -41,8 +41,8 @@ class Ours:
     op_seed: int
     output_type: str
     """Empty for an operator of one type."""
-    is_pytorch: bool = False
-    """Whether it draws torch's numbers."""
+    generator: Generator = PHILOX
+    """The generator by which it draws."""
     is_kept: bool = False
     """Whether it kept its own seeds, and has no stream."""
 
@@ -54,7 +54,7 @@ class Ours:
     @property
     def stream(self) -> Stream:
         """What it draws."""
-        kept = (PYTORCH if self.is_pytorch else TENSORFLOW) if self.is_kept else ""
+        kept = self.generator.alignment if self.is_kept else ""
         return Stream(self.operator, self.output_type, self.global_seed, self.op_seed, kept)
 
 
@@ -76,12 +76,12 @@ class Recorded:
     """The variable with the state, of a model that `make_stateful` made."""
 
     @property
-    def is_pytorch(self) -> bool:
-        """Whether nodes draw torch's numbers from the state of the model."""
+    def generator(self) -> Generator:
+        """The generator by which nodes draw from the state of the model."""
         words = arrays.known_dimensions(_shape(self.state)) if self.state is not None else None
         if words and words[-1] is not None:
-            return words[-1] == TORCH_STATE_WORDS
-        return any(ours.is_pytorch for ours in self.nodes)
+            return of_words(words[-1]) or PHILOX
+        return the_named(ours.generator for ours in self.nodes)
 
     @property
     def rewritten(self) -> tuple[Ours, ...]:
@@ -98,7 +98,7 @@ class Recorded:
     def kept(self) -> tuple[KeptSeeds, ...]:
         """The nodes that kept their own seeds."""
         return tuple(
-            KeptSeeds(label(o.node), o.global_seed, o.op_seed, o.stream.kept)
+            KeptSeeds(label(o.node), o.global_seed, o.op_seed, o.generator)
             for o in self.rewritten
             if o.is_kept
         )
@@ -155,8 +155,8 @@ def read(model: ov.Model) -> Recorded:
 
 
 def _unread(model: ov.Model, nodes: tuple[Ours, ...]) -> Recorded:
-    """What is recorded where no node reads the state: each draws torch's numbers of its seed."""
-    if not any(ours.is_pytorch for ours in nodes):
+    """What is recorded where no node reads the state: each draws the numbers of its seed."""
+    if the_named(ours.generator for ours in nodes).is_counter_based:
         return Recorded(nodes)
     for node in model.get_parameters():
         after = next_name(_name(node), [n for output in model.outputs for n in output.get_names()])
@@ -170,7 +170,7 @@ def _ours(
 ) -> Ours:
     key, stream = seeds_of(node)
     output_type = str(node.get_attributes().get(OUTPUT_TYPE, ""))
-    ours = Ours(node, owners, key, stream, output_type, is_pytorch(node))
+    ours = Ours(node, owners, key, stream, output_type, generator_of(node))
     return replace(ours, is_kept=ours.stream.order in kept)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import openvino as ov
 
-from onnx_philox._contract.operators import PYTORCH
+from onnx_philox._contract.generators import TORCH
 from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
 from onnx_philox._openvino_models.graphs import (
     awaits_state,
@@ -52,7 +52,7 @@ class Found:
         """The seeds that it keeps, with what messages call it; None for a node with a stream."""
         if self.draw is None or self.draw.seeds is None:
             return None
-        return KeptSeeds(self.site.title, *self.draw.seeds, self.draw.alignment)
+        return KeptSeeds(self.site.title, *self.draw.seeds, self.draw.generator)
 
 
 def find_nodes(model: ov.Model, *, keep_seeds: bool = False) -> list[Found]:
@@ -93,7 +93,7 @@ def _without_repeats(
 
 def _of_one(uniform: Uniform) -> Draw:
     """What a uniform number becomes that is no part of a normal one."""
-    if uniform.alignment == PYTORCH:
+    if uniform.generator is TORCH:
         # torch draws booleans by another rule.
         return uniform.draw()
     draw = patterns.comparison(uniform)

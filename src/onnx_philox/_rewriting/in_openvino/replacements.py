@@ -18,13 +18,12 @@ from openvino import opset8
 from onnx_philox import openvino as factories
 from onnx_philox._contract import checks
 from onnx_philox._contract.declaration import listed
-from onnx_philox._contract.inputs import TENSORFLOW
+from onnx_philox._contract.generators import PHILOX, Generator
 from onnx_philox._contract.known import UNKNOWN, Known
 from onnx_philox._contract.operators import (
     INT64_MAX,
     OPERATORS,
     OUTPUT_TYPE,
-    PYTORCH,
     RANDOM_CATEGORICAL,
     RANDOM_UNIFORM,
     Operator,
@@ -35,7 +34,7 @@ from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import (
     constant,
     dimensions,
-    is_pytorch,
+    generator_of,
     only_reader,
     own_seeds,
 )
@@ -64,8 +63,8 @@ class Draw:
     """The random nodes that it stands for, by `get_name`."""
     seeds: tuple[int, int] | None = None
     """Those that it keeps, the global one first; None for a draw that takes a stream."""
-    alignment: str = TENSORFLOW
-    """Whose numbers it draws."""
+    generator: Generator = PHILOX
+    """The generator by which it draws."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +77,8 @@ class Uniform:
     """None for one that the model computes."""
     seeds: tuple[int, int] | None = None
     """Those that it keeps; None where a rewrite gives it a stream."""
-    alignment: str = TENSORFLOW
-    """Whose numbers it draws after a rewrite."""
+    generator: Generator = PHILOX
+    """The generator by which it draws after a rewrite."""
 
     @property
     def shape(self) -> ov.Output:
@@ -122,10 +121,11 @@ class Uniform:
         if seeds is None:
             return cls(site, values, (low, high))
         _check_seeds(site, seeds)
-        if not is_pytorch(site.node):
+        generator = generator_of(site.node)
+        if generator.is_counter_based:
             return cls(site, values, (low, high), seeds)
         _check_runs_once(site)
-        return cls(site, values, (low, high), (seeds[0], 0), PYTORCH)
+        return cls(site, values, (low, high), (seeds[0], 0), generator)
 
     def draw(self) -> Draw:
         """The same numbers' draw by RandomUniform."""
@@ -142,7 +142,7 @@ class Uniform:
         output = node.output(0)
         covered = frozenset({node.get_name()})
         operator, name = RANDOM_UNIFORM, self.values.name
-        return Draw(operator, name, output, make, covered, self.seeds, self.alignment)
+        return Draw(operator, name, output, make, covered, self.seeds, self.generator)
 
 
 def _check_seeds(site: Site, seeds: tuple[int, int]) -> None:

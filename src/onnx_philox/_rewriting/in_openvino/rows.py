@@ -16,7 +16,7 @@ from openvino import opset8
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.inputs import TENSORFLOW
-from onnx_philox._contract.operators import OPERATORS, PYTORCH, RANDOM_DROPOUT
+from onnx_philox._contract.operators import OPERATORS, RANDOM_DROPOUT
 from onnx_philox._contract.refusal import RefusalError, ValueRefusalError
 from onnx_philox._openvino_models import arrays
 from onnx_philox._openvino_models.graphs import is_ours
@@ -75,11 +75,11 @@ class Rows:
         site, draw = found.site, found.draw
         assert draw is not None
         batch = f"the batch, the first of the input {self.batch.name!r}"
-        if draw.alignment == PYTORCH:
+        if not draw.generator.is_counter_based:
             return ValueRefusalError(
                 site.title,
                 "the alignment",
-                repr(PYTORCH),
+                repr(draw.generator.alignment),
                 f"{TENSORFLOW!r} where seeds are kept, for a state for each row",
                 f"Rewrite the model without keep_seeds, or {ONE_STATE}.",
             )

@@ -73,8 +73,8 @@ class ModelRunner(Runner):
         return super().title + (f", device {self._device}" if self._device else "")
 
     def takes(self, case: Case) -> bool:
-        """All cases but torch's numbers where standard nodes draw."""
-        return self._models.draws_torch_s or not case.is_torch_s
+        """All cases but numbers that standard nodes cannot draw, where these draw."""
+        return self._models.has_operators or case.generator.has_standard_nodes
 
     def prepare(self, example: Example) -> Loaded:
         """Loads the model; calling the result runs it once more."""

@@ -1,4 +1,4 @@
-"""The pass that takes one generator of torch's through every random node, in the order of the file.
+"""The pass that takes one generator through every random node, in the order of the file.
 
 Each node's next state is the next node's state, and that of the last one the model's. An If gives
 the next state of whichever branch it takes; a Loop or Scan carries it from iteration to iteration.
@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 import onnx_ir as ir
 
-from onnx_philox._contract.operators import TORCH_STATE_WORDS
+from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.streams import ROWS_CHECK, STATE
-from onnx_philox._contract.torch_state import TorchState
 from onnx_philox._models.emitter import Emitter, Names
 from onnx_philox._models.graphs import Owner, subgraphs
 from onnx_philox._models.opsets import onnx_opset_of
+from onnx_philox._rewriting.asked import OWNER
 from onnx_philox._rewriting.earlier_rewrite import NEXT_STATE
 from onnx_philox._rewriting.in_onnx.passes.carry_state import Border, insert_output, new_constant
 from onnx_philox._rewriting.in_onnx.replacements.outcome import Carried, Numbered
@@ -27,6 +27,7 @@ _INT64, _UINT32 = ir.DataType.INT64, ir.DataType.UINT32
 
 def carry_generator(
     model: ir.Model,
+    generator: Generator,
     nodes: Sequence[Numbered],
     names: Names,
     seed: int | None,
@@ -38,10 +39,10 @@ def carry_generator(
     it is a generator for each row. Each node leaves an Identity, which stands for its next state
     until the node is replaced: see `close`.
     """
-    shape = ir.Shape([TORCH_STATE_WORDS]) if batch is None else batch.state_shape
+    shape = ir.Shape([generator.words]) if batch is None else batch.state_shape
     way = _Way(model, nodes, names, shape)
     if seed is not None:
-        state = new_constant(model, names, TorchState.from_seed(seed).to_array())
+        state = new_constant(model, names, generator.of_seed(OWNER, seed))
     else:
         state = ir.val(STATE, dtype=_UINT32, shape=shape)
         model.graph.inputs.append(state)

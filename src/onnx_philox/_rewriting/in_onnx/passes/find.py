@@ -8,13 +8,14 @@ from typing import NoReturn
 
 import onnx_ir as ir
 
+from onnx_philox._contract.generators import PHILOX, TORCH, Generator
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.refusal import TypeRefusalError, ValueRefusalError
 from onnx_philox._models.constants import constant
 from onnx_philox._models.emitter import OLDEST_OPSET
 from onnx_philox._models.graphs import is_wanted, label, walk
 from onnx_philox._models.opsets import STANDARD_DOMAINS, onnx_opset_for, opset_of
-from onnx_philox._models.ours import awaits_state, draws_as_torch, lacks_state, own_seeds
+from onnx_philox._models.ours import awaits_state, generator_of, lacks_state, own_seeds
 from onnx_philox._rewriting.in_onnx.random_nodes.attributes import check_types
 from onnx_philox._rewriting.in_onnx.random_nodes.declared import DeclaredTypeError, check_declared
 from onnx_philox._rewriting.in_onnx.random_nodes.foreign import (
@@ -58,11 +59,11 @@ _WAY_OUT = {
 _LOOPS_AND_BRANCHES = ("If", "Loop", "Scan")
 
 
-def find_nodes(model: ir.Model, *, is_pytorch: bool = False) -> list[Outcome]:
+def find_nodes(model: ir.Model, generator: Generator = PHILOX) -> list[Outcome]:
     """What became of each random node of a model, in order, depth first; changes nothing.
 
-    The functions of the model that hold random nodes must have been inlined. With `is_pytorch`
-    torch's numbers are to be drawn.
+    The functions of the model that hold random nodes must have been inlined. The generator is the
+    one by which they are to be drawn.
     """
     types = Types(model)
     found: list[Outcome] = []
@@ -73,7 +74,10 @@ def find_nodes(model: ir.Model, *, is_pytorch: bool = False) -> list[Outcome]:
             site = Site(node, opset, of_onnx, owners, node.meta.get(FUNCTION_OF_ORIGIN))
             outcome = _read(site, types)
             if isinstance(outcome, Replaceable):
-                outcome = (_as_torch if is_pytorch else _as_philox)(outcome, types)
+                if generator is TORCH:
+                    outcome = _as_torch(outcome, types)
+                else:
+                    outcome = _as_said(outcome, types, generator)
             found.append(outcome)
     return found
 
@@ -113,15 +117,16 @@ def _as_torch(random: Replaceable, types: Types) -> Outcome:
         return Irreplaceable(random.site, error)
 
 
-def _as_philox(random: Replaceable, types: Types) -> Outcome:
-    if not draws_as_torch(random.site.node):
+def _as_said(random: Replaceable, types: Types, generator: Generator) -> Outcome:
+    said = generator_of(random.site.node)
+    if said is generator or said.is_counter_based:
         return absorb(random, types)
     try:
         random.site.refuse(
             "alignment",
-            "'pytorch', without a state",
-            "that of the rewrite, 'tensorflow'",
-            "Rewrite the model with alignment='pytorch'.",
+            f"{said.alignment!r}, without a state",
+            f"that of the rewrite, {generator.alignment!r}",
+            f"Rewrite the model with alignment={said.alignment!r}.",
         )
     except ValueRefusalError as error:
         return Irreplaceable(random.site, error)

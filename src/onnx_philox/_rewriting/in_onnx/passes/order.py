@@ -9,7 +9,8 @@ from dataclasses import replace
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
-from onnx_philox._contract.inputs import PYTORCH, TENSORFLOW, TORCH_STATE_WORDS
+from onnx_philox._contract.generators import Generator
+from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._models.emitter import Names
 from onnx_philox._models.opsets import import_onnx
 from onnx_philox._models.streams import record, stream_of
@@ -49,11 +50,11 @@ def rewrite(model: ir.Model, asked: Asked) -> Report:
             given what is asked for.
     """
     asked.check_onnx()
-    seed, named, is_pytorch = asked.seed, asked.named, asked.is_pytorch
+    seed, named, generator = asked.seed, asked.named, asked.generator
     InlineRandomFunctions()(model)
-    found = find_nodes(model, is_pytorch=is_pytorch)
+    found = find_nodes(model, generator)
     recorded = earlier_rewrite.read(model, seed)
-    _check_same_alignment(recorded, asked.alignment, has_new=bool(found))
+    _check_same_generator(recorded, generator, has_new=bool(found))
     if recorded.state is not None:
         named = _named_beside(recorded, named)
     nodes, kept = _sort_out(found, keep_unknown=asked.keep_unknown)
@@ -80,15 +81,15 @@ def rewrite(model: ir.Model, asked: Asked) -> Report:
     names = Names(model)
     shadowed = shadowed_names(model.graph)
     inputs = list(model.graph.inputs)
-    if is_pytorch:
-        batch = None if batch is None else replace(batch, words=TORCH_STATE_WORDS)
-        carried = carry_generator(model, numbered, names, seed, batch)
-        Replace(carried, names, 0, batch, is_pytorch=True)(model)
+    if not generator.is_counter_based:
+        batch = None if batch is None else replace(batch, words=generator.words)
+        carried = carry_generator(model, generator, numbered, names, seed, batch)
+        Replace(carried, names, 0, batch, generator)(model)
         close(carried)
     else:
         carried = carry_states(model, numbered, recorded, names, seed, batch)
         has_key = recorded.has_key or (recorded.state is None and bool(kept_streams))
-        Replace(carried, names, 0 if has_key else seed or 0, batch)(model)
+        Replace(carried, names, 0 if has_key else seed or 0, batch, generator)(model)
     Verify(shadowed)(model)
     record(model, kept_streams)
     for value in inputs:
@@ -134,17 +135,17 @@ def check_rows_beside(*, has_state: bool, has_rows: bool) -> None:
         )
 
 
-def _check_same_alignment(
-    recorded: earlier_rewrite.Recorded, alignment: str, *, has_new: bool
+def _check_same_generator(
+    recorded: earlier_rewrite.Recorded, generator: Generator, *, has_new: bool
 ) -> None:
-    """Refuses another alignment than an earlier rewrite's, and draws beside its one generator."""
+    """Refuses another generator than an earlier rewrite's, and draws beside its one generator."""
     if recorded.state is None:
         return
     remedy = "Rewrite the model that this one was made from."
-    if recorded.alignment != alignment:
-        allowed = f"{recorded.alignment!r}, as the model was rewritten before"
-        checks.refuse(OWNER, "alignment", repr(alignment), allowed, remedy)
-    if alignment == PYTORCH and has_new:
+    if recorded.generator is not generator:
+        allowed = f"{recorded.generator.alignment!r}, as the model was rewritten before"
+        checks.refuse(OWNER, "alignment", repr(generator.alignment), allowed, remedy)
+    if has_new and not generator.is_counter_based:
         given = "one with others beside those that an earlier rewrite replaced"
         allowed = "one whose random nodes are replaced at once, since one generator goes through"
         checks.refuse(OWNER, "the model", given, allowed, remedy)

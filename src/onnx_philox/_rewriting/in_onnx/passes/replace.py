@@ -7,6 +7,7 @@ from typing import Any
 
 import onnx_ir as ir
 
+from onnx_philox._contract.generators import PHILOX, TORCH, Generator
 from onnx_philox._contract.operators import DOMAIN, OPSET_VERSION, Operator
 from onnx_philox._contract.streams import AWAITS_STATE
 from onnx_philox._models.constants import constant
@@ -28,11 +29,10 @@ class Replace(ir.passes.InPlacePass):
         names: Names,
         global_seed: int,
         batch: Batch | None = None,
-        *,
-        is_pytorch: bool = False,
+        generator: Generator = PHILOX,
     ) -> None:
         super().__init__()
-        self._is_pytorch = is_pytorch
+        self._generator = generator
         self._batch = batch
         self._nodes = nodes
         self._names = names
@@ -59,10 +59,13 @@ class Replace(ir.passes.InPlacePass):
         ) -> ir.Value:
             own = random.seeds or (self._global_seed, carried.stream)
             seeds: Mapping[str, Any] = dict(zip(("global_seed", "op_seed"), own, strict=True))
+            if not self._generator.is_counter_based:
+                seeds = {}
             asked = dtype
-            if self._is_pytorch:
+            if self._generator is TORCH:
                 drawn = as_torch(random, emitter, op, dtype, inputs, attributes)
-                inputs, attributes, dtype, seeds = drawn.inputs, drawn.attributes, drawn.dtype, {}
+                inputs, attributes, dtype = drawn.inputs, drawn.attributes, drawn.dtype
+            attributes = {**attributes, **self._generator.attributes}
             state = self._checked(old, carried.state, emitter, op, inputs)
             ordered = [{**inputs, "state": state}.get(declared.name) for declared in op.inputs]
             values = emitter.emit(
@@ -83,7 +86,7 @@ class Replace(ir.passes.InPlacePass):
             return narrowed(emitter, values, asked)
 
         new = random.replacement.emit(old, emitter, draw)
-        if self._is_pytorch:
+        if self._generator is TORCH:
             new = composed(random, emitter, new)
         assert last.graph is not None
         last.prepend([node for node in emitter.nodes if not self._is_shared(node, last.graph)])

@@ -16,11 +16,11 @@ import onnx_ir as ir
 from numpy.typing import NDArray
 
 from onnx_philox._contract import alignment, checks
+from onnx_philox._contract.generators import TORCH
 from onnx_philox._contract.operators import (
     ALIGNMENT,
     OPERATORS,
     OUTPUT_TYPE,
-    PYTORCH,
     RANDOM_DROPOUT,
     RANDOM_EXPONENTIAL,
     RANDOM_NORMAL,
@@ -43,7 +43,6 @@ from onnx_philox._rewriting.in_onnx.types import Types
 _NARROW = (ir.DataType.FLOAT, ir.DataType.FLOAT16, ir.DataType.BFLOAT16)
 # Fewer normals are drawn one by one, from the same words in every type.
 _SIXTEEN = 16
-_AS_TORCH: dict[str, int | str] = {ALIGNMENT.name: PYTORCH}
 
 
 def drawn_as_torch(random: Replaceable, types: Types) -> Replaceable:
@@ -56,7 +55,7 @@ def drawn_as_torch(random: Replaceable, types: Types) -> Replaceable:
         allowed = "left out with alignment 'pytorch', since they say numbers of Philox"
         remedy = "Remove them, or rewrite the model without alignment."
         checks.refuse(random.site.title, "the seeds", str(random.kept), allowed, remedy)
-    if ours.draws_as_torch(random.site.node):
+    if _is_by_hand(random):
         # Written so by hand: it says already what it draws.
         return random
     random = torch_calls.read(random, types)
@@ -88,7 +87,7 @@ class TorchDraw:
 
     Attributes:
         inputs: Its inputs.
-        attributes: Those that say what it draws, and whose numbers.
+        attributes: Those that say what it draws.
         dtype: The type that it draws, to be cast to the one that was asked for.
     """
 
@@ -114,12 +113,12 @@ def as_torch(
         ValueError: torch's numbers cannot be drawn so.
     """
     try:
-        complete = checks.check_attributes(op, {**attributes, **_AS_TORCH})
+        complete = checks.check_attributes(op, {**attributes, **TORCH.attributes})
         alignment.check(op, complete, has_state=True)
     except RefusalError as error:
         raise error.within(random.site.title) from error
     given, node = dict(inputs), random.site.node
-    if ours.draws_as_torch(node):
+    if _is_by_hand(random):
         return TorchDraw(given, dict(attributes), dtype)
     name = "ratio" if op is RANDOM_DROPOUT else "p" if torch_calls.has_number(random) else None
     wide: dict[str, NDArray[np.float64]] = {}
@@ -133,7 +132,7 @@ def as_torch(
         given[name] = emitter.constant(f"{name}_f64", double)
         if narrow in emitter.nodes:
             emitter.nodes.remove(narrow)
-    return TorchDraw(given, {**attributes, **_AS_TORCH}, dtype)
+    return TorchDraw(given, dict(attributes), dtype)
 
 
 def narrowed(emitter: Emitter, drawn: ir.Value, dtype: ir.DataType) -> ir.Value:
@@ -151,8 +150,7 @@ def composed(random: Replaceable, emitter: Emitter, outputs: list[ir.Value]) -> 
     multiplied in f32 and rounded, which is the same: the product is exact there.
     """
     node = outputs[0].producer()
-    is_by_hand = ours.draws_as_torch(random.site.node)
-    if node is None or node.op_type != RANDOM_DROPOUT.name or is_by_hand:
+    if node is None or node.op_type != RANDOM_DROPOUT.name or _is_by_hand(random):
         return outputs
     data, ratio = node.inputs[0], constant(input_of(node, 1))
     if data is None or ratio is None:
@@ -170,6 +168,11 @@ def composed(random: Replaceable, emitter: Emitter, outputs: list[ir.Value]) -> 
     taken = data if dtype is work else emitter.cast("wide", data, work)
     output = emitter.elementwise("Mul", "dropped", taken, factor, work)
     return [output if dtype is work else emitter.cast("output", output, dtype), *outputs[1:]]
+
+
+def _is_by_hand(random: Replaceable) -> bool:
+    """Whether a node of ours is replaced that says already that it draws as torch does."""
+    return ours.generator_of(random.site.node) is TORCH
 
 
 def _doubles(
