@@ -22,6 +22,7 @@ from onnx_philox import Pipeline, reference
 from onnx_philox import openvino as factory
 from onnx_philox._command import verify
 from onnx_philox._command.verify import cases
+from onnx_philox._files.given import Given
 from onnx_philox._runtimes.in_openvino import Model
 from onnx_philox._runtimes.models import Settings
 
@@ -67,7 +68,9 @@ def test_under_hetero_the_cpu_draws_and_the_gpu_does_the_rest(
 ) -> None:
     model = elementwise(per_row)
     loaded = [
-        Model.load(model, Settings(backend, precision, shows_drawn=True, device=device))
+        Model.load(
+            Given.of("test", model), Settings(backend, precision, shows_drawn=True, device=device)
+        )
         for device in ("CPU", HETERO)
     ]
     assert set(loaded[1].compiled.get_property("EXECUTION_DEVICES")) == {"GPU.0", "CPU"}

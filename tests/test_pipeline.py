@@ -30,6 +30,7 @@ import onnx_philox
 from onnx_philox import PhiloxState, Pipeline, graphs, make_reproducible, row_states
 from onnx_philox._contract import memory
 from onnx_philox._files import model_file
+from onnx_philox._files.given import Given
 from onnx_philox._runtimes import in_openvino
 from onnx_philox._runtimes.models import Settings
 
@@ -524,7 +525,7 @@ def test_openvino_is_told_the_device() -> None:
     pipe = Pipeline(UNIFORM, runtime="openvino", device="HETERO:CPU")
     assert pipe._engine.model.compiled.get_property("MULTI_DEVICE_PRIORITIES") == "CPU"
     assert_same_bits(pipe({}, seed=3)["y"], Pipeline(UNIFORM)({}, seed=3)["y"])
-    loaded = in_openvino.Model.load(UNIFORM, Settings(device="HETERO:CPU"))
+    loaded = in_openvino.Model.load(Given.of("test", UNIFORM), Settings(device="HETERO:CPU"))
     assert loaded.how == "HETERO:CPU"
 
 

@@ -8,6 +8,7 @@ import pkgutil
 import warnings
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -23,7 +24,7 @@ import onnx_philox
 from onnx_philox import PhiloxState, make_reproducible, reference
 from onnx_philox._models.untouched import Originals
 from onnx_philox.onnxruntime import InferenceSession
-from onnx_philox.rewriting import Report, find_random_nodes, rewrite
+from onnx_philox.rewriting import Report, find_random_nodes, rewrite, rewrite_file
 
 STATE = PhiloxState.for_run(42).to_array()
 
@@ -847,3 +848,26 @@ def test_numbers_that_openvino_misreads_are_stored_raw(type_):
     (written,) = make_reproducible(model).graph.initializer
     assert written.raw_data
     assert_same_bits(numpy_helper.to_array(written), numpy_helper.to_array(tensor))
+
+
+@pytest.mark.parametrize(
+    "rewrite_it",
+    [
+        pytest.param(lambda path, **asked: make_reproducible(onnx.load(path), **asked), id="proto"),
+        pytest.param(make_reproducible, id="path"),
+        pytest.param(
+            lambda path, **asked: rewrite(ir.from_proto(onnx.load(path)), **asked), id="onnx-ir"
+        ),
+        pytest.param(
+            lambda path, **asked: rewrite_file(path, path.with_name("new.onnx"), **asked), id="file"
+        ),
+    ],
+)
+def test_a_warning_points_at_the_code_that_called_whatever_it_gave(
+    rewrite_it: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(parse(UNKNOWN, '"" : 17, "com.example" : 1'), path)
+    with pytest.warns(UserWarning, match="left as it is: .*MyDropout") as warned:
+        rewrite_it(path, keep_unknown=True)
+    assert warned[0].filename == __file__

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from onnx_philox._files.given import Given
 from onnx_philox._runtimes.port import ArgumentError
 
 
@@ -12,14 +13,14 @@ def no_such_file(what: str, path: object) -> ArgumentError:
     return ArgumentError(f"no such file: {path}. Check the path of {what}.")
 
 
-def check_model(path: Path) -> None:
-    """Refuses a model that is not there, or is no file.
+def given(command: str, path: Path) -> Given:
+    """The model that a user names to a command.
 
     Raises:
-        ArgumentError: It is such a path.
+        ArgumentError: It is not there, or is no file.
     """
     if path.is_file():
-        return
+        return Given.of(command, path)
     if not path.exists():
         raise no_such_file("the model", path)
     what = "a folder" if path.is_dir() else "no plain file"

@@ -8,7 +8,6 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import onnx
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -17,7 +16,7 @@ from onnx_philox import _runtime_errors, rewriting
 from onnx_philox._command import paths, rewritten, web
 from onnx_philox._contract import alignment, checks, choices
 from onnx_philox._contract.operators import RANDOM_BERNOULLI
-from onnx_philox._files.model_file import opened
+from onnx_philox._files.given import Given
 from onnx_philox._files.new_files import (
     NewFiles,
     check_apart,
@@ -214,12 +213,13 @@ def rewrite(
         ImportError: The target is an IR, and OpenVINO is not installed.
         OSError: A file cannot be read or written.
     """
-    _check_names(source, target)
+    given = paths.given(_OWNER, source)
+    _check_names(given, target)
     if standard is not None and not asked.generator.has_standard_nodes:
         allowed = alignment.for_standard_nodes(asked.generator)
         remedy = "Leave one of the two out."
         checks.refuse(_OWNER, "--alignment", repr(asked.alignment), allowed, remedy)
-    if standard is not None and is_ir(source):
+    if standard is not None and given.of_openvino:
         remedy = "Leave out the target: OpenVINO draws with the plugin."
         checks.refuse(_OWNER, "the model", source, "an ONNX file for standard nodes", remedy)
     if standard is not None and is_ir(target):
@@ -230,47 +230,26 @@ def rewrite(
         remedy = "Choose one of these; other runtimes read what is made for onnxruntime."
         choices.check(_OWNER, "--target", standard, [*TARGETS, _WEB], remedy, allowed)
     is_for_web, standard = standard == _WEB, "onnxruntime" if standard == _WEB else standard
-    check_apart(_OWNER, _outputs(target), _reads(source))
+    check_apart(_OWNER, _outputs(target), given.reads)
     with tidied_up_on_signals(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if is_ir(source):
-            report = api.write(source, target, asked, progress)
-            return _of_ir(source, target, report, caught)
-        if is_ir(target):
-            report, written, inside = _to_ir(source, target, asked, progress)
+        if is_ir(target) and not given.of_openvino:
+            report, inside = _to_ir(given, target, asked, progress)
         else:
-            report, written, inside = _to_onnx(
-                source, target, asked, progress, standard, inexact, is_for_web=is_for_web
+            report, inside = _to_the_same(
+                given, target, asked, progress, standard, inexact, is_for_web=is_for_web
             )
-    defaults = {tensor.name for tensor in written.initializer}
-    inputs = [i.name for i in written.input if i.name not in defaults]
-    return Outcome(
-        source,
-        target,
-        report,
-        _texts(caught),
-        [name for name in inputs if name != inside.state],
-        inside,
-        standard,
-        is_for_web,
-    )
-
-
-def _of_ir(
-    source: Path, target: Path, report: rewriting.Report, caught: list[warnings.WarningMessage]
-) -> Outcome:
-    inside = rewritten.inside(target)
-    inputs = [name for name in rewritten.inputs_of_ir(target) if name != inside.state]
-    return Outcome(source, target, report, _texts(caught), inputs, inside)
+    inputs = [name for name in inside.inputs if name != inside.state]
+    texts = _texts(caught)
+    return Outcome(source, target, report, texts, inputs, inside, standard, is_for_web)
 
 
 def _texts(caught: list[warnings.WarningMessage]) -> list[str]:
     return [str(warning.message) for warning in caught if warning.category is UserWarning]
 
 
-def _check_names(source: Path, target: Path) -> None:
-    paths.check_model(source)
-    if is_ir(source) and not is_ir(target):
+def _check_names(source: Given, target: Path) -> None:
+    if source.of_openvino and not is_ir(target):
         allowed = "a name that ends in .xml, since the model is an OpenVINO IR"
         checks.refuse(_OWNER, "the output", target, allowed, "Choose such a name.")
     if target.suffix not in (".onnx", SUFFIX):
@@ -279,21 +258,10 @@ def _check_names(source: Path, target: Path) -> None:
     if target.is_dir():
         checks.refuse(_OWNER, "the output", f"{target}, a folder", "a file", "Name a file in it.")
     paths.check_output(target)
-    if target.exists() and target.samefile(source):
+    if target.exists() and target.samefile(source.path):
         checks.refuse(
             _OWNER, "the output", "the model itself", "a file of its own", "Name another."
         )
-
-
-def _reads(source: Path) -> dict[Path, str]:
-    """The files that hold the model, and what each is."""
-    if is_ir(source):
-        return {
-            source: f"the model {str(source)!r}",
-            weights_of(source): "the weights of the model",
-        }
-    with opened(source, _OWNER) as file:
-        return file.reads
 
 
 def _outputs(target: Path) -> dict[Path, str]:
@@ -303,8 +271,8 @@ def _outputs(target: Path) -> dict[Path, str]:
     return {target: "the output", weights_of(target): "the weights file of the output"}
 
 
-def _to_onnx(
-    source: Path,
+def _to_the_same(
+    source: Given,
     target: Path,
     asked: Asked,
     progress: Progress | None,
@@ -312,20 +280,20 @@ def _to_onnx(
     inexact: str = "refuse",
     *,
     is_for_web: bool = False,
-) -> tuple[rewriting.Report, onnx.GraphProto, rewritten.Inside]:
+) -> tuple[rewriting.Report, rewritten.Inside]:
+    """Writes ONNX from ONNX, or an IR from an IR; returns what is in it, too."""
     if is_for_web:
         report = web.write(source, target, inexact, asked, progress)
     elif standard is not None:
         report = standard_nodes.write(source, target, asked, standard, inexact, progress)
     else:
         report = api.write(source, target, asked, progress)
-    with opened(target, _OWNER) as file:
-        return report, file.proto.graph, rewritten.inside(target)
+    return report, rewritten.inside(Given.of(_OWNER, target))
 
 
 def _to_ir(
-    source: Path, target: Path, asked: Asked, progress: Progress | None
-) -> tuple[rewriting.Report, onnx.GraphProto, rewritten.Inside]:
+    source: Given, target: Path, asked: Asked, progress: Progress | None
+) -> tuple[rewriting.Report, rewritten.Inside]:
     # Imported before any long work, since it may not be installed.
     from onnx_philox.openvino import register
 
@@ -336,7 +304,7 @@ def _to_ir(
         between = folder / "onnx" / f"{folder.name}.onnx"
         written = folder / target.name
         with no_room_named(target, folder):
-            result = _to_onnx(source, between, asked, progress)
+            result = _to_the_same(source, between, asked, progress)
         if progress is not None:
             progress(0, 1, "OpenVINO converts")
         import openvino as ov

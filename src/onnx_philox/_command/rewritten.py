@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from onnx_philox._command import paths
 from onnx_philox._contract import generators
 from onnx_philox._contract.generators import Generator
-from onnx_philox._files.model_file import opened
-from onnx_philox._files.openvino_ir import is_ir
+from onnx_philox._files.given import Given
 from onnx_philox._models.streams import generator_of, next_of, read_input
-from onnx_philox._models.untouched import Originals
+from onnx_philox._models.untouched import graph_of
 from onnx_philox._rewriting import earlier_rewrite
-from onnx_philox._rewriting.api import find_random_nodes
-from onnx_philox._rewriting.asked import OWNER
+from onnx_philox._rewriting.in_onnx.passes.order import find_random_nodes
+from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._runtimes.port import STATES, ArgumentError
 
 
@@ -25,7 +23,9 @@ from onnx_philox._runtimes.port import STATES, ArgumentError
 class Inside:
     """What decides the numbers of a model."""
 
-    own_nodes: int = 0
+    inputs: Sequence[str] = ()
+    """What a run must be given, the state too."""
+    own: Sequence[RandomNode] = ()
     """The random nodes that each runtime draws in its own way."""
     has_seed: bool = False
     """Whether a rewrite put a seed into the model."""
@@ -52,6 +52,19 @@ class Inside:
             return STATES
         return {self.state: self.next_state} if self.has_state else {}
 
+    def check_rewritten(self, model: Path) -> None:
+        """Refuses a model whose random nodes each runtime draws in its own way.
+
+        Raises:
+            ArgumentError: It is such a model.
+        """
+        if self.own:
+            raise ArgumentError(
+                f"the model must be a rewritten one: got one with {self.counted}, such as "
+                f"{self.own[0].op_type}, which each runtime draws in its own way. "
+                f"{rewrite_first(model)}"
+            )
+
     def refuse_seed(self, seed: int, model: Path) -> NoReturn:
         """Refuses a seed for a model that takes no state.
 
@@ -59,7 +72,7 @@ class Inside:
             ArgumentError: Always.
         """
         fact, remedy = "takes no state", "Leave it out."
-        if self.own_nodes:
+        if self.own and not self.has_state:
             fact, remedy = f"has {self.counted} and no state", rewrite_first(model)
         elif self.variable:
             fact = f"keeps its state in the variable {self.variable!r}"
@@ -77,7 +90,7 @@ class Inside:
     @property
     def counted(self) -> str:
         """The random nodes of its own, in words."""
-        return f"{self.own_nodes} random node{'s'[: self.own_nodes > 1]} of its own"
+        return f"{len(self.own)} random node{'s'[: len(self.own) > 1]} of its own"
 
 
 def rewrite_first(model: Path) -> str:
@@ -85,57 +98,45 @@ def rewrite_first(model: Path) -> str:
     return f"Rewrite it first: onnx-philox rewrite {shlex.quote(str(model))} -o FILE"
 
 
-def inside(model: Path) -> Inside:
-    """Looks into a file; finds nothing in what it cannot read."""
-    if is_ir(model):
-        return _inside_ir(model)
+def inside(given: Given) -> Inside:
+    """Looks into a file, once; finds nothing in what it cannot read."""
     try:
-        with opened(model, "run") as file:
-            read = Originals(file.proto, file.path.parent, owner=OWNER).model
-            state, drawn_by = read_input(read), generator_of(read)
-            if state is not None:
-                name, after = state.name or "", next_of(read, state)
-                return Inside(has_state=True, state=name, next_state=after, generator=drawn_by)
-            seed = earlier_rewrite.read(read, None).seed
-            own = _count_own(read)
-            return Inside(own, seed is not None, has_state=False, generator=drawn_by)
-    except (OSError, TypeError, ValueError):
-        return Inside()
-
-
-def _count_own(model: Any) -> int:
-    """How many random nodes each runtime draws in its own way."""
-    return len([node for node in find_random_nodes(model) if not node.is_reproducible])
-
-
-def _inside_ir(path: Path) -> Inside:
-    try:
-        from onnx_philox._rewriting.in_openvino import earlier, files
-
-        model = files.read(path, "run")
-        recorded = earlier.read(model)
-        own = _count_own(model)
+        return _inside_ir(given) if given.of_openvino else _inside_onnx(given)
     except (OSError, TypeError, ValueError, ImportError):
+        # The runtimes report what is wrong with it.
         return Inside()
-    drawn_by = recorded.generator
+
+
+def _inside_onnx(given: Given) -> Inside:
+    model = graph_of(given)
+    inputs = [value.name or "" for value in model.graph.inputs if not value.is_initializer()]
+    own, state, drawn_by = _own(find_random_nodes(model)), read_input(model), generator_of(model)
+    if state is not None:
+        name, after = state.name or "", next_of(model, state)
+        return Inside(inputs, own, False, True, name, after, drawn_by)
+    seed = earlier_rewrite.read(model, None).seed
+    return Inside(inputs, own, seed is not None, False, generator=drawn_by)
+
+
+def _inside_ir(given: Given) -> Inside:
+    from onnx_philox._openvino_models.ports import input_names
+    from onnx_philox._rewriting.in_openvino import api, earlier, files
+
+    model = files.read(given)
+    recorded, own = earlier.read(model), _own(api.find_random_nodes(model))
+    inputs, drawn_by = input_names(model.inputs, None), recorded.generator
     if recorded.is_input:
         name, after = recorded.state_name, recorded.next_state
-        return Inside(has_state=True, state=name, next_state=after, generator=drawn_by)
-    if recorded.variable:
-        return Inside(own, has_state=False, generator=drawn_by, variable=recorded.variable)
-    has_seed = recorded.seed is not None
+        return Inside(inputs, own, False, True, name, after, drawn_by)
+    has_seed = recorded.seed is not None and not recorded.variable
     # Standard nodes draw too, and nothing here knows them.
-    if not (own or has_seed):
-        return Inside(generator=drawn_by)
-    return Inside(own, has_seed, has_state=False, generator=drawn_by)
+    has_state = False if own or has_seed or recorded.variable else None
+    return Inside(inputs, own, has_seed, has_state, generator=drawn_by, variable=recorded.variable)
 
 
-def inputs_of_ir(path: Path) -> list[str]:
-    """The names of an IR's inputs."""
-    from onnx_philox._openvino_models.ports import input_names
-    from onnx_philox._rewriting.in_openvino import files
-
-    return input_names(files.read(path, "rewrite").inputs, None)
+def _own(nodes: list[RandomNode]) -> list[RandomNode]:
+    """Those that each runtime draws in its own way."""
+    return [node for node in nodes if not node.is_reproducible]
 
 
 def command_to_run(
@@ -154,24 +155,3 @@ def command_to_run(
     if has_inputs:
         words.append("--fill")
     return shlex.join(words)
-
-
-def check(model: Path) -> None:
-    """Refuses a file that is not there, or whose random nodes each runtime draws in its own way.
-
-    Raises:
-        ArgumentError: It is such a file.
-    """
-    paths.check_model(model)
-    try:
-        nodes = find_random_nodes(model)
-    except (OSError, TypeError, ValueError, ImportError):
-        # The runtimes report what is wrong with it.
-        return
-    nodes = [node for node in nodes if not node.is_reproducible]
-    if nodes:
-        raise ArgumentError(
-            f"the model must be a rewritten one: got one with {len(nodes)} random "
-            f"node{'s'[: len(nodes) > 1]} of its own, such as {nodes[0].op_type}, which "
-            f"each runtime draws in its own way. {rewrite_first(model)}"
-        )

@@ -12,6 +12,7 @@ from onnx import inliner
 from onnx_philox import rewriting
 from onnx_philox._contract import checks
 from onnx_philox._contract.operators import DOMAIN
+from onnx_philox._files.given import Given
 from onnx_philox._files.new_files import NewFiles
 from onnx_philox._files.tensors import subgraphs
 from onnx_philox._progress import Progress
@@ -27,7 +28,7 @@ _LARGEST = 2**31 - 1  # of a message of protobuf
 
 
 def write(
-    source: Path, target: Path, inexact: str, asked: Asked, progress: Progress | None
+    source: Given, target: Path, inexact: str, asked: Asked, progress: Progress | None
 ) -> rewriting.Report:
     """Rewrites a file into one of standard nodes whose draws are outputs, in no functions.
 

@@ -55,6 +55,11 @@ class ModelFile:
         external_data.check_all(owner, self.proto, path)
 
     @property
+    def folder(self) -> Path:
+        """Where its external data lies."""
+        return self.path.parent
+
+    @property
     def reads(self) -> dict[Path, str]:
         """The files that hold the model, and what each is."""
         external = external_data.locations(self.proto)

@@ -17,6 +17,7 @@ import onnx_ir as ir
 
 from onnx_philox._contract import checks
 from onnx_philox._files import tensors
+from onnx_philox._files.given import Form, Given
 from onnx_philox._models.graphs import subgraphs
 
 
@@ -171,6 +172,20 @@ class Originals:
             for graph in held:
                 inner = written.g if attribute.HasField("g") else written.graphs.add()
                 self._write_graph(graph, inner)
+
+
+def graph_of(given: Given) -> ir.Model:
+    """A model of ONNX to look at; the contents of the large tensors of a file stay there.
+
+    Raises:
+        ValueError: It is not one.
+        OSError: It cannot be read.
+    """
+    if given.form is Form.ONNX_IR:
+        model: ir.Model = given.model
+        return model
+    folder = given.path.parent if given.is_file else None
+    return Originals(given.proto, folder, owner=given.owner).model
 
 
 def _for_surgery(proto: onnx.ModelProto) -> onnx.ModelProto:

@@ -17,11 +17,12 @@ from onnx_philox._contract import choices
 from onnx_philox._contract.refusal import refuse, refusing_as, shown
 from onnx_philox._contract.streams import METADATA_KEY, STANDARD, STANDARD_STATE, STATE, Streams
 from onnx_philox._files import openvino_ir, ort_format
+from onnx_philox._files.given import Given
 from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._files.text import check_path
 from onnx_philox._pipeline import variables
 from onnx_philox._pipeline.engine import Engine
-from onnx_philox._rewriting.asked import Asked
+from onnx_philox._rewriting.asked import OWNER, Asked
 from onnx_philox._runtimes import RUNTIMES, with_library
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ def rewritten(model: Any, asked: Asked, *, keeps_external: bool = False) -> tupl
         graph = Originals(model, owner=_NAME).model
         if not _wants_rewrite(graph):
             return model, _said_by(model, graph)
-        rewritten = api.rewritten(model, asked)
+        rewritten = api.rewritten(Given.of(OWNER, model), asked)
     else:
         # Once, from one open file: another may take its place meanwhile.
         with opened(model, _NAME) as file:
@@ -265,7 +266,7 @@ def _open_in(core: Any, model: Any, what: str, asked: Asked, **options: Any) -> 
         asked.check_openvino()
     # Of a model that was rewritten before, a rewrite knows whether seeds were kept.
     if asked.keep_seeds or wants_rewrite(api.find_random_nodes(model), streams_of(model)):
-        model = api.rewritten(model, asked)
+        model = api.rewritten(Given.of(OWNER, model), asked)
     said = _said_by_openvino(model, what)
     _check_rows(said.streams, asked)
     _check_standard(said.standard, options.get("config") or {})

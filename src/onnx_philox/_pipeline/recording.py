@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +12,7 @@ from numpy.typing import NDArray
 
 from onnx_philox import _backends
 from onnx_philox._contract.refusal import refuse
+from onnx_philox._files.given import Given
 from onnx_philox._pipeline import opening
 from onnx_philox._pipeline.engine import Engine
 from onnx_philox._pipeline.inputs import Feed
@@ -120,7 +119,7 @@ def _record(
     if isinstance(given, bytes):
         of_file: Record = {"file": None, "sha256": of_bytes(given), "beside": {}}
     else:
-        of_file = models.files(Path(given))
+        of_file = models.files(Given.of(_NAME, given))
     per_row = chosen["per_row"]
     of_file["per_row"] = per_row if isinstance(per_row, bool) else list(per_row)
     entries = [document.input_of(key, array) for key, array in inputs.items()]
@@ -129,11 +128,11 @@ def _record(
 
 def _model(given: Any, chosen: Mapping[str, Any]) -> Any:
     if opening.names_ir(given):
-        return Path(given)
+        return Given.of(_NAME, given)
     words = ("per_row", "alignment", "keep_seeds")
     asked = Asked(**{word: chosen[word] for word in words})
     model, _ = opening.rewritten(given, asked)
-    return Path(model) if isinstance(model, str | os.PathLike) else model
+    return Given.of(_NAME, model)
 
 
 def _precision(chosen: Mapping[str, Any]) -> str | None:

@@ -3,45 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
-import onnx
-
 from onnx_philox._contract.streams import METADATA_KEY, Streams
-from onnx_philox._files.openvino_ir import is_ir, weights_of
+from onnx_philox._files.given import Given
 from onnx_philox._record import hashes
 
 
-def files(path: Path) -> dict[str, Any]:
+def files(given: Given) -> dict[str, Any]:
     """The model of a record: a file, its hash, and those of the files with its weights."""
-    if is_ir(path):
-        read = [weights_of(path)]
-    else:
-        from onnx_philox._files.model_file import opened
-
-        with opened(path, "record") as file:
-            read = [other for other in file.reads if other != path]
-    beside = {other.name: hashes.of_file(other) for other in read}
-    return {"file": str(path), "sha256": hashes.of_file(path), "beside": beside}
+    beside = {path.name: hashes.of_file(path) for path in given.reads if path != given.path}
+    return {"file": given.name, "sha256": hashes.of_file(given.path), "beside": beside}
 
 
-def streams(model: Path | onnx.ModelProto) -> Streams | None:
+def streams(given: Given) -> Streams | None:
     """The random nodes of a rewritten model; None if it takes no state."""
-    from onnx_philox._files.model_file import opened
-    from onnx_philox._models.streams import streams_of
-    from onnx_philox._models.untouched import Originals
-
-    if isinstance(model, onnx.ModelProto):
-        return streams_of(Originals(model, owner="record").model)
-    if is_ir(model):
+    if given.of_openvino:
         from onnx_philox._runtimes import in_openvino
 
-        read = in_openvino.read(in_openvino.new_core("auto"), model)
+        read = in_openvino.read(in_openvino.new_core("auto"), given.path)
         recorded = in_openvino.metadata(read, METADATA_KEY)
         return None if recorded is None else Streams.from_json(recorded)
-    with opened(model, "record") as file:
-        return streams_of(Originals(file.proto, file.path.parent, owner="record").model)
+    from onnx_philox._models.streams import streams_of
+    from onnx_philox._models.untouched import graph_of
+
+    return streams_of(graph_of(given))
 
 
 def listed(streams: Streams | None) -> dict[str, Any] | None:

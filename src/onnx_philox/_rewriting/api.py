@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import onnx
 import onnx_ir as ir
 
 from onnx_philox._contract import checks
 from onnx_philox._contract.inputs import TENSORFLOW
-from onnx_philox._files.model_file import ModelFile, opened
+from onnx_philox._files.given import A_FILE, Given, InMemory
+from onnx_philox._files.model_file import ModelFile
 from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._files.tensors import misread_by_openvino
-from onnx_philox._models.untouched import Originals
+from onnx_philox._models.untouched import Originals, graph_of
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.asked import OWNER, Asked, PerRow, Words
 from onnx_philox._rewriting.in_onnx.passes import order
@@ -116,36 +116,27 @@ def make_reproducible(
         alignment=alignment,
         keep_unknown=keep_unknown,
     )
-    return rewritten(model, asked)
+    return rewritten(Given.of(OWNER, model), asked)
 
 
-def rewritten(model: Any, asked: Asked) -> Any:
+def rewritten(given: Given, asked: Asked) -> Any:
     """What `make_reproducible` makes of a model."""
-    if _is_openvino_s(model):
-        from onnx_philox._rewriting.in_openvino import api
-
-        return api.rewrite(model, asked)[0]
-    if _is_path(model) and is_ir(model):
+    if given.of_openvino:
         from onnx_philox._rewriting.in_openvino import api, files
 
-        return api.rewrite(files.read(model, OWNER), asked)[0]
-    if _is_path(model):
-        with opened(model, OWNER) as file:
-            return rewrite_opened(file, asked)
-    proto = _to_proto(model)
-    originals = Originals(proto, owner=OWNER)
-    report = order.rewrite(originals.model, asked)
-    return originals.to_proto() if report.is_changed else proto
+        return api.rewrite(files.read(given), asked)[0]
+    with given.opened() as file:
+        return rewrite_opened(file, asked)
 
 
 def rewrite_opened(
-    file: ModelFile, asked: Asked, *, keeps_external: bool = False
+    file: ModelFile | InMemory, asked: Asked, *, keeps_external: bool = False
 ) -> onnx.ModelProto:
-    """What `make_reproducible` makes of a file that is open, with its weights.
+    """What `make_reproducible` makes of a model of ONNX that is open, with its weights.
 
     Those of external data may stay where they are: a ModelProto holds at most 2 GB.
     """
-    originals = Originals(file.proto, file.path.parent, owner=OWNER)
+    originals = Originals(file.proto, file.folder, owner=OWNER)
     report = order.rewrite(originals.model, asked)
     result = originals.to_proto() if report.is_changed else file.proto
     file.load_weights(result, keeps_external=keeps_external)
@@ -195,20 +186,16 @@ def find_random_nodes(model: Model | openvino.Model) -> list[RandomNode]:
     Raises:
         ImportError: The model is OpenVINO's, and this version of OpenVINO is not supported.
     """
-    if _is_path(model) and is_ir(model):
+    return found_in(Given.of(_FIND, model))
+
+
+def found_in(given: Given) -> list[RandomNode]:
+    """The random nodes of a model, as `find_random_nodes` lists them."""
+    if given.of_openvino:
         from onnx_philox._rewriting.in_openvino import api, files
 
-        return api.find_random_nodes(files.read(model, _FIND))
-    if _is_openvino_s(model):
-        from onnx_philox._rewriting.in_openvino import api
-
-        return api.find_random_nodes(model)
-    if isinstance(model, ir.Model):
-        return order.find_random_nodes(model)
-    if not _is_path(model):
-        return order.find_random_nodes(Originals(_to_proto(model), owner=OWNER).model)
-    with opened(model, _FIND) as file:
-        return order.find_random_nodes(Originals(file.proto, file.path.parent, owner=OWNER).model)
+        return api.find_random_nodes(files.read(given))
+    return order.find_random_nodes(graph_of(given))
 
 
 def rewrite_file(
@@ -257,57 +244,28 @@ def rewrite_file(
         alignment=alignment,
         keep_unknown=keep_unknown,
     )
-    return write(source, target, asked, progress)
+    return write(Given.of(_REWRITE_FILE, source, A_FILE), target, asked, progress)
 
 
-def write(
-    source: AnyPath, target: AnyPath, asked: Asked, progress: Progress | None = None
-) -> Report:
+def write(source: Given, target: AnyPath, asked: Asked, progress: Progress | None = None) -> Report:
     """Rewrites a file as `rewrite_file` does."""
-    if is_ir(target) and not is_ir(source):
+    if source.of_openvino:
+        from onnx_philox._rewriting.in_openvino import api, files
+
+        if not is_ir(target):
+            allowed = "a name that ends in .xml, since the model is an OpenVINO IR"
+            checks.refuse(source.owner, "the output", target, allowed, "Choose such a name.")
+        files.check_target(source, Path(target))
+        model, report = api.rewrite(files.read(source), asked)
+        files.save(model, Path(target))
+        return report
+    if is_ir(target):
         allowed = "a name that does not end in .xml, since the model is written as ONNX"
         remedy = "Choose such a name; 'onnx-philox rewrite MODEL -o FILE.xml' converts it, too."
-        checks.refuse(_REWRITE_FILE, "the target", repr(str(target)), allowed, remedy)
-    if is_ir(source):
-        return _write_ir(Path(source), Path(target), asked)
-    with opened(source, _REWRITE_FILE) as file:
-        originals = Originals(file.proto, file.path.parent, owner=OWNER)
+        checks.refuse(source.owner, "the target", repr(str(target)), allowed, remedy)
+    with source.opened_file() as file:
+        originals = Originals(file.proto, file.folder, owner=OWNER)
         report = order.rewrite(originals.model, asked)
         is_kept = not report.is_changed and not any(misread_by_openvino(file.proto))
-        model = None if is_kept else originals.to_proto()
-        file.save(model, target, progress or ignore)
+        file.save(None if is_kept else originals.to_proto(), target, progress or ignore)
     return report
-
-
-def _write_ir(source: Path, target: Path, asked: Asked) -> Report:
-    from onnx_philox._rewriting.in_openvino import api, files
-
-    files.check_target(_REWRITE_FILE, source, target)
-    model, report = api.rewrite(files.read(source, _REWRITE_FILE), asked)
-    files.save(model, target)
-    return report
-
-
-def _is_path(model: Any) -> TypeGuard[AnyPath]:
-    return isinstance(model, (str, os.PathLike))
-
-
-def _is_openvino_s(model: Any) -> bool:
-    """Whether a model is one of OpenVINO's, which is loaded only if there is one."""
-    kind = getattr(sys.modules.get("openvino"), "Model", None)
-    return kind is not None and isinstance(model, kind)
-
-
-def _to_proto(model: Any) -> onnx.ModelProto:
-    if isinstance(model, onnx.ModelProto):
-        return model
-    if isinstance(model, ir.Model):
-        return ir.to_proto(model)
-    return checks.refuse(
-        OWNER,
-        "the model",
-        type(model).__name__,
-        "an onnx.ModelProto, an onnx_ir.Model, an openvino.Model, or a path",
-        "Pass one of these.",
-        TypeError,
-    )

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from onnx_philox._contract import checks
+from onnx_philox._contract import checks, frames
 from onnx_philox._contract.generators import PHILOX, Generator
 
 STREAMS = 2**32
@@ -66,13 +66,8 @@ def check_streams(kept: Collection[KeptSeeds], numbered: Mapping[int, str]) -> N
             )
 
 
-def warn_of_repeats(
-    new: Collection[KeptSeeds], before: Collection[KeptSeeds], *, stacklevel: int
-) -> None:
-    """Warns of nodes that draw each other's numbers, in the same run or in others.
-
-    The level is that of a warning in the caller.
-    """
+def warn_of_repeats(new: Collection[KeptSeeds], before: Collection[KeptSeeds]) -> None:
+    """Warns of nodes that draw each other's numbers, in the same run or in others."""
     known = list(before)
     for each in new:
         other = next((o for o in known if _are_equal(o, each)), None)
@@ -83,7 +78,7 @@ def warn_of_repeats(
             what = "repeat each other's numbers in other runs, since their op_seeds agree mod 2^32"
         if other is not None:
             pair = f"{other.title}, of {other}, and {each.title}, of {each},"
-            warnings.warn(f"{pair} {what}", stacklevel=stacklevel + 1)
+            warnings.warn(f"{pair} {what}", stacklevel=frames.stacklevel())
         known.append(each)
 
 

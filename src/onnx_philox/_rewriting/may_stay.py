@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from onnx_philox._contract import frames
 from onnx_philox._contract.refusal import ValueRefusalError
 
 LEAVE_IT = ", or leave the node as it is with {}"
@@ -44,11 +45,8 @@ class MayStayError(ValueRefusalError):
         return MayStayError(operator, what, given, allowed, way_out, note, option)
 
 
-def leave(error: ValueError | TypeError, *, keep_unknown: bool, stacklevel: int) -> None:
-    """Warns of a random node that stays as it is; raises what is wrong with any other.
-
-    The level is that of a warning in the caller.
-    """
+def leave(error: ValueError | TypeError, *, keep_unknown: bool) -> None:
+    """Warns of a random node that stays as it is; raises what is wrong with any other."""
     if not (isinstance(error, MayStayError) and keep_unknown):
         raise error
-    warnings.warn(f"left as it is: {error.offering('')}", stacklevel=stacklevel + 1)
+    warnings.warn(f"left as it is: {error.offering('')}", stacklevel=frames.stacklevel())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Self
 
 import onnx
@@ -13,6 +12,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as ort_state
 
 from onnx_philox import _backends, _runtime_errors
 from onnx_philox._contract.types import BF16, F16, ElementType
+from onnx_philox._files.given import Given
 from onnx_philox._runtimes import models
 from onnx_philox._runtimes.models import LoadedModel, Settings
 from onnx_philox._runtimes.port import Port
@@ -41,19 +41,19 @@ class Model(LoadedModel):
         return BACKENDS
 
     @classmethod
-    def load(cls, model: Path | onnx.ModelProto, settings: Settings) -> Self:
+    def load(cls, given: Given, settings: Settings) -> Self:
         from onnx_philox.onnxruntime import InferenceSession
 
-        models.check_path(model)
+        model = models.path_of(given) if given.is_file else given.proto
         backend = models.choose_backend(cls, settings.backend)
         drawn = {}
         options = ort.SessionOptions()
         # ONNX Runtime also raises its errors as exceptions.
         options.log_severity_level = 4
         if settings.shows_drawn:
-            if isinstance(model, Path):
-                options.add_session_config_entry(_WEIGHTS, str(model.absolute().parent))
-                model = models.read(model)
+            if given.is_file:
+                options.add_session_config_entry(_WEIGHTS, str(given.path.absolute().parent))
+            model = models.read(given, weights=False)
             drawn = models.show_drawn(model)
         providers = ["CPUExecutionProvider"]
         loaded = cls(InferenceSession(model, options, providers=providers, backend=backend))

@@ -19,8 +19,7 @@ from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._contract.streams import STANDARD
 from onnx_philox._contract.types import BF16
 from onnx_philox._files import external_data
-from onnx_philox._files.model_file import opened
-from onnx_philox._files.openvino_ir import is_ir
+from onnx_philox._files.given import Given
 from onnx_philox._files.tensors import misread_by_openvino, tensors
 from onnx_philox._openvino_models import arrays as ov_arrays
 from onnx_philox._openvino_models import requests
@@ -86,21 +85,17 @@ class Model(LoadedModel):
         return list(ov.Core().available_devices)
 
     @classmethod
-    def load(cls, model: Path | onnx.ModelProto, settings: Settings) -> Self:
+    def load(cls, given: Given, settings: Settings) -> Self:
         precision = settings.precision
         precisions = RUNTIMES[cls.runtime].precisions
         if precision not in (None, *precisions):
             allowed = f"one of {', '.join(precisions)}"
             remedy = "Choose one of these, or leave it out."
             raise SettingError(cls.runtime, PRECISION, repr(precision), allowed, remedy)
-        models.check_path(model)
+        model: str | onnx.ModelProto = models.path_of(given) if given.is_file else given.proto
         backend = models.choose_backend(cls, settings.backend)
         core = _core(backend)
-        if isinstance(model, Path):
-            graph = _check_file(model, precision)
-        else:
-            _check_standard(_note_of(model), precision)
-            graph = model.graph
+        graph = None if given.of_openvino else _check(given.proto, precision)
         opened_model = read(core, model)
         _check_standard(metadata(opened_model, STANDARD), precision)
         drawn = _show_drawn(opened_model) if settings.shows_drawn else {}
@@ -255,27 +250,20 @@ def _given(value: Any) -> Any:
     return ov_arrays.tensor(array) if array.dtype == BF16.dtype else array
 
 
-def _check_file(path: Path, precision: str | None) -> onnx.GraphProto | None:
-    """Refuses an ONNX file that OpenVINO misreads, or that is made for another runtime.
+def _check(model: onnx.ModelProto, precision: str | None) -> onnx.GraphProto:
+    """Refuses an ONNX model that OpenVINO misreads, or that is made for another runtime.
 
-    Returns its graph, without large weights; None of IR, and of a file that OpenVINO will refuse.
+    Returns its graph, without large weights.
     """
-    if is_ir(path):
-        return None
-    try:
-        with opened(path, "run") as file:
-            proto, misread = file.proto, next(misread_by_openvino(file.proto), None)
-    except (OSError, ValueError):
-        # OpenVINO itself reports what is wrong with a file that it cannot read.
-        return None
-    _check_standard(_note_of(proto), precision)
+    _check_standard(_note_of(model), precision)
+    misread = next(misread_by_openvino(model), None)
     if misread is not None:
         field = "uint64_data" if misread.uint64_data else "int32_data"
         raise ArgumentError(
             f"the constant {misread.name!r} must be raw data: got the field {field}, from which "
             "OpenVINO reads different numbers. 'onnx-philox rewrite' stores it as raw data."
         )
-    return proto.graph
+    return model.graph
 
 
 def _note_of(model: onnx.ModelProto) -> str | None:

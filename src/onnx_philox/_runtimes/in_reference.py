@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Self
 
 import onnx
 from onnx.reference import ReferenceEvaluator
 
 from onnx_philox import _backends
-from onnx_philox._files.text import undecodable
+from onnx_philox._files.given import Given
 from onnx_philox._runtimes import models
 from onnx_philox._runtimes.models import LoadedModel, Settings
-from onnx_philox._runtimes.port import ArgumentError, Port
+from onnx_philox._runtimes.port import Port
 from onnx_philox.onnx_reference import OPS
 
 
@@ -41,10 +40,9 @@ class Model(LoadedModel):
         return {"onnx": _Evaluator()}
 
     @classmethod
-    def load(cls, model: Path | onnx.ModelProto, settings: Settings) -> Self:
+    def load(cls, given: Given, settings: Settings) -> Self:
         backend = models.choose_backend(cls, settings.backend)
-        if isinstance(model, Path):
-            model = _load(model)
+        model = models.read(given)
         drawn = models.show_drawn(model) if settings.shows_drawn else {}
         loaded = cls(model)
         loaded.backend, loaded.drawn = backend, drawn
@@ -52,15 +50,6 @@ class Model(LoadedModel):
 
     def values_of(self, feeds: Mapping[str, Any]) -> Sequence[Any]:
         return list(self._evaluator.run(None, dict(feeds)))
-
-
-def _load(path: Path) -> onnx.ModelProto:
-    model = onnx.load(path)
-    if (text := undecodable(model)) is not None:
-        raise ArgumentError(
-            f"the texts in {path} must be UTF-8: got {text!r}. Choose another name for it."
-        )
-    return model
 
 
 def _port(value: onnx.ValueInfoProto, is_required: bool) -> Port:

@@ -6,13 +6,13 @@ import importlib
 import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Self
 
 import onnx
 
 from onnx_philox import _backends
 from onnx_philox._contract.types import BY_NAME, ElementType
+from onnx_philox._files.given import Given
 from onnx_philox._runtimes import models
 from onnx_philox._runtimes.models import LoadedModel, Settings
 from onnx_philox._standard.api import to_standard_nodes
@@ -57,16 +57,15 @@ class Model(LoadedModel):
         return {name: _Runtime(name) for name in TARGETS}
 
     @classmethod
-    def load(cls, model: Path | onnx.ModelProto, settings: Settings) -> Self:
+    def load(cls, given: Given, settings: Settings) -> Self:
         backend = models.choose_backend(cls, settings.backend)
-        if isinstance(model, Path):
-            model = onnx.load(model)
+        model = models.read(given)
         drawn = models.show_drawn(model) if settings.shows_drawn else {}
         standard = to_standard_nodes(model, target=backend)
         adapter = importlib.import_module(f"{__package__}.in_{backend}")
         precision = settings.precision or ("f32" if backend == "openvino" else None)
         inner = replace(settings, backend=_backends.AUTO, precision=precision, shows_drawn=False)
-        loaded = cls(adapter.Model.load(standard, inner))
+        loaded = cls(adapter.Model.load(Given.of(given.owner, standard), inner))
         loaded.backend, loaded.drawn = backend, drawn
         return loaded
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +15,7 @@ from onnx_philox import _backends, _runtime_errors
 from onnx_philox._contract.operators import DOMAIN, OPERATORS
 from onnx_philox._contract.refusal import ValueRefusalError
 from onnx_philox._contract.types import ElementType
-from onnx_philox._files import text
+from onnx_philox._files.given import Given
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
 
 
@@ -107,7 +106,7 @@ class LoadedModel(ABC):
 
     @classmethod
     @abstractmethod
-    def load(cls, model: Path | onnx.ModelProto, settings: Settings) -> Self:
+    def load(cls, given: Given, settings: Settings) -> Self:
         """Loads a file, or an ONNX model in memory.
 
         Raises:
@@ -151,15 +150,14 @@ class LoadedModel(ABC):
         return None
 
 
-def check_path(model: Path | onnx.ModelProto) -> None:
-    """Refuses a file that the runtimes cannot open, whose path is not UTF-8.
+def path_of(given: Given) -> str:
+    """The path of a file that a runtime opens.
 
     Raises:
-        ArgumentError: It is such a file.
+        ArgumentError: It cannot, since the path is not UTF-8, or it is no whole IR.
     """
-    if isinstance(model, Path):
-        with refusing_as_argument():
-            text.check_path("", model)
+    with refusing_as_argument():
+        return given.for_runtime
 
 
 def choose_backend(model: type[LoadedModel], requested: str) -> str:
@@ -181,9 +179,11 @@ def choose_backend(model: type[LoadedModel], requested: str) -> str:
     return next(name for name, b in backends.items() if b is backend)
 
 
-def read(path: Path) -> onnx.ModelProto:
-    """An ONNX file without the weights that lie beside it."""
-    return onnx.load(path, load_external_data=False)
+def read(given: Given, *, weights: bool = True) -> onnx.ModelProto:
+    """The ONNX model, with the weights that lie beside a file, or without."""
+    if not given.is_file:
+        return given.proto
+    return onnx.load(given.path, load_external_data=weights)
 
 
 def name_of_mask(values: str) -> str:

@@ -12,7 +12,7 @@ import onnx_ir as ir
 
 from onnx_philox._contract import choices
 from onnx_philox._contract.operators import DOMAIN
-from onnx_philox._files.model_file import opened
+from onnx_philox._files.given import A_FILE, Given
 from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Names
@@ -77,8 +77,8 @@ def to_standard_nodes(
     chosen = _target(target)
     _check_inexact(inexact)
 
-    def convert(proto: onnx.ModelProto, path: pathlib.Path | None) -> onnx.ModelProto:
-        return _converted(proto, chosen, inexact, path)
+    def convert(proto: onnx.ModelProto, folder: pathlib.Path | None) -> onnx.ModelProto:
+        return _converted(proto, chosen, inexact, folder)
 
     return reading.each_form(model, OWNER, convert)
 
@@ -119,11 +119,12 @@ def to_standard_file(
         UserWarning: As in both.
     """
     asked = Asked(seed=seed, per_row=per_row, keep_unknown=keep_unknown)
-    return write(source, target_file, asked, target, inexact, progress)
+    given = Given.of(OWNER, source, A_FILE)
+    return write(given, target_file, asked, target, inexact, progress)
 
 
 def write(
-    source: FilePath,
+    source: Given,
     target_file: FilePath,
     asked: Asked,
     target: str,
@@ -133,11 +134,11 @@ def write(
     """Rewrites a file as `to_standard_file` does."""
     chosen = _target(target)
     _check_inexact(inexact)
-    with opened(source, OWNER) as file:
-        originals = Originals(file.proto, file.path.parent, owner=OWNER)
+    with source.opened_file() as file:
+        originals = Originals(file.proto, file.folder, owner=OWNER)
         report = order.rewrite(originals.model, asked)
         rewritten = originals.to_proto() if report.is_changed else file.proto
-        result = _converted(rewritten, chosen, inexact, file.path)
+        result = _converted(rewritten, chosen, inexact, file.folder)
         is_kept = result is file.proto and not any(misread_by_openvino(file.proto))
         file.save(None if is_kept else result, target_file, progress or ignore)
     return report
@@ -154,9 +155,9 @@ def _check_inexact(given: str) -> None:
 
 
 def _converted(
-    proto: onnx.ModelProto, target: Target, inexact: str, path: pathlib.Path | None
+    proto: onnx.ModelProto, target: Target, inexact: str, folder: pathlib.Path | None
 ) -> onnx.ModelProto:
-    originals = Originals(proto, None if path is None else path.parent, owner=OWNER)
+    originals = Originals(proto, folder, owner=OWNER)
     model = originals.model
     draws = reading.draws(model, target, OWNER, is_inexact_allowed=inexact == "allow")
     if not draws:

@@ -153,8 +153,8 @@ def add_functions(model: Model) -> onnx.ModelProto:
     return reading.each_form(model, OWNER, _with_functions)
 
 
-def _with_functions(proto: onnx.ModelProto, path: Path | None) -> onnx.ModelProto:
-    originals = Originals(proto, None if path is None else path.parent, owner=OWNER)
+def _with_functions(proto: onnx.ModelProto, folder: Path | None) -> onnx.ModelProto:
+    originals = Originals(proto, folder, owner=OWNER)
     model = originals.model
     draws = reading.draws(model, _TARGET, OWNER)
     if not draws:

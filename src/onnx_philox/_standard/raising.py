@@ -8,7 +8,6 @@ they are.
 from __future__ import annotations
 
 import itertools
-import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,7 @@ import onnx
 import onnx_ir as ir
 from onnx import defs, shape_inference, version_converter
 
-from onnx_philox._contract import checks
+from onnx_philox._contract import checks, frames
 from onnx_philox._models import graphs
 from onnx_philox._models.emitter import Names
 from onnx_philox._models.graphs import is_wanted
@@ -84,16 +83,8 @@ def raise_opset(model: ir.Model, owner: str) -> None:
         warnings.warn(
             f"the opset was raised from {given} to {OPSET}, which standard nodes need: "
             f"onnx.version_converter rewrote {rewritten}",
-            stacklevel=_frames_of_this_package(),
+            stacklevel=frames.stacklevel(),
         )
-
-
-def _frames_of_this_package() -> int:
-    """The `stacklevel` of a warning that points at the code that called this package."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("onnx_philox."):
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def _replace(model: ir.Model, nodes: Sequence[ir.Node], opset: int, owner: str) -> Counter[str]:

@@ -33,7 +33,7 @@ def each_form(
     owner: str,
     convert: Callable[[onnx.ModelProto, pathlib.Path | None], onnx.ModelProto],
 ) -> onnx.ModelProto:
-    """Converts a model in whichever form it is given, with the path that it is from.
+    """Converts a model in whichever form it is given, with the folder of its external data.
 
     The weights of a path are loaded in the end.
 
@@ -42,7 +42,7 @@ def each_form(
     """
     if isinstance(model, (str, os.PathLike)):
         with opened(model, owner) as file:
-            result = convert(file.proto, file.path)
+            result = convert(file.proto, file.folder)
             file.load_weights(result)
             return result
     if isinstance(model, ir.Model):

@@ -13,6 +13,7 @@ from onnx import numpy_helper
 
 from onnx_philox._backends import AUTO
 from onnx_philox._contract.operators import DOMAIN, OPERATORS
+from onnx_philox._files.given import Given
 from onnx_philox._numbers import call as calls
 from onnx_philox._numbers import fill_numpy
 from onnx_philox._numbers.call import Called
@@ -93,7 +94,9 @@ def _outcome(
     backend: str,
 ) -> Outcome:
     precision = "f32" if RUNTIMES[runtime.runtime].precisions else None
-    loaded = runtime.load(proto, Settings(backend=backend, precision=precision))
+    loaded = runtime.load(
+        Given.of("onnx_philox.torch", proto), Settings(backend=backend, precision=precision)
+    )
     names = {port.name for port in loaded.inputs}
     outputs = dict(loaded.run({k: v for k, v in feeds.items() if k in names}))
     return Outcome(loaded.backend, outputs.pop(NEXT_STATE, None), outputs)

@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from onnx_philox import _backends
-from onnx_philox._command import rewritten
+from onnx_philox._command import paths, rewritten
 from onnx_philox._command.compare.differences import Tolerances, of_run
 from onnx_philox._command.compare.printed import Report
 from onnx_philox._command.run import beginning, loading
 from onnx_philox._command.wanted import Wanted
 from onnx_philox._contract.declaration import listed
-from onnx_philox._files.openvino_ir import is_ir
+from onnx_philox._files.given import Given
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
@@ -53,15 +52,13 @@ def compare(
     """
     tell = progress or ignore
     tell(0, wanted.runs, "loading the model")
-    rewritten.check(model)
-    inside = rewritten.inside(model)
+    given = paths.given("compare", model)
+    inside = rewritten.inside(given)
+    inside.check_rewritten(model)
     if wanted.seed is not None and not inside.takes_seed:
         inside.refuse_seed(wanted.seed, model)
-    backend = _backends.AUTO
-    if is_ir(model):
-        one, other = _load_ir(model, runtimes, precisions, devices, backend)
-    else:
-        one, other = _load(model, runtimes, precisions, devices, backend)
+    load = _load_ir if given.of_openvino else _load
+    one, other = load(given, runtimes, precisions, devices)
     # Once for both: OpenVINO forgets the names of dimensions.
     filled = beginning.fill(one, wanted, inside)
     feeds, state, used = beginning.begin(one, wanted, filled, inside)
@@ -78,17 +75,15 @@ def compare(
     return report
 
 
-def _settings(precision: str | None, device: str | None, backend: str) -> Settings:
-    chosen = {} if device is None else {"device": device}
-    return Settings(backend, precision, shows_drawn=True, **chosen)
+def _settings(precision: str | None, device: str | None) -> Settings:
+    return Settings(precision=precision, shows_drawn=True, device=device or Settings.device)
 
 
 def _load_ir(
-    model: Path,
+    given: Given,
     runtimes: Sequence[str],
     precisions: Sequence[str],
     devices: Sequence[str],
-    backend: str,
 ) -> tuple[LoadedModel, LoadedModel]:
     of_ir = [name for name, runtime in RUNTIMES.items() if runtime.takes_ir]
     if not set(runtimes) <= set(of_ir):
@@ -113,16 +108,15 @@ def _load_ir(
                 f"{' and '.join(precisions)}. Give it twice, or leave it out."
             )
         pairs = [(hint, next(iter(devices), None)) for hint in precisions]
-    one, other = (loading.load(model, of_ir[0], _settings(*pair, backend)) for pair in pairs)
+    one, other = (loading.load(given, of_ir[0], _settings(*pair)) for pair in pairs)
     return one, other
 
 
 def _load(
-    model: Path,
+    given: Given,
     runtimes: Sequence[str],
     precisions: Sequence[str],
     devices: Sequence[str],
-    backend: str,
 ) -> tuple[LoadedModel, LoadedModel]:
     if len(precisions) > 1:
         raise ArgumentError(
@@ -159,7 +153,7 @@ def _load(
             reasons.append(str(error))
             continue
         own = device if name in with_devices else None
-        loaded.append(loading.load(model, name, _settings(hint, own, backend)))
+        loaded.append(loading.load(given, name, _settings(hint, own)))
         if len(loaded) == 2:
             return loaded[0], loaded[1]
     raise ArgumentError(

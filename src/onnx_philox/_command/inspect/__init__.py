@@ -13,8 +13,8 @@ from pathlib import Path
 from onnx_philox._command import paths, refusals
 from onnx_philox._command.inspect import probes, search, standard, trials
 from onnx_philox._command.inspect.printed import Found, Report
-from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._models.streams import streams_of
+from onnx_philox._models.untouched import graph_of
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._rewriting.api import OWNERS
 from onnx_philox._rewriting.in_onnx.random_nodes.declared import DeclaredTypeError
@@ -39,14 +39,14 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
     """
     tell = progress or ignore
     tell(0, 1, "reading the model")
-    paths.check_model(path)
-    if is_ir(path):
+    given = paths.given(search.OWNER, path)
+    if given.of_openvino:
         # Loads OpenVINO, or says what to install.
         RUNTIMES["openvino"].models()
         from onnx_philox._command.inspect import of_openvino
 
-        return of_openvino.inspect(path, search.OWNER, shows_all=shows_all, tell=tell)
-    model = search.load(path)
+        return of_openvino.inspect(given, shows_all=shows_all, tell=tell)
+    model = graph_of(given)
     nodes = search.search(model)
     tried = [probes.build(node.node, model, nodes.type_of) for node in nodes.unrewritten]
     runtimes = trials.run(tried, tell) if tried else []
@@ -71,7 +71,7 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
     if in_standard is not None:
         run = in_standard.run
     return Report(
-        path,
+        given,
         opset,
         found,
         nodes.rewritten,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from onnx_philox._command import refusals, rewritten
 from onnx_philox._command.inspect import openvino_probes, trials
@@ -11,6 +10,7 @@ from onnx_philox._command.inspect.printed import Found, Report
 from onnx_philox._command.inspect.search import Rewritten, state_in_words
 from onnx_philox._command.refusals import KEEP_SEEDS
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL
+from onnx_philox._files.given import Given
 from onnx_philox._progress import Progress
 from onnx_philox._rewriting.api import OWNERS
 from onnx_philox._rewriting.in_openvino import earlier, files
@@ -21,14 +21,14 @@ from onnx_philox._rewriting.may_stay import MayStayError
 from onnx_philox._rewriting.report import RandomNode
 
 
-def inspect(path: Path, owner: str, *, shows_all: bool, tell: Progress) -> Report:
+def inspect(given: Given, *, shows_all: bool, tell: Progress) -> Report:
     """Finds the random nodes of an IR, and tries each in OpenVINO.
 
     Raises:
         ValueError: It is no whole IR.
         OSError: It cannot be read.
     """
-    model = files.read(path, owner)
+    model = files.read(given)
     surveyed = survey(model)
     kept = {each.site.node.get_name(): each for each in surveyed.kept}
     tried = [openvino_probes.build(found) for found, _ in surveyed.nodes]
@@ -49,11 +49,13 @@ def inspect(path: Path, owner: str, *, shows_all: bool, tell: Progress) -> Repor
     recorded = surveyed.recorded
     run = ""
     if recorded.rewritten:
-        names = {name for given in model.inputs for name in given.get_names()}
+        names = {name for port in model.inputs for name in port.get_names()}
         has_inputs = bool(names - {recorded.state_name})
-        run = rewritten.command_to_run(path, has_state=recorded.is_input, has_inputs=has_inputs)
+        run = rewritten.command_to_run(
+            given.path, has_state=recorded.is_input, has_inputs=has_inputs
+        )
     return Report(
-        path,
+        given,
         None,
         found,
         [_rewritten(ours) for ours in recorded.rewritten],

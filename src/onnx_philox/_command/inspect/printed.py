@@ -20,7 +20,7 @@ from onnx_philox._command.inspect.standard import Standard
 from onnx_philox._command.inspect.trials import Behaviour, Trial, Trials
 from onnx_philox._command.refusals import KEEP_UNKNOWN, PER_ROW
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_PERMUTATION
-from onnx_philox._files.openvino_ir import is_ir
+from onnx_philox._files.given import Given
 from onnx_philox.rewriting import RandomNode
 
 # In fewer columns a table would break words; then each operator gets a block.
@@ -70,7 +70,7 @@ class Found:
 class Report:
     """Everything found in a model."""
 
-    model: Path
+    given: Given
     opset: int | None
     found: list[Found]
     rewritten: list[Rewritten]
@@ -197,7 +197,12 @@ class Report:
     @property
     def is_openvino_s(self) -> bool:
         """Whether the model is an OpenVINO IR."""
-        return is_ir(self.model)
+        return self.given.of_openvino
+
+    @property
+    def model(self) -> Path:
+        """The model's file."""
+        return self.given.path
 
     def lost_in_conversion(self) -> list[str]:
         """What an IR does not show, since it may have been lost before; empty for others."""

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import onnx_ir as ir
 
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.operators import DOMAIN
 from onnx_philox._contract.streams import STATE
-from onnx_philox._files.model_file import opened
 from onnx_philox._models.graphs import Owner, walk
 from onnx_philox._models.opsets import STANDARD_DOMAINS
 from onnx_philox._models.ours import seed_of
 from onnx_philox._models.streams import generator_of, kept_among, read_input
-from onnx_philox._models.untouched import Originals
 from onnx_philox._rewriting import earlier_rewrite
 from onnx_philox._rewriting.in_onnx.types import Types
 from onnx_philox._rewriting.survey import ByRows, Unrewritten, survey
@@ -53,17 +50,6 @@ class Nodes:
     idle_dropouts: int
     """How many nodes of Dropout draw nothing: they are off, or of ratio 0."""
     per_row: ByRows
-
-
-def load(path: Path) -> ir.Model:
-    """Reads a model, but not its weights.
-
-    Raises:
-        ValueError: The file does not exist, or is not an ONNX model.
-        OSError: The file cannot be read.
-    """
-    with opened(path, OWNER) as file:
-        return Originals(file.proto, path.parent, owner=OWNER).model
 
 
 def search(model: ir.Model) -> Nodes:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 
 from onnx_philox import _backends
 from onnx_philox._command import paths
@@ -20,11 +19,12 @@ from onnx_philox._command.run import filling, loading, ports
 from onnx_philox._command.run.states import State
 from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.streams import STATE, Streams
-from onnx_philox._files.openvino_ir import is_ir
+from onnx_philox._files.given import Given
 from onnx_philox._progress import Progress, ignore
 from onnx_philox._record import document, models
 from onnx_philox._record.hashes import hashes
-from onnx_philox._rewriting.api import find_random_nodes, make_reproducible
+from onnx_philox._rewriting import api
+from onnx_philox._rewriting.asked import Asked
 from onnx_philox._rewriting.report import wants_rewrite
 from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
@@ -60,10 +60,10 @@ def replay(
     except FileNotFoundError:
         raise paths.no_such_file("the record", record) from None
     path = _path_of(written, model)
-    paths.check_model(path)
+    named = paths.given("replay", path)
     with refusing_as_argument():
-        found = models.files(path)
-        given = _rewritten(path, written)
+        found = models.files(named)
+        given = _rewritten(named, written)
         streams = models.streams(given)
     name = runtime or written["runtime"]
     loaded = _load(given, name, written)
@@ -126,15 +126,13 @@ def _path_of(written: document.Record, given: Path | None) -> Path:
     return Path(recorded)
 
 
-def _rewritten(path: Path, written: document.Record) -> Path | onnx.ModelProto:
+def _rewritten(given: Given, written: document.Record) -> Given:
     """The file itself, or what `Pipeline` makes of one that is not rewritten."""
-    if is_ir(path) or not wants_rewrite(find_random_nodes(path), models.streams(path)):
-        return path
+    if given.of_openvino or not wants_rewrite(api.found_in(given), models.streams(given)):
+        return given
     per_row = written["model"].get("per_row", False)
-    made: onnx.ModelProto = make_reproducible(
-        path, per_row=per_row, alignment=_alignment_of(written)
-    )
-    return made
+    asked = Asked(per_row=per_row, alignment=_alignment_of(written))
+    return Given.of(given.owner, api.rewritten(given, asked))
 
 
 def _alignment_of(written: document.Record) -> str:
@@ -142,24 +140,14 @@ def _alignment_of(written: document.Record) -> str:
     return str((written["streams"] or {}).get("alignment", TENSORFLOW))
 
 
-def _load(model: Path | onnx.ModelProto, runtime: str, written: document.Record) -> LoadedModel:
+def _load(given: Given, runtime: str, written: document.Record) -> LoadedModel:
     is_same = runtime == written["runtime"]
     known = RUNTIMES.get(runtime)
     precision = None
     if known is not None and known.precisions:
         precision = written["precision"] if is_same else _PRECISION
     backend = written["backend"] if is_same else _backends.AUTO
-    settings = Settings(backend, precision, shows_drawn=True)
-    if isinstance(model, Path) or known is None:
-        return loading.load(Path(str(model)), runtime, settings)
-    try:
-        return known.models().load(model, settings)
-    except ImportError as error:
-        raise ArgumentError(str(error)) from error
-    except ArgumentError:
-        raise
-    except Exception as error:
-        raise RunError.of(runtime, "load the model", error) from error
+    return loading.load(given, runtime, Settings(backend, precision, shows_drawn=True))
 
 
 def _inputs(

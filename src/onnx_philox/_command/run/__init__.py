@@ -44,7 +44,7 @@ def run(
         ArgumentError: An argument is wrong, or does not suit the model.
         RunError: The runtime does not load the model, or a run fails.
     """
-    paths.check_model(model)
+    given = paths.given("run", model)
     tell = progress or ignore
     settings = settings or Settings()
     written = {}
@@ -58,26 +58,26 @@ def run(
         written |= dict.fromkeys(results.existing(prefix, wanted.numbers), "the output")
     if written:
         with refusing_as_argument():
-            check_apart("run", written, files_read.files(model, wanted.inputs))
+            check_apart("run", written, files_read.files(given, wanted.inputs))
     tell(0, wanted.runs, "loading the model")
-    inside = rewritten.inside(model)
+    inside = rewritten.inside(given)
     if wanted.seed is not None and not inside.takes_seed:
         # Now, not after a runtime's own words about random nodes that it does not have.
         inside.refuse_seed(wanted.seed, model)
-    loaded = loading.load(model, runtime, settings)
+    loaded = loading.load(given, runtime, settings)
     filled = beginning.fill(loaded, wanted, inside)
     feeds, state, used = beginning.begin(loaded, wanted, filled, inside)
     if wanted.seed is not None and state is None:
         inside.refuse_seed(wanted.seed, model)
 
     begun = feeds
-    report = Report(model, loaded, settings, used, state, filled, inside)
+    report = Report(given, loaded, settings, used, state, filled, inside)
     for done, number in enumerate(wanted.numbers):
         tell(done, wanted.runs, f"run {number}")
         outputs = loaded.run(feeds)
         path = results.save(prefix, number, outputs) if prefix is not None else None
-        given = None if state is None else state.words(feeds[state.name])
-        report.runs.append(Run(number, given, hashes(outputs, loaded.drawn), path))
+        began = None if state is None else state.words(feeds[state.name])
+        report.runs.append(Run(number, began, hashes(outputs, loaded.drawn), path))
         feeds = beginning.go_on(feeds, state, outputs)
     if record is not None:
         recording.write(record, report, wanted, begun)

@@ -5,26 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from onnx_philox._files.model_file import opened
-from onnx_philox._files.openvino_ir import is_ir, weights_of
+from onnx_philox._files.given import Given
 
 
-def files(model: Path, inputs: Sequence[str]) -> dict[Path, str]:
+def files(model: Given, inputs: Sequence[str]) -> dict[Path, str]:
     """Lists the files that a run reads, and what each is.
 
     The name of an input may contain a "=", so each "=" is tried as the end of the name.
     """
-    read = {model: f"the model {str(model)!r}"}
-    if is_ir(model):
-        weights = weights_of(model)
-        read[weights] = f"the weights {str(weights)!r}"
-    else:
-        try:
-            with opened(model, "run") as file:
-                read |= file.reads
-        except (OSError, ValueError):
-            # Not a file that runtimes load with external data; they report what is wrong with it.
-            pass
+    try:
+        read = model.reads
+    except (OSError, ValueError):
+        # Not a file that runtimes load with external data; they report what is wrong with it.
+        read = {model.path: f"the model {model.name!r}"}
     for argument in inputs:
         words = argument.split("=")
         for i in range(len(words)):

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from onnx_philox._contract.declaration import listed
-from onnx_philox._files import openvino_ir
-from onnx_philox._files.model_file import opened
-from onnx_philox._files.openvino_ir import is_ir
+from onnx_philox._files.given import Given
 from onnx_philox._runtimes import RUNTIMES, Runtime
 from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
 from onnx_philox._runtimes.port import ArgumentError, refusing_as_argument
@@ -16,8 +12,8 @@ from onnx_philox._runtimes.port import ArgumentError, refusing_as_argument
 _ORT = ".ort"
 
 
-def load(path: Path, runtime: str | None, settings: Settings) -> LoadedModel:
-    """Loads a file in a runtime, or in the first installed one that takes it.
+def load(given: Given, runtime: str | None, settings: Settings) -> LoadedModel:
+    """Loads a model in a runtime, or in the first installed one that takes it.
 
     Raises:
         ArgumentError: The runtime is unknown or not installed, or does not take such files.
@@ -27,13 +23,14 @@ def load(path: Path, runtime: str | None, settings: Settings) -> LoadedModel:
         raise ArgumentError(
             f"--runtime must be one of {', '.join(RUNTIMES)}: got {runtime!r}. Choose one of these."
         )
-    of_ir = is_ir(path)
+    of_ir = given.of_openvino
     usable = [r for r in RUNTIMES.values() if r.takes_ir or not of_ir]
     chosen = [r for r in usable if runtime in (None, r.name)]
     if not chosen:
         raise ArgumentError(
-            f"{path} must be an ONNX file for {runtime}: got an OpenVINO IR. Choose --runtime "
-            f"{listed([r.name for r in usable])}, or pass the model that the IR was made from."
+            f"{given.name} must be an ONNX file for {runtime}: got an OpenVINO IR. Choose "
+            f"--runtime {listed([r.name for r in usable])}, or pass the model that the IR was made "
+            "from."
         )
     precise = listed([r.name for r in RUNTIMES.values() if r.precisions])
     is_known = of_ir or runtime is not None
@@ -51,33 +48,24 @@ def load(path: Path, runtime: str | None, settings: Settings) -> LoadedModel:
     reasons = []
     for each in chosen:
         try:
-            return _load(path, each, settings)
+            return _load(given, each, settings)
         except ImportError as error:
             reasons.append(str(error))
     raise ArgumentError(" ".join(reasons))
 
 
-def _load(path: Path, runtime: Runtime, settings: Settings) -> LoadedModel:
+def _load(given: Given, runtime: Runtime, settings: Settings) -> LoadedModel:
     models = runtime.models()
-    _check_readable(path, is_ort_read=runtime.takes_ort and not settings.shows_drawn)
+    # Only ONNX Runtime reads its own format, but nothing can be made another output of it.
+    is_ort_read = runtime.takes_ort and not settings.shows_drawn
+    if given.is_file and not (given.path.suffix == _ORT and is_ort_read):
+        # Each runtime has words of its own for what is no model.
+        with refusing_as_argument():
+            given.check()
     try:
-        return models.load(path, settings)
+        return models.load(given, settings)
     except ArgumentError:
         raise
     except Exception as error:
-        raise RunError.of(runtime.name, f"load {path}", error) from error
-
-
-def _check_readable(path: Path, *, is_ort_read: bool) -> None:
-    """Refuses what is no model: each runtime has words of its own for it.
-
-    ONNX Runtime reads its own format, but nothing can be made another output of it.
-    """
-    if path.suffix == _ORT and is_ort_read:
-        return
-    with refusing_as_argument():
-        if is_ir(path):
-            openvino_ir.check("run", path)
-            return
-        with opened(path, "run"):
-            pass
+        what = given.name if given.is_file else "the model"
+        raise RunError.of(runtime.name, f"load {what}", error) from error

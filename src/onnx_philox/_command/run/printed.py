@@ -19,7 +19,7 @@ from onnx_philox._command.run.states import State
 from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.state import RUNS
-from onnx_philox._files.openvino_ir import is_ir
+from onnx_philox._files.given import Given
 from onnx_philox._record.hashes import Hash, of_all
 from onnx_philox._runtimes.models import LoadedModel, Settings
 from onnx_philox._runtimes.port import Arrays
@@ -68,7 +68,7 @@ class Run:
 class Report:
     """All runs of a model."""
 
-    model: Path
+    given: Given
     loaded: LoadedModel
     settings: Settings
     seed: int | None
@@ -82,6 +82,11 @@ class Report:
     runs: list[Run] = field(default_factory=list)
     record: Path | None = None
     """The file with the record of the runs."""
+
+    @property
+    def model(self) -> Path:
+        """The model's file."""
+        return self.given.path
 
     @property
     def sha256(self) -> str:
@@ -180,7 +185,7 @@ class Report:
     def _about_drawn(self) -> str:
         if not self.settings.shows_drawn:
             # An IR has one runtime to run in.
-            if self.state is None or is_ir(self.model):
+            if self.state is None or self.given.of_openvino:
                 return ""
             return (
                 "Compare runtimes with onnx-philox compare: the draws are equal; the outputs "
@@ -223,7 +228,7 @@ class Report:
                 "run before it left: a few draws may be alike by chance, and outputs need not "
                 "show what was drawn."
             )
-        if different == 1 and self.inside.own_nodes:
+        if different == 1 and self._is_undecided:
             found = "the outputs of all runs are equal"
         elif different == 1:
             found = "each run gave the same numbers"
@@ -237,9 +242,14 @@ class Report:
             return f"{found.capitalize()}: the model gives no next state, so all began at the same."
         return f"{found.capitalize()}, from the state that the run before it left."
 
+    @property
+    def _is_undecided(self) -> bool:
+        """Whether the runtime draws in its own way."""
+        return bool(self.inside.own) and not self.inside.has_state
+
     def _about_no_state(self, found: str) -> str:
         """What decides the numbers, after what several runs gave."""
-        if self.inside.own_nodes:
+        if self._is_undecided:
             remedy = rewrite_first(self.model)
             return f"{found}This model has {self.inside.counted} and no state. {remedy}"
         if not found:

@@ -35,9 +35,9 @@ def write(path: Path, report: Report, wanted: Wanted, feeds: Arrays) -> None:
     following = None if state is None else state.next
     runs = [document.run_of(run.number, run.state, run.outputs, following) for run in report.runs]
     written = document.record(
-        models.files(report.model),
+        models.files(report.given),
         report.loaded,
-        models.streams(report.model),
+        models.streams(report.given),
         report.seed,
         inputs,
         runs,

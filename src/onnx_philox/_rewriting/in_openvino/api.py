@@ -59,7 +59,7 @@ def rewrite(model: ov.Model, asked: Asked) -> tuple[ov.Model, Report]:
         if found.error is None:
             replaceable.append(found)
             continue
-        leave(found.error, keep_unknown=asked.keep_unknown, stacklevel=4)
+        leave(found.error, keep_unknown=asked.keep_unknown)
         kept.append(found.record())
     if recorded.variable and (replaceable or seed is not None or named is not None):
         given = f"one whose state is the variable {recorded.variable!r}"
@@ -87,7 +87,7 @@ def rewrite(model: ov.Model, asked: Asked) -> tuple[ov.Model, Report]:
     seed = recorded.seed if recorded.state is not None else seed
     numbered = number_nodes(replaceable, recorded)
     new_kept = [found.kept for found in replaceable if found.kept is not None]
-    warn_of_repeats(new_kept, recorded.kept, stacklevel=4)
+    warn_of_repeats(new_kept, recorded.kept)
     records = tuple(found.record(stream) for found, stream in numbered)
     batch = None if named is None else prove_rows(new, replaceable, named)
     done = len(recorded.rewritten)

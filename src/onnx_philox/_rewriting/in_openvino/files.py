@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from functools import cache
 from pathlib import Path
@@ -14,32 +13,34 @@ from onnx_philox import openvino as plugin
 from onnx_philox._contract import checks
 from onnx_philox._contract.operators import INT64_MAX
 from onnx_philox._files import openvino_ir
+from onnx_philox._files.given import Given
 from onnx_philox._files.new_files import NewFiles, check_apart, check_room
-from onnx_philox._files.openvino_ir import is_ir, weights_of
-from onnx_philox._files.text import check_path
+from onnx_philox._files.openvino_ir import weights_of
 
 # The attributes of a layer, and of its data.
 _LAYERS = re.compile(r"<layer\s([^>]*)>\s*<data\s([^>]*)>")
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 
 
-def read(path: str | os.PathLike[str], owner: str) -> ov.Model:
-    """Reads the `.xml`, whose weights must lie in a plain file beside it, after links too.
+def read(given: Given) -> ov.Model:
+    """A model of OpenVINO itself, or what an IR holds.
 
     Raises:
         ValueError: It is no IR, its weights are missing or lie elsewhere, or it has operators that
             this package does not bring.
         OSError: The file cannot be read.
     """
-    check_path(owner, path)
-    path = Path(path)
-    openvino_ir.check(owner, path)
-    _check_seeds(path)
+    if not given.is_file:
+        return given.model
+    path = given.for_runtime
+    _check_seeds(given.path)
     try:
         return _core().read_model(path)
     except RuntimeError as error:
         said = _runtime_errors.sentence(str(error))
-        openvino_ir.refuse(owner, path, f"what OpenVINO does not read ({said.rstrip('.')})")
+        openvino_ir.refuse(
+            given.owner, given.path, f"what OpenVINO does not read ({said.rstrip('.')})"
+        )
 
 
 def _check_seeds(path: Path) -> None:
@@ -81,18 +82,14 @@ def _is_constant(node: ov.Node) -> bool:
     return str(node.get_type_name()) == "Constant"
 
 
-def check_target(owner: str, source: Path, target: Path) -> None:
-    """Refuses a file that is no IR's, or one of those that are read.
+def check_target(source: Given, target: Path) -> None:
+    """Refuses to write one of the files that are read.
 
     Raises:
         ValueError: It is such a file.
     """
-    if not is_ir(target):
-        allowed = "a name that ends in .xml, since the model is an OpenVINO IR"
-        checks.refuse(owner, "the output", target, allowed, "Choose such a name.")
     outputs = {target: "the output", weights_of(target): "the weights file of the output"}
-    read = {source: f"the model {str(source)!r}"}
-    check_apart(owner, outputs, {**read, weights_of(source): "the weights of the model"})
+    check_apart(source.owner, outputs, source.reads)
 
 
 @cache

@@ -17,6 +17,7 @@ from onnx_philox._command.verify.runners import openvino_own
 from onnx_philox._command.verify.runners.interface import Loaded, NotCarriedError, Runner
 from onnx_philox._contract.declaration import listed
 from onnx_philox._contract.refusal import ValueRefusalError
+from onnx_philox._files.given import Given
 from onnx_philox._runtimes import RUNTIMES, Runtime, standard_first
 from onnx_philox._runtimes.models import LoadedModel, Settings
 
@@ -79,7 +80,7 @@ class ModelRunner(Runner):
     def prepare(self, example: Example) -> Loaded:
         """Loads the model; calling the result runs it once more."""
         try:
-            loaded = self._models.load(example.model(), self._settings)
+            loaded = self._models.load(Given.of("verify", example.model()), self._settings)
         except self._models.not_carried_error as error:
             if self._models.may_refuse(self.backend, example.operator.name, example.type):
                 raise NotCarriedError(str(error)) from error

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import onnx_ir as ir
 
-from onnx_philox._contract import checks
+from onnx_philox._contract import checks, frames
 from onnx_philox._contract.generators import Generator
 from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._models.emitter import Names
@@ -74,7 +74,7 @@ def rewrite(model: ir.Model, asked: Asked) -> Report:
     batch = None if named is None else prove_rows(model, nodes, named, recorded)
     numbered = number_nodes(nodes, recorded)
     kept_seeds = [node.kept for node in nodes if node.kept is not None]
-    warn_of_repeats(kept_seeds, recorded.kept, stacklevel=4)
+    warn_of_repeats(kept_seeds, recorded.kept)
     kept_streams = [stream_of(n.site.node, TENSORFLOW) for n in nodes if n.seeds is not None]
     records = tuple(node.record() for node in numbered)
     settled = settle(model)
@@ -95,7 +95,9 @@ def rewrite(model: ir.Model, asked: Asked) -> Report:
     for value in inputs:
         if value not in model.graph.inputs:
             reason = "it was a seed, and the model's state now says what is drawn"
-            warnings.warn(f"the input {value.name!r} is gone: {reason}", stacklevel=4)
+            warnings.warn(
+                f"the input {value.name!r} is gone: {reason}", stacklevel=frames.stacklevel()
+            )
     return replace(
         report, replaced=records, seed=seed, is_per_row=batch is not None, settled=settled
     )
@@ -160,6 +162,6 @@ def _sort_out(
         if isinstance(node, Replaceable):
             replaceable.append(node)
             continue
-        leave(node.error, keep_unknown=keep_unknown, stacklevel=5)
+        leave(node.error, keep_unknown=keep_unknown)
         kept.append(node.record())
     return replaceable, kept
