@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "first_wrong.h"
+#include "number_checks.h"
 #include "state_checks.h"
 #include "text.h"
 #include "values.h"
@@ -151,20 +152,6 @@ std::string CheckShape(const Operator& op, const InputDeclaration& input, const 
   return error;
 }
 
-/// The number at `index` of an array of this shape, and where that is if it is one of several.
-std::string ShowNumberAt(const Numbers& numbers, const Known& known, std::uint64_t count, std::uint64_t index) {
-  std::string shown = ShowNumber(numbers.type, BitsAt(numbers, index));
-  if (count == 1) return shown;
-  shown += " at [";
-  std::uint64_t rest = index, below = count;
-  for (int i = 0; i < known.rank; ++i) {
-    below /= static_cast<std::uint64_t>(known.dimensions[i]);
-    shown += (i > 0 ? ", " : "") + std::to_string(rest / below);
-    rest %= below;
-  }
-  return shown + "]";
-}
-
 /// Refuses more than one number, and none where it may not be left out.
 std::string CheckOne(const Operator& op, const InputDeclaration& input, const Known& known) {
   const bool is_left_out = input.optional && known.rank == 1 && known.dimensions[0] == 0;
@@ -199,26 +186,6 @@ std::string CheckOneOrRows(const Operator& op, const InputDeclaration& input, co
   return Refusal(op.name, InputText(input.name), ShapeOf(known),
                  Worded(say::kOneNumberOrRows, {is_any ? std::string() : " (" + std::to_string(rows) + ")"}),
                  say::kPassOneOrRows);
-}
-
-/// Checks known numbers by the limits that are declared, and writes `*given`.
-std::string CheckNumbers(const Operator& op, const InputDeclaration& input, const Known& known, OutputType type,
-                         const ForEach& for_each, ManyNumbers many, Argument* given) {
-  if (known.data == nullptr) return std::string();
-  std::uint64_t count = 1;
-  for (int i = 0; i < known.rank; ++i) count *= static_cast<std::uint64_t>(known.dimensions[i]);
-  const Numbers numbers{type, known.data};
-  const std::uint64_t checked = count > 1 && many == ManyNumbers::kTrust ? 0 : count;
-  const std::uint64_t wrong = FirstWrong(checked, 1, for_each, [&](std::uint64_t begin, std::uint64_t end) {
-    const void* const first = static_cast<const unsigned char*>(numbers.data) + begin * ElementSize(type);
-    return begin + FirstOutside(Numbers{type, first}, end - begin, input.limits);
-  });
-  if (count == 0) return std::string();
-  if (wrong != checked) {
-    return Refusal(op.name, InputText(input.name), ShowNumberAt(numbers, known, count, wrong), input.rule, input.remedy);
-  }
-  *given = count == 1 ? Argument{type, BitsAt(numbers, 0), nullptr} : Argument{type, 0, known.data};
-  return std::string();
 }
 
 /// Writes the shape of the output, and the logits if their values are known.
@@ -286,11 +253,6 @@ std::string CheckRange(const Operator& op, OutputType output, const Bounds& boun
                  allowed, remedy);
 }
 
-bool Overlaps(const Written& one, const Written& other) {
-  const std::uintptr_t a = reinterpret_cast<std::uintptr_t>(one.data), b = reinterpret_cast<std::uintptr_t>(other.data);
-  return one.data != nullptr && other.data != nullptr && a < b + other.bytes && b < a + one.bytes;
-}
-
 }  // namespace
 
 std::string CheckLeftOut(const Operator& op, int index, const Attributes& attributes) {
@@ -303,9 +265,15 @@ std::string CheckLeftOut(const Operator& op, int index, const Attributes& attrib
   return Refusal(op.name, InputText(input.name), say::kNothing, say::kConnectedWithoutSeeds, say::kNameAStream);
 }
 
-std::string CheckInput(const Operator& op, int index, const Known& known, const Attributes& attributes,
-                       Arguments* arguments, const ForEach& for_each, ManyNumbers many) {
+namespace {
+
+/// CheckInput, of this input alone.
+std::string CheckThisInput(const Operator& op, int index, const Known& known, const Attributes& attributes,
+                           Arguments* arguments, const ForEach& for_each, ManyNumbers many) {
   const InputDeclaration& input = op.input[index];
+  // Only what has a number for each element reads each number once; and torch's draws read without looking.
+  const bool can_wait = input.role == Role::kNumbers && !attributes.is_pytorch;
+  if (many == ManyNumbers::kAsDrawn && !can_wait) many = ManyNumbers::kCheck;
   Argument* const given = &arguments->given[static_cast<int>(input.parameter)];
   const OutputType type = input.has_output_type() ? attributes.output : NumberType(known.type);
   if (input.role == Role::kState && attributes.is_pytorch && known.type == ElementType::kU8) {
@@ -355,7 +323,7 @@ std::string CheckInput(const Operator& op, int index, const Known& known, const 
   return error;
 }
 
-std::string CheckTogether(const Operator& op, const Attributes& attributes, const Arguments& arguments) {
+std::string CheckTogetherAlone(const Operator& op, const Attributes& attributes, const Arguments& arguments) {
   for (int i = 0; i < op.inputs; ++i) {
     const InputDeclaration& input = op.input[i];
     if (input.role != Role::kNumbers && input.role != Role::kRowNumbers) continue;
@@ -374,6 +342,24 @@ std::string CheckTogether(const Operator& op, const Attributes& attributes, cons
   }
   const int state = IndexOf(op, Role::kState);
   return CheckRowsOfStates(op, op.input[state], arguments);
+}
+
+/// An error, but for one about numbers that wait: theirs comes first.
+std::string After(const Operator& op, const Arguments& arguments, const ForEach& for_each, const std::string& error) {
+  if (error.empty()) return error;
+  const std::string sooner = CheckUnchecked(op, arguments, for_each);
+  return sooner.empty() ? error : sooner;
+}
+
+}  // namespace
+
+std::string CheckInput(const Operator& op, int index, const Known& known, const Attributes& attributes,
+                       Arguments* arguments, const ForEach& for_each, ManyNumbers many) {
+  return After(op, *arguments, for_each, CheckThisInput(op, index, known, attributes, arguments, for_each, many));
+}
+
+std::string CheckTogether(const Operator& op, const Attributes& attributes, const Arguments& arguments) {
+  return After(op, arguments, nullptr, CheckTogetherAlone(op, attributes, arguments));
 }
 
 Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& arguments, void* out, void* mask) {
@@ -411,7 +397,7 @@ void KeepStates(const Written& values, const Written& next_states, Arguments* ar
   const std::uint32_t* const words = arguments->state_words;
   const Written states{words, StateBytes(*arguments)};
   const bool is_in_place = next_states.data == words;
-  if (!Overlaps(states, values) && (is_in_place || !Overlaps(states, next_states))) return;
+  if (!states.Overlaps(values) && (is_in_place || !states.Overlaps(next_states))) return;
   copy->assign(words, words + states.bytes / sizeof(*words));
   arguments->state_words = copy->data();
 }

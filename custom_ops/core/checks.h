@@ -54,14 +54,21 @@ std::string CheckLeftOut(const Operator& op, int index, const Attributes& attrib
 /// Calls task(0) to task(count - 1) and waits for them, on several threads if it can.
 using ForEach = std::function<void(std::uint64_t count, const std::function<void(std::uint64_t)>& task)>;
 
-/// Whether to look at all numbers of an input that may have many; someone else has, where not.
-enum class ManyNumbers { kCheck, kTrust };
+/// Whether to look at all numbers of an input that may have many.
+enum class ManyNumbers {
+  kCheck,
+  kTrust,     ///< someone else has
+  kAsDrawn,   ///< the draw itself does, where it reads each of them once: see Fill and CheckUnchecked
+};
 
 /// Checks input `index` alone, by its type and role. Writes its value into `arguments` if that is known. Shares its work
 /// by `for_each` if that is given, and there is much to check.
 std::string CheckInput(const Operator& op, int index, const Known& known, const Attributes& attributes,
                        Arguments* arguments, const ForEach& for_each = nullptr,
                        ManyNumbers many = ManyNumbers::kCheck);
+
+/// The error about numbers that CheckInput left to the draw. Call it where Fill says that there is one.
+std::string CheckUnchecked(const Operator& op, const Arguments& arguments, const ForEach& for_each = nullptr);
 
 /// Checks what relates inputs to each other, as far as known: minval to maxval, a number for each element to `shape`, rows
 /// of states to those of the output, and where torch's numbers are drawn the attributes to a state. Call it after CheckInput has passed each of them.
@@ -76,6 +83,11 @@ Draw DrawOf(const Operator& op, const Attributes& attributes, const Arguments& a
 struct Written {
   const void* data;
   std::uint64_t bytes;
+
+  bool Overlaps(const Written& other) const {
+    const std::uintptr_t a = reinterpret_cast<std::uintptr_t>(data), b = reinterpret_cast<std::uintptr_t>(other.data);
+    return data != nullptr && other.data != nullptr && a < b + other.bytes && b < a + bytes;
+  }
 };
 
 /// The bytes of the states, and of the next states.
@@ -86,6 +98,9 @@ std::uint64_t StateBytes(const Arguments& arguments);
 /// DrawOf. Next states exactly in place of the states need no copy.
 void KeepStates(const Written& values, const Written& next_states, Arguments* arguments,
                 std::vector<std::uint32_t>* copy);
+
+/// Checks numbers that CheckInput left to the draw before that writes where they lie. Call it before DrawOf.
+std::string CheckOverwritten(const Operator& op, const Written& values, Arguments* arguments, const ForEach& for_each = nullptr);
 
 /// Writes the next state, or that of each row, to memory for as many words as the state has.
 void WriteNextState(const Draw& draw, const Arguments& arguments, std::uint32_t* words);

@@ -9,11 +9,6 @@
 
 namespace onnx_philox {
 
-/// The numbers from `least` to `greatest` of a type, as InOrder in values.h orders them.
-struct Limits {
-  std::uint64_t least, greatest;
-};
-
 struct InputDeclaration {
   const char* name;
   Role role;

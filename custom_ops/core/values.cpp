@@ -6,6 +6,7 @@
 #include "coefficients.h"
 #include "float_environment.h"
 #include "floats.h"
+#include "number_limits.h"
 
 namespace onnx_philox {
 
@@ -19,29 +20,18 @@ Bits BitsAt(const void* data, std::uint64_t i) {
   return bits;
 }
 
-/// See InOrder in values.h.
-template <class Bits>
-Bits InOrder(Bits bits, bool is_float) {
-  constexpr Bits kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
-  const Bits all = is_float ? static_cast<Bits>(-static_cast<Bits>(bits / kSign)) : Bits{0};
-  return static_cast<Bits>(bits ^ (all | kSign));
-}
-
 /// The first number that is not within the limits, or `count`.
 template <class Bits>
 std::uint64_t FirstOutside(const void* data, std::uint64_t count, bool is_float, const Limits& limits) {
-  const Bits least = static_cast<Bits>(limits.least), most = static_cast<Bits>(limits.greatest - limits.least);
-  const auto is_outside = [=](std::uint64_t i) {
-    return static_cast<Bits>(InOrder(BitsAt<Bits>(data, i), is_float) - least) > most;
-  };
+  const SignedLimits<Bits> within(limits, is_float);
   constexpr std::uint64_t kChunk = 4096;  // a loop without a way out is vectorised
   for (std::uint64_t begin = 0; begin < count; begin += kChunk) {
     const std::uint64_t end = begin + kChunk < count ? begin + kChunk : count;
-    bool wrong = false;
-    for (std::uint64_t i = begin; i < end; ++i) wrong |= is_outside(i);
-    if (!wrong) continue;
+    Bits wrong = 0;
+    for (std::uint64_t i = begin; i < end; ++i) wrong = static_cast<Bits>(wrong | within.Outside(BitsAt<Bits>(data, i)));
+    if (wrong == 0) continue;
     for (std::uint64_t i = begin; i < end; ++i) {
-      if (is_outside(i)) return i;
+      if (within.Outside(BitsAt<Bits>(data, i)) != 0) return i;
     }
   }
   return count;
@@ -136,11 +126,11 @@ std::uint64_t FirstOutside(const Numbers& numbers, std::uint64_t count, const Li
   const bool is_float = IsFloat(numbers.type);
   switch (ElementSize(numbers.type)) {
     case 2:
-      return FirstOutside<std::uint16_t>(numbers.data, count, is_float, own);
+      return FirstOutside<std::int16_t>(numbers.data, count, is_float, own);
     case 4:
-      return FirstOutside<std::uint32_t>(numbers.data, count, is_float, own);
+      return FirstOutside<std::int32_t>(numbers.data, count, is_float, own);
     default:
-      return FirstOutside<std::uint64_t>(numbers.data, count, is_float, own);
+      return FirstOutside<std::int64_t>(numbers.data, count, is_float, own);
   }
 }
 

@@ -19,10 +19,8 @@ double FloatValue(OutputType type, std::uint64_t bits);
 /// The bits of number `i`.
 std::uint64_t BitsAt(const Numbers& numbers, std::uint64_t i);
 
-/// The first of `count` numbers that is not within the limits of their type; `count` if all are. `limits` are by
-/// OutputType. Numbers are compared as unsigned integers in the same order, -0 right below 0: the bits of positive floats
-/// with the sign set, those of negative ones inverted, integers with the sign inverted. So no arithmetic disturbs it, and
-/// NaN is outside of all limits.
+/// The first of `count` numbers that is not within the limits of their type (number_limits.h); `count` if all are.
+/// `limits` are by OutputType.
 std::uint64_t FirstOutside(const Numbers& numbers, std::uint64_t count, const Limits* limits);
 
 /// What is wrong with a row of logits: the index of its first NaN or positive infinity, or one of these.

@@ -2,6 +2,7 @@
 #include "kernel.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <thread>
@@ -135,13 +136,14 @@ std::uint64_t MaxPieces() {
 }
 
 /// Fill, or FillWidened.
-using FillDraw = void (*)(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end);
+using FillDraw = bool (*)(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end);
 
 struct Task {
   FillDraw fill;
   const Kernels* kernels;
   const Draw* draw;
   std::uint64_t step, elements;
+  std::atomic<bool> is_outside{false};
 };
 
 void RunTask(void* data, std::size_t index) {
@@ -149,9 +151,9 @@ void RunTask(void* data, std::size_t index) {
 }
 
 void FillPiece(void* data, std::size_t index) {
-  const Task& task = *static_cast<const Task*>(data);
+  Task& task = *static_cast<Task*>(data);
   const std::uint64_t begin = index * task.step;
-  task.fill(*task.kernels, *task.draw, begin, std::min(begin + task.step, task.elements));
+  if (!task.fill(*task.kernels, *task.draw, begin, std::min(begin + task.step, task.elements))) task.is_outside = true;
 }
 
 }  // namespace
@@ -273,7 +275,9 @@ std::string Kernel::Check(int index, const Known& known, Call* call, OrtKernelCo
       run.status = run.api.KernelContext_ParallelFor(run.context, RunTask, count, 0, data);
     };
   }
-  std::string error = CheckInput(op_, index, known, attributes_, &call->arguments, for_each);
+  // Where nobody wants the values, nobody draws them.
+  const ManyNumbers many = context != nullptr && has_values_ ? ManyNumbers::kAsDrawn : ManyNumbers::kCheck;
+  std::string error = CheckInput(op_, index, known, attributes_, &call->arguments, for_each, many);
   if (run.status != nullptr) {
     error = op_.name + (": " + std::string(api_.GetErrorMessage(run.status)));
     api_.ReleaseStatus(run.status);
@@ -397,6 +401,8 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
   std::vector<std::uint32_t> states;
   KeepStates({values_data, static_cast<std::uint64_t>(written.bytes)},
              {next_state_data, StateBytes(call.arguments)}, &call.arguments, &states);
+  error = CheckOverwritten(op_, {values_data, static_cast<std::uint64_t>(written.bytes)}, &call.arguments);
+  if (!error.empty()) return Refuse(error);
   const Draw draw = DrawOf(op_, attributes_, call.arguments, values_data, mask_data);
   if (attributes_.is_pytorch) {
     const auto draw_torch = is_widened_ && values_data != nullptr ? DrawTorchWidened : DrawTorch;
@@ -406,12 +412,13 @@ OrtStatus* Kernel::Compute(OrtKernelContext* context) const {
   const FillDraw fill = is_widened_ && values_data != nullptr ? FillWidened : Fill;
   if (values_data != nullptr || mask_data != nullptr) {
     const Split split = SplitDraw(draw, elements, MaxPieces());
+    Task task{fill, &kernels_, &draw, split.step, elements};
     if (split.pieces <= 1) {
-      fill(kernels_, draw, 0, elements);
+      FillPiece(&task, 0);
     } else {
-      Task task{fill, &kernels_, &draw, split.step, elements};
       if (OrtStatus* status = api_.KernelContext_ParallelFor(context, FillPiece, split.pieces, 0, &task)) return status;
     }
+    if (task.is_outside) return Refuse(CheckUnchecked(op_, call.arguments));
   }
   if (next_state_data != nullptr) {
     WriteNextState(draw, call.arguments, static_cast<std::uint32_t*>(next_state_data));

@@ -34,14 +34,15 @@ std::uint16_t RoundToF16(float value) {
   return static_cast<std::uint16_t>(round(value));
 }
 
-void FillWidened(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end) {
+bool FillWidened(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end) {
   alignas(64) std::uint16_t halves[kChunk];
   float* const out = static_cast<float*>(draw.out);
   for (std::uint64_t first = begin; first < end; first += kChunk) {
     const std::uint64_t count = std::min(kChunk, end - first);
-    FillTo(kernels, draw, first, first + count, halves);
+    if (!FillTo(kernels, draw, first, first + count, halves)) return false;
     for (std::uint64_t i = 0; i < count; ++i) out[first + i] = F32FromF16(halves[i]);  // exact in any environment
   }
+  return true;
 }
 
 void DrawTorchWidened(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments,

@@ -23,7 +23,7 @@ bool IsNameOfInsertedCast(const std::string& name);
 std::uint16_t RoundToF16(float value);
 
 /// Fill (see kernels.h) of a float16 draw whose `out` are float32 elements.
-void FillWidened(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end);
+bool FillWidened(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end);
 
 /// DrawTorch (see torch_draw.h) of such a draw.
 void DrawTorchWidened(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments,

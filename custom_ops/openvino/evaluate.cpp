@@ -174,7 +174,8 @@ bool RandomOp::Run(ov::TensorVector& outputs, const Tensors& inputs, bool is_fol
     const bool is_apart = RoleOf(i) == Role::kState ||
                           (RoleOf(i) == Role::kShape && IndexOf(op_, Role::kNumbers) < 0);
     is_together_checked = is_together_checked && is_apart;
-    ThrowIf(CheckInput(op_, i, Read(i, &readings[i].emplace(*inputs[i])), attributes_, &arguments, kForEachThread));
+    ThrowIf(CheckInput(op_, i, Read(i, &readings[i].emplace(*inputs[i])), attributes_, &arguments, kForEachThread,
+                       ManyNumbers::kAsDrawn));
   }
   if (!is_together_checked || arguments.states != 1) ThrowIf(CheckTogether(op_, attributes_, arguments));
   const std::uint64_t elements = static_cast<std::uint64_t>(arguments.dimensions.elements);
@@ -197,6 +198,7 @@ bool RandomOp::Run(ov::TensorVector& outputs, const Tensors& inputs, bool is_fol
   }
   std::vector<std::uint32_t> states;
   KeepStates(MemoryOf(&outputs[0]), MemoryOf(next), &arguments, &states);
+  ThrowIf(CheckOverwritten(op_, MemoryOf(&outputs[0]), &arguments, kForEachThread));
   // A mask whose rows do not lie next to each other is drawn elsewhere first.
   ov::Tensor whole_mask;
   if (mask != nullptr && elements > 0) {
@@ -207,10 +209,11 @@ bool RandomOp::Run(ov::TensorVector& outputs, const Tensors& inputs, bool is_fol
   ov::Tensor whole_next;
   if (next != nullptr) whole_next = IsContiguous(*next) ? *next : ov::Tensor(next->get_element_type(), next->get_shape());
   std::uint32_t* const words = next == nullptr || next->get_size() == 0 ? nullptr : static_cast<std::uint32_t*>(whole_next.data());
-  const bool is_drawn = attributes_.is_pytorch
+  const Filled filled = attributes_.is_pytorch
                             ? FillTorchTensor(*ActiveKernels().kernels, attributes_, arguments, draw, words, outputs[0])
                             : FillTensor(*ActiveKernels().kernels, draw, elements, outputs[0]);
-  if (!is_drawn) {
+  if (filled == Filled::kOutside) ThrowIf(CheckUnchecked(op_, arguments, kForEachThread));
+  if (filled == Filled::kOfAnotherType) {
     Refuse(op_, OutputText(op_.output[0].name),
            Worded(say::kAskedFor, {ElementTypeName(ElementTypeOf(outputs[0].get_element_type()))}),
            Worded(say::kUnchanged, {ElementTypeName(ElementTypeOf(type))}), say::kDrawInF32);

@@ -2,6 +2,7 @@
 #include "fill_tensor.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <vector>
 
@@ -14,20 +15,19 @@ namespace onnx_philox {
 
 namespace {
 
-void FillContiguous(const Kernels& kernels, const Draw& draw, std::uint64_t elements) {
+bool FillContiguous(const Kernels& kernels, const Draw& draw, std::uint64_t elements, ov::Tensor&) {
   // Asks for the number of threads only if more than one may help.
   Split split = SplitDraw(draw, elements, 2);
   if (split.pieces > 1) {
     split = SplitDraw(draw, elements, static_cast<std::uint64_t>(std::max(1, parallel_get_max_threads())));
   }
-  if (split.pieces <= 1) {
-    Fill(kernels, draw, 0, elements);
-    return;
-  }
+  if (split.pieces <= 1) return Fill(kernels, draw, 0, elements);
+  std::atomic<bool> is_outside{false};
   ov::parallel_for(split.pieces, [&](std::uint64_t piece) {
     const std::uint64_t begin = piece * split.step;
-    Fill(kernels, draw, begin, std::min(begin + split.step, elements));
+    if (!Fill(kernels, draw, begin, std::min(begin + split.step, elements))) is_outside = true;
   });
+  return !is_outside;
 }
 
 /// At any alignment: an IR's constants lie where its file has them.
@@ -54,18 +54,23 @@ void ConvertTo(const void* from, ElementType type, FloatFormat from_format, void
 }
 
 /// Draws in the draw's own type, a chunk at a time, and converts.
-void FillConverted(const Kernels& kernels, const Draw& draw, std::uint64_t elements, ov::Tensor& tensor) {
+bool FillConverted(const Kernels& kernels, const Draw& draw, std::uint64_t elements, ov::Tensor& tensor) {
   constexpr std::uint64_t kChunk = 1024;  // a multiple of a block's elements
   const ElementType from = ElementTypeOf(draw.type), to = ElementTypeOf(tensor.get_element_type());
   const std::size_t size = tensor.get_element_type().size();
   unsigned char* const out = static_cast<unsigned char*>(tensor.data());
   const std::uint64_t chunks = elements / kChunk + (elements % kChunk != 0 ? 1 : 0);
+  std::atomic<bool> is_outside{false};
   ov::parallel_for(chunks, [&](std::uint64_t chunk) {
     alignas(64) unsigned char buffer[kChunk * 8];
     const std::uint64_t begin = chunk * kChunk, count = std::min(kChunk, elements - begin);
-    FillTo(kernels, draw, begin, begin + count, buffer);
-    ConvertFloats(buffer, from, out + begin * size, to, count);
+    if (FillTo(kernels, draw, begin, begin + count, buffer)) {
+      ConvertFloats(buffer, from, out + begin * size, to, count);
+    } else {
+      is_outside = true;
+    }
   });
+  return !is_outside;
 }
 
 }  // namespace
@@ -116,29 +121,24 @@ bool IsSame(ElementType wanted, ElementType given) {
 
 }  // namespace
 
-bool FillTensor(const Kernels& kernels, Draw draw, std::uint64_t elements, ov::Tensor& tensor) {
+Filled FillTensor(const Kernels& kernels, Draw draw, std::uint64_t elements, ov::Tensor& tensor) {
   const ElementType wanted = ElementTypeOf(draw.type), given = ElementTypeOf(tensor.get_element_type());
   const bool same = IsSame(wanted, given);
-  if (!same && (FormatOf(wanted) == nullptr || FormatOf(given) == nullptr)) return false;
-  if (elements == 0) return true;
-  if (!IsContiguous(tensor)) {
-    ov::Tensor whole(tensor.get_element_type(), tensor.get_shape());
-    FillTensor(kernels, draw, elements, whole);
-    whole.copy_to(tensor);
-  } else if (same) {
-    draw.out = tensor.data();
-    FillContiguous(kernels, draw, elements);
-  } else {
-    FillConverted(kernels, draw, elements, tensor);
-  }
-  return true;
+  if (!same && (FormatOf(wanted) == nullptr || FormatOf(given) == nullptr)) return Filled::kOfAnotherType;
+  if (elements == 0) return Filled::kDrawn;
+  ov::Tensor whole = IsContiguous(tensor) ? tensor : ov::Tensor(tensor.get_element_type(), tensor.get_shape());
+  draw.out = whole.data();
+  const auto fill = same ? FillContiguous : FillConverted;
+  if (!fill(kernels, draw, elements, whole)) return Filled::kOutside;
+  if (!IsContiguous(tensor)) whole.copy_to(tensor);
+  return Filled::kDrawn;
 }
 
-bool FillTorchTensor(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments, Draw draw,
-                     std::uint32_t* next_states, ov::Tensor& tensor) {
+Filled FillTorchTensor(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments, Draw draw,
+                       std::uint32_t* next_states, ov::Tensor& tensor) {
   const ElementType wanted = ElementTypeOf(draw.type), given = ElementTypeOf(tensor.get_element_type());
   const bool same = IsSame(wanted, given);
-  if (!same && (FormatOf(wanted) == nullptr || FormatOf(given) == nullptr)) return false;
+  if (!same && (FormatOf(wanted) == nullptr || FormatOf(given) == nullptr)) return Filled::kOfAnotherType;
   const std::uint64_t elements = static_cast<std::uint64_t>(arguments.dimensions.elements);
   ov::Tensor whole = IsContiguous(tensor) ? tensor : ov::Tensor(tensor.get_element_type(), tensor.get_shape());
   std::vector<unsigned char> drawn;
@@ -147,7 +147,7 @@ bool FillTorchTensor(const Kernels& kernels, const Attributes& attributes, const
   DrawTorch(kernels, attributes, arguments, draw, next_states);
   if (!same && elements > 0) ConvertFloats(drawn.data(), wanted, whole.data(), given, elements);
   if (!IsContiguous(tensor)) whole.copy_to(tensor);
-  return true;
+  return Filled::kDrawn;
 }
 
 }  // namespace onnx_philox

@@ -18,13 +18,19 @@ void ConvertFloats(const void* from, ElementType from_type, void* to, ElementTyp
 /// they always do, and this does not ask, since asking costs more than it saves.
 bool IsContiguous(const ov::Tensor& tensor);
 
-/// Fills `tensor`, which has `elements` elements, with `draw` (whose `out` is not used). Returns false if its element
-/// type cannot take them: a device may choose another float type than the operator declares, int32 for uint32, and
-/// uint8 for bool.
-bool FillTensor(const Kernels& kernels, Draw draw, std::uint64_t elements, ov::Tensor& tensor);
+/// What became of a draw.
+enum class Filled {
+  kDrawn,
+  kOfAnotherType,  ///< the tensor's element type cannot take the values
+  kOutside,        ///< a number that was unchecked is not within its limits: see Fill
+};
+
+/// Fills `tensor`, which has `elements` elements, with `draw` (whose `out` is not used). A device may choose another float
+/// type than the operator declares, int32 for uint32, and uint8 for bool.
+Filled FillTensor(const Kernels& kernels, Draw draw, std::uint64_t elements, ov::Tensor& tensor);
 
 /// The same of torch's numbers, with the next states: see DrawTorch.
-bool FillTorchTensor(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments, Draw draw,
-                     std::uint32_t* next_states, ov::Tensor& tensor);
+Filled FillTorchTensor(const Kernels& kernels, const Attributes& attributes, const Arguments& arguments, Draw draw,
+                       std::uint32_t* next_states, ov::Tensor& tensor);
 
 }  // namespace onnx_philox

@@ -212,20 +212,23 @@ void NextStates(const Draw& draw, std::uint64_t count, std::uint32_t* words) {
   }
 }
 
-void Fill(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end) {
+bool Fill(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end) {
   unsigned char* const out = static_cast<unsigned char*>(draw.out);
-  FillTo(kernels, draw, begin, end, out == nullptr ? nullptr : out + begin * ElementSize(draw.type));
+  return FillTo(kernels, draw, begin, end, out == nullptr ? nullptr : out + begin * ElementSize(draw.type));
 }
 
-void FillTo(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end, void* to) {
-  if (begin >= end) return;
+bool FillTo(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end, void* to) {
+  if (begin >= end) return true;
+  bool is_outside = false;
   Piece piece{draw, begin, end};
+  piece.is_outside = &is_outside;
   piece.draw.out = to;
   if (draw.mask != nullptr) piece.draw.mask = draw.mask + begin;
   // Without it, the same bits take longer.
   const std::unique_ptr<unsigned char[]> spare(SpareFor(&piece));
   const FloatEnvironment environment;
   kernels.fill(piece);
+  return !is_outside;
 }
 
 Split SplitDraw(const Draw& draw, std::uint64_t elements, std::uint64_t max_pieces) {

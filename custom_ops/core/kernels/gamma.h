@@ -157,8 +157,8 @@ class Gammas {
 template <class Isa, unsigned kAttempts>
 ONNX_PHILOX_NOINLINE void FillGammas(const Piece& piece) {
   Gammas<Isa, kAttempts> gammas(piece.draw);
-  if (piece.draw.type == OutputType::kF32) return FillBatches<Isa, float>(piece, gammas);
-  FillBatches<Isa, double>(piece, gammas);
+  if (piece.draw.type == OutputType::kF32) return FillBatches<Isa, float>(piece, Parameter::kAlpha, gammas);
+  FillBatches<Isa, double>(piece, Parameter::kAlpha, gammas);
 }
 
 }  // namespace onnx_philox

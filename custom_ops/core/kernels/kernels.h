@@ -58,6 +58,7 @@ struct Piece {
   std::uint64_t end;    ///< one past the last; greater than begin
   unsigned char* spare = nullptr;   ///< memory for records of 8 bytes, which makes permutations faster
   std::uint64_t spare_records = 0;  ///< how many it holds
+  bool* is_outside = nullptr;       ///< set where a number that was unchecked is not within its limits
 };
 
 struct TorchStream;
@@ -97,10 +98,12 @@ const Selection& ActiveKernels();
 /// on the thread, or on the kernels. The bounds must be a range (see values.h), and the other parameters must be as
 /// output.h says (checks.h checks them). Stores go through the caches: non-temporal ones were never faster, and up to
 /// 14% slower, from 2^22 to 2^27 words (Zen 4).
-void Fill(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end);
+///
+/// Whether all that was unchecked (Argument) is within its limits. If not, what was written is no draw.
+bool Fill(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end);
 
 /// The same, into other memory: element `begin` goes to `to`. A mask stays where it is.
-void FillTo(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end, void* to);
+bool FillTo(const Kernels& kernels, const Draw& draw, std::uint64_t begin, std::uint64_t end, void* to);
 
 /// How to cut a draw for a thread pool: piece i is [i * step, min((i + 1) * step, elements)).
 struct Split {

@@ -113,6 +113,7 @@ void FillBernoulliEach(const Piece& piece) {
   unsigned char* out = static_cast<unsigned char*>(piece.draw.out);
   for (std::uint64_t begin = piece.begin; begin < piece.end;) {
     const std::uint64_t end = piece.end - begin > kUniformsAtOnce ? begin + kUniformsAtOnce : piece.end;
+    if (!MayDraw<Isa>(piece, Parameter::kP, begin, end)) return;
     UniformsOf<From, Rule>(piece, begin, end, uniforms);
     const std::size_t count = static_cast<std::size_t>(end - begin);
     for (std::size_t i = 0; i < count; ++i) {

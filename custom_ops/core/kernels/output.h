@@ -32,12 +32,18 @@ struct Numbers {
   const void* data;
 };
 
+/// The numbers from `least` to `greatest` of a type, in the order that number_limits.h says.
+struct Limits {
+  std::uint64_t least, greatest;
+};
+
 /// A parameter of a draw, within the limits that its declaration says: one number, or many that the draw reads while it
 /// fills, and to which nobody may write meanwhile.
 struct Argument {
   OutputType type;     ///< kBits, the first: it is left out
   std::uint64_t bits;  ///< of one number: its bit pattern, zero-extended
   const void* data;    ///< of many, at any alignment; null: there is one, or an optional input is left out
+  const Limits* unchecked = nullptr;  ///< of many floats, one for each element: the draw itself looks whether they are within
 
   ONNX_PHILOX_INLINE bool each() const { return data != nullptr; }
   ONNX_PHILOX_INLINE bool is_left_out() const { return type == OutputType::kBits; }

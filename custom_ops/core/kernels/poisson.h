@@ -295,8 +295,8 @@ class PoissonCounts {
 template <class Isa, unsigned kAttempts>
 ONNX_PHILOX_NOINLINE void FillPoissonCounts(const Piece& piece) {
   PoissonCounts<Isa, kAttempts> counts(piece.draw);
-  if (piece.draw.type == OutputType::kI32) return FillBatches<Isa, std::int32_t>(piece, counts);
-  FillBatches<Isa, std::int64_t>(piece, counts);
+  if (piece.draw.type == OutputType::kI32) return FillBatches<Isa, std::int32_t>(piece, Parameter::kRate, counts);
+  FillBatches<Isa, std::int64_t>(piece, Parameter::kRate, counts);
 }
 
 }  // namespace onnx_philox

@@ -216,14 +216,15 @@ void Gather(const typename Batch<Isa>::Column& from, const typename Batch<Isa>::
   for (unsigned i = list.count; i % Batch<Isa>::kLanes != 0; ++i) (*to)[i] = from[list.element[0]];
 }
 
-/// Fills a piece with the values that `draw_batch(first, count, values)` makes of each batch.
+/// Fills a piece with the values that `draw_batch(first, count, values)` makes of each batch, whose numbers are `parameter`.
 template <class Isa, class Out, class DrawBatch>
-void FillBatches(const Piece& piece, DrawBatch& draw_batch) {
+void FillBatches(const Piece& piece, Parameter parameter, DrawBatch& draw_batch) {
   typename Batch<Isa>::Column values;
   unsigned char* out = static_cast<unsigned char*>(piece.draw.out);
   for (std::uint64_t begin = piece.begin; begin < piece.end;) {
     const std::uint64_t left = piece.end - begin;
     const unsigned count = left < Batch<Isa>::kSize ? static_cast<unsigned>(left) : Batch<Isa>::kSize;
+    if (!MayDraw<Isa>(piece, parameter, begin, begin + count)) return;
     draw_batch(begin, count, &values);
     for (unsigned i = 0; i < count; ++i) {
       const Out value = static_cast<Out>(values[i]);

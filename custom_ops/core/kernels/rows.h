@@ -12,6 +12,7 @@
 #include "engine.h"
 #include "inlining.h"
 #include "kernels.h"
+#include "number_limits.h"
 #include "philox.h"
 
 namespace onnx_philox {
@@ -255,6 +256,33 @@ struct FromRows {
 
 /// How many elements get uniforms at once, where the uniforms are only an intermediate step.
 constexpr std::uint64_t kUniformsAtOnce = 1024;
+
+/// Whether all of the numbers of elements [begin, end), which are floats as wide as `Bits`, are within limits.
+template <class Isa, class Bits>
+ONNX_PHILOX_NOINLINE bool AreWithin(const Argument& given, std::uint64_t begin, std::uint64_t end) {
+  const SignedLimits<Bits> within(*given.unchecked, true);
+  const unsigned char* const numbers = static_cast<const unsigned char*>(given.data) + begin * sizeof(Bits);
+  const std::size_t count = static_cast<std::size_t>(end - begin);
+  Bits wrong = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    Bits bits;
+    std::memcpy(&bits, numbers + i * sizeof(bits), sizeof(bits));
+    wrong |= within.Outside(bits);
+  }
+  return wrong == 0;
+}
+
+/// The same of a parameter that may have been checked before. If it says no, the piece need not go on.
+template <class Isa>
+ONNX_PHILOX_INLINE bool MayDraw(const Piece& piece, Parameter parameter, std::uint64_t begin, std::uint64_t end) {
+  const Argument& given = piece.draw[parameter];
+  if (given.unchecked == nullptr) return true;
+  const bool is_f32 = given.type == OutputType::kF32;
+  const bool is_within =
+      is_f32 ? AreWithin<Isa, std::int32_t>(given, begin, end) : AreWithin<Isa, std::int64_t>(given, begin, end);
+  if (!is_within) *piece.is_outside = true;
+  return is_within;
+}
 
 /// Uniforms [begin, end) of a draw, at most kUniformsAtOnce, in [0, 1).
 template <class From, class Rule>

@@ -1046,6 +1046,63 @@ void TestCallersFloatSettingsChangeNothing(const Kernels& kernels, const std::ve
 }
 #endif
 
+/// A number that nobody checked is found wherever it lies and however a draw is cut, and those at the limits are none.
+template <class Bits>
+void TestUnchecked(const Kernels& kernels, const Draw& checked, Parameter parameter, const Limits& limits,
+                   std::initializer_list<Bits> within, std::initializer_list<Bits> outside) {
+  constexpr std::uint64_t kCount = 3000;
+  std::vector<Bits> numbers(kCount);
+  for (std::uint64_t i = 0; i < kCount; ++i) numbers[i] = within.begin()[i % within.size()];
+  const unsigned size = ElementSize(checked.type);
+  std::vector<unsigned char> expected(kCount * size), got(kCount * size);
+  Draw draw = checked;
+  draw[parameter].data = numbers.data();
+  draw.out = expected.data();
+  check::That(Fill(kernels, draw, 0, kCount), "%s: checked numbers are within", kernels.name);
+  draw[parameter].unchecked = &limits;
+  draw.out = got.data();
+  check::That(Fill(kernels, draw, 0, 999) && Fill(kernels, draw, 999, kCount) && got == expected,
+              "%s: what nobody checked draws the same", kernels.name);
+  for (const Bits wrong : outside) {
+    for (const std::uint64_t at : {0u, 1u, 15u, 16u, 191u, 1023u, 1024u, 2047u, 2998u, 2999u}) {
+      const Bits right = numbers[at];
+      numbers[at] = wrong;
+      for (const std::uint64_t cut : {std::uint64_t{1}, at, at + 1, std::uint64_t{2000}}) {
+        if (cut == 0 || cut == kCount) continue;
+        check::That(Fill(kernels, draw, 0, cut) == (at >= cut) && Fill(kernels, draw, cut, kCount) == (at < cut),
+                    "%s: a number outside of its limits at %" PRIu64, kernels.name, at);
+      }
+      numbers[at] = right;
+    }
+  }
+}
+
+void TestUncheckedNumbers(const Kernels& kernels) {
+  const std::uint64_t sign = 0x80000000u, wide = std::uint64_t{1} << 63;
+  const State state{{3, 4}, 5};
+  static const float kOne32 = 1;
+  static const double kOne64 = 1;
+  const Limits p{sign - 1, sign + 0x3F800004u};  // -0 to 4 ulp above 1
+  TestUnchecked<std::uint32_t>(kernels, BernoulliDraw(state, {{OutputType::kF32, &kOne32}, true}, nullptr), Parameter::kP, p,
+                               {0, 0x80000000u, 0x3F000000u, 0x3F800004u, 1},
+                               {0x3F800005u, 0x80000001u, 0x7F800000u, 0xFF800000u, 0x7FC00000u, 0xFFC00000u, 0xFFFFFFFFu});
+  const Limits p_wide{wide - 1, wide + 0x3FF0000000000004u};
+  TestUnchecked<std::uint64_t>(kernels, BernoulliDraw(state, {{OutputType::kF64, &kOne64}, true}, nullptr), Parameter::kP,
+                               p_wide, {0, wide, 0x3FE0000000000000u, 0x3FF0000000000004u, 1},
+                               {0x3FF0000000000005u, wide + 1, 0x7FF0000000000000u, 0x7FF8000000000000u, ~std::uint64_t{0}});
+  const Limits above_0{sign + 1, sign + 0x58800000u};  // to 2^50
+  const auto rejecting = [&](Distribution distribution, OutputType type, const Numbers& numbers) {
+    return RejectingDraw(state, distribution, type, numbers, true, nullptr);
+  };
+  TestUnchecked<std::uint32_t>(kernels, rejecting(Distribution::kGamma, OutputType::kF32, {OutputType::kF32, &kOne32}),
+                               Parameter::kAlpha, above_0, {1, 0x3F000000u, 0x58800000u},
+                               {0, 0x80000000u, 0x58800001u, 0x7FC00000u, 0xFF800000u});
+  const Limits rate{wide - 1, wide + 0x41D0000000000000u};  // -0 to 2^30
+  TestUnchecked<std::uint64_t>(kernels, rejecting(Distribution::kPoisson, OutputType::kI32, {OutputType::kF64, &kOne64}),
+                               Parameter::kRate, rate, {0, wide, 0x4008000000000000u, 0x41D0000000000000u},
+                               {0x41D0000000000001u, wide + 1, 0x7FF8000000000000u});
+}
+
 }  // namespace
 
 /// Tests all cases; with the arguments 1 2 the first half of them, with 2 2 the other half.
@@ -1096,6 +1153,7 @@ int main(int argc, char** argv) {
       TestMasks(*kernels);
       TestLongRows(*kernels);
       TestNans(*kernels);
+      TestUncheckedNumbers(*kernels);
     }
 #if ONNX_PHILOX_FLOAT_CONTROL != 0
     TestCallersFloatSettingsChangeNothing(*kernels, draws);

@@ -432,6 +432,51 @@ void TestProbabilities() {
   check::That(of_p.rank == kMaxRank && of_p.dimension[7] == 5, "the shape of p");
 }
 
+/// Numbers that the draw looks at: nothing is said of them until it has, or another input is wrong, or the draw would write
+/// where they lie.
+void TestNumbersThatWait() {
+  const std::int64_t dimensions[] = {2, 3}, states[] = {3, kStateWords}, rank = 2;
+  float p[] = {0, 1, 0.5f, 0.25f, 1, 1.5f};
+  const Attributes attributes;
+  Arguments arguments;
+  const Known known{ElementType::kF32, 2, dimensions, p};
+  const char* const wrong =
+      "RandomBernoulli: input 'p' must be from 0 to 1, or at most 4 ulp above 1: got 1.5 at [1, 2]. Pass probabilities.";
+  const auto read = [&](Arguments* to) {
+    Is(CheckInput(kRandomBernoulli, 0, Known{ElementType::kI64, 1, &rank, dimensions}, attributes, to), "");
+    return CheckInput(kRandomBernoulli, 1, known, attributes, to, nullptr, ManyNumbers::kAsDrawn);
+  };
+  Is(read(&arguments), "");
+  Is(CheckTogether(kRandomBernoulli, attributes, arguments), "");
+  Is(CheckUnchecked(kRandomBernoulli, arguments), wrong);
+
+  // It comes before what is wrong with a later input, or with both.
+  Is(CheckInput(kRandomBernoulli, 2, Known{ElementType::kF32, 1, dimensions, nullptr}, attributes, &arguments), wrong);
+  Is(CheckInput(kRandomBernoulli, 2, Known{ElementType::kU32, 2, states, nullptr}, attributes, &arguments), "");
+  Is(CheckTogether(kRandomBernoulli, attributes, arguments), wrong);
+
+  // Overwritten, it could not be found.
+  Arguments beside, over;
+  Is(read(&beside), "");
+  Is(CheckOverwritten(kRandomBernoulli, {p + 6, 6}, &beside), "");
+  check::That(GivenTo(beside, Parameter::kP).unchecked != nullptr, "memory beside it");
+  Is(CheckOverwritten(kRandomBernoulli, {reinterpret_cast<unsigned char*>(p) + 23, 6}, &beside), wrong);
+  p[5] = 1;
+  Is(read(&over), "");
+  Is(CheckOverwritten(kRandomBernoulli, {p, 6}, &over), "");
+  check::That(GivenTo(over, Parameter::kP).unchecked == nullptr, "checked before");
+  Is(CheckUnchecked(kRandomBernoulli, over), "");
+
+  // torch's draws look at nothing, and one number is looked at once.
+  Attributes torch;
+  torch.is_pytorch = true;
+  Arguments of_torch, one;
+  p[5] = 1.5f;
+  Is(CheckInput(kRandomBernoulli, 1, known, torch, &of_torch, nullptr, ManyNumbers::kAsDrawn), wrong);
+  Is(CheckInput(kRandomBernoulli, 1, Known{ElementType::kF32, 0, nullptr, p}, attributes, &one, nullptr, ManyNumbers::kAsDrawn), "");
+  check::That(GivenTo(one, Parameter::kP).unchecked == nullptr, "one number");
+}
+
 std::string LogitsError(std::initializer_list<std::int64_t> dimensions, ElementType type, const void* data,
                         Arguments* arguments) {
   Attributes attributes;
@@ -523,6 +568,7 @@ int main() {
   TestRowsOfPermutations();
   TestDropout();
   TestProbabilities();
+  TestNumbersThatWait();
   TestLogits();
   TestToken();
   return check::Finish(100);
