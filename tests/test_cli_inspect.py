@@ -26,7 +26,7 @@ from rich.console import Console
 import onnx_philox
 from onnx_philox._command import app
 from onnx_philox._command.inspect import (
-    Report,
+    Inspection,
     inspect,
     probes,
     processes,
@@ -417,7 +417,7 @@ def all_of_them(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def report(all_of_them) -> Report:
+def report(all_of_them) -> Inspection:
     return inspect(all_of_them)
 
 
@@ -558,7 +558,7 @@ def test_the_text_fits_and_nothing_is_cut(all_of_them, report, printed, width):
     assert any("Could not" in line or "Training mode is" in line for line in lines)
 
 
-def printed_at(report: Report, width: int) -> list[str]:
+def printed_at(report: Inspection, width: int) -> list[str]:
     report.print(Console(file=(file := io.StringIO()), width=width))
     return [line.rstrip() for line in file.getvalue().splitlines()]
 

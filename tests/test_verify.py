@@ -25,7 +25,15 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from onnx_philox._command import app, terminal
-from onnx_philox._command.verify import Report, Verdict, _verify, cases, comparison, run, write_page
+from onnx_philox._command.verify import (
+    CaseVerdict,
+    Verification,
+    _verify,
+    cases,
+    comparison,
+    run,
+    write_page,
+)
 from onnx_philox._command.verify.runners import choice
 from onnx_philox._command.verify.shown import pictures, samples
 from onnx_philox._command.verify.shown.matrix import matrix
@@ -114,7 +122,7 @@ def first_of_each(found: list[cases.Case]) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def report(few) -> Report:
+def report(few) -> Verification:
     found = cases.load(few)
     part = first_of_each(found)
     with pytest.MonkeyPatch.context() as patch:
@@ -131,7 +139,7 @@ def document(report):
     return json.loads(report.to_json())
 
 
-def printed(report: Report, width: int | None = None) -> str:
+def printed(report: Verification, width: int | None = None) -> str:
     """A report on a terminal so wide; without a width, in a pipe."""
     if width is not None:
         report.print(Console(file=(file := io.StringIO()), width=width))
@@ -540,7 +548,7 @@ CHANGED = [
 
 
 @pytest.fixture(scope="module")
-def altered(tmp_path_factory) -> Report:
+def altered(tmp_path_factory) -> Verification:
     """A report of vectors of which one of every kind is wrong, and of some that are right."""
     files = few_vectors()
     for name, changes in CHANGES.items():
@@ -608,7 +616,7 @@ def test_an_operator_that_draws_other_bits_the_second_time_is_a_mismatch():
             return lambda: next(states).in_numpy()
 
     case = next(c for c in cases.load() if c.family == "TensorFlow bits")
-    assert _verify(Stateful(), case).verdict is Verdict.MISMATCH
+    assert _verify(Stateful(), case).verdict is CaseVerdict.MISMATCH
 
 
 def test_what_a_runtime_raises_is_an_error_of_that_case_and_fails():
@@ -617,16 +625,16 @@ def test_what_a_runtime_raises_is_an_error_of_that_case_and_fails():
             raise RuntimeError("the library does not load")
 
     result = _verify(Broken(), cases.load()[0])
-    assert result.verdict is Verdict.ERROR
+    assert result.verdict is CaseVerdict.ERROR
     assert result.reason == "RuntimeError: the library does not load"
-    assert not Report([result]).is_ok
+    assert not Verification([result]).is_ok
 
 
 def test_a_refusal_of_a_type_that_must_be_carried_is_an_error(monkeypatch):
     monkeypatch.setattr(in_onnxruntime.Model, "not_carried", {})
     expected = [c for c in cases.load() if c.name == "TensorFlow uniform f16"]
     (result,) = run(["onnxruntime"], ["python"], expected=expected).results
-    assert result.verdict is Verdict.ERROR
+    assert result.verdict is CaseVerdict.ERROR
 
 
 @pytest.mark.parametrize(
@@ -679,7 +687,7 @@ def test_a_page_has_the_matrix_and_the_pictures(report, tmp_path):
     found = [cell.standing for row in matrix(report.results).rows for cell in row.cells]
     assert cells == [standing.name for standing in found if standing is not None]
     others = sum(
-        result.verdict is Verdict.OTHER and result.case.family == "Seeded draws"
+        result.verdict is CaseVerdict.OTHER and result.case.family == "Seeded draws"
         for result in report.results
     )
     assert others in (10, 11)  # by the instruction set

@@ -45,7 +45,7 @@ TensorFlow, torch, DirectML and Random123 document.
 """
 
 
-@click.command(frame.NAME, cls=frame.Group, help=_HELP)
+@click.command(frame.NAME, cls=frame.CommandGroup, help=_HELP)
 @click.version_option(
     package_name="onnx-philox", message="%(prog)s %(version)s", help="Print the version."
 )
@@ -60,13 +60,13 @@ def app() -> None:
 )
 @option(
     "--runtime",
-    type=frame.Names(by=runtimes.standard_first),
+    type=frame.NameChoice(by=runtimes.standard_first),
     multiple=True,
     help=f"Only this one ({NOTES}). Can be given again. Without it, all that are installed.",
 )
 @option(
     "--backend",
-    type=frame.Names("auto", "native", "python", "onnx", "numpy"),
+    type=frame.NameChoice("auto", "native", "python", "onnx", "numpy"),
     multiple=True,
     help="Only this backend; auto is the best that a runtime has. Can be given again. Without it, "
     "all, and OpenVINO's own RandomUniform beside them.",
@@ -154,7 +154,7 @@ app.add_command(rewrite)
 @runtime_option("the first that is installed; openvino for an IR")
 @option(
     "--backend",
-    type=frame.Names("auto", "native", "python"),
+    type=frame.NameChoice("auto", "native", "python"),
     default="auto",
     help="auto is the best there is. [default: auto]",
 )
@@ -237,7 +237,7 @@ def run(
 @click.argument("model", type=PATH)
 @option(
     "--runtime",
-    type=frame.Names(by=lambda: runtimes.RUNTIMES),
+    type=frame.NameChoice(by=lambda: runtimes.RUNTIMES),
     multiple=True,
     help=f"One of the two ({NOTES}). Give it twice; without it, the first two that are installed.",
 )

@@ -105,7 +105,7 @@ else:
     _ParamType = click.ParamType
 
 
-class Names(_ParamType):
+class NameChoice(_ParamType):
     """Names to choose from, for the help and for completion.
 
     Whether a name is allowed here is for the command to say, which knows what is installed.
@@ -158,7 +158,7 @@ INTEGER = _Number(int, "integer")
 NUMBER = _Number(float, "number")
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """The command; every error is one line on stderr that begins with the command's name."""
 
     context_class = _Context
@@ -192,7 +192,7 @@ class Group(click.Group):
         """Runs the command, and ends the process with its exit code."""
 
         def run() -> Any:
-            return super(Group, self).main(
+            return super(CommandGroup, self).main(
                 args, prog_name, complete_var, standalone_mode=False, **extra
             )
 

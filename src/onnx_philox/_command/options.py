@@ -31,7 +31,7 @@ class _File(click.Path):
 
 PATH = _File(path_type=Path, readable=False)
 NOTES = "; ".join(f"{r.name}: {r.note}" for r in runtimes.RUNTIMES.values() if r.note)
-PRECISIONS = frame.Names(*runtimes.RUNTIMES["openvino"].precisions)
+PRECISIONS = frame.NameChoice(*runtimes.RUNTIMES["openvino"].precisions)
 
 
 def flag(*names: str, help: str) -> Callable[[Any], Any]:
@@ -43,7 +43,7 @@ def runtime_option(without: str) -> Callable[[Any], Any]:
     """The option `--runtime` of a command that runs a model, and what is taken without it."""
     return option(
         "--runtime",
-        type=frame.Names(by=lambda: runtimes.RUNTIMES),
+        type=frame.NameChoice(by=lambda: runtimes.RUNTIMES),
         help=f"Where to run it ({NOTES}). Without it, {without}.",
     )
 

@@ -37,7 +37,7 @@ _WEB = "web"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RewrittenFile:
     """What a rewrite did, and how to run the new model."""
 
     source: Path
@@ -199,7 +199,7 @@ def rewrite(
     standard: str | None = None,
     inexact: str = "refuse",
     progress: Progress | None = None,
-) -> Outcome:
+) -> RewrittenFile:
     """Rewrites an ONNX file into an ONNX file or an OpenVINO IR, chosen by the name's suffix.
 
     An OpenVINO IR becomes another one.
@@ -241,7 +241,7 @@ def rewrite(
             )
     inputs = [name for name in inside.inputs if name != inside.state]
     texts = _texts(caught)
-    return Outcome(source, target, report, texts, inputs, inside, standard, is_for_web)
+    return RewrittenFile(source, target, report, texts, inputs, inside, standard, is_for_web)
 
 
 def _texts(caught: list[warnings.WarningMessage]) -> list[str]:

@@ -55,7 +55,7 @@ from onnx_philox._command.options import JSON, PATH, flag, seed_of
 )
 @option(
     "--alignment",
-    type=frame.Names("tensorflow", "pytorch"),
+    type=frame.NameChoice("tensorflow", "pytorch"),
     default="tensorflow",
     help="Whose numbers: with pytorch those that torch draws on a CPU, in the order of the nodes.",
 )
@@ -70,7 +70,7 @@ from onnx_philox._command.options import JSON, PATH, flag, seed_of
 )
 @option(
     "--target",
-    type=frame.Names("onnxruntime", "openvino", "web"),
+    type=frame.NameChoice("onnxruntime", "openvino", "web"),
     help="What --standard makes the nodes for. Others read those for onnxruntime too; web makes "
     "these in one file, whose draws are outputs, for the page examples/web/drop.html. "
     "[default: onnxruntime]",

@@ -26,7 +26,7 @@ def _with_path() -> list[str]:
     example="onnx-philox path onnxruntime",
     exits="0, it is printed; 2, there is no such library.",
 )
-@click.argument("runtime", type=frame.Names(by=_with_path), metavar="RUNTIME")
+@click.argument("runtime", type=frame.NameChoice(by=_with_path), metavar="RUNTIME")
 def path(runtime: str) -> None:
     """Print the path of a runtime's native library, for C, C++ and model servers."""
     if runtime not in (allowed := _with_path()):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from onnx_philox._command import paths, rewritten
 from onnx_philox._command.compare.differences import Tolerances, of_run
-from onnx_philox._command.compare.printed import Report
+from onnx_philox._command.compare.printed import ComparedRuns
 from onnx_philox._command.run import beginning, loading
 from onnx_philox._command.wanted import Wanted
 from onnx_philox._contract.declaration import listed
@@ -22,7 +22,7 @@ from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
 from onnx_philox._runtimes.port import ArgumentError
 
-__all__ = ["ArgumentError", "Report", "RunError", "Tolerances", "compare"]
+__all__ = ["ArgumentError", "ComparedRuns", "RunError", "Tolerances", "compare"]
 
 # A runtime's own precision, which is bf16 on some processors, would drown every difference.
 _PRECISION = "f32"
@@ -39,7 +39,7 @@ def compare(
     devices: Sequence[str] = (),
     tolerances: Tolerances | None = None,
     progress: Progress | None = None,
-) -> Report:
+) -> ComparedRuns:
     """Runs a model in two runtimes with the same states, each carrying its own.
 
     They are named as in `RUNTIMES`, or else the first two that are installed; an IR is run in
@@ -63,7 +63,7 @@ def compare(
     filled = beginning.fill(one, wanted, inside)
     feeds, state, used = beginning.begin(one, wanted, filled, inside)
     feeds_of_other, *_ = beginning.begin(other, wanted, filled, inside)
-    report = Report(model, (one, other), used, tolerances or Tolerances(), filled)
+    report = ComparedRuns(model, (one, other), used, tolerances or Tolerances(), filled)
     for done, number in enumerate(wanted.numbers):
         tell(done, wanted.runs, f"run {number}")
         outputs, outputs_of_other = one.run(feeds), other.run(feeds_of_other)

@@ -24,7 +24,7 @@ _EXACT = {DRAWN: "draws", STATE: "states"}
 
 
 @dataclass
-class Report:
+class ComparedRuns:
     """All runs of a model in two runtimes."""
 
     model: Path

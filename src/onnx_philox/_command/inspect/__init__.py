@@ -12,7 +12,7 @@ from pathlib import Path
 
 from onnx_philox._command import paths, refusals
 from onnx_philox._command.inspect import probes, search, standard, trials
-from onnx_philox._command.inspect.printed import Found, Report
+from onnx_philox._command.inspect.printed import InspectedNode, Inspection
 from onnx_philox._models.streams import streams_of
 from onnx_philox._models.untouched import graph_of
 from onnx_philox._progress import Progress, ignore
@@ -23,10 +23,10 @@ from onnx_philox._rewriting.report import RandomNode
 from onnx_philox._rewriting.survey import Unrewritten
 from onnx_philox._runtimes import RUNTIMES
 
-__all__ = ["Report", "inspect", "write_page"]
+__all__ = ["Inspection", "inspect", "write_page"]
 
 
-def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = None) -> Report:
+def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = None) -> Inspection:
     """Finds the random nodes of a model, and tries each in the installed runtimes.
 
     It does not read large weights. `shows_all` makes the report's text show each node, however many
@@ -54,7 +54,7 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
         _key(node, probe, runtimes) for node, probe in zip(nodes.unrewritten, tried, strict=True)
     ]
     found = [
-        Found(
+        InspectedNode(
             node.record,
             key,
             node.may_stay,
@@ -70,7 +70,7 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
     run = standard.command_to_run(model, path) if nodes.rewritten else ""
     if in_standard is not None:
         run = in_standard.run
-    return Report(
+    return Inspection(
         given,
         opset,
         found,
@@ -88,7 +88,7 @@ def inspect(path: Path, *, shows_all: bool = False, progress: Progress | None = 
     )
 
 
-def write_page(report: Report, path: Path) -> None:
+def write_page(report: Inspection, path: Path) -> None:
     """Writes the page of a report.
 
     Raises:

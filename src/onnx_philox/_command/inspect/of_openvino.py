@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from onnx_philox._command import refusals, rewritten
 from onnx_philox._command.inspect import openvino_probes, trials
-from onnx_philox._command.inspect.printed import Found, Report
+from onnx_philox._command.inspect.printed import InspectedNode, Inspection
 from onnx_philox._command.inspect.search import Rewritten, state_in_words
 from onnx_philox._command.refusals import KEEP_SEEDS
 from onnx_philox._contract.operators import RANDOM_BERNOULLI, RANDOM_NORMAL
@@ -21,7 +21,7 @@ from onnx_philox._rewriting.may_stay import MayStayError
 from onnx_philox._rewriting.report import RandomNode
 
 
-def inspect(given: Given, *, shows_all: bool, tell: Progress) -> Report:
+def inspect(given: Given, *, shows_all: bool, tell: Progress) -> Inspection:
     """Finds the random nodes of an IR, and tries each in OpenVINO.
 
     Raises:
@@ -34,7 +34,7 @@ def inspect(given: Given, *, shows_all: bool, tell: Progress) -> Report:
     tried = [openvino_probes.build(found) for found, _ in surveyed.nodes]
     runtimes = trials.run(tried, tell, of_ir=True) if tried else []
     found = [
-        Found(
+        InspectedNode(
             record,
             probe.key,
             isinstance(each.error, MayStayError),
@@ -54,7 +54,7 @@ def inspect(given: Given, *, shows_all: bool, tell: Progress) -> Report:
         run = rewritten.command_to_run(
             given.path, has_state=recorded.is_input, has_inputs=has_inputs
         )
-    return Report(
+    return Inspection(
         given,
         None,
         found,

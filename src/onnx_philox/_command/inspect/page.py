@@ -8,7 +8,7 @@ from pathlib import Path
 
 from onnx_philox._command import pages
 from onnx_philox._command.inspect import printed as texts
-from onnx_philox._command.inspect.printed import FAILURES, Found, Report
+from onnx_philox._command.inspect.printed import FAILURES, InspectedNode, Inspection
 from onnx_philox._command.inspect.trials import Behaviour, Trial
 from onnx_philox._command.pages import BAD, GOOD, NONE, SOME, Look
 from onnx_philox._command.refusals import PER_ROW
@@ -21,22 +21,22 @@ _KEY = (
 
 
 @dataclass(frozen=True)
-class _Cell:
+class _NodeCell:
     kind: Look
     text: str
     more: str
 
 
 @dataclass(frozen=True)
-class _Row:
+class _NodeRow:
     name: str
     operator: str
     place: str
     stream: str
-    cells: list[_Cell]
+    cells: list[_NodeCell]
 
 
-def write(report: Report, path: Path) -> None:
+def write(report: Inspection, path: Path) -> None:
     """Writes the page of a report.
 
     Raises:
@@ -44,7 +44,7 @@ def write(report: Report, path: Path) -> None:
     """
     has_places = any(found.node.path or found.node.function for found in report.found)
     rows = [
-        _Row(
+        _NodeRow(
             texts.name_of(found.node),
             texts.operator_of(found.node),
             texts.place_of(found.node) if has_places else "",
@@ -83,7 +83,7 @@ def write(report: Report, path: Path) -> None:
     )
 
 
-def _headline(report: Report) -> tuple[str, Look]:
+def _headline(report: Inspection) -> tuple[str, Look]:
     if report.found:
         nodes = f"{len(report.found)} random node{'s'[: len(report.found) > 1]}"
         return f"{nodes}{_difference(report)}", SOME
@@ -95,7 +95,7 @@ def _headline(report: Report) -> tuple[str, Look]:
     return "No random nodes, nothing to rewrite", NONE
 
 
-def _difference(report: Report) -> str:
+def _difference(report: Inspection) -> str:
     """How the draws of several runtimes differ; empty where some are equal."""
     if not report.is_other_in_each:
         return ""
@@ -116,17 +116,17 @@ def _rows(answer: str) -> str:
     return answer[:1].upper() + answer[1:]
 
 
-def _today(trial: Trial) -> _Cell:
+def _today(trial: Trial) -> _NodeCell:
     kind = SOME
     if trial.behaviour in (*FAILURES, Behaviour.REMOVED):
         kind = BAD
     elif trial.behaviour is Behaviour.NOT_INSTALLED:
         kind = NONE
-    return _Cell(kind, trial.behaviour.value, trial.sentence)
+    return _NodeCell(kind, trial.behaviour.value, trial.sentence)
 
 
-def _after(found: Found) -> _Cell:
+def _after(found: InspectedNode) -> _NodeCell:
     becomes = texts.becomes(found.node).plain
     if found.problem is not None:
-        return _Cell(BAD, becomes, found.problem)
-    return _Cell(GOOD, becomes, "the same numbers in every runtime, from a state that you give")
+        return _NodeCell(BAD, becomes, found.problem)
+    return _NodeCell(GOOD, becomes, "the same numbers in every runtime, from a state that you give")

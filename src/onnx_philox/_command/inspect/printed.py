@@ -50,7 +50,7 @@ FAILURES = (Behaviour.NOT_LOADED, Behaviour.NOT_RUN, Behaviour.CRASHED, Behaviou
 
 
 @dataclass(frozen=True)
-class Found:
+class InspectedNode:
     """A random node, what it would become, and what it does today."""
 
     node: RandomNode
@@ -67,12 +67,12 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Report:
+class Inspection:
     """Everything found in a model."""
 
     given: Given
     opset: int | None
-    found: list[Found]
+    found: list[InspectedNode]
     rewritten: list[Rewritten]
     state: str
     """Where those have their state from; empty where no rewrite made them."""
@@ -256,7 +256,7 @@ class Report:
 
     def _blocks(self) -> Iterable[RenderableType]:
         """For each operator, what the runtimes do with it, then its nodes."""
-        alike: dict[Any, list[Found]] = {}
+        alike: dict[Any, list[InspectedNode]] = {}
         for found in self.found:
             does = (self.trial(runtime, found).sentence for runtime in self.runtimes)
             key = (operator_of(found.node), becomes(found.node).plain, *does)
@@ -271,7 +271,7 @@ class Report:
                 lines.add_row(f"  {runtime.title}", self.trial(runtime, first).sentence)
             lines.add_row("  becomes", becomes(first.node))
             if self._groups(self.found):
-                equal: dict[Any, list[Found]] = {}
+                equal: dict[Any, list[InspectedNode]] = {}
                 for found in group:
                     apart = (place_of(found.node), found.node.stream is None, found.problem is None)
                     equal.setdefault(apart, []).append(found)
@@ -282,7 +282,7 @@ class Report:
                 lines.add_row(*self._row(row))
             yield lines
 
-    def _row(self, equal: list[Found]) -> tuple[str, Text]:
+    def _row(self, equal: list[InspectedNode]) -> tuple[str, Text]:
         """The streams and the names of nodes in one place, and why the first is not rewritten."""
         first = equal[0]
         place = f"  {place_of(first.node)}" if self._has_places else ""
@@ -293,7 +293,7 @@ class Report:
         streams = [found.node.stream for found in equal if found.node.stream is not None]
         return f"  stream{s} {groups.numbers(streams)}" if streams else f"  node{s}", text
 
-    def trial(self, runtime: Trials, found: Found) -> Trial:
+    def trial(self, runtime: Trials, found: InspectedNode) -> Trial:
         """What a runtime did with a node."""
         return runtime.trials[found.probe]
 
@@ -365,7 +365,7 @@ class Report:
             f"{self.model.stem}.reproducible{self.model.suffix if self.is_openvino_s else '.onnx'}"
         )
 
-    def _found_json(self, found: Found) -> dict[str, Any]:
+    def _found_json(self, found: InspectedNode) -> dict[str, Any]:
         node = asdict(found.node)
         today = {}
         for runtime in self.runtimes:

@@ -14,9 +14,9 @@ import numpy as np
 from onnx_philox import _backends
 from onnx_philox._command import paths
 from onnx_philox._command.replay import checks
-from onnx_philox._command.replay.printed import Report
+from onnx_philox._command.replay.printed import ReplayedRecord
 from onnx_philox._command.run import filling, loading, ports
-from onnx_philox._command.run.states import State
+from onnx_philox._command.run.states import StatePorts
 from onnx_philox._contract.inputs import TENSORFLOW
 from onnx_philox._contract.streams import STATE, Streams
 from onnx_philox._files.given import Given
@@ -30,7 +30,7 @@ from onnx_philox._runtimes import RUNTIMES
 from onnx_philox._runtimes.models import LoadedModel, RunError, Settings
 from onnx_philox._runtimes.port import ArgumentError, Arrays, Port, refusing_as_argument
 
-__all__ = ["ArgumentError", "Report", "RunError", "replay"]
+__all__ = ["ArgumentError", "ReplayedRecord", "RunError", "replay"]
 
 # What another runtime computes in, so that its rounding is the least.
 _PRECISION = "f32"
@@ -43,7 +43,7 @@ def replay(
     inputs: Sequence[str] = (),
     runtime: str | None = None,
     progress: Progress | None = None,
-) -> Report:
+) -> ReplayedRecord:
     """Runs again what a record says, each run from the state that the record gives.
 
     `model` and `inputs` are for files that are no longer where the record says. Without a runtime,
@@ -67,7 +67,7 @@ def replay(
         streams = models.streams(given)
     name = runtime or written["runtime"]
     loaded = _load(given, name, written)
-    report = Report(record, path, written, loaded)
+    report = ReplayedRecord(record, path, written, loaded)
     report.checks += checks.of_model(written, found, models.listed(streams))
     report.checks += checks.of_runtime(written, loaded, document.versions())
     report.checks += checks.of_seed(written)
@@ -106,7 +106,7 @@ def _counts_runs(known: Sequence[Port], streams: Streams | None) -> bool:
     port = next((p for p in known if streams is not None and p.name == streams.state), None)
     if port is None:
         return False
-    return State(port, None, is_rewritten=port.name.endswith(STATE)).counts_runs
+    return StatePorts(port, None, is_rewritten=port.name.endswith(STATE)).counts_runs
 
 
 def _path_of(written: document.Record, given: Path | None) -> Path:

@@ -22,7 +22,7 @@ _KINDS = {"streams": "random nodes", "computed": "output", "state": "next state"
 
 
 @dataclass
-class Report:
+class ReplayedRecord:
     """A record, and what is found when it is run again."""
 
     record: Path

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from onnx_philox._command import paths, rewritten
 from onnx_philox._command.run import beginning, files_read, loading, recording, results
-from onnx_philox._command.run.printed import Report, Run
+from onnx_philox._command.run.printed import ModelRuns, Run
 from onnx_philox._command.wanted import Wanted
 from onnx_philox._files.new_files import check_apart
 from onnx_philox._progress import Progress, ignore
@@ -21,7 +21,7 @@ from onnx_philox._record.hashes import hashes
 from onnx_philox._runtimes.models import RunError, Settings
 from onnx_philox._runtimes.port import ArgumentError, refusing_as_argument
 
-__all__ = ["ArgumentError", "Report", "RunError", "Settings", "run"]
+__all__ = ["ArgumentError", "ModelRuns", "RunError", "Settings", "run"]
 
 
 def run(
@@ -33,7 +33,7 @@ def run(
     output: str | None = None,
     record: Path | None = None,
     progress: Progress | None = None,
-) -> Report:
+) -> ModelRuns:
     """Runs a model, each run from the state that the run before it returned.
 
     Without a runtime of `RUNTIMES`, it takes the first installed one that takes the file: an ONNX
@@ -71,7 +71,7 @@ def run(
         inside.refuse_seed(wanted.seed, model)
 
     begun = feeds
-    report = Report(given, loaded, settings, used, state, filled, inside)
+    report = ModelRuns(given, loaded, settings, used, state, filled, inside)
     for done, number in enumerate(wanted.numbers):
         tell(done, wanted.runs, f"run {number}")
         outputs = loaded.run(feeds)

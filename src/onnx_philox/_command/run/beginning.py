@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._command.rewritten import Inside
 from onnx_philox._command.run import filling, ports
-from onnx_philox._command.run.states import State
+from onnx_philox._command.run.states import StatePorts
 from onnx_philox._command.wanted import Wanted
 from onnx_philox._contract.state import RUNS
 from onnx_philox._contract.streams import STATE, next_name
@@ -18,7 +18,7 @@ from onnx_philox._runtimes.port import ArgumentError, Arrays
 
 def begin(
     loaded: LoadedModel, wanted: Wanted, filled: Arrays, inside: Inside
-) -> tuple[Arrays, State | None, int | None]:
+) -> tuple[Arrays, StatePorts | None, int | None]:
     """Reads the inputs of the first run, and makes its state.
 
     Returns:
@@ -71,14 +71,14 @@ def fill(loaded: LoadedModel, wanted: Wanted, inside: Inside) -> Arrays:
     return filling.fill(others, given)
 
 
-def go_on(feeds: Arrays, state: State | None, outputs: Arrays) -> Arrays:
+def go_on(feeds: Arrays, state: StatePorts | None, outputs: Arrays) -> Arrays:
     """The inputs of the next run: the same, from the state that this one left."""
     if state is None or state.next is None:
         return feeds
     return {**feeds, state.name: state.shaped(outputs[state.next])}
 
 
-def _state(loaded: LoadedModel, inside: Inside) -> State | None:
+def _state(loaded: LoadedModel, inside: Inside) -> StatePorts | None:
     by_name = {port.name: port for port in loaded.inputs}
     states = dict(inside.states)
     if inside.has_state is None:
@@ -89,11 +89,11 @@ def _state(loaded: LoadedModel, inside: Inside) -> State | None:
             is_given = following in loaded.outputs
             # A tool may have put a prefix before the names of a rewritten model.
             is_rewritten = name.endswith(STATE)
-            return State(by_name[name], following if is_given else None, is_rewritten)
+            return StatePorts(by_name[name], following if is_given else None, is_rewritten)
     return None
 
 
-def _refuse_first_run(first_run: int, state: State | None) -> None:
+def _refuse_first_run(first_run: int, state: StatePorts | None) -> None:
     if first_run == 0:
         return
     remedy, which = "Leave it out.", "without the input random_state, which counts the runs"
@@ -104,7 +104,7 @@ def _refuse_first_run(first_run: int, state: State | None) -> None:
     raise ArgumentError(f"--first-run must be 0 for a model {which}: got {first_run}. {remedy}")
 
 
-def _refuse_beside(state: State, wanted: Wanted) -> None:
+def _refuse_beside(state: StatePorts, wanted: Wanted) -> None:
     """Refuses what would say nothing beside a state that the inputs have."""
     for option, value in (("--seed", wanted.seed), ("--first-run", wanted.first_run or None)):
         if value is not None:
@@ -115,7 +115,7 @@ def _refuse_beside(state: State, wanted: Wanted) -> None:
 
 
 def _first_state(
-    state: State, seed: int, run: int, loaded: LoadedModel, feeds: Arrays
+    state: StatePorts, seed: int, run: int, loaded: LoadedModel, feeds: Arrays
 ) -> NDArray[Any]:
     try:
         if state.is_per_row:

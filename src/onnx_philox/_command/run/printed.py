@@ -15,7 +15,7 @@ from rich.text import Text
 
 from onnx_philox._command import terminal
 from onnx_philox._command.rewritten import Inside, rewrite_first
-from onnx_philox._command.run.states import State
+from onnx_philox._command.run.states import StatePorts
 from onnx_philox._contract.declaration import Role
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.state import RUNS
@@ -65,7 +65,7 @@ class Run:
 
 
 @dataclass
-class Report:
+class ModelRuns:
     """All runs of a model."""
 
     given: Given
@@ -73,7 +73,7 @@ class Report:
     settings: Settings
     seed: int | None
     """Of the first state; None where the model takes none, or an input was it."""
-    state: State | None
+    state: StatePorts | None
     """None where the model takes none."""
     filled: Arrays = field(default_factory=dict)
     """The inputs that are made up."""

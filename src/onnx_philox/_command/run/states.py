@@ -16,7 +16,7 @@ from onnx_philox._runtimes.port import ArgumentError, Arrays, Port
 
 
 @dataclass(frozen=True)
-class State:
+class StatePorts:
     """The input and the output of a model that hold its state."""
 
     port: Port

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from onnx_philox._command.verify import cases, comparison
 from onnx_philox._command.verify.cases import Case
-from onnx_philox._command.verify.result import Result, Verdict
+from onnx_philox._command.verify.result import CaseResult, CaseVerdict
 from onnx_philox._command.verify.runners import choice
 from onnx_philox._command.verify.runners.choice import Absent, SelectionError
 from onnx_philox._command.verify.runners.interface import NotCarriedError, Runner
-from onnx_philox._command.verify.shown.printed import Report
+from onnx_philox._command.verify.shown.printed import Verification
 from onnx_philox._progress import Progress
 
-__all__ = ["Report", "Result", "SelectionError", "Verdict", "run", "write_page"]
+__all__ = ["CaseResult", "CaseVerdict", "SelectionError", "Verification", "run", "write_page"]
 
 
 def run(
@@ -29,7 +29,7 @@ def run(
     expected: Sequence[Case] | None = None,
     is_verbose: bool = False,
     progress: Progress | None = None,
-) -> Report:
+) -> Verification:
     """Draws every case in every chosen backend and compares.
 
     Without names it takes all runtimes that are installed, and all backends with OpenVINO's own
@@ -47,7 +47,7 @@ def run(
         for case in all_cases
         if runner.takes(case)
     ]
-    results: dict[Runner | Absent, list[Result]] = {
+    results: dict[Runner | Absent, list[CaseResult]] = {
         runner: [_absent(runner)] for runner in found if isinstance(runner, Absent)
     }
     for done, (runner, case) in enumerate(jobs):
@@ -55,10 +55,10 @@ def run(
             progress(done, len(jobs), f"{runner.runtime} {runner.backend}: {case.name}")
         results.setdefault(runner, []).append(_verify(runner, case))
     every = [result for member in found for result in results.get(member, [])]
-    return Report(every, is_verbose)
+    return Verification(every, is_verbose)
 
 
-def write_page(report: Report, path: Path) -> None:
+def write_page(report: Verification, path: Path) -> None:
     """Writes the page of a report.
 
     Raises:
@@ -69,33 +69,33 @@ def write_page(report: Report, path: Path) -> None:
     page.write(report, path)
 
 
-def _absent(member: Absent) -> Result:
-    return Result(
+def _absent(member: Absent) -> CaseResult:
+    return CaseResult(
         runtime=member.runtime,
         backend=member.backend,
         title=member.runtime + (f", backend {member.backend}" if member.backend else ""),
-        verdict=Verdict.NOT_INSTALLED,
+        verdict=CaseVerdict.NOT_INSTALLED,
         reason=member.reason,
         how_to_install=member.how_to_install,
     )
 
 
-def _verify(runner: Runner, case: Case) -> Result:
-    verdict, reason, draw, compared = Verdict.SAME, None, None, comparison.NOTHING
+def _verify(runner: Runner, case: Case) -> CaseResult:
+    verdict, reason, draw, compared = CaseVerdict.SAME, None, None, comparison.NOTHING
     for vector in case.vectors:
         try:
             compared += _compare(runner, vector)
         except NotCarriedError as error:
-            verdict, reason = Verdict.NOT_CARRIED, str(error)
+            verdict, reason = CaseVerdict.NOT_CARRIED, str(error)
             break
         except Exception as error:
             # Any error of a runtime is a result: the table goes on, and the command fails.
-            verdict, reason = Verdict.ERROR, f"{type(error).__name__}: {error}"
+            verdict, reason = CaseVerdict.ERROR, f"{type(error).__name__}: {error}"
             draw = str(vector.example)
             break
-    if verdict is Verdict.SAME and compared.first is not None:
-        verdict = Verdict.OTHER if runner.is_peer else Verdict.MISMATCH
-    return Result(
+    if verdict is CaseVerdict.SAME and compared.first is not None:
+        verdict = CaseVerdict.OTHER if runner.is_peer else CaseVerdict.MISMATCH
+    return CaseResult(
         runtime=runner.runtime,
         version=runner.version,
         backend=runner.backend,

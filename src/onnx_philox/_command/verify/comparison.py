@@ -16,7 +16,7 @@ from onnx_philox._runtimes.port import Arrays
 
 
 @dataclass(frozen=True)
-class Difference:
+class FirstDifference:
     """The first element that differs: its place, the expected value and the actual one."""
 
     parameters: str
@@ -37,7 +37,7 @@ class Comparison:
 
     equal: int
     total: int
-    first: Difference | None
+    first: FirstDifference | None
     differs: bytes = b""
     """For each element, whether it differs."""
 
@@ -72,7 +72,7 @@ def _compare_output(vector: Vector, name: str, got: NDArray[Any] | None) -> Comp
     wanted = f"{expected.dtype} of shape {list(expected.shape)}"
     came = "nothing" if got is None else f"{got.dtype} of shape {list(got.shape)}"
     if got is None or wanted != came:
-        form = Difference(str(vector.example), name, None, None, wanted, None, came, None)
+        form = FirstDifference(str(vector.example), name, None, None, wanted, None, came, None)
         return Comparison(0, expected.size, form, b"\1" * expected.size)
     differs = (_bits(expected) != _bits(got)).reshape(-1)
     if not differs.any():
@@ -84,7 +84,7 @@ def _compare_output(vector: Vector, name: str, got: NDArray[Any] | None) -> Comp
     return Comparison(equal, expected.size, difference, differs.tobytes())
 
 
-def _compare_printed(vector: Vector, got: NDArray[Any]) -> Difference | None:
+def _compare_printed(vector: Vector, got: NDArray[Any]) -> FirstDifference | None:
     """Compares with a page, as precisely as the page prints.
 
     It prints f64 rounded to some digits. It prints f32 as the shortest decimal whose nearest float
@@ -120,11 +120,11 @@ def _difference(
     got: NDArray[Any],
     expected: str,
     expected_hex: str | None,
-) -> Difference:
+) -> FirstDifference:
     """The difference of an element."""
     index = tuple(int(i) for i in np.unravel_index(element, got.shape))
     value, bits = str(got.flat[element]), _hex(got, element)
-    return Difference(
+    return FirstDifference(
         str(vector.example), name, index, element, expected, expected_hex, value, bits
     )
 

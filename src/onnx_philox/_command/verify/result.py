@@ -10,7 +10,7 @@ from onnx_philox._command.verify.cases import Case
 from onnx_philox._command.verify.comparison import NOTHING, Comparison
 
 
-class Verdict(Enum):
+class CaseVerdict(Enum):
     """The outcome of a case."""
 
     SAME = "same bits"
@@ -23,7 +23,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
+class CaseResult:
     """A case in a backend, or a missing runtime or backend (which has no case)."""
 
     runtime: str
@@ -32,7 +32,7 @@ class Result:
     title: str
     is_peer: bool = False
     case: Case | None = None
-    verdict: Verdict
+    verdict: CaseVerdict
     reason: str | None = None
     """Why there are no numbers to compare."""
     how_to_install: str | None = None
@@ -44,7 +44,7 @@ class Result:
     @property
     def is_failure(self) -> bool:
         """Whether the command must fail."""
-        return not self.is_peer and self.verdict in (Verdict.MISMATCH, Verdict.ERROR)
+        return not self.is_peer and self.verdict in (CaseVerdict.MISMATCH, CaseVerdict.ERROR)
 
     @property
     def vectors(self) -> int:
@@ -52,9 +52,9 @@ class Result:
         return len(self.case.vectors) if self.case else 0
 
 
-def groups(results: Iterable[Result]) -> list[list[Result]]:
+def groups(results: Iterable[CaseResult]) -> list[list[CaseResult]]:
     """The results of each runner."""
-    found: dict[str, list[Result]] = {}
+    found: dict[str, list[CaseResult]] = {}
     for result in results:
         found.setdefault(result.title, []).append(result)
     return list(found.values())

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from onnx_philox._command.verify.result import Result, Verdict, groups
+from onnx_philox._command.verify.result import CaseResult, CaseVerdict, groups
 from onnx_philox._contract.operators import OPERATORS
 from onnx_philox._contract.types import BY_NAME
 
@@ -69,7 +69,7 @@ class Cell:
     """The results of a row in a column."""
 
     column: Column
-    results: tuple[Result, ...]
+    results: tuple[CaseResult, ...]
 
     @property
     def vectors(self) -> int:
@@ -82,25 +82,25 @@ class Cell:
         verdicts = {result.verdict for result in self.results}
         if not verdicts:
             return None
-        if verdicts == {Verdict.SAME, Verdict.NOT_CARRIED}:
+        if verdicts == {CaseVerdict.SAME, CaseVerdict.NOT_CARRIED}:
             return Standing.PART
         for verdict, standing in _WORST:
             if verdict in verdicts:
                 return standing
-        if verdicts == {Verdict.OTHER}:
+        if verdicts == {CaseVerdict.OTHER}:
             return Standing.OTHER
-        return Standing.SOME if Verdict.OTHER in verdicts else Standing.SAME
+        return Standing.SOME if CaseVerdict.OTHER in verdicts else Standing.SAME
 
 
 _WORST = (
-    (Verdict.MISMATCH, Standing.WRONG),
-    (Verdict.ERROR, Standing.ERROR),
-    (Verdict.NOT_CARRIED, Standing.NOT_CARRIED),
+    (CaseVerdict.MISMATCH, Standing.WRONG),
+    (CaseVerdict.ERROR, Standing.ERROR),
+    (CaseVerdict.NOT_CARRIED, Standing.NOT_CARRIED),
 )
 
 
 @dataclass(frozen=True)
-class Row:
+class TypeRow:
     """An operator and a type of its values."""
 
     operator: str
@@ -113,23 +113,23 @@ class Matrix:
     """All rows, each with a cell for every column."""
 
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TypeRow, ...]
 
     def of(self, columns: Sequence[Column]) -> Matrix:
         """Some columns, and the rows that have anything in them."""
         rows = (
-            Row(row.operator, row.type, tuple(c for c in row.cells if c.column in columns))
+            TypeRow(row.operator, row.type, tuple(c for c in row.cells if c.column in columns))
             for row in self.rows
         )
         return Matrix(tuple(columns), tuple(r for r in rows if any(c.results for c in r.cells)))
 
 
-def matrix(results: Sequence[Result]) -> Matrix:
+def matrix(results: Sequence[CaseResult]) -> Matrix:
     """Sorts results into a matrix; what is not installed is in none of its columns."""
     tried = [result for result in results if result.case is not None]
     firsts = [group[0] for group in groups(tried)]
     columns = tuple(Column(r.runtime, r.version, r.backend, r.title, r.is_peer) for r in firsts)
-    found: dict[tuple[str, str], dict[str, list[Result]]] = {}
+    found: dict[tuple[str, str], dict[str, list[CaseResult]]] = {}
     for result in tried:
         assert result.case is not None
         operator = result.case.vectors[0].example.operator
@@ -137,7 +137,7 @@ def matrix(results: Sequence[Result]) -> Matrix:
         found.setdefault(key, {}).setdefault(result.title, []).append(result)
     operators, types = list(OPERATORS), list(BY_NAME)
     rows = tuple(
-        Row(*key, tuple(Cell(column, tuple(by.get(column.title, ()))) for column in columns))
+        TypeRow(*key, tuple(Cell(column, tuple(by.get(column.title, ()))) for column in columns))
         for key, by in sorted(
             found.items(), key=lambda row: (operators.index(row[0][0]), types.index(row[0][1]))
         )

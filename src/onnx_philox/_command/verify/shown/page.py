@@ -10,12 +10,12 @@ from pathlib import Path
 
 from onnx_philox._command import pages
 from onnx_philox._command.verify.cases import SEEDED_DRAWS
-from onnx_philox._command.verify.result import Result, Verdict
+from onnx_philox._command.verify.result import CaseResult, CaseVerdict
 from onnx_philox._command.verify.runners import choice
 from onnx_philox._command.verify.runners.interface import Runner
 from onnx_philox._command.verify.shown import pictures, samples
 from onnx_philox._command.verify.shown.matrix import Cell, Column, Matrix, Standing, matrix
-from onnx_philox._command.verify.shown.printed import Report
+from onnx_philox._command.verify.shown.printed import Verification
 
 _LOOKS = {
     Standing.SAME: pages.GOOD,
@@ -35,7 +35,7 @@ class _Picture:
     caption: str
 
 
-def write(report: Report, path: Path) -> None:
+def write(report: Verification, path: Path) -> None:
     """Writes the page of a report.
 
     Raises:
@@ -76,7 +76,7 @@ def _details(cell: Cell) -> Iterator[tuple[str, int, str]]:
         words = (result.case.family, result.case.part)
         compared = result.compared
         outcome = result.verdict.value
-        if result.verdict in (Verdict.OTHER, Verdict.MISMATCH):
+        if result.verdict in (CaseVerdict.OTHER, CaseVerdict.MISMATCH):
             outcome += f": {compared.equal} of {compared.total} equal"
         yield " ".join(filter(None, words)), result.vectors, outcome
 
@@ -103,7 +103,7 @@ def _runner(column: Column) -> Runner | None:
     return found if isinstance(found, Runner) else None
 
 
-def _failure(result: Result) -> _Picture:
+def _failure(result: CaseResult) -> _Picture:
     assert result.case is not None
     first = result.compared.first
     title = f"{result.case.name} in {result.title}"
@@ -118,13 +118,13 @@ def _failure(result: Result) -> _Picture:
     )
 
 
-def _peers(results: list[Result]) -> Iterator[_Picture]:
+def _peers(results: list[CaseResult]) -> Iterator[_Picture]:
     """Each kind of seeded draw that a peer does not draw as documented."""
     for result in results:
         case = result.case
         if case is None or not result.is_peer or case.family != SEEDED_DRAWS:
             continue
-        if result.verdict is not Verdict.OTHER:
+        if result.verdict is not CaseVerdict.OTHER:
             continue
         compared = result.compared
         where = "on the CPU" if result.backend == "built-in" else "in Model.evaluate"

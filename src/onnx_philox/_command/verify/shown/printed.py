@@ -25,21 +25,21 @@ from onnx_philox._command.verify.cases import (
     TENSORFLOW_NORMAL,
     TORCH_SEEDS,
 )
-from onnx_philox._command.verify.result import Result, Verdict, groups, joined
+from onnx_philox._command.verify.result import CaseResult, CaseVerdict, groups, joined
 from onnx_philox._command.verify.shown import table
 from onnx_philox._command.verify.shown.matrix import Column, Matrix, Standing, matrix
 
 _FEW_OPERATORS = 5
 """What so many cannot draw is said of each."""
-_PLURALS = {Verdict.MISMATCH.value: "mismatches", Verdict.ERROR.value: "errors"}
+_PLURALS = {CaseVerdict.MISMATCH.value: "mismatches", CaseVerdict.ERROR.value: "errors"}
 _PACKAGES = ("onnx-philox", "numpy", "onnx", "onnxruntime", "onnxruntime-extensions", "openvino")
 
 
 @dataclass(frozen=True)
-class Report:
+class Verification:
     """All results, in the order in which they appear."""
 
-    results: list[Result]
+    results: list[CaseResult]
     is_verbose: bool = False
     """Whether to print every kind of vector."""
 
@@ -83,7 +83,7 @@ class Report:
         for result in self.results:
             # A library that does not load breaks every case for the same reason: once is enough.
             key = (result.title, result.reason or id(result))
-            is_open = result.verdict is Verdict.NOT_INSTALLED and not result.how_to_install
+            is_open = result.verdict is CaseVerdict.NOT_INSTALLED and not result.how_to_install
             if (result.is_failure or is_open) and key not in explained:
                 explained.add(key)
                 console.print(_explanation(result))
@@ -93,7 +93,7 @@ class Report:
             console.print(Text("Every vector: --verbose. As a page: --html FILE.", "dim"))
 
     @property
-    def missing(self) -> list[Result]:
+    def missing(self) -> list[CaseResult]:
         """What is not installed, where a command installs it."""
         return [r for r in self.results if r.how_to_install]
 
@@ -103,7 +103,7 @@ class Report:
         failed = [r for r in self.results if r.is_failure]
         if failed:
             where = list(dict.fromkeys(f"{r.runtime} {r.backend}" for r in failed))
-            draws_others = any(r.verdict is Verdict.MISMATCH for r in failed)
+            draws_others = any(r.verdict is CaseVerdict.MISMATCH for r in failed)
             what = "numbers that differ from the documented ones" if draws_others else "an error"
             return (
                 f"Do not rely on {joined(where)} here: what came was {what}. Please report it, "
@@ -113,7 +113,7 @@ class Report:
         few = {1: "the backend draws", 2: "both backends draw"}
         draw = few.get(len(tried), f"all {len(tried)} backends draw")
         meaning = f"All is well: {draw} the published numbers, to the last bit."
-        missing = [r.title for r in self.results if r.verdict is Verdict.NOT_INSTALLED]
+        missing = [r.title for r in self.results if r.verdict is CaseVerdict.NOT_INSTALLED]
         return f"{meaning} Not tried: {joined(missing)}." if missing else meaning
 
     @property
@@ -182,7 +182,7 @@ def _lines(part: Matrix) -> Iterator[Text]:
         yield line
 
 
-def _explanation(result: Result) -> RenderableType:
+def _explanation(result: CaseResult) -> RenderableType:
     """What the table has no room for: a mismatch in full, an error, how to install."""
     what = f"{result.case.name} in {result.title}" if result.case else result.title
     lines = [(result.verdict.value.capitalize(), what)]
@@ -208,7 +208,7 @@ def _explanation(result: Result) -> RenderableType:
     return Group(Text(f"{head}: {text}", style), details, "")
 
 
-def _notes(results: list[Result]) -> list[str]:
+def _notes(results: list[CaseResult]) -> list[str]:
     families = {r.case.family for r in results if r.case}
     notes = [ERRATUM] if COUNTER_EXAMPLE in families else []
     if TORCH_SEEDS in families:
@@ -222,9 +222,9 @@ def _notes(results: list[Result]) -> list[str]:
     return notes
 
 
-def _notes_on_others(results: list[Result]) -> list[str]:
+def _notes_on_others(results: list[CaseResult]) -> list[str]:
     notes = []
-    refused = [r for r in results if r.verdict is Verdict.NOT_CARRIED]
+    refused = [r for r in results if r.verdict is CaseVerdict.NOT_CARRIED]
     for group in groups(refused):
         by_operator: dict[str, list[str]] = {}
         for case in (r.case for r in group if r.case):
@@ -237,7 +237,8 @@ def _notes_on_others(results: list[Result]) -> list[str]:
             all_types = "; ".join(f"{op} {joined(types)}" for op, types in by_operator.items())
         (title,) = {r.title for r in group}
         # Of a type it may carry some draws and refuse others.
-        carried = {_draws_of(r) for r in results if r.title == title and r.verdict is Verdict.SAME}
+        same = (r for r in results if r.title == title and r.verdict is CaseVerdict.SAME)
+        carried = set(map(_draws_of, same))
         is_part = any(_draws_of(r) in carried for r in group)
         words = (Standing.PART, Standing.NOT_CARRIED) if is_part else (Standing.NOT_CARRIED,)
         notes.append(
@@ -254,7 +255,7 @@ def _notes_on_others(results: list[Result]) -> list[str]:
     return notes
 
 
-def _draws_of(result: Result) -> tuple[str, str]:
+def _draws_of(result: CaseResult) -> tuple[str, str]:
     """The operator and the type of a case."""
     assert result.case is not None, "what is not installed is not compared"
     return result.case.vectors[0].example.operator.name, result.case.type.name
@@ -263,16 +264,16 @@ def _draws_of(result: Result) -> tuple[str, str]:
 _PEERS = {"built-in": "on CPU", "evaluate": "in Model.evaluate"}
 
 
-def _right(results: list[Result]) -> str:
+def _right(results: list[CaseResult]) -> str:
     """The seeded draws that a peer gets right."""
     family = [r for r in results if r.case and r.case.family == SEEDED_DRAWS]
-    rows = [row for row in table.family_rows(family) if row.verdict is Verdict.SAME]
+    rows = [row for row in table.family_rows(family) if row.verdict is CaseVerdict.SAME]
     if not rows:
         return "none"
     return joined("all" if row.is_whole_family else row.what for row in rows)
 
 
-def _summary(results: list[Result]) -> str:
+def _summary(results: list[CaseResult]) -> str:
     """The counts, in one sentence for each party."""
     lines = []
     for name, chosen in (("Ours", False), ("OpenVINO's own", True)):
@@ -283,19 +284,19 @@ def _summary(results: list[Result]) -> str:
             f"{count} {_PLURALS.get(verdict, verdict) if count != 1 else verdict}"
             for verdict, count in counts["verdicts"].items()
             # Readers look for mismatches, so it also says that there are none.
-            if count or (verdict == Verdict.MISMATCH.value and not chosen)
+            if count or (verdict == CaseVerdict.MISMATCH.value and not chosen)
         )
         lines.append(f"{name}: {counts['cases']} cases, {counts['vectors']} vectors; {verdicts}.")
     return "\n".join(lines)
 
 
-def _counts(results: Iterable[Result]) -> dict[str, Any]:
+def _counts(results: Iterable[CaseResult]) -> dict[str, Any]:
     results = list(results)
     by_verdict = Counter(result.verdict for result in results)
     return {
         "cases": sum(result.case is not None for result in results),
         "vectors": sum(result.vectors for result in results),
-        "verdicts": {verdict.value: by_verdict[verdict] for verdict in Verdict},
+        "verdicts": {verdict.value: by_verdict[verdict] for verdict in CaseVerdict},
     }
 
 
@@ -309,7 +310,7 @@ def _versions() -> dict[str, str | None]:
     return versions
 
 
-def _case_json(result: Result) -> dict[str, Any]:
+def _case_json(result: CaseResult) -> dict[str, Any]:
     first = result.compared.first
     compared = result.compared if result.compared.total else None
     return {

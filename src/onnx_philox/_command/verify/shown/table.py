@@ -11,21 +11,25 @@ from rich.table import Table
 from rich.text import Text
 
 from onnx_philox._command import terminal
-from onnx_philox._command.verify.result import Result, Verdict, groups
+from onnx_philox._command.verify.result import CaseResult, CaseVerdict, groups
 
-_STYLES = {Verdict.MISMATCH: "bold red", Verdict.ERROR: "bold red", Verdict.SAME: "green"}
+_STYLES = {
+    CaseVerdict.MISMATCH: "bold red",
+    CaseVerdict.ERROR: "bold red",
+    CaseVerdict.SAME: "green",
+}
 
 
 @dataclass
-class Row:
+class VerdictRow:
     """A line of the table: results of one family that have the same verdict."""
 
-    results: list[Result]
+    results: list[CaseResult]
     part: str = ""
     is_whole_family: bool = False
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> CaseVerdict:
         return self.results[0].verdict
 
     @property
@@ -38,7 +42,7 @@ class Row:
     def label(self) -> str:
         case = self.results[0].case
         if case is None:
-            return Verdict.NOT_INSTALLED.value
+            return CaseVerdict.NOT_INSTALLED.value
         if self.is_whole_family:
             types = len({r.case.type for r in self.results if r.case})
             return f"{case.family}, all {types} types" if types > 1 else case.family
@@ -52,38 +56,38 @@ class Row:
     def _outcome(self) -> str:
         compared = self.results[0].compared
         match self.verdict:
-            case Verdict.OTHER | Verdict.MISMATCH:
+            case CaseVerdict.OTHER | CaseVerdict.MISMATCH:
                 first = compared.first
                 element = None if first is None else first.element
                 where = "another form" if element is None else f"first at {element}"
-                if self.verdict is Verdict.MISMATCH:
+                if self.verdict is CaseVerdict.MISMATCH:
                     return f"{self.verdict.value}, {where} (see below)"
                 return f"{self.verdict.value} ({where}; {compared.equal} of {compared.total} equal)"
-            case Verdict.ERROR:
+            case CaseVerdict.ERROR:
                 return f"{self.verdict.value} (see below)"
-            case Verdict.NOT_INSTALLED:
+            case CaseVerdict.NOT_INSTALLED:
                 return self.results[0].how_to_install or "see below"
             case _:
                 vectors = sum(r.vectors for r in self.results)
                 return f"{self.verdict.value}, {vectors} vector{'s' if vectors > 1 else ''}"
 
 
-def _rows(results: list[Result]) -> list[Row]:
+def _rows(results: list[CaseResult]) -> list[VerdictRow]:
     """The lines of one runner, as few as possible."""
-    families: dict[str, list[Result]] = {}
+    families: dict[str, list[CaseResult]] = {}
     for result in results:
         families.setdefault(result.case.family if result.case else "", []).append(result)
     return [row for family in families.values() for row in family_rows(family)]
 
 
-def family_rows(family: list[Result]) -> list[Row]:
-    mergeable = (Verdict.SAME, Verdict.NOT_CARRIED, Verdict.ERROR)
+def family_rows(family: list[CaseResult]) -> list[VerdictRow]:
+    mergeable = (CaseVerdict.SAME, CaseVerdict.NOT_CARRIED, CaseVerdict.ERROR)
     if len({r.verdict for r in family}) == 1 and family[0].verdict in mergeable:
-        return [Row(family, is_whole_family=True)]
-    by_type: dict[str, list[Result]] = {}
+        return [VerdictRow(family, is_whole_family=True)]
+    by_type: dict[str, list[CaseResult]] = {}
     for result in family:
         by_type.setdefault(result.case.type.name if result.case else "", []).append(result)
-    rows: dict[Any, Row] = {}
+    rows: dict[Any, VerdictRow] = {}
     for results in by_type.values():
         is_uniform = len({r.verdict for r in results}) == 1
         for result in results:
@@ -92,12 +96,12 @@ def family_rows(family: list[Result]) -> list[Row]:
             if result.verdict not in mergeable:
                 part = "" if result.case is None else result.case.part
                 key = id(result)
-            rows.setdefault(key, Row([], part)).results.append(result)
-    order = list(Verdict)
+            rows.setdefault(key, VerdictRow([], part)).results.append(result)
+    order = list(CaseVerdict)
     return sorted(rows.values(), key=lambda row: order.index(row.verdict))
 
 
-def table(results: list[Result], width: int) -> RenderableType:
+def table(results: list[CaseResult], width: int) -> RenderableType:
     """Five columns if they fit; otherwise three of them become headings."""
     parts = [(group[0], _rows(group)) for group in groups(results)]
     heads = ("runtime", "version", "backend", "case", "verdict")
