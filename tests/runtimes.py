@@ -53,23 +53,33 @@ class OpenVino:
 
         return run
 
-    def side_by_side(
-        self,
-        draws: Sequence[tuple[onnx.ModelProto, dict[str, np.ndarray]]],
-        precision: str | None = None,
-    ) -> list[list[np.ndarray]]:
+    def side_by_side(self, draws: Draws, precision: str | None = None) -> list[list[np.ndarray]]:
         """Runs models with their feeds as parts of one, which takes as long to compile as one."""
-        parts = [onnx.compose.add_prefix(model, f"{i}/") for i, (model, _) in enumerate(draws)]
-        whole = parts[0]
-        for part in parts[1:]:
-            assert part.opset_import == whole.opset_import
-            for field in ("node", "input", "output", "initializer"):
-                getattr(whole.graph, field).extend(getattr(part.graph, field))
-        feeds = {
-            f"{i}/{name}": x for i, (_, given) in enumerate(draws) for name, x in given.items()
-        }
-        outputs = iter(self(whole, feeds, precision))
-        return [[next(outputs) for _ in model.graph.output] for model, _ in draws]
+        whole, feeds = joined(draws)
+        return parted(self(whole, feeds, precision), draws)
+
+
+Draws = Sequence[tuple[onnx.ModelProto, dict[str, np.ndarray]]]
+"""Models and their feeds."""
+
+
+def joined(draws: Draws) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
+    """Models as one, and its feeds."""
+    parts = [onnx.compose.add_prefix(model, f"{i}/") for i, (model, _) in enumerate(draws)]
+    whole = parts[0]
+    for part in parts[1:]:
+        assert part.opset_import == whole.opset_import
+        for field in ("node", "input", "output", "initializer"):
+            getattr(whole.graph, field).extend(getattr(part.graph, field))
+    return whole, {
+        f"{i}/{name}": x for i, (_, given) in enumerate(draws) for name, x in given.items()
+    }
+
+
+def parted(outputs: list[np.ndarray], draws: Draws) -> list[list[np.ndarray]]:
+    """The outputs of each part of a joined model."""
+    rest = iter(outputs)
+    return [[next(rest) for _ in model.graph.output] for model, _ in draws]
 
 
 def infer(model: ov.CompiledModel | ov.InferRequest, inputs: Any = None) -> Any:

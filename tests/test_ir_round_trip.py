@@ -23,15 +23,16 @@ from typing import Any
 import documented_ir
 import numpy as np
 import openvino as ov
+import operators
 import pytest
 from exhaustive import marked
-from onnx import ModelProto, numpy_helper
+from onnx import ModelProto
+from operators import with_constant
 from runtimes import infer
 
 import onnx_philox
 from onnx_philox import graphs, reference
 from onnx_philox._contract.operators import RANDOM_UNIFORM
-from onnx_philox._contract.types import BY_NAME
 
 pytestmark = pytest.mark.slow
 
@@ -104,44 +105,21 @@ def cases() -> dict[str, Case]:
         "random_generator_factory": factory_generator(constant=True),
         "random_generator_factory_state": factory_generator(constant=False),
         **{
-            f"{name}_{shape}_{'state' if stateful else 'seeds'}": distribution(
-                name, shape, stateful=stateful
-            )
-            for name in DISTRIBUTIONS
+            f"{case.name} {shape} {'state' if stateful else 'seeds'}".replace(
+                " ", "_"
+            ): distribution(case, is_fed=shape == "dynamic", stateful=stateful)
+            for operator in operators.OPERATORS
+            for case in operators.plain(operator)
             for shape in ("static", "dynamic")
             for stateful in (True, False)
+            if stateful or case.operator.input("state").optional
         },
-        **{f"random_categorical_{t}": categorical(t, constant=True) for t in LOGITS_TYPES},
-        **{f"random_categorical_{t}_input": categorical(t, constant=False) for t in INPUT_LOGITS},
-        **{f"random_token_{t}": token(t, constant=True) for t in ("bf16", "f32")},
-        **{f"random_token_{t}_input": token(t, constant=False) for t in ("f16", "f32")},
+        "random_token_of_constants": token(),
         "chained_nodes_constant_state": chained_nodes(constant=True),
         "chained_nodes_state": chained_nodes(constant=False),
         "page_s_own_ir": page_s_own_ir(),
     }
 
-
-# A builder's and a reference function's name, and what stands between shape and attributes.
-DISTRIBUTIONS: dict[str, tuple[str, tuple[Any, ...]]] = {
-    "random_normal_f16": ("random_normal", (-1.7, 2.2, "f16")),
-    "random_normal_bf16": ("random_normal", (0.1, 0.7, "bf16")),
-    "random_normal_f32": ("random_normal", (1e-45, 0.7, "f32")),
-    "random_normal_f64": ("random_normal", (0.1, 5e-324, "f64")),
-    "random_exponential_f16": ("random_exponential", (2.2, "f16")),
-    "random_exponential_bf16": ("random_exponential", (0.7, "bf16")),
-    "random_exponential_f32": ("random_exponential", (0.7, "f32")),
-    "random_exponential_f64": ("random_exponential", (5e-324, "f64")),
-    "random_gamma_f32": ("random_gamma", (0.5, "f32")),
-    "random_gamma_f64": ("random_gamma", (np.float64(1e-300), "f64")),
-    "random_poisson_i32": ("random_poisson", (np.float64(0.1), "i32")),
-    "random_poisson_i64": ("random_poisson", (33.3, "i64")),
-    "random_permutation_i32": ("random_permutation", ("i32",)),
-    "random_permutation_i64": ("random_permutation", ()),
-    "random_bernoulli_f32": ("random_bernoulli", (0.1,)),
-    "random_bernoulli_f64": ("random_bernoulli", (np.float64(0.1),)),
-}
-LOGITS_TYPES = ("f16", "f32", "f64")
-INPUT_LOGITS = ("f16", "f32")  # f64 ones are refused
 
 # The shape that the builder gets, and the ones that runs ask for: None where it is the builder's.
 SHAPES: dict[str, tuple[list[int] | None, int | None, list[list[int]]]] = {
@@ -155,14 +133,6 @@ SHAPES: dict[str, tuple[list[int] | None, int | None, list[list[int]]]] = {
 def from_onnx(model: ModelProto) -> ov.Model:
     core = onnx_philox.openvino.register(ov.Core())
     return core.read_model(model.SerializeToString())
-
-
-def with_constant_state(model: ModelProto, state: np.ndarray) -> ModelProto:
-    """The model of a builder with its graph input `state` made an initializer."""
-    (state_input,) = (i for i in model.graph.input if i.name == "state")
-    model.graph.input.remove(state_input)
-    model.graph.initializer.append(numpy_helper.from_array(state, "state"))
-    return model
 
 
 def uniform(type_: str, shape_name: str, bounds: tuple[float, float], *, stateful: bool) -> Case:
@@ -192,64 +162,48 @@ def generator(shape_name: str) -> Case:
     )
 
 
-def distribution(name: str, shape_name: str, *, stateful: bool) -> Case:
-    function, arguments = DISTRIBUTIONS[name]
-    shape, rank, asked = SHAPES[shape_name]
-    seeds = {} if stateful else SEEDS
-    state = {"state": STATE} if stateful else {}
+def distribution(case: operators.Case, *, is_fed: bool, stateful: bool) -> Case:
+    """A case of an operator, with its inputs as far as OpenVINO takes them, or as constants."""
+    shapes = [case.shape(rows) for rows in ((3, 1, 4) if is_fed else (3,))]
+    inputs = [case.inputs(shape) for shape in shapes]
+    held = case.constant_in_openvino if is_fed else True
+    if case.has_data:
+        held = ("ratio",)
+    if held is True or any(inputs[0][name].ndim for name in held):
+        shapes, inputs = shapes[:1], inputs[:1]
+    state = STATE if stateful else None
 
-    def expected(run_shape: list[int]) -> Arrays:
-        draw = getattr(reference, function)
-        values, next_state = draw(run_shape, *arguments, **seeds, **state)
-        return {"values": values} | ({"next_state": next_state} if stateful else {})
+    def expected(shape: Any, given: Any) -> Arrays:
+        results = case.oracle(shape, state, given)
+        outputs = [o.name for o in case.operator.outputs if stateful or not o.is_state]
+        whole = dict(zip(outputs, results, strict=False))
+        if case.is_scaled_in_openvino:
+            del whole[case.operator.outputs[0].name]
+        return whole
 
-    build = getattr(graphs, function)
+    model = case.model(shapes[0], inputs[0], constant=held, stateful=stateful)
+    fed = [i.name for i in model.graph.input]
+    every = [case.feeds(shape, state, given) for shape, given in zip(shapes, inputs, strict=True)]
     return Case(
-        lambda: from_onnx(build(shape, *arguments, **seeds, stateful=stateful, rank=rank)),
-        [state | run_shape(s, shape is None) for s in asked],
-        [expected(s) for s in asked],
+        lambda: from_onnx(model),
+        [{name: feeds[name] for name in fed} for feeds in every],
+        [expected(shape, given) for shape, given in zip(shapes, inputs, strict=True)],
     )
 
 
-def categorical(type_: str, *, constant: bool) -> Case:
-    logits = np.random.default_rng(8).normal(size=(3, 5)).astype(BY_NAME[type_].dtype)
-    logits[1, 2] = -np.inf
-    results = reference.random_categorical(logits, 4, "i64", state=STATE)
-    return Case(
-        lambda: from_onnx(
-            graphs.random_categorical(
-                logits if constant else None, 4, "i64", logits_type=type_, stateful=True
-            )
-        ),
-        [{"state": STATE} | ({} if constant else {"logits": logits})],
-        [dict(zip(("values", "next_state"), results, strict=True))],
-    )
-
-
-def token(type_: str, *, constant: bool) -> Case:
-    """The state is a constant where all else is; `min_p` is left out."""
-    logits = np.random.default_rng(8).normal(size=(3, 5)).astype(BY_NAME[type_].dtype)
-    logits[1, 2] = -np.inf
+def token() -> Case:
+    """All is constant, the state too, and `top_k` has high bits; `min_p` is left out."""
+    logits = np.random.default_rng(8).normal(size=(3, 5)).astype(np.float32)
     filters: Arrays = {
         "temperature": np.array([0.1, 0.7, 2], np.float32),
         "top_k": np.array([2**40 + 1, 2, 4]),
         "top_p": np.array([0.9], np.float32),
     }
-    if not constant:
-        filters["top_k"][0] = 3
-    state = ALL_ONES if constant else STATE
-    results = reference.random_token(logits, **filters, state=state)
-    given: dict[str, Any] = filters if constant else {"inputs": list(filters)}
-
-    def model() -> ov.Model:
-        built = graphs.random_token(
-            logits if constant else None, **given, logits_type=type_, stateful=True
-        )
-        return from_onnx(with_constant_state(built, state) if constant else built)
-
+    results = reference.random_token(logits, **filters, state=ALL_ONES)
+    built = graphs.random_token(logits, **filters, stateful=True)
     return Case(
-        model,
-        [{} if constant else {"state": state, "logits": logits, **filters}],
+        lambda: from_onnx(with_constant(built, "state", ALL_ONES)),
+        [{}],
         [dict(zip(("token", "next_state"), results, strict=True))],
     )
 
@@ -274,7 +228,7 @@ def input_bounds(type_: str) -> Case:
 
 def constant_state_generator() -> Case:
     return Case(
-        lambda: from_onnx(with_constant_state(graphs.random_generator([4, 5]), ALL_ONES)),
+        lambda: from_onnx(with_constant(graphs.random_generator([4, 5]), "state", ALL_ONES)),
         [{}],
         [bits_and_next(ALL_ONES, [4, 5])],
     )
@@ -285,8 +239,8 @@ def constant_state_uniform(type_: str) -> Case:
     results = reference.random_uniform([4, 5], *bounds, type_, state=ALL_ONES)
     return Case(
         lambda: from_onnx(
-            with_constant_state(
-                graphs.random_uniform([4, 5], *bounds, type_, stateful=True), ALL_ONES
+            with_constant(
+                graphs.random_uniform([4, 5], *bounds, type_, stateful=True), "state", ALL_ONES
             )
         ),
         [{}],
@@ -496,7 +450,10 @@ def test_ir_gives_the_bits_of_the_reference_in_a_fresh_process(
     results: dict[str, dict[str, Any]], hint: str, name: str
 ) -> None:
     expected = [{k: packed(v) for k, v in run.items()} for run in CASES[name].expected]
-    assert results[hint][name] == expected
+    found = results[hint][name]
+    assert [
+        {k: run[k] for k in wanted} for run, wanted in zip(found, expected, strict=True)
+    ] == expected
 
 
 def test_ir_opened_without_the_extension_gives_openvinos_own_error(

@@ -11,52 +11,41 @@ import openvino as ov
 import pytest
 from cases import assert_same_bits
 from onnx import parser
-from onnx.reference import ReferenceEvaluator
-from row_cases import CASES, NOT_CARRIED, RowCase, shape_of, some_states, with_constant
+from operators import Case, Shape, every_operator, named, plain, some_states, with_constant, words
 from runtimes import OpenVino
 
 import onnx_philox
 from onnx_philox import PhiloxState, generate, graphs, reference, row_states
 from onnx_philox.onnxruntime import InferenceSession
 
-every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-every_shape = pytest.mark.parametrize(
-    ("rows", "row"), [(0, (5,)), (1, (5,)), (3, (5,)), (3, ()), (2, (2, 0)), (131, (2, 3))]
-)
-# Rows of a scalar, of an odd and an even number of values, and of none.
-ROWS = [(), (1,), (3,), (2, 5), (0,), (2, 0, 3)]
+# States of rows of more than 2^16 words, which NumPy computes in several chunks, of both parities.
+LONG = (70_003,)
 
 
-def long_row(case: RowCase) -> tuple[int, ...]:
-    """A row of more than 2^16 words, which NumPy computes in several chunks."""
-    # A value of these takes 128 words.
-    return (1_003,) if case.operator in ("random_gamma", "random_poisson") else (70_003,)
-
-
-def drawn_alone(case: RowCase, shape: tuple[int, ...]) -> tuple[Any, Any, list[np.ndarray]]:
-    states, inputs = some_states(shape[0]), case.of_rows(shape)
+def drawn_alone(case: Case, shape: Shape) -> tuple[Any, Any, list[np.ndarray]]:
+    states, inputs = some_states(shape[0]), case.inputs(shape)
     return states, inputs, case.alone(shape, states, inputs)
 
 
-@every_case
-@pytest.mark.parametrize("rows", [0, 2, 3, 40])
-def test_the_reference_draws_each_row_as_if_alone(case: RowCase, rows: int) -> None:
-    for row in [*ROWS, *[long_row(case)] * (rows == 2)]:
-        shape = shape_of(case, rows, row)
+@every_operator
+def test_the_reference_draws_long_rows_as_if_alone(operator: str) -> None:
+    for case in plain(operator):
+        shape = case.shape(2, (1_003,) if words(case, (1,)) == 128 else LONG)
         states, inputs, expected = drawn_alone(case, shape)
-        for made, wanted in zip(case.together(shape, states, inputs), expected, strict=True):
+        for made, wanted in zip(case.oracle(shape, states, inputs), expected, strict=True):
             assert_same_bits(made, wanted)
 
 
-@every_case
-def test_one_state_in_a_row_of_states_is_the_plain_state(case: RowCase) -> None:
-    shape = shape_of(case, 4, (3, 2))
-    inputs, states = case.of_rows(shape), some_states(1)
-    *values, next_state = case.together(shape, states, inputs)
-    *plain, plain_next = case.together(shape, states[0], inputs)
-    for one, other in zip(values, plain, strict=True):
-        assert_same_bits(one, other)
-    assert_same_bits(next_state, plain_next[np.newaxis])
+@every_operator
+def test_one_state_in_a_row_of_states_is_the_plain_state(operator: str) -> None:
+    for case in plain(operator):
+        shape = case.shape(4, (3, 2))
+        inputs, states = case.inputs(shape), some_states(1)
+        *values, next_state = case.oracle(shape, states, inputs)
+        *plain_values, plain_next = case.oracle(shape, states[0], inputs)
+        for one, other in zip(values, plain_values, strict=True):
+            assert_same_bits(one, other)
+        assert_same_bits(next_state, plain_next[np.newaxis])
 
 
 def test_rows_do_not_depend_on_one_another() -> None:
@@ -76,110 +65,26 @@ def test_a_state_may_be_any_memory_and_stays_as_it_was() -> None:
     assert_same_bits(states, before)
 
 
-@every_case
-def test_onnx_reference_draws_each_row_as_if_alone(case: RowCase) -> None:
-    for rows in (0, 3):
-        shape = shape_of(case, rows, (5,))
-        states, inputs, expected = drawn_alone(case, shape)
-        model = case.model(shape, inputs, constant=False)
-        evaluator = ReferenceEvaluator(model, new_ops=onnx_philox.onnx_reference.OPS)
-        results = evaluator.run(None, case.feeds(shape, states, inputs))
-        for made, wanted in zip(results, expected, strict=True):
-            assert_same_bits(np.asarray(made), wanted)
+THREADED = ("RandomUniform f32", "RandomNormal f64", "RandomBernoulli bool f32")
 
 
-@every_case
-@every_shape
-def test_onnxruntime_draws_each_row_as_if_alone(
-    case: RowCase, rows: int, row: tuple[int, ...], ort_backend: str
-) -> None:
-    backend = "native" if case.type in NOT_CARRIED else ort_backend
-    shape = shape_of(case, rows, row)
-    states, inputs, expected = drawn_alone(case, shape)
-    session = InferenceSession(case.model(shape, inputs, constant=False), backend=backend)
-    results = session.run(None, case.feeds(shape, states, inputs))
-    for made, wanted in zip(results, expected, strict=True):
-        assert_same_bits(np.asarray(made), wanted)
-
-
-@every_case
-@every_shape
-def test_openvino_draws_each_row_as_if_alone(
-    case: RowCase, rows: int, row: tuple[int, ...], openvino: OpenVino
-) -> None:
-    constant = case.in_openvino_constant
-    if constant:
-        # No more than a captured constant may have, and none that its front end misreads.
-        rows, row = min(rows or 7, 400), tuple(d or 7 for d in row)
-    shape = shape_of(case, rows, row)
-    states, inputs, expected = drawn_alone(case, shape)
-    model = case.model(shape, inputs, constant=constant)
-    feeds = {"state": states} if constant else case.feeds(shape, states, inputs)
-    for made, wanted in zip(openvino(model, feeds), expected, strict=True):
-        assert_same_bits(made, wanted)
-
-
-LONG = {name: CASES[name] for name in ("uniform f32", "normal f64", "bernoulli f32 each")}
-
-
-@pytest.mark.parametrize("case", LONG.values(), ids=LONG)
+@pytest.mark.parametrize("name", THREADED)
 @pytest.mark.parametrize(("rows", "row"), [(3, (2**17 + 3,)), (50_001, (3,))])
 def test_threads_share_rows_of_any_length(
-    case: RowCase, rows: int, row: tuple[int, ...], ort_backend: str
+    name: str, rows: int, row: Shape, ort_backend: str, openvino: OpenVino
 ) -> None:
-    shape = (rows, *row)
-    states, inputs = some_states(rows), case.of_rows(shape)
-    expected = case.together(shape, states, inputs)
-    session = InferenceSession(case.model(shape, inputs, constant=False), backend=ort_backend)
-    results = session.run(None, case.feeds(shape, states, inputs))
-    for made, wanted in zip(results, expected, strict=True):
-        assert_same_bits(np.asarray(made), wanted)
-
-
-@pytest.mark.parametrize("case", LONG.values(), ids=LONG)
-@pytest.mark.parametrize(("rows", "row"), [(3, (2**17 + 3,)), (50_001, (3,))])
-def test_openvino_s_threads_share_them_too(
-    case: RowCase, rows: int, row: tuple[int, ...], openvino: OpenVino
-) -> None:
-    shape = (rows, *row)
-    states, inputs = some_states(rows), case.of_rows(shape)
-    expected = case.together(shape, states, inputs)
-    results = openvino(case.model(shape, inputs, constant=False), case.feeds(shape, states, inputs))
-    for made, wanted in zip(results, expected, strict=True):
-        assert_same_bits(made, wanted)
-
-
-NOT_GENERATED = tuple(
-    f"random_{name}"
-    for name in (
-        "categorical",
-        "exponential",
-        "gamma",
-        "poisson",
-        "dropout",
-        "permutation",
-        "token",
-    )
-)
-GENERATED = {name: c for name, c in CASES.items() if c.operator not in NOT_GENERATED}
-
-
-def generated(case: RowCase) -> dict[str, Any]:
-    """The arguments of `generate` for a case."""
-    names = ("minval", "maxval", "mean", "scale", "p")
-    return {name: case.arguments[name] for name in names if name in case.arguments}
-
-
-@pytest.mark.parametrize("case", GENERATED.values(), ids=GENERATED)
-def test_generate_fills_each_row_as_if_alone(case: RowCase) -> None:
-    arguments = generated(case)
-    plain = RowCase(case.operator, case.type, _without_seeds(case.arguments), case.of_rows)
-    for rows in (0, 2, 131):
-        states, inputs, expected = drawn_alone(plain, (rows, 5))
-        out = np.zeros_like(expected[0])
-        after = generate(states, out=out, **arguments, **inputs)
-        assert_same_bits(out, expected[0])
-        assert_same_bits(np.asarray(after), expected[1])
+    case, shape = named(name), (rows, *row)
+    states, inputs = some_states(rows), case.inputs(shape)
+    expected = case.oracle(shape, states, inputs)
+    held = case.constant_in_openvino
+    model = case.model(shape, inputs, per_row=True, constant=held)
+    feeds = {k: x for k, x in case.feeds(shape, states, inputs).items() if k not in held}
+    for results in (
+        InferenceSession(model, backend=ort_backend).run(None, feeds),
+        openvino(model, feeds),
+    ):
+        for made, wanted in zip(results, expected, strict=True):
+            assert_same_bits(np.asarray(made), wanted)
 
 
 def test_generate_fills_the_very_array_that_holds_the_states() -> None:
@@ -187,10 +92,6 @@ def test_generate_fills_the_very_array_that_holds_the_states() -> None:
     expected, after = reference.random_generator(states, [4, 6])
     assert_same_bits(generate(states, out=states), after)
     assert_same_bits(states, expected)
-
-
-def _without_seeds(arguments: dict[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in arguments.items() if not k.endswith("_seed")}
 
 
 def test_generate_returns_what_it_was_given() -> None:
@@ -213,14 +114,21 @@ def test_generate_returns_what_it_was_given() -> None:
 # Where states come from: constants, graphs in graphs, files.
 
 
-CONSTANT_STATE = ("uniform i32", "uniform f64", "normal f32", "bernoulli f32", "generator")
+CONSTANT_STATE = (
+    "RandomUniform i32",
+    "RandomUniform f64",
+    "RandomNormal f32",
+    "RandomBernoulli bool f32",
+    "RandomGenerator u32",
+)
 
 
 @pytest.mark.parametrize("name", CONSTANT_STATE)
 def test_states_may_be_constants(name: str, ort_backend: str, openvino: OpenVino) -> None:
-    case, shape = CASES[name], (3, 5)
+    case, shape = named(name), (3, 5)
     states, inputs, expected = drawn_alone(case, shape)
-    model = with_constant(case.model(shape, inputs, constant=True), "state", states)
+    model = case.model(shape, inputs, constant=True, per_row=True)
+    model = with_constant(model, "state", states)
     for results in (InferenceSession(model, backend=ort_backend).run(None, {}), openvino(model)):
         for made, wanted in zip(results, expected, strict=True):
             assert_same_bits(np.asarray(made), wanted)
@@ -324,10 +232,15 @@ def test_rows_are_drawn_in_branches(is_normal: bool, ort_backend: str, openvino:
 def test_rows_go_into_ir_and_back(
     is_constant: bool, is_f16: bool, reader: str, openvino: OpenVino, tmp_path: Path
 ) -> None:
-    for name in ("uniform f32", "normal f64", "uniform i64", "bernoulli f64 each"):
-        case, shape = CASES[name], (3, 5)
+    for name in (
+        "RandomUniform f32",
+        "RandomNormal f64",
+        "RandomUniform i64",
+        "RandomBernoulli bool f64",
+    ):
+        case, shape = named(name), (3, 5)
         states, inputs, expected = drawn_alone(case, shape)
-        model = case.model(shape, inputs, constant=True)
+        model = case.model(shape, inputs, constant=True, per_row=True)
         if is_constant:
             model = with_constant(model, "state", states)
         path = tmp_path / f"{name.replace(' ', '_')}.xml"
@@ -339,17 +252,12 @@ def test_rows_go_into_ir_and_back(
 
 @pytest.mark.parametrize("precision", ["f32", "bf16", "f16"])
 def test_rows_are_the_same_at_every_precision(precision: str, openvino: OpenVino) -> None:
-    for name in ("uniform f32", "bernoulli f32 each", "categorical f32 i32", "normal f32"):
-        case = CASES[name]
-        shape = shape_of(case, 5, (6,))
+    for name in ("RandomUniform f32", "RandomBernoulli bool f32", "RandomNormal f32"):
+        case = named(name)
+        shape = case.shape(5, (6,))
         states, inputs, expected = drawn_alone(case, shape)
-        results = openvino(
-            case.model(shape, inputs, constant=False),
-            case.feeds(shape, states, inputs),
-            precision,
-        )
-        if name == "categorical f32 i32" and precision == "f16":
-            continue  # logits are an input, which the precision f16 may round
+        model = case.model(shape, inputs, per_row=True)
+        results = openvino(model, case.feeds(shape, states, inputs), precision)
         for made, wanted in zip(results, expected, strict=True):
             assert_same_bits(made, wanted)
 

@@ -8,10 +8,9 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-import row_cases
 from cases import BOUNDS, EDGE_COUNTERS, SEED, TYPE_BOUNDS, assert_same_bits
 from onnx import parser
-from row_cases import RowCase
+from operators import some_states
 from standard_targets import RUN, drawn, in_onnxruntime, loaded, nodes
 from test_distributions_bits import state_before
 
@@ -352,37 +351,9 @@ def test_classes(type_: str, classes: int, optimised: bool) -> None:
 
 
 @target
-@optimised
-@pytest.mark.parametrize("name", row_cases.CASES)
-@pytest.mark.parametrize(("rows", "row"), [(3, (5,)), (0, (4,)), (2, (7, 3)), (1, (6,)), (5, ())])
-@pytest.mark.parametrize("constant", [True, False], ids=("constant", "fed"))
-def test_rows(
-    target: str, name: str, rows: int, row: tuple[int, ...], constant: bool, optimised: bool
-) -> None:
-    case: RowCase = row_cases.CASES[name]
-    p_type = name.split()[1] if case.operator == "random_bernoulli" else case.type
-    shape = row_cases.shape_of(case, rows, row)
-    states = row_cases.some_states(rows)
-    inputs = case.of_rows(shape)
-    model = case.model(shape, inputs, constant=constant)
-    if name in row_cases.WITHOUT_STANDARD_NODES:
-        assert_refused(model, target)
-        return
-    if target == "openvino" and not is_exact_in_openvino(case.operator, p_type, **case.arguments):
-        assert_refused(model)
-        return
-    if target == "openvino" and case.operator == "random_dropout" and constant and rows == 0:
-        return  # its front end makes a rank-0 constant of data without elements
-    given = case.feeds(shape, states, inputs)
-    feeds = {i.name: given[i.name] for i in model.graph.input}
-    expected = case.together(shape, states, inputs)
-    check(target, model, feeds, expected, optimised=optimised)
-
-
-@target
 def test_more_or_fewer_states_than_rows_are_an_error_of_the_runtime(target: str) -> None:
     model = graphs.random_generator(None, rank=2, per_row=True)
-    states = row_cases.some_states(3)
+    states = some_states(3)
     with pytest.raises(Exception, match=r"(?i)shape"):
         drawn(target, model, {"state": states, "shape": np.array([4, 3])})
 

@@ -13,7 +13,7 @@ from cases import assert_same_bits
 from click.testing import CliRunner
 from onnx import parser
 from onnx.reference import ReferenceEvaluator
-from row_cases import some_states
+from operators import some_states
 from standard_targets import RUN, drawn, loaded
 
 from onnx_philox import (

@@ -30,9 +30,9 @@ def to_ort_value(name: str, value: Any) -> ort.OrtValue:
                 f"bfloat16 as input {name!r}: got {ort.__version__}. "
                 "Upgrade it: pip install --upgrade 'onnx-philox[onnxruntime]'."
             )
-        return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(
-            np.ascontiguousarray(array), BF16.onnx
-        )
+        # Not `ascontiguousarray`, which makes a dimension of a scalar.
+        in_order = np.require(array, requirements="C")
+        return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(in_order, BF16.onnx)
     return ort.OrtValue.ortvalue_from_numpy(array)
 
 

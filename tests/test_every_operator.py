@@ -1,0 +1,448 @@
+"""Every operator, wherever one can be drawn: the reference's bits, or the refusal that is declared.
+
+Each test walks all that `_contract/operators.py` declares, with the numbers of `operators.py`. So a
+new operator is red here until it is drawn everywhere. What an operator's rule is, and its exact
+values, is in a file of its own. Models that one runtime runs are joined: that is much quicker.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import openvino as ov
+import pytest
+from cases import EDGE_COUNTERS, assert_same_bits
+from constructs import CONSTRUCTS, Node, build, in_bodies
+from half_precision import differing, evaluate, in_half_precision
+from missing_backend import is_missing
+from onnx.reference import ReferenceEvaluator
+from operators import (
+    GENERATED,
+    OPERATORS,
+    Arrays,
+    Case,
+    Role,
+    Shape,
+    cases,
+    every_operator,
+    is_exact_as_standard_nodes,
+    listed,
+    plain,
+    some_states,
+    words,
+)
+from runtimes import OpenVino, joined, parted
+from standard_targets import LOAD, in_onnxruntime, nodes
+
+import onnx_philox
+from onnx_philox import PhiloxState, RefusedInputError, generate, onnx_reference
+from onnx_philox._command.verify import cases as verify_cases
+from onnx_philox._contract.types import BY_ONNX, U32, ElementType
+from onnx_philox._numbers import call, fill_native
+from onnx_philox.onnxruntime import BACKENDS as ONNX_RUNTIME_BACKENDS
+from onnx_philox.onnxruntime import InferenceSession
+from onnx_philox.openvino import BACKENDS as OPENVINO_BACKENDS
+from onnx_philox.rewriting import add_functions, to_standard_nodes
+
+ROOT = Path(__file__).parents[1]
+STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
+PRECISIONS = [None, "f32", "bf16", "f16"]
+# Elements of less than a block, of odd rows, and of more than the core draws at once.
+SHAPES = [(1, (1,)), (3, (5,)), (2, (0,)), (2, (1023,)), (40, (3,))]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A model of a case, its feeds, and what it must draw."""
+
+    case: Case
+    model: onnx.ModelProto
+    feeds: Arrays
+    expected: tuple[Any, ...]
+
+    def check(self, results: Iterable[Any], *, is_openvino: bool = False) -> None:
+        """Compares all outputs; of f64 data in OpenVINO those that it does not compute in f32."""
+        pairs = list(zip(results, self.expected, strict=True))
+        for made, wanted in pairs[is_openvino and self.case.is_scaled_in_openvino :]:
+            try:
+                assert_same_bits(np.asarray(made), np.asarray(wanted))
+            except AssertionError as error:
+                raise AssertionError(f"{self.case.name}: {error}") from None
+
+
+def drawn(
+    case: Case, shape: Shape | None = None, state: np.ndarray | None = STATE, **built: Any
+) -> Drawn:
+    """A model of a case, by the names of what is constant in it: see `Case.model`."""
+    shape = case.shape() if shape is None else shape
+    inputs = case.inputs(shape)
+    model = case.model(shape, inputs, **built)
+    feeds = case.feeds(shape, state, inputs)
+    fed = {i.name: feeds[i.name] for i in model.graph.input}
+    return Drawn(case, model, fed, case.oracle(shape, state, inputs)[: len(model.graph.output)])
+
+
+def in_onnxruntime_s_backends(draws: list[Drawn]) -> None:
+    """Runs draws together by each backend that carries their types and exists here."""
+    for backend in ONNX_RUNTIME_BACKENDS:
+        kept = [d for d in draws if backend == "native" or not d.case.has_16_bits]
+        if not kept or is_missing("onnxruntime", backend):
+            continue
+        parts = [(d.model, d.feeds) for d in kept]
+        whole, feeds = joined(parts)
+        results = InferenceSession(whole, backend=backend).run(None, feeds)
+        for found, d in zip(parted(results, parts), kept, strict=True):
+            d.check(found)
+
+
+def in_openvino_s_backends(draws: list[Drawn], precision: str | None = None) -> None:
+    parts = [(d.model, d.feeds) for d in draws]
+    for openvino in OPENVINOS:
+        for found, d in zip(openvino.side_by_side(parts, precision), draws, strict=True):
+            d.check(found, is_openvino=True)
+
+
+OPENVINOS = [OpenVino(backend) for backend in OPENVINO_BACKENDS]
+
+
+def for_openvino(operator: str, *, constant: bool) -> list[Drawn]:
+    """Draws of all cases, as OpenVINO takes them; data are never constants."""
+    return [
+        drawn(c, constant=True if constant and not c.has_data else c.constant_in_openvino)
+        for c in cases(operator)
+    ]
+
+
+@every_operator
+def test_the_core_draws_what_numpy_draws(operator: str) -> None:
+    for case, (rows, row) in itertools.product(cases(operator), SHAPES):
+        d = drawn(case, case.shape(rows, row))
+        d.check(call.run(case.operator, fill_native.fill, d.feeds, case.attributes))
+
+
+@every_operator
+def test_the_next_state_is_as_many_words_on_as_the_draw_takes(operator: str) -> None:
+    for case, counter in itertools.product(plain(operator), EDGE_COUNTERS):
+        before, shape = PhiloxState(counter, 77), case.shape()
+        *_, after = case.oracle(shape, before.to_array(), case.inputs(shape))
+        assert PhiloxState.from_array(after) == before.advance(words(case, shape)), case.name
+
+
+@every_operator
+def test_a_state_has_any_rank_and_seeds_are_those_of_their_state(operator: str) -> None:
+    for case in plain(operator):
+        d, shape = drawn(case, constant=()), case.shape()
+        inputs = {name: x for name, x in d.feeds.items() if name not in ("shape", "state")}
+        for rank in range(2, 9):
+            deep = STATE.reshape((1,) * (rank - 1) + (6,))
+            *values, after = case.oracle(shape, deep, inputs)
+            assert after.shape == deep.shape
+            d.check([*values, after.reshape(6)])
+        if case.operator.input("state").optional:
+            state = PhiloxState.from_seeds(**case.seeds).to_array()
+            by_state = replace(case, seeds={}).oracle(shape, state, inputs)
+            for one, other in zip(case.oracle(shape, None, inputs)[:-1], by_state, strict=False):
+                assert_same_bits(one, other)
+
+
+# Each runtime, with constants and with inputs of the model.
+
+
+@every_operator
+def test_builders_make_models_that_onnx_checks_and_its_reference_draws(operator: str) -> None:
+    onnx_philox.register_schemas()
+    for case in cases(operator):
+        for d in (
+            drawn(case, constant=True),
+            drawn(case),
+            drawn(case, state=some_states(3), per_row=True),
+            drawn(case, case.shape(0), some_states(0), per_row=True),
+        ):
+            onnx.checker.check_model(d.model, full_check=True)
+            inferred = onnx.shape_inference.infer_shapes(d.model, strict_mode=True, data_prop=True)
+            assert [o.type for o in inferred.graph.output] == [o.type for o in d.model.graph.output]
+            d.check(ReferenceEvaluator(d.model, new_ops=onnx_reference.OPS).run(None, d.feeds))
+
+
+@every_operator
+def test_onnxruntime_draws_the_reference_s_bits(operator: str) -> None:
+    for constant in (True, ()):
+        in_onnxruntime_s_backends([drawn(case, constant=constant) for case in cases(operator)])
+
+
+@every_operator
+def test_openvino_draws_the_reference_s_bits_at_every_precision(operator: str) -> None:
+    for constant, precision in itertools.product((True, False), differing(PRECISIONS)):
+        in_openvino_s_backends(for_openvino(operator, constant=constant), precision)
+
+
+@every_operator
+def test_openvino_computing_in_f16_draws_the_reference_s_bits(operator: str) -> None:
+    for d, openvino in itertools.product(for_openvino(operator, constant=False), OPENVINOS):
+        # Data are rounded there, as the model's other tensors are.
+        if not d.case.edge and not d.case.has_data:
+            d.check(evaluate(in_half_precision(openvino.read(d.model)), d.feeds))
+
+
+@every_operator
+def test_openvino_refuses_numbers_of_64_bits_that_are_no_constants(operator: str) -> None:
+    for case in plain(operator):
+        for name, openvino in itertools.product(case.constant_in_openvino, OPENVINOS):
+            d = drawn(case, constant=[i.name for i in case.given if i.name != name])
+            with pytest.raises(Exception, match=rf"{operator}: input '{name}' must be .*constant"):
+                openvino(d.model, d.feeds)
+
+
+@every_operator
+def test_files_of_openvino_draw_the_reference_s_bits(operator: str, tmp_path: Path) -> None:
+    """An IR that either backend saves, compressed to f16 or not, draws the same in both."""
+    path = tmp_path / "model.xml"
+    draws = for_openvino(operator, constant=True)
+    parts = [(d.model, d.feeds) for d in draws]
+    whole, feeds = joined(parts)
+    for writer, save in itertools.product(OPENVINOS, (ov.save_model, ov.serialize)):
+        save(writer.read(whole), path)
+        for reader in OPENVINOS:
+            for found, d in zip(parted(reader(path, feeds), parts), draws, strict=True):
+                d.check(found, is_openvino=True)
+
+
+@every_operator
+def test_a_factory_makes_the_node(operator: str, factories: str) -> None:
+    openvino = OpenVino(factories)
+    for case in plain(operator):
+        d = drawn(case)
+        make: Callable[..., ov.Node] = getattr(onnx_philox.openvino, case.operator.function)
+        given = d.feeds | ({"shape": list(case.shape())} if case.operator.has_shape else {})
+        node = make(**given, **case.attributes)
+        d.check(openvino(ov.Model(node.outputs(), [], "made")), is_openvino=True)
+
+
+@every_operator
+def test_states_go_through_loops_scans_and_branches(operator: str) -> None:
+    case = in_bodies(operator)
+    for construct in CONSTRUCTS:
+        model, feeds, expected = build(construct, Node(case))
+        wanted = tuple(expected[output.name] for output in model.graph.output)
+        d = Drawn(case, model, feeds, wanted)
+        for backend in ONNX_RUNTIME_BACKENDS:
+            if not is_missing("onnxruntime", backend):
+                d.check(InferenceSession(model, backend=backend).run(None, feeds))
+        if case.values is not U32:  # which OpenVINO's CPU plugin carries out of no loop
+            for openvino in OPENVINOS:
+                d.check(openvino(model, feeds))
+
+
+# What a node may leave out.
+
+
+@every_operator
+def test_a_model_without_a_state_draws_from_its_seeds(operator: str) -> None:
+    if OPERATORS[operator].input("state").optional:
+        draws = [drawn(c, state=None, constant=True, stateful=False) for c in plain(operator)]
+        in_onnxruntime_s_backends(draws)
+        in_openvino_s_backends(draws)
+
+
+@every_operator
+def test_any_output_may_be_left_out(operator: str) -> None:
+    whole = drawn(plain(operator)[0], constant=True)
+    draws = []
+    for kept in itertools.product((True, False), repeat=len(whole.expected)):
+        if not any(kept):
+            continue
+        model = onnx.ModelProto()
+        model.CopyFrom(whole.model)
+        outputs = model.graph.node[0].output
+        for i in reversed(range(len(kept))):
+            if not kept[i]:
+                del model.graph.output[i]
+                outputs[i] = ""
+        while not outputs[-1]:
+            outputs.pop()
+        wanted = tuple(itertools.compress(whole.expected, kept))
+        draws.append(replace(whole, model=model, expected=wanted))
+    in_onnxruntime_s_backends(draws)
+    # OpenVINO's front end wants the first.
+    in_openvino_s_backends([d for d in draws if d.model.graph.node[0].output[0]])
+
+
+@every_operator
+def test_inputs_that_are_left_out_mean_their_defaults(operator: str) -> None:
+    draws = []
+    for case in plain(operator):
+        for i in (i for i in case.given if i.optional):
+            rest = {name: x for name, x in case.setting.items() if name != i.name}
+            d = drawn(replace(case, setting=rest))
+            given = {**d.feeds, i.name: np.full(1, i.absent, case.type_of(i).dtype)}
+            d.check(call.run(case.operator, fill_native.fill, given, case.attributes))
+            draws.append(d)
+    if draws:
+        in_onnxruntime_s_backends(draws)
+        in_openvino_s_backends(draws)
+
+
+# A state for each row, and shapes.
+
+
+@every_operator
+def test_the_reference_draws_each_row_as_if_alone(operator: str) -> None:
+    for case, rows, row in itertools.product(cases(operator), (0, 1, 3, 40), ((), (3,), (2, 0, 3))):
+        shape, states = case.shape(rows, row), some_states(rows)
+        inputs = case.inputs(shape)
+        d = Drawn(case, onnx.ModelProto(), {}, case.oracle(shape, states, inputs))
+        d.check(case.alone(shape, states, inputs))
+
+
+@every_operator
+def test_runtimes_draw_each_row_as_if_alone(operator: str) -> None:
+    for rows, row in ((0, (3,)), (1, (3,)), (4, ()), (131, (2, 3))):
+        given = [(case, case.shape(rows, row), some_states(rows)) for case in cases(operator)]
+        in_onnxruntime_s_backends([drawn(*g, per_row=True) for g in given])
+        # OpenVINO's front end misreads constants without elements, and larger ones are no numbers.
+        held = [
+            drawn(*g, per_row=True, constant=g[0].constant_in_openvino)
+            for g in given
+            if not g[0].constant_in_openvino or 0 < rows < 131
+        ]
+        if held:
+            in_openvino_s_backends(held)
+
+
+@every_operator
+def test_shapes_from_a_scalar_to_rank_8_are_drawn(operator: str) -> None:
+    op = OPERATORS[operator]
+    if op.draws_rows or op.size_input.role is Role.LOGITS:
+        return  # which have one or two dimensions
+    for shape in ((), (0,), (1,), (2, 0, 3), (1, 2, 3, 1, 1, 1, 1, 2)):
+        draws = [drawn(case, shape) for case in plain(operator)]
+        in_onnxruntime_s_backends(draws)
+        in_openvino_s_backends([d for d in draws if not d.case.constant_in_openvino])
+
+
+# Standard nodes, functions, arrays.
+
+
+@every_operator
+@pytest.mark.parametrize("target", LOAD)
+def test_standard_nodes_draw_the_bits_or_refuse_the_operator(operator: str, target: str) -> None:
+    fed_to = ((None, "all"), (None, "nothing"), (3, "nothing"), (3, "large"), (0, "large"))
+    for case, (rows, fed) in itertools.product(cases(operator), fed_to):
+        if case.edge > (rows is None):
+            continue
+        shape = case.shape(3 if rows is None else rows)
+        scalars = {n for n, x in case.inputs(shape).items() if x.ndim == 0}
+        d = drawn(
+            case,
+            shape,
+            STATE if rows is None else some_states(rows),
+            per_row=rows is not None,
+            constant={"nothing": True, "all": (), "large": scalars}[fed],
+        )
+        if not is_exact_as_standard_nodes(case, target, is_fed=fed == "all"):
+            with pytest.raises(RefusedInputError, match=rf"{operator}: .* must be "):
+                to_standard_nodes(d.model, target=target)
+            continue
+        standard = to_standard_nodes(d.model, target=target)
+        assert all(node.domain != "onnx_philox" for node in nodes(standard))
+        d.check(LOAD[target](standard, optimised=fed != "large")(d.feeds))
+        if target == "onnxruntime" and fed != "nothing":
+            with_functions = add_functions(d.model)
+            onnx.checker.check_model(with_functions, full_check=True)
+            d.check(in_onnxruntime(with_functions, d.feeds, optimised=fed == "all"))
+
+
+@every_operator
+def test_generate_fills_what_the_reference_draws(operator: str) -> None:
+    for case, rows in itertools.product(cases(operator), (None, 0, 2, 131)):
+        if not listed(GENERATED, operator, "GENERATED"):
+            continue
+        state = STATE if rows is None else some_states(rows)
+        shape = case.shape(3 if rows is None else rows)
+        inputs = case.inputs(shape)
+        expected = replace(case, seeds={}).oracle(shape, state, inputs)
+        out = np.zeros_like(expected[0])
+        after = generate(state, out=out, **inputs)
+        Drawn(case, onnx.ModelProto(), {}, expected).check([out, after])
+
+
+# What else a new operator needs.
+
+
+def missing(operator: str, drawn: Collection[ElementType]) -> str:
+    """The types that are not drawn, but data that OpenVINO computes in another type."""
+    types = {case.values: None for case in plain(operator) if not case.is_scaled_in_openvino}
+    return " or ".join(t.name for t in types if t not in drawn)
+
+
+@every_operator
+def test_golden_files_have_every_type(operator: str) -> None:
+    drawn = [
+        BY_ONNX[graph.output[0].type.tensor_type.elem_type]
+        for graph in golden_graphs()
+        if any(node.op_type == operator for node in graph.node)
+    ]
+    assert not missing(operator, drawn), "graphs/golden/make.py must save models of it"
+
+
+@cache
+def golden_graphs() -> list[onnx.GraphProto]:
+    return [onnx.load(path).graph for path in (ROOT / "graphs" / "golden").glob("v*/*.onnx")]
+
+
+@cache
+def known_answers() -> list[Any]:
+    return verify_cases.load()
+
+
+@every_operator
+@pytest.mark.parametrize("by_rows", [False, True], ids=["one state", "rows"])
+def test_verify_knows_answers_of_every_type(operator: str, by_rows: bool) -> None:
+    drawn = {
+        case.type
+        for case in known_answers()
+        for vector in case.vectors
+        if vector.example.operator.name == operator and bool(vector.example.rows) is by_rows
+    }
+    assert not missing(operator, drawn), "verify's vectors must have draws of it"
+
+
+PLACES = {
+    "custom_ops/core/kernels/numbers.cpp": "the choice among its rules",
+    "custom_ops/core/tests/model.h": "what the contract says of an element",
+    "custom_ops/core/tests/draws.h": "a draw of it",
+    "custom_ops/core/tests/test_kernels.cpp": "edges of its functions, on every instruction set",
+    "custom_ops/core/tests/test_operators.cpp": "its sentences",
+    "custom_ops/openvino/tests/program.cpp": "a case",
+    "custom_ops/openvino/tests/fuzz.cpp": "right numbers, and the right draw",
+    "tests/bad_calls.py": "bad calls of it",
+    "benchmarks/drawn_bits.py": "a draw whose bits are compared",
+    "README.md": "a line in the table of operators",
+    "docs/promise.md": "a line in the table of operators",
+    "CHANGELOG.md": "a line",
+}
+"""Where the recipe of docs/design.md wants a new operator, and what there; generated files are
+checked by test_layout.py."""
+
+
+@pytest.mark.parametrize(("operator", "place"), [*itertools.product(OPERATORS, PLACES)])
+def test_the_recipe_s_places_have_it(operator: str, place: str) -> None:
+    op = OPERATORS[operator]
+    names = "|".join((op.name, op.function, op.distribution))
+    has_it = re.search(names, (ROOT / place).read_text("utf-8"), re.IGNORECASE)
+    if not has_it:
+        pytest.fail(f"{place} must have {operator}: {PLACES[place]}. Add it.", pytrace=False)
+
+
+def test_the_recipe_names_these_places() -> None:
+    recipe = (ROOT / "docs" / "design.md").read_text("utf-8").partition("## To add an operator")[2]
+    recipe = recipe.partition("\n## ")[0]
+    assert [place for place in PLACES if f"(../{place})" not in recipe] == []
