@@ -37,7 +37,7 @@ WRONG = """
 import numpy as np
 from onnx_philox._runtimes import in_reference
 
-class Model(in_reference.Model):
+class WrongModel(in_reference.ReferenceModel):
     runtime = "wrong"
 
     def outputs_of(self, feeds):

@@ -79,7 +79,7 @@ def test_the_kernels_have_the_core_s_coefficients() -> None:
 def test_each_layer_has_its_kernel() -> None:
     layers = (KERNELS / "layers.xml").read_text()
     names = set(re.findall(r'CustomLayer name="(\w+)"', layers))
-    classes = {c.__name__ for c in (*operators.Draw.__subclasses__(), operators.PhiloxNext)}
+    classes = {c.__name__ for c in (*operators.DrawLayer.__subclasses__(), operators.PhiloxNext)}
     assert names == classes
     for file in set(re.findall(r'filename="([\w.]+)"', layers)):
         assert (KERNELS / file).exists()

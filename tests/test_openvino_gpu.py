@@ -23,7 +23,7 @@ from onnx_philox import openvino as factory
 from onnx_philox._command import verify
 from onnx_philox._command.verify import cases
 from onnx_philox._files.given import Given
-from onnx_philox._runtimes.in_openvino import Model
+from onnx_philox._runtimes.in_openvino import OpenvinoModel
 from onnx_philox._runtimes.models import Settings
 
 pytestmark = pytest.mark.gpu
@@ -68,7 +68,7 @@ def test_under_hetero_the_cpu_draws_and_the_gpu_does_the_rest(
 ) -> None:
     model = elementwise(per_row)
     loaded = [
-        Model.load(
+        OpenvinoModel.load(
             Given.of("test", model), Settings(backend, precision, shows_drawn=True, device=device)
         )
         for device in ("CPU", HETERO)

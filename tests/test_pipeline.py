@@ -525,7 +525,8 @@ def test_openvino_is_told_the_device() -> None:
     pipe = Pipeline(UNIFORM, runtime="openvino", device="HETERO:CPU")
     assert pipe._engine.model.compiled.get_property("MULTI_DEVICE_PRIORITIES") == "CPU"
     assert_same_bits(pipe({}, seed=3)["y"], Pipeline(UNIFORM)({}, seed=3)["y"])
-    loaded = in_openvino.Model.load(Given.of("test", UNIFORM), Settings(device="HETERO:CPU"))
+    settings = Settings(device="HETERO:CPU")
+    loaded = in_openvino.OpenvinoModel.load(Given.of("test", UNIFORM), settings)
     assert loaded.how == "HETERO:CPU"
 
 

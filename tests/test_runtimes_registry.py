@@ -21,7 +21,7 @@ from onnx_philox._runtimes import RUNTIMES, Runtime
 IN_OTHER = """
 from onnx_philox._runtimes import in_reference
 
-class Model(in_reference.Model):
+class OtherModel(in_reference.ReferenceModel):
     runtime = "other"
     version = "1.2.3"
 """

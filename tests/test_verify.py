@@ -631,7 +631,7 @@ def test_what_a_runtime_raises_is_an_error_of_that_case_and_fails():
 
 
 def test_a_refusal_of_a_type_that_must_be_carried_is_an_error(monkeypatch):
-    monkeypatch.setattr(in_onnxruntime.Model, "not_carried", {})
+    monkeypatch.setattr(in_onnxruntime.OnnxruntimeModel, "not_carried", {})
     expected = [c for c in cases.load() if c.name == "TensorFlow uniform f16"]
     (result,) = run(["onnxruntime"], ["python"], expected=expected).results
     assert result.verdict is CaseVerdict.ERROR

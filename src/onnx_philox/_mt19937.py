@@ -25,7 +25,7 @@ def seeded(seed: int) -> NDArray[np.uint32]:
     return np.array(words, np.uint32)
 
 
-class Engine:
+class MersenneTwister:
     """Draws words, each once, from the words of state.
 
     `used` is how many of them have given their word; after `BLOCK` they are renewed.

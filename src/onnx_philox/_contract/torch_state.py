@@ -317,15 +317,15 @@ def torch_seed(owner: str, name: str, given: Any) -> int:
     return integer(owner, name, given, 2**64, limit_name)
 
 
-def engine_of(state: TorchState) -> _mt19937.Engine:
+def engine_of(state: TorchState) -> _mt19937.MersenneTwister:
     """An engine that draws the words from a state on."""
     array = state.to_array()
     is_spent = array[_LEFT] == 1
     used = _mt19937.BLOCK if is_spent else int(array[_NEXT])
-    return _mt19937.Engine(array[_WORDS:_NORMAL], used)
+    return _mt19937.MersenneTwister(array[_WORDS:_NORMAL], used)
 
 
-def with_engine(state: TorchState, engine: _mt19937.Engine) -> TorchState:
+def with_engine(state: TorchState, engine: _mt19937.MersenneTwister) -> TorchState:
     """The state with the words of an engine that has drawn."""
     array = state.to_array()
     array[_WORDS:_NORMAL], used = engine.state()

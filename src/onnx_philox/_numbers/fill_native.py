@@ -55,7 +55,7 @@ def fill(draw: Draw, *outs: NDArray[Any]) -> None:
     )
 
 
-class Prepared:
+class PreparedFill:
     """A distribution of single numbers, which the core has looked at before it draws."""
 
     def __init__(self, values: ElementType, distribution: Distribution) -> None:

@@ -161,7 +161,7 @@ def _are_plain(numbers: tuple[Any, ...]) -> bool:
 @lru_cache(maxsize=256, typed=True)
 def _prepared(
     dtype: Any, minval: Any, maxval: Any, mean: Any, scale: Any, p: Any
-) -> fill_native.Prepared | None:
+) -> fill_native.PreparedFill | None:
     """What is drawn into an array of a type, ready to be drawn from any state.
 
     None without the native core, and for what `generate` refuses.
@@ -173,7 +173,7 @@ def _prepared(
     arguments = {name: n for name, n in given.items() if n is not None}
     try:
         with float_environment.kept():
-            return fill_native.Prepared(values, _distribution(values, (), arguments))
+            return fill_native.PreparedFill(values, _distribution(values, (), arguments))
     except (TypeError, ValueError):
         return None
 

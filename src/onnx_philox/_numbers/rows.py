@@ -13,7 +13,7 @@ from onnx_philox._contract.state import PhiloxState
 _SHIFT = np.uint64(32)
 
 
-class Rows(NamedTuple):
+class RowCounters(NamedTuple):
     """A state for each row, as 64-bit numbers of rank 1."""
 
     low: NDArray[np.uint64]
@@ -23,13 +23,13 @@ class Rows(NamedTuple):
     key: NDArray[np.uint64]
 
 
-def read(states: NDArray[np.uint32]) -> Rows:
+def read(states: NDArray[np.uint32]) -> RowCounters:
     """Reads states [B, 6], least significant words first."""
     words = states.astype(np.uint64)
-    return Rows(*(words[:, i] | words[:, i + 1] << _SHIFT for i in range(0, STATE_WORDS, 2)))
+    return RowCounters(*(words[:, i] | words[:, i + 1] << _SHIFT for i in range(0, STATE_WORDS, 2)))
 
 
-def write(rows: Rows) -> NDArray[np.uint32]:
+def write(rows: RowCounters) -> NDArray[np.uint32]:
     """The states [B, 6] that `read` reads."""
     states = np.empty((len(rows.key), STATE_WORDS), np.uint32)
     for i, half in enumerate(rows):
@@ -39,14 +39,14 @@ def write(rows: Rows) -> NDArray[np.uint32]:
     return states
 
 
-def with_seeds(rows: Rows, seeds: PhiloxState) -> Rows:
+def with_seeds(rows: RowCounters, seeds: PhiloxState) -> RowCounters:
     """The states plus that of the seeds, each number modulo its size."""
     high, key = np.uint64(seeds.counter >> 64), np.uint64(seeds.key)
-    return Rows(rows.low, rows.high + high, rows.key + key)
+    return RowCounters(rows.low, rows.high + high, rows.key + key)
 
 
 def advance(states: NDArray[np.uint32], words: int) -> NDArray[np.uint32]:
     """The states after each has drawn as many words."""
     low, high, key = read(states)
     after = low + np.uint64(-(-words // 4))
-    return write(Rows(after, high + (after < low), key))
+    return write(RowCounters(after, high + (after < low), key))

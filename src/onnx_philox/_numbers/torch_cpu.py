@@ -43,7 +43,7 @@ class WordStream:
     """
 
     def __init__(self, state: TorchState, *, in_core: bool = torch_native.IS_THERE) -> None:
-        self.core = torch_native.Stream(state) if in_core else None
+        self.core = torch_native.NativeWords(state) if in_core else None
         """What draws instead of NumPy, if the core does; the rest is of NumPy's draws alone."""
         self._before = state
         self._engine = None if in_core else engine_of(state)

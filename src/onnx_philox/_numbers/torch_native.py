@@ -21,7 +21,7 @@ else:
 _MASK64 = 2**64 - 1
 
 
-class Stream:
+class NativeWords:
     """torch's generator in the core, while numbers are drawn from it; releases the GIL."""
 
     def __init__(self, state: TorchState) -> None:
@@ -29,7 +29,7 @@ class Stream:
         self._core = _core.TorchStream(state.to_array().view(np.uint8))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Stream, (self.state(),)
+        return NativeWords, (self.state(),)
 
     def state(self) -> TorchState:
         """Where the generator is now."""

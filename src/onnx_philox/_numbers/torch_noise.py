@@ -29,7 +29,7 @@ _TYPES = {"cpu": (F32, F16, BF16, F64), "cuda": (F32, F16, BF16)}
 _DEVICE = re.compile(r"(cpu|cuda)(:[0-9]+)?")
 
 
-class _Generator(Protocol):
+class _NoiseSource(Protocol):
     """One generator of torch's."""
 
     def words(self) -> NDArray[np.uint32]:
@@ -75,7 +75,7 @@ class TorchNoise(Noise):
         by_rows: Whether each is for a row.
     """
 
-    def __init__(self, owner: str, generators: Sequence[_Generator], *, by_rows: bool) -> None:
+    def __init__(self, owner: str, generators: Sequence[_NoiseSource], *, by_rows: bool) -> None:
         self._owner, self._generators, self._by_rows = owner, generators, by_rows
 
     @property
@@ -122,7 +122,7 @@ def _card(owner: str, gpu: Any, drawn_with: str, *, is_card: bool) -> Gpu | None
     return card
 
 
-def _generator(owner: str, name: str, seed: Any, like: str, card: Gpu | None) -> _Generator:
+def _generator(owner: str, name: str, seed: Any, like: str, card: Gpu | None) -> _NoiseSource:
     if like == "torch" and isinstance(seed, TorchState):
         return _OnCpu(seed)
     checked = torch_seed(owner, name, seed)
@@ -202,7 +202,7 @@ def _type_of(dtype: Any) -> ElementType | None:
 
 
 @float_environment.kept()
-def _drawn(owner: str, generator: _Generator, count: int, values: ElementType) -> NDArray[Any]:
+def _drawn(owner: str, generator: _NoiseSource, count: int, values: ElementType) -> NDArray[Any]:
     # Overflow and underflow follow IEEE 754, whatever NumPy's error settings are.
     with np.errstate(all="ignore"):
         try:

@@ -13,10 +13,10 @@ from onnx_philox import _runtime_errors
 from onnx_philox._contract import arrays
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.streams import Streams
-from onnx_philox._pipeline.engine import Engine, Ran
+from onnx_philox._pipeline.engine import Engine, EngineRun
 from onnx_philox._pipeline.inputs import Feed, refuse_state
 from onnx_philox._pipeline.variables import Variables
-from onnx_philox._runtimes.in_onnxruntime import Model
+from onnx_philox._runtimes.in_onnxruntime import OnnxruntimeModel
 
 _NAME = "Pipeline"
 
@@ -38,7 +38,7 @@ class BindingEngine(Engine):
     _bound: ClassVar[WeakKeyDictionary[onnxruntime.IOBinding, _Bound]] = WeakKeyDictionary()
 
     def __init__(self, session: onnxruntime.InferenceSession, streams: Streams) -> None:
-        super().__init__(Model(session), streams)
+        super().__init__(OnnxruntimeModel(session), streams)
         self._session = session
 
     def rows_of(self, feed: Feed) -> int | None:
@@ -47,13 +47,13 @@ class BindingEngine(Engine):
             return None if self._rows is None else self._rows.of(arrays.shown_inputs(feed))
         return super().rows_of(feed)
 
-    def run(self, feed: Feed, state: NDArray[np.uint32], variables: Variables = None) -> Ran:
+    def run(self, feed: Feed, state: NDArray[np.uint32], variables: Variables = None) -> EngineRun:
         """Runs the session with a feed or a binding."""
         if isinstance(feed, onnxruntime.IOBinding):
             return self._run_bound(feed, state)
         return super().run(feed, state, variables)
 
-    def _run_bound(self, binding: onnxruntime.IOBinding, state: NDArray[np.uint32]) -> Ran:
+    def _run_bound(self, binding: onnxruntime.IOBinding, state: NDArray[np.uint32]) -> EngineRun:
         """Binds the state and the next state, and runs; the outputs stay where they are bound."""
         # Each time, since the user may have bound other memory.
         arrays.check_bound(_NAME, binding)
@@ -70,7 +70,7 @@ class BindingEngine(Engine):
         except Exception as error:
             _runtime_errors.raise_refusal(error)
             raise
-        return Ran({}, bound.after.reshape(state.shape).copy(), None)
+        return EngineRun({}, bound.after.reshape(state.shape).copy(), None)
 
     def _check_states(self, binding: onnxruntime.IOBinding, bound: _Bound | None) -> None:
         """Refuses memory of the user's for a state, which the pipeline would not use."""

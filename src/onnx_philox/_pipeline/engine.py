@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from onnx_philox._contract.streams import Streams
 from onnx_philox._contract.types import BF16
 from onnx_philox._pipeline.inputs import Feed, Inputs, check_mapping
-from onnx_philox._pipeline.rows import Rows
+from onnx_philox._pipeline.rows import RowCount
 from onnx_philox._pipeline.variables import Variables
 from onnx_philox._runtimes.models import LoadedModel
 from onnx_philox._runtimes.port import Port
@@ -20,7 +20,7 @@ from onnx_philox._runtimes.port import Port
 Outputs = dict[str, Any]
 
 
-class Ran(NamedTuple):
+class EngineRun(NamedTuple):
     """What a run gives."""
 
     outputs: Outputs
@@ -47,7 +47,8 @@ class Engine:
         self.ports = ports
         """The inputs that a feed holds."""
         self._inputs = Inputs(streams.state, ports, model)
-        self._rows = None if streams.batch is None else Rows(streams.batch, ports, model.aliases)
+        batch = streams.batch
+        self._rows = None if batch is None else RowCount(batch, ports, model.aliases)
         # A state of rank 4, for instance, as DirectML has it.
         dimensions = (
             [d if isinstance(d, int) else 1 for d in state.shape or ()]
@@ -74,7 +75,7 @@ class Engine:
         check_mapping(feed)
         return None if self._rows is None else self._rows.of(feed)
 
-    def run(self, feed: Feed, state: NDArray[np.uint32], variables: Variables = None) -> Ran:
+    def run(self, feed: Feed, state: NDArray[np.uint32], variables: Variables = None) -> EngineRun:
         """Runs the model, whose variables hold these arrays; with None they are as at first.
 
         Raises:
@@ -91,7 +92,7 @@ class Engine:
             raise
         outputs = {name: values[i] for i, name in self._outputs.items()}
         after = values[self._next].view(np.uint32).reshape(state.shape)
-        return Ran(outputs, after, then)
+        return EngineRun(outputs, after, then)
 
     def arrays_of(self, feed: Feed) -> dict[str, NDArray[Any]]:
         """The inputs that a feed holds, as arrays."""

@@ -308,7 +308,7 @@ def _compiled(
     except Exception:
         in_openvino.check_device(_NAME, device, core.available_devices)
         raise
-    loaded = in_openvino.Model(compiled, said.graph, initial, _carriers(read, said))
+    loaded = in_openvino.OpenvinoModel(compiled, said.graph, initial, _carriers(read, said))
     return Engine(loaded, said.streams)
 
 
@@ -365,7 +365,7 @@ def _take_compiled(compiled: Any, source: Any) -> Engine:
         if said.model is None:
             variables.refuse_unknown([state.name for state in held])
         initial = Initial(in_openvino.new_core("auto"), said.model)
-    loaded = in_openvino.Model(compiled, said.graph, initial, _carriers(said.model, said))
+    loaded = in_openvino.OpenvinoModel(compiled, said.graph, initial, _carriers(said.model, said))
     return Engine(loaded, said.streams)
 
 

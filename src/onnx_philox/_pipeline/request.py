@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from onnx_philox._contract.refusal import refuse
 from onnx_philox._pipeline import checkpoint
-from onnx_philox._pipeline.engine import Engine, Ran
+from onnx_philox._pipeline.engine import Engine, EngineRun
 from onnx_philox._pipeline.inputs import Feed
 from onnx_philox._pipeline.recording import Origin
 from onnx_philox._pipeline.result import Result, Seed
@@ -54,7 +54,7 @@ class Request:
         self._runs = runs
         self._variables = variables
         self._running = threading.Lock()
-        self._left: _Run | None = None
+        self._left: _AwaitedRun | None = None
         """A run that may still go on after its call was cancelled."""
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
@@ -126,7 +126,7 @@ class Request:
         try:
             if self._left is not None:
                 await self._left.ended()
-            self._left = _Run(self._run, feed)
+            self._left = _AwaitedRun(self._run, feed)
             # Where this is cancelled, the run is left behind.
             ran = await self._left.ended()
             self._left = None
@@ -153,7 +153,7 @@ class Request:
         """
         return checkpoint.write(self._engine, self._state, self._seed, self._runs, self._variables)
 
-    def _run(self, feed: Feed) -> Ran:
+    def _run(self, feed: Feed) -> EngineRun:
         return self._engine.run(feed, self._state, self._variables)
 
     def _begin(self, feed: Feed) -> None:
@@ -169,7 +169,7 @@ class Request:
             self._running.release()
             raise
 
-    def _advance(self, ran: Ran, feed: Feed) -> Result:
+    def _advance(self, ran: EngineRun, feed: Feed) -> Result:
         origin = Origin.of(self._engine, feed, self._variables)
         result = Result(ran.outputs, self._seed, self._state, origin, ran.after.copy())
         self._state, self._variables = ran.after, ran.variables
@@ -177,17 +177,17 @@ class Request:
         return result
 
 
-class _Run:
+class _AwaitedRun:
     """A run in a thread of the event loop's, which goes on when nobody awaits it any more."""
 
-    def __init__(self, run: Callable[[Feed], Ran], feed: Feed) -> None:
-        self._future: Future[Ran] = Future()
+    def __init__(self, run: Callable[[Feed], EngineRun], feed: Feed) -> None:
+        self._future: Future[EngineRun] = Future()
         # From here on, nobody can cancel it.
         self._future.set_running_or_notify_cancel()
         in_thread = partial(contextvars.copy_context().run, self._go, run, feed)
         asyncio.get_running_loop().run_in_executor(None, in_thread)
 
-    def _go(self, run: Callable[[Feed], Ran], feed: Feed) -> None:
+    def _go(self, run: Callable[[Feed], EngineRun], feed: Feed) -> None:
         try:
             self._future.set_result(run(feed))
         except BaseException as error:
@@ -197,7 +197,7 @@ class _Run:
         """Waits until it has ended, well or not."""
         concurrent.futures.wait([self._future])
 
-    async def ended(self) -> Future[Ran]:
+    async def ended(self) -> Future[EngineRun]:
         """The same in the event loop; then what it gave.
 
         The loop always gets its turn, also where a short run has ended by now.

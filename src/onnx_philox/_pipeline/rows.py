@@ -12,7 +12,7 @@ from onnx_philox._runtimes.port import Port
 _NAME = "Pipeline"
 
 
-class Rows:
+class RowCount:
     """Counts the rows of feeds, for a model with a state for each row.
 
     Every dimension that has the name of the batch must be of one size: the runtimes would repeat a

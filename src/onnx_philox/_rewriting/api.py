@@ -17,7 +17,7 @@ from onnx_philox._files.openvino_ir import is_ir
 from onnx_philox._files.tensors import misread_by_openvino
 from onnx_philox._models.untouched import Originals, graph_of
 from onnx_philox._progress import Progress, ignore
-from onnx_philox._rewriting.asked import OWNER, Asked, PerRow, Words
+from onnx_philox._rewriting.asked import OWNER, Asked, AskedWords, PerRow
 from onnx_philox._rewriting.in_onnx.passes import order
 from onnx_philox._rewriting.report import RandomNode, Report
 
@@ -36,16 +36,16 @@ Model = onnx.ModelProto | ir.Model | AnyPath
 
 @overload
 def make_reproducible(
-    model: onnx.ModelProto | ir.Model, **asked: Unpack[Words]
+    model: onnx.ModelProto | ir.Model, **asked: Unpack[AskedWords]
 ) -> onnx.ModelProto: ...
 
 
 @overload
-def make_reproducible(model: AnyPath, **asked: Unpack[Words]) -> Any: ...
+def make_reproducible(model: AnyPath, **asked: Unpack[AskedWords]) -> Any: ...
 
 
 @overload
-def make_reproducible(model: openvino.Model, **asked: Unpack[Words]) -> openvino.Model: ...
+def make_reproducible(model: openvino.Model, **asked: Unpack[AskedWords]) -> openvino.Model: ...
 
 
 def make_reproducible(

@@ -22,7 +22,7 @@ PerRow = bool | Collection[str]
 """Whether a model gets a state for each row; names are of nodes that draw rows without proof."""
 
 
-class Words(TypedDict, total=False):
+class AskedWords(TypedDict, total=False):
     """The words of an `Asked`, each with its default left out."""
 
     seed: int | None

@@ -1,8 +1,9 @@
 """The registry of the runtimes: `Pipeline` and the commands know each by what is here.
 
-To add a runtime, add a line to `RUNTIMES` and a module `in_` of its name, whose class `Model` is a
-`models.LoadedModel`. A module `bare_` of its name, with a function `prepare`, makes
-`onnx-philox inspect` try it too: it loads the runtime without this package (see `bare_openvino`).
+To add a runtime, add a line to `RUNTIMES` and a module `in_` of its name, which has a
+`models.LoadedModel` for it: `OpenvinoModel`, for "openvino". A module `bare_` of its name, with a
+function `prepare`, makes `onnx-philox inspect` try it too: it loads the runtime without this
+package (see `bare_openvino`).
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Runtime:
         if self.package is not None:
             importlib.import_module(self.package)
         adapter = importlib.import_module(f"{__name__}.in_{self.name}")
-        return cast("type[LoadedModel]", adapter.Model)
+        return cast("type[LoadedModel]", getattr(adapter, f"{self.name.capitalize()}Model"))
 
     @property
     def bare(self) -> str | None:

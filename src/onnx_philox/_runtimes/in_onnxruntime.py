@@ -20,7 +20,7 @@ from onnx_philox._runtimes.port import Port
 _WEIGHTS = "session.model_external_initializers_file_folder_path"
 
 
-class Model(LoadedModel):
+class OnnxruntimeModel(LoadedModel):
     """A session, of ONNX Runtime's own or of this package."""
 
     runtime = "onnxruntime"

@@ -37,7 +37,7 @@ _CHOOSING = {"AUTO", "BATCH", "HETERO", "MULTI"}
 _METADATA = "framework"
 
 
-class Model(LoadedModel):
+class OpenvinoModel(LoadedModel):
     """A compiled model, with an infer request for each thread that runs it.
 
     Its inputs and outputs have the names of the ONNX model that it was made from, if there is one.
@@ -274,7 +274,7 @@ def _note_of(model: onnx.ModelProto) -> str | None:
 def _check_standard(note: str | None, precision: str | None) -> None:
     from onnx_philox._standard import made
 
-    made.check_openvino(Model.runtime, note, precision, PRECISION, SettingError)
+    made.check_openvino(OpenvinoModel.runtime, note, precision, PRECISION, SettingError)
 
 
 def _show_drawn(model: ov.Model) -> dict[str, str]:

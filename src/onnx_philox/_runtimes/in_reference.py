@@ -23,7 +23,7 @@ class _Evaluator:
         """Nothing."""
 
 
-class Model(LoadedModel):
+class ReferenceModel(LoadedModel):
     """A ReferenceEvaluator."""
 
     runtime = "reference"

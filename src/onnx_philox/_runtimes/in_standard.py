@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,13 +12,13 @@ import onnx
 from onnx_philox import _backends
 from onnx_philox._contract.types import BY_NAME, ElementType
 from onnx_philox._files.given import Given
-from onnx_philox._runtimes import models
+from onnx_philox._runtimes import RUNTIMES, models
 from onnx_philox._runtimes.models import LoadedModel, Settings
 from onnx_philox._standard.api import to_standard_nodes
 from onnx_philox._standard.targets import TARGETS, InexactError, has_no_nodes, is_rounded_twice
 
 
-class _Runtime:
+class _Drawer:
     """A runtime that needs no plugin."""
 
     def __init__(self, name: str) -> None:
@@ -32,7 +31,7 @@ class _Runtime:
         return _backends.NotInstalledError("runtime 'standard'", self._name, self._name)
 
 
-class Model(LoadedModel):
+class StandardModel(LoadedModel):
     """A model made for a target, in the runtime of that name."""
 
     runtime = "standard"
@@ -54,7 +53,7 @@ class Model(LoadedModel):
 
     @staticmethod
     def backends() -> Mapping[str, _backends.Backend]:
-        return {name: _Runtime(name) for name in TARGETS}
+        return {name: _Drawer(name) for name in TARGETS}
 
     @classmethod
     def load(cls, given: Given, settings: Settings) -> Self:
@@ -62,10 +61,9 @@ class Model(LoadedModel):
         model = models.read(given)
         drawn = models.show_drawn(model) if settings.shows_drawn else {}
         standard = to_standard_nodes(model, target=backend)
-        adapter = importlib.import_module(f"{__package__}.in_{backend}")
         precision = settings.precision or ("f32" if backend == "openvino" else None)
         inner = replace(settings, backend=_backends.AUTO, precision=precision, shows_drawn=False)
-        loaded = cls(adapter.Model.load(Given.of(given.owner, standard), inner))
+        loaded = cls(RUNTIMES[backend].models().load(Given.of(given.owner, standard), inner))
         loaded.backend, loaded.drawn = backend, drawn
         return loaded
 

@@ -17,7 +17,7 @@ _MOST_WORDS = 2**22
 
 
 @dataclass
-class _Group:
+class _SharedStates:
     """Draws from the same states, with the same key, in one graph."""
 
     draws: dict[ir.Node, DrawnNode] = field(default_factory=dict)
@@ -46,17 +46,17 @@ def words(
     return found
 
 
-def _groups(draws: Mapping[ir.Node, DrawnNode]) -> Iterator[_Group]:
-    open_: dict[tuple[Any, ...], _Group] = {}
+def _groups(draws: Mapping[ir.Node, DrawnNode]) -> Iterator[_SharedStates]:
+    open_: dict[tuple[Any, ...], _SharedStates] = {}
     closed = []
     for node, draw in draws.items():
         count = emitting.words_of_state(draw)
         if count is None:
             continue
         key = _key(node, draw)
-        if sum(open_.get(key, _Group()).counts) + count > _MOST_WORDS and key in open_:
+        if sum(open_.get(key, _SharedStates()).counts) + count > _MOST_WORDS and key in open_:
             closed.append(open_.pop(key))
-        group = open_.setdefault(key, _Group())
+        group = open_.setdefault(key, _SharedStates())
         group.draws[node] = draw
         group.counts.append(count)
     yield from (

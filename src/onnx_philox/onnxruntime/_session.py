@@ -23,7 +23,7 @@ Model: TypeAlias = "str | os.PathLike[str] | bytes | onnx.ModelProto"
 Feed = dict[str, Any]
 
 
-class Run(Protocol):
+class SessionRun(Protocol):
     """One run of a session."""
 
     @property
@@ -62,7 +62,7 @@ class Plan(Protocol):
     def check(self, given: Mapping[str, Any]) -> None:
         """Refuses inputs that the backend cannot take."""
 
-    def start_run(self, options: ort.RunOptions | None) -> Run:
+    def start_run(self, options: ort.RunOptions | None) -> SessionRun:
         """Begins a run."""
 
 
@@ -266,7 +266,7 @@ class InferenceSession(ort.InferenceSession):  # type: ignore[misc]
             )
 
     @contextmanager
-    def _checked(self, options: ort.RunOptions | None, given: Feed | None) -> Iterator[Run]:
+    def _checked(self, options: ort.RunOptions | None, given: Feed | None) -> Iterator[SessionRun]:
         """A block around a run, which raises at its end what an operator refused.
 
         The refusal comes before any error of ONNX Runtime's own, which can only be its consequence.

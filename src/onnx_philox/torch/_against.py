@@ -17,7 +17,7 @@ from onnx_philox.torch._seen import Seen, reference_of
 from onnx_philox.torch._verdict import ULPS
 
 if TYPE_CHECKING:
-    from onnx_philox.torch._eager import Call
+    from onnx_philox.torch._eager import EagerCall
 
 # docs/specification.md, "torch's numbers": f64 normals and exponentials are sequences of our own.
 _OWN_IN_F64 = (RANDOM_NORMAL, RANDOM_EXPONENTIAL)
@@ -61,7 +61,7 @@ def drawn_by(seen: Seen, row: int | None) -> list[Drawn]:
 
 
 def with_torch(
-    calls: Sequence[Call], drawn: Sequence[Drawn], *, is_whole: bool
+    calls: Sequence[EagerCall], drawn: Sequence[Drawn], *, is_whole: bool
 ) -> tuple[int, int, str | None]:
     """How many draws are equal, how many of those are close alone, and the first difference.
 
@@ -107,7 +107,7 @@ def with_torch(
     return len(calls), close, None
 
 
-def _difference(call: Call, mine: Drawn) -> tuple[str | None, bool]:
+def _difference(call: EagerCall, mine: Drawn) -> tuple[str | None, bool]:
     """How two draws differ, in words; None if they do not, and whether they are only close."""
     assert call.values is not None
     torchs = call.values

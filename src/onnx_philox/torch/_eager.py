@@ -19,7 +19,7 @@ from onnx_philox._torch_calls.table import call_of
 
 
 @dataclass(frozen=True)
-class Call:
+class EagerCall:
     """A call that drew from torch's generator."""
 
     kind: str
@@ -48,7 +48,7 @@ class Eager:
     inputs: list[Any]
     """The arguments in the order of an exported file's inputs."""
     outputs: list[NDArray[Any]]
-    calls: list[Call]
+    calls: list[EagerCall]
     after: TorchState
     devices: frozenset[str]
     """Others than the CPU that it drew on."""
@@ -140,7 +140,7 @@ def _recorder(given: Sequence[NDArray[Any]] | None) -> Any:
 
         def __init__(self) -> None:
             super().__init__()
-            self.calls: list[Call] = []
+            self.calls: list[EagerCall] = []
             self.devices: set[str] = set()
             self.has_compiled = False
             self.at: Any = None
@@ -183,7 +183,7 @@ def _recorder(given: Sequence[NDArray[Any]] | None) -> Any:
     return Recorder()
 
 
-def _call(func: Any, result: Any, before: Any) -> Call:
+def _call(func: Any, result: Any, before: Any) -> EagerCall:
     """The record of an operator that has drawn."""
     import torch
 
@@ -202,7 +202,7 @@ def _call(func: Any, result: Any, before: Any) -> Call:
     order = None
     if drawn is not None and not drawn.is_contiguous():
         order = tuple(sorted(range(drawn.ndim), key=lambda i: -drawn.stride(i)))
-    return Call(kind, _where(), shape, values, _state(), order)
+    return EagerCall(kind, _where(), shape, values, _state(), order)
 
 
 def _kind(func: Any) -> str:

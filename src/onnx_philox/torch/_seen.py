@@ -26,7 +26,7 @@ _PYTHON = "python"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SeenRun:
     """What came of a run."""
 
     backend: str
@@ -46,7 +46,7 @@ class Seen:
         problem: A native draw that is not the reference's, in words.
     """
 
-    runs: tuple[Outcome, ...]
+    runs: tuple[SeenRun, ...]
     drawn: list[Called]
     is_whole: bool = True
     problem: str | None = None
@@ -92,14 +92,14 @@ def _outcome(
     proto: onnx.ModelProto,
     feeds: Mapping[str, NDArray[Any]],
     backend: str,
-) -> Outcome:
+) -> SeenRun:
     precision = "f32" if RUNTIMES[runtime.runtime].precisions else None
     loaded = runtime.load(
         Given.of("onnx_philox.torch", proto), Settings(backend=backend, precision=precision)
     )
     names = {port.name for port in loaded.inputs}
     outputs = dict(loaded.run({k: v for k, v in feeds.items() if k in names}))
-    return Outcome(loaded.backend, outputs.pop(NEXT_STATE, None), outputs)
+    return SeenRun(loaded.backend, outputs.pop(NEXT_STATE, None), outputs)
 
 
 def _natively(

@@ -30,7 +30,7 @@ from onnx_philox._contract.refusal import refuse
 from onnx_philox._contract.types import F16, F32, I32, U32, ElementType
 from onnx_philox._openvino_models import arrays
 from onnx_philox.openvino._constants import Upstream
-from onnx_philox.openvino._gpu.operators import Draw, PhiloxNext, draw
+from onnx_philox.openvino._gpu.operators import DrawLayer, PhiloxNext, draw
 
 NAME = "openvino.compile_model"
 
@@ -52,7 +52,7 @@ _REMEDY = "Compile the model for HETERO:GPU,CPU, which draws on the CPU."
 class _Rule:
     """How a draw of one type becomes a layer."""
 
-    layer: type[Draw]
+    layer: type[DrawLayer]
     pair: Callable[[Parameters], Pair]
     """The layer's two parameters, by those of the operator."""
 

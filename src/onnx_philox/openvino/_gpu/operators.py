@@ -53,7 +53,7 @@ class Layer(ov.Op):  # type: ignore[misc]
         return self.get_input_partial_shape(self.LIKE)
 
 
-class Draw(Layer):
+class DrawLayer(Layer):
     """The values of a draw, by states int32, six numbers int32, and a tensor of their shape."""
 
     LIKE = 2
@@ -76,9 +76,9 @@ class Draw(Layer):
         return like
 
 
-def draw(name: str, type_: ov.Type) -> type[Draw]:
+def draw(name: str, type_: ov.Type) -> type[DrawLayer]:
     """The layer of this name in `layers.xml`, whose values are of this type."""
-    return type(name, (Draw,), {"TYPE": type_})
+    return type(name, (DrawLayer,), {"TYPE": type_})
 
 
 class PhiloxNext(Layer):

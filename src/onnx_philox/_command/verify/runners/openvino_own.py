@@ -14,9 +14,9 @@ from onnx_philox._runtimes.port import Arrays
 
 def runners() -> list[Runner]:
     """The peers, where OpenVINO is installed."""
-    from onnx_philox._runtimes.in_openvino import Model
+    from onnx_philox._runtimes.in_openvino import OpenvinoModel
 
-    return [OpenvinoOwnRunner(Model.version), OpenvinoEvaluateRunner(Model.version)]
+    return [OpenvinoOwnRunner(OpenvinoModel.version), OpenvinoEvaluateRunner(OpenvinoModel.version)]
 
 
 class OpenvinoOwnRunner(Runner):
