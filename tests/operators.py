@@ -206,6 +206,11 @@ class Case:
         return " ".join([self.operator.name, *types, *([f"edge {self.edge}"] if self.edge else [])])
 
     @property
+    def has_plain_form(self) -> bool:
+        """Whether it is given the same inputs and attributes as the plain numbers are."""
+        return self.setting.keys() == TABLE[self.operator.name](self.values.name)[0].keys()
+
+    @property
     def attributes(self) -> dict[str, Any]:
         """Its attributes, the seeds too."""
         names = {a.name for a in self.operator.attributes}

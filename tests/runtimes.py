@@ -45,18 +45,23 @@ class OpenVino:
         """Compiles a model once, for runs one after another."""
         config = {} if precision is None else {"INFERENCE_PRECISION_HINT": precision}
         compiled = self.core.compile_model(self.read(model), "CPU", config)
-        request = compiled.create_infer_request()
-
-        def run(feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
-            infer(request, {name: tensor_of(value) for name, value in feeds.items()})
-            return [array_of(request.get_output_tensor(i)) for i in range(len(compiled.outputs))]
-
-        return run
+        return request_of(compiled)
 
     def side_by_side(self, draws: Draws, precision: str | None = None) -> list[list[np.ndarray]]:
         """Runs models with their feeds as parts of one, which takes as long to compile as one."""
         whole, feeds = joined(draws)
         return parted(self(whole, feeds, precision), draws)
+
+
+def request_of(compiled: ov.CompiledModel) -> Callable[[dict[str, np.ndarray]], list[np.ndarray]]:
+    """A request of a compiled model, for runs one after another."""
+    request = compiled.create_infer_request()
+
+    def run(feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
+        infer(request, {name: tensor_of(value) for name, value in feeds.items()})
+        return [array_of(request.get_output_tensor(i)) for i in range(len(compiled.outputs))]
+
+    return run
 
 
 Draws = Sequence[tuple[onnx.ModelProto, dict[str, np.ndarray]]]

@@ -33,7 +33,6 @@ SMALLEST = F32(1e-45)
 ZERO_FIRST = PhiloxState(counter=746036, key=42)
 
 STATES = st.builds(PhiloxState, st.integers(0, 2**128 - 1), st.integers(0, 2**64 - 1))
-SHAPES = st.lists(st.integers(0, 6), max_size=4)
 
 
 def uniforms(state: PhiloxState, count: int, type_: str) -> np.ndarray:
@@ -436,45 +435,6 @@ def test_values_are_the_same_across_the_seams_of_chunks(name: str) -> None:
     for blocks in (CHUNK_WORDS // 4 - 1, CHUNK_WORDS // 4 + 1):
         tail, _ = draw(state.advance(4 * blocks), 2 * elements + 1 - blocks * per_block)
         assert_same_bits(tail, whole[blocks * per_block :])
-
-
-@given(SHAPES, STATES, st.integers(1, 8), st.sampled_from(NORMAL_TYPES))
-def test_outputs_have_the_shape_and_states_keep_theirs(
-    shape: list[int], state: PhiloxState, rank: int, type_: str
-) -> None:
-    array = state.to_array().reshape((1,) * (rank - 1) + (6,))
-    elements = math.prod(shape)
-    pair_words = -(-elements // 2) * (4 if type_ == "f64" else 2)
-    for (values, after), words in (
-        (reference.random_normal(shape, 1, 2, type_, state=array), pair_words),
-        (reference.random_bernoulli(shape, 0.5, state=array), elements),
-        (reference.random_bernoulli(shape, np.full(shape, 0.5), state=array), 2 * elements)
-        if shape not in ([], [1])
-        else (reference.random_bernoulli(shape, F64(0.5), state=array), 2 * elements),
-    ):
-        assert values.shape == tuple(shape)
-        assert after.shape == array.shape
-        assert PhiloxState.from_array(after) == state.advance(words)
-
-
-def test_seeds_and_states_that_mean_the_same_draw_the_same() -> None:
-    seeds = {"global_seed": 123, "op_seed": 45}
-    state = PhiloxState.from_seeds(**seeds).to_array()
-    logits = np.array([[0.0, 1, 2]])
-    for function, arguments in (
-        (reference.random_normal, ([9], 0, 1, "f32")),
-        (reference.random_bernoulli, ([9], 0.5)),
-        (reference.random_categorical, (logits, 9)),
-    ):
-        by_seeds, after = function(*arguments, **seeds)
-        by_state, after_state = function(*arguments, state=state)
-        assert_same_bits(by_seeds, by_state)
-        words = PhiloxState.from_array(after).counter
-        assert PhiloxState.from_array(after_state).counter == words + 45 * 2**64
-        with pytest.raises(
-            ValueError, match="'state' must be connected where global_seed and op_seed"
-        ):
-            function(*arguments)
 
 
 @pytest.mark.parametrize(

@@ -9,18 +9,14 @@ from typing import Any
 import ml_dtypes
 import mpmath
 import numpy as np
-import openvino as ov
 import pytest
 import scipy
-from cases import EDGE_COUNTERS, SEED, assert_same_bits
-from onnx import parser
-from runtimes import OpenVino
+from cases import assert_same_bits
 from test_distributions_bits import KEY, state_before
 
 import onnx_philox
-from onnx_philox import PhiloxState, graphs, reference, row_states
+from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox._contract.types import BY_NAME
-from onnx_philox.onnxruntime import InferenceSession
 
 TYPES = ["f16", "bf16", "f32", "f64"]
 STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
@@ -117,66 +113,6 @@ def test_a_value_is_scaled_in_its_type(type_: str, scale: float) -> None:
     assert not np.isnan(values.astype(F64)).any()
 
 
-@pytest.mark.parametrize("counter", EDGE_COUNTERS)
-def test_the_state_advances_by_the_words(counter: int) -> None:
-    before = PhiloxState(counter, 77)
-    for type_ in TYPES:
-        _, after = reference.random_exponential([3, 5], 1, type_, state=before.to_array())
-        assert PhiloxState.from_array(after) == before.advance(30 if type_ == "f64" else 15)
-
-
-@pytest.mark.parametrize(("type_", "scale"), TYPE_SCALES)
-@pytest.mark.parametrize("constant", [True, False])
-def test_onnxruntime_draws_the_reference_s_bits(
-    ort_backend: str, type_: str, scale: float, constant: bool
-) -> None:
-    if ort_backend == "python" and type_ in ("f16", "bf16"):
-        pytest.skip("Python ops carry no such outputs")
-    number = np.array(scale, BY_NAME[type_].dtype)
-    given, feeds = (number, {}) if constant else (None, {"scale": number})
-    model = graphs.random_exponential(None, given, type_, rank=1, stateful=True, **SEED)
-    session = InferenceSession(model, backend=ort_backend)
-    for count in (0, 1, 1001):
-        expected = reference.random_exponential([count], number, type_, state=STATE, **SEED)
-        got = session.run(None, {"shape": np.array([count]), "state": STATE, **feeds})
-        for one, other in zip(got, expected, strict=True):
-            assert_same_bits(np.asarray(one), other)
-
-
-@pytest.mark.parametrize("precision", [None, "f32", "bf16", "f16"])
-@pytest.mark.parametrize(("type_", "scale"), TYPE_SCALES)
-def test_openvino_draws_the_reference_s_bits_at_every_precision(
-    openvino: OpenVino, type_: str, scale: float, precision: str | None
-) -> None:
-    number = np.array(scale, BY_NAME[type_].dtype)
-    expected = reference.random_exponential([3, 5], number, type_, state=STATE, **SEED)
-    constant = graphs.random_exponential([3, 5], number, type_, stateful=True, **SEED)
-    for one, other in zip(openvino(constant, {"state": STATE}, precision), expected, strict=True):
-        assert_same_bits(one, other)
-    if type_ == "f64":
-        # The plugin would alter it.
-        return
-    given = graphs.random_exponential([3, 5], None, type_, stateful=True, **SEED)
-    feeds = {"state": STATE, "scale": number}
-    for one, other in zip(openvino(given, feeds, precision), expected, strict=True):
-        assert_same_bits(one, other)
-
-
-def test_openvino_refuses_an_f64_scale_that_is_no_constant(openvino: OpenVino) -> None:
-    model = graphs.random_exponential([3], None, "f64", stateful=True)
-    with pytest.raises(Exception, match=r"RandomExponential: input 'scale' must be .*constant"):
-        openvino(model, {"state": STATE, "scale": np.array(1.0)})
-
-
-@pytest.mark.usefixtures("factories")
-def test_a_factory_makes_the_node(openvino: OpenVino) -> None:
-    node = onnx_philox.openvino.random_exponential([4, 2], 0.3, "f32", global_seed=5)
-    values, after = openvino(ov.Model(node.outputs(), []))
-    expected = reference.random_exponential([4, 2], 0.3, "f32", global_seed=5)
-    assert_same_bits(values, expected[0])
-    assert_same_bits(after, expected[1])
-
-
 @pytest.mark.parametrize("scale", [0, -1e-45, float("nan"), float("inf")])
 def test_a_factory_refuses_what_the_reference_refuses(scale: float) -> None:
     with pytest.raises(ValueError, match="must be a finite number above 0") as of_reference:
@@ -185,72 +121,6 @@ def test_a_factory_refuses_what_the_reference_refuses(scale: float) -> None:
         with pytest.raises(ValueError, match="RandomExponential") as raised:
             make([1], np.float32(scale), "f32", global_seed=1)
         assert str(raised.value) == str(of_reference.value)
-
-
-@pytest.mark.parametrize("rows", [1, 2, 5])
-def test_a_row_is_what_its_state_draws_alone(openvino: OpenVino, rows: int) -> None:
-    states = row_states(7, range(rows))
-    model = graphs.random_exponential([None, 9], 0.5, "f32", per_row=True)
-    feeds = {"state": states, "rows": np.array(rows)}
-    feeds = {i.name: feeds.get(i.name, np.array([rows, 9])) for i in model.graph.input}
-    alone = [reference.random_exponential([1, 9], 0.5, "f32", state=state) for state in states]
-    for values, after in (
-        InferenceSession(model).run(None, feeds),
-        openvino(model, feeds),
-    ):
-        assert_same_bits(np.asarray(values), np.concatenate([a[0] for a in alone]))
-        assert_same_bits(np.asarray(after), np.stack([a[1] for a in alone]))
-
-
-def test_it_draws_on_in_a_loop_and_a_branch(openvino: OpenVino) -> None:
-    model = parser.parse_model("""
-        <ir_version: 8, opset_import: ["": 17, "onnx_philox": 1]>
-        g (uint32[6] state, int64 trips, bool is_drawn) => (float[4] y, float[n, 4] all)
-        <int64[1] four = {4}, float one = {1}, bool yes = {1}> {
-            start = Cast <to = 7> (state)
-            last, all = Loop (trips, yes, start) <body = body (int64 i, bool c, int64[6] s)
-                => (bool d, int64[6] t, float[4] x) {
-                d = Identity (c)
-                u = Cast <to = 12> (s)
-                x, v = onnx_philox.RandomExponential <output_type = "f32"> (four, one, u)
-                t = Cast <to = 7> (v)
-            }>
-            w = Cast <to = 12> (last)
-            y = If (is_drawn) <then_branch = a () => (float[4] p) {
-                p = onnx_philox.RandomExponential <output_type = "f32", op_seed = 3> (four, one, w)
-            }, else_branch = b () => (float[4] q) {
-                q = ConstantOfShape <value = float[1] {2}> (four)
-            }>
-        }
-    """)
-    state, expected = PhiloxState(5, 6).to_array(), []
-    for _ in range(3):
-        values, after = reference.random_exponential([4], 1, "f32", state=state)
-        expected.append(values)
-        state = after
-    branch = reference.random_exponential([4], 1, "f32", state=state, op_seed=3)[0]
-    for is_drawn, wanted in ((True, branch), (False, np.full(4, 2, np.float32))):
-        feeds = {
-            "state": PhiloxState(5, 6).to_array(),
-            "trips": np.array(3),
-            "is_drawn": np.array(is_drawn),
-        }
-        for y, every in (InferenceSession(model).run(None, feeds), openvino(model, feeds)):
-            assert_same_bits(y, wanted)
-            assert_same_bits(every, np.stack(expected))
-
-
-@pytest.mark.parametrize("type_", TYPES)
-def test_an_ir_draws_what_the_model_draws(
-    openvino: OpenVino, type_: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = tmp_path_factory.mktemp("ir") / "model.xml"
-    model = graphs.random_exponential([3, 4], SCALES[type_][2], type_, stateful=True)
-    ov.save_model(openvino.read(model), path)
-    expected = reference.random_exponential([3, 4], SCALES[type_][2], type_, state=STATE)
-    for backend in onnx_philox.openvino.BACKENDS:
-        for one, other in zip(OpenVino(backend)(path, {"state": STATE}), expected, strict=True):
-            assert_same_bits(one, other)
 
 
 def check_exponential(x: np.ndarray, least_p: float) -> None:

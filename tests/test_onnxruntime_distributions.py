@@ -15,28 +15,15 @@ import onnxruntime as ort
 import pytest
 from bad_calls import INPUTS
 from bad_words import MORE_BAD_CALLS, bad_model, words_of_the_reference
-from cases import EDGE_COUNTERS, SEED, assert_same_bits
+from cases import SEED, assert_same_bits
 from onnx import parser
 
 from onnx_philox import PhiloxState, graphs, reference
-from onnx_philox._contract.types import BY_NAME
 from onnx_philox.onnxruntime import InferenceSession
-from onnx_philox.onnxruntime._values import TAKES_BFLOAT16
 
 STATE = PhiloxState(2**64 - 2, 2**64 - 12345).to_array()
 InvalidArgument = ort.capi.onnxruntime_pybind11_state.InvalidArgument
 NotImplementedByOrt = ort.capi.onnxruntime_pybind11_state.NotImplemented
-
-MOMENTS: dict[str, list[tuple[float, float]]] = {
-    "f16": [(0, 1), (-3, 0.1), (0, 3e4), (1, 6e-8)],
-    "bf16": [(0, 1), (100, 0.5), (0, 1e-39), (0, 3e38)],
-    "f32": [(0, 1), (0.1, -0.7), (5, 0), (1e-40, 3e-39), (0, 3e38)],
-    "f64": [(0, 1), (0.1, 0.7), (1e-310, 3e-309), (0, 1e308)],
-}
-"""Means and scales by type: standard, plain, negative, none, subnormal, overflowing."""
-NORMALS = [(name, *pair) for name, pairs in MOMENTS.items() for pair in pairs]
-
-PROBABILITIES = [0.0, -0.0, 1e-45, 2.0**-23, 0.1, 0.5, 1 - 2.0**-24, 1.0]
 
 
 def logits_of(rows: int, classes: int, dtype: Any = np.float32) -> np.ndarray:
@@ -46,11 +33,6 @@ def logits_of(rows: int, classes: int, dtype: Any = np.float32) -> np.ndarray:
     logits[random.random((rows, classes)) < 0.1] = -np.inf
     logits[:, 0] = np.maximum(logits[:, 0], -5)
     return logits.astype(dtype)
-
-
-def skip_what_python_ops_lack(backend: str, output_type: str) -> None:
-    if backend == "python" and output_type in ("f16", "bf16"):
-        pytest.skip("Python ops carry no such outputs")
 
 
 def run(model: onnx.ModelProto, backend: str, **feeds: Any) -> list[np.ndarray]:
@@ -63,120 +45,6 @@ def assert_all_same(actual: list[Any], expected: tuple[np.ndarray, ...]) -> None
 
 
 # Bits.
-
-
-@pytest.mark.parametrize(("output_type", "mean", "scale"), NORMALS)
-@pytest.mark.parametrize("stateful", [False, True])
-def test_normal_values_equal_the_reference(
-    ort_backend: str, output_type: str, mean: float, scale: float, stateful: bool
-) -> None:
-    skip_what_python_ops_lack(ort_backend, output_type)
-    model = graphs.random_normal([5, 7], mean, scale, output_type, stateful=stateful, **SEED)
-    state = {"state": STATE} if stateful else {}
-    expected = reference.random_normal([5, 7], mean, scale, output_type, **SEED, **state)
-    assert_all_same(run(model, ort_backend, **state), expected[: 1 + stateful])
-
-
-@pytest.mark.parametrize(("output_type", "mean", "scale"), NORMALS)
-def test_mean_and_scale_that_come_at_run_time_are_the_same(
-    ort_backend: str, output_type: str, mean: float, scale: float
-) -> None:
-    skip_what_python_ops_lack(ort_backend, output_type)
-    if output_type == "bf16" and not TAKES_BFLOAT16:
-        pytest.skip("ONNX Runtime takes no arrays of bfloat16 before 1.20")
-    dtype = BY_NAME[output_type].dtype
-    feeds = {"mean": np.array(mean, dtype), "scale": np.array(scale, dtype), "state": STATE}
-    model = graphs.random_normal(None, None, None, output_type, rank=1, stateful=True)
-    expected = reference.random_normal([33], output_type=output_type, **feeds)
-    assert_all_same(run(model, ort_backend, shape=np.array([33]), **feeds), expected)
-
-
-@pytest.mark.parametrize("p_type", ["f32", "f64"])
-@pytest.mark.parametrize("stateful", [False, True])
-@pytest.mark.parametrize("constant", [False, True])
-def test_booleans_equal_the_reference_for_one_p_and_for_one_each(
-    ort_backend: str, p_type: str, stateful: bool, constant: bool
-) -> None:
-    state = {"state": STATE} if stateful else {}
-    dtype = BY_NAME[p_type].dtype
-    each = np.resize(np.array(PROBABILITIES, dtype), (6, 9))
-    for p in [*(np.array(p, dtype) for p in PROBABILITIES), np.array([0.3], dtype), each]:
-        model = graphs.random_bernoulli(
-            [6, 9],
-            p if constant else None,
-            p_type=p_type,
-            per_element=p.size > 1,
-            stateful=stateful,
-            **SEED,
-        )
-        feeds = state if constant else {**state, "p": p}
-        if not constant and p.shape == (1,):
-            model.graph.input[0].type.tensor_type.shape.dim.add().dim_value = 1
-        expected = reference.random_bernoulli([6, 9], p, **SEED, **state)
-        assert_all_same(run(model, ort_backend, **feeds), expected[: 1 + stateful])
-
-
-@pytest.mark.parametrize("logits_type", ["f16", "f32", "f64"])
-@pytest.mark.parametrize("output_type", ["i32", "i64"])
-@pytest.mark.parametrize("sample_size", [1, 7])
-@pytest.mark.parametrize("constant", [False, True])
-def test_classes_equal_the_reference(
-    ort_backend: str, logits_type: str, output_type: str, sample_size: int, constant: bool
-) -> None:
-    logits = logits_of(6, 50, BY_NAME[logits_type].dtype)
-    for state in ({}, {"state": STATE}):
-        model = graphs.random_categorical(
-            logits if constant else None,
-            sample_size,
-            output_type,
-            logits_type=logits_type,
-            stateful=bool(state),
-            **SEED,
-        )
-        feeds = state if constant else {**state, "logits": logits}
-        expected = reference.random_categorical(logits, sample_size, output_type, **SEED, **state)
-        assert_all_same(run(model, ort_backend, **feeds), expected[: 1 + bool(state)])
-
-
-@pytest.mark.parametrize("counter", EDGE_COUNTERS)
-def test_draws_equal_the_reference_where_the_counter_carries(
-    ort_backend: str, counter: int
-) -> None:
-    state = PhiloxState(counter, 2**63).to_array()
-    logits = logits_of(5, 11)
-    for model, feeds, expected in (
-        (
-            graphs.random_normal([3, 11], 0, 1, "f64", stateful=True),
-            {},
-            reference.random_normal([3, 11], 0, 1, "f64", state=state),
-        ),
-        (
-            graphs.random_bernoulli([3, 11], 0.5, stateful=True),
-            {},
-            reference.random_bernoulli([3, 11], 0.5, state=state),
-        ),
-        (
-            graphs.random_categorical(None, 3, stateful=True),
-            {"logits": logits},
-            reference.random_categorical(logits, 3, state=state),
-        ),
-    ):
-        assert_all_same(run(model, ort_backend, state=state, **feeds), expected)
-
-
-@pytest.mark.parametrize("shape", [[], [0], [2, 0, 3], [1], [1, 2, 3, 1, 1, 1, 1, 2]])
-def test_shapes_from_a_scalar_to_rank_8_static_and_dynamic(
-    ort_backend: str, shape: list[int]
-) -> None:
-    each = np.resize(np.float32(PROBABILITIES), shape)
-    for kwargs, feeds in (({}, {}), ({"rank": len(shape)}, {"shape": np.array(shape, np.int64)})):
-        given = None if feeds else shape
-        normal = graphs.random_normal(given, 0, 1, "f32", **SEED, **kwargs)
-        expected, _ = reference.random_normal(shape, 0, 1, "f32", **SEED)
-        assert_all_same(run(normal, ort_backend, **feeds), (expected,))
-        bernoulli = graphs.random_bernoulli(given, None, per_element=True, **SEED, **kwargs)
-        expected, _ = reference.random_bernoulli(shape, each, **SEED)
-        assert_all_same(run(bernoulli, ort_backend, p=each, **feeds), (expected,))
 
 
 @pytest.mark.parametrize("shape", [(0, 5), (0, 0), (1, 1), (3, 1)])
@@ -214,18 +82,6 @@ def test_many_threads_draw_the_same_lengths_that_do_not_split_evenly(ort_backend
             categorical(logits=logits, state=STATE),
             reference.random_categorical(logits, 3, state=STATE),
         )
-
-
-def test_the_state_carried_on_draws_what_one_call_draws(ort_backend: str) -> None:
-    session = InferenceSession(
-        graphs.random_bernoulli([8], 0.5, stateful=True), backend=ort_backend
-    )
-    state, runs = STATE, []
-    for _ in range(5):
-        values, state = session.run(None, {"state": state})
-        runs.append(values)
-    whole, _ = reference.random_bernoulli([40], 0.5, state=STATE)
-    assert_same_bits(np.concatenate(runs), whole)
 
 
 def test_eight_threads_each_get_their_own_answer_and_their_own_error(ort_backend: str) -> None:
@@ -388,34 +244,6 @@ def test_logits_of_a_rank_that_is_not_known_before_the_run(ort_backend: str) -> 
         run_text(text, ort_backend, x=x, shape=np.array([12]), state=STATE)
 
 
-def test_a_loop_carries_its_state_as_int64(ort_backend: str) -> None:
-    """As a rewritten model has it: OpenVINO takes no uint32 across the border of a loop."""
-    text = """g (int64 n, uint32[6] state, float[2, 3] x) => (float[2, 3] y, int64[6] last) <
-            int64[2] shape = {2, 3}, float mean = {0.0}, float scale = {0.5}> {
-        first = Cast <to = 7> (state)
-        yes = Constant <value = bool {1}> ()
-        y, last = Loop (n, yes, x, first) <
-            body = l (int64 i, bool k, float[2, 3] v, int64[6] s)
-                => (bool k2, float[2, 3] v2, int64[6] s2) {
-                k2 = Identity (k)
-                before = Cast <to = 12> (s)
-                noise, after = onnx_philox.RandomNormal <output_type = "f32", op_seed = 4>
-                    (shape, mean, scale, before)
-                v2 = Add (v, noise)
-                s2 = Cast <to = 7> (after)
-            }
-        >
-    }"""
-    x = np.arange(6, dtype=np.float32).reshape(2, 3)
-    state = np.array([2**32 - 1, 2**31, 7, 0, 2**31 + 5, 2**32 - 2], np.uint32)
-    y, last = run_text(text, ort_backend, n=np.array(4), state=state, x=x)
-    for _ in range(4):
-        noise, state = reference.random_normal([2, 3], 0, 0.5, "f32", op_seed=4, state=state)
-        x = x + noise
-    assert_same_bits(y, x)
-    assert_same_bits(last, state.astype(np.int64))
-
-
 def test_the_types_inside_a_loop_are_inferred(ort_backend: str) -> None:
     """The body computes logits of a type that the model does not declare."""
     text = """g (int64 n, int64[6] state, double[2, 4] x) => (int64[?, 2, 1] tokens) <
@@ -439,32 +267,6 @@ def test_the_types_inside_a_loop_are_inferred(ort_backend: str) -> None:
         row, state = reference.random_categorical(x * 1.5, 1, "i64", state=state)
         rows.append(row)
     assert_same_bits(tokens, np.stack(rows))
-
-
-def test_branches_capture_an_int64_state(ort_backend: str) -> None:
-    text = """g (bool c, uint32[6] state, float[5] x) => (float[5] y) <
-            int64[1] shape = {5}, float zero = {0.0}, float one = {1.0}, float p = {0.5}> {
-        carried = Cast <to = 7> (state)
-        y = If (c) <
-            then_branch = a () => (float[5] t) {
-                s1 = Cast <to = 12> (carried)
-                z = onnx_philox.RandomNormal <output_type = "f32", op_seed = 1>
-                    (shape, zero, one, s1)
-                t = Add (x, z)
-            },
-            else_branch = b () => (float[5] e) {
-                s2 = Cast <to = 12> (carried)
-                drop = onnx_philox.RandomBernoulli <op_seed = 2> (shape, p, s2)
-                e = Where (drop, zero, x)
-            }
-        >
-    }"""
-    x = np.arange(1, 6, dtype=np.float32)
-    noise, _ = reference.random_normal([5], 0, 1, "f32", op_seed=1, state=STATE)
-    drop, _ = reference.random_bernoulli([5], 0.5, op_seed=2, state=STATE)
-    for condition, wanted in ((True, x + noise), (False, np.where(drop, np.float32(0), x))):
-        (y,) = run_text(text, ort_backend, c=np.array(condition), state=STATE, x=x)
-        assert_same_bits(y, wanted)
 
 
 def test_a_scan_carries_its_state_as_int64(ort_backend: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,11 @@ import ml_dtypes
 import numpy as np
 import openvino as ov
 import pytest
-from cases import EDGE_COUNTERS, SEED, assert_same_bits
+from cases import SEED, assert_same_bits
 from half_precision import differing
 from onnx import ModelProto, parser
 from openvino import opset8
+from operators import named
 from runtimes import DEFAULT, ONE_THREAD, Config, OpenVino, array_of, infer, tensor_of
 
 import onnx_philox
@@ -27,13 +27,6 @@ STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
 PRECISIONS = [None, "f32", "bf16", "f16"]
 F32, F64 = np.float32, np.float64
 
-MOMENTS: dict[str, list[tuple[float, float]]] = {
-    "f16": [(0, 1), (0.1, 1.7), (-3, -2), (5, 0), (1e-7, 1e-7), (0, 6e4)],
-    "bf16": [(0, 1), (0.1, 1.7), (1e-39, 1e-39), (0, 3e38)],
-    "f32": [(0, 1), (0.1, 1.7), (-3, -2), (5, 0), (1e-40, 1e-45), (0, 3e38)],
-    "f64": [(0, 1), (0.1, 1.7), (1e-310, 5e-324), (0, 1e308)],
-}
-TYPE_MOMENTS = [(name, *moments) for name, pairs in MOMENTS.items() for moments in pairs]
 
 SHAPE = [5, 7]
 PROBABILITIES: dict[str, Any] = {
@@ -58,160 +51,13 @@ def logits_of(type_: str, batch: int = 3, classes: int = 11) -> np.ndarray:
     return logits
 
 
-LOGITS = [(t, o) for t in ("f16", "f32", "f64") for o in ("i32", "i64")]
-
-
 def check(outputs: list[np.ndarray], expected: tuple[np.ndarray, np.ndarray]) -> None:
     """Compares the values, and the next state where the model has it."""
     for actual, wanted in zip(outputs, expected, strict=False):
         assert_same_bits(actual, wanted)
 
 
-def check_draws(
-    openvino: OpenVino,
-    draws: list[tuple[ModelProto, dict[str, np.ndarray], tuple[np.ndarray, np.ndarray]]],
-    precision: str | None = None,
-) -> None:
-    """Checks models, their feeds and what they must give, all compiled as one."""
-    found = openvino.side_by_side([(model, feeds) for model, feeds, _ in draws], precision)
-    for outputs, (_, _, expected) in zip(found, draws, strict=True):
-        check(outputs, expected)
-
-
-def stated(stateful: bool) -> dict[str, np.ndarray]:
-    return {"state": STATE} if stateful else {}
-
-
 # The bits.
-
-
-@pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize(("output_type", "mean", "scale"), TYPE_MOMENTS)
-def test_normals_equal_the_reference_at_every_precision(
-    openvino: OpenVino, output_type: str, mean: float, scale: float, precision: str | None
-) -> None:
-    draws = []
-    for stateful, shape in itertools.product((False, True), ([5, 7], None)):
-        feeds = stated(stateful)
-        expected = reference.random_normal([5, 7], mean, scale, output_type, **feeds, **SEED)
-        model = graphs.random_normal(
-            shape,
-            mean,
-            scale,
-            output_type,
-            stateful=stateful,
-            rank=2 if shape is None else None,
-            **SEED,
-        )
-        if shape is None:
-            feeds = feeds | {"shape": np.array([5, 7])}
-        draws.append((model, feeds, expected))
-    check_draws(openvino, draws, precision)
-
-
-@pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("p", PROBABILITIES)
-def test_booleans_equal_the_reference_at_every_precision(
-    openvino: OpenVino, p: str, precision: str | None
-) -> None:
-    draws = []
-    for stateful, shape in itertools.product((False, True), (SHAPE, None)):
-        feeds = stated(stateful)
-        expected = reference.random_bernoulli(SHAPE, PROBABILITIES[p], **feeds, **SEED)
-        rank = 2 if shape is None else None
-        model = graphs.random_bernoulli(
-            shape, PROBABILITIES[p], stateful=stateful, rank=rank, **SEED
-        )
-        if shape is None:
-            feeds = feeds | {"shape": np.array(SHAPE)}
-        draws.append((model, feeds, expected))
-    check_draws(openvino, draws, precision)
-
-
-@pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize(("logits_type", "output_type"), LOGITS)
-def test_indices_equal_the_reference_at_every_precision(
-    openvino: OpenVino, logits_type: str, output_type: str, precision: str | None
-) -> None:
-    logits = logits_of(logits_type)
-    draws = []
-    for stateful in (False, True):
-        feeds = stated(stateful)
-        expected = reference.random_categorical(logits, 9, output_type, **feeds, **SEED)
-        model = graphs.random_categorical(logits, 9, output_type, stateful=stateful, **SEED)
-        draws.append((model, feeds, expected))
-    check_draws(openvino, draws, precision)
-
-
-@pytest.mark.parametrize("precision", PRECISIONS)
-def test_numbers_may_be_inputs(openvino: OpenVino, precision: str | None) -> None:
-    draws = []
-    for type_ in ("f16", "bf16", "f32"):
-        mean, scale = (np.array(x).astype(BY_NAME[type_].dtype) for x in (0.1, 1.7))
-        model = graphs.random_normal([9], None, None, type_, **SEED)
-        expected = reference.random_normal([9], mean, scale, type_, **SEED)
-        draws.append((model, {"mean": mean, "scale": scale}, expected))
-    each = PROBABILITIES["each"]
-    for p in (np.array(0.3, F32), each):
-        model = graphs.random_bernoulli(SHAPE, None, per_element=p is each, **SEED)
-        draws.append((model, {"p": p}, reference.random_bernoulli(SHAPE, p, **SEED)))
-    check_draws(openvino, draws, precision)
-    for type_ in ("f16", "f32"):
-        model = graphs.random_categorical(None, 4, "i64", logits_type=type_, **SEED)
-        run = openvino.loaded(model, precision)
-        for batch in (3, 1, 0):
-            logits = logits_of(type_, batch)
-            expected = reference.random_categorical(logits, 4, "i64", **SEED)
-            check(run({"logits": logits}), expected)
-
-
-@pytest.mark.parametrize("counter", EDGE_COUNTERS)
-def test_bits_equal_the_reference_where_the_counter_carries(
-    openvino: OpenVino, counter: int
-) -> None:
-    state = PhiloxState(counter, 2**64 - 1).to_array()
-    logits = logits_of("f32")
-    feeds = {"state": state}
-    draws = [
-        (
-            graphs.random_normal([3, 11], 0, 1, "f64", stateful=True),
-            feeds,
-            reference.random_normal([3, 11], 0, 1, "f64", state=state),
-        ),
-        (
-            graphs.random_bernoulli([3, 11], 0.3, stateful=True),
-            feeds,
-            reference.random_bernoulli([3, 11], 0.3, state=state),
-        ),
-        (
-            graphs.random_categorical(logits, 7, stateful=True),
-            feeds,
-            reference.random_categorical(logits, 7, state=state),
-        ),
-    ]
-    check_draws(openvino, draws)
-
-
-@pytest.mark.parametrize("shape", [[], [1], [7], [0], [2, 0, 3], [1, 2, 3, 1, 1, 1, 1, 3]])
-@pytest.mark.parametrize("stateful", [False, True])
-def test_shapes_from_a_scalar_to_rank_8_static_and_dynamic(
-    openvino: OpenVino, shape: list[int], stateful: bool
-) -> None:
-    feeds = stated(stateful)
-    draws = []
-    for draw, build, arguments in (
-        (reference.random_normal, graphs.random_normal, (0.1, 1.7, "f32")),
-        (reference.random_normal, graphs.random_normal, (0.1, 1.7, "bf16")),
-        (reference.random_bernoulli, graphs.random_bernoulli, (0.3,)),
-        (reference.random_bernoulli, graphs.random_bernoulli, (np.full(shape, 0.3, F32),)),
-        (reference.random_bernoulli, graphs.random_bernoulli, (np.full(shape, 0.3),)),
-    ):
-        expected = draw(shape, *arguments, **feeds, **SEED)
-        static = build(shape, *arguments, stateful=stateful, **SEED)
-        dynamic = build(None, *arguments, stateful=stateful, rank=len(shape), **SEED)
-        draws.append((static, feeds, expected))
-        draws.append((dynamic, feeds | {"shape": np.array(shape, np.int64)}, expected))
-    check_draws(openvino, draws)
 
 
 @pytest.mark.parametrize("size", [2**17 + 3, 300_001])
@@ -363,83 +209,6 @@ def test_a_mask_of_an_onnx_model_goes_through_ir_and_compiled_models(
 
 
 # Constants, before and after the plugin and IR change them.
-
-
-def distribution_models() -> dict[str, tuple[ModelProto, tuple[np.ndarray, np.ndarray]]]:
-    """Models whose constants the plugin would change, and what they must give."""
-    logits = logits_of("f64")
-    each = np.random.default_rng(2).random(SHAPE)
-    return {
-        "normal f64": (
-            graphs.random_normal([9], 0.1, 1.7, "f64", stateful=True, **SEED),
-            reference.random_normal([9], 0.1, 1.7, "f64", state=STATE, **SEED),
-        ),
-        "normal f32": (
-            graphs.random_normal([9], 0.1, 1.7, "f32", stateful=True, **SEED),
-            reference.random_normal([9], 0.1, 1.7, "f32", state=STATE, **SEED),
-        ),
-        "bernoulli f64": (
-            graphs.random_bernoulli(SHAPE, F64(0.1), stateful=True, **SEED),
-            reference.random_bernoulli(SHAPE, F64(0.1), state=STATE, **SEED),
-        ),
-        "bernoulli f64 each": (
-            graphs.random_bernoulli(SHAPE, each, stateful=True, **SEED),
-            reference.random_bernoulli(SHAPE, each, state=STATE, **SEED),
-        ),
-        "bernoulli f32 each": (
-            graphs.random_bernoulli(SHAPE, each.astype(F32), stateful=True, **SEED),
-            reference.random_bernoulli(SHAPE, each.astype(F32), state=STATE, **SEED),
-        ),
-        "categorical f64": (
-            graphs.random_categorical(logits, 9, "i64", stateful=True, **SEED),
-            reference.random_categorical(logits, 9, "i64", state=STATE, **SEED),
-        ),
-        "categorical f32": (
-            graphs.random_categorical(logits.astype(F32), 9, stateful=True, **SEED),
-            reference.random_categorical(logits.astype(F32), 9, state=STATE, **SEED),
-        ),
-        "categorical f16": (
-            graphs.random_categorical(logits.astype(np.float16), 9, stateful=True, **SEED),
-            reference.random_categorical(logits.astype(np.float16), 9, state=STATE, **SEED),
-        ),
-    }
-
-
-MODELS = distribution_models()
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_ir_of_either_backend_loads_in_the_other(
-    openvino: OpenVino, tmp_path: Path, name: str
-) -> None:
-    model, expected = MODELS[name]
-    path = tmp_path / "model.xml"
-    for save in (ov.save_model, ov.serialize):
-        save(openvino.read(model), path)
-        for backend in onnx_philox.openvino.BACKENDS:
-            reader = OpenVino(backend)
-            for precision in differing([None, "f32"]):
-                check(reader(path, {"state": STATE}, precision), expected)
-            again = tmp_path / "again.xml"
-            save(reader.read(path), again)
-            check(openvino(again, {"state": STATE}), expected)
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_a_compiled_model_is_cached_and_exported(
-    openvino: OpenVino, tmp_path: Path, name: str
-) -> None:
-    model, expected = MODELS[name]
-    feeds = {"state": STATE}
-    for is_cached in (False, True):
-        compiled = openvino.core.compile_model(
-            openvino.read(model), "CPU", {"CACHE_DIR": str(tmp_path)}
-        )
-        assert compiled.get_property("LOADED_FROM_CACHE") is is_cached
-        check(list(infer(compiled, feeds).values()), expected)
-    compiled = openvino.core.compile_model(openvino.read(model), "CPU")
-    exported = openvino.core.import_model(compiled.export_model(), "CPU")
-    check(list(infer(exported, feeds).values()), expected)
 
 
 @pytest.mark.usefixtures("factories")
@@ -648,11 +417,13 @@ def test_constants_are_kept_exactly_in_the_attributes_of_ir(
     openvino: OpenVino, tmp_path: Path
 ) -> None:
     for name, attribute in (
-        ("normal f64", f'const_mean="{(0.1).hex()}"'),
-        ("bernoulli f64", f'const_p="f64: {(0.1).hex()}"'),
-        ("categorical f16", 'const_logits="f16: '),
+        ("RandomNormal f64", f'const_mean="{(-1.5).hex()}"'),
+        ("RandomBernoulli bool f64", 'const_p="f64: '),
+        ("RandomCategorical i32 f16", 'const_logits="f16: '),
     ):
-        ov.save_model(openvino.read(MODELS[name][0]), tmp_path / "model.xml")
+        case = named(name)
+        model = case.model(case.shape(), case.inputs(case.shape()), constant=True)
+        ov.save_model(openvino.read(model), tmp_path / "model.xml")
         assert attribute in (tmp_path / "model.xml").read_text(), name
 
 

@@ -6,14 +6,12 @@ import itertools
 from typing import Any
 
 import numpy as np
-import openvino as ov
 import pytest
-from cases import EDGE_COUNTERS, SEED, assert_same_bits
+from cases import SEED, assert_same_bits
 from onnx import parser
 from runtimes import OpenVino
 from scipy import stats
 
-import onnx_philox
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox._contract.operators import RANDOM_PERMUTATION
 from onnx_philox._numbers import call, fill_native
@@ -63,41 +61,6 @@ def test_the_core_draws_the_reference_s_bits(shape: list[int], type_: str) -> No
         assert_same_bits(one, other)
 
 
-@pytest.mark.parametrize("counter", EDGE_COUNTERS)
-def test_the_state_advances_by_half_a_block_an_element(counter: int) -> None:
-    before = PhiloxState(counter, 77)
-    _, after = reference.random_permutation([3, 5], state=before.to_array())
-    assert PhiloxState.from_array(after) == before.advance(30)
-
-
-@pytest.mark.parametrize("is_constant", [True, False])
-@pytest.mark.parametrize("type_", TYPES)
-def test_onnxruntime_draws_the_reference_s_bits(
-    ort_backend: str, type_: str, is_constant: bool
-) -> None:
-    for shape in ([7], [3, 5], [2, 3000]):
-        sizes: Any = {"shape": shape} if is_constant else {"shape": None, "rank": len(shape)}
-        model = graphs.random_permutation(**sizes, output_type=type_, stateful=True, **SEED)
-        feeds = {"state": STATE} | ({} if is_constant else {"shape": np.array(shape)})
-        expected = reference.random_permutation(shape, type_, state=STATE, **SEED)
-        got = InferenceSession(model, backend=ort_backend).run(None, feeds)
-        for one, other in zip(got, expected, strict=True):
-            assert_same_bits(np.asarray(one), other)
-
-
-@pytest.mark.parametrize("precision", [None, "bf16", "f16"])
-@pytest.mark.parametrize("type_", TYPES)
-def test_openvino_draws_the_reference_s_bits(
-    openvino: OpenVino, type_: str, precision: str | None
-) -> None:
-    for shape in ([7], [2, 3000]):
-        model = graphs.random_permutation(None, type_, stateful=True, rank=len(shape), **SEED)
-        expected = reference.random_permutation(shape, type_, state=STATE, **SEED)
-        got = openvino(model, {"state": STATE, "shape": np.array(shape)}, precision)
-        for one, other in zip(got, expected, strict=True):
-            assert_same_bits(one, other)
-
-
 @pytest.mark.parametrize("shape", [[40_000, 3], [9, 20_011]], ids=str)
 def test_rows_that_threads_share_are_whole(shape: list[int], openvino: OpenVino) -> None:
     model = graphs.random_permutation(None, "i32", stateful=True, rank=2)
@@ -106,15 +69,6 @@ def test_rows_that_threads_share_are_whole(shape: list[int], openvino: OpenVino)
     for got in (InferenceSession(model).run(None, feeds), openvino(model, feeds)):
         for one, other in zip(got, expected, strict=True):
             assert_same_bits(np.asarray(one), other)
-
-
-@pytest.mark.usefixtures("factories")
-def test_factories_make_the_nodes(openvino: OpenVino) -> None:
-    node = onnx_philox.openvino.random_permutation([4, 20], global_seed=5)
-    got = openvino(ov.Model(node.outputs(), []))
-    expected = reference.random_permutation([4, 20], global_seed=5)
-    for one, other in zip(got, expected, strict=True):
-        assert_same_bits(one, other)
 
 
 SHUFFLED = """

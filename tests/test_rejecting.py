@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import mpmath
 import numpy as np
-import openvino as ov
 import pytest
-from cases import EDGE_COUNTERS, SEED, assert_same_bits
-from runtimes import OpenVino
+from cases import assert_same_bits
 from scipy import stats
 
-import onnx_philox
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox._contract.operators import OPERATORS
-from onnx_philox._contract.types import BY_NAME
 from onnx_philox._numbers import call, elementary, fill_native, gamma, poisson
-from onnx_philox.onnxruntime import InferenceSession
 
 F32, F64 = np.float32, np.float64
 STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
@@ -28,7 +22,6 @@ DRAWS = {
     "gamma": (reference.random_gamma, graphs.random_gamma, "alpha", ALPHAS, ["f32", "f64"]),
     "poisson": (reference.random_poisson, graphs.random_poisson, "rate", RATES, ["i32", "i64"]),
 }
-CASES = [(name, type_) for name, (*_, types) in DRAWS.items() for type_ in types]
 
 
 def words_of(state: np.ndarray, count: int) -> np.ndarray:
@@ -130,77 +123,6 @@ def test_the_logarithm_of_a_factorial_is_within_4_ulp() -> None:
     assert elementary.ln_factorial(np.arange(2.0)).tolist() == [0, 0]
 
 
-@pytest.mark.parametrize(("name", "type_"), CASES)
-def test_the_core_draws_the_reference_s_bits(name: str, type_: str) -> None:
-    draw, _, parameter, numbers, _ = DRAWS[name]
-    op = OPERATORS[f"Random{name.capitalize()}"]
-    for of_numbers in (F32, F64):
-        each = np.resize(np.array(numbers, of_numbers), (7, 30))
-        for given in (each, of_numbers(0.7), of_numbers(12.5)):
-            arguments = {parameter: given, "shape": [7, 30], "state": STATE}
-            expected = draw(**arguments, output_type=type_, **SEED)
-            got = call.run(op, fill_native.fill, arguments, {"output_type": type_, **SEED})
-            for one, other in zip(got, expected, strict=True):
-                assert_same_bits(one, other)
-
-
-@pytest.mark.parametrize("counter", EDGE_COUNTERS)
-def test_the_state_advances_by_32_blocks_an_element(counter: int) -> None:
-    before = PhiloxState(counter, 77)
-    for draw, *_, types in DRAWS.values():
-        _, after = draw([3, 5], 2.5, types[0], state=before.to_array())
-        assert PhiloxState.from_array(after) == before.advance(15 * 128)
-
-
-@pytest.mark.parametrize("constant", [True, False])
-@pytest.mark.parametrize(("name", "type_"), CASES)
-def test_onnxruntime_draws_the_reference_s_bits(
-    ort_backend: str, name: str, type_: str, constant: bool
-) -> None:
-    draw, build, parameter, numbers, _ = DRAWS[name]
-    each = np.resize(np.array(numbers, F32), (3, 5))
-    for given in (each, F32(0.7)):
-        options = {} if constant else {"per_element": given.ndim == 2}
-        model = build([3, 5], given if constant else None, type_, stateful=True, **options, **SEED)
-        feeds = {} if constant else {parameter: np.asarray(given)}
-        expected = draw([3, 5], given, type_, state=STATE, **SEED)
-        got = InferenceSession(model, backend=ort_backend).run(None, {"state": STATE, **feeds})
-        for one, other in zip(got, expected, strict=True):
-            assert_same_bits(np.asarray(one), other)
-
-
-@pytest.mark.parametrize("precision", [None, "f32", "bf16", "f16"])
-@pytest.mark.parametrize(("name", "type_"), CASES)
-def test_openvino_draws_the_reference_s_bits_at_every_precision(
-    openvino: OpenVino, name: str, type_: str, precision: str | None
-) -> None:
-    draw, build, parameter, numbers, _ = DRAWS[name]
-    for of_numbers in (F32, F64):
-        each = np.resize(np.array(numbers, of_numbers), (3, 5))
-        for given in (each, of_numbers(0.7)):
-            expected = draw([3, 5], given, type_, state=STATE, **SEED)
-            model = build([3, 5], given, type_, stateful=True, **SEED)
-            got = openvino(model, {"state": STATE}, precision)
-            for one, other in zip(got, expected, strict=True):
-                assert_same_bits(one, other)
-    each = np.resize(np.array(numbers, F32), (3, 5))
-    model = build([3, 5], None, type_, per_element=True, stateful=True, **SEED)
-    expected = draw([3, 5], each, type_, state=STATE, **SEED)
-    got = openvino(model, {"state": STATE, parameter: each}, precision)
-    for one, other in zip(got, expected, strict=True):
-        assert_same_bits(one, other)
-
-
-@pytest.mark.usefixtures("factories")
-def test_factories_make_the_nodes(openvino: OpenVino) -> None:
-    for name, (draw, _, _, _, types) in DRAWS.items():
-        make: Any = getattr(onnx_philox.openvino, f"random_{name}")
-        node = make([4, 2], 12.5, types[0], global_seed=5)
-        got = openvino(ov.Model(node.outputs(), []))
-        for one, other in zip(got, draw([4, 2], 12.5, types[0], global_seed=5), strict=True):
-            assert_same_bits(one, other)
-
-
 def check_gamma(x: np.ndarray, alpha: float, least_p: float) -> None:
     x = x.astype(F64)
     assert abs(x.mean() - alpha) < 5.5 * math.sqrt(alpha / x.size)
@@ -256,9 +178,3 @@ def test_the_checks_find_what_is_not_right() -> None:
     for broken in (k + 1, np.minimum(k, 20), k // 2 * 2):
         with pytest.raises(AssertionError):
             check_poisson(broken, 12.5, 1e-6)
-
-
-def test_types_have_their_numbers() -> None:
-    for type_ in ("f32", "f64"):
-        values = reference.random_gamma([5], 2.5, type_, **SEED)[0]
-        assert values.dtype == BY_NAME[type_].dtype

@@ -7,16 +7,13 @@ from typing import Any
 
 import numpy as np
 import onnxruntime as ort
-import openvino as ov
 import pytest
 from cases import assert_same_bits
-from runtimes import OpenVino
 from scipy import stats
 
 from onnx_philox import PhiloxState, graphs, reference
 from onnx_philox._contract.operators import RANDOM_CATEGORICAL
-from onnx_philox._numbers import call, fill_numpy
-from onnx_philox.onnxruntime import InferenceSession
+from onnx_philox._numbers import call, fill_native, fill_numpy
 from onnx_philox.rewriting import to_standard_nodes
 
 STATE = PhiloxState(2**128 - 2, 2**64 - 12345).to_array()
@@ -40,14 +37,15 @@ def states_of(rows: int) -> np.ndarray:
     return states
 
 
-def once(logits: np.ndarray, samples: int, type_: str = "i32", state: Any = STATE) -> Any:
-    return reference.random_categorical(logits, samples, type_, False, state=state)
+def once(logits: np.ndarray, samples: int, state: Any = STATE, fill: Any = fill_native.fill) -> Any:
+    """Classes by the core, which test_every_operator.py compares with NumPy for few classes."""
+    attributes = {"sample_size": samples, "replacement": 0, "output_type": "i32"}
+    inputs = {"logits": logits, "state": state}
+    return call.run(RANDOM_CATEGORICAL, fill, inputs, attributes)
 
 
 def once_in_numpy(logits: np.ndarray, samples: int, state: Any = STATE) -> Any:
-    attributes = {"sample_size": samples, "replacement": 0, "output_type": "i32"}
-    inputs = {"logits": logits, "state": state}
-    return call.run(RANDOM_CATEGORICAL, fill_numpy.fill, inputs, attributes)
+    return once(logits, samples, state, fill_numpy.fill)
 
 
 @pytest.mark.parametrize("type_", [np.float16, np.float32, np.float64])
@@ -60,7 +58,7 @@ def test_the_first_arrivals_are_drawn_in_their_order(
     exact = logits.astype(np.float64)
     with np.errstate(divide="ignore"):
         times = -np.log1p(-u) / np.exp(exact - exact.max(axis=1, keepdims=True))
-    drawn, next_state = once(logits, samples)
+    drawn, next_state = once_in_numpy(logits, samples)
     assert_same_bits(drawn, np.argsort(times, axis=1)[:, :samples].astype(np.int32))
     assert_same_bits(next_state, after)
 
@@ -100,66 +98,6 @@ def test_a_row_with_a_state_is_what_this_state_draws_alone() -> None:
             alone, next_state = once(logits[b : b + 1], 2, state=states[b])
             assert_same_bits(drawn[b : b + 1], alone)
             assert_same_bits(after[b], next_state)
-
-
-NAMES: list[str] = []
-CASES: list[tuple[dict[str, Any], dict[str, Any]]] = []
-for _type, _output in (("f16", "i64"), ("f32", "i32")):
-    _logits = logits_of(4, 9, np.dtype(f"float{_type[1:]}"))
-    _given: dict[str, Any] = {"sample_size": 7, "output_type": _output, "replacement": False}
-    _in = {"logits": None, "logits_type": _type, **_given}
-    NAMES += [f"{_type} {name}" for name in ("state", "rows", "no rows", "seeds")]
-    CASES += [
-        ({**_in, "stateful": True}, {"logits": _logits, "state": STATE}),
-        ({**_in, "per_row": True}, {"logits": _logits, "state": states_of(4)}),
-        ({**_in, "per_row": True}, {"logits": _logits[:0], "state": states_of(0)}),
-        ({"logits": _logits, **_given, "global_seed": 3}, {}),
-    ]
-
-
-def of_reference(arguments: dict[str, Any], feeds: dict[str, Any]) -> list[np.ndarray]:
-    given = {
-        k: v for k, v in arguments.items() if k in ("sample_size", "output_type", "replacement")
-    }
-    given |= {"global_seed": arguments.get("global_seed", 0)}
-    drawn = reference.random_categorical(
-        feeds.get("logits", arguments["logits"]), **given, state=feeds.get("state")
-    )
-    return list(drawn if "state" in feeds else drawn[:1])
-
-
-@pytest.mark.parametrize(("arguments", "feeds"), CASES, ids=NAMES)
-def test_onnxruntime_draws_the_reference_s_classes(
-    ort_backend: str, arguments: dict[str, Any], feeds: dict[str, Any]
-) -> None:
-    if ort_backend == "python" and arguments.get("logits_type") == "f16":
-        pytest.skip("Python ops carry no such inputs")
-    session = InferenceSession(graphs.random_categorical(**arguments), backend=ort_backend)
-    for got, expected in zip(session.run(None, feeds), of_reference(arguments, feeds), strict=True):
-        assert_same_bits(got, expected)
-
-
-@pytest.mark.parametrize(("arguments", "feeds"), CASES, ids=NAMES)
-def test_openvino_draws_the_reference_s_classes(
-    openvino: OpenVino, arguments: dict[str, Any], feeds: dict[str, Any], tmp_path: Any
-) -> None:
-    model = openvino.read(graphs.random_categorical(**arguments))
-    ov.save_model(model, tmp_path / "model.xml")
-    for source in (model, tmp_path / "model.xml"):
-        for precision in ("f32", "f16"):
-            drawn = openvino(source, feeds, precision)
-            for got, expected in zip(drawn, of_reference(arguments, feeds), strict=True):
-                assert_same_bits(got, expected)
-
-
-@pytest.mark.parametrize(("arguments", "feeds"), CASES, ids=NAMES)
-def test_standard_nodes_draw_the_reference_s_classes(
-    arguments: dict[str, Any], feeds: dict[str, Any]
-) -> None:
-    standard = to_standard_nodes(graphs.random_categorical(**arguments))
-    session = ort.InferenceSession(standard.SerializeToString())
-    for got, expected in zip(session.run(None, feeds), of_reference(arguments, feeds), strict=True):
-        assert_same_bits(got, expected)
 
 
 @pytest.mark.usefixtures("native_reference")

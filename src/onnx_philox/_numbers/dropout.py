@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from onnx_philox._contract.operators import RANDOM_DROPOUT
-from onnx_philox._contract.types import BY_DTYPE, F64, ElementType
+from onnx_philox._contract.types import BF16, BY_DTYPE, F64, ElementType
 from onnx_philox._numbers import uniform
 from onnx_philox._numbers.draw import Convert, Distribution, Values, Words
 
@@ -38,7 +38,12 @@ class Dropout(Distribution):
 
         def convert(position: int, words: Words) -> tuple[Values, Values]:
             is_kept = ~np.less(unit(words), self.ratio)
-            scaled = self.data[position : position + is_kept.size] * scale
+            data = self.data[position : position + is_kept.size]
+            scaled = data * scale
+            if values is BF16:
+                # ml_dtypes has one NaN of bfloat16; the core keeps the payload of each.
+                is_nan = np.isnan(data)
+                scaled.view(np.uint16)[is_nan] = data.view(np.uint16)[is_nan] | 0x0040
             return np.where(is_kept, scaled, values.dtype.type(0)), is_kept
 
         return convert
